@@ -1,0 +1,60 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+]
+
+/// A C library's interface, as a module map and the few shims its header needs.
+func system(_ name: String) -> Target {
+  .target(name: name, path: "Sources/\(name)")
+}
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies + ["WeirTestSupport"], swiftSettings: settings)
+}
+
+let package = Package(
+  name: "weir",
+  products: [
+    .library(name: "Weir", targets: ["Weir"]),
+    .library(name: "WeirMetrics", targets: ["WeirMetrics"]),
+    .library(name: "WeirExporter", targets: ["WeirExporter"]),
+    .library(name: "WeirAlamofire", targets: ["WeirAlamofire"]),
+    .executable(name: "weir", targets: ["WeirCommand"]),
+  ],
+  targets: [
+    system("CLinux"), system("CCurl"), system("CZlib"), system("CYaml"),
+
+    module("WeirIO", ["CLinux"]),
+    module("WeirCompression", ["CZlib"]),
+    module("WeirCurl", ["CCurl", "CLinux", "WeirIO"]),
+    module("Weir", ["WeirIO", "WeirCurl", "WeirCompression"]),
+    module("WeirMetrics"),
+    module("WeirServer", ["CLinux", "WeirIO", "WeirCompression"]),
+    module("WeirExporter", ["Weir", "WeirIO", "WeirMetrics", "WeirServer"]),
+    module("WeirGateway", ["CYaml", "Weir", "WeirCurl", "WeirIO", "WeirExporter", "WeirMetrics", "WeirServer"]),
+    module("WeirAlamofire", ["Weir"]),
+    .executableTarget(name: "WeirCommand", dependencies: ["WeirGateway"], swiftSettings: settings),
+
+    .target(
+      name: "WeirTestSupport", dependencies: ["WeirIO", "CLinux"], path: "Tests/WeirTestSupport",
+      swiftSettings: settings),
+    tests("WeirIOTests", ["WeirIO"]),
+    tests("WeirCompressionTests", ["WeirCompression"]),
+    tests("WeirCurlTests", ["WeirCurl", "WeirIO"]),
+    tests("WeirTests", ["Weir", "WeirIO", "WeirCurl"]),
+    tests("WeirMetricsTests", ["WeirMetrics"]),
+    tests("WeirServerTests", ["WeirServer", "WeirIO"]),
+    tests("WeirExporterTests", ["WeirExporter", "Weir", "WeirMetrics", "WeirServer", "WeirIO"]),
+    tests("WeirGatewayTests", ["WeirGateway", "Weir", "WeirExporter", "WeirMetrics", "WeirServer", "WeirIO"]),
+    tests("EndToEndTests", ["Weir", "WeirExporter", "WeirMetrics", "WeirGateway", "WeirServer", "WeirIO"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

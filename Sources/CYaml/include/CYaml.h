@@ -1,0 +1,3 @@
+// libyaml, the configuration parser of the gateway.
+#pragma once
+#include <yaml.h>
