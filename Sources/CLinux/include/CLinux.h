@@ -1,16 +1,19 @@
 // Linux calls that Swift's Glibc module leaves out.
 #pragma once
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
-#include <errno.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
-// EPOLLEXCLUSIVE and friends are enumerators or macros with casts that the importer drops.
-static inline unsigned int weir_epollexclusive(void) { return 1u << 28; }
+// GNU extensions, declared here because the importer reads the headers without _GNU_SOURCE.
+extern int pthread_setname_np(pthread_t thread, const char *name);
+extern const char *strerrordesc_np(int error);
+extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);

@@ -1,0 +1,48 @@
+/// A first-in, first-out queue on a ring buffer.
+package struct Deque<Element> {
+  private var storage: [Element?] = []
+  private var head = 0
+  package private(set) var count = 0
+
+  package init() {}
+
+  package var isEmpty: Bool { count == 0 }
+  package var first: Element? { count == 0 ? nil : storage[head] }
+
+  package mutating func append(_ element: Element) {
+    if count == storage.count { grow() }
+    storage[(head &+ count) & (storage.count - 1)] = element
+    count += 1
+  }
+
+  package mutating func append(contentsOf elements: some Sequence<Element>) {
+    for element in elements { append(element) }
+  }
+
+  package mutating func popFirst() -> Element? {
+    guard count > 0 else { return nil }
+    let element = storage[head]
+    storage[head] = nil
+    head = (head &+ 1) & (storage.count - 1)
+    count -= 1
+    return element
+  }
+
+  package mutating func removeAll(where shouldRemove: (Element) -> Bool) {
+    var kept = Deque()
+    while let element = popFirst() {
+      if !shouldRemove(element) { kept.append(element) }
+    }
+    self = kept
+  }
+
+  /// Doubles the capacity, which stays a power of two so that wrapping around is a mask.
+  private mutating func grow() {
+    var larger: [Element?] = []
+    larger.reserveCapacity(max(8, storage.count * 2))
+    for offset in 0..<count { larger.append(storage[(head &+ offset) & (storage.count - 1)]) }
+    larger.append(contentsOf: repeatElement(nil, count: max(8, storage.count * 2) - count))
+    storage = larger
+    head = 0
+  }
+}

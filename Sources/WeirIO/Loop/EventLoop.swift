@@ -1,0 +1,99 @@
+/// A thread that hosts everything that waits: sockets, timers and jobs from other threads.
+///
+/// The loop runs as long as somebody holds this object; when the last reference goes, the thread runs the jobs it was
+/// already given and ends. Methods marked *on the loop* trap on any other thread.
+package final class EventLoop: Sendable {
+  let core: LoopCore
+
+  /// - Parameter name: the thread's name, of which Linux shows the first 15 bytes.
+  package init(name: String) throws(Errno) {
+    core = try LoopCore()
+    try core.start(name: name)
+  }
+
+  deinit {
+    core.mailbox.stop()
+  }
+
+  /// Whether the calling thread is the loop's.
+  package var isCurrent: Bool { core.isCurrent }
+
+  @inline(__always)
+  package func preconditionCurrent() {
+    precondition(core.isCurrent, "loop-confined state touched from another thread")
+  }
+
+  /// The time at which the present turn began; cheaper than reading the clock. On the loop.
+  package var turnTime: MonotonicTime { confined.turnTime }
+
+  /// Runs `job` on the loop, after what was posted before it. Any thread.
+  package func post(_ job: @escaping @Sendable () -> Void) {
+    if isCurrent {
+      confined.jobs.append(.closure(job))
+    } else {
+      core.mailbox.post(.closure(job))
+    }
+  }
+
+  /// Runs `job` now when on the loop, else posts it. Any thread.
+  package func run(_ job: @escaping @Sendable () -> Void) {
+    if isCurrent { job() } else { core.mailbox.post(.closure(job)) }
+  }
+
+  /// Tells `handler` of readiness of `fd` until `unregister`; level-triggered. On the loop.
+  package func register(_ fd: CInt, for events: IOEvents, handler: any EventHandler) throws(Errno) {
+    try confined.register(fd, for: events, handler: handler)
+  }
+
+  /// Changes which readiness is reported. On the loop.
+  package func update(_ fd: CInt, for events: IOEvents) throws(Errno) {
+    try confined.update(fd, for: events)
+  }
+
+  /// Ends reports for `fd`; call it before closing the descriptor. On the loop.
+  package func unregister(_ fd: CInt) {
+    confined.unregister(fd)
+  }
+
+  /// Arms `timer`, or moves it when it is armed. On the loop.
+  package func schedule(_ timer: LoopTimer, at due: MonotonicTime, handler: any TimerHandler) {
+    confined.schedule(timer, at: due, handler: handler)
+  }
+
+  /// Disarms `timer`; does nothing when it is not armed. On the loop.
+  package func cancel(_ timer: LoopTimer) {
+    confined.cancel(timer)
+  }
+
+  /// Calls `work` once, at the end of the present turn, before the loop sleeps. On the loop.
+  package func atEndOfTurn(_ work: @escaping () -> Void) {
+    confined.endOfTurn.append(work)
+  }
+
+  /// Sets who hears how long each due timer waited for its turn, in seconds. On the loop.
+  package func observeLag(_ observer: (@Sendable (Double) -> Void)?) {
+    confined.lagObserver = observer
+  }
+
+  private var confined: LoopCore.Confined {
+    preconditionCurrent()
+    return core.confined
+  }
+}
+
+/// What is told of a descriptor's readiness, on the loop.
+package protocol EventHandler: AnyObject {
+  func descriptorReady(_ fd: CInt, events: IOEvents)
+}
+
+extension EventLoop: TaskExecutor {
+  /// Runs a Swift task's job on the loop, never inline: jobs run after the call that made them runnable has returned.
+  package func enqueue(_ job: consuming ExecutorJob) {
+    let unowned = UnownedJob(job)
+    if isCurrent {
+      confined.jobs.append(.task(unowned, on: self))
+    } else {
+      core.mailbox.post(.task(unowned, on: self))
+    }
+  }
+}

@@ -1,0 +1,196 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// The thread behind an `EventLoop`, and all it owns. The thread keeps this object alive, not the `EventLoop`.
+///
+/// `@unchecked Sendable`: `confined` is used by the thread itself and by `EventLoop`, which checks `isCurrent` first;
+/// the rest is immutable or synchronised.
+final class LoopCore: @unchecked Sendable {
+  let mailbox: Mailbox
+  let confined: Confined
+  private let thread = Atomic<UInt>(0)
+
+  init() throws(Errno) {
+    mailbox = try Mailbox()
+    confined = try Confined()
+    try confined.poller.add(mailbox.wakeup, events: .read, token: Confined.wakeupToken)
+  }
+
+  @inline(__always)
+  var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+  func start(name: String) throws(Errno) {
+    let start = Unmanaged.passRetained(ThreadStart(core: self, name: name))
+    var id = pthread_t()
+    let failure = pthread_create(&id, nil, loopThreadMain, start.toOpaque())
+    if failure != 0 {
+      start.release()
+      throw Errno(rawValue: failure)
+    }
+    pthread_detach(id)
+  }
+
+  fileprivate func run() {
+    thread.store(UInt(pthread_self()), ordering: .relaxed)
+    var isStopped = false
+    while !(isStopped && confined.jobs.isEmpty) {
+      isStopped = mailbox.collect(into: &confined.jobs, sleeping: true)
+      let mayWait = confined.jobs.isEmpty && !isStopped
+      confined.turn(mayWait: mayWait, onWakeup: mailbox.silence)
+    }
+    confined.end()
+    thread.store(0, ordering: .relaxed)
+  }
+
+  /// What only the loop's thread touches.
+  final class Confined {
+    static let wakeupToken = UInt64.max
+    /// Jobs run per turn, so that a flood of them can't starve sockets.
+    static let jobsPerTurn = 256
+
+    let poller: Poller
+    var jobs = Deque<Mailbox.Job>()
+    var endOfTurn: [() -> Void] = []
+    var lagObserver: (@Sendable (Double) -> Void)?
+    var turnTime = MonotonicTime.now
+    private var timers = TimerHeap()
+    private var registrations: [Registration?] = []
+    private var generation: UInt32 = 0
+
+    init() throws(Errno) {
+      poller = try Poller()
+    }
+  }
+}
+
+extension LoopCore.Confined {
+  private typealias Registration = LoopCore.Registration
+
+  fileprivate func turn(mayWait: Bool, onWakeup: () -> Void) {
+    let timeout: Poller.Timeout =
+      if !mayWait { .none } else { timers.earliest.map { .until($0, now: .now) } ?? .forever }
+    poller.wait(timeout: timeout) { token, events in
+      if token == Self.wakeupToken {
+        onWakeup()
+      } else {
+        dispatch(token, events)
+      }
+    }
+    turnTime = .now
+    fireTimers()
+    runJobs()
+    while let work = endOfTurn.popLast() { work() }
+  }
+
+  /// Drops what is still registered, whose handlers may hold each other and the loop.
+  fileprivate func end() {
+    registrations = []
+    timers = TimerHeap()
+  }
+
+  private func dispatch(_ token: UInt64, _ events: IOEvents) {
+    let fd = Int(UInt32(truncatingIfNeeded: token))
+    guard fd < registrations.count, let registration = registrations[fd],
+      registration.generation == UInt32(truncatingIfNeeded: token >> 32)
+    else { return }  // closed, or closed and reopened, by an earlier event of this batch
+    registration.handler.descriptorReady(CInt(fd), events: events)
+  }
+
+  private func fireTimers() {
+    while let timer = timers.popDue(at: turnTime) {
+      lagObserver?(turnTime.seconds(since: timer.due))
+      let handler = timer.handler
+      timer.handler = nil
+      handler?.timerFired(timer, now: turnTime)
+    }
+  }
+
+  private func runJobs() {
+    var budget = Self.jobsPerTurn
+    while budget > 0, let job = jobs.popFirst() {
+      budget -= 1
+      switch job {
+      case .closure(let run): run()
+      case .task(let job, let loop): job.runSynchronously(on: loop.asUnownedTaskExecutor())
+      }
+    }
+  }
+
+  func register(_ fd: CInt, for events: IOEvents, handler: any EventHandler) throws(Errno) {
+    guard fd >= 0 else { throw .invalidArgument }
+    generation &+= 1
+    let registration = Registration(handler: handler, generation: generation, events: events)
+    try poller.add(fd, events: events, token: token(of: fd, registration))
+    while registrations.count <= Int(fd) { registrations.append(nil) }
+    registrations[Int(fd)] = registration
+  }
+
+  func update(_ fd: CInt, for events: IOEvents) throws(Errno) {
+    guard fd >= 0, Int(fd) < registrations.count, let registration = registrations[Int(fd)] else {
+      throw .invalidArgument
+    }
+    guard registration.events != events else { return }
+    try poller.modify(fd, events: events, token: token(of: fd, registration))
+    registrations[Int(fd)]?.events = events
+  }
+
+  func unregister(_ fd: CInt) {
+    guard fd >= 0, Int(fd) < registrations.count, registrations[Int(fd)] != nil else { return }
+    poller.remove(fd)
+    registrations[Int(fd)] = nil
+  }
+
+  func schedule(_ timer: LoopTimer, at due: MonotonicTime, handler: any TimerHandler) {
+    timer.due = due
+    timer.handler = handler
+    if timer.isArmed { timers.update(timer) } else { timers.insert(timer) }
+  }
+
+  func cancel(_ timer: LoopTimer) {
+    guard timer.isArmed else { return }
+    timers.remove(timer)
+    timer.handler = nil
+  }
+
+  private func token(of fd: CInt, _ registration: Registration) -> UInt64 {
+    UInt64(registration.generation) << 32 | UInt64(UInt32(fd))
+  }
+}
+
+extension LoopCore {
+  fileprivate struct Registration {
+    let handler: any EventHandler
+    let generation: UInt32
+    var events: IOEvents
+  }
+
+  /// What a new thread needs; handed over once, retained by the creator and released by the thread.
+  fileprivate final class ThreadStart: Sendable {
+    let core: LoopCore
+    let name: String
+
+    init(core: LoopCore, name: String) {
+      self.core = core
+      self.name = name
+    }
+  }
+}
+
+private func loopThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let argument else { return nil }
+  let start = Unmanaged<LoopCore.ThreadStart>.fromOpaque(argument).takeRetainedValue()
+  pthread_setname_np(pthread_self(), String(start.name.prefix(15)))
+  blockSignals()
+  start.core.run()
+  return nil
+}
+
+/// Leaves the process's signals to the threads of its owner. SIGPIPE, which libcurl's sockets may raise, is among
+/// those that stay blocked here; faults of the thread itself and the profiler's tick are not.
+private func blockSignals() {
+  var signals = sigset_t()
+  sigfillset(&signals)
+  for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF] { sigdelset(&signals, fault) }
+  pthread_sigmask(SIG_BLOCK, &signals, nil)
+}

@@ -1,0 +1,75 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// What other threads hand to a loop: jobs, in order, and a wake-up when the loop sleeps.
+final class Mailbox: Sendable {
+  enum Job {
+    case closure(@Sendable () -> Void)
+    case task(UnownedJob, on: EventLoop)
+  }
+
+  fileprivate struct State {
+    var jobs: [Job] = []
+    var isAsleep = false
+    var isStopped = false
+  }
+
+  let wakeup: CInt
+  private let state = Mutex(State())
+
+  init() throws(Errno) {
+    wakeup = try systemCall { eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)) }
+  }
+
+  deinit {
+    close(wakeup)
+  }
+
+  var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  func post(_ job: Job) {
+    let wasAsleep = state.withLock { state in
+      state.jobs.append(job)
+      return state.wake()
+    }
+    if wasAsleep { ring() }
+  }
+
+  func stop() {
+    let wasAsleep = state.withLock { state in
+      state.isStopped = true
+      return state.wake()
+    }
+    if wasAsleep { ring() }
+  }
+
+  /// Moves all jobs to the end of `jobs`. With none left and `sleeping` true, posts ring the eventfd from now on.
+  /// Returns whether the loop is to stop.
+  func collect(into jobs: inout Deque<Job>, sleeping: Bool) -> Bool {
+    state.withLock { state in
+      jobs.append(contentsOf: state.jobs)
+      state.jobs.removeAll(keepingCapacity: true)
+      state.isAsleep = sleeping && jobs.isEmpty && !state.isStopped
+      return state.isStopped
+    }
+  }
+
+  func silence() {
+    var count: UInt64 = 0
+    _ = read(wakeup, &count, 8)
+  }
+
+  private func ring() {
+    var one: UInt64 = 1
+    _ = write(wakeup, &one, 8)
+  }
+}
+
+extension Mailbox.State {
+  /// Marks the loop as woken; true when it has to be woken indeed.
+  fileprivate mutating func wake() -> Bool {
+    defer { isAsleep = false }
+    return isAsleep
+  }
+}

@@ -1,0 +1,77 @@
+internal import CLinux
+internal import Glibc
+
+/// Which readiness of a descriptor a handler wants to hear of, and hears of.
+package struct IOEvents: OptionSet, Sendable {
+  package let rawValue: UInt32
+
+  package init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  package static let read = IOEvents(rawValue: 0x001)  // EPOLLIN
+  package static let write = IOEvents(rawValue: 0x004)  // EPOLLOUT
+  package static let error = IOEvents(rawValue: 0x008)  // EPOLLERR, always reported
+  package static let hangup = IOEvents(rawValue: 0x010)  // EPOLLHUP, always reported
+  package static let peerClosed = IOEvents(rawValue: 0x2000)  // EPOLLRDHUP
+  /// Wake one of the loops that share a descriptor, not all of them; only valid when a descriptor is first registered.
+  package static let exclusive = IOEvents(rawValue: 1 << 28)  // EPOLLEXCLUSIVE
+}
+
+/// An epoll instance: level-triggered, one registration per descriptor.
+final class Poller {
+  private let descriptor: CInt
+  private var buffer = [epoll_event](repeating: epoll_event(), count: 256)
+
+  init() throws(Errno) {
+    descriptor = try systemCall { epoll_create1(CInt(EPOLL_CLOEXEC)) }
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  func add(_ fd: CInt, events: IOEvents, token: UInt64) throws(Errno) {
+    try control(EPOLL_CTL_ADD, fd, events, token)
+  }
+
+  func modify(_ fd: CInt, events: IOEvents, token: UInt64) throws(Errno) {
+    try control(EPOLL_CTL_MOD, fd, events, token)
+  }
+
+  func remove(_ fd: CInt) {
+    var event = epoll_event()
+    epoll_ctl(descriptor, EPOLL_CTL_DEL, fd, &event)
+  }
+
+  /// Waits for readiness, at most until `deadline` (nil: no limit), and passes on each token with its events.
+  func wait(timeout: Timeout, _ body: (UInt64, IOEvents) -> Void) {
+    let count = buffer.withUnsafeMutableBufferPointer {
+      epoll_wait(descriptor, $0.baseAddress, CInt($0.count), timeout.milliseconds)
+    }
+    guard count > 0 else { return }
+    for index in 0..<Int(count) {
+      let event = buffer[index]
+      body(event.data.u64, IOEvents(rawValue: event.events))
+    }
+  }
+
+  struct Timeout {
+    let milliseconds: CInt
+
+    static let none = Timeout(milliseconds: 0)
+    static let forever = Timeout(milliseconds: -1)
+
+    /// Rounds up, so that a timer is due when the wait ends.
+    static func until(_ due: MonotonicTime, now: MonotonicTime) -> Timeout {
+      guard due > now else { return .none }
+      let wait = (due.nanoseconds - now.nanoseconds) / 1_000_000 + 1
+      return Timeout(milliseconds: CInt(clamping: min(wait, 3_600_000)))
+    }
+  }
+
+  private func control(_ operation: CInt, _ fd: CInt, _ events: IOEvents, _ token: UInt64) throws(Errno) {
+    var event = epoll_event(events: events.rawValue, data: epoll_data_t(u64: token))
+    _ = try systemCall { epoll_ctl(descriptor, operation, fd, &event) }
+  }
+}
