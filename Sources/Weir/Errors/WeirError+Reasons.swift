@@ -1,0 +1,94 @@
+public import Foundation
+
+extension WeirError {
+  /// Why a multipart body could not be encoded.
+  @nonexhaustive
+  public enum MultipartEncodingFailureReason: Sendable {
+    /// Not a file URL.
+    case bodyPartURLInvalid(url: URL)
+    /// The file URL has no name or no extension to take the part's from.
+    case bodyPartFilenameInvalid(in: URL)
+    /// The file is not there or not readable.
+    case bodyPartFileNotReachable(at: URL)
+    /// The file is not there or not readable, with the system's error.
+    case bodyPartFileNotReachableWithError(atURL: URL, error: any Error)
+    /// A directory is no body.
+    case bodyPartFileIsDirectory(at: URL)
+    /// The file system gives no size.
+    case bodyPartFileSizeNotAvailable(at: URL)
+    /// Asking for the size failed.
+    case bodyPartFileSizeQueryFailedWithError(forURL: URL, error: any Error)
+    /// The file could not be opened.
+    case bodyPartInputStreamCreationFailed(for: URL)
+    /// The target could not be opened for writing.
+    case outputStreamCreationFailed(for: URL)
+    /// The target exists already.
+    case outputStreamFileAlreadyExists(at: URL)
+    /// The target is not a file URL.
+    case outputStreamURLInvalid(url: URL)
+    /// Writing failed.
+    case outputStreamWriteFailed(error: any Error)
+    /// Reading a part failed.
+    case inputStreamReadFailed(error: any Error)
+  }
+
+  /// A part's stream gave more or fewer bytes than it was declared to have.
+  public struct UnexpectedInputStreamLength: Error, Hashable {
+    public var bytesExpected: UInt64
+    public var bytesRead: UInt64
+
+    public init(bytesExpected: UInt64, bytesRead: UInt64) {
+      self.bytesExpected = bytesExpected
+      self.bytesRead = bytesRead
+    }
+  }
+
+  /// Why a `ParameterEncoding` failed.
+  @nonexhaustive
+  public enum ParameterEncodingFailureReason: Sendable {
+    /// The request has no URL to carry the parameters.
+    case missingURL
+    /// The value is no JSON.
+    case jsonEncodingFailed(error: any Error)
+    /// A custom encoding's own error.
+    case customEncodingFailed(error: any Error)
+  }
+
+  /// Why a `ParameterEncoder` failed.
+  @nonexhaustive
+  public enum ParameterEncoderFailureReason: Sendable {
+    /// What an encoder needs of the request.
+    @nonexhaustive
+    public enum RequiredComponent: Sendable, Hashable {
+      case url
+      case httpMethod(rawValue: String)
+    }
+
+    /// The request lacks what the encoder needs.
+    case missingRequiredComponent(RequiredComponent)
+    /// The encoder's own error.
+    case encoderFailed(error: any Error)
+  }
+
+  /// Why a request must not go on the wire.
+  @nonexhaustive
+  public enum URLRequestValidationFailureReason: Sendable, Hashable {
+    /// A GET with a body.
+    case bodyDataInGETRequest(Data)
+    /// The name is no token, or the value holds CR, LF or NUL (RFC 9110 section 5.5).
+    case invalidHeaderField(name: String)
+    /// The method is no token (RFC 9110 section 9.1).
+    case invalidMethod(String)
+  }
+
+  /// Why a request was not admitted.
+  @nonexhaustive
+  public enum RequestRejectionReason: Sendable, Hashable {
+    /// The destination's circuit is open; seconds until it admits a probe, if known.
+    case circuitOpen(retryAfter: TimeInterval?)
+    /// As many requests wait for the destination as `maximumPendingRequestsPerHost` allows.
+    case queueFull
+    /// The request waited longer than `admissionTimeout`.
+    case admissionTimeout
+  }
+}

@@ -1,0 +1,22 @@
+/// A request method (RFC 9110 section 9).
+///
+/// The raw value is kept as given: methods are case-sensitive.
+public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
+  public static let connect = HTTPMethod(rawValue: "CONNECT")
+  public static let delete = HTTPMethod(rawValue: "DELETE")
+  public static let get = HTTPMethod(rawValue: "GET")
+  public static let head = HTTPMethod(rawValue: "HEAD")
+  public static let options = HTTPMethod(rawValue: "OPTIONS")
+  public static let patch = HTTPMethod(rawValue: "PATCH")
+  public static let post = HTTPMethod(rawValue: "POST")
+  public static let put = HTTPMethod(rawValue: "PUT")
+  /// A safe method with a body (draft-ietf-httpbis-safe-method-w-body).
+  public static let query = HTTPMethod(rawValue: "QUERY")
+  public static let trace = HTTPMethod(rawValue: "TRACE")
+
+  public let rawValue: String
+
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+}

@@ -1,0 +1,53 @@
+/// Keeps secrets out of texts that people and logs read.
+package enum Redaction {
+  package static let placeholder = "<redacted>"
+
+  private static let secretFields = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
+
+  /// Whether a field's value is a secret.
+  package static func isSecretField(_ name: String) -> Bool {
+    secretFields.contains { FieldSyntax.isSameName($0, name) }
+  }
+
+  /// The text with the userinfo (RFC 3986 section 3.2.1) of every URL in it replaced.
+  package static func urls(in text: String) -> String {
+    guard text.utf8.contains(UInt8(ascii: "@")) else { return text }
+    var result = ""
+    var rest = Substring(text)
+    while let slashes = firstDoubleSlash(in: rest) {
+      result += rest[..<slashes]
+      rest = rest[slashes...]
+      let authority = rest.prefix { !endsAuthority($0) }
+      if let at = authority.lastIndex(of: "@") {
+        result += placeholder
+        rest = rest[at...]
+      }
+    }
+    return result + rest
+  }
+
+  /// The text of something that was meant as a URL and is none: all before its last `@` may be userinfo.
+  package static func invalidURL(_ text: String) -> String {
+    guard let at = text.lastIndex(of: "@") else { return text }
+    let kept = firstDoubleSlash(in: text[..<at]).map { text[..<$0] } ?? ""
+    return kept + placeholder + text[at...]
+  }
+
+  /// The index behind the first `//`.
+  private static func firstDoubleSlash(in text: Substring) -> Substring.Index? {
+    var wasSlash = false
+    for index in text.utf8.indices {
+      let isSlash = text.utf8[index] == UInt8(ascii: "/")
+      if isSlash && wasSlash { return text.utf8.index(after: index) }
+      wasSlash = isSlash
+    }
+    return nil
+  }
+
+  private static func endsAuthority(_ character: Character) -> Bool {
+    switch character {
+    case "/", "?", "#", "\"", "'", "<", ">": true
+    default: character.isWhitespace
+    }
+  }
+}

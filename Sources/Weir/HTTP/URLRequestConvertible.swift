@@ -1,0 +1,17 @@
+import Foundation
+public import FoundationNetworking
+
+/// What can be turned into a URL request.
+public protocol URLRequestConvertible: Sendable {
+  /// The request; any error becomes ``WeirError/createURLRequestFailed(error:)`` unless it is a ``WeirError``.
+  func asURLRequest() throws -> URLRequest
+}
+
+extension URLRequestConvertible {
+  /// The request, or nil when ``asURLRequest()`` throws.
+  public var urlRequest: URLRequest? { try? asURLRequest() }
+}
+
+extension URLRequest: URLRequestConvertible {
+  public func asURLRequest() throws -> URLRequest { self }
+}

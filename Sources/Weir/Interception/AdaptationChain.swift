@@ -1,0 +1,36 @@
+import FoundationNetworking
+
+/// Runs adapters in order, each on its predecessor's result, and ends with the first error.
+///
+/// A value: each step's continuation holds a copy that is one step further, so nothing is shared between the threads
+/// on which adapters may answer.
+struct AdaptationChain: Sendable {
+  typealias Completion = @Sendable (Result<URLRequest, any Error>) -> Void
+
+  let adapters: [any RequestAdapter]
+  let completion: Completion
+  let adapt: @Sendable (any RequestAdapter, URLRequest, @escaping Completion) -> Void
+  private var position = 0
+
+  init(
+    adapters: [any RequestAdapter], completion: @escaping Completion,
+    adapt: @escaping @Sendable (any RequestAdapter, URLRequest, @escaping Completion) -> Void
+  ) {
+    self.adapters = adapters
+    self.completion = completion
+    self.adapt = adapt
+  }
+
+  func run(_ request: URLRequest) {
+    guard position < adapters.count else { return completion(.success(request)) }
+    var next = self
+    next.position += 1
+    let answer = SingleCall<Result<URLRequest, any Error>> { [next] result in
+      switch result {
+      case .success(let adapted): next.run(adapted)
+      case .failure: next.completion(result)
+      }
+    }
+    adapt(adapters[position], request) { answer($0) }
+  }
+}

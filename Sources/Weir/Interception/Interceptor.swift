@@ -1,0 +1,88 @@
+public import FoundationNetworking
+
+/// Runs adapters one after another and asks retriers one after another.
+///
+/// The first failing adapter ends the chain with its error; the first retrier that answers other than
+/// ``RetryResult/doNotRetry`` decides. Members may answer synchronously, later, and on any thread.
+// Sendable: all stored properties are constant and Sendable; a subclass answers for its own.
+open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendable {
+  /// The adapters, then the interceptors, in order.
+  public let adapters: [any RequestAdapter]
+  /// The retriers, then the interceptors, in order.
+  public let retriers: [any RequestRetrier]
+  /// The name under which it is measured; nil means the type's.
+  public let name: String?
+
+  /// Makes one of closures.
+  public init(adaptHandler: @escaping AdaptHandler, retryHandler: @escaping RetryHandler, name: String? = nil) {
+    adapters = [Adapter(adaptHandler, name: name)]
+    retriers = [Retrier(retryHandler, name: name)]
+    self.name = name
+  }
+
+  /// Makes one of an adapter and a retrier.
+  public init(adapter: any RequestAdapter, retrier: any RequestRetrier, name: String? = nil) {
+    adapters = [adapter]
+    retriers = [retrier]
+    self.name = name
+  }
+
+  /// Makes one of lists; the interceptors come after the adapters and after the retriers.
+  public init(
+    adapters: [any RequestAdapter] = [], retriers: [any RequestRetrier] = [],
+    interceptors: [any RequestInterceptor] = [], name: String? = nil
+  ) {
+    self.adapters = adapters + interceptors
+    self.retriers = retriers + interceptors
+    self.name = name
+  }
+
+  open func adapt(
+    _ urlRequest: URLRequest, for session: Session,
+    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+  ) {
+    AdaptationChain(adapters: adapters, completion: completion) { adapter, request, next in
+      adapter.adapt(request, for: session, completion: next)
+    }
+    .run(urlRequest)
+  }
+
+  open func adapt(
+    _ urlRequest: URLRequest, using state: RequestAdapterState,
+    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+  ) {
+    AdaptationChain(adapters: adapters, completion: completion) { adapter, request, next in
+      adapter.adapt(request, using: state, completion: next)
+    }
+    .run(urlRequest)
+  }
+
+  open func retry(
+    _ request: Request, for session: Session, dueTo error: any Error,
+    completion: @escaping @Sendable (RetryResult) -> Void
+  ) {
+    RetryChain(retriers: retriers, request: request, session: session, error: error, completion: completion).run()
+  }
+}
+
+extension RequestInterceptor where Self == Interceptor {
+  /// An interceptor made of closures.
+  public static func interceptor(
+    adapter: @escaping AdaptHandler, retrier: @escaping RetryHandler
+  ) -> Interceptor {
+    Interceptor(adaptHandler: adapter, retryHandler: retrier)
+  }
+
+  /// An interceptor made of an adapter and a retrier.
+  public static func interceptor(adapter: any RequestAdapter, retrier: any RequestRetrier) -> Interceptor {
+    Interceptor(adapter: adapter, retrier: retrier)
+  }
+
+  /// An interceptor made of lists.
+  public static func interceptor(
+    adapters: [any RequestAdapter] = [], retriers: [any RequestRetrier] = [],
+    interceptors: [any RequestInterceptor] = []
+  ) -> Interceptor {
+    Interceptor(adapters: adapters, retriers: retriers, interceptors: interceptors)
+  }
+}

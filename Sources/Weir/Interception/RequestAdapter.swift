@@ -1,0 +1,44 @@
+public import Foundation
+public import FoundationNetworking
+
+/// What an adapter may know about the request it adapts.
+public struct RequestAdapterState: Sendable {
+  public let requestID: UUID
+  public let session: Session
+
+  public init(requestID: UUID, session: Session) {
+    self.requestID = requestID
+    self.session = session
+  }
+}
+
+/// Inspects and changes the URL request of every attempt before it is sent.
+///
+/// Implement one of the two forms; weir calls ``adapt(_:using:completion:)``. The completion may be called at once,
+/// later, and on any thread; a second call is ignored. An error arrives at the request as
+/// ``WeirError/requestAdaptationFailed(error:)``.
+public protocol RequestAdapter: Sendable {
+  func adapt(
+    _ urlRequest: URLRequest, for session: Session,
+    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void)
+
+  func adapt(
+    _ urlRequest: URLRequest, using state: RequestAdapterState,
+    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void)
+}
+
+extension RequestAdapter {
+  public func adapt(
+    _ urlRequest: URLRequest, for session: Session,
+    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+  ) {
+    completion(.success(urlRequest))
+  }
+
+  public func adapt(
+    _ urlRequest: URLRequest, using state: RequestAdapterState,
+    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+  ) {
+    adapt(urlRequest, for: state.session, completion: completion)
+  }
+}

@@ -1,0 +1,25 @@
+public import FoundationNetworking
+
+/// An adapter and a retrier in one; by default it changes nothing and retries nothing.
+public protocol RequestInterceptor: RequestAdapter, RequestRetrier {}
+
+extension RequestInterceptor {
+  public func retry(
+    _ request: Request, for session: Session, dueTo error: any Error,
+    completion: @escaping @Sendable (RetryResult) -> Void
+  ) {
+    completion(.doNotRetry)
+  }
+}
+
+/// Answers with the adapted request or an error.
+public typealias AdaptHandler =
+  @Sendable (
+    URLRequest, Session, _ completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+  ) -> Void
+
+/// Answers whether the request is tried again.
+public typealias RetryHandler =
+  @Sendable (
+    Request, Session, any Error, _ completion: @escaping @Sendable (RetryResult) -> Void
+  ) -> Void

@@ -1,0 +1,9 @@
+/// Decides whether a failed request is tried again.
+///
+/// It is asked about errors of every stage; `error` is a ``WeirError``. The completion may be called at once, later,
+/// and on any thread; a second call is ignored.
+public protocol RequestRetrier: Sendable {
+  func retry(
+    _ request: Request, for session: Session, dueTo error: any Error,
+    completion: @escaping @Sendable (RetryResult) -> Void)
+}

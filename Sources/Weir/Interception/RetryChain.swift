@@ -1,0 +1,36 @@
+/// Asks retriers in order until one answers other than `.doNotRetry`.
+///
+/// A value: each step's continuation holds a copy that is one step further.
+struct RetryChain: Sendable {
+  let retriers: [any RequestRetrier]
+  let request: Request
+  let session: Session
+  let error: any Error
+  let completion: @Sendable (RetryResult) -> Void
+  private var position = 0
+
+  init(
+    retriers: [any RequestRetrier], request: Request, session: Session, error: any Error,
+    completion: @escaping @Sendable (RetryResult) -> Void
+  ) {
+    self.retriers = retriers
+    self.request = request
+    self.session = session
+    self.error = error
+    self.completion = completion
+  }
+
+  func run() {
+    guard position < retriers.count else { return completion(.doNotRetry) }
+    var next = self
+    next.position += 1
+    let answer = SingleCall<RetryResult> { [next] result in
+      if case .doNotRetry = result {
+        next.run()
+      } else {
+        next.completion(result)
+      }
+    }
+    retriers[position].retry(request, for: session, dueTo: error) { answer($0) }
+  }
+}

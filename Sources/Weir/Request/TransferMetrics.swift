@@ -1,0 +1,109 @@
+public import Foundation
+
+/// What one attempt cost: when, how long each phase took, how many bytes, over which connection.
+///
+/// Durations are in seconds and nil when the phase did not happen (no name lookup on a reused connection, no TLS on
+/// plain HTTP). Redirect hops are summed into their attempt. A value is one reference, so copying it costs one retain.
+public struct TransferMetrics: Sendable, Hashable {
+  private let storage: Storage
+
+  /// One phase's durations, and what the transfer moved, as measured.
+  package struct Values: Sendable, Hashable {
+    package var taskInterval: DateInterval
+    package var redirectCount: Int
+    package var queue: TimeInterval?
+    package var nameLookup: TimeInterval?
+    package var connect: TimeInterval?
+    package var tls: TimeInterval?
+    package var send: TimeInterval?
+    package var processing: TimeInterval?
+    package var transfer: TimeInterval?
+    package var total: TimeInterval?
+    package var bytesSent: Int64
+    package var bytesReceivedOnWire: Int64
+    package var bytesDecoded: Int64
+    package var networkProtocolName: String?
+    package var isReusedConnection: Bool
+    package var remoteAddress: String?
+    package var remotePort: Int?
+
+    package init(
+      taskInterval: DateInterval, redirectCount: Int = 0, queue: TimeInterval? = nil, nameLookup: TimeInterval? = nil,
+      connect: TimeInterval? = nil, tls: TimeInterval? = nil, send: TimeInterval? = nil,
+      processing: TimeInterval? = nil, transfer: TimeInterval? = nil, total: TimeInterval? = nil,
+      bytesSent: Int64 = 0, bytesReceivedOnWire: Int64 = 0, bytesDecoded: Int64 = 0,
+      networkProtocolName: String? = nil, isReusedConnection: Bool = false, remoteAddress: String? = nil,
+      remotePort: Int? = nil
+    ) {
+      self.taskInterval = taskInterval
+      self.redirectCount = redirectCount
+      self.queue = queue
+      self.nameLookup = nameLookup
+      self.connect = connect
+      self.tls = tls
+      self.send = send
+      self.processing = processing
+      self.transfer = transfer
+      self.total = total
+      self.bytesSent = bytesSent
+      self.bytesReceivedOnWire = bytesReceivedOnWire
+      self.bytesDecoded = bytesDecoded
+      self.networkProtocolName = networkProtocolName
+      self.isReusedConnection = isReusedConnection
+      self.remoteAddress = remoteAddress
+      self.remotePort = remotePort
+    }
+  }
+
+  private final class Storage: Sendable {
+    let values: Values
+    init(_ values: Values) { self.values = values }
+  }
+
+  package init(_ values: Values) {
+    storage = Storage(values)
+  }
+
+  /// From the start of the task to its completion.
+  public var taskInterval: DateInterval { storage.values.taskInterval }
+  /// Redirects followed within this attempt.
+  public var redirectCount: Int { storage.values.redirectCount }
+  /// Waiting for a free slot or connection.
+  public var queue: TimeInterval? { storage.values.queue }
+  /// Resolving the host name.
+  public var nameLookup: TimeInterval? { storage.values.nameLookup }
+  /// Opening the TCP connection, without TLS.
+  public var connect: TimeInterval? { storage.values.connect }
+  /// The TLS handshake.
+  public var tls: TimeInterval? { storage.values.tls }
+  /// Sending the request.
+  public var send: TimeInterval? { storage.values.send }
+  /// From the end of sending to the first byte of the response: the upstream's time.
+  public var processing: TimeInterval? { storage.values.processing }
+  /// From the first byte of the response to the last.
+  public var transfer: TimeInterval? { storage.values.transfer }
+  /// The whole attempt.
+  public var total: TimeInterval? { storage.values.total }
+  /// Request bytes on the wire.
+  public var bytesSent: Int64 { storage.values.bytesSent }
+  /// Response body bytes as received, before decoding.
+  public var bytesReceivedOnWire: Int64 { storage.values.bytesReceivedOnWire }
+  /// Response body bytes after decoding.
+  public var bytesDecoded: Int64 { storage.values.bytesDecoded }
+  /// `http/1.1` or `h2` (ALPN names, RFC 7301); nil when no connection was made.
+  public var networkProtocolName: String? { storage.values.networkProtocolName }
+  /// Whether the connection had served another request before.
+  public var isReusedConnection: Bool { storage.values.isReusedConnection }
+  /// The peer's address, as text.
+  public var remoteAddress: String? { storage.values.remoteAddress }
+  /// The peer's port.
+  public var remotePort: Int? { storage.values.remotePort }
+
+  public static func == (left: TransferMetrics, right: TransferMetrics) -> Bool {
+    left.storage === right.storage || left.storage.values == right.storage.values
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(storage.values)
+  }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// The charset parameter of a media type (RFC 9110 section 8.3.2), as an encoding.
+enum Charset {
+  /// The encoding a Content-Type names; ISO Latin 1 when it names none or an unknown one.
+  static func encoding(ofContentType contentType: String?) -> String.Encoding {
+    contentType.flatMap(name).flatMap { encodings[$0] } ?? .isoLatin1
+  }
+
+  /// The charset's name in lower case, without quotes.
+  static func name(in contentType: String) -> String? {
+    for parameter in contentType.split(separator: ";").dropFirst() {
+      let halves = parameter.split(separator: "=", maxSplits: 1)
+      guard halves.count == 2, trimmed(halves[0]).lowercased() == "charset" else { continue }
+      return trimmed(halves[1]).trimmingCharacters(in: CharacterSet(charactersIn: "\"'")).lowercased()
+    }
+    return nil
+  }
+
+  private static let encodings: [String: String.Encoding] = [
+    "utf-8": .utf8, "iso-8859-1": .isoLatin1,
+    "utf-16": .utf16, "iso-10646-ucs-2": .utf16, "unicode-1-1": .utf16,
+    "utf-16be": .utf16BigEndian, "utf-16le": .utf16LittleEndian,
+    "utf-32": .utf32, "utf-32be": .utf32BigEndian, "utf-32le": .utf32LittleEndian,
+  ]
+
+  private static func trimmed(_ text: Substring) -> String {
+    text.trimmingCharacters(in: .whitespaces)
+  }
+}

@@ -1,0 +1,35 @@
+public import Foundation
+
+/// Changes a body before it is serialized. It is not asked about empty bodies.
+public protocol DataPreprocessor: Sendable {
+  func preprocess(_ data: Data) throws -> Data
+}
+
+/// Leaves the body as it is.
+public struct PassthroughPreprocessor: DataPreprocessor {
+  public init() {}
+
+  public func preprocess(_ data: Data) throws -> Data { data }
+}
+
+/// Takes off the six bytes `)]}',\n` that some services put before JSON against script inclusion.
+public struct GoogleXSSIPreprocessor: DataPreprocessor {
+  private static let prefix = Data(")]}',\n".utf8)
+
+  public init() {}
+
+  public func preprocess(_ data: Data) throws -> Data {
+    // A fresh Data, so that indices start at 0 again.
+    data.starts(with: Self.prefix) ? Data(data.dropFirst(Self.prefix.count)) : data
+  }
+}
+
+extension DataPreprocessor where Self == PassthroughPreprocessor {
+  /// Leaves the body as it is.
+  public static var passthrough: PassthroughPreprocessor { PassthroughPreprocessor() }
+}
+
+extension DataPreprocessor where Self == GoogleXSSIPreprocessor {
+  /// Takes off the XSSI prefix.
+  public static var googleXSSI: GoogleXSSIPreprocessor { GoogleXSSIPreprocessor() }
+}

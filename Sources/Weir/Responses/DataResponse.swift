@@ -1,0 +1,76 @@
+public import Foundation
+public import FoundationNetworking
+
+/// What came of a data or upload request, for one handler.
+public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
+  /// The last URL request.
+  public let request: URLRequest?
+  /// The body, nil when empty.
+  public let data: Data?
+  /// The last attempt's metrics.
+  public let metrics: TransferMetrics?
+  /// When the request started, was answered and was done.
+  public let timeline: Timeline
+  /// Seconds the serializer took, on a monotonic clock.
+  public let serializationDuration: TimeInterval
+  /// The value or the error.
+  public let result: Result<Success, Failure>
+  package let lazyResponse: LazyHTTPResponse?
+
+  public init(
+    request: URLRequest?, response: HTTPURLResponse?, data: Data?, metrics: TransferMetrics?,
+    serializationDuration: TimeInterval, result: Result<Success, Failure>, timeline: Timeline = Timeline()
+  ) {
+    self.init(
+      request: request, lazyResponse: response.map(LazyHTTPResponse.init), data: data, metrics: metrics,
+      serializationDuration: serializationDuration, result: result, timeline: timeline)
+  }
+
+  package init(
+    request: URLRequest?, lazyResponse: LazyHTTPResponse?, data: Data?, metrics: TransferMetrics?,
+    serializationDuration: TimeInterval, result: Result<Success, Failure>, timeline: Timeline
+  ) {
+    self.request = request
+    self.lazyResponse = lazyResponse
+    self.data = data
+    self.metrics = metrics
+    self.serializationDuration = serializationDuration
+    self.result = result
+    self.timeline = timeline
+  }
+
+  /// The last response head; built when first read.
+  public var response: HTTPURLResponse? { lazyResponse?.response }
+
+  /// The value, nil after a failure.
+  public var value: Success? { result.success }
+
+  /// The error, nil after a success.
+  public var error: Failure? { result.failure }
+
+  /// The same response with its value transformed.
+  public func map<New: Sendable>(_ transform: (Success) -> New) -> DataResponse<New, Failure> {
+    with(result.map(transform))
+  }
+
+  /// The same response with its value transformed; what the closure throws becomes the failure.
+  public func tryMap<New: Sendable>(_ transform: (Success) throws -> New) -> DataResponse<New, any Error> {
+    with(result.tryMap(transform))
+  }
+
+  /// The same response with its error transformed.
+  public func mapError<New: Error>(_ transform: (Failure) -> New) -> DataResponse<Success, New> {
+    with(result.mapError(transform))
+  }
+
+  /// The same response with its error transformed; what the closure throws becomes the failure.
+  public func tryMapError<New: Error>(_ transform: (Failure) throws -> New) -> DataResponse<Success, any Error> {
+    with(result.tryMapError(transform))
+  }
+
+  private func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DataResponse<S, F> {
+    DataResponse<S, F>(
+      request: request, lazyResponse: lazyResponse, data: data, metrics: metrics,
+      serializationDuration: serializationDuration, result: result, timeline: timeline)
+  }
+}

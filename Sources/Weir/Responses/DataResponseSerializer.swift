@@ -1,0 +1,42 @@
+public import Foundation
+
+/// Gives the body as it is.
+public final class DataResponseSerializer: ResponseSerializer {
+  public let dataPreprocessor: any DataPreprocessor
+  public let emptyResponseCodes: Set<Int>
+  public let emptyRequestMethods: Set<HTTPMethod>
+
+  public init(
+    dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+    emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods
+  ) {
+    self.dataPreprocessor = dataPreprocessor
+    self.emptyResponseCodes = emptyResponseCodes
+    self.emptyRequestMethods = emptyRequestMethods
+  }
+}
+
+extension DataResponseSerializer: BodySerializer {
+  public typealias SerializedObject = Data
+
+  func emptyValue() throws -> Data { Data() }
+
+  func value(of body: Data, response: (some ResponseFacts)?) throws -> Data { body }
+}
+
+extension ResponseSerializer where Self == DataResponseSerializer {
+  /// Gives the body as it is.
+  public static var data: DataResponseSerializer { DataResponseSerializer() }
+
+  /// Gives the body as it is.
+  public static func data(
+    dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+    emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods
+  ) -> DataResponseSerializer {
+    DataResponseSerializer(
+      dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
+      emptyRequestMethods: emptyRequestMethods)
+  }
+}

@@ -1,0 +1,56 @@
+public import Foundation
+
+/// Decodes the body.
+public final class DecodableResponseSerializer<Value: Decodable & Sendable>: ResponseSerializer {
+  public let dataPreprocessor: any DataPreprocessor
+  /// What decodes; `JSONDecoder` by default.
+  public let decoder: any DataDecoder
+  public let emptyResponseCodes: Set<Int>
+  public let emptyRequestMethods: Set<HTTPMethod>
+
+  public init(
+    dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer.defaultDataPreprocessor,
+    decoder: any DataDecoder = JSONDecoder(),
+    emptyResponseCodes: Set<Int> = DecodableResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer.defaultEmptyRequestMethods
+  ) {
+    self.dataPreprocessor = dataPreprocessor
+    self.decoder = decoder
+    self.emptyResponseCodes = emptyResponseCodes
+    self.emptyRequestMethods = emptyRequestMethods
+  }
+}
+
+extension DecodableResponseSerializer: BodySerializer {
+  public typealias SerializedObject = Value
+
+  func emptyValue() throws -> Value {
+    guard let type = Value.self as? any EmptyResponse.Type, let value = type.emptyValue() as? Value else {
+      throw WeirError.responseSerializationFailed(reason: .invalidEmptyResponse(type: "\(Value.self)"))
+    }
+    return value
+  }
+
+  func value(of body: Data, response: (some ResponseFacts)?) throws -> Value {
+    do {
+      return try decoder.decode(Value.self, from: body)
+    } catch {
+      throw WeirError.responseSerializationFailed(reason: .decodingFailed(error: error))
+    }
+  }
+}
+
+extension ResponseSerializer {
+  /// Decodes the body.
+  public static func decodable<Value: Decodable & Sendable>(
+    of type: Value.Type,
+    dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
+    decoder: any DataDecoder = JSONDecoder(),
+    emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods
+  ) -> DecodableResponseSerializer<Value> where Self == DecodableResponseSerializer<Value> {
+    DecodableResponseSerializer<Value>(
+      dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
+      emptyRequestMethods: emptyRequestMethods)
+  }
+}

@@ -1,0 +1,80 @@
+public import Foundation
+public import FoundationNetworking
+
+/// What came of a download request, for one handler.
+public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
+  /// The last URL request.
+  public let request: URLRequest?
+  /// Where the body is, nil unless it was moved there.
+  public let fileURL: URL?
+  /// What `download(resumingWith:)` needs to go on, if the server allows that.
+  public let resumeData: Data?
+  /// The last attempt's metrics.
+  public let metrics: TransferMetrics?
+  /// When the request started, was answered and was done.
+  public let timeline: Timeline
+  /// Seconds the serializer took, on a monotonic clock.
+  public let serializationDuration: TimeInterval
+  /// The value or the error.
+  public let result: Result<Success, Failure>
+  package let lazyResponse: LazyHTTPResponse?
+
+  public init(
+    request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, resumeData: Data?, metrics: TransferMetrics?,
+    serializationDuration: TimeInterval, result: Result<Success, Failure>, timeline: Timeline = Timeline()
+  ) {
+    self.init(
+      request: request, lazyResponse: response.map(LazyHTTPResponse.init), fileURL: fileURL, resumeData: resumeData,
+      metrics: metrics, serializationDuration: serializationDuration, result: result, timeline: timeline)
+  }
+
+  package init(
+    request: URLRequest?, lazyResponse: LazyHTTPResponse?, fileURL: URL?, resumeData: Data?,
+    metrics: TransferMetrics?, serializationDuration: TimeInterval, result: Result<Success, Failure>,
+    timeline: Timeline
+  ) {
+    self.request = request
+    self.lazyResponse = lazyResponse
+    self.fileURL = fileURL
+    self.resumeData = resumeData
+    self.metrics = metrics
+    self.serializationDuration = serializationDuration
+    self.result = result
+    self.timeline = timeline
+  }
+
+  /// The last response head; built when first read.
+  public var response: HTTPURLResponse? { lazyResponse?.response }
+
+  /// The value, nil after a failure.
+  public var value: Success? { result.success }
+
+  /// The error, nil after a success.
+  public var error: Failure? { result.failure }
+
+  /// The same response with its value transformed.
+  public func map<New: Sendable>(_ transform: (Success) -> New) -> DownloadResponse<New, Failure> {
+    with(result.map(transform))
+  }
+
+  /// The same response with its value transformed; what the closure throws becomes the failure.
+  public func tryMap<New: Sendable>(_ transform: (Success) throws -> New) -> DownloadResponse<New, any Error> {
+    with(result.tryMap(transform))
+  }
+
+  /// The same response with its error transformed.
+  public func mapError<New: Error>(_ transform: (Failure) -> New) -> DownloadResponse<Success, New> {
+    with(result.mapError(transform))
+  }
+
+  /// The same response with its error transformed; what the closure throws becomes the failure.
+  public func tryMapError<New: Error>(_ transform: (Failure) throws -> New) -> DownloadResponse<Success, any Error> {
+    with(result.tryMapError(transform))
+  }
+
+  private func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DownloadResponse<S, F> {
+    DownloadResponse<S, F>(
+      request: request, lazyResponse: lazyResponse, fileURL: fileURL, resumeData: resumeData, metrics: metrics,
+      serializationDuration: serializationDuration, result: result, timeline: timeline)
+  }
+}

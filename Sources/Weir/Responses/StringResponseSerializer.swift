@@ -1,0 +1,53 @@
+public import Foundation
+
+/// Gives the body as text: in the given encoding, else the response's charset, else ISO Latin 1.
+public final class StringResponseSerializer: ResponseSerializer {
+  public let dataPreprocessor: any DataPreprocessor
+  /// The encoding to use whatever the response says.
+  public let encoding: String.Encoding?
+  public let emptyResponseCodes: Set<Int>
+  public let emptyRequestMethods: Set<HTTPMethod>
+
+  public init(
+    dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+    encoding: String.Encoding? = nil,
+    emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods
+  ) {
+    self.dataPreprocessor = dataPreprocessor
+    self.encoding = encoding
+    self.emptyResponseCodes = emptyResponseCodes
+    self.emptyRequestMethods = emptyRequestMethods
+  }
+}
+
+extension StringResponseSerializer: BodySerializer {
+  public typealias SerializedObject = String
+
+  func emptyValue() throws -> String { "" }
+
+  func value(of body: Data, response: (some ResponseFacts)?) throws -> String {
+    let encoding = encoding ?? Charset.encoding(ofContentType: response?.value(forHeader: "Content-Type"))
+    guard let text = String(data: body, encoding: encoding) else {
+      throw WeirError.responseSerializationFailed(reason: .stringSerializationFailed(encoding: encoding))
+    }
+    return text
+  }
+}
+
+extension ResponseSerializer where Self == StringResponseSerializer {
+  /// Gives the body as text.
+  public static var string: StringResponseSerializer { StringResponseSerializer() }
+
+  /// Gives the body as text.
+  public static func string(
+    dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+    encoding: String.Encoding? = nil,
+    emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods
+  ) -> StringResponseSerializer {
+    StringResponseSerializer(
+      dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
+      emptyRequestMethods: emptyRequestMethods)
+  }
+}

@@ -1,0 +1,4 @@
+/// Makes requests and holds what they share.
+public final class Session: Sendable {
+  public init() {}
+}

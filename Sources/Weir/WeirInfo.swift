@@ -1,0 +1,14 @@
+/// Facts about this build of the library.
+public enum WeirInfo {
+  /// The version, as it appears in the default `User-Agent`.
+  public static let version = "0.1.0"
+}
+
+/// A result whose failure is a ``WeirError``.
+public typealias WeirResult<Success> = Result<Success, WeirError>
+
+/// A data response whose failure is a ``WeirError``.
+public typealias WeirDataResponse<Success: Sendable> = DataResponse<Success, WeirError>
+
+/// A download response whose failure is a ``WeirError``.
+public typealias WeirDownloadResponse<Success: Sendable> = DownloadResponse<Success, WeirError>
