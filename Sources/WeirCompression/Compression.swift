@@ -1,0 +1,48 @@
+/// Whole bodies in one call, for those that are in memory anyway.
+package enum Compression {
+  /// `bytes`, compressed.
+  package static func deflate(
+    _ bytes: UnsafeRawBufferPointer, _ format: DeflateFormat, level: Int? = nil
+  ) throws(CompressionError) -> [UInt8] {
+    var output: [UInt8] = []
+    try Deflater(format, level: level).feed(bytes, flush: .finish) { output.append(contentsOf: $0) }
+    return output
+  }
+
+  /// `bytes`, decoded.
+  package static func inflate(
+    _ bytes: UnsafeRawBufferPointer, _ format: InflateFormat, limits: DecodeLimits
+  ) throws(CompressionError) -> [UInt8] {
+    var output: [UInt8] = []
+    let inflater = try Inflater(format, limits: limits)
+    try inflater.feed(bytes) { output.append(contentsOf: $0) }
+    try inflater.finish()
+    return output
+  }
+
+  /// `bytes`, compressed.
+  package static func deflate(
+    _ bytes: [UInt8], _ format: DeflateFormat, level: Int? = nil
+  ) throws(CompressionError) -> [UInt8] {
+    try whole(bytes) { input throws(CompressionError) in try deflate(input, format, level: level) }
+  }
+
+  /// `bytes`, decoded.
+  package static func inflate(
+    _ bytes: [UInt8], _ format: InflateFormat, limits: DecodeLimits
+  ) throws(CompressionError) -> [UInt8] {
+    try whole(bytes) { input throws(CompressionError) in try inflate(input, format, limits: limits) }
+  }
+
+  /// `withUnsafeBytes` loses the error's type; this keeps it.
+  private static func whole(
+    _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(CompressionError) -> [UInt8]
+  ) throws(CompressionError) -> [UInt8] {
+    let result = bytes.withUnsafeBytes { input in
+      do throws(CompressionError) { return Result<[UInt8], CompressionError>.success(try body(input)) } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+}

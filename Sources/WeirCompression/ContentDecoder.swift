@@ -1,0 +1,82 @@
+/// The decoder for a body's Content-Encoding: one inflater per coding, the last applied first.
+///
+/// Used like an `Inflater`. The limits hold for the body as a whole, and for every stage of it: no coding may expand
+/// further, seen from the bytes that came over the wire, than the body is allowed to. Not thread-safe.
+package final class ContentDecoder {
+  /// In the order bytes pass through them: the coding named last in the header stands first.
+  private let stages: [Inflater]
+  private let last: Inflater
+
+  /// - Returns: nil when there is nothing to decode: no coding but `identity`, or one that is unknown, in which case
+  ///   the body passes through as it came.
+  package convenience init?(
+    contentEncoding: some StringProtocol, limits: DecodeLimits
+  ) throws(CompressionError) {
+    guard let codings = ContentCoding.list(contentEncoding) else { return nil }
+    try self.init(codings, limits: limits)
+  }
+
+  /// - Parameter codings: In the order they were applied. None: nil.
+  package init?(_ codings: [ContentCoding], limits: DecodeLimits) throws(CompressionError) {
+    var stages: [Inflater] = []
+    for coding in codings.reversed() {
+      stages.append(try Inflater(coding.format, limits: limits, upstream: stages.last))
+    }
+    guard let last = stages.last else { return nil }
+    self.stages = stages
+    self.last = last
+  }
+
+  /// Bytes of the encoded body taken so far.
+  package var received: Int64 { stages.first?.received ?? 0 }
+
+  /// Bytes of the decoded body delivered so far.
+  package var decoded: Int64 { last.decoded }
+
+  /// Whether `step` has work to do without further input.
+  package var hasPending: Bool { stages.contains { $0.hasPending } }
+
+  /// As `Inflater.feed`. The budget covers the work of all stages.
+  @discardableResult
+  package func feed(
+    _ input: UnsafeRawBufferPointer, budget: Int = .max, into sink: (UnsafeRawBufferPointer) -> Void
+  ) throws(CompressionError) -> Bool {
+    guard let first = stages.first, first !== last else {
+      return try last.feed(input, budget: budget, into: sink)
+    }
+    first.enqueue(input)
+    return try step(budget: budget, into: sink)
+  }
+
+  /// As `Inflater.step`. The budget covers the work of all stages.
+  @discardableResult
+  package func step(
+    budget: Int = .max, into sink: (UnsafeRawBufferPointer) -> Void
+  ) throws(CompressionError) -> Bool {
+    var left = Int64(max(1, budget))
+    // Draining from the end keeps what waits between two stages to one slice.
+    while left > 0, let index = stages.lastIndex(where: { $0.hasPending }) {
+      let stage = stages[index]
+      let before = max(stage.received, stage.decoded)
+      let slice = Int(min(left, Int64(Inflater.maximumSlice)))
+      if stage === last {
+        try stage.step(budget: slice, into: sink)
+      } else {
+        let next = stages[index + 1]
+        try stage.step(budget: slice) { next.enqueue($0) }
+      }
+      left -= max(1, max(stage.received, stage.decoded) - before)
+    }
+    return hasPending
+  }
+
+  /// As `Inflater.finish`, for every stage.
+  package func finish() throws(CompressionError) {
+    for stage in stages { try stage.finish() }
+  }
+
+  /// As `Inflater.reset`, for every stage.
+  package func reset() throws(CompressionError) {
+    for stage in stages { try stage.reset() }
+  }
+}

@@ -1,0 +1,114 @@
+import CZlib
+
+/// What a `Deflater` writes.
+package enum DeflateFormat: Hashable, Sendable {
+  /// RFC 1952, the content coding `gzip`. Deterministic: no time, no name.
+  case gzip
+  /// RFC 1950, the content coding `deflate`.
+  case zlib
+  /// RFC 1951 without a frame.
+  case raw
+
+  fileprivate var windowBits: Int32 {
+    switch self {
+    case .gzip: 16 + MAX_WBITS
+    case .zlib: MAX_WBITS
+    case .raw: -MAX_WBITS
+    }
+  }
+}
+
+/// A streaming compressor. Its output is bounded by its input, so a caller bounds a turn by what it feeds.
+///
+/// It holds about 256 KiB; `reset` lets one serve many bodies. Not thread-safe.
+package final class Deflater {
+  /// How much of what was fed must have come out when a call returns.
+  package enum Flush: Hashable, Sendable {
+    /// As zlib likes: best compression.
+    case none
+    /// Everything so far can be decoded by the receiver.
+    case sync
+    /// The end: nothing may follow but `reset`.
+    case finish
+
+    fileprivate var code: Int32 {
+      switch self {
+      case .none: Z_NO_FLUSH
+      case .sync: Z_SYNC_FLUSH
+      case .finish: Z_FINISH
+      }
+    }
+  }
+
+  // zlib keeps a pointer back to the z_stream, so it needs an address of its own.
+  private let stream: UnsafeMutablePointer<z_stream>
+  private var ended = false
+
+  /// - Parameter level: 0 (stored) to 9 (smallest); other numbers are brought into that range. nil: zlib's default, 6.
+  package init(_ format: DeflateFormat, level: Int? = nil) throws(CompressionError) {
+    let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    stream.initialize(to: z_stream())
+    let level = level.map { Int32(min(9, max(0, $0))) } ?? Z_DEFAULT_COMPRESSION
+    let code = weir_deflateInit2(stream, level, format.windowBits)
+    guard code == Z_OK else {
+      stream.deallocate()
+      throw CompressionError(code: code, message: nil)
+    }
+    self.stream = stream
+  }
+
+  deinit {
+    deflateEnd(stream)
+    stream.deallocate()
+  }
+
+  /// Compresses `input`, which need only be valid during the call.
+  ///
+  /// - Parameter sink: Called with slices of at most 64 KiB, valid during the call.
+  /// - Throws: `.misuse` after `.finish` without `reset`.
+  package func feed(
+    _ input: UnsafeRawBufferPointer, flush: Flush = .none, into sink: (UnsafeRawBufferPointer) -> Void
+  ) throws(CompressionError) {
+    guard !ended else { throw .misuse }
+    let scratch = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: min(Inflater.maximumSlice, max(1 << 10, input.count)), alignment: 16)
+    defer { scratch.deallocate() }
+    var rest = input
+    repeat {
+      let part = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(Int32.max)))
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
+      try compress(part, flush: rest.isEmpty ? flush : .none, scratch, into: sink)
+    } while !rest.isEmpty
+    ended = flush == .finish
+  }
+
+  /// Ends the stream: what zlib still holds, and the trailer.
+  package func finish(into sink: (UnsafeRawBufferPointer) -> Void) throws(CompressionError) {
+    try feed(UnsafeRawBufferPointer(start: nil, count: 0), flush: .finish, into: sink)
+  }
+
+  /// Makes the compressor ready for another body of the same format and level, keeping its memory.
+  package func reset() throws(CompressionError) {
+    let code = deflateReset(stream)
+    guard code == Z_OK else { throw CompressionError(code: code, message: stream.pointee.msg) }
+    ended = false
+  }
+
+  private func compress(
+    _ input: UnsafeRawBufferPointer, flush: Flush, _ scratch: UnsafeMutableRawBufferPointer,
+    into sink: (UnsafeRawBufferPointer) -> Void
+  ) throws(CompressionError) {
+    stream.pointee.next_in = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    stream.pointee.avail_in = UInt32(input.count)
+    repeat {
+      stream.pointee.next_out = scratch.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      stream.pointee.avail_out = UInt32(scratch.count)
+      let code = deflate(stream, flush.code)
+      guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else {
+        throw CompressionError(code: code, message: stream.pointee.msg)
+      }
+      let written = scratch.count - Int(stream.pointee.avail_out)
+      if written > 0 { sink(UnsafeRawBufferPointer(rebasing: scratch.prefix(written))) }
+    } while stream.pointee.avail_out == 0
+  }
+}

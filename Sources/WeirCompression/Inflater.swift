@@ -1,0 +1,166 @@
+/// A streaming decoder of one coding, with limits that hold to the byte.
+///
+/// Give it input with `feed`; what a turn's budget left over it keeps, and `step` goes on from there. When
+/// `hasPending` is false and no more input comes, `finish` tells whether the data was whole. Every call after a
+/// failure throws that failure again. Not thread-safe.
+package final class Inflater {
+  /// The longest slice ever handed to a sink.
+  package static let maximumSlice = 64 << 10
+
+  /// The expansion allowed.
+  package let limits: DecodeLimits
+
+  /// Bytes of input taken so far.
+  package private(set) var received: Int64 = 0
+
+  /// Bytes delivered so far.
+  package private(set) var decoded: Int64 = 0
+
+  private let stream: InflateStream
+  private let upstream: Inflater?
+  private var backlog: [UInt8] = []
+  private var backlogStart = 0
+  private var failure: CompressionError?
+
+  /// - Parameters:
+  ///   - upstream: The stage whose output this one decodes. The ratio is then taken against what the first stage
+  ///     has received, so that two codings on top of each other do not multiply what is allowed.
+  package init(
+    _ format: InflateFormat, limits: DecodeLimits, upstream: Inflater? = nil
+  ) throws(CompressionError) {
+    stream = try InflateStream(format)
+    self.limits = limits
+    self.upstream = upstream
+  }
+
+  /// Whether `step` has work to do without further input.
+  package var hasPending: Bool {
+    failure == nil && (backlogStart < backlog.count || stream.mayHoldOutput)
+  }
+
+  /// Decodes `input`, which need only be valid during the call, after whatever is pending.
+  ///
+  /// - Parameters:
+  ///   - budget: The most bytes to deliver, and the most to take, in this call; at least 1. What is left of `input`
+  ///     is copied and waits for `step`. Default: no bound.
+  ///   - sink: Called with slices of at most `maximumSlice` bytes, valid during the call.
+  /// - Returns: Whether something is pending.
+  @discardableResult
+  package func feed(
+    _ input: UnsafeRawBufferPointer, budget: Int = .max, into sink: (UnsafeRawBufferPointer) -> Void
+  ) throws(CompressionError) -> Bool {
+    guard !hasPending else {
+      enqueue(input)
+      return try step(budget: budget, into: sink)
+    }
+    var rest = input
+    try run(&rest, budget: budget, into: sink)
+    if !rest.isEmpty { enqueue(rest) }
+    return hasPending
+  }
+
+  /// Goes on with what is pending. Parameters and result are those of `feed`.
+  @discardableResult
+  package func step(
+    budget: Int = .max, into sink: (UnsafeRawBufferPointer) -> Void
+  ) throws(CompressionError) -> Bool {
+    var outcome: CompressionError?
+    let start = backlogStart
+    var left = 0
+    backlog.withUnsafeBytes { bytes in
+      var rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(start))
+      do throws(CompressionError) { try run(&rest, budget: budget, into: sink) } catch { outcome = error }
+      left = rest.count
+    }
+    backlogStart = backlog.count - left
+    if left == 0 || outcome != nil { dropBacklog() }
+    if let outcome { throw outcome }
+    return hasPending
+  }
+
+  /// Says that no more input comes. Call it when nothing is pending.
+  ///
+  /// - Throws: `.truncated` if the coding's end mark has not been seen. Input of no bytes at all is whole.
+  package func finish() throws(CompressionError) {
+    if let failure { throw failure }
+    guard !hasPending, stream.isWhole else { throw .truncated }
+  }
+
+  /// Forgets everything and makes the decoder ready for new input of the same coding, keeping zlib's memory.
+  package func reset() throws(CompressionError) {
+    try stream.reset()
+    dropBacklog()
+    received = 0
+    decoded = 0
+    failure = nil
+  }
+
+  /// Keeps a copy of `input` for `step`.
+  func enqueue(_ input: UnsafeRawBufferPointer) {
+    if backlogStart > 0, backlogStart >= backlog.count / 2 {
+      backlog.removeFirst(backlogStart)
+      backlogStart = 0
+    }
+    backlog.append(contentsOf: input)
+  }
+
+  // MARK: - Decoding
+
+  /// What the ratio is measured against: the bytes that came over the wire.
+  private var wireReceived: Int64 { upstream?.wireReceived ?? received }
+
+  private func run(
+    _ input: inout UnsafeRawBufferPointer, budget: Int, into sink: (UnsafeRawBufferPointer) -> Void
+  ) throws(CompressionError) {
+    if let failure { throw failure }
+    do {
+      try decode(&input, budget: max(1, budget), into: sink)
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  private func decode(
+    _ input: inout UnsafeRawBufferPointer, budget: Int, into sink: (UnsafeRawBufferPointer) -> Void
+  ) throws(CompressionError) {
+    guard !input.isEmpty || stream.mayHoldOutput else { return }
+    let scratch = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: min(budget, Self.maximumSlice), alignment: 16)
+    defer { scratch.deallocate() }
+    var budgetIn = budget
+    var budgetOut = budget
+    repeat {
+      // One byte more than allowed is asked for, so that passing the limit shows; it is never delivered.
+      let allowed = limits.allowance(received: wireReceived).bytes - decoded
+      let wanted = min(scratch.count, budgetOut, Int(min(allowed, .max - 1)) + 1)
+      var offered = UnsafeRawBufferPointer(rebasing: input.prefix(budgetIn))
+      let offeredCount = offered.count
+      let (written, failure) = stream.decode(
+        &offered, into: UnsafeMutableRawBufferPointer(rebasing: scratch.prefix(wanted)))
+      let taken = offeredCount - offered.count
+      input = UnsafeRawBufferPointer(rebasing: input.dropFirst(taken))
+      received += Int64(taken)
+      budgetIn -= taken
+      budgetOut -= written
+      try deliver(UnsafeRawBufferPointer(rebasing: scratch.prefix(written)), into: sink)
+      if let failure { throw failure }
+    } while budgetIn > 0 && budgetOut > 0 && (!input.isEmpty || stream.mayHoldOutput)
+  }
+
+  private func deliver(
+    _ bytes: UnsafeRawBufferPointer, into sink: (UnsafeRawBufferPointer) -> Void
+  ) throws(CompressionError) {
+    guard !bytes.isEmpty else { return }
+    let allowance = limits.allowance(received: wireReceived)
+    let count = Int(min(Int64(bytes.count), max(0, allowance.bytes - decoded)))
+    decoded += Int64(count)
+    if count > 0 { sink(UnsafeRawBufferPointer(rebasing: bytes.prefix(count))) }
+    if count < bytes.count { throw allowance.error }
+  }
+
+  private func dropBacklog() {
+    backlog.removeAll(keepingCapacity: true)
+    backlogStart = 0
+  }
+}
