@@ -1,0 +1,23 @@
+import Foundation
+
+/// The `Retry-After` field (RFC 9110 section 10.2.3).
+package enum RetryAfter {
+  /// The longest wait that a server can ask for, in seconds.
+  package static let maximum: TimeInterval = 60
+
+  /// The wait that a value asks for, between 0 and ``maximum`` seconds; nil when it is neither seconds nor a date.
+  package static func delay(_ value: String, now: Date) -> TimeInterval? {
+    let text = value.trimmingCharacters(in: .whitespaces)
+    if !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) {
+      // More digits than an integer holds are still a number of seconds: a long one.
+      return min(Double(text) ?? maximum, maximum)
+    }
+    guard let date = HTTPDate.parse(text, now: now) else { return nil }
+    return min(max(0, date.timeIntervalSince(now)), maximum)
+  }
+
+  /// The delay to keep: what the server asks for, never less than the backoff.
+  package static func raise(_ backoff: TimeInterval, to value: String?, now: Date) -> TimeInterval {
+    max(backoff, value.flatMap { delay($0, now: now) } ?? 0)
+  }
+}

@@ -1,0 +1,23 @@
+public import Foundation
+
+extension RetryPolicy {
+  public static let defaultRetryLimit: UInt = 2
+  public static let defaultExponentialBackoffBase: UInt = 2
+  /// Seconds.
+  public static let defaultExponentialBackoffScale: Double = 0.5
+
+  /// The idempotent methods (RFC 9110 section 9.2.2).
+  public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
+
+  /// Timeout, server error, bad gateway, unavailable, gateway timeout.
+  public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 500, 502, 503, 504]
+
+  /// Failures of the network or of a server's moment; nothing that the same request would meet again.
+  public static let defaultRetryableURLErrorCodes: Set<URLError.Code> = [
+    .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .badServerResponse, .callIsActive,
+    .cannotConnectToHost, .cannotFindHost, .cannotLoadFromNetwork, .dataNotAllowed, .dnsLookupFailed,
+    .downloadDecodingFailedMidStream, .downloadDecodingFailedToComplete, .internationalRoamingOff,
+    .networkConnectionLost, .notConnectedToInternet, .secureConnectionFailed, .serverCertificateHasBadDate,
+    .serverCertificateNotYetValid, .timedOut,
+  ]
+}

@@ -1,0 +1,101 @@
+public import Foundation
+import FoundationNetworking
+
+/// Retries failures that are likely to pass, with an exponential delay.
+///
+/// A request is retried when it has retries left, its method is idempotent (RFC 9110 section 9.2.2), and its status or
+/// its error is one of the retryable ones. Status codes are seen only by requests that `validate()`.
+// Sendable: all stored properties are constant and Sendable; a subclass answers for its own.
+open class RetryPolicy: RequestInterceptor, NamedInterceptor, @unchecked Sendable {
+  public let retryLimit: UInt
+  public let exponentialBackoffBase: UInt
+  /// Seconds.
+  public let exponentialBackoffScale: Double
+  public let retryableHTTPMethods: Set<HTTPMethod>
+  public let retryableHTTPStatusCodes: Set<Int>
+  public let retryableURLErrorCodes: Set<URLError.Code>
+  /// How delays are spread.
+  public let jitter: Jitter
+  /// Seconds; the longest delay of the backoff.
+  public let maximumDelay: TimeInterval
+  /// Whether a `Retry-After` on a retryable status raises the delay, up to 60 s.
+  public let respectsRetryAfter: Bool
+  /// The name under which it is measured; nil means the type's.
+  public let name: String?
+
+  /// - Parameters:
+  ///   - exponentialBackoffBase: At least 2; less is a programming error and traps.
+  ///   - exponentialBackoffScale: Seconds; the delay is base^retryCount × scale: 0.5 s and 1 s by default.
+  public init(
+    retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+    exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+    exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+    retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
+    retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
+    retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes,
+    jitter: Jitter = .none, maximumDelay: TimeInterval = 60, respectsRetryAfter: Bool = true, name: String? = nil
+  ) {
+    precondition(exponentialBackoffBase >= 2, "A backoff needs a base of at least 2; \(exponentialBackoffBase) given.")
+    self.retryLimit = retryLimit
+    self.exponentialBackoffBase = exponentialBackoffBase
+    self.exponentialBackoffScale = exponentialBackoffScale
+    self.retryableHTTPMethods = retryableHTTPMethods
+    self.retryableHTTPStatusCodes = retryableHTTPStatusCodes
+    self.retryableURLErrorCodes = retryableURLErrorCodes
+    self.jitter = jitter
+    self.maximumDelay = maximumDelay
+    self.respectsRetryAfter = respectsRetryAfter
+    self.name = name
+  }
+
+  open func retry(
+    _ request: Request, for session: Session, dueTo error: any Error,
+    completion: @escaping @Sendable (RetryResult) -> Void
+  ) {
+    guard Int64(request.retryCount) < Int64(clamping: retryLimit), shouldRetry(request: request, dueTo: error) else {
+      return completion(.doNotRetry)
+    }
+    completion(.retryWithDelay(delay(for: request, random: .random(in: 0..<1), now: Date())))
+  }
+
+  /// Whether the failure is one of those this policy retries, the retry limit aside.
+  open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
+    guard let method = request.request?.method, retryableHTTPMethods.contains(method) else { return false }
+    if let status = request.lazyResponse?.statusCode, retryableHTTPStatusCodes.contains(status) { return true }
+    let code = (error as? URLError)?.code ?? (error.asWeirError?.underlyingError as? URLError)?.code
+    return code.map(retryableURLErrorCodes.contains) ?? false
+  }
+
+  /// The delay before the next retry, in seconds, with time and randomness (in 0..<1) passed in.
+  package func delay(for request: Request, random: Double, now: Date) -> TimeInterval {
+    let backoff = RetryBackoff(
+      base: exponentialBackoffBase, scale: exponentialBackoffScale, jitter: jitter, maximumDelay: maximumDelay)
+    let delay = backoff.delay(retryCount: request.retryCount, random: random)
+    guard respectsRetryAfter, let response = request.lazyResponse,
+      retryableHTTPStatusCodes.contains(response.statusCode)
+    else { return delay }
+    return RetryAfter.raise(delay, to: response.value(forHeader: "Retry-After"), now: now)
+  }
+}
+
+extension RequestInterceptor where Self == RetryPolicy {
+  /// A retry policy with all defaults.
+  public static var retryPolicy: RetryPolicy { RetryPolicy() }
+
+  /// A retry policy; see ``RetryPolicy/init(retryLimit:exponentialBackoffBase:exponentialBackoffScale:retryableHTTPMethods:retryableHTTPStatusCodes:retryableURLErrorCodes:jitter:maximumDelay:respectsRetryAfter:name:)``.
+  public static func retryPolicy(
+    retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+    exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+    exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+    retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
+    retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
+    retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes,
+    jitter: Jitter = .none, maximumDelay: TimeInterval = 60, respectsRetryAfter: Bool = true
+  ) -> RetryPolicy {
+    RetryPolicy(
+      retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
+      exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods,
+      retryableHTTPStatusCodes: retryableHTTPStatusCodes, retryableURLErrorCodes: retryableURLErrorCodes,
+      jitter: jitter, maximumDelay: maximumDelay, respectsRetryAfter: respectsRetryAfter)
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+
+/// What all containers of one encoding share.
+final class FormEncodingContext {
+  let boolEncoding: URLEncodedFormEncoder.BoolEncoding
+  let dataEncoding: URLEncodedFormEncoder.DataEncoding
+  let dateEncoding: URLEncodedFormEncoder.DateEncoding
+  let nilEncoding: URLEncodedFormEncoder.NilEncoding
+  /// The first container asked for where another kind was in use: making one can't throw, so it is thrown at the end.
+  var misuse: EncodingError?
+
+  init(
+    boolEncoding: URLEncodedFormEncoder.BoolEncoding, dataEncoding: URLEncodedFormEncoder.DataEncoding,
+    dateEncoding: URLEncodedFormEncoder.DateEncoding, nilEncoding: URLEncodedFormEncoder.NilEncoding
+  ) {
+    self.boolEncoding = boolEncoding
+    self.dataEncoding = dataEncoding
+    self.dateEncoding = dateEncoding
+    self.nilEncoding = nilEncoding
+  }
+
+  func noteMisuse(at codingPath: [any CodingKey], _ text: String) {
+    if misuse == nil { misuse = EncodingError.misuse(at: codingPath, text) }
+  }
+}
+
+extension EncodingError {
+  static func misuse(at codingPath: [any CodingKey], _ text: String) -> EncodingError {
+    .invalidValue(text, Context(codingPath: codingPath, debugDescription: text))
+  }
+}
+
+/// Encodes one value into one node.
+struct FormNodeEncoder: Encoder {
+  let node: FormNode
+  let codingPath: [any CodingKey]
+  let context: FormEncodingContext
+
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    guard node.becomeObject() else {
+      context.noteMisuse(at: codingPath, "A value that holds something else was encoded by keys.")
+      return KeyedEncodingContainer(FormKeyedContainer(encoder: detached()))
+    }
+    return KeyedEncodingContainer(FormKeyedContainer(encoder: self))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    guard node.becomeArray() else {
+      context.noteMisuse(at: codingPath, "A value that holds something else was encoded as an array.")
+      return FormUnkeyedContainer(encoder: detached())
+    }
+    return FormUnkeyedContainer(encoder: self)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer {
+    FormSingleValueContainer(encoder: self)
+  }
+
+  /// An encoder for a child of this one's node.
+  func nested(_ node: FormNode, key: any CodingKey) -> FormNodeEncoder {
+    FormNodeEncoder(node: node, codingPath: codingPath + [key], context: context)
+  }
+
+  /// Encodes any value, those with options of their own by their option.
+  func encode<Value: Encodable>(_ value: Value) throws {
+    switch value {
+    case let value as Bool: try encode(text: context.boolEncoding.encode(value))
+    case let value as String: try encode(text: value)
+    case let value as Date: try encode(value)
+    case let value as Data: try encode(value)
+    case let value as Decimal: try encode(text: value.description)
+    // A URL encodes itself by keys, as base and relative part; a form wants its text, as JSON does.
+    case let value as URL: try encode(text: value.absoluteString)
+    default: try value.encode(to: self)
+    }
+  }
+
+  func encode(text: String) throws {
+    guard node.setText(text) else {
+      throw EncodingError.misuse(at: codingPath, "A second value was encoded where one was already.")
+    }
+  }
+
+  private func encode(_ date: Date) throws {
+    switch context.dateEncoding {
+    case .deferredToDate: try date.encode(to: self)
+    case .secondsSince1970: try encode(text: date.timeIntervalSince1970.description)
+    case .millisecondsSince1970: try encode(text: (date.timeIntervalSince1970 * 1000).description)
+    case .iso8601: try encode(text: date.formatted(.iso8601))
+    case .formatted(let formatter): try encode(text: formatter.string(from: date))
+    case .custom(let encode): try self.encode(text: try encode(date))
+    }
+  }
+
+  private func encode(_ data: Data) throws {
+    switch context.dataEncoding {
+    case .deferredToData: try data.encode(to: self)
+    case .base64: try encode(text: data.base64EncodedString())
+    case .custom(let encode): try self.encode(text: try encode(data))
+    }
+  }
+
+  private func detached() -> FormNodeEncoder {
+    FormNodeEncoder(node: FormNode(), codingPath: codingPath, context: context)
+  }
+}

@@ -1,0 +1,95 @@
+public import Foundation
+import Synchronization
+
+/// Encodes `Encodable` values as `application/x-www-form-urlencoded` text.
+///
+/// The root must be keyed (a struct, a class, a dictionary). Safe to use from several threads.
+public final class URLEncodedFormEncoder: Sendable {
+  /// What can't be encoded.
+  @nonexhaustive
+  public enum Error: Swift.Error, Hashable {
+    /// The root is an array or a single value, described.
+    case invalidRootObject(String)
+  }
+
+  /// Whether pairs are sorted as text, at each level; otherwise they keep the order of encoding.
+  public let alphabetizeKeyValuePairs: Bool
+  public let arrayEncoding: ArrayEncoding
+  public let boolEncoding: BoolEncoding
+  public let dataEncoding: DataEncoding
+  public let dateEncoding: DateEncoding
+  public let keyEncoding: KeyEncoding
+  public let keyPathEncoding: KeyPathEncoding
+  public let nilEncoding: NilEncoding
+  public let spaceEncoding: SpaceEncoding
+  private let escaping: Mutex<Escaping>
+
+  private struct Escaping {
+    var allowed: CharacterSet
+    var escaper: PercentEscaper
+  }
+
+  public init(
+    alphabetizeKeyValuePairs: Bool = true, arrayEncoding: ArrayEncoding = .brackets,
+    boolEncoding: BoolEncoding = .numeric, dataEncoding: DataEncoding = .base64,
+    dateEncoding: DateEncoding = .deferredToDate, keyEncoding: KeyEncoding = .useDefaultKeys,
+    keyPathEncoding: KeyPathEncoding = .brackets, nilEncoding: NilEncoding = .dropKey,
+    spaceEncoding: SpaceEncoding = .percentEscaped, allowedCharacters: CharacterSet = .weirURLQueryAllowed
+  ) {
+    self.alphabetizeKeyValuePairs = alphabetizeKeyValuePairs
+    self.arrayEncoding = arrayEncoding
+    self.boolEncoding = boolEncoding
+    self.dataEncoding = dataEncoding
+    self.dateEncoding = dateEncoding
+    self.keyEncoding = keyEncoding
+    self.keyPathEncoding = keyPathEncoding
+    self.nilEncoding = nilEncoding
+    self.spaceEncoding = spaceEncoding
+    escaping = Mutex(Escaping(allowed: allowedCharacters, escaper: PercentEscaper(allowed: allowedCharacters)))
+  }
+
+  /// What stands unescaped; only ASCII members count.
+  public var allowedCharacters: CharacterSet {
+    get { escaping.withLock { $0.allowed } }
+    set {
+      let escaper = PercentEscaper(allowed: newValue)
+      escaping.withLock { $0 = Escaping(allowed: newValue, escaper: escaper) }
+    }
+  }
+
+  /// The value as text; throws ``Error``, `EncodingError`, and what the value or a custom closure throws.
+  public func encode(_ value: any Encodable) throws -> String {
+    let root = FormNode()
+    let context = FormEncodingContext(
+      boolEncoding: boolEncoding, dataEncoding: dataEncoding, dateEncoding: dateEncoding, nilEncoding: nilEncoding)
+    try FormNodeEncoder(node: root, codingPath: [], context: context).encode(value)
+    if let misuse = context.misuse { throw misuse }
+    switch root.content {
+    case .empty, .object: break
+    case .array, .text: throw Error.invalidRootObject(root.description)
+    }
+    return serializer.text(of: root)
+  }
+
+  /// The value as UTF-8.
+  public func encode(_ value: any Encodable) throws -> Data {
+    let text: String = try encode(value)
+    return Data(text.utf8)
+  }
+
+  private var serializer: FormSerializer {
+    FormSerializer(
+      alphabetizes: alphabetizeKeyValuePairs, arrayEncoding: arrayEncoding, keyEncoding: keyEncoding,
+      keyPathEncoding: keyPathEncoding, spaceAsPlus: spaceEncoding == .plusReplaced,
+      escaper: escaping.withLock { $0.escaper })
+  }
+}
+
+extension URLEncodedFormEncoder.Error: LocalizedError {
+  /// What was there instead of keys.
+  public var errorDescription: String? {
+    switch self {
+    case .invalidRootObject(let text): "A form needs keys at its root, not \(text)"
+    }
+  }
+}

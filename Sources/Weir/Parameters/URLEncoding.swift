@@ -1,0 +1,126 @@
+import Foundation
+public import FoundationNetworking
+
+/// Encodes parameters as `application/x-www-form-urlencoded`, into the URL or the body.
+public struct URLEncoding: ParameterEncoding {
+  /// Where the parameters go.
+  public enum Destination: Sendable, Hashable {
+    /// Into the URL for GET, HEAD and DELETE, else into the body.
+    case methodDependent
+    case queryString
+    case httpBody
+  }
+
+  /// How the key of an array's element is written.
+  public enum ArrayEncoding: Sendable {
+    /// `key[]`
+    case brackets
+    /// `key`
+    case noBrackets
+    /// `key[0]`
+    case indexInBrackets
+    /// What the closure makes of key and index.
+    case custom(@Sendable (_ key: String, _ index: Int) -> String)
+
+    func encode(_ key: String, atIndex index: Int) -> String {
+      switch self {
+      case .brackets: "\(key)[]"
+      case .noBrackets: key
+      case .indexInBrackets: "\(key)[\(index)]"
+      case .custom(let encode): encode(key, index)
+      }
+    }
+  }
+
+  /// How a boolean is written.
+  public enum BoolEncoding: Sendable, Hashable {
+    /// `1` and `0`
+    case numeric
+    /// `true` and `false`
+    case literal
+
+    func encode(_ value: Bool) -> String {
+      switch self {
+      case .numeric: value ? "1" : "0"
+      case .literal: value ? "true" : "false"
+      }
+    }
+  }
+
+  /// Method-dependent destination, brackets, numeric booleans.
+  public static var `default`: URLEncoding { URLEncoding() }
+  /// Into the URL whatever the method.
+  public static var queryString: URLEncoding { URLEncoding(destination: .queryString) }
+  /// Into the body whatever the method.
+  public static var httpBody: URLEncoding { URLEncoding(destination: .httpBody) }
+
+  private static let escaper = PercentEscaper(allowed: .weirURLQueryAllowed)
+
+  public let destination: Destination
+  public let arrayEncoding: ArrayEncoding
+  public let boolEncoding: BoolEncoding
+
+  public init(
+    destination: Destination = .methodDependent, arrayEncoding: ArrayEncoding = .brackets,
+    boolEncoding: BoolEncoding = .numeric
+  ) {
+    self.destination = destination
+    self.arrayEncoding = arrayEncoding
+    self.boolEncoding = boolEncoding
+  }
+
+  public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
+    var request = try urlRequest.asURLRequest()
+    guard let parameters else { return request }
+    guard belongsInURL(request) else {
+      QueryPlacement.setBody(query(parameters), of: &request)
+      return request
+    }
+    guard let url = request.url, let extended = QueryPlacement.url(url, adding: query(parameters)) else {
+      throw WeirError.parameterEncodingFailed(reason: .missingURL)
+    }
+    if !parameters.isEmpty { request.url = extended }
+    return request
+  }
+
+  /// The escaped pairs of one parameter: several for dictionaries and arrays.
+  public func queryComponents(fromKey key: String, value: Any) -> [(String, String)] {
+    var pairs: [(String, String)] = []
+    append(value, key: key, to: &pairs)
+    return pairs
+  }
+
+  /// The text percent-encoded: all but `A–Z a–z 0–9 - . _ ~ / ?`.
+  public func escape(_ text: String) -> String {
+    Self.escaper.escape(text)
+  }
+
+  private func belongsInURL(_ request: URLRequest) -> Bool {
+    switch destination {
+    case .methodDependent: QueryPlacement.belongsInURL(request.httpMethod ?? "")
+    case .queryString: true
+    case .httpBody: false
+    }
+  }
+
+  private func query(_ parameters: Parameters) -> String {
+    var pairs: [(String, String)] = []
+    for (key, value) in parameters.sorted(by: { $0.key < $1.key }) { append(value, key: key, to: &pairs) }
+    return pairs.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
+  }
+
+  private func append(_ value: Any, key: String, to pairs: inout [(String, String)]) {
+    switch value {
+    case let dictionary as [String: Any]:
+      for (nested, value) in dictionary.sorted(by: { $0.key < $1.key }) {
+        append(value, key: "\(key)[\(nested)]", to: &pairs)
+      }
+    case let array as [Any]:
+      for (index, value) in array.enumerated() {
+        append(value, key: arrayEncoding.encode(key, atIndex: index), to: &pairs)
+      }
+    default:
+      pairs.append((escape(key), escape(ScalarText.text(value, bool: boolEncoding))))
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/// A media type without its parameters, or a pattern with `*` for one or both halves (RFC 9110 section 12.5.1).
+package struct MIMEType: Sendable, Hashable {
+  package let type: String
+  package let subtype: String
+
+  /// Takes what stands before `;`, without blanks and in lower case; nil when that is no `type/subtype`.
+  package init?(_ text: some StringProtocol) {
+    let name = text.prefix { $0 != ";" }
+    guard let slash = name.firstIndex(of: "/") else { return nil }
+    type = Self.normalized(name[..<slash])
+    subtype = Self.normalized(name[name.index(after: slash)...])
+    if type.isEmpty || subtype.isEmpty { return nil }
+  }
+
+  /// Whether the pattern accepts everything, also a response without a type.
+  package var isWildcard: Bool { type == "*" && subtype == "*" }
+
+  /// Whether this pattern accepts the type.
+  package func matches(_ other: MIMEType) -> Bool {
+    (type == "*" || type == other.type) && (subtype == "*" || subtype == other.subtype)
+  }
+
+  private static func normalized(_ text: some StringProtocol) -> String {
+    text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed()
+      .reduce(into: "") { $0 += $1.lowercased() }
+  }
+}
