@@ -1,0 +1,49 @@
+/// What a command line asks for.
+package enum Command: Equatable, Sendable {
+  case serve(ServeOptions)
+  case check(file: String)
+  case probe(ProbeOptions)
+  case help(HelpTopic)
+  case version
+}
+
+package enum HelpTopic: String, CaseIterable, Sendable {
+  case serve
+  case check
+  case probe
+}
+
+package struct ServeOptions: Equatable, Sendable {
+  /// Nil: the embedded default, a demo origin behind the gateway.
+  package var configFile: String?
+  package var gatewayAddress = ListenAddress(host: "127.0.0.1", port: 8080)
+  package var webAddress = ListenAddress(host: "127.0.0.1", port: 9464)
+  /// Nil: one per core.
+  package var workers: Int?
+  /// How long requests under way may take once the program was told to end.
+  package var drainTimeout: Duration = .seconds(30)
+  package var logLevel = LogLevel.info
+  package var logFormat = LogFormat.logfmt
+
+  package init() {}
+}
+
+package struct ProbeOptions: Equatable, Sendable {
+  package var url: String
+  package var method = "GET"
+  package var headers: [HeaderRule] = []
+  package var timeout: Duration = .seconds(30)
+
+  package init(url: String) {
+    self.url = url
+  }
+}
+
+/// A command line that can't be followed. The text says what to change.
+package struct CommandLineError: Error, Equatable, Sendable, CustomStringConvertible {
+  package let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}

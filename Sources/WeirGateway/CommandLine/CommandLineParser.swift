@@ -1,0 +1,109 @@
+extension Command {
+  /// Reads the arguments after the program's name. `weir` alone, and `weir --flag`, mean `weir serve`.
+  package init(parsing arguments: [String]) throws(CommandLineError) {
+    guard let first = arguments.first, !first.hasPrefix("-") else {
+      self = try Self.serve(arguments[...])
+      return
+    }
+    let rest = arguments.dropFirst()
+    switch first {
+    case "serve": self = try Self.serve(rest)
+    case "check": self = try Self.check(rest)
+    case "probe": self = try Self.probe(rest)
+    case "help": self = .help(rest.first.flatMap(HelpTopic.init) ?? .serve)
+    case "version": self = .version
+    default:
+      let names = HelpTopic.allCases.map(\.rawValue) + ["help", "version"]
+      let hint = suggestion(for: first, among: names).map { "did you mean \(quoted($0))?" }
+      throw CommandLineError(
+        "unknown command \(quoted(first)); \(hint ?? "there are \(names.joined(separator: ", "))")")
+    }
+  }
+
+  private static func serve(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
+    var options = ServeOptions()
+    switch try FlagParser(command: .serve, flags: Flag<ServeOptions>.all).parse(arguments, into: &options) {
+    case .special(let command): return command
+    case .operands(let operands):
+      if let operand = operands.first {
+        throw CommandLineError("unexpected argument \(quoted(operand)); a configuration is given by --config.file")
+      }
+      return .serve(options)
+    }
+  }
+
+  private static func check(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
+    var none: Void = ()
+    switch try FlagParser<Void>(command: .check, flags: []).parse(arguments, into: &none) {
+    case .special(let command): return command
+    case .operands(let operands):
+      guard operands.count == 1 else { throw CommandLineError("weir check takes one FILE") }
+      return .check(file: operands[0])
+    }
+  }
+
+  private static func probe(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
+    var options = ProbeOptions(url: "")
+    switch try FlagParser(command: .probe, flags: Flag<ProbeOptions>.all).parse(arguments, into: &options) {
+    case .special(let command): return command
+    case .operands(let operands):
+      guard operands.count == 1 else { throw CommandLineError("weir probe takes one URL") }
+      options.url = operands[0]
+      let lower = options.url.lowercased()
+      guard lower.hasPrefix("http://") || lower.hasPrefix("https://") else {
+        throw CommandLineError("\(quoted(options.url)) is no URL to probe; begin with http:// or https://")
+      }
+      return .probe(options)
+    }
+  }
+}
+
+/// Flags as `--name=value` or `--name value`, in any order and place; `--` ends them.
+private struct FlagParser<Options> {
+  enum Outcome {
+    case special(Command)
+    case operands([String])
+  }
+
+  let command: HelpTopic
+  let flags: [Flag<Options>]
+
+  func parse(_ arguments: ArraySlice<String>, into options: inout Options) throws(CommandLineError) -> Outcome {
+    var operands: [String] = []
+    var given: Set<String> = []
+    var rest = arguments
+    while let argument = rest.popFirst() {
+      if argument == "--" {
+        operands += rest
+        break
+      }
+      guard argument.hasPrefix("-"), argument != "-" else {
+        operands.append(argument)
+        continue
+      }
+      if argument == "--help" || argument == "-h" { return .special(.help(command)) }
+      if argument == "--version" { return .special(.version) }
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard let name = parts.first, let flag = flags.first(where: { $0.name == name }) else {
+        throw unknown(parts.first ?? argument)
+      }
+      if !flag.isRepeatable, !given.insert(name).inserted { throw CommandLineError("\(name) is given twice") }
+      guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
+        throw CommandLineError("\(name) needs a value: \(name)=\(flag.value)")
+      }
+      do {
+        try flag.apply(&options, value)
+      } catch {
+        throw CommandLineError("\(name): \(quoted(value)) won't do; give \(error.expected)")
+      }
+    }
+    return .operands(operands)
+  }
+
+  private func unknown(_ name: String) -> CommandLineError {
+    let names = flags.map(\.name) + ["--help", "--version"]
+    let hint = suggestion(for: name, among: names).map { "did you mean \($0)?" }
+    return CommandLineError(
+      "unknown flag \(quoted(name)); \(hint ?? "weir \(command.rawValue) --help lists what there is")")
+  }
+}

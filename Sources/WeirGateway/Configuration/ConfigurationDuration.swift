@@ -1,0 +1,66 @@
+/// A length of time as configurations and flags give it: `30s`, `500ms`, `1m30s`, `1.5s`, or a plain number of seconds.
+struct ConfigurationDuration: Decodable, Sendable, Equatable {
+  let duration: Duration
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let seconds = try? container.decode(Double.self) {
+      guard let duration = Self.duration(seconds: seconds) else { throw Self.mismatch(decoder) }
+      self.duration = duration
+    } else {
+      guard let text = try? container.decode(String.self), let duration = Self.parse(text) else {
+        throw Self.mismatch(decoder)
+      }
+      self.duration = duration
+    }
+  }
+
+  /// Numbers with units from days down to milliseconds, largest first, each unit once; or a bare number of seconds.
+  /// Nil for anything else, and for more than a hundred years.
+  static func parse(_ text: String) -> Duration? {
+    var rest = text.utf8[...]
+    var total: Duration = .zero
+    var smallest = Int.max
+    guard !rest.isEmpty, rest.count <= 64 else { return nil }
+    while !rest.isEmpty {
+      guard let number = takeNumber(&rest) else { return nil }
+      let name = String(Substring(rest.prefix { $0 != UInt8(ascii: ".") && $0 &- UInt8(ascii: "0") >= 10 }))
+      rest.removeFirst(name.utf8.count)
+      if name.isEmpty {
+        guard smallest == Int.max, rest.isEmpty else { return nil }
+        return duration(seconds: number)
+      }
+      guard let unit = units.first(where: { $0.name == name }), unit.milliseconds < smallest else { return nil }
+      smallest = unit.milliseconds
+      guard let part = duration(seconds: number * Double(unit.milliseconds) / 1000) else { return nil }
+      total += part
+    }
+    return total
+  }
+
+  private static let units = [
+    (name: "d", milliseconds: 86_400_000), (name: "h", milliseconds: 3_600_000), (name: "m", milliseconds: 60_000),
+    (name: "s", milliseconds: 1000), (name: "ms", milliseconds: 1),
+  ]
+
+  /// Digits with at most one dot among them.
+  private static func takeNumber(_ rest: inout Substring.UTF8View) -> Double? {
+    let digits = rest.prefix { $0 == UInt8(ascii: ".") || $0 &- UInt8(ascii: "0") < 10 }
+    rest.removeFirst(digits.count)
+    guard digits.first != UInt8(ascii: "."), digits.last != UInt8(ascii: ".") else { return nil }
+    return Double(Substring(digits))
+  }
+
+  private static func duration(seconds: Double) -> Duration? {
+    // Also refuses NaN. To the microsecond: 0.1 s is 100 ms, not what is nearest to it in binary.
+    guard abs(seconds) <= 100 * 366 * 86_400 else { return nil }
+    return .microseconds(Int64((seconds * 1_000_000).rounded()))
+  }
+
+  private static func mismatch(_ decoder: any Decoder) -> any Error {
+    let expected = "a duration such as 30s, 500ms or 1m30s"
+    return (decoder as? YAMLNodeDecoder)?.mismatch(expected)
+      ?? DecodingError.dataCorrupted(
+        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "expected \(expected)"))
+  }
+}

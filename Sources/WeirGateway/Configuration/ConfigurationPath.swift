@@ -1,0 +1,65 @@
+/// The way from the document's root to a value: `routes[0].headers.set["X Y"]`.
+package struct ConfigurationPath: Hashable, Sendable, CustomStringConvertible {
+  package enum Step: Hashable, Sendable {
+    case key(String)
+    case index(Int)
+  }
+
+  package var steps: [Step]
+
+  package init(_ steps: [Step] = []) {
+    self.steps = steps
+  }
+
+  init(_ codingPath: [any CodingKey]) {
+    steps = codingPath.map { key in key.intValue.map(Step.index) ?? .key(key.stringValue) }
+  }
+
+  package var isEmpty: Bool { steps.isEmpty }
+
+  package func key(_ name: String) -> Self { Self(steps + [.key(name)]) }
+
+  package func index(_ index: Int) -> Self { Self(steps + [.index(index)]) }
+
+  package var description: String {
+    var text = ""
+    for step in steps {
+      switch step {
+      case .index(let index): text += "[\(index)]"
+      case .key(let name) where Self.isPlain(name): text += text.isEmpty ? name : ".\(name)"
+      case .key(let name): text += "[\(quoted(name))]"
+      }
+    }
+    return text
+  }
+
+  private static func isPlain(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.count <= 64
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+          true
+        default: false
+        }
+      }
+  }
+}
+
+/// A value of the user's as an error text shows it: in quotes, control characters escaped, cut at 64 characters.
+func quoted(_ text: String) -> String {
+  var result = "\""
+  for scalar in text.unicodeScalars.prefix(64) {
+    switch scalar {
+    case "\"": result += "\\\""
+    case "\\": result += "\\\\"
+    case "\n": result += "\\n"
+    case "\r": result += "\\r"
+    case "\t": result += "\\t"
+    case _ where scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value):
+      result += "\\u{\(String(scalar.value, radix: 16))}"
+    default: result.unicodeScalars.append(scalar)
+    }
+  }
+  return result + (text.unicodeScalars.count > 64 ? "…\"" : "\"")
+}

@@ -1,0 +1,56 @@
+/// A place in a text file. Lines and columns count from 1, columns in characters, as editors show them.
+package struct SourcePosition: Hashable, Sendable, Comparable {
+  package let line: Int
+  package let column: Int
+
+  package init(line: Int, column: Int) {
+    self.line = line
+    self.column = column
+  }
+
+  package static func < (left: Self, right: Self) -> Bool {
+    (left.line, left.column) < (right.line, right.column)
+  }
+}
+
+/// One thing that is wrong with a configuration: where, at which path, and what to change.
+package struct ConfigurationProblem: Error, Hashable, Sendable {
+  package let position: SourcePosition?
+  package let path: ConfigurationPath
+  package let message: String
+
+  package init(at position: SourcePosition?, path: ConfigurationPath, _ message: String) {
+    self.position = position
+    self.path = path
+    self.message = message
+  }
+
+  /// `weir.yml:7:5: routes[0].upstrem: unknown key; did you mean "upstream"?`
+  package func description(file: String) -> String {
+    var line = file
+    if let position { line += ":\(position.line):\(position.column)" }
+    line += ": "
+    if !path.isEmpty { line += "\(path): " }
+    return line + message
+  }
+}
+
+/// All that is wrong with one configuration file, in the order of the file.
+package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+  package let file: String
+  package let problems: [ConfigurationProblem]
+
+  package init(file: String, problems: [ConfigurationProblem]) {
+    let start = SourcePosition(line: 0, column: 0)
+    self.file = file
+    // A stable order: problems of one place stay as they were found.
+    self.problems =
+      problems.enumerated()
+      .sorted { ($0.element.position ?? start, $0.offset) < ($1.element.position ?? start, $1.offset) }
+      .map(\.element)
+  }
+
+  package var description: String {
+    problems.map { $0.description(file: file) }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,36 @@
+/// What somebody who typed `name` may have meant: the candidate within two edits (or one in three letters), if any.
+func suggestion(for name: String, among candidates: some Sequence<String>) -> String? {
+  let typed = Array(name.utf8.prefix(64))
+  let best =
+    candidates
+    .map { (candidate: $0, distance: editDistance(typed, Array($0.utf8.prefix(64)))) }
+    .min { ($0.distance, $0.candidate) < ($1.distance, $1.candidate) }
+  guard let best, best.distance <= max(2, typed.count / 3), best.distance < best.candidate.utf8.count else {
+    return nil
+  }
+  return best.candidate
+}
+
+/// Optimal string alignment: insertions, deletions, substitutions and swapped neighbours each count one; case is free.
+private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+  let left = left.map(lowercased), right = right.map(lowercased)
+  var beforePrevious: [Int] = []
+  var previous = Array(0...right.count)
+  for i in left.indices {
+    var row = [i + 1]
+    for j in right.indices {
+      let substitution = previous[j] + (left[i] == right[j] ? 0 : 1)
+      var cost = min(previous[j + 1] + 1, row[j] + 1, substitution)
+      if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] { cost = min(cost, beforePrevious[j - 1] + 1) }
+      row.append(cost)
+    }
+    beforePrevious = previous
+    previous = row
+  }
+  return previous[right.count]
+}
+
+@inline(__always)
+func lowercased(_ byte: UInt8) -> UInt8 {
+  byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
+}

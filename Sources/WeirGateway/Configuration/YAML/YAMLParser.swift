@@ -1,0 +1,222 @@
+import CYaml
+
+/// What one document may be. A configuration is a page of text: whatever exceeds these is a mistake or an attack.
+package struct YAMLLimits: Sendable {
+  package var bytes = 1 << 20
+  package var depth = 32
+  package var nodes = 100_000
+
+  package init() {}
+}
+
+/// A document's tree, and the duplicate keys that were found while building it (the first of each stays).
+package struct YAMLDocument: Sendable {
+  package let root: YAMLNode
+  package let problems: [ConfigurationProblem]
+
+  /// Reads exactly one document. Aliases are refused, so a document can't expand beyond its own size.
+  package init(parsing bytes: [UInt8], limits: YAMLLimits = YAMLLimits()) throws(ConfigurationProblem) {
+    guard bytes.count <= limits.bytes else {
+      throw ConfigurationProblem(
+        at: nil, path: ConfigurationPath(), "is \(bytes.count) bytes long; at most \(limits.bytes) are read")
+    }
+    let result: Result<YAMLDocument, ConfigurationProblem> = bytes.withUnsafeBufferPointer { input in
+      Result { () throws(ConfigurationProblem) in
+        var composer = try YAMLComposer(input, limits: limits)
+        let root = try composer.document()
+        return YAMLDocument(root: root, problems: composer.problems)
+      }
+    }
+    self = try result.get()
+  }
+
+  private init(root: YAMLNode, problems: [ConfigurationProblem]) {
+    self.root = root
+    self.problems = problems
+  }
+}
+
+/// Builds the tree from libyaml's events. Owns the parser, which reads from `input` and must not outlive it.
+private struct YAMLComposer: ~Copyable {
+  private let parser: UnsafeMutablePointer<yaml_parser_t>
+  private let input: UnsafeBufferPointer<UInt8>
+  private let limits: YAMLLimits
+  private var path = ConfigurationPath()
+  private var nodes = 0
+  private(set) var problems: [ConfigurationProblem] = []
+
+  init(_ input: UnsafeBufferPointer<UInt8>, limits: YAMLLimits) throws(ConfigurationProblem) {
+    self.input = input
+    self.limits = limits
+    // On the heap: libyaml keeps a pointer to the parser within itself.
+    parser = .allocate(capacity: 1)
+    parser.initialize(to: yaml_parser_t())
+    guard yaml_parser_initialize(parser) == 1 else {
+      throw ConfigurationProblem(at: nil, path: path, "out of memory")
+    }
+    yaml_parser_set_input_string(parser, input.baseAddress, input.count)
+  }
+
+  deinit {
+    yaml_parser_delete(parser)
+    parser.deallocate()
+  }
+
+  mutating func document() throws(ConfigurationProblem) -> YAMLNode {
+    _ = try next()  // stream start
+    guard case .documentStart = try next().kind else {
+      throw ConfigurationProblem(at: SourcePosition(line: 1, column: 1), path: path, "the document is empty")
+    }
+    let root = try node(next(), depth: 0)
+    _ = try next()  // document end
+    let end = try next()
+    guard case .streamEnd = end.kind else {
+      throw ConfigurationProblem(at: end.position, path: path, "a second document begins here; only one is read")
+    }
+    return root
+  }
+
+  private mutating func node(_ event: Event, depth: Int) throws(ConfigurationProblem) -> YAMLNode {
+    nodes += 1
+    guard nodes <= limits.nodes else {
+      throw ConfigurationProblem(at: event.position, path: path, "more than \(limits.nodes) values in one document")
+    }
+    guard depth <= limits.depth else {
+      throw ConfigurationProblem(at: event.position, path: path, "nested deeper than \(limits.depth) levels")
+    }
+    let id = nodes
+    let content: YAMLNode.Content
+    switch event.kind {
+    case .scalar(let scalar): content = .scalar(scalar)
+    case .sequenceStart: content = .sequence(try elements(depth: depth))
+    case .mappingStart: content = .mapping(try entries(depth: depth))
+    case .alias:
+      throw ConfigurationProblem(at: event.position, path: path, "aliases (*name) are not supported; repeat the value")
+    default:
+      throw ConfigurationProblem(at: event.position, path: path, "expected a value")
+    }
+    return YAMLNode(id: id, position: event.position, content: content)
+  }
+
+  private mutating func elements(depth: Int) throws(ConfigurationProblem) -> [YAMLNode] {
+    var elements: [YAMLNode] = []
+    while true {
+      let event = try next()
+      if case .sequenceEnd = event.kind { return elements }
+      path.steps.append(.index(elements.count))
+      elements.append(try node(event, depth: depth + 1))
+      path.steps.removeLast()
+    }
+  }
+
+  private mutating func entries(depth: Int) throws(ConfigurationProblem) -> [YAMLNode.Entry] {
+    var entries: [YAMLNode.Entry] = []
+    var first: [String: SourcePosition] = [:]
+    while true {
+      let event = try next()
+      if case .mappingEnd = event.kind { return entries }
+      guard case .scalar(let key) = event.kind else {
+        throw ConfigurationProblem(at: event.position, path: path, "a key must be a plain or quoted string")
+      }
+      path.steps.append(.key(key.text))
+      let value = try node(next(), depth: depth + 1)
+      if let earlier = first[key.text] {
+        problems.append(
+          ConfigurationProblem(at: event.position, path: path, "duplicate key; first given at line \(earlier.line)"))
+      } else {
+        first[key.text] = event.position
+        entries.append(YAMLNode.Entry(key: key.text, keyPosition: event.position, value: value))
+      }
+      path.steps.removeLast()
+    }
+  }
+}
+
+// MARK: Events
+
+private struct Event {
+  enum Kind {
+    case documentStart
+    case streamEnd
+    case alias
+    case scalar(YAMLScalar)
+    case sequenceStart
+    case sequenceEnd
+    case mappingStart
+    case mappingEnd
+    case other
+  }
+
+  let kind: Kind
+  let position: SourcePosition
+}
+
+extension YAMLComposer {
+  private func next() throws(ConfigurationProblem) -> Event {
+    var event = yaml_event_t()
+    guard yaml_parser_parse(parser, &event) == 1 else { throw syntaxProblem() }
+    defer { yaml_event_delete(&event) }
+    let position = SourcePosition(event.start_mark)
+    let kind: Event.Kind
+    switch event.type {
+    case YAML_DOCUMENT_START_EVENT: kind = .documentStart
+    case YAML_STREAM_END_EVENT: kind = .streamEnd
+    case YAML_ALIAS_EVENT: kind = .alias
+    case YAML_SCALAR_EVENT: kind = .scalar(try scalar(event, at: position))
+    case YAML_SEQUENCE_START_EVENT:
+      try refuse(tag: event.data.sequence_start.tag, unless: "tag:yaml.org,2002:seq", at: position)
+      kind = .sequenceStart
+    case YAML_SEQUENCE_END_EVENT: kind = .sequenceEnd
+    case YAML_MAPPING_START_EVENT:
+      try refuse(tag: event.data.mapping_start.tag, unless: "tag:yaml.org,2002:map", at: position)
+      kind = .mappingStart
+    case YAML_MAPPING_END_EVENT: kind = .mappingEnd
+    default: kind = .other
+    }
+    return Event(kind: kind, position: position)
+  }
+
+  private func scalar(_ event: yaml_event_t, at position: SourcePosition) throws(ConfigurationProblem) -> YAMLScalar {
+    let data = event.data.scalar
+    let text = String(decoding: UnsafeBufferPointer(start: data.value, count: data.length), as: UTF8.self)
+    guard let tag = data.tag else {
+      return data.style == YAML_PLAIN_SCALAR_STYLE ? YAMLScalar(plain: text) : YAMLScalar(quoted: text)
+    }
+    switch String(cString: tag) {
+    case "!", "tag:yaml.org,2002:str": return YAMLScalar(quoted: text)
+    case let tag: throw unknownTag(tag, at: position)
+    }
+  }
+
+  private func refuse(
+    tag: UnsafeMutablePointer<yaml_char_t>?, unless allowed: String, at position: SourcePosition
+  ) throws(ConfigurationProblem) {
+    guard let tag else { return }
+    let name = String(cString: tag)
+    if name != allowed, name != "!" { throw unknownTag(name, at: position) }
+  }
+
+  private func unknownTag(_ tag: String, at position: SourcePosition) -> ConfigurationProblem {
+    ConfigurationProblem(at: position, path: path, "the tag \(quoted(tag)) is not supported; leave it out")
+  }
+
+  private func syntaxProblem() -> ConfigurationProblem {
+    let failure = parser.pointee
+    let reason = failure.problem.map { String(cString: $0) } ?? "can't be parsed"
+    guard failure.error != YAML_READER_ERROR else {
+      // The reader knows bytes, not lines.
+      let before = input.prefix(failure.problem_offset)
+      let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+      let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
+      return ConfigurationProblem(at: SourcePosition(line: line, column: column), path: path, "not YAML: \(reason)")
+    }
+    let context = failure.context.map { " (\(String(cString: $0)))" } ?? ""
+    return ConfigurationProblem(at: SourcePosition(failure.problem_mark), path: path, "not YAML: \(reason)\(context)")
+  }
+}
+
+extension SourcePosition {
+  fileprivate init(_ mark: yaml_mark_t) {
+    self.init(line: Int(clamping: mark.line &+ 1), column: Int(clamping: mark.column &+ 1))
+  }
+}

@@ -1,0 +1,17 @@
+extension HeaderRules {
+  /// Fields whose meaning is the connection's or the message framing's, which the gateway itself sets.
+  static let reserved: Set<String> = [
+    "connection", "content-length", "expect", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
+    "upgrade",
+  ]
+
+  static func problem(setting name: String) -> String? {
+    if !HTTPGrammar.isToken(name.utf8) { return "\(quoted(name)) is no field name" }
+    return reserved.contains(name.lowercased()) ? "the gateway sets \(name) itself; leave it out" : nil
+  }
+
+  static func problem(removing name: String) -> String? {
+    if name.lowercased() == "host" { return "every request needs Host; set another value instead" }
+    return problem(setting: name)
+  }
+}

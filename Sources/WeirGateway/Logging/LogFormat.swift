@@ -1,0 +1,47 @@
+package enum LogLevel: String, CaseIterable, Comparable, Sendable {
+  case debug
+  case info
+  case warn
+  case error
+
+  private var rank: Int {
+    switch self {
+    case .debug: 0
+    case .info: 1
+    case .warn: 2
+    case .error: 3
+    }
+  }
+
+  package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+}
+
+package enum LogFormat: String, CaseIterable, Sendable {
+  /// `key=value key="other value"`
+  case logfmt
+  /// One object per line.
+  case json
+}
+
+/// The value of a log line's field.
+package enum LogValue: Sendable, Equatable {
+  case string(String)
+  case integer(Int)
+  case double(Double)
+  case bool(Bool)
+}
+
+extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+  ExpressibleByBooleanLiteral
+{
+  package init(stringLiteral value: String) { self = .string(value) }
+  package init(integerLiteral value: Int) { self = .integer(value) }
+  package init(floatLiteral value: Double) { self = .double(value) }
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
+
+  /// In seconds, as metrics have it.
+  package init(_ duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    self = .double(Double(seconds) + Double(attoseconds) / 1e18)
+  }
+}

@@ -1,0 +1,66 @@
+import Glibc
+
+/// Writes structured lines to a file descriptor, each with one `write`, so that lines of several threads don't mix.
+///
+/// A line that can't be written is lost: a log must not stop what it tells about.
+package struct Logger: Sendable {
+  package let level: LogLevel
+  private let formatter: LogFormatter
+  private let write: @Sendable ([UInt8]) -> Void
+
+  /// To standard error.
+  package init(level: LogLevel = .info, format: LogFormat = .logfmt) {
+    self.init(level: level, format: format) { line in Self.write(line, to: STDERR_FILENO) }
+  }
+
+  package init(level: LogLevel, format: LogFormat, write: @escaping @Sendable ([UInt8]) -> Void) {
+    self.level = level
+    formatter = LogFormatter(format)
+    self.write = write
+  }
+
+  package func debug(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> KeyValuePairs<String, LogValue>)
+  {
+    log(.debug, message, fields)
+  }
+
+  package func info(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> KeyValuePairs<String, LogValue>)
+  {
+    log(.info, message, fields)
+  }
+
+  package func warn(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> KeyValuePairs<String, LogValue>)
+  {
+    log(.warn, message, fields)
+  }
+
+  package func error(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> KeyValuePairs<String, LogValue>)
+  {
+    log(.error, message, fields)
+  }
+
+  private func log(_ level: LogLevel, _ message: () -> String, _ fields: () -> KeyValuePairs<String, LogValue>) {
+    guard level >= self.level else { return }
+    write(formatter.line(at: .now, level, message(), fields()))
+  }
+
+  static func write(_ line: [UInt8], to descriptor: Int32) {
+    line.withUnsafeBytes { bytes in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return }
+        rest = rest.dropFirst(count)
+      }
+    }
+  }
+}
+
+extension LogTime {
+  static var now: Self {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Self(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+}

@@ -1,0 +1,47 @@
+/// The paths under one path, on segment boundaries: `/api` takes `/api` and `/api/x`, not `/apix`.
+enum PathPrefix {
+  /// Why the text is no prefix; nil if it is one.
+  static func problem(_ text: String) -> String? {
+    let bytes = Array(text.utf8)
+    guard bytes.first == UInt8(ascii: "/") else { return "must begin with /" }
+    guard bytes.count <= 2048 else { return "must be at most 2048 bytes long" }
+    guard !bytes.contains(UInt8(ascii: "?")), !bytes.contains(UInt8(ascii: "#")) else {
+      return "must have no query and no fragment"
+    }
+    guard !text.contains("//") else { return "must have no empty segment (//)" }
+    switch RequestPath.normalized(bytes.span) {
+    case .refused(let reason): return reason
+    case .changed(let path) where path != bytes:
+      return "is not in normal form; write \(quoted(String(decoding: path, as: UTF8.self)))"
+    case .changed, .unchanged: break
+    }
+    let isPlain = bytes.allSatisfy {
+      HTTPGrammar.isPathByte($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "%")
+    }
+    return isPlain ? nil : "must hold only characters that URLs allow; percent-encode the others"
+  }
+
+  /// Without the slash at the end, which makes no difference: `/api/` is `/api`.
+  static func normalized(_ text: String) -> String {
+    var text = text[...]
+    while text.last == "/", text.utf8.count > 1 { text.removeLast() }
+    return String(text)
+  }
+}
+
+/// The hosts of routes.
+enum RouteHost {
+  static func problem(_ text: String) -> String? {
+    if text.contains("*") { return "wildcards are not supported; leave host out to match every host" }
+    if text.hasPrefix("["), text.hasSuffix("]"), Upstream.isIPv6Address(text.dropFirst().dropLast()) { return nil }
+    if text.contains(":") { return "must be a host name without port and path, such as api.example.com" }
+    return Upstream.isHostName(text.utf8) ? nil : "\(quoted(text)) is no host name"
+  }
+
+  /// Lower case, without the dot of a fully qualified name.
+  static func normalized(_ text: String) -> String {
+    var text = text.lowercased()[...]
+    if text.last == ".", text.utf8.count > 1 { text.removeLast() }
+    return String(text)
+  }
+}

@@ -1,0 +1,108 @@
+/// The normal form of a request's path, so that what a route matched is what the upstream sees.
+///
+/// - Dot segments are resolved, also percent-encoded ones (RFC 3986 §6.2.2.3); none climbs above the root.
+/// - Percent-encoded unreserved characters are decoded (§6.2.2.2): `/%61dmin` is `/admin`.
+/// - An encoded slash (`%2F`) stays as it is and separates no segments; so do empty segments (`//`).
+/// - Refused: malformed percent-encoding, backslashes, control characters and spaces, fragments, and a dot segment that
+///   hides behind an encoded slash or backslash (`..%2F`), which an upstream that decodes first would climb.
+package enum RequestPath {
+  package enum Result: Equatable, Sendable {
+    case unchanged
+    case changed([UInt8])
+    case refused(String)
+  }
+
+  package static func normalized(_ path: Span<UInt8>) -> Result {
+    var hasPercent = false
+    var hasDotSegment = false
+    var previous: UInt8 = 0
+    for index in path.indices {
+      let byte = path[index]
+      if byte <= 0x20 || byte == 0x7f { return .refused("must have no spaces and control characters") }
+      if byte == UInt8(ascii: "\\") { return .refused("must have no backslash") }
+      if byte == UInt8(ascii: "#") { return .refused("must have no fragment") }
+      if byte == UInt8(ascii: "%") { hasPercent = true }
+      // `/.well-known` is sent through the resolver as well, which leaves it alone.
+      if byte == UInt8(ascii: "."), previous == UInt8(ascii: "/") { hasDotSegment = true }
+      previous = byte
+    }
+    guard hasPercent || hasDotSegment else { return .unchanged }
+    guard let decoded = decodingUnreserved(path) else { return .refused("has a % without two hexadecimal digits") }
+    if hidesDotSegment(decoded) { return .refused("has a dot segment behind an encoded slash") }
+    let resolved = resolvingDotSegments(decoded)
+    return resolved.count == path.count && resolved.indices.allSatisfy { resolved[$0] == path[$0] }
+      ? .unchanged : .changed(resolved)
+  }
+
+  private static func decodingUnreserved(_ path: Span<UInt8>) -> [UInt8]? {
+    var result: [UInt8] = []
+    result.reserveCapacity(path.count)
+    var index = 0
+    while index < path.count {
+      let byte = path[index]
+      guard byte == UInt8(ascii: "%") else {
+        result.append(byte)
+        index += 1
+        continue
+      }
+      guard index + 2 < path.count, let high = HTTPGrammar.hexDigit(path[index + 1]),
+        let low = HTTPGrammar.hexDigit(path[index + 2])
+      else { return nil }
+      let decoded = high << 4 | low
+      if HTTPGrammar.isUnreserved(decoded) {
+        result.append(decoded)
+      } else {
+        result.append(byte)
+        result.append(path[index + 1])
+        result.append(path[index + 2])
+      }
+      index += 3
+    }
+    return result
+  }
+
+  /// Whether a segment, split where an encoded slash or backslash is, holds `.` or `..`.
+  private static func hidesDotSegment(_ path: [UInt8]) -> Bool {
+    path.split(separator: UInt8(ascii: "/")).contains { segment in
+      var parts: [ArraySlice<UInt8>] = []
+      var start = segment.startIndex
+      var index = segment.startIndex
+      while index + 2 < segment.endIndex {
+        let code = (segment[index], segment[index + 1], lowercased(segment[index + 2]))
+        let isSlash = code == (UInt8(ascii: "%"), UInt8(ascii: "2"), UInt8(ascii: "f"))
+        guard isSlash || code == (UInt8(ascii: "%"), UInt8(ascii: "5"), UInt8(ascii: "c")) else {
+          index += 1
+          continue
+        }
+        parts.append(segment[start..<index])
+        index += 3
+        start = index
+      }
+      guard !parts.isEmpty else { return false }
+      parts.append(segment[start...])
+      return parts.contains { isDots($0) }
+    }
+  }
+
+  /// RFC 3986 §5.2.4, for a path that begins with a slash.
+  private static func resolvingDotSegments(_ path: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(path.count)
+    let segments = path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    for (offset, segment) in segments.enumerated() {
+      let isLast = offset == segments.count - 1
+      guard isDots(segment) else {
+        result.append(UInt8(ascii: "/"))
+        result.append(contentsOf: segment)
+        continue
+      }
+      if segment.count == 2, let slash = result.lastIndex(of: UInt8(ascii: "/")) { result.removeSubrange(slash...) }
+      if isLast { result.append(UInt8(ascii: "/")) }
+    }
+    return result
+  }
+
+  private static func isDots(_ segment: ArraySlice<UInt8>) -> Bool {
+    (1...2).contains(segment.count) && segment.allSatisfy { $0 == UInt8(ascii: ".") }
+  }
+}

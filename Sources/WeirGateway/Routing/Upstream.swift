@@ -1,0 +1,105 @@
+import CLinux
+import Glibc
+
+/// Where a route's requests go: the origin, and the path that is put before theirs.
+package struct Upstream: Sendable, Hashable {
+  package enum Scheme: String, Sendable {
+    case http
+    case https
+
+    package var defaultPort: Int { self == .http ? 80 : 443 }
+  }
+
+  package let scheme: Scheme
+  /// Lower case; an IPv6 address is in brackets.
+  package let host: String
+  package let port: Int
+  /// Empty, or begins with a slash and ends with none.
+  package let basePath: String
+
+  /// The value of the Host field (RFC 9110 §7.2): without the scheme's own port.
+  package var authority: String { port == scheme.defaultPort ? host : "\(host):\(port)" }
+
+  /// `http://host:port/base`, to be followed by a path.
+  package var base: String { "\(scheme.rawValue)://\(authority)\(basePath)" }
+
+  /// Takes `http://host[:port][/base]`, and nothing that a URL parser would have to guess at.
+  package init(parsing text: String) throws(UpstreamProblem) {
+    guard let separator = text.range(of: "://") else { throw UpstreamProblem("begin with http:// or https://") }
+    guard let scheme = Scheme(rawValue: text[..<separator.lowerBound].lowercased()) else {
+      throw UpstreamProblem("the scheme must be http or https")
+    }
+    let rest = text[separator.upperBound...]
+    for (mark, name) in [("?" as Character, "query"), ("#", "fragment")] where rest.contains(mark) {
+      throw UpstreamProblem("must have no \(name); requests bring their own query")
+    }
+    let authority = rest.prefix { $0 != "/" }
+    guard !authority.contains("@") else { throw UpstreamProblem("must have no user name or password") }
+    (host, port) = try Self.hostAndPort(authority, of: scheme)
+    basePath = try Self.basePath(rest[authority.endIndex...])
+    self.scheme = scheme
+  }
+
+  private static func hostAndPort(
+    _ authority: Substring, of scheme: Scheme
+  ) throws(UpstreamProblem) -> (host: String, port: Int) {
+    let host: Substring
+    if authority.first == "[" {
+      guard let bracket = authority.firstIndex(of: "]") else { throw UpstreamProblem("\"[\" needs a \"]\"") }
+      host = authority[...bracket]
+      guard isIPv6Address(host.dropFirst().dropLast()) else {
+        throw UpstreamProblem("\(quoted(String(host))) is no IPv6 address")
+      }
+    } else {
+      host = authority.prefix { $0 != ":" }
+      guard !host.isEmpty else { throw UpstreamProblem("the host is missing") }
+      guard isHostName(host.utf8) else { throw UpstreamProblem("\(quoted(String(host))) is no host name") }
+    }
+    let rest = authority[host.endIndex...]
+    guard !rest.isEmpty else { return (host.lowercased(), scheme.defaultPort) }
+    guard rest.first == ":", rest.utf8.count <= 6, rest.dropFirst().utf8.allSatisfy({ $0 &- 0x30 < 10 }),
+      let port = Int(rest.dropFirst()), (1...65535).contains(port)
+    else { throw UpstreamProblem("the port must be 1 to 65535") }
+    return (host.lowercased(), port)
+  }
+
+  private static func basePath(_ path: Substring) throws(UpstreamProblem) -> String {
+    var path = path
+    while path.last == "/" { path.removeLast() }
+    if let problem = PathPrefix.problem(path.isEmpty ? "/" : String(path)) {
+      throw UpstreamProblem("its path \(problem)")
+    }
+    return String(path)
+  }
+
+  static func isHostName(_ bytes: some Collection<UInt8>) -> Bool {
+    !bytes.isEmpty && bytes.count <= 254
+      && bytes.allSatisfy { HTTPGrammar.isUnreserved($0) && $0 != UInt8(ascii: "~") }
+      && bytes.first != UInt8(ascii: ".")
+  }
+
+  static func isIPv6Address(_ text: Substring) -> Bool {
+    var address = in6_addr()
+    return !text.utf8.contains(0) && inet_pton(AF_INET6, String(text), &address) == 1
+  }
+}
+
+/// Why a text is no upstream.
+package struct UpstreamProblem: Error, Hashable, Sendable {
+  package let message: String
+
+  init(_ message: String) {
+    self.message = message
+  }
+}
+
+extension String {
+  fileprivate func range(of separator: String) -> Range<Index>? {
+    var start = startIndex
+    while start < endIndex {
+      if self[start...].hasPrefix(separator) { return start..<index(start, offsetBy: separator.count) }
+      start = index(after: start)
+    }
+    return nil
+  }
+}

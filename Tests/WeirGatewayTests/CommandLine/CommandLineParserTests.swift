@@ -1,0 +1,102 @@
+import Testing
+import WeirGateway
+
+@Suite struct CommandLineParserTests {
+  @Test func defaultsAreLoopback() throws {
+    let options = ServeOptions()
+    #expect(try Command(parsing: []) == .serve(options))
+    #expect(try Command(parsing: ["serve"]) == .serve(options))
+    #expect(options.gatewayAddress.description == "127.0.0.1:8080")
+    #expect(options.webAddress.description == "127.0.0.1:9464")
+  }
+
+  @Test func readsEveryFlagOfServe() throws {
+    var options = ServeOptions()
+    options.configFile = "weir.yml"
+    options.gatewayAddress = ListenAddress(host: "", port: 80)
+    options.webAddress = ListenAddress(host: "::1", port: 0)
+    options.workers = 4
+    options.drainTimeout = .milliseconds(1500)
+    options.logLevel = .debug
+    options.logFormat = .json
+    let arguments = [
+      "--config.file=weir.yml", "--gateway.listen-address", ":80", "--web.listen-address=[::1]:0",
+      "--gateway.workers=4", "--gateway.drain-timeout=1.5s", "--log.level=debug", "--log.format", "json",
+    ]
+    #expect(try Command(parsing: arguments) == .serve(options))
+    #expect(try Command(parsing: ["serve"] + arguments) == .serve(options))
+  }
+
+  @Test(
+    arguments: [
+      (["check", "a.yml"], .check(file: "a.yml")), (["check", "--", "--odd"], .check(file: "--odd")),
+      (["check", "-"], .check(file: "-")), (["--help"], .help(.serve)), (["-h"], .help(.serve)),
+      (["help"], .help(.serve)), (["help", "probe"], .help(.probe)), (["check", "--help"], .help(.check)),
+      (["serve", "--log.level=debug", "-h"], .help(.serve)), (["--version"], .version), (["version"], .version),
+      (["probe", "--version"], .version), (["probe", "http://h"], .probe(ProbeOptions(url: "http://h"))),
+      (["probe", "HTTPS://h"], .probe(ProbeOptions(url: "HTTPS://h"))),
+    ] as [([String], Command)])
+  func readsCommands(arguments: [String], expected: Command) throws {
+    #expect(try Command(parsing: arguments) == expected)
+  }
+
+  @Test func readsEveryFlagOfProbe() throws {
+    var options = ProbeOptions(url: "http://h/")
+    options.method = "POST"
+    options.headers = [HeaderRule(name: "A", value: "b: c"), HeaderRule(name: "X", value: "")]
+    options.timeout = .seconds(1)
+    let arguments = ["probe", "--method=POST", "http://h/", "--header", "A: b: c", "--header=X:", "--timeout=1"]
+    #expect(try Command(parsing: arguments) == .probe(options))
+  }
+
+  @Test(arguments: [
+    (["server"], #"unknown command "server"; did you mean "serve"?"#),
+    (["frobnicate"], #"unknown command "frobnicate"; there are serve, check, probe, help, version"#),
+    (["serve", "x.yml"], #"unexpected argument "x.yml"; a configuration is given by --config.file"#),
+    (["--web.listen-adress=:1"], #"unknown flag "--web.listen-adress"; did you mean --web.listen-address?"#),
+    (["-x"], #"unknown flag "-x"; weir serve --help lists what there is"#),
+    (["--config.file"], "--config.file needs a value: --config.file=FILE"),
+    (["--config.file="], #"--config.file: "" won't do; give a file's path"#),
+    (["--log.level=info", "--log.level=warn"], "--log.level is given twice"),
+    (["--log.level=loud"], #"--log.level: "loud" won't do; give one of debug, info, warn, error"#),
+    (["--log.format=xml"], #"--log.format: "xml" won't do; give one of logfmt, json"#),
+    (
+      ["--web.listen-address=9464"],
+      #"--web.listen-address: "9464" won't do; give an IP address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080"#
+    ),
+    (["--gateway.workers=0"], #"--gateway.workers: "0" won't do; give a number from 1 to 256"#),
+    (
+      ["--gateway.drain-timeout=long"],
+      #"--gateway.drain-timeout: "long" won't do; give a duration of at most 1d, such as 30s, 500ms or 1m30s"#
+    ),
+    (["check"], "weir check takes one FILE"), (["check", "a", "b"], "weir check takes one FILE"),
+    (["probe"], "weir probe takes one URL"), (["probe", "http://a", "http://b"], "weir probe takes one URL"),
+    (["probe", "localhost"], #""localhost" is no URL to probe; begin with http:// or https://"#),
+    (["probe", "--method=a b", "http://a"], #"--method: "a b" won't do; give a method name"#),
+    (
+      ["probe", "--header=Nope", "http://a"],
+      #"--header: "Nope" won't do; give a header field, such as 'Accept: text/plain'"#
+    ),
+    (
+      ["probe", "--header=A: b\r\nc: d", "http://a"],
+      #"--header: "A: b\r\nc: d" won't do; give a header field, such as 'Accept: text/plain'"#
+    ),
+    (
+      ["probe", "--timeout=0", "http://a"],
+      #"--timeout: "0" won't do; give a duration of at most 1d, such as 30s, 500ms or 1m30s"#
+    ),
+  ])
+  func saysWhatToChange(arguments: [String], expected: String) {
+    #expect(throws: CommandLineError.self) { try Command(parsing: arguments) }
+    do { _ = try Command(parsing: arguments) } catch { #expect(error.description == expected) }
+  }
+
+  @Test func usageNamesEveryFlag() {
+    for name in ["--config.file=FILE", "--gateway.listen-address=ADDRESS", "--web.listen-address", "--log.format"] {
+      #expect(HelpTopic.serve.usage.contains(name))
+    }
+    for topic in HelpTopic.allCases {
+      #expect(topic.usage.split(separator: "\n").allSatisfy { $0.count <= 120 })
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import Testing
+
+@testable import WeirGateway
+
+@Suite struct ConfigurationTests {
+  @Test func readsEverything() throws {
+    let configuration = try read(
+      """
+      routes:
+        - name: api
+          match:
+            host: API.Example.com.
+            pathPrefix: /v1/
+          upstream: https://Backend.internal:8443/base/
+          stripPrefix: true
+          headers:
+            set: {X-Env: prod, Host: other.example}
+            remove: [Cookie]
+          timeout: 1m30s
+          retry:
+            limit: 3
+            statusCodes: [502, 503]
+            methods: [GET, POST]
+        - name: rest
+          upstream: http://[::1]:80
+      """)
+    var api = Route(
+      name: "api", match: RouteMatch(host: "api.example.com", pathPrefix: "/v1"),
+      upstream: try Upstream(parsing: "https://backend.internal:8443/base"))
+    api.stripPrefix = true
+    api.headers.set = [
+      HeaderRule(name: "X-Env", value: "prod"), HeaderRule(name: "Host", value: "other.example"),
+    ]
+    api.headers.remove = ["Cookie"]
+    api.timeout = .seconds(90)
+    api.retry.limit = 3
+    api.retry.statusCodes = [502, 503]
+    api.retry.methods = ["GET", "POST"]
+    #expect(configuration.routes == [api, Route(name: "rest", upstream: try Upstream(parsing: "http://[::1]"))])
+    #expect(configuration.routes[1].upstream.authority == "[::1]")
+  }
+
+  @Test func readsJSON() throws {
+    let text = #"{"routes": [{"name": "a", "upstream": "http:\/\/h", "timeout": 0.5, "match": null}]}"#
+    #expect(try read(text).routes.first?.timeout == .milliseconds(500))
+  }
+
+  @Test func defaultsAreSafe() throws {
+    let route = try #require(try read("routes: [{name: a, upstream: http://h}]").routes.first)
+    #expect(route.timeout == .seconds(30))
+    #expect(route.retry.limit == 0)
+    #expect(!route.retry.methods.contains("POST"))
+    #expect(route.match == RouteMatch(host: nil, pathPrefix: "/"))
+  }
+
+  /// One line per problem of one route, whose other keys are right.
+  @Test(arguments: [
+    ("upstrem: http://h", "2:5: routes[0].upstrem: unknown key; did you mean \"upstream\"?"),
+    ("upstream: 5", "2:15: routes[0].upstream: expected a string, found the number 5; write it in quotes"),
+    ("upstream: ftp://h", "2:15: routes[0].upstream: the scheme must be http or https"),
+    ("match: {pathPrefix: api}", "2:25: routes[0].match.pathPrefix: must begin with /"),
+    (
+      "match: {host: 'a:80'}",
+      "2:19: routes[0].match.host: must be a host name without port and path, such as api.example.com"
+    ),
+    (
+      "match: {host: '*.a'}",
+      "2:19: routes[0].match.host: wildcards are not supported; leave host out to match every host"
+    ),
+    ("match: {host: 'a b'}", "2:19: routes[0].match.host: \"a b\" is no host name"),
+    ("match: {path: /a}", "2:13: routes[0].match.path: unknown key; known keys are host, pathPrefix"),
+    ("match: {pathPrefx: /a}", "2:13: routes[0].match.pathPrefx: unknown key; did you mean \"pathPrefix\"?"),
+    ("stripPrefix: /a", "2:18: routes[0].stripPrefix: expected true or false, found the string \"/a\""),
+    ("timeout: 0", "2:14: routes[0].timeout: must be more than 0 and at most 1 day"),
+    (
+      "timeout: -1s",
+      "2:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found the string \"-1s\""
+    ),
+    ("timeout: 2d", "2:14: routes[0].timeout: must be more than 0 and at most 1 day"),
+    (
+      "timeout: .nan", "2:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found the number .nan"
+    ),
+    ("timeout: [1]", "2:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found a list"),
+    ("retry: {limit: 11}", "2:20: routes[0].retry.limit: must be 0 to 10"),
+    ("retry: {limit: -1}", "2:20: routes[0].retry.limit: must be 0 to 10"),
+    (
+      "retry: {statusCodes: [600]}",
+      "2:27: routes[0].retry.statusCodes[0]: 600 is no status code; give one from 100 to 599"
+    ),
+    ("retry: {methods: ['a b']}", "2:23: routes[0].retry.methods[0]: \"a b\" is no method name"),
+    ("retry: {methods: [get]}", "2:23: routes[0].retry.methods[0]: methods are case-sensitive; write GET"),
+    ("headers: {set: {'a b': c}}", "2:28: routes[0].headers.set[\"a b\"]: \"a b\" is no field name"),
+    (
+      "headers: {set: {a: 1}}",
+      "2:24: routes[0].headers.set.a: expected a string, found the number 1; write it in quotes"
+    ),
+    (
+      "headers: {set: {a: \"b\\r\\nc\"}}",
+      "2:24: routes[0].headers.set.a: a field value must not hold control characters, nor begin or end with a space"
+    ),
+    ("headers: {set: {a: b, A: c}}", "2:30: routes[0].headers.set.A: the same field is set twice"),
+    ("headers: {set: {TE: c}}", "2:25: routes[0].headers.set.TE: the gateway sets TE itself; leave it out"),
+    (
+      "headers: {remove: [Host]}",
+      "2:24: routes[0].headers.remove[0]: every request needs Host; set another value instead"
+    ),
+    (
+      "headers: {set: {a: b}, remove: [A]}",
+      "2:37: routes[0].headers.remove[0]: the field is also under set, which replaces it anyway"
+    ),
+    ("name: b", "3:5: routes[0].name: duplicate key; first given at line 2"),
+  ])
+  func saysWhatIsWrongWithARoute(line: String, expected: String) {
+    let name = "name: a"
+    let upstream = line.hasPrefix("upstr") ? "" : "    upstream: http://h\n"
+    // The line that is wrong comes second, so that its place shows both coordinates.
+    let isDuplicate = line.hasPrefix("name")
+    let text =
+      isDuplicate ? "routes:\n  - \(name)\n    \(line)\n\(upstream)" : "routes:\n  - \(line)\n    \(name)\n\(upstream)"
+    #expect(problems(text).contains("weir.yml:" + expected))
+    #expect(problems(text).count == (line.hasPrefix("upstrem") ? 2 : 1))
+  }
+
+  @Test(arguments: [
+    ("a: 1", ["1:1: a: unknown key; known keys are routes", "1:1: routes: is missing; list at least one route"]),
+    ("routes: []", ["1:9: routes: holds 0 routes; give 1 to 1000"]),
+    ("routes:", ["1:1: routes: is missing; list at least one route"]),
+    ("routes: [null]", ["1:10: routes[0]: expected a mapping (key: value), found nothing"]),
+    ("5", ["1:1: expected a mapping (key: value), found the number 5"]),
+    (
+      "routes:\n  - {}",
+      [
+        "2:5: routes[0].name: is missing; it labels the route's metrics and log lines",
+        "2:5: routes[0].upstream: is missing; the URL that requests are sent to, such as http://127.0.0.1:9000",
+      ]
+    ),
+  ])
+  func saysWhatIsWrongWithTheWhole(text: String, expected: [String]) {
+    #expect(problems(text) == expected.map { "weir.yml:" + $0 })
+  }
+
+  @Test func reportsAllProblemsInTheOrderOfTheFile() {
+    let text = """
+      routes:
+        - name: a
+          upstream: http://h?x
+          timeout: soon
+        - name: a
+          upstream: http://h
+          match: {pathPrefix: /x/}
+        - name: ""
+          upstream: http://h
+          match: {pathPrefix: /x}
+          surprise: 1
+      """
+    #expect(
+      problems(text) == [
+        "weir.yml:3:15: routes[0].upstream: must have no query; requests bring their own query",
+        "weir.yml:4:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found the string \"soon\"",
+        "weir.yml:5:11: routes[1].name: another route is named \"a\" (line 2); names must differ",
+        "weir.yml:8:11: routes[2].name: must be 1 to 64 bytes of text without control characters",
+        "weir.yml:10:12: routes[2].match: host any and pathPrefix \"/x\" are already matched by route \"a\"",
+        "weir.yml:11:5: routes[2].surprise: unknown key; known keys are "
+          + "headers, match, name, retry, stripPrefix, timeout, upstream",
+      ])
+  }
+
+  @Test func filesThatCannotBeReadAreAnError() {
+    #expect(throws: ConfigurationError.self) { try Configuration(file: "/") }
+    do {
+      _ = try Configuration(file: "/nonexistent/weir.yml")
+    } catch {
+      #expect(error.description == "/nonexistent/weir.yml: can't be read: No such file or directory")
+    }
+    do {
+      _ = try Configuration(file: "/dev/zero")
+    } catch {
+      #expect(error.description == "/dev/zero: is 1048577 bytes long; at most 1048576 are read")
+    }
+  }
+
+  private func read(_ text: String) throws -> Configuration {
+    try Configuration(parsing: Array(text.utf8), file: "weir.yml")
+  }
+
+  private func problems(_ text: String) -> [String] {
+    do {
+      _ = try Configuration(parsing: Array(text.utf8), file: "weir.yml")
+      return []
+    } catch {
+      return error.problems.map { $0.description(file: error.file) }
+    }
+  }
+}

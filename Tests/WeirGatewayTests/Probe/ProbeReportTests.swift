@@ -1,0 +1,46 @@
+import Testing
+
+@testable import WeirGateway
+
+@Suite struct ProbeReportTests {
+  @Test func showsATable() {
+    let report = ProbeReport(
+      outcome: "200 over HTTP/1.1",
+      facts: [("address", "127.0.0.1:8080"), ("body", "12 bytes")],
+      phases: [
+        .init("queue", start: .zero, duration: .microseconds(10)),
+        .init("connect", start: .microseconds(10), duration: .microseconds(990)),
+        .init("processing", start: .milliseconds(1), duration: .milliseconds(98)),
+        .init("transfer", start: .milliseconds(99), duration: .milliseconds(1)),
+        .init("serialization", start: .milliseconds(100), duration: .zero),
+      ], total: .milliseconds(100))
+    #expect(
+      report.text(width: 20) == """
+        200 over HTTP/1.1
+        address  127.0.0.1:8080
+        body     12 bytes
+
+        phase               start        time
+        queue            0.000 ms    0.010 ms  #
+        connect          0.010 ms    0.990 ms  #
+        processing       1.000 ms   98.000 ms  ####################
+        transfer        99.000 ms    1.000 ms                     #
+        serialization  100.000 ms    0.000 ms
+        total                      100.000 ms
+
+        """)
+  }
+
+  @Test func aFailureHasNoTable() {
+    let report = ProbeReport(outcome: "failed: \u{1b}[31mno", facts: [], phases: [], total: .zero)
+    #expect(report.text() == "failed: \u{fffd}[31mno\n")
+  }
+
+  @Test(arguments: [
+    (Duration.zero, "0.000 ms"), (.microseconds(1), "0.001 ms"), (.seconds(1), "1000.000 ms"),
+    (.microseconds(-5), "-0.005 ms"), (.seconds(Int64.max), "9223372036854775.807 ms"),
+  ])
+  func showsMilliseconds(duration: Duration, expected: String) {
+    #expect(ProbeReport.milliseconds(duration) == expected)
+  }
+}

@@ -1,0 +1,101 @@
+import Testing
+import WeirGateway
+
+@Suite struct RouteTableTests {
+  /// Each route's name is its index.
+  static let table: RouteTable = {
+    func route(
+      _ host: String?, _ prefix: String, _ upstream: String, strip: Bool = false
+    ) -> Route? {
+      guard let upstream = try? Upstream(parsing: upstream) else { return nil }
+      var route = Route(name: "r", match: RouteMatch(host: host, pathPrefix: prefix), upstream: upstream)
+      route.stripPrefix = strip
+      return route
+    }
+    return RouteTable(
+      [
+        route(nil, "/api", "http://api:81"),  // 0
+        route(nil, "/api/v2", "http://v2/base", strip: true),  // 1
+        route("a.example", "/", "http://a"),  // 2
+        route("a.example", "/api", "http://a-api", strip: true),  // 3
+        route("b.example", "/only", "https://b"),  // 4
+        route("[::1]", "/", "http://six"),  // 5
+        route(nil, "/root", "http://root/base", strip: true),  // 6
+      ].compactMap { $0 })
+  }()
+
+  @Test(
+    arguments: [
+      // Longest prefix, on segment boundaries.
+      ("x", "/api", .forward(route: 0, url: "http://api:81/api")),
+      ("x", "/api/", .forward(route: 0, url: "http://api:81/api/")),
+      ("x", "/api/v2x", .forward(route: 0, url: "http://api:81/api/v2x")),
+      ("x", "/apix", .noRoute),
+      ("x", "/", .noRoute),
+      ("x", "/API", .noRoute),
+      ("x", "/api%2Fv2", .noRoute),
+      ("x", "//api", .noRoute),
+      ("x", "/api//v2", .forward(route: 0, url: "http://api:81/api//v2")),
+      // Stripping and the base path.
+      ("x", "/api/v2/u?q=1", .forward(route: 1, url: "http://v2/base/u?q=1")),
+      ("x", "/api/v2", .forward(route: 1, url: "http://v2/base")),
+      ("x", "/api/v2?", .forward(route: 1, url: "http://v2/base?")),
+      ("x", "/api/v2/", .forward(route: 1, url: "http://v2/base/")),
+      ("a.example", "/api", .forward(route: 3, url: "http://a-api/")),
+      ("a.example", "/api?x", .forward(route: 3, url: "http://a-api/?x")),
+      ("a.example", "/api//evil.example/x", .forward(route: 3, url: "http://a-api//evil.example/x")),
+      // Host before path; then the routes without a host.
+      ("a.example", "/api/v2/x", .forward(route: 3, url: "http://a-api/v2/x")),
+      ("A.Example:8080", "/x", .forward(route: 2, url: "http://a/x")),
+      ("a.example.", "/x", .forward(route: 2, url: "http://a/x")),
+      ("a.example.:80", "/x", .forward(route: 2, url: "http://a/x")),
+      ("b.example", "/only/x", .forward(route: 4, url: "https://b/only/x")),
+      ("b.example", "/api", .forward(route: 0, url: "http://api:81/api")),
+      ("b.example", "/x", .noRoute),
+      ("[::1]:80", "/x", .forward(route: 5, url: "http://six/x")),
+      ("", "/api", .forward(route: 0, url: "http://api:81/api")),
+      ("[", "/x", .noRoute),
+      (":", "/x", .noRoute),
+      (".", "/x", .noRoute),
+      // The normal form is matched and sent.
+      ("x", "/api/../secret", .noRoute),
+      ("x", "/%61pi/./x", .forward(route: 0, url: "http://api:81/api/x")),
+      ("x", "/api/%2e%2e/root/y", .forward(route: 6, url: "http://root/base/y")),
+      ("x", "/root/../../../root/a", .forward(route: 6, url: "http://root/base/a")),
+      ("x", "/api/a%2Fb?u=/../%zz", .forward(route: 0, url: "http://api:81/api/a%2Fb?u=/../%zz")),
+      ("x", "/api?a?b", .forward(route: 0, url: "http://api:81/api?a?b")),
+      // Absolute form: its host counts.
+      ("x", "http://a.example/q?z", .forward(route: 2, url: "http://a/q?z")),
+      ("x", "HTTPS://A.EXAMPLE:1", .forward(route: 2, url: "http://a/")),
+      ("x", "http://a.example?z", .forward(route: 2, url: "http://a/?z")),
+      ("a.example", "http://other/q", .noRoute),
+      ("x", "http://u@a.example/", .badTarget("the target must begin with /")),
+      ("x", "http:///x", .badTarget("the target must begin with /")),
+      ("x", "http://", .badTarget("the target must begin with /")),
+      ("x", "a.example:443", .badTarget("the target must begin with /")),
+      ("x", "api", .badTarget("the target must begin with /")),
+      ("x", "", .badTarget("the target is empty")),
+      ("x", "*", .noRoute),
+      ("x", "/api/..%2f", .badTarget("the path has a dot segment behind an encoded slash")),
+      ("x", "/api?a#b", .badTarget("the query must have no spaces, control characters and fragment")),
+      ("x", "/api?a b", .badTarget("the query must have no spaces, control characters and fragment")),
+    ] as [(String, String, RouteTable.Decision)])
+  func decides(host: String, target: String, expected: RouteTable.Decision) {
+    #expect(decide(Self.table, host, target) == expected)
+  }
+
+  @Test func anEmptyTableHasNoRoute() {
+    #expect(decide(RouteTable([]), "", "/") == .noRoute)
+  }
+
+  @Test func theRootStripsNothing() throws {
+    var route = Route(name: "all", upstream: try Upstream(parsing: "http://h"))
+    route.stripPrefix = true
+    #expect(decide(RouteTable([route]), "", "/a") == .forward(route: 0, url: "http://h/a"))
+  }
+
+  private func decide(_ table: RouteTable, _ host: String, _ target: String) -> RouteTable.Decision {
+    let host = Array(host.utf8), target = Array(target.utf8)
+    return table.decide(host: host.span, target: target.span)
+  }
+}
