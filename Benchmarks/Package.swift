@@ -1,0 +1,18 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that it sees of weir what a user sees: its products.
+let package = Package(
+  name: "weir-benchmarks",
+  dependencies: [.package(name: "weir", path: "..")],
+  targets: [
+    .executableTarget(
+      name: "transfers",
+      dependencies: [
+        .product(name: "Weir", package: "weir"),
+        .product(name: "WeirExporter", package: "weir"),
+        .product(name: "WeirMetrics", package: "weir"),
+      ])
+  ],
+  swiftLanguageModes: [.v6]
+)
