@@ -38,7 +38,7 @@ package struct LogFormatter: Sendable {
     switch format {
     case .json:
       line.append(UInt8(ascii: ","))
-      Self.append(quoted: key, to: &line)
+      JSONText.append(key, to: &line)
       line.append(UInt8(ascii: ":"))
     case .logfmt:
       line.append(UInt8(ascii: " "))
@@ -69,40 +69,14 @@ package struct LogFormatter: Sendable {
     if format == .logfmt, Self.isBare(text) {
       line.append(contentsOf: text.utf8)
     } else {
-      Self.append(quoted: text, to: &line)
+      JSONText.append(text, to: &line)
     }
   }
 
   private static func isBare(_ text: String) -> Bool {
     !text.isEmpty
       && text.unicodeScalars.allSatisfy { scalar in
-        scalar.value > 0x20 && scalar != "=" && scalar != "\"" && scalar != "\\" && !mustEscape(scalar)
+        scalar.value > 0x20 && scalar != "=" && scalar != "\"" && scalar != "\\" && !JSONText.mustEscape(scalar)
       }
-  }
-
-  /// C1 controls and the Unicode line ends as well: terminals and log viewers act on them.
-  private static func mustEscape(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) || (0x2028...0x2029).contains(scalar.value)
-  }
-
-  /// A JSON string (RFC 8259 §7), which logfmt's readers understand as well.
-  private static func append(quoted text: String, to line: inout [UInt8]) {
-    line.append(UInt8(ascii: "\""))
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": line.append(contentsOf: "\\\"".utf8)
-      case "\\": line.append(contentsOf: "\\\\".utf8)
-      case "\n": line.append(contentsOf: "\\n".utf8)
-      case "\r": line.append(contentsOf: "\\r".utf8)
-      case "\t": line.append(contentsOf: "\\t".utf8)
-      case _ where mustEscape(scalar):
-        let digits = String(scalar.value, radix: 16)
-        line.append(contentsOf: "\\u".utf8)
-        line.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count))
-        line.append(contentsOf: digits.utf8)
-      default: line.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
-      }
-    }
-    line.append(UInt8(ascii: "\""))
   }
 }

@@ -1,0 +1,91 @@
+/// What forwarding does with a field, by its name.
+enum FieldKind {
+  /// Goes on as it is.
+  case endToEnd
+  /// Names further fields that end here (RFC 9110 §7.6.1).
+  case connection
+  /// Belongs to one connection or to a message's framing: ends here, and is made anew where it is needed.
+  case hopByHop
+  case host
+  case via
+  case maxForwards
+  case forwarded
+  case forwardedFor
+  /// `X-Forwarded-Host`, `X-Forwarded-Proto`: what a client says there is replaced.
+  case forwardedFact
+
+  /// The length decides first, so that most names cost one comparison at most.
+  init(_ name: UnsafeRawBufferPointer) {
+    switch name.count {
+    case 2: self = name.isName("te") ? .hopByHop : .endToEnd
+    case 3: self = name.isName("via") ? .via : .endToEnd
+    case 4: self = name.isName("host") ? .host : .endToEnd
+    // The server has already answered 100, or the body needs none.
+    case 6: self = name.isName("expect") ? .hopByHop : .endToEnd
+    // Trailer fields are not forwarded, so neither is their announcement.
+    case 7: self = name.isName("upgrade") || name.isName("trailer") ? .hopByHop : .endToEnd
+    case 9: self = name.isName("forwarded") ? .forwarded : .endToEnd
+    case 10: self = name.isName("connection") ? .connection : name.isName("keep-alive") ? .hopByHop : .endToEnd
+    case 12: self = name.isName("max-forwards") ? .maxForwards : .endToEnd
+    case 14: self = name.isName("content-length") || name.isName("http2-settings") ? .hopByHop : .endToEnd
+    case 15: self = name.isName("x-forwarded-for") ? .forwardedFor : .endToEnd
+    case 16:
+      self =
+        name.isName("proxy-connection") ? .hopByHop : name.isName("x-forwarded-host") ? .forwardedFact : .endToEnd
+    case 17:
+      self =
+        name.isName("transfer-encoding") ? .hopByHop : name.isName("x-forwarded-proto") ? .forwardedFact : .endToEnd
+    case 18: self = name.isName("proxy-authenticate") ? .hopByHop : .endToEnd
+    case 19: self = name.isName("proxy-authorization") ? .hopByHop : .endToEnd
+    case 25: self = name.isName("proxy-authentication-info") ? .hopByHop : .endToEnd
+    default: self = .endToEnd
+    }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether these bytes are `name`, which is given in lower case, without regard to their own case.
+  func isName(_ name: StaticString) -> Bool {
+    count == name.utf8CodeUnitCount
+      && name.withUTF8Buffer { lower in
+        for index in 0..<lower.count where lowercased(self[index]) != lower[index] { return false }
+        return true
+      }
+  }
+
+  func isName(_ name: [UInt8]) -> Bool {
+    guard count == name.count else { return false }
+    for index in 0..<name.count where lowercased(self[index]) != name[index] { return false }
+    return true
+  }
+}
+
+/// The options of Connection fields that name other fields, in lower case.
+struct ConnectionOptions {
+  private var names: [[UInt8]] = []
+
+  init(_ fields: some FieldSource) {
+    var names: [[UInt8]] = []
+    fields.forEach { name, value in
+      guard case .connection = FieldKind(name) else { return }
+      for option in value.split(separator: UInt8(ascii: ",")) {
+        let option = Self.trimmed(UnsafeRawBufferPointer(rebasing: option))
+        // These two name no field that would not end here anyway.
+        if option.isEmpty || option.isName("close") || option.isName("keep-alive") { continue }
+        names.append(option.map(lowercased))
+      }
+    }
+    self.names = names
+  }
+
+  func contains(_ name: UnsafeRawBufferPointer) -> Bool {
+    !names.isEmpty && names.contains { name.isName($0) }
+  }
+
+  private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    var range = bytes[...]
+    while let first = range.first, first == 0x20 || first == 0x09 { range.removeFirst() }
+    while let last = range.last, last == 0x20 || last == 0x09 { range.removeLast() }
+    return UnsafeRawBufferPointer(rebasing: range)
+  }
+}

@@ -1,0 +1,165 @@
+import Testing
+
+@testable import WeirGateway
+
+@Suite struct HeaderPolicyTests {
+  typealias Fields = [(String, String)]
+
+  /// What the gateway itself adds to a request of 10.0.0.9 for `front.example`.
+  static let own: Fields = [
+    ("Via", "1.1 weir"), ("Forwarded", "for=10.0.0.9;host=front.example;proto=http"), ("X-Forwarded-For", "10.0.0.9"),
+    ("X-Forwarded-Host", "front.example"), ("X-Forwarded-Proto", "http"),
+  ]
+
+  @Test(
+    arguments: [
+      (
+        [("Host", "front.example"), ("Accept", "a"), ("accept", "b"), ("X-Empty", "")],
+        [("Accept", "a"), ("accept", "b"), ("X-Empty", "")]
+      ),
+      ([("Connection", "keep-alive"), ("Keep-Alive", "timeout=5"), ("Proxy-Connection", "x"), ("TE", "trailers")], []),
+      ([("Transfer-Encoding", "chunked"), ("Upgrade", "h2c"), ("HTTP2-Settings", "x"), ("Trailer", "X")], []),
+      (
+        [
+          ("Content-Length", "5"), ("Expect", "100-continue"), ("Proxy-Authorization", "b"),
+          ("Proxy-Authenticate", "c"),
+        ],
+        []
+      ),
+      ([("X-A", "1"), ("CONNECTION", " x-a ,,\tX-B , close"), ("x-b", "2"), ("X-C", "3")], [("X-C", "3")]),
+      ([("Connection", "X-A"), ("Connection", "X-B"), ("X-B", "2"), ("X-A", "1")], []),
+      ([("X-Forwarded-Host", "evil"), ("X-Forwarded-Proto", "https")], []),
+      ([("Max-Forwards", "0")], [("Max-Forwards", "0")]),
+      ([("Authorization", "secret"), ("Cookie", "a=b")], [("Authorization", "secret"), ("Cookie", "a=b")]),
+    ] as [(Fields, Fields)])
+  func forwardsWhatIsEndToEnd(fields: Fields, expected: Fields) throws {
+    #expect(try same(forwarded(fields), [("Host", "up:81")] + expected + Self.own))
+  }
+
+  @Test(
+    arguments: [
+      ([("Via", "1.0 fred, 1.1 p"), ("Via", "1.1 q")], "Via", "1.0 fred, 1.1 p, 1.1 q, 1.1 weir"),
+      ([("Via", "1.1 weirdo")], "Via", "1.1 weirdo, 1.1 weir"),
+      ([("X-Forwarded-For", "1.1.1.1, 2.2.2.2")], "X-Forwarded-For", "1.1.1.1, 2.2.2.2, 10.0.0.9"),
+      ([("X-Forwarded-For", "")], "X-Forwarded-For", "10.0.0.9"),
+      ([("X-Forwarded-For", "1.1.1.1"), ("Connection", "x-forwarded-for")], "X-Forwarded-For", "10.0.0.9"),
+      (
+        [("Forwarded", "for=a"), ("Forwarded", "for=b")], "Forwarded",
+        "for=a, for=b, for=10.0.0.9;host=front.example;proto=http"
+      ),
+    ] as [(Fields, String, String)])
+  func extendsChains(fields: Fields, name: String, expected: String) throws {
+    #expect(try forwarded(fields).filter { $0.0 == name }.map(\.1) == [expected])
+  }
+
+  @Test(
+    arguments: [
+      ("2001:db8::1", "h:8080", "for=\"[2001:db8::1]\";host=\"h:8080\";proto=http", "2001:db8::1"),
+      ("", "h", "for=unknown;host=h;proto=http", nil),
+      ("10.0.0.1", "", "for=10.0.0.1;proto=http", "10.0.0.1"),
+      ("10.0.0.1", "a\"b", "for=10.0.0.1;proto=http", "10.0.0.1"),
+      ("10.0.0.1", "[::1]", "for=10.0.0.1;host=\"[::1]\";proto=http", "10.0.0.1"),
+    ] as [(String, String, String, String?)])
+  func tellsWhoAsked(address: String, authority: String, forwarded: String, forwardedFor: String?) throws {
+    let client = HeaderPolicy.Client(address: Array(address.utf8), authority: Array(authority.utf8), isHTTP10: true)
+    let fields = try self.forwarded([], client: client)
+    #expect(fields.first { $0.0 == "Forwarded" }?.1 == forwarded)
+    #expect(fields.first { $0.0 == "X-Forwarded-For" }?.1 == forwardedFor)
+    #expect(fields.first { $0.0 == "X-Forwarded-Host" }?.1 == (authority.isEmpty ? nil : authority))
+    #expect(fields.first { $0.0 == "Via" }?.1 == "1.0 weir")
+  }
+
+  @Test func theRoutesRulesWin() throws {
+    var rules = HeaderRules()
+    rules.set = [
+      HeaderRule(name: "Host", value: "public"), HeaderRule(name: "X-New", value: "1"),
+      HeaderRule(name: "accept", value: "mine"), HeaderRule(name: "X-Forwarded-Proto", value: "https"),
+    ]
+    rules.remove = ["Cookie", "Forwarded", "x-forwarded-for", "X-Forwarded-Host", "via"]
+    let fields = try forwarded([("Cookie", "c"), ("Accept", "theirs"), ("X-Old", "2")], rules: rules)
+    #expect(
+      same(
+        fields,
+        [("X-Old", "2"), ("Host", "public"), ("X-New", "1"), ("accept", "mine"), ("X-Forwarded-Proto", "https")]))
+  }
+
+  @Test(arguments: [
+    ("1.1 weir", true), ("1.1 a, 1.0 weir (comment)", true), ("1.1  weir", true), ("1.1 weir:80", false),
+    ("weir", false), ("1.1 Weir", false), ("", false),
+  ])
+  func seesItsOwnTrace(via: String, isLoop: Bool) throws {
+    let verdict = try policy().request(list([("Via", via)]), from: client)
+    if case .loop = verdict { #expect(isLoop) } else { #expect(!isLoop) }
+  }
+
+  @Test(
+    arguments: [
+      ("0", nil), ("1", "0"), ("10", "9"), ("x", "x"), ("-1", "-1"), ("", ""), ("9999999999", "9999999999"),
+    ] as [(String, String?)])
+  func countsForwardsOfTraceAndOptions(value: String, expected: String?) throws {
+    var client = client
+    client.countsForwards = true
+    switch try policy().request(list([("Max-Forwards", value)]), from: client) {
+    case .forward(let fields): #expect(fields.pairs.first { $0.name == "Max-Forwards" }?.value == expected)
+    case .finalRecipient: #expect(expected == nil)
+    case .loop: Issue.record("no loop")
+    }
+  }
+
+  @Test(
+    arguments: [
+      (
+        [("Content-Type", "a"), ("Set-Cookie", "1"), ("Set-Cookie", "2")],
+        [("Content-Type", "a"), ("Set-Cookie", "1"), ("Set-Cookie", "2"), ("Via", "1.1 weir")]
+      ),
+      (
+        [("Connection", "close, X-Hop"), ("X-Hop", "1"), ("Transfer-Encoding", "chunked"), ("Content-Length", "3")],
+        [("Via", "1.1 weir")]
+      ),
+      (
+        [("Via", "1.1 cache"), ("Age", "5"), ("Trailer", "X"), ("Keep-Alive", "x"), ("Proxy-Authenticate", "y")],
+        [("Age", "5"), ("Via", "1.1 cache, 1.1 weir")]
+      ),
+      (
+        [("Forwarded", "x"), ("Host", "h"), ("X-Forwarded-Host", "z")],
+        [("Forwarded", "x"), ("Host", "h"), ("X-Forwarded-Host", "z"), ("Via", "1.1 weir")]
+      ),
+    ] as [(Fields, Fields)])
+  func forwardsResponses(fields: Fields, expected: Fields) throws {
+    var emitted: Fields = []
+    try policy().response(list(fields), isHTTP10: false) { name, value in
+      emitted.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+    }
+    #expect(same(emitted, expected))
+  }
+
+  private let client = HeaderPolicy.Client(address: Array("10.0.0.9".utf8), authority: Array("front.example".utf8))
+
+  private func policy(_ rules: HeaderRules = HeaderRules()) throws -> HeaderPolicy {
+    var route = Route(name: "r", upstream: try Upstream(parsing: "http://up:81"))
+    route.headers = rules
+    return HeaderPolicy(route: route, pseudonym: "weir")
+  }
+
+  private func list(_ fields: Fields) -> FieldList {
+    var list = FieldList()
+    for (name, value) in fields { list.append(name: name.utf8, value: value.utf8) }
+    return list
+  }
+
+  private func forwarded(
+    _ fields: Fields, client: HeaderPolicy.Client? = nil, rules: HeaderRules = HeaderRules()
+  ) throws -> Fields {
+    guard case .forward(let fields) = try policy(rules).request(list(fields), from: client ?? self.client) else {
+      Issue.record("not forwarded")
+      return []
+    }
+    return fields.pairs.map { ($0.name, $0.value) }
+  }
+
+  private func same(_ left: Fields, _ right: Fields) -> Bool {
+    let isSame = left.elementsEqual(right, by: ==)
+    if !isSame { Issue.record("\(left)\nis not\n\(right)") }
+    return isSame
+  }
+}
