@@ -39,7 +39,11 @@ let package = Package(
     module("WeirMetrics"),
     module("WeirServer", ["CLinux", "WeirIO", "WeirCompression"]),
     module("WeirExporter", ["Weir", "WeirIO", "WeirMetrics", "WeirServer"]),
-    module("WeirGateway", ["CYaml", "Weir", "WeirCurl", "WeirIO", "WeirExporter", "WeirMetrics", "WeirServer"]),
+    module(
+      "WeirGateway",
+      [
+        "CLinux", "CYaml", "Weir", "WeirCompression", "WeirCurl", "WeirIO", "WeirExporter", "WeirMetrics", "WeirServer",
+      ]),
     module("WeirAlamofire", ["Weir"]),
     .executableTarget(name: "WeirCommand", dependencies: ["WeirGateway"], swiftSettings: settings),
 
@@ -53,7 +57,9 @@ let package = Package(
     tests("WeirMetricsTests", ["WeirMetrics"]),
     tests("WeirServerTests", ["WeirServer", "WeirIO"]),
     tests("WeirExporterTests", ["WeirExporter", "Weir", "WeirMetrics", "WeirServer", "WeirIO"]),
-    tests("WeirGatewayTests", ["WeirGateway", "Weir", "WeirExporter", "WeirMetrics", "WeirServer", "WeirIO"]),
+    tests(
+      "WeirGatewayTests",
+      ["WeirGateway", "Weir", "WeirCompression", "WeirExporter", "WeirMetrics", "WeirServer", "WeirIO"]),
     tests("EndToEndTests", ["Weir", "WeirExporter", "WeirMetrics", "WeirGateway", "WeirServer", "WeirIO"]),
   ],
   swiftLanguageModes: [.v6]
