@@ -1,0 +1,69 @@
+/// A request body between the client that sends it and the attempts that take it.
+///
+/// Up to `limit` bytes are kept, so that another attempt can begin anew. A body that grows beyond is passed through:
+/// what an attempt has taken is let go, and the body can't be replayed any more.
+struct ReplayBuffer {
+  enum Read: Equatable {
+    case bytes(Int)
+    /// Nothing is there yet.
+    case wait
+    case end
+  }
+
+  /// 64 KiB.
+  static let defaultLimit = 64 << 10
+
+  /// Whether all of the body so far is kept.
+  private(set) var canReplay = true
+  /// Whether the client has sent all of it.
+  private(set) var isComplete = false
+  private let limit: Int
+  private var bytes: [UInt8] = []
+  private var taken = 0
+  private var hasLetGo = false
+
+  init(limit: Int = Self.defaultLimit) {
+    self.limit = limit
+  }
+
+  var unread: Int { bytes.count - taken }
+
+  /// Whether the client may send more: false above the limit of bytes that no attempt has taken.
+  var wantsMore: Bool { unread < limit }
+
+  /// The whole body, once it is complete and if it could be kept.
+  var whole: [UInt8]? { isComplete && canReplay ? bytes : nil }
+
+  mutating func append(_ more: UnsafeRawBufferPointer) {
+    if canReplay, bytes.count + more.count > limit { canReplay = false }
+    if !canReplay { letGo() }
+    bytes.append(contentsOf: more)
+  }
+
+  mutating func finish() {
+    isComplete = true
+  }
+
+  mutating func read(into target: UnsafeMutableRawBufferPointer) -> Read {
+    let count = min(target.count, unread)
+    guard count > 0 else { return isComplete && unread == 0 ? .end : .wait }
+    bytes.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[taken..<taken + count])) }
+    taken += count
+    if taken == bytes.count, !canReplay { letGo() }
+    return .bytes(count)
+  }
+
+  /// Begins anew for another attempt. False: what an earlier one took is gone.
+  mutating func rewind() -> Bool {
+    guard !hasLetGo else { return false }
+    taken = 0
+    return true
+  }
+
+  private mutating func letGo() {
+    guard taken > 0 else { return }
+    bytes.removeSubrange(..<taken)
+    taken = 0
+    hasLetGo = true
+  }
+}
