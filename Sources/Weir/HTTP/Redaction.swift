@@ -46,7 +46,8 @@ package enum Redaction {
 
   private static func endsAuthority(_ character: Character) -> Bool {
     switch character {
-    case "/", "?", "#", "\"", "'", "<", ">": true
+    // A quote `'` may stand in userinfo (RFC 3986 section 3.2.1), so it ends nothing.
+    case "/", "?", "#", "\"", "<", ">": true
     default: character.isWhitespace
     }
   }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A media type without its parameters, or a pattern with `*` for one or both halves (RFC 9110 section 12.5.1).
 package struct MIMEType: Sendable, Hashable {
   package let type: String
@@ -21,7 +23,6 @@ package struct MIMEType: Sendable, Hashable {
   }
 
   private static func normalized(_ text: some StringProtocol) -> String {
-    text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed()
-      .reduce(into: "") { $0 += $1.lowercased() }
+    text.trimmingCharacters(in: .whitespaces).lowercased()
   }
 }

@@ -16,35 +16,44 @@ package enum ResponseValidation {
   ///
   /// An empty body passes whatever its type. Patterns that are no media types match nothing.
   package static func failure(
-    contentType: String?, acceptable: some Sequence<String>, isBodyEmpty: Bool
+    contentType: @autoclosure () -> String?, acceptable: some Sequence<String>, isBodyEmpty: Bool
   ) -> Failure? {
     if isBodyEmpty { return nil }
     let accepted = Array(acceptable)
-    let patterns = accepted.lazy.compactMap { MIMEType($0) }
-    guard let contentType, let type = MIMEType(contentType) else {
-      if patterns.contains(where: \.isWildcard) { return nil }
-      return contentType.map {
-        .unacceptableContentType(acceptableContentTypes: accepted.sorted(), responseContentType: $0)
-      } ?? .missingContentType(acceptableContentTypes: accepted.sorted())
+    let patterns = accepted.compactMap { MIMEType($0) }
+    if patterns.contains(where: \.isWildcard) { return nil }
+    guard let text = contentType() else {
+      return .missingContentType(acceptableContentTypes: accepted.sorted())
     }
-    if patterns.contains(where: { $0.matches(type) }) { return nil }
-    return .unacceptableContentType(acceptableContentTypes: accepted.sorted(), responseContentType: contentType)
+    if let type = MIMEType(text), patterns.contains(where: { $0.matches(type) }) { return nil }
+    return .unacceptableContentType(acceptableContentTypes: accepted.sorted(), responseContentType: text)
   }
 
-  /// The content type of a downloaded file: there must be a file whose size can be read.
+  /// Whether the content type is one that the request's `Accept` value asks for; without one any is
+  /// (RFC 9110 section 12.5.1).
   package static func failure(
-    contentType: String?, acceptable: some Sequence<String>, fileURL: URL?
+    contentType: @autoclosure () -> String?, accept: String?, isBodyEmpty: Bool
   ) -> Failure? {
-    guard let fileURL else { return .dataFileNil }
-    guard let size = try? FileManager.default.attributesOfItem(atPath: fileURL.path)[.size] as? NSNumber else {
-      return .dataFileReadFailed(at: fileURL)
-    }
-    return failure(contentType: contentType, acceptable: acceptable, isBodyEmpty: size.int64Value == 0)
+    guard let accept, !isBodyEmpty else { return nil }
+    return failure(contentType: contentType(), acceptable: acceptableTypes(accept: accept), isBodyEmpty: false)
   }
 
-  /// What an `Accept` value accepts; `*/*` without one (RFC 9110 section 12.5.1).
-  package static func acceptableTypes(accept: String?) -> [String] {
-    guard let accept else { return ["*/*"] }
-    return accept.split(separator: ",").map { String($0.drop(while: \.isWhitespace)) }
+  /// Whether the body of a download is empty; the failure when there is no file or its size can't be read.
+  package static func isEmptyFile(at fileURL: URL?) -> Result<Bool, FileFailure> {
+    guard let fileURL else { return .failure(FileFailure(reason: .dataFileNil)) }
+    guard let size = try? FileManager.default.attributesOfItem(atPath: fileURL.path)[.size] as? NSNumber else {
+      return .failure(FileFailure(reason: .dataFileReadFailed(at: fileURL)))
+    }
+    return .success(size.int64Value == 0)
+  }
+
+  /// Why a download's body could not be looked at.
+  package struct FileFailure: Error {
+    package let reason: Failure
+  }
+
+  /// The media ranges of an `Accept` value.
+  package static func acceptableTypes(accept: String) -> [String] {
+    accept.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
   }
 }

@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+@testable import Weir
+
+@Suite struct HTTPDateTests {
+  /// 2026-01-01 00:00:00 UTC.
+  static let now = Date(timeIntervalSince1970: 1_767_225_600)
+
+  @Test(arguments: [
+    ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
+    ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+    ("Sun Nov  6 08:49:37 1994", 784_111_777),
+    ("Sun Nov 16 08:49:37 1994", 784_975_777),
+    ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+    ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799),
+    ("Fri, 31 Dec 1999 23:59:60 GMT", 946_684_800),
+    ("Wednesday, 01-Jan-75 00:00:00 GMT", 3_313_526_400),
+    ("Friday, 01-Jan-77 00:00:00 GMT", 220_924_800),
+  ])
+  func dates(text: String, seconds: Double) {
+    #expect(HTTPDate.parse(text, now: Self.now)?.timeIntervalSince1970 == seconds)
+  }
+
+  @Test(arguments: [
+    "", "now", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT",
+    "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 94 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 1994 8:49:37 GMT",
+    "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun Nov  6 08:49:37 94", "Sun, 06 Nov 99999999999999999999 08:49:37 GMT",
+    "Sun, -6 Nov 1994 08:49:37 GMT", "Sun, ٠٦ Nov 1994 08:49:37 GMT", "- - - - -", "a b c d e f", "a a-b-cc d GMT",
+  ])
+  func nonDates(text: String) {
+    #expect(HTTPDate.parse(text, now: Self.now) == nil)
+  }
+
+  @Test func agreesWithFoundation() {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(identifier: "GMT")
+    formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+    var generator = SplitMix(state: 2)
+    for _ in 0..<200 {
+      let date = Date(timeIntervalSince1970: Double(Int.random(in: -2_000_000_000...8_000_000_000, using: &generator)))
+      let text = formatter.string(from: date)
+      #expect(HTTPDate.parse(text, now: Self.now) == date, "\(text)")
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import Weir
+
+@Suite struct URLRequestTests {
+  @Test func stringsURLsAndComponentsConvert() throws {
+    let url = try #require(URL(string: "https://h/p?q=1"))
+    #expect(try "https://h/p?q=1".asURL() == url)
+    #expect(try url.asURL() == url)
+    #expect(try #require(URLComponents(string: "https://h/p?q=1")).asURL() == url)
+  }
+
+  @Test(arguments: ["", "http://[bad", "http://a b/"])
+  func stringsThatAreNoURLs(text: String) throws {
+    let error = try #require(throws: WeirError.self) { try text.asURL() }
+    #expect(error.urlConvertible as? String == text)
+  }
+
+  @Test func componentsThatAreNoURL() throws {
+    var components = URLComponents()
+    components.path = "//x"
+    let error = try #require(throws: WeirError.self) { try components.asURL() }
+    #expect(error.urlConvertible as? URLComponents == components)
+  }
+
+  @Test func urlRequestIsNilWhenConversionThrows() throws {
+    struct Failing: URLRequestConvertible {
+      func asURLRequest() throws -> URLRequest { throw WeirError.explicitlyCancelled }
+    }
+    #expect(Failing().urlRequest == nil)
+    let request = URLRequest(url: try "http://h".asURL())
+    #expect(request.urlRequest == request)
+  }
+
+  @Test func initialization() throws {
+    let plain = try URLRequest(url: "http://h/p", method: .get)
+    #expect(plain.url?.absoluteString == "http://h/p")
+    #expect(plain.method == .get)
+    #expect(plain.headers.isEmpty)
+    let full = try URLRequest(url: "http://h/p", method: .patch, headers: ["A": "1"])
+    #expect(full.httpMethod == "PATCH")
+    #expect(full.headers == ["A": "1"])
+    #expect(throws: WeirError.self) { try URLRequest(url: "", method: .get) }
+  }
+
+  @Test func methodAndHeadersAreSet() throws {
+    var request = try URLRequest(url: "http://h", method: .get, headers: ["A": "1", "B": "2"])
+    request.method = .query
+    request.headers = ["C": "3"]
+    #expect(request.httpMethod == "QUERY")
+    #expect(request.allHTTPHeaderFields == ["C": "3"])
+  }
+
+  @Test(arguments: [
+    (HTTPMethod.connect, "CONNECT"), (.delete, "DELETE"), (.get, "GET"), (.head, "HEAD"), (.options, "OPTIONS"),
+    (.patch, "PATCH"), (.post, "POST"), (.put, "PUT"), (.query, "QUERY"), (.trace, "TRACE"),
+    (HTTPMethod(rawValue: "get"), "get"),
+  ])
+  func methods(method: HTTPMethod, text: String) {
+    #expect(method.rawValue == text)
+  }
+
+  struct ValidationCase: Sendable {
+    var method = "POST"
+    var headers: [String: String] = [:]
+    var body: Data?
+    var reason: WeirError.URLRequestValidationFailureReason?
+  }
+
+  @Test(arguments: [
+    ValidationCase(method: "GET"),
+    ValidationCase(body: Data("x".utf8)),
+    ValidationCase(method: "GET", body: Data(), reason: .bodyDataInGETRequest(Data())),
+    ValidationCase(method: "GET", body: Data("x".utf8), reason: .bodyDataInGETRequest(Data("x".utf8))),
+    ValidationCase(method: "M-SEARCH"),
+    ValidationCase(method: "", reason: .invalidMethod("")),
+    ValidationCase(method: "GET /x HTTP/1.1\r\nX: y", reason: .invalidMethod("GET /x HTTP/1.1\r\nX: y")),
+    ValidationCase(method: "PÖST", reason: .invalidMethod("PÖST")),
+    ValidationCase(headers: ["X-A": "ü\u{7F}\t"]),
+    ValidationCase(headers: ["X A": "v"], reason: .invalidHeaderField(name: "X A")),
+    ValidationCase(headers: ["": "v"], reason: .invalidHeaderField(name: "")),
+    ValidationCase(headers: ["X:": "v"], reason: .invalidHeaderField(name: "X:")),
+    ValidationCase(headers: ["X": "a\r\nY: b"], reason: .invalidHeaderField(name: "X")),
+    ValidationCase(headers: ["X": "a\nb"], reason: .invalidHeaderField(name: "X")),
+    ValidationCase(headers: ["X": "a\rb"], reason: .invalidHeaderField(name: "X")),
+    ValidationCase(headers: ["X": "a\0b"], reason: .invalidHeaderField(name: "X")),
+  ])
+  func validation(example: ValidationCase) throws {
+    var request = URLRequest(url: try "http://h".asURL())
+    request.httpMethod = example.method
+    request.allHTTPHeaderFields = example.headers
+    request.httpBody = example.body
+    guard let reason = example.reason else { return try request.validate() }
+    let error = try #require(throws: WeirError.self) { try request.validate() }
+    guard case .urlRequestValidationFailed(let found) = error else {
+      Issue.record("unexpected error \(error)")
+      return
+    }
+    #expect(found == reason)
+  }
+
+  @Test func everyTokenByteAndNoOther() {
+    let others = Set("!#$%&'*+-.^_`|~".utf8)
+    for byte in UInt8.min...UInt8.max {
+      let isLetterOrDigit = (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+      #expect(FieldSyntax.isTokenByte(byte) == (isLetterOrDigit || others.contains(byte)))
+    }
+  }
+
+  @Test func responseHeaders() throws {
+    let response = try #require(
+      HTTPURLResponse(
+        url: try "http://h".asURL(), statusCode: 200, httpVersion: nil, headerFields: ["A": "1", "B": "2"]))
+    #expect(response.headers.sorted() == ["A": "1", "B": "2"])
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import Weir
+
+@Suite struct CURLCommandTests {
+  static func text(
+    _ url: String, method: HTTPMethod = .get, headers: HTTPHeaders? = nil, body: String? = nil,
+    sessionHeaders: HTTPHeaders = [], credentials: [URLCredential] = [], cookies: [HTTPCookie] = [],
+    redacting: Bool = true
+  ) throws -> String {
+    var request = try URLRequest(url: url, method: method, headers: headers)
+    request.httpBody = body.map { Data($0.utf8) }
+    return CURLCommand(
+      request: request, sessionHeaders: sessionHeaders, credentials: credentials, cookies: cookies,
+      redactingSecrets: redacting
+    ).text
+  }
+
+  static func cookie(_ name: String, _ value: String) throws -> HTTPCookie {
+    try #require(HTTPCookie(properties: [.name: name, .value: value, .domain: "h", .path: "/"]))
+  }
+
+  @Test func plain() throws {
+    #expect(try Self.text("http://h/p?q=1") == "$ curl -v \\\n\t-X GET \\\n\t\"http://h/p?q=1\"")
+  }
+
+  @Test func everythingInOrder() throws {
+    let text = try Self.text(
+      "http://h/", method: .post, headers: ["Accept": "b", "Cookie": "x=y", "Z": #"a"b"#], body: "k=v",
+      sessionHeaders: ["ACCEPT": "a", "S": "1"],
+      credentials: [URLCredential(user: "u", password: "p", persistence: .forSession)],
+      cookies: [try Self.cookie("n", "v"), try Self.cookie("n2", "v2")], redacting: false)
+    #expect(
+      text.components(separatedBy: " \\\n\t") == [
+        "$ curl -v", "-X POST", "-u u:p", #"-b "n=v;n2=v2""#, #"-H "Accept: b""#, #"-H "S: 1""#, #"-H "Z: a\"b""#,
+        #"-d "k=v""#, #""http://h/""#,
+      ])
+  }
+
+  @Test func secretsAreRedacted() throws {
+    let text = try Self.text(
+      "http://user:pass@h/", headers: ["Authorization": "Bearer token", "proxy-authorization": "Basic x"],
+      credentials: [URLCredential(user: "u", password: "secret", persistence: .none)],
+      cookies: [try Self.cookie("n", "crumb")])
+    #expect(
+      text.components(separatedBy: " \\\n\t") == [
+        "$ curl -v", "-X GET", "-u u:<redacted>", #"-b "n=<redacted>""#, #"-H "Authorization: <redacted>""#,
+        #"-H "proxy-authorization: <redacted>""#, #""http://<redacted>@h/""#,
+      ])
+  }
+
+  @Test(arguments: [
+    (#"{"a":1}"#, #"{\"a\":1}"#), (#"\""#, #"\\\""#), (#"a\b"#, #"a\b"#), (#"\n"#, #"\n"#), ("", ""),
+    (#"{"a":"x\"y"}"#, #"{\"a\":\"x\\\"y\"}"#),
+  ])
+  func bodies(body: String, escaped: String) throws {
+    let text = try Self.text("http://h/", method: .post, body: body)
+    #expect(text.contains("-d \"\(escaped)\" \\\n"))
+  }
+
+  @Test func withoutURLOrHost() throws {
+    #expect(try Self.text("/path") == "$ curl command could not be created")
+    var request = try URLRequest(url: "http://h", method: .get)
+    request.url = nil
+    #expect(CURLCommand(request: request).text == CURLCommand.failure)
+  }
+}
