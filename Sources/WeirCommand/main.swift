@@ -1,1 +1,4 @@
-print("weir")
+import Glibc
+import WeirGateway
+
+exit(Program.run(Array(CommandLine.arguments.dropFirst())))

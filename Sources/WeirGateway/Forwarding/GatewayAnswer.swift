@@ -1,0 +1,34 @@
+import Weir
+
+/// What the gateway says itself when there is no upstream's response to pass on. Names no host and no address.
+struct GatewayAnswer: Equatable, Sendable {
+  let status: Int
+  let text: String
+
+  static let noRoute = GatewayAnswer(404, "no route matches this request")
+  static let loop = GatewayAnswer(508, "this request has already passed this gateway")
+  static let connectRefused = GatewayAnswer(501, "this gateway makes no tunnels")
+
+  static func badTarget(_ reason: String) -> GatewayAnswer { GatewayAnswer(400, reason) }
+
+  /// To a request that failed before its response began.
+  init(_ outcome: RequestOutcome) {
+    switch outcome {
+    case .timeout: self.init(504, "the upstream did not answer in time")
+    case .rejected: self.init(503, "too many requests wait for the upstream")
+    case .sessionEnded, .cancelled: self.init(503, "the gateway is shutting down")
+    case .tlsError: self.init(502, "no trusted connection to the upstream")
+    case .limitExceeded: self.init(502, "the upstream's response exceeds a limit")
+    case .transportError: self.init(502, "the upstream can't be reached or broke off")
+    case .adaptationFailed, .creationFailed, .retryFailed: self.init(502, "the request could not be prepared")
+    // These come after a response; they say only that it can't be passed on.
+    case .success, .httpError, .validationFailed, .serializationFailed, .fileError:
+      self.init(502, "the upstream's response can't be passed on")
+    }
+  }
+
+  private init(_ status: Int, _ text: String) {
+    self.status = status
+    self.text = text + "\n"
+  }
+}

@@ -1,0 +1,53 @@
+import CLinux
+import Glibc
+import WeirIO
+
+/// Delivers signals on an event loop, where they are ordinary events. Confined to that loop once started.
+final class SignalSource: EventHandler {
+  private let descriptor: CInt
+  private var handler: ((CInt) -> Void)?
+
+  /// Blocks `signals` in the calling thread and in those it will start; call it before there are others.
+  ///
+  /// SIGPIPE is ignored: a broken connection is an error of that connection.
+  static func block(_ signals: [CInt]) {
+    signal(SIGPIPE, SIG_IGN)
+    var set = Self.set(signals)
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+  }
+
+  /// - Parameter signals: blocked in every thread.
+  init(_ signals: [CInt]) throws(Errno) {
+    var set = Self.set(signals)
+    descriptor = try systemCall { signalfd(-1, &set, CInt(SFD_NONBLOCK) | CInt(SFD_CLOEXEC)) }
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// Calls `handler` with each signal's number, until `stop`. On the loop.
+  func start(on loop: EventLoop, _ handler: @escaping (CInt) -> Void) throws(Errno) {
+    self.handler = handler
+    try loop.register(descriptor, for: .read, handler: self)
+  }
+
+  func stop(on loop: EventLoop) {
+    handler = nil
+    loop.unregister(descriptor)
+  }
+
+  func descriptorReady(_ fd: CInt, events: IOEvents) {
+    var info = signalfd_siginfo()
+    while read(fd, &info, MemoryLayout<signalfd_siginfo>.size) == MemoryLayout<signalfd_siginfo>.size {
+      handler?(CInt(truncatingIfNeeded: info.ssi_signo))
+    }
+  }
+
+  private static func set(_ signals: [CInt]) -> sigset_t {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in signals { sigaddset(&set, signal) }
+    return set
+  }
+}

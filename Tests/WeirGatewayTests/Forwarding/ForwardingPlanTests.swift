@@ -1,0 +1,24 @@
+import Testing
+
+@testable import WeirGateway
+
+@Suite struct ForwardingPlanTests {
+  @Test func pseudonymsAreTokensOfOneLength() {
+    var random = Xorshift(state: 9)
+    let names = (0..<1000).map { _ in ForwardingPlan.pseudonym(using: &random) }
+    #expect(Set(names).count == names.count)
+    #expect(names.allSatisfy { $0.hasPrefix("weir-") && $0.count == 13 && HTTPGrammar.isToken($0.utf8) })
+  }
+
+  @Test func routesKeepTheirPlaces() throws {
+    let configuration = Configuration(routes: [
+      Route(name: "a", match: RouteMatch(pathPrefix: "/a"), upstream: try Upstream(parsing: "http://a")),
+      Route(name: "b", upstream: try Upstream(parsing: "http://b")),
+    ])
+    let plan = ForwardingPlan(configuration, pseudonym: "weir")
+    let host: [UInt8] = [], target = Array("/a/x".utf8)
+    let decision = plan.table.decide(host: host.span, target: target.span)
+    #expect(decision == .forward(route: 0, url: "http://a/a/x"))
+    #expect(plan.routes.map(\.route.name) == ["a", "b"])
+  }
+}
