@@ -1,0 +1,252 @@
+/// The life of one request as a value: which stage it is in, what the caller may do, what comes next.
+///
+/// Inputs come from the caller's threads (`resume`, `suspend`, `cancel`) and from the loop (all others); each returns
+/// what is to be done. There is no lock, clock or I/O in here. A stage that waits for somebody else's answer has a
+/// *step* number, which the answer must bring back: an answer to a step that is over is ignored.
+///
+/// ```
+/// idle ─► creating ─► ready ─► admitting ─► transferring ─► deciding ─► delaying ─► creating …
+///             └──────────────────┴───────────────┴─► deciding ─► serializing ─► settled
+///                                       transferring ─► cancelling ─► serializing
+/// ```
+/// Every stage before `settled` also has the exit to `serializing` by `cancel` and `fail`.
+struct RequestMachine: Sendable {
+  typealias State = Request.State
+  typealias Step = UInt32
+
+  enum Stage: Equatable, Sendable {
+    /// Nothing is set up.
+    case idle
+    /// The URL request is being built and adapted, the body prepared.
+    case creating
+    /// The task exists and waits for `resume`.
+    case ready
+    /// The task waits for a free slot of its destination.
+    case admitting
+    /// The attempt is on the wire, or suspended there.
+    case transferring
+    /// The retriers are asked about a response whose body waits on the wire.
+    case decidingAtHead
+    /// The transfer is being torn down; it will still report its end.
+    case cancelling
+    /// The retriers are asked about the attempt's error.
+    case deciding
+    /// A granted retry waits for its time.
+    case delaying
+    /// The handlers' values are made, one after another.
+    case serializing(next: Int)
+    /// The retriers are asked about a serializer's error.
+    case decidingSerializer(Int)
+    /// The outcome is fixed.
+    case settled
+  }
+
+  /// What the shell has to do.
+  enum Action: Equatable, Sendable {
+    case none
+    /// Build the URL request.
+    case create
+    /// Ask for admission and start the transfer.
+    case start
+    /// Tell that the task exists but is suspended.
+    case hold
+    case suspendTransfer
+    case resumeTransfer
+    /// Tear down the transfer; its end is reported as always.
+    case cancelTransfer
+    /// Put the error to the retriers.
+    case askRetriers
+    /// Let the response's body through.
+    case continueTransfer
+    /// Throw the response's body away and retry when the transfer has ended.
+    case discardTransfer
+    /// Retry after so many seconds.
+    case wait(Double)
+    /// Begin the next attempt.
+    case retry
+    /// The request is over but for its handlers.
+    case finish
+    /// Make the value of one handler.
+    case serialize(Int)
+    /// Set the outcome and deliver.
+    case settle
+  }
+
+  /// The answer of the retriers, after budget and deadline had their say.
+  enum Decision: Equatable, Sendable {
+    case stop
+    case retry(after: Double)
+  }
+
+  private(set) var state = State.initialized
+  private(set) var stage = Stage.idle
+  private(set) var step: Step = 0
+  private var hasFinished = false
+  private var grantedAtHead: Double?
+
+  /// Whether setup has begun and the outcome is open.
+  var isActive: Bool { stage != .idle && stage != .settled }
+  var isSettled: Bool { stage == .settled }
+
+  func isWaiting(in step: Step) -> Bool { self.step == step }
+
+  // MARK: The caller
+
+  /// Whether the state changed, and what follows.
+  mutating func resume() -> (changed: Bool, action: Action) {
+    guard state == .initialized || state == .suspended else { return (false, .none) }
+    state = .resumed
+    switch stage {
+    case .idle: return (true, enter(.creating, .create))
+    case .ready: return (true, enter(.admitting, .start))
+    case .transferring: return (true, .resumeTransfer)
+    default: return (true, .none)
+    }
+  }
+
+  mutating func suspend() -> (changed: Bool, action: Action) {
+    guard state == .initialized || state == .resumed else { return (false, .none) }
+    state = .suspended
+    return (true, stage == .transferring ? .suspendTransfer : .none)
+  }
+
+  mutating func cancel() -> (changed: Bool, action: Action) {
+    guard state != .cancelled, state != .finished, stage != .settled else { return (false, .none) }
+    state = .cancelled
+    return (true, abandon())
+  }
+
+  /// Sets up a request that nobody resumed yet (`RequestSetup.eager`).
+  mutating func prepare() -> Action {
+    guard stage == .idle, state == .initialized else { return .none }
+    return enter(.creating, .create)
+  }
+
+  // MARK: The session
+
+  /// Ends the request at once, with an error that no retrier hears of: deadline, session gone.
+  mutating func fail() -> Action {
+    guard stage != .settled, state != .cancelled else { return .none }
+    return abandon()
+  }
+
+  // MARK: The loop
+
+  mutating func created(_ step: Step) -> Action {
+    guard step == self.step, stage == .creating else { return .none }
+    return state == .resumed ? enter(.admitting, .start) : enter(.ready, .hold)
+  }
+
+  mutating func creationFailed(_ step: Step) -> Action {
+    guard step == self.step, stage == .creating else { return .none }
+    return enter(.deciding, .askRetriers)
+  }
+
+  enum Admittance { case start, hold, stale }
+
+  /// The destination let the attempt through. A request that was suspended while it waited goes back to `ready`.
+  mutating func admitted(_ step: Step) -> Admittance {
+    guard step == self.step, stage == .admitting else { return .stale }
+    _ = enter(state == .suspended ? .ready : .transferring, .none)
+    return state == .suspended ? .hold : .start
+  }
+
+  /// The destination turned the attempt away; retriers are not asked.
+  mutating func rejected(_ step: Step) -> Action {
+    guard step == self.step, stage == .admitting else { return .none }
+    return finish()
+  }
+
+  /// A final head came in for a request that decides before its body is read.
+  mutating func headArrived() -> Action {
+    guard stage == .transferring else { return .none }
+    return enter(.decidingAtHead, .askRetriers)
+  }
+
+  mutating func transferEnded(failed: Bool) -> Action {
+    switch stage {
+    case .transferring:
+      if let delay = grantedAtHead {
+        grantedAtHead = nil
+        return enter(.delaying, .wait(delay))
+      }
+      return failed ? enter(.deciding, .askRetriers) : finish()
+    case .decidingAtHead: return failed ? enter(.deciding, .askRetriers) : finish()
+    case .cancelling: return finish()
+    default: return .none
+    }
+  }
+
+  mutating func decided(_ decision: Decision, _ step: Step) -> Action {
+    guard step == self.step else { return .none }
+    switch (stage, decision) {
+    case (.deciding, .stop): return finish()
+    case (.deciding, .retry(let delay)), (.decidingSerializer, .retry(let delay)):
+      return enter(.delaying, .wait(delay))
+    case (.decidingAtHead, .stop): return enter(.transferring, .continueTransfer)
+    case (.decidingAtHead, .retry(let delay)):
+      grantedAtHead = delay
+      return enter(.transferring, .discardTransfer)
+    case (.decidingSerializer(let index), .stop): return enter(.serializing(next: index + 1), .none)
+    default: return .none
+    }
+  }
+
+  /// The retry's time has come.
+  mutating func delayElapsed() -> Action {
+    guard stage == .delaying else { return .none }
+    hasFinished = false
+    return enter(.creating, .retry)
+  }
+
+  /// Whether `requestDidFinish` is to be told now; it is told once per run through the pipeline.
+  mutating func finishing() -> Bool {
+    defer { hasFinished = true }
+    return !hasFinished
+  }
+
+  /// Which handler is next, or that all have their values.
+  mutating func nextHandler(of count: Int) -> Action {
+    guard case .serializing(let next) = stage else { return .none }
+    return next < count ? .serialize(next) : enter(.settled, .settle)
+  }
+
+  /// A handler's value is there.
+  mutating func serialized(_ index: Int, asksRetriers: Bool, _ step: Step) -> Action {
+    guard step == self.step, stage == .serializing(next: index) else { return .none }
+    if asksRetriers, state != .cancelled { return enter(.decidingSerializer(index), .askRetriers) }
+    return enter(.serializing(next: index + 1), .none)
+  }
+
+  /// Sets the state that the caller sees while and after handlers are dispatched.
+  mutating func delivered() {
+    if state != .cancelled { state = .finished }
+  }
+
+  /// A handler came after the outcome: the request is resumed while it is served.
+  mutating func reopened() {
+    if state == .finished { state = .resumed }
+  }
+
+  // MARK: Transitions
+
+  /// Ends the request from outside. A transfer is torn down first, so that its end is measured and reported.
+  private mutating func abandon() -> Action {
+    grantedAtHead = nil
+    switch stage {
+    case .transferring, .decidingAtHead: return enter(.cancelling, .cancelTransfer)
+    case .cancelling: return .none
+    default: return finish()
+    }
+  }
+
+  private mutating func finish() -> Action {
+    enter(.serializing(next: 0), .finish)
+  }
+
+  private mutating func enter(_ stage: Stage, _ action: Action) -> Action {
+    self.stage = stage
+    step &+= 1
+    return action
+  }
+}

@@ -1,0 +1,93 @@
+public import Dispatch
+public import Foundation
+public import FoundationNetworking
+
+/// The settings of a session; copied when the session is made, so later edits change nothing.
+///
+/// Limits are on by default. Times are in seconds, sizes in bytes. A server should lower ``timeoutIntervalForResource``.
+public struct SessionConfiguration: Sendable {
+  /// The defaults.
+  public static var `default`: SessionConfiguration { SessionConfiguration() }
+  /// The same as ``default``: nothing is kept on disk either way.
+  public static var ephemeral: SessionConfiguration { SessionConfiguration() }
+
+  /// Where handlers without a queue argument run.
+  public enum HandlerExecution: Sendable {
+    /// On the session's completion queue, the handlers of one request one after another.
+    case completionQueue
+    /// On the event loop, at once: fastest. They must not block.
+    case eventLoop
+  }
+
+  /// Which HTTP versions are spoken.
+  public enum HTTPVersion: Sendable {
+    /// HTTP/1.1 with libcurl below 8.1; from there on HTTP/2 by ALPN on https, else 1.1.
+    case automatic
+    case http1_1
+    /// HTTP/2 by ALPN or upgrade.
+    case http2
+    /// HTTP/2 without negotiation (RFC 9113 section 3.3).
+    case http2PriorKnowledge
+  }
+
+  /// An address used instead of a name lookup.
+  public struct ResolveOverride: Sendable, Hashable {
+    public var host: String
+    public var port: Int
+    /// IPv4 or IPv6 addresses, tried in order.
+    public var addresses: [String]
+
+    public init(host: String, port: Int, addresses: [String]) {
+      self.host = host
+      self.port = port
+      self.addresses = addresses
+    }
+  }
+
+  /// Sent with every request; a request's own field of the same name wins.
+  public var headers: HTTPHeaders = .default
+  /// The longest silence in either direction. A `URLRequest.timeoutInterval` other than 60 overrides it.
+  public var timeoutIntervalForRequest: TimeInterval = 60
+  /// The deadline of a whole request from `resume()`: attempts, redirects, retry delays, adapters and refreshes.
+  public var timeoutIntervalForResource: TimeInterval = 604_800
+  /// Name lookup, TCP and TLS together.
+  public var connectTimeout: TimeInterval = 30
+  /// Attempts on the wire per destination; further ones wait in order.
+  public var httpMaximumConnectionsPerHost = 64
+  /// Requests that may wait for a slot of one destination; one more is rejected with `.queueFull`.
+  public var maximumPendingRequestsPerHost = 10_000
+  /// The longest wait for a slot; then the request is rejected with `.admissionTimeout`.
+  public var admissionTimeout: TimeInterval = 30
+  public var handlerExecution = HandlerExecution.completionQueue
+  /// Idle pooled connections are closed after this.
+  public var idleConnectionLifetime: TimeInterval = 60
+  public var proxy = ProxyConfiguration.none
+  /// Connect to this socket; the URL still gives Host and the TLS name.
+  public var unixSocketPath: String?
+  public var resolveOverrides: [ResolveOverride] = []
+  public var tls = TLSConfiguration()
+  public var httpVersion = HTTPVersion.automatic
+  /// One response body kept in memory, on the wire or decoded; nil: unlimited.
+  public var maximumResponseSize: Int64? = 268_435_456
+  /// One response head.
+  public var maximumHeaderSize = 262_144
+  /// One decoded response body; nil: unlimited.
+  public var maximumDecompressedSize: Int64? = 536_870_912
+  /// Decoded ÷ received bytes, applied above 10 MiB decoded; nil: unlimited.
+  public var maximumDecompressionRatio: Double? = 200
+  /// Whether gzip and deflate response bodies are decoded.
+  public var automaticallyDecompresses = true
+  public var maximumRedirects = 20
+  /// Whether a redirect may lead from https to http.
+  public var allowsInsecureRedirects = false
+  /// Where handlers without a queue argument run; nil: a private concurrent queue.
+  public var completionQueue: DispatchQueue?
+
+  public init() {}
+
+  /// ``headers`` as a dictionary; the same storage.
+  public var httpAdditionalHeaders: [String: String]? {
+    get { headers.dictionary }
+    set { headers = HTTPHeaders(newValue ?? [:]) }
+  }
+}
