@@ -19,8 +19,10 @@ public struct EventInterests: OptionSet, Sendable {
   public static let responses = EventInterests(rawValue: 1 << 4)
   /// Adapters' durations, attempts, retry decisions and settling: weir's additions.
   public static let attempts = EventInterests(rawValue: 1 << 5)
-  /// Connections, circuits, refreshes, loop lag, invalidation.
+  /// Circuits, refreshes, loop lag, invalidation.
   public static let session = EventInterests(rawValue: 1 << 6)
+  /// Connections opened, reused, idle and closed.
+  public static let connections = EventInterests(rawValue: 1 << 8)
   /// `urlSession(_:task:willPerformHTTPRedirection:newRequest:)`.
   public static let redirects = EventInterests(rawValue: 1 << 7)
 

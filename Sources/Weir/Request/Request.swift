@@ -1,23 +1,183 @@
+internal import Dispatch
 public import Foundation
 public import FoundationNetworking
+internal import Synchronization
+internal import WeirIO
 
 /// One request of a caller, whatever number of attempts it takes.
-// Sendable: only constants so far.
+///
+/// A request is made by a ``Session``, started by ``resume()`` (which the first response handler calls, unless told
+/// otherwise), and settles exactly once. All methods may be called from any thread. Requests are equal when they are
+/// the same.
+///
+/// `@unchecked Sendable` because a class that is inherited from can't be checked: this class and each subclass store
+/// only constants of Sendable type and values in a `Mutex`.
 public class Request: @unchecked Sendable {
-  public let id: UUID
-  public let retryCount: Int
-  public let request: URLRequest?
-  package let lazyResponse: LazyHTTPResponse?
+  /// What the caller sees of a request's progress.
+  public enum State: Sendable {
+    case initialized, resumed, suspended, cancelled, finished
+  }
 
-  /// The last response.
-  public var response: HTTPURLResponse? { lazyResponse?.response }
+  public typealias ProgressHandler = @Sendable (Progress) -> Void
+  /// What a validation says.
+  public typealias ValidationResult = Result<Void, any Error & Sendable>
 
-  package init(
-    id: UUID = UUID(), retryCount: Int = 0, request: URLRequest? = nil, lazyResponse: LazyHTTPResponse? = nil
-  ) {
-    self.id = id
-    self.retryCount = retryCount
-    self.request = request
-    self.lazyResponse = lazyResponse
+  /// What to do with a response whose head has come in.
+  public enum ResponseDisposition: Sendable {
+    case allow, cancel
+  }
+
+  typealias ResponseObserver =
+    @Sendable (HTTPURLResponse, @escaping @Sendable (ResponseDisposition) -> Void) -> Void
+
+  /// Overrides the session's `startRequestsImmediately`.
+  public let shouldAutomaticallyResume: Bool?
+  let context: SessionContext
+  let fields: Mutex<RequestFields>
+  private let lazyID = Mutex<UUID?>(nil)
+  private let lazyProgress = Mutex<(upload: Progress, download: Progress)?>(nil)
+
+  init(context: SessionContext, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?) {
+    self.context = context
+    self.shouldAutomaticallyResume = shouldAutomaticallyResume
+    fields = Mutex(RequestFields(monitors: context.monitors, interceptor: interceptor))
+  }
+
+  // MARK: What subclasses decide
+
+  /// Builds the URL request of an attempt.
+  func makeURLRequest() throws -> URLRequest {
+    preconditionFailure("a kind of request has to say how it is built")
+  }
+
+  /// The body of an attempt. On the loop.
+  func makeBody(of urlRequest: URLRequest) -> AttemptBody {
+    urlRequest.httpBody.map { $0.isEmpty ? .none : .data($0) } ?? .none
+  }
+
+  /// Whether the retriers are asked about this response before its body is read. On the loop.
+  func decidesAtHead(_ response: LazyHTTPResponse) -> Bool { false }
+
+  /// The final head, before any byte of the body. On the loop.
+  func receive(_ response: LazyHTTPResponse) -> BodyFlow { .proceed }
+
+  /// Decoded bytes of the body. Returns whether more may come at once. On the loop.
+  func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow { .proceed }
+
+  /// Bytes that may be received at the most; nil: unlimited.
+  var maximumBodySize: Int64? { nil }
+
+  /// Forgets what the last attempt received.
+  func resetForRetry() {}
+
+  /// The outcome is fixed. On the loop.
+  func settled() {}
+
+  // MARK: Verbs
+
+  /// Starts or continues the request.
+  @discardableResult
+  public final func resume() -> Self {
+    act(.resumed) { $0.resume() }
+    return self
+  }
+
+  /// Stops reading and writing until ``resume()``; the connection is kept, the deadline runs on.
+  @discardableResult
+  public final func suspend() -> Self {
+    act(.suspended) { $0.suspend() }
+    return self
+  }
+
+  /// Ends the request: every handler gets ``WeirError/explicitlyCancelled``. Does nothing once it has finished.
+  @discardableResult
+  public final func cancel() -> Self {
+    act(.cancelled) { $0.cancel() }
+    return self
+  }
+
+  /// Changes the state in the call; what follows from it happens on the loop.
+  private func act(_ verb: RequestPipeline.Verb, _ input: (inout RequestMachine) -> (Bool, RequestMachine.Action)) {
+    let (changed, action) = fields.withLock { fields in
+      let result = input(&fields.machine)
+      if result.0, verb == .cancelled { fields.error = .explicitlyCancelled }
+      return result
+    }
+    guard changed else { return }
+    context.loop.post { [self] in context.core.value.activePipeline(of: self).perform(verb, action) }
+  }
+
+  // MARK: Handlers
+
+  /// Adds a handler; the first one resumes the request, later and only if that is wanted.
+  final func addHandler(_ handler: ResponseHandler) {
+    let isSettled = fields.withLock { fields in
+      fields.handlers.append(handler)
+      fields.machine.reopened()
+      return fields.machine.isSettled
+    }
+    if isSettled {
+      context.loop.post { [self] in RequestPipeline.serveLateHandlers(of: self) }
+    } else if shouldAutomaticallyResume ?? context.startRequestsImmediately {
+      context.loop.post { [self] in resumeAutomatically() }
+    }
+  }
+
+  /// What the first handler asks for. A request that the caller suspended or cancelled meanwhile stays so.
+  private func resumeAutomatically() {
+    let result = fields.withLock { $0.machine.state == .initialized ? $0.machine.resume() : (false, .none) }
+    guard result.0 else { return }
+    context.core.value.activePipeline(of: self).perform(.resumed, result.1)
+  }
+}
+
+/// The body of one attempt.
+package enum AttemptBody: Sendable {
+  case none
+  case data(Data)
+}
+
+/// Whether more of a body may come at once.
+package enum BodyFlow: Sendable {
+  case proceed
+  /// Wait until the pipeline is told to go on.
+  case pause
+  case stop
+}
+
+extension Request: Hashable, CustomStringConvertible {
+  /// Unique; made when first asked for.
+  public final var id: UUID {
+    lazyID.withLock { id in
+      let value = id ?? UUID()
+      id = value
+      return value
+    }
+  }
+
+  public static func == (left: Request, right: Request) -> Bool { left === right }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+  /// `METHOD url (status)`, as far as known.
+  public var description: String {
+    guard let request = performedRequests.last ?? request, let url = request.url else {
+      return "No request created yet."
+    }
+    let line = "\(request.httpMethod ?? "GET") \(url.absoluteString)"
+    return lazyResponse.map { "\(line) (\($0.statusCode))" } ?? line
+  }
+
+  /// Bytes sent; total −1 when unknown.
+  public final var uploadProgress: Progress { progress.upload }
+  /// Decoded bytes received; total −1 when unknown.
+  public final var downloadProgress: Progress { progress.download }
+
+  private var progress: (upload: Progress, download: Progress) {
+    lazyProgress.withLock { progress in
+      let value = progress ?? (Progress(totalUnitCount: 0), Progress(totalUnitCount: 0))
+      progress = value
+      return value
+    }
   }
 }

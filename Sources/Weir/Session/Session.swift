@@ -1,4 +1,144 @@
-/// Makes requests and holds what they share.
+public import Dispatch
+public import Foundation
+internal import Synchronization
+package import WeirIO
+
+/// Makes requests and holds what they share: connections, interceptors, limits, monitors.
+///
+/// A session has a thread of its own, the *event loop*, on which the steps of its requests run one after another. All
+/// methods may be called from any thread. When the last reference goes, unfinished requests fail with
+/// ``WeirError/sessionDeinitialized``.
 public final class Session: Sendable {
-  public init() {}
+  /// When the URL request and its task are made.
+  public enum RequestSetup: Sendable {
+    /// At `resume()`.
+    case lazy
+    /// When the request is made; `resume()` starts the transfer.
+    case eager
+  }
+
+  /// Changes a URL request after its URL, method and headers are set and before parameters are encoded.
+  public typealias RequestModifier = @Sendable (inout URLRequest) throws -> Void
+
+  /// A session with the default configuration.
+  public static let `default` = Session()
+
+  let context: SessionContext
+
+  /// Makes a session.
+  ///
+  /// - Parameters:
+  ///   - rootQueue: Where the first retrier, redirect handlers and validators run. Nil: the event loop.
+  ///   - startRequestsImmediately: Whether the first response handler resumes a request.
+  ///   - requestQueue: Where URL requests are built and the first adapter runs. Nil: the event loop.
+  ///   - serializationQueue: Where serializers run. Nil: the event loop, or a worker for bodies over 64 KiB.
+  ///   - eventMonitors: Hear of all of the session's requests.
+  public convenience init(
+    configuration: SessionConfiguration = .default, rootQueue: DispatchQueue? = nil,
+    startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
+    serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
+    redirectHandler: (any RedirectHandler)? = nil, eventMonitors: [any EventMonitor] = []
+  ) {
+    self.init(
+      loop: Self.makeLoop(), shared: DestinationTable(), configuration: configuration, rootQueue: rootQueue,
+      startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup, requestQueue: requestQueue,
+      serializationQueue: serializationQueue, interceptor: interceptor, redirectHandler: redirectHandler,
+      eventMonitors: eventMonitors)
+  }
+
+  /// Makes a session on a loop that others use too, with the state per destination of a whole process.
+  package init(
+    loop: EventLoop, shared table: DestinationTable, configuration: SessionConfiguration = .default,
+    rootQueue: DispatchQueue? = nil, startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy,
+    requestQueue: DispatchQueue? = nil, serializationQueue: DispatchQueue? = nil,
+    interceptor: (any RequestInterceptor)? = nil, redirectHandler: (any RedirectHandler)? = nil,
+    eventMonitors: [any EventMonitor] = []
+  ) {
+    let monitors = CompositeEventMonitor(eventMonitors)
+    let core = LoopBound(
+      SessionCore(loop: loop, configuration: configuration, monitors: monitors, table: table), on: loop)
+    context = SessionContext(
+      loop: loop, core: core, configuration: configuration,
+      queues: SessionContext.Queues(
+        root: rootQueue.map { DispatchQueue(label: "weir.session.root", target: $0) }, request: requestQueue,
+        serialization: serializationQueue,
+        completion: configuration.completionQueue
+          ?? DispatchQueue(label: "weir.session.completion", attributes: .concurrent)),
+      interceptor: interceptor, redirectHandler: redirectHandler, monitors: monitors,
+      startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup)
+    context.attach(self)
+    watchLoop(monitors)
+  }
+
+  deinit {
+    context.loop.post { [core = context.core] in core.value.end(with: .sessionDeinitialized, event: nil) }
+  }
+
+  public var rootQueue: DispatchQueue? { context.queues.root }
+  public var requestQueue: DispatchQueue? { context.queues.request }
+  public var serializationQueue: DispatchQueue? { context.queues.serialization }
+  /// Where handlers without a queue argument run.
+  public var completionQueue: DispatchQueue { context.queues.completion }
+  public var startRequestsImmediately: Bool { context.startRequestsImmediately }
+  public var requestSetup: RequestSetup { context.requestSetup }
+  public var interceptor: (any RequestInterceptor)? { context.interceptor }
+  public var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
+  public var eventMonitor: CompositeEventMonitor { context.monitors }
+  /// The configuration the session was made with.
+  public var sessionConfiguration: SessionConfiguration { context.configuration }
+
+  /// The event loop as a task executor: a task that prefers it awaits responses without a change of thread.
+  public var executor: any TaskExecutor { context.loop }
+
+  /// Calls back once, on ``rootQueue`` or the event loop, with the requests whose setup began and that have not
+  /// finished.
+  public func withAllRequests(perform action: @escaping @Sendable (Set<Request>) -> Void) {
+    context.loop.post { [context] in
+      let requests = context.core.value.activeRequests
+      if let root = context.queues.root { root.async { action(requests) } } else { action(requests) }
+    }
+  }
+
+  /// Cancels all active requests, then calls `completion`; it does not wait for them to finish.
+  public func cancelAllRequests(
+    completingOnQueue queue: DispatchQueue? = nil, completion: (@Sendable () -> Void)? = nil
+  ) {
+    withAllRequests { [completionQueue] requests in
+      for request in requests { request.cancel() }
+      if let completion { (queue ?? completionQueue).async(execute: completion) }
+    }
+  }
+
+  /// Ends every unfinished request with ``WeirError/sessionInvalidated(error:)``; later ones fail at once.
+  public func invalidateAndCancel(error: (any Error)? = nil) {
+    context.loop.post { [core = context.core] in
+      core.value.end(with: .sessionInvalidated(error: error), event: error)
+    }
+  }
+
+  /// Lets active requests end and fails later ones with ``WeirError/sessionInvalidated(error:)``.
+  public func finishRequestsAndInvalidate() {
+    context.loop.post { [core = context.core] in core.value.finishAndInvalidate() }
+  }
+
+  private static func makeLoop() -> EventLoop {
+    do {
+      return try EventLoop(name: "weir.session")
+    } catch {
+      // Like a failed allocation: without a thread or a descriptor the process can't do anything useful.
+      preconditionFailure("weir can't start a thread for a session: \(error)")
+    }
+  }
+
+  /// Gives the core its session and, where somebody listens, the loop's lag.
+  private func watchLoop(_ monitors: CompositeEventMonitor) {
+    context.loop.run { [weak self, context] in
+      context.core.value.session = self
+      guard monitors.wants(.session) else { return }
+      context.loop.observeLag { [weak self] lag in
+        guard let self else { return }
+        monitors.send(.session) { $0.session(self, loopLag: lag) }
+      }
+    }
+  }
 }

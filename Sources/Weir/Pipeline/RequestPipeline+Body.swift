@@ -1,0 +1,236 @@
+internal import Foundation
+internal import FoundationNetworking
+internal import WeirCompression
+internal import WeirCurl
+
+/// The response body of one hop on its way through decoder and limits to the request.
+struct BodyState {
+  /// Why reading waits.
+  struct Holds: OptionSet {
+    let rawValue: UInt8
+
+    static let suspended = Holds(rawValue: 1)
+    static let redirect = Holds(rawValue: 2)
+    static let retryDecision = Holds(rawValue: 4)
+    static let observer = Holds(rawValue: 8)
+    static let decoding = Holds(rawValue: 16)
+    static let sink = Holds(rawValue: 32)
+  }
+
+  var holds: Holds = []
+  var isDiscarded = false
+  var decoder: ContentDecoder?
+  var delivered: Int64 = 0
+  var limit: Int64?
+  /// What went wrong on our side of the wire; wins over what libcurl then reports.
+  var failure: URLError?
+  /// The end of the transfer, while decoded bytes still wait.
+  var ending: (error: TransferError?, report: TransferReport)?
+
+  /// The error of a body that ended too early for its coding.
+  func endFailure() -> URLError? {
+    guard !isDiscarded, let decoder else { return nil }
+    do {
+      try decoder.finish()
+      return nil
+    } catch {
+      return URLError(compression: error)
+    }
+  }
+}
+
+extension RequestPipeline: TransferDelegate {
+  func transfer(_ transfer: Transfer, didReceiveHead head: WeirCurl.ResponseHead) -> Flow {
+    guard let url = hop.urlRequest?.url else { return .stop }
+    let response = LazyHTTPResponse(
+      head: head.raw, url: url, statusCode: head.status, httpVersion: head.version.text)
+    task?.received(response)
+    if followRedirect(response) { return flow }
+    return accept(response)
+  }
+
+  func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
+    if !body.holds.isEmpty { return .pause }
+    if body.isDiscarded { return .proceed }
+    noteProgress(received: bytes.count)
+    guard let decoder = body.decoder else {
+      deliver(bytes)
+      return body.failure == nil ? .proceed : .stop
+    }
+    decode { sink throws(CompressionError) in
+      try decoder.feed(bytes, budget: Self.decodedBytesPerTurn, into: sink)
+    }
+    return body.failure == nil ? .proceed : .stop
+  }
+
+  func transfer(_ transfer: Transfer, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+    .end
+  }
+
+  func transferRewindBody(_ transfer: Transfer) -> Bool { false }
+
+  func transfer(_ transfer: Transfer, didSendBody totalSent: Int64) {
+    guard let task else { return }
+    let before = task.countOfBytesSent
+    task.update { $0.sent = totalSent }
+    reportUpload(totalSent, of: task.countOfBytesExpectedToSend)
+    guard context.monitors.wants(.data), let session = context.session else { return }
+    context.monitors.send(.data) {
+      $0.urlSession(
+        session, task: task, didSendBodyData: totalSent - before, totalBytesSent: totalSent,
+        totalBytesExpectedToSend: task.countOfBytesExpectedToSend)
+    }
+  }
+
+  func transfer(_ transfer: Transfer, didFinish error: TransferError?, report: TransferReport) {
+    self.transfer = nil
+    if error == nil, body.holds.contains(.decoding) || body.holds.contains(.sink) {
+      body.ending = (error, report)
+    } else {
+      transferEnded(error, report)
+    }
+  }
+
+  // MARK: The head
+
+  /// What libcurl is told after a head: reading waits as long as there is a reason to.
+  private var flow: Flow {
+    if body.failure != nil { return .stop }
+    return body.holds.isEmpty ? .proceed : .pause
+  }
+
+  /// The head of the final response.
+  func accept(_ response: LazyHTTPResponse) -> Flow {
+    startDecoder(response)
+    if context.monitors.wants(.tasks), let session = context.session, let task, let built = response.response {
+      context.monitors.send(.tasks) { $0.urlSession(session, dataTask: task, didReceive: built) }
+    }
+    if request.decidesAtHead(response) {
+      hold(.retryDecision)
+      perform(decide { $0.headArrived() })
+    } else {
+      passOn(response)
+    }
+    return flow
+  }
+
+  /// The retriers let a response through whose body waits.
+  func continueAfterHead() {
+    if let response = task?.lazyResponse { passOn(response) }
+    release(.retryDecision)
+  }
+
+  /// The retriers want another attempt: what is left of this response is of no use.
+  func discardBody() {
+    body.isDiscarded = true
+    release(.retryDecision)
+  }
+
+  private func passOn(_ response: LazyHTTPResponse) {
+    let observer = request.fields.withLock { $0.observers.httpResponse }
+    if let observer, let built = response.response {
+      hold(.observer)
+      let answer = SingleCall<Request.ResponseDisposition> { [request] disposition in
+        request.onPipeline { $0.observed(disposition) }
+      }
+      (observer.queue ?? request.deliveryQueue).async { observer.handler(built) { answer($0) } }
+    }
+    if request.receive(response) == .pause { hold(.sink) }
+  }
+
+  private func observed(_ disposition: Request.ResponseDisposition) {
+    if disposition == .cancel { request.cancel() }
+    release(.observer)
+  }
+
+  // MARK: The body
+
+  /// So much is inflated in one turn of the loop.
+  static var decodedBytesPerTurn: Int { 64 << 10 }
+
+  private func startDecoder(_ response: LazyHTTPResponse) {
+    let expected = response.value(forHeader: "Content-Length").flatMap { Int64($0) }
+    task?.update { $0.expectedToReceive = expected ?? -1 }
+    guard core.configuration.automaticallyDecompresses, mayHaveBody(response.statusCode),
+      let coding = response.value(forHeader: "Content-Encoding")
+    else { return }
+    do {
+      body.decoder = try ContentDecoder(contentEncoding: coding, limits: DecodeLimits(core.configuration))
+    } catch {
+      body.failure = URLError(compression: error)
+    }
+  }
+
+  private func mayHaveBody(_ status: Int) -> Bool {
+    status != 204 && status != 304 && hop.urlRequest?.httpMethod != "HEAD"
+  }
+
+  private func decode(
+    _ work: ((UnsafeRawBufferPointer) -> Void) throws(CompressionError) -> Bool
+  ) {
+    do {
+      let isPending = try work { bytes in
+        if body.failure == nil { deliver(bytes) }
+      }
+      guard body.failure == nil else { return }
+      if isPending { continueDecodingNextTurn() } else { release(.decoding) }
+    } catch {
+      body.failure = URLError(compression: error)
+    }
+  }
+
+  private func continueDecodingNextTurn() {
+    if !body.holds.contains(.decoding) { hold(.decoding) }
+    core.loop.post { [request] in request.onPipeline { $0.continueDecoding() } }
+  }
+
+  private func continueDecoding() {
+    guard let decoder = body.decoder, body.holds.contains(.decoding), body.failure == nil else { return }
+    decode { sink throws(CompressionError) in try decoder.step(budget: Self.decodedBytesPerTurn, into: sink) }
+    guard body.failure != nil else { return }
+    if let transfer { transfer.cancel() } else { release(.decoding) }
+  }
+
+  private func deliver(_ bytes: UnsafeRawBufferPointer) {
+    if body.delivered == 0 {
+      request.fields.withLock { $0.times.initialResponse = Date.timeIntervalSinceReferenceDate }
+    }
+    body.delivered += Int64(bytes.count)
+    tally.decoded += Int64(bytes.count)
+    if let limit = body.limit, body.delivered > limit {
+      body.failure = urlError(
+        .dataLengthExceedsMaximum, "the response is larger than maximumResponseSize (\(limit) bytes)")
+      return
+    }
+    if context.monitors.wants(.data), let session = context.session, let task {
+      let data = Data(bytes)
+      context.monitors.send(.data) { $0.urlSession(session, dataTask: task, didReceive: data) }
+    }
+    switch request.receive(bytes) {
+    case .proceed: break
+    case .pause: hold(.sink)
+    case .stop: body.failure = urlError(.cancelled, "the receiver wants no more")
+    }
+    reportDownload()
+  }
+
+  private func noteProgress(received count: Int) {
+    task?.update { $0.received += Int64(count) }
+  }
+
+  private func reportDownload() {
+    guard let observer = request.fields.withLock({ $0.observers.downloadProgress }), let task else { return }
+    let progress = request.downloadProgress
+    progress.totalUnitCount = body.decoder == nil ? task.countOfBytesExpectedToReceive : -1
+    progress.completedUnitCount = body.delivered
+    (observer.queue ?? request.deliveryQueue).async { observer.handler(progress) }
+  }
+
+  private func reportUpload(_ sent: Int64, of total: Int64) {
+    guard let observer = request.fields.withLock({ $0.observers.uploadProgress }) else { return }
+    let progress = request.uploadProgress
+    progress.totalUnitCount = total
+    progress.completedUnitCount = sent
+    (observer.queue ?? request.deliveryQueue).async { observer.handler(progress) }
+  }
+}

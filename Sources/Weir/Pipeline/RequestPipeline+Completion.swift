@@ -1,0 +1,141 @@
+internal import Dispatch
+internal import Foundation
+internal import WeirIO
+
+/// The end of a request: the handlers' values, the outcome, delivery.
+extension RequestPipeline {
+  func finish() {
+    withdraw()
+    endWait()
+    if decide({ $0.finishing() }) {
+      refreshMonitors()
+      if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
+    }
+    values.removeAll()
+    nextHandler()
+  }
+
+  private func nextHandler() {
+    perform(request.fields.withLock { $0.machine.nextHandler(of: $0.handlers.count) })
+  }
+
+  func serialize(_ index: Int) {
+    let (handler, input, step) = request.fields.withLock { fields in
+      (fields.handlers[index], SerializationInput(request, fields), fields.machine.step)
+    }
+    guard let executor = Self.executor(of: input, in: context) else {
+      return valueMade(handler.makeValue(input), index, step)
+    }
+    executor { [request] in
+      let value = handler.makeValue(input)
+      request.onPipeline { $0.valueMade(value, index, step) }
+    }
+  }
+
+  private func valueMade(_ value: HandlerValue, _ index: Int, _ step: RequestMachine.Step) {
+    let isCurrent = request.fields.withLock { fields in
+      guard fields.machine.isWaiting(in: step) else { return false }
+      return true
+    }
+    guard isCurrent else { return }
+    values.append(value)
+    value.announce?()
+    let action = request.fields.withLock { fields in
+      let asks = value.error != nil && fields.handlers[index].consultsRetriers
+      return fields.machine.serialized(index, asksRetriers: asks, step)
+    }
+    if action == .none { nextHandler() } else { perform(action) }
+  }
+
+  /// The retriers let a handler's failure stand, maybe with an error of their own.
+  func serializerRefused() {
+    if let verdict, !values.isEmpty {
+      let index = values.count - 1
+      let (handler, input) = request.fields.withLock { fields in
+        var input = SerializationInput(request, fields)
+        input.verdict = verdict
+        return (fields.handlers[index], input)
+      }
+      values[index] = handler.makeValue(input)
+    }
+    verdict = nil
+    nextHandler()
+  }
+
+  func settle() {
+    stopTimers()
+    task?.complete(error: task?.error)
+    let failure = values.lazy.compactMap(\.error).first
+    let (handlers, outcome) = request.fields.withLock { fields in
+      let handlers = fields.handlers.prefix(values.count)
+      fields.handlers.removeFirst(min(values.count, fields.handlers.count))
+      let status = fields.lastTask?.lazyResponse?.statusCode
+      let outcome = RequestOutcome(error: handlers.isEmpty ? fields.error : failure, status: status)
+      fields.outcome = outcome
+      fields.machine.delivered()
+      fields.observers = RequestFields.Observers()
+      return (handlers, outcome)
+    }
+    core.remove(request)
+    request.settled()
+    refreshMonitors()
+    if monitors.wants(.attempts) {
+      monitors.send(.attempts) { [request] in $0.requestDidSettle(request, outcome: outcome) }
+    }
+    for (handler, value) in zip(handlers, values) { Self.deliver(value, to: handler, of: request) }
+    values.removeAll()
+  }
+
+  // MARK: Without a pipeline
+
+  /// Serves handlers that came after the outcome with what is stored. On the loop.
+  static func serveLateHandlers(of request: Request) {
+    let (handlers, input) = request.fields.withLock { fields in
+      defer { fields.handlers.removeAll() }
+      return (fields.handlers, SerializationInput(request, fields))
+    }
+    for handler in handlers {
+      let serve: @Sendable () -> Void = {
+        let value = handler.makeValue(input)
+        value.announce?()
+        request.fields.withLock { $0.machine.delivered() }
+        deliver(value, to: handler, of: request)
+      }
+      if let executor = executor(of: input, in: request.context) { executor(serve) } else { serve() }
+    }
+  }
+
+  private static func deliver(_ value: HandlerValue, to handler: ResponseHandler, of request: Request) {
+    switch handler.queue {
+    case .inline: value.deliver()
+    case .explicit(let queue): queue.async(execute: value.deliver)
+    case .session:
+      switch request.context.configuration.handlerExecution {
+      case .eventLoop: value.deliver()
+      case .completionQueue: request.deliveryQueue.async(execute: value.deliver)
+      }
+    }
+  }
+
+  /// Where a serializer runs when not here: bodies over 64 KiB would hold up the loop.
+  private static func executor(
+    of input: SerializationInput, in context: SessionContext
+  ) -> ((@escaping @Sendable () -> Void) -> Void)? {
+    if let queue = context.queues.serialization { return { work in queue.async(execute: work) } }
+    if (input.data?.count ?? 0) > 64 << 10 { return context.workers.submit }
+    return nil
+  }
+}
+
+extension SerializationInput {
+  init(_ request: Request, _ fields: RequestFields) {
+    self.request = request
+    urlRequest = fields.attempts.last.flatMap { $0.adapted ?? $0.initial }
+    response = fields.lastTask?.lazyResponse
+    data = fields.data
+    metrics = fields.attempts.last?.metrics
+    times = fields.times
+    error = fields.error
+    verdict = fields.machine.state == .cancelled ? .explicitlyCancelled : nil
+  }
+}

@@ -1,0 +1,80 @@
+internal import Foundation
+internal import FoundationNetworking
+
+/// Redirects are followed hop by hop within one attempt; libcurl follows none.
+extension RequestPipeline {
+  /// Whether the response is a redirect that is being decided about or followed. If not, it is final.
+  func followRedirect(_ response: LazyHTTPResponse) -> Bool {
+    guard (300..<400).contains(response.statusCode), let current = hop.urlRequest, let task,
+      let proposal = RedirectPolicy.proposal(
+        status: response.statusCode, location: response.value(forHeader: "Location"), for: current)
+    else { return false }
+    announce(proposal, for: response, task)
+    guard let handler = request.redirectHandler ?? context.redirectHandler, let built = response.response else {
+      follow(proposal)
+      return true
+    }
+    hold(.redirect)
+    let answer = SingleCall<URLRequest?> { [request] next in
+      request.onPipeline { $0.redirectDecided(next, response) }
+    }
+    let ask: @Sendable () -> Void = {
+      handler.task(task, willBeRedirectedTo: proposal, for: built) { answer($0) }
+    }
+    if let root = context.queues.root { root.async(execute: ask) } else { ask() }
+    return true
+  }
+
+  private func redirectDecided(_ next: URLRequest?, _ response: LazyHTTPResponse) {
+    guard transfer != nil || body.holds.contains(.redirect), hop.next == nil else { return }
+    if let next {
+      follow(next)
+    } else {
+      _ = accept(response)
+    }
+    release(.redirect)
+    if body.failure != nil { transfer?.cancel() }
+  }
+
+  private func follow(_ next: URLRequest) {
+    let current = hop.urlRequest?.url
+    body.isDiscarded = true
+    if let refusal = RedirectPolicy.refusal(
+      from: current, to: next.url, count: tally.redirectCount, configuration: core.configuration)
+    {
+      body.failure = error(of: refusal, next.url)
+      return
+    }
+    do {
+      try next.validate()
+    } catch {
+      body.failure = urlError(.badURL, "the redirect handler's request is not valid: \(error)")
+      return
+    }
+    if let current, let target = next.url, !RedirectPolicy.isSameOrigin(current, target) { hop.hasLeftOrigin = true }
+    hop.next = next
+  }
+
+  private func announce(_ proposal: URLRequest, for response: LazyHTTPResponse, _ task: TransferTask) {
+    guard context.monitors.wants(.redirects), let session = context.session, let built = response.response else {
+      return
+    }
+    context.monitors.send(.redirects) {
+      $0.urlSession(session, task: task, willPerformHTTPRedirection: built, newRequest: proposal)
+    }
+  }
+
+  private func error(of refusal: RedirectPolicy.Refusal, _ target: URL?) -> URLError {
+    switch refusal {
+    case .tooMany:
+      urlError(
+        .httpTooManyRedirects, "more redirects than maximumRedirects (\(core.configuration.maximumRedirects))")
+    case .insecure:
+      urlError(
+        .appTransportSecurityRequiresSecureConnection,
+        "the redirect leads from https to http; allowsInsecureRedirects permits that")
+    case .unsupportedScheme:
+      urlError(.unsupportedURL, "the redirect leads to the scheme \(target?.scheme ?? "(none)")")
+    }
+  }
+}

@@ -1,0 +1,157 @@
+internal import Foundation
+internal import FoundationNetworking
+internal import WeirCurl
+internal import WeirCompression
+internal import WeirIO
+
+/// The thin shell around a request's machine: it lives on the loop while the request is active, does what the machine
+/// says, and feeds back what came of it. What happens in which order is decided in `RequestMachine`.
+final class RequestPipeline {
+  enum Verb {
+    case resumed, suspended, cancelled
+  }
+
+  let request: Request
+  let core: SessionCore
+  let context: SessionContext
+  var monitors: CompositeEventMonitor
+
+  // Creation
+  var adapters: [any RequestAdapter] = []
+
+  // The attempt on the wire
+  var destination: DestinationContext?
+  var admission = AdmissionState()
+  var task: TransferTask?
+  var transfer: Transfer?
+  var hop = Hop()
+  var body = BodyState()
+  var tally = TransferTally()
+
+  // The end
+  var values: [HandlerValue] = []
+  /// What a retrier made of the error of one handler's value.
+  var verdict: WeirError?
+
+  private let deadline = LoopTimer()
+  private let wait = LoopTimer()
+  private(set) var deadlineTime = MonotonicTime.distantFuture
+
+  init(request: Request, core: SessionCore) {
+    self.request = request
+    self.core = core
+    context = request.context
+    monitors = request.fields.withLock { $0.monitors }
+  }
+
+  /// Passes an input to the machine under the request's lock and returns its answer.
+  @inline(__always)
+  func decide<Answer>(_ input: (inout RequestMachine) -> Answer) -> Answer {
+    request.fields.withLock { input(&$0.machine) }
+  }
+
+  var step: RequestMachine.Step { decide { $0.step } }
+
+  // MARK: What the caller did
+
+  func perform(_ verb: Verb, _ action: RequestMachine.Action) {
+    refreshMonitors()
+    switch verb {
+    case .resumed:
+      startDeadline()
+      if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidResume(request) } }
+    case .suspended:
+      if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidSuspend(request) } }
+    case .cancelled:
+      if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidCancel(request) } }
+    }
+    perform(action)
+  }
+
+  // MARK: What the machine says
+
+  func perform(_ action: RequestMachine.Action) {
+    switch action {
+    case .none: break
+    case .create: create()
+    case .start: admit()
+    case .hold: announceTask(.suspended)
+    case .suspendTransfer: suspendTransfer()
+    case .resumeTransfer: resumeTransfer()
+    case .cancelTransfer: cancelTransfer()
+    case .askRetriers: askRetriers()
+    case .continueTransfer: continueAfterHead()
+    case .discardTransfer: discardBody()
+    case .wait(let delay): waitForRetry(delay)
+    case .retry: retry()
+    case .finish: finish()
+    case .serialize(let index): serialize(index)
+    case .settle: settle()
+    }
+  }
+
+  /// Ends the request with an error that no retrier hears of.
+  func fail(with error: WeirError) {
+    let action = request.fields.withLock { fields in
+      let action = fields.machine.fail()
+      if action != .none { fields.error = error }
+      return action
+    }
+    perform(action)
+  }
+
+  /// Monitors may have been added since the last look.
+  func refreshMonitors() {
+    monitors = request.fields.withLock { $0.monitors }
+  }
+
+  // MARK: Time
+
+  private func startDeadline() {
+    guard !deadline.isArmed, deadlineTime == .distantFuture else { return }
+    deadlineTime = MonotonicTime.now.advanced(bySeconds: core.configuration.timeoutIntervalForResource)
+    core.loop.schedule(deadline, at: deadlineTime, handler: self)
+  }
+
+  func startWait(seconds: Double) {
+    core.loop.schedule(wait, at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)
+  }
+
+  func endWait() {
+    core.loop.cancel(wait)
+  }
+
+  func stopTimers() {
+    core.loop.cancel(deadline)
+    core.loop.cancel(wait)
+  }
+}
+
+extension RequestPipeline: TimerHandler {
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    if timer === deadline {
+      fail(with: .sessionTaskFailed(error: urlError(.timedOut, "the request's deadline has passed")))
+    } else if admission.ticket != nil {
+      admissionTimedOut()
+    } else {
+      perform(decide { $0.delayElapsed() })
+    }
+  }
+
+  /// An error of weir's own making, with the URL it is about.
+  func urlError(_ code: URLError.Code, _ text: String) -> URLError {
+    var info: [String: Any] = [NSLocalizedDescriptionKey: text]
+    if let url = hop.urlRequest?.url ?? request.lastRequest?.url { info[NSURLErrorFailingURLErrorKey] = url }
+    return URLError(code, userInfo: info)
+  }
+}
+
+extension Request {
+  /// Runs `action` with this request's pipeline, on the loop: at once when called there. Nothing happens when the
+  /// request is not active any more.
+  func onPipeline(_ action: @escaping @Sendable (RequestPipeline) -> Void) {
+    context.loop.run { [self] in
+      if let pipeline = context.core.value.pipeline(of: self) { action(pipeline) }
+    }
+  }
+}

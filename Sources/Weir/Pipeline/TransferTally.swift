@@ -1,0 +1,56 @@
+internal import Foundation
+internal import WeirCurl
+internal import WeirIO
+
+/// What an attempt has cost so far, its redirect hops summed.
+struct TransferTally {
+  var redirectCount = 0
+  var decoded: Int64 = 0
+  private var began = MonotonicTime(nanoseconds: 0)
+  private var startDate = Date()
+  private var queue: TimeInterval = 0
+  private var reports: TransferReport?
+
+  init() {}
+
+  init(queue: TimeInterval, now: MonotonicTime) {
+    began = now
+    startDate = Date()
+    self.queue = queue
+  }
+
+  /// Whether the attempt got as far as the wire.
+  var isEmpty: Bool { reports == nil }
+
+  mutating func add(_ report: TransferReport) {
+    guard var sum = reports else {
+      reports = report
+      return
+    }
+    sum.add(report)
+    reports = sum
+  }
+
+  func metrics(now: MonotonicTime) -> TransferMetrics {
+    let total = max(0, now.seconds(since: began))
+    var values = TransferMetrics.Values(
+      taskInterval: DateInterval(start: startDate, duration: total), redirectCount: redirectCount)
+    values.queue = queue
+    values.total = total
+    values.bytesDecoded = decoded
+    guard let report = reports else { return TransferMetrics(values) }
+    values.nameLookup = report.resolve
+    values.connect = report.connect
+    values.tls = report.tls
+    values.send = report.send
+    values.processing = report.processing
+    values.transfer = report.transfer
+    values.bytesSent = report.bytesSent
+    values.bytesReceivedOnWire = report.bytesReceivedOnWire
+    values.networkProtocolName = report.version?.protocolName
+    values.isReusedConnection = report.isReusedConnection
+    values.remoteAddress = report.remoteAddress
+    values.remotePort = report.remotePort
+    return TransferMetrics(values)
+  }
+}

@@ -1,0 +1,71 @@
+internal import Foundation
+internal import FoundationNetworking
+
+/// The rules of redirection (RFC 9110 section 15.4): which responses redirect, to what request, and what forbids it.
+enum RedirectPolicy {
+  /// Fields that hold secrets of one origin.
+  static let secretFields = ["Authorization", "Proxy-Authorization", "Cookie"]
+  private static let bodyFields = [
+    "Content-Encoding", "Content-Language", "Content-Location", "Content-Type", "Content-Length", "Transfer-Encoding",
+  ]
+
+  enum Refusal: Equatable {
+    case tooMany
+    case insecure
+    case unsupportedScheme
+  }
+
+  /// The request that a response asks for; nil when it is final.
+  static func proposal(status: Int, location: String?, for request: URLRequest) -> URLRequest? {
+    guard [301, 302, 303, 307, 308].contains(status), let location, let current = request.url,
+      let target = resolve(location, against: current)
+    else { return nil }
+    var next = request
+    next.url = target
+    let method = request.httpMethod ?? "GET"
+    let losesBody =
+      switch status {
+      case 301, 302: method == "POST"
+      case 303: method != "GET" && method != "HEAD"
+      default: false
+      }
+    if losesBody {
+      next.httpMethod = "GET"
+      next.httpBody = nil
+      for field in bodyFields { next.setValue(nil, forHTTPHeaderField: field) }
+    }
+    if !isSameOrigin(current, target) {
+      for field in secretFields { next.setValue(nil, forHTTPHeaderField: field) }
+    }
+    return next
+  }
+
+  /// Why a redirect is not followed, whatever a handler said.
+  static func refusal(
+    from current: URL?, to target: URL?, count: Int, configuration: SessionConfiguration
+  ) -> Refusal? {
+    if count >= configuration.maximumRedirects { return .tooMany }
+    let scheme = target?.scheme?.lowercased()
+    guard scheme == "http" || scheme == "https" else { return .unsupportedScheme }
+    if current?.scheme?.lowercased() == "https", scheme == "http", !configuration.allowsInsecureRedirects {
+      return .insecure
+    }
+    return nil
+  }
+
+  static func isSameOrigin(_ left: URL, _ right: URL) -> Bool {
+    guard let left = Destination(url: left), let right = Destination(url: right) else { return false }
+    return left == right
+  }
+
+  /// A missing fragment is inherited (RFC 9110 section 10.2.2).
+  private static func resolve(_ location: String, against current: URL) -> URL? {
+    let trimmed = location.trimmingCharacters(in: .whitespaces)
+    guard !trimmed.isEmpty, let target = URL(string: trimmed, relativeTo: current)?.absoluteURL else { return nil }
+    guard let fragment = current.fragment(percentEncoded: true), target.fragment == nil,
+      var parts = URLComponents(url: target, resolvingAgainstBaseURL: true)
+    else { return target }
+    parts.percentEncodedFragment = fragment
+    return parts.url ?? target
+  }
+}

@@ -1,0 +1,120 @@
+public import Dispatch
+public import Foundation
+public import FoundationNetworking
+
+extension Request {
+  /// Adds an interceptor; it adapts and retries after those there are. Counts from the next setup or retry decision.
+  @discardableResult
+  public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
+    change { Self.combined($0, with: interceptor) }
+  }
+
+  /// Adds an adapter: after those of an ``Interceptor``, before any other interceptor.
+  @discardableResult
+  public func adapt(using adapter: any RequestAdapter) -> Self {
+    change { existing in
+      guard let existing else { return Interceptor(adapters: [adapter]) }
+      guard let list = existing as? Interceptor else {
+        return Interceptor(adapters: [adapter], interceptors: [existing])
+      }
+      return Interceptor(adapters: list.adapters + [adapter], retriers: list.retriers)
+    }
+  }
+
+  /// Adds a retrier: after those of an ``Interceptor``, before any other interceptor.
+  @discardableResult
+  public func retry(using retrier: any RequestRetrier) -> Self {
+    change { existing in
+      guard let existing else { return Interceptor(retriers: [retrier]) }
+      guard let list = existing as? Interceptor else {
+        return Interceptor(retriers: [retrier], interceptors: [existing])
+      }
+      return Interceptor(adapters: list.adapters, retriers: list.retriers + [retrier])
+    }
+  }
+
+  /// Adds a monitor, which hears request-level events from now on, after the session's monitors.
+  @discardableResult
+  public func eventMonitor(_ monitor: any EventMonitor) -> Self {
+    fields.withLock { $0.monitors = $0.monitors.adding(monitor) }
+    return self
+  }
+
+  /// Decides about redirects in place of the session's handler. May be called once.
+  @discardableResult
+  public func redirect(using handler: any RedirectHandler) -> Self {
+    fields.withLock { fields in
+      precondition(fields.redirectHandler == nil, "a request's redirect handler can be set only once")
+      fields.redirectHandler = handler
+    }
+    return self
+  }
+
+  /// Answers Basic and Digest challenges with a user and a password.
+  @discardableResult
+  public func authenticate(
+    username: String, password: String, persistence: URLCredential.Persistence = .forSession
+  ) -> Self {
+    authenticate(with: URLCredential(user: username, password: password, persistence: persistence))
+  }
+
+  /// Answers Basic and Digest challenges with a credential.
+  @discardableResult
+  public func authenticate(with credential: URLCredential) -> Self {
+    fields.withLock { $0.credential = credential }
+    return self
+  }
+
+  /// Calls `closure` with ``downloadProgress`` as bytes come in; the last closure set counts.
+  @discardableResult
+  public func downloadProgress(queue: DispatchQueue? = nil, closure: @escaping ProgressHandler) -> Self {
+    fields.withLock { $0.observers.downloadProgress = .init(handler: closure, queue: queue) }
+    return self
+  }
+
+  /// Calls `closure` with ``uploadProgress`` as bytes go out; the last closure set counts.
+  @discardableResult
+  public func uploadProgress(queue: DispatchQueue? = nil, closure: @escaping ProgressHandler) -> Self {
+    fields.withLock { $0.observers.uploadProgress = .init(handler: closure, queue: queue) }
+    return self
+  }
+
+  /// Calls the closure with the adapted URL request of every attempt, and at once with the latest there is.
+  @discardableResult
+  public func onURLRequestCreation(
+    on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (URLRequest) -> Void
+  ) -> Self {
+    let latest = fields.withLock { fields in
+      fields.observers.urlRequest = .init(handler: handler, queue: queue)
+      return fields.attempts.last.flatMap { $0.adapted ?? $0.initial }
+    }
+    if let latest { (queue ?? deliveryQueue).async { handler(latest) } }
+    return self
+  }
+
+  /// Calls the closure with the task of every attempt, and at once with the latest there is.
+  @discardableResult
+  public func onURLSessionTaskCreation(
+    on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (TransferTask) -> Void
+  ) -> Self {
+    let latest = fields.withLock { fields in
+      fields.observers.task = .init(handler: handler, queue: queue)
+      return fields.lastTask
+    }
+    if let latest { (queue ?? deliveryQueue).async { handler(latest) } }
+    return self
+  }
+
+  private func change(_ transform: ((any RequestInterceptor)?) -> any RequestInterceptor) -> Self {
+    fields.withLock { $0.interceptor = transform($0.interceptor) }
+    return self
+  }
+
+  private static func combined(
+    _ existing: (any RequestInterceptor)?, with new: any RequestInterceptor
+  ) -> any RequestInterceptor {
+    guard let existing else { return new }
+    guard let list = existing as? Interceptor else { return Interceptor(interceptors: [existing, new]) }
+    return Interceptor(adapters: list.adapters + [new], retriers: list.retriers + [new])
+  }
+}

@@ -1,0 +1,68 @@
+internal import Dispatch
+public import Foundation
+public import FoundationNetworking
+
+extension Request {
+  public var state: State { fields.withLock { $0.machine.state } }
+  public var isInitialized: Bool { state == .initialized }
+  public var isResumed: Bool { state == .resumed }
+  public var isSuspended: Bool { state == .suspended }
+  public var isCancelled: Bool { state == .cancelled }
+  public var isFinished: Bool { state == .finished }
+
+  /// The error so far; final once the request has finished.
+  public var error: WeirError? { fields.withLock { $0.error } }
+  /// How often the request was tried again.
+  public var retryCount: Int { fields.withLock { $0.retryCount } }
+  /// How the request ended; nil until it settles.
+  public var outcome: RequestOutcome? { fields.withLock { $0.outcome } }
+  /// Where the request goes, by its initial URL; nil until one was built.
+  public var destination: Destination? { fields.withLock { $0.destination } }
+
+  /// Every URL request of every attempt: the initial one and, where adapters changed it, the adapted one.
+  public var requests: [URLRequest] {
+    fields.withLock { $0.attempts.flatMap { [$0.initial, $0.adapted].compactMap { $0 } } }
+  }
+  public var firstRequest: URLRequest? { fields.withLock { $0.attempts.first?.initial } }
+  public var lastRequest: URLRequest? { fields.withLock { $0.attempts.last.flatMap { $0.adapted ?? $0.initial } } }
+  /// The same as ``lastRequest``.
+  public var request: URLRequest? { lastRequest }
+  /// What the tasks sent last, after redirects.
+  public var performedRequests: [URLRequest] { tasks.compactMap(\.currentRequest) }
+
+  /// One task per attempt.
+  public var tasks: [TransferTask] { fields.withLock { $0.attempts.compactMap(\.task) } }
+  public var firstTask: TransferTask? { fields.withLock { $0.attempts.first?.task } }
+  public var lastTask: TransferTask? { fields.withLock { $0.attempts.last { $0.task != nil }?.task } }
+  /// The same as ``lastTask``.
+  public var task: TransferTask? { lastTask }
+
+  /// The last response head.
+  public var response: HTTPURLResponse? { lazyResponse?.response }
+  package var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.lastTask }?.lazyResponse }
+
+  /// One entry per attempt.
+  public var allMetrics: [TransferMetrics] { fields.withLock { $0.attempts.compactMap(\.metrics) } }
+  public var firstMetrics: TransferMetrics? { fields.withLock { $0.attempts.first?.metrics } }
+  public var lastMetrics: TransferMetrics? { fields.withLock { $0.attempts.last?.metrics } }
+  /// The same as ``lastMetrics``.
+  public var metrics: TransferMetrics? { lastMetrics }
+
+  public var interceptor: (any RequestInterceptor)? { fields.withLock { $0.interceptor } }
+  public var eventMonitor: (any EventMonitor)? { fields.withLock { $0.monitors } }
+  public var redirectHandler: (any RedirectHandler)? { fields.withLock { $0.redirectHandler } }
+  public var credential: URLCredential? { fields.withLock { $0.credential } }
+
+  /// The serial queue of this request's handlers, which targets the session's completion queue.
+  public var underlyingQueue: DispatchQueue { context.queues.root ?? deliveryQueue }
+  public var serializationQueue: DispatchQueue { context.queues.serialization ?? deliveryQueue }
+
+  var deliveryQueue: DispatchQueue {
+    fields.withLock { fields in
+      if let queue = fields.delivery { return queue }
+      let queue = DispatchQueue(label: "weir.request.delivery", target: context.queues.completion)
+      fields.delivery = queue
+      return queue
+    }
+  }
+}

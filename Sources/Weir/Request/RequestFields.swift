@@ -1,0 +1,68 @@
+internal import Dispatch
+internal import Foundation
+internal import FoundationNetworking
+
+/// What any thread may read or change of a request; kept under the request's lock.
+struct RequestFields {
+  var machine = RequestMachine()
+  var attempts: [Attempt] = []
+  var retryCount = 0
+  var error: WeirError?
+  /// The outcome, once settled.
+  var outcome: RequestOutcome?
+  var data: Data?
+  var destination: Destination?
+  var handlers: [ResponseHandler] = []
+  var validators: [Validator] = []
+  var interceptor: (any RequestInterceptor)?
+  var monitors: CompositeEventMonitor
+  var times = RequestTimes()
+  var redirectHandler: (any RedirectHandler)?
+  var credential: URLCredential?
+  var observers = Observers()
+  var delivery: DispatchQueue?
+
+  /// One run through the pipeline, from the URL request to the task's end.
+  struct Attempt {
+    var initial: URLRequest?
+    var adapted: URLRequest?
+    var task: TransferTask?
+    var metrics: TransferMetrics?
+  }
+
+  /// Closures that watch a request; one of each kind.
+  struct Observers {
+    var uploadProgress: Observer<Request.ProgressHandler>?
+    var downloadProgress: Observer<Request.ProgressHandler>?
+    var urlRequest: Observer<@Sendable (URLRequest) -> Void>?
+    var task: Observer<@Sendable (TransferTask) -> Void>?
+    var httpResponse: Observer<Request.ResponseObserver>?
+    var cURL: [@Sendable () -> Void] = []
+  }
+
+  struct Observer<Handler> {
+    let handler: Handler
+    let queue: DispatchQueue?
+  }
+
+  init(monitors: CompositeEventMonitor, interceptor: (any RequestInterceptor)?) {
+    self.monitors = monitors
+    self.interceptor = interceptor
+  }
+
+  var lastTask: TransferTask? { attempts.last?.task }
+}
+
+/// When the stages of a request began, in seconds since the reference date.
+struct RequestTimes {
+  var start: TimeInterval?
+  var initialResponse: TimeInterval?
+  var completed: TimeInterval?
+
+  func timeline(serializationCompleted: TimeInterval) -> Timeline {
+    let completed = completed ?? serializationCompleted
+    return Timeline(
+      requestStartTime: min(start ?? completed, completed), initialResponseTime: initialResponse ?? completed,
+      requestCompletedTime: completed, serializationCompletedTime: max(completed, serializationCompleted))
+  }
+}

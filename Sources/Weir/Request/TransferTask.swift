@@ -1,0 +1,109 @@
+public import Foundation
+public import FoundationNetworking
+internal import Synchronization
+
+/// One attempt of a request, with the redirects followed within it. All members may be used from any thread.
+public final class TransferTask: Sendable {
+  public enum State: Sendable {
+    case running, suspended, canceling, completed
+  }
+
+  /// Unique and ascending within a session.
+  public let taskIdentifier: Int
+  private let fields: Mutex<Fields>
+
+  private struct Fields {
+    let original: URLRequest
+    var current: URLRequest
+    var response: LazyHTTPResponse?
+    var state = State.suspended
+    var error: (any Error)?
+    var counts = Counts()
+    /// Held while the task is under way, so that it can be steered directly.
+    var owner: Request?
+  }
+
+  struct Counts {
+    var sent: Int64 = 0
+    var expectedToSend: Int64 = 0
+    var received: Int64 = 0
+    var expectedToReceive: Int64 = -1
+  }
+
+  init(identifier: Int, request: URLRequest, owner: Request) {
+    taskIdentifier = identifier
+    fields = Mutex(Fields(original: request, current: request, owner: owner))
+  }
+
+  public var id: Int { taskIdentifier }
+  public var originalRequest: URLRequest? { fields.withLock { $0.original } }
+  /// The request of the last hop.
+  public var currentRequest: URLRequest? { fields.withLock { $0.current } }
+  /// The last response head, an `HTTPURLResponse`.
+  public var response: URLResponse? { lazyResponse?.response }
+  public var state: State { fields.withLock { $0.state } }
+  public var error: (any Error)? { fields.withLock { $0.error } }
+  public var countOfBytesSent: Int64 { fields.withLock { $0.counts.sent } }
+  public var countOfBytesExpectedToSend: Int64 { fields.withLock { $0.counts.expectedToSend } }
+  public var countOfBytesReceived: Int64 { fields.withLock { $0.counts.received } }
+  /// −1 when the server does not say.
+  public var countOfBytesExpectedToReceive: Int64 { fields.withLock { $0.counts.expectedToReceive } }
+
+  /// Makes the attempt fail with `URLError(.cancelled)`, which retriers may retry. To end a request, cancel that.
+  public func cancel() {
+    steer { $0.cancelTask(self) }
+  }
+
+  public func suspend() {
+    steer { $0.suspendTask(self) }
+  }
+
+  public func resume() {
+    steer { $0.resumeTask(self) }
+  }
+
+  private func steer(_ action: @escaping @Sendable (RequestPipeline) -> Void) {
+    guard let owner = fields.withLock({ $0.owner }) else { return }
+    owner.onPipeline(action)
+  }
+
+  // MARK: The pipeline's view
+
+  var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.response } }
+
+  func setState(_ state: State) {
+    fields.withLock { $0.state = state }
+  }
+
+  func received(_ response: LazyHTTPResponse) {
+    fields.withLock { $0.response = response }
+  }
+
+  func redirected(to request: URLRequest) {
+    fields.withLock { fields in
+      fields.current = request
+      fields.response = nil
+    }
+  }
+
+  func update(_ change: (inout Counts) -> Void) {
+    fields.withLock { change(&$0.counts) }
+  }
+
+  func complete(error: (any Error)?) {
+    let owner = fields.withLock { fields in
+      fields.state = .completed
+      fields.error = error
+      defer { fields.owner = nil }
+      return fields.owner
+    }
+    // Dropped here, outside of the lock: it may be the last reference.
+    withExtendedLifetime(owner) {}
+  }
+}
+
+extension TransferTask: Hashable {
+  public static func == (left: TransferTask, right: TransferTask) -> Bool { left === right }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -1,0 +1,55 @@
+internal import Dispatch
+internal import Synchronization
+internal import WeirIO
+
+/// What a session's requests need of it, without keeping the session itself alive.
+final class SessionContext: Sendable {
+  let loop: EventLoop
+  let core: LoopBound<SessionCore>
+  let configuration: SessionConfiguration
+  let queues: Queues
+  let interceptor: (any RequestInterceptor)?
+  let redirectHandler: (any RedirectHandler)?
+  let monitors: CompositeEventMonitor
+  let startRequestsImmediately: Bool
+  let requestSetup: Session.RequestSetup
+  /// For serializers of large bodies.
+  let workers: WorkerPool
+  private let owner = Mutex(WeakSession())
+
+  /// Where user code runs; nil is the event loop.
+  struct Queues: Sendable {
+    var root: DispatchQueue?
+    var request: DispatchQueue?
+    var serialization: DispatchQueue?
+    var completion: DispatchQueue
+  }
+
+  private struct WeakSession: Sendable {
+    weak var session: Session?
+  }
+
+  init(
+    loop: EventLoop, core: LoopBound<SessionCore>, configuration: SessionConfiguration, queues: Queues,
+    interceptor: (any RequestInterceptor)?, redirectHandler: (any RedirectHandler)?, monitors: CompositeEventMonitor,
+    startRequestsImmediately: Bool, requestSetup: Session.RequestSetup
+  ) {
+    self.loop = loop
+    self.core = core
+    self.configuration = configuration
+    self.queues = queues
+    self.interceptor = interceptor
+    self.redirectHandler = redirectHandler
+    self.monitors = monitors
+    self.startRequestsImmediately = startRequestsImmediately
+    self.requestSetup = requestSetup
+    workers = WorkerPool(name: "weir.workers", width: 2)
+  }
+
+  /// The session, as long as somebody holds it.
+  var session: Session? { owner.withLock { $0.session } }
+
+  func attach(_ session: Session) {
+    owner.withLock { $0.session = session }
+  }
+}

@@ -1,0 +1,133 @@
+internal import Foundation
+internal import WeirCurl
+internal import WeirIO
+
+/// The part of a session that lives on its event loop: the active requests, the engine, the destinations.
+final class SessionCore {
+  let loop: EventLoop
+  let configuration: SessionConfiguration
+  private let monitors: CompositeEventMonitor
+  private let table: DestinationTable
+  private var active: [ObjectIdentifier: RequestPipeline] = [:]
+  private var destinations: [Destination: DestinationContext] = [:]
+  private var transport: TransferEngine?
+  private var defaultHeaders: PreparedHeaders?
+  private var ending: Ending?
+  weak var session: Session?
+
+  /// Why no further request is taken.
+  private enum Ending {
+    case draining
+    case ended(WeirError)
+  }
+
+  init(
+    loop: EventLoop, configuration: SessionConfiguration, monitors: CompositeEventMonitor, table: DestinationTable
+  ) {
+    self.loop = loop
+    self.configuration = configuration
+    self.monitors = monitors
+    self.table = table
+  }
+
+  // MARK: Requests
+
+  /// The shell of an active request.
+  func pipeline(of request: Request) -> RequestPipeline? {
+    active[ObjectIdentifier(request)]
+  }
+
+  /// The request's shell, made now if setup begins with it.
+  func activePipeline(of request: Request) -> RequestPipeline {
+    let key = ObjectIdentifier(request)
+    if let pipeline = active[key] { return pipeline }
+    let pipeline = RequestPipeline(request: request, core: self)
+    active[key] = pipeline
+    return pipeline
+  }
+
+  func remove(_ request: Request) {
+    active[ObjectIdentifier(request)] = nil
+    if case .draining = ending, active.isEmpty { end(with: .sessionInvalidated(error: nil), event: nil) }
+  }
+
+  var activeRequests: Set<Request> { Set(active.values.map(\.request)) }
+
+  /// The error of requests that come too late; nil while the session takes requests.
+  var refusal: WeirError? {
+    switch ending {
+    case nil: nil
+    case .draining: .sessionInvalidated(error: nil)
+    case .ended(let error): error
+    }
+  }
+
+  // MARK: Destinations
+
+  func context(for destination: Destination) -> DestinationContext {
+    if let context = destinations[destination] { return context }
+    let context = DestinationContext(table.state(for: destination, configuration: configuration))
+    destinations[destination] = context
+    return context
+  }
+
+  /// The engine, made on first use.
+  func engine() throws -> TransferEngine {
+    if let transport { return transport }
+    let engine = try TransferEngine(
+      loop: loop, options: TransportOptions(configuration), observer: monitors.wants(.connections) ? self : nil)
+    transport = engine
+    return engine
+  }
+
+  /// The session's headers as they go on the wire when a request has none of its own.
+  func preparedDefaultHeaders() -> PreparedHeaders {
+    if let defaultHeaders { return defaultHeaders }
+    let headers = PreparedHeaders(lines: configuration.headers.map { "\($0.name): \($0.value)" })
+    defaultHeaders = headers
+    return headers
+  }
+
+  // MARK: The end
+
+  /// Takes no more requests and ends when the active ones have.
+  func finishAndInvalidate() {
+    guard ending == nil else { return }
+    ending = .draining
+    if active.isEmpty { end(with: .sessionInvalidated(error: nil), event: nil) }
+  }
+
+  /// Ends every unfinished request with `error` and closes all connections.
+  func end(with error: WeirError, event: (any Error)?) {
+    if case .ended = ending { return }
+    ending = .ended(error)
+    if monitors.wants(.session), let session {
+      monitors.send(.session) { $0.urlSession(session, didBecomeInvalidWithError: event) }
+    }
+    for pipeline in active.values { pipeline.fail(with: error) }
+    transport?.close()
+    transport = nil
+  }
+}
+
+extension SessionCore: TransferEngineObserver {
+  func engineDidOpenConnection(tag: AnyObject?) { connection(.opened, tag: tag) }
+
+  func engineDidCloseConnection(tag: AnyObject?) { connection(.closed, tag: tag) }
+
+  func connection(_ kind: ConnectionEvent.Kind, tag: AnyObject?) {
+    guard let session, let state = tag as? DestinationState else { return }
+    let event = ConnectionEvent(kind: kind, destination: state.destination)
+    monitors.send(.connections) { $0.session(session, connectionEvent: event) }
+  }
+}
+
+/// What a session keeps of one destination on its loop.
+final class DestinationContext {
+  let state: DestinationState
+  var destination: Destination { state.destination }
+
+  init(_ state: DestinationState) {
+    self.state = state
+  }
+}
