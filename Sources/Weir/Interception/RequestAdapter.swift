@@ -3,11 +3,29 @@ public import FoundationNetworking
 
 /// What an adapter may know about the request it adapts.
 public struct RequestAdapterState: Sendable {
-  public let requestID: UUID
+  private let identity: Identity
   public let session: Session
 
+  /// A request's identifier is made when somebody asks for it.
+  private enum Identity {
+    case id(UUID)
+    case request(Request)
+  }
+
+  public var requestID: UUID {
+    switch identity {
+    case .id(let id): id
+    case .request(let request): request.id
+    }
+  }
+
+  init(request: Request, session: Session) {
+    identity = .request(request)
+    self.session = session
+  }
+
   public init(requestID: UUID, session: Session) {
-    self.requestID = requestID
+    identity = .id(requestID)
     self.session = session
   }
 }

@@ -1,14 +1,88 @@
 public import Foundation
 public import FoundationNetworking
 
-/// One check of a response. What needs no `HTTPURLResponse` gets the raw head, so that none is built for it.
+/// One check of a response. It gets the raw head, so that no `HTTPURLResponse` is built for what doesn't need one.
 struct Validator: Sendable {
   /// Nil when the response passes.
   let failure: @Sendable (ValidationInput) -> WeirError?
+
+  init(_ failure: @escaping @Sendable (ValidationInput) -> WeirError?) {
+    self.failure = failure
+  }
+
+  /// Runs validators in order up to the first failure, telling monitors of each result.
+  static func firstFailure(
+    _ validators: [Validator], _ input: ValidationInput, _ monitors: CompositeEventMonitor
+  ) -> WeirError? {
+    for validator in validators {
+      let failure = validator.failure(input)
+      if monitors.wants(.responses) { announce(failure, input, monitors) }
+      if let failure { return failure }
+    }
+    return nil
+  }
+
+  private static func announce(_ failure: WeirError?, _ input: ValidationInput, _ monitors: CompositeEventMonitor) {
+    guard let request = input.request as? DataRequest, let response = input.response.response else { return }
+    let result: Request.ValidationResult = failure.map { .failure($0) } ?? .success(())
+    monitors.send(.responses) {
+      $0.request(
+        request, didValidateRequest: input.urlRequest, response: response, data: input.data, withResult: result)
+    }
+  }
 }
 
 struct ValidationInput: Sendable {
+  let request: Request
   let urlRequest: URLRequest?
   let response: LazyHTTPResponse
   let data: Data?
+}
+
+extension Request {
+  func add(_ validator: Validator) -> Self {
+    fields.withLock { $0.validators.append(validator) }
+    return self
+  }
+}
+
+extension DataRequest {
+  /// Accepts only these status codes.
+  @discardableResult
+  public func validate(statusCode acceptable: some Sequence<Int> & Sendable) -> Self {
+    add(
+      Validator { input in
+        ResponseValidation.failure(status: input.response.statusCode, acceptable: acceptable)
+          .map { .responseValidationFailed(reason: $0) }
+      })
+  }
+
+  /// Accepts only these content types; `*` stands for any type or subtype. An empty body always passes.
+  @discardableResult
+  public func validate<Types: Sequence<String>>(
+    contentType acceptable: @escaping @Sendable @autoclosure () -> Types
+  ) -> Self {
+    add(
+      Validator { input in
+        ResponseValidation.failure(
+          contentType: input.response.value(forHeader: "Content-Type"), acceptable: acceptable(),
+          isBodyEmpty: input.data?.isEmpty ?? true
+        ).map { .responseValidationFailed(reason: $0) }
+      })
+  }
+
+  /// Accepts status codes 200 to 299 and what the request's `Accept` field accepts.
+  @discardableResult
+  public func validate() -> Self {
+    validate(statusCode: ResponseValidation.defaultStatusCodes).add(
+      Validator { input in
+        if input.data?.isEmpty ?? true { return nil }
+        let accept = input.urlRequest?.value(forHTTPHeaderField: "Accept")
+        if accept == nil { return nil }
+        return ResponseValidation.failure(
+          contentType: input.response.value(forHeader: "Content-Type"),
+          acceptable: ResponseValidation.acceptableTypes(accept: accept), isBodyEmpty: false
+        ).map { .responseValidationFailed(reason: $0) }
+      })
+  }
 }

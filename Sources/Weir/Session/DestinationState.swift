@@ -18,6 +18,10 @@ final class DestinationState: Sendable {
     admission.withLock { $0.ask(waiter()) }
   }
 
+  func retake() {
+    admission.withLock { $0.retake() }
+  }
+
   func release() {
     admission.withLock { $0.release() }?.waiter()
   }
@@ -29,12 +33,6 @@ final class DestinationState: Sendable {
 
 /// The destinations a process has spoken to. Made by a session for itself, or by the gateway for all its sessions.
 package final class DestinationTable: Sendable {
-  private struct Key: Hashable {
-    let host: String
-    let port: Int
-    let isSecure: Bool
-  }
-
   private let states = Mutex<[Destination: DestinationState]>([:])
 
   package init() {}

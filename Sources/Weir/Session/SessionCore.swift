@@ -1,4 +1,5 @@
 internal import Foundation
+internal import FoundationNetworking
 internal import WeirCurl
 internal import WeirIO
 
@@ -13,6 +14,7 @@ final class SessionCore {
   private var transport: TransferEngine?
   private var defaultHeaders: PreparedHeaders?
   private var ending: Ending?
+  private var taskCount = 0
   weak var session: Session?
 
   /// Why no further request is taken.
@@ -86,6 +88,21 @@ final class SessionCore {
     let headers = PreparedHeaders(lines: configuration.headers.map { "\($0.name): \($0.value)" })
     defaultHeaders = headers
     return headers
+  }
+
+  /// The headers of a URL request as they go on the wire, the session's merged under its own.
+  func headers(for request: URLRequest, withoutSecrets: Bool) -> PreparedHeaders {
+    let own = request.allHTTPHeaderFields ?? [:]
+    if own.isEmpty, !withoutSecrets { return preparedDefaultHeaders() }
+    var merged = configuration.headers
+    if withoutSecrets { for name in RedirectPolicy.secretFields { merged.remove(name: name) } }
+    for (name, value) in own { merged.update(name: name, value: value) }
+    return PreparedHeaders(lines: merged.map { "\($0.name): \($0.value)" })
+  }
+
+  func nextTaskIdentifier() -> Int {
+    taskCount += 1
+    return taskCount
   }
 
   // MARK: The end

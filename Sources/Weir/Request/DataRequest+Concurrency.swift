@@ -1,0 +1,141 @@
+public import Foundation
+internal import FoundationNetworking
+internal import Synchronization
+
+/// The value that a data request will have, to be awaited.
+///
+/// The handler is added when the value is made, so automatic resuming applies then. Awaiters are resumed straight from
+/// the event loop.
+public struct DataTask<Value: Sendable>: Sendable {
+  private let request: DataRequest
+  private let box: ResponseBox<WeirDataResponse<Value>>
+  private let cancelsAutomatically: Bool
+
+  fileprivate init(
+    _ request: DataRequest, _ box: ResponseBox<WeirDataResponse<Value>>, cancelsAutomatically: Bool
+  ) {
+    self.request = request
+    self.box = box
+    self.cancelsAutomatically = cancelsAutomatically
+  }
+
+  /// The response; the same however often it is read.
+  public var response: WeirDataResponse<Value> {
+    get async {
+      guard cancelsAutomatically else { return await box.value }
+      return await withTaskCancellationHandler {
+        await box.value
+      } onCancel: {
+        request.cancel()
+      }
+    }
+  }
+
+  /// The response's result.
+  public var result: Result<Value, WeirError> {
+    get async { await response.result }
+  }
+
+  /// The response's value; throws the ``WeirError``.
+  public var value: Value {
+    get async throws { try await result.get() }
+  }
+
+  /// Cancels the request.
+  public func cancel() { request.cancel() }
+  public func resume() { request.resume() }
+  public func suspend() { request.suspend() }
+}
+
+/// A value that comes once and is awaited any number of times.
+private final class ResponseBox<Value: Sendable>: Sendable {
+  private enum State {
+    case pending([CheckedContinuation<Value, Never>])
+    case done(Value)
+  }
+
+  private let state = Mutex(State.pending([]))
+
+  func fulfill(_ value: Value) {
+    let waiting = state.withLock { state -> [CheckedContinuation<Value, Never>] in
+      guard case .pending(let waiting) = state else { return [] }
+      state = .done(value)
+      return waiting
+    }
+    for continuation in waiting { continuation.resume(returning: value) }
+  }
+
+  var value: Value {
+    get async {
+      await withCheckedContinuation { continuation in
+        let value = state.withLock { state -> Value? in
+          switch state {
+          case .done(let value): return value
+          case .pending(let waiting):
+            state = .pending(waiting + [continuation])
+            return nil
+          }
+        }
+        if let value { continuation.resume(returning: value) }
+      }
+    }
+  }
+}
+
+extension DataRequest {
+  /// The body, to be awaited.
+  ///
+  /// - Parameter shouldAutomaticallyCancel: Whether cancelling a Swift task that awaits the value, or making it in a
+  ///   cancelled one, cancels the request.
+  public func serializingData(
+    automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+    dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+    emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods
+  ) -> DataTask<Data> {
+    serializingResponse(
+      using: DataResponseSerializer(
+        dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
+        emptyRequestMethods: emptyRequestMethods), automaticallyCancelling: shouldAutomaticallyCancel)
+  }
+
+  /// The body as text, to be awaited.
+  public func serializingString(
+    automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+    dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+    encoding: String.Encoding? = nil,
+    emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods
+  ) -> DataTask<String> {
+    serializingResponse(
+      using: StringResponseSerializer(
+        dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
+        emptyRequestMethods: emptyRequestMethods), automaticallyCancelling: shouldAutomaticallyCancel)
+  }
+
+  /// A decoded value, to be awaited.
+  public func serializingDecodable<Value: Decodable & Sendable>(
+    _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+    dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
+    decoder: any DataDecoder = JSONDecoder(),
+    emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods
+  ) -> DataTask<Value> {
+    serializingResponse(
+      using: DecodableResponseSerializer<Value>(
+        dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
+        emptyRequestMethods: emptyRequestMethods), automaticallyCancelling: shouldAutomaticallyCancel)
+  }
+
+  /// What `serializer` makes of the response, to be awaited.
+  public func serializingResponse<Serializer: DataResponseSerializerProtocol>(
+    using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+  ) -> DataTask<Serializer.SerializedObject> {
+    let box = ResponseBox<WeirDataResponse<Serializer.SerializedObject>>()
+    if shouldAutomaticallyCancel, Task.isCancelled { cancel() }
+    addHandler(
+      handler(
+        on: .inline, consultsRetriers: true, serialization(by: serializer.lazySerialization), box.fulfill))
+    return DataTask(self, box, cancelsAutomatically: shouldAutomaticallyCancel)
+  }
+}

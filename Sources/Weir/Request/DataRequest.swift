@@ -1,0 +1,77 @@
+public import Foundation
+public import FoundationNetworking
+
+/// A request whose response body is kept in memory.
+///
+/// `@unchecked Sendable`: see ``Request``; this class adds constants only.
+public class DataRequest: Request, @unchecked Sendable {
+  /// Says whether a response is acceptable; its error is kept if it is a ``WeirError``, else it becomes
+  /// ``WeirError/ResponseValidationFailureReason/customValidationFailed(error:)``.
+  public typealias Validation = @Sendable (URLRequest?, HTTPURLResponse, Data?) -> ValidationResult
+
+  public let convertible: any URLRequestConvertible
+
+  init(
+    convertible: any URLRequestConvertible, context: SessionContext, interceptor: (any RequestInterceptor)?,
+    shouldAutomaticallyResume: Bool?
+  ) {
+    self.convertible = convertible
+    super.init(
+      context: context, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+  }
+
+  /// The decoded body so far; nil until a byte arrives.
+  public var data: Data? { fields.withLock { $0.data } }
+
+  override func makeURLRequest() throws -> URLRequest { try convertible.asURLRequest() }
+
+  override var maximumBodySize: Int64? { context.configuration.maximumResponseSize }
+
+  override func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
+    fields.withLock { fields in
+      if fields.data == nil {
+        fields.data = Data(bytes)
+      } else {
+        fields.data?.append(contentsOf: bytes)
+      }
+    }
+    return .proceed
+  }
+
+  /// Adds a validation; validations run in the order added, up to the first failure.
+  @discardableResult
+  public func validate(_ validation: @escaping Validation) -> Self {
+    add(
+      Validator { input in
+        guard let response = input.response.response else { return nil }
+        guard case .failure(let error) = validation(input.urlRequest, response, input.data) else { return nil }
+        return error.asWeirError(or: .responseValidationFailed(reason: .customValidationFailed(error: error)))
+      })
+  }
+
+  /// Calls back with the final response's head, before its body is received; the body waits for the answer. Only the
+  /// last closure counts. Without a queue: the request's handler queue.
+  @_disfavoredOverload
+  @discardableResult
+  public func onHTTPResponse(
+    on queue: DispatchQueue? = nil,
+    perform handler:
+      @escaping @Sendable (
+        HTTPURLResponse, _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
+      ) -> Void
+  ) -> Self {
+    fields.withLock { $0.observers.httpResponse = .init(handler: handler, queue: queue) }
+    return self
+  }
+
+  /// Calls back with the final response's head, before its body is received.
+  @discardableResult
+  public func onHTTPResponse(
+    on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (HTTPURLResponse) -> Void
+  ) -> Self {
+    onHTTPResponse(on: queue) { response, completion in
+      handler(response)
+      completion(.allow)
+    }
+  }
+}
