@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// An error number of the system, as `errno` holds it.
 package struct Errno: RawRepresentable, Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,5 +1,5 @@
-internal import Dispatch
-internal import Synchronization
+import Dispatch
+import Synchronization
 
 /// A few threads for work that would hold up a loop: large bodies, files, hashing. Jobs beyond the width wait in order.
 package final class WorkerPool: Sendable {

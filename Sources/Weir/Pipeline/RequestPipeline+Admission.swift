@@ -1,4 +1,4 @@
-internal import WeirIO
+import WeirIO
 
 /// The attempt's place among those to the same destination.
 struct AdmissionState {
@@ -10,7 +10,7 @@ struct AdmissionState {
 
 extension RequestPipeline {
   func admit() {
-    announceTask(.resumed)
+    announceTask(.running)
     admission.began = .now
     let step = self.step
     guard let state = destination?.state else { return admitted(step) }

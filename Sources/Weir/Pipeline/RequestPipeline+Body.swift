@@ -1,7 +1,9 @@
-internal import Foundation
-internal import FoundationNetworking
-internal import WeirCompression
-internal import WeirCurl
+import Foundation
+import FoundationNetworking
+import Synchronization
+import WeirCompression
+import WeirCurl
+import WeirIO
 
 /// The response body of one hop on its way through decoder and limits to the request.
 struct BodyState {
@@ -30,7 +32,7 @@ struct BodyState {
   /// The error of a body that ended too early for its coding.
   func endFailure() -> URLError? {
     guard !isDiscarded, let decoder else { return nil }
-    do {
+    do throws(CompressionError) {
       try decoder.finish()
       return nil
     } catch {
@@ -154,7 +156,7 @@ extension RequestPipeline: TransferDelegate {
     guard core.configuration.automaticallyDecompresses, mayHaveBody(response.statusCode),
       let coding = response.value(forHeader: "Content-Encoding")
     else { return }
-    do {
+    do throws(CompressionError) {
       body.decoder = try ContentDecoder(contentEncoding: coding, limits: DecodeLimits(core.configuration))
     } catch {
       body.failure = URLError(compression: error)
@@ -168,7 +170,7 @@ extension RequestPipeline: TransferDelegate {
   private func decode(
     _ work: ((UnsafeRawBufferPointer) -> Void) throws(CompressionError) -> Bool
   ) {
-    do {
+    do throws(CompressionError) {
       let isPending = try work { bytes in
         if body.failure == nil { deliver(bytes) }
       }

@@ -1,6 +1,7 @@
-internal import Dispatch
-internal import Foundation
-internal import WeirIO
+import Dispatch
+import Foundation
+import Synchronization
+import WeirIO
 
 /// The end of a request: the handlers' values, the outcome, delivery.
 extension RequestPipeline {

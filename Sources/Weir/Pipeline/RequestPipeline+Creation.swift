@@ -1,6 +1,7 @@
-internal import Foundation
-internal import FoundationNetworking
-internal import WeirIO
+import Foundation
+import FoundationNetworking
+import Synchronization
+import WeirIO
 
 /// From nothing to a task: the URL request, its adapters, the body.
 extension RequestPipeline {

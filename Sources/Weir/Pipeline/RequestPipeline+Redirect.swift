@@ -1,5 +1,6 @@
-internal import Foundation
-internal import FoundationNetworking
+import Foundation
+import FoundationNetworking
+import WeirCurl
 
 /// Redirects are followed hop by hop within one attempt; libcurl follows none.
 extension RequestPipeline {

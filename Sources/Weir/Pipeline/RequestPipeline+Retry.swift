@@ -1,5 +1,6 @@
-internal import Foundation
-internal import WeirIO
+import Foundation
+import Synchronization
+import WeirIO
 
 /// What follows a failure: the retriers, the deadline, the delay.
 extension RequestPipeline {
@@ -50,7 +51,7 @@ extension RequestPipeline {
     }
     if monitors.wants(.attempts) {
       let reason = RetryReason(error)
-      let source = RetryPolicy.delaySource(delay: delay, response: request.lazyResponse)
+      let source = RetryDelaySource(delay: delay, response: request.lazyResponse)
       monitors.send(.attempts) { [request] in
         $0.request(request, willRetryAfter: delay, source: source, reason: reason)
       }

@@ -1,7 +1,8 @@
-internal import Foundation
-internal import FoundationNetworking
-internal import WeirCurl
-internal import WeirIO
+import Foundation
+import FoundationNetworking
+import Synchronization
+import WeirCurl
+import WeirIO
 
 /// Where an attempt is: the request of the present hop and what follows it.
 struct Hop {
@@ -60,7 +61,7 @@ extension RequestPipeline {
   }
 
   func resumeTransfer() {
-    announceTask(.resumed)
+    announceTask(.running)
     transfer?.resumeSending()
     release(.suspended)
   }

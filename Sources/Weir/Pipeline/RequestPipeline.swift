@@ -1,8 +1,9 @@
-internal import Foundation
-internal import FoundationNetworking
-internal import WeirCurl
-internal import WeirCompression
-internal import WeirIO
+import Foundation
+import FoundationNetworking
+import Synchronization
+import WeirCompression
+import WeirCurl
+import WeirIO
 
 /// The thin shell around a request's machine: it lives on the loop while the request is active, does what the machine
 /// says, and feeds back what came of it. What happens in which order is decided in `RequestMachine`.

@@ -1,6 +1,6 @@
-internal import Foundation
-internal import WeirCurl
-internal import WeirIO
+import Foundation
+import WeirCurl
+import WeirIO
 
 /// What an attempt has cost so far, its redirect hops summed.
 struct TransferTally {

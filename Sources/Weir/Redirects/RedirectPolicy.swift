@@ -1,5 +1,5 @@
-internal import Foundation
-internal import FoundationNetworking
+import Foundation
+import FoundationNetworking
 
 /// The rules of redirection (RFC 9110 section 15.4): which responses redirect, to what request, and what forbids it.
 enum RedirectPolicy {

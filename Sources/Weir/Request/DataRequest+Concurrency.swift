@@ -1,6 +1,6 @@
 public import Foundation
-internal import FoundationNetworking
-internal import Synchronization
+import FoundationNetworking
+import Synchronization
 
 /// The value that a data request will have, to be awaited.
 ///

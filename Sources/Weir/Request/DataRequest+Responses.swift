@@ -1,7 +1,8 @@
 public import Dispatch
 public import Foundation
 public import FoundationNetworking
-internal import WeirIO
+import Synchronization
+import WeirIO
 
 extension DataRequest {
   /// Adds a handler that gets the body as it is. It never asks the retriers again.

@@ -1,6 +1,7 @@
 public import Dispatch
 public import Foundation
 public import FoundationNetworking
+import Synchronization
 
 extension Request {
   /// Adds an interceptor; it adapts and retries after those there are. Counts from the next setup or retry decision.

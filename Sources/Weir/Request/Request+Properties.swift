@@ -1,6 +1,7 @@
-internal import Dispatch
+import Dispatch
 public import Foundation
 public import FoundationNetworking
+import Synchronization
 
 extension Request {
   public var state: State { fields.withLock { $0.machine.state } }

@@ -1,8 +1,8 @@
-internal import Dispatch
+import Dispatch
 public import Foundation
 public import FoundationNetworking
-internal import Synchronization
-internal import WeirIO
+import Synchronization
+import WeirIO
 
 /// One request of a caller, whatever number of attempts it takes.
 ///

@@ -1,6 +1,6 @@
-internal import Dispatch
-internal import Foundation
-internal import FoundationNetworking
+import Dispatch
+import Foundation
+import FoundationNetworking
 
 /// What any thread may read or change of a request; kept under the request's lock.
 struct RequestFields {
@@ -31,7 +31,7 @@ struct RequestFields {
   }
 
   /// Closures that watch a request; one of each kind.
-  struct Observers {
+  struct Observers: Sendable {
     var uploadProgress: Observer<Request.ProgressHandler>?
     var downloadProgress: Observer<Request.ProgressHandler>?
     var urlRequest: Observer<@Sendable (URLRequest) -> Void>?
@@ -40,7 +40,7 @@ struct RequestFields {
     var cURL: [@Sendable () -> Void] = []
   }
 
-  struct Observer<Handler> {
+  struct Observer<Handler: Sendable>: Sendable {
     let handler: Handler
     let queue: DispatchQueue?
   }

@@ -1,6 +1,6 @@
-internal import Dispatch
-internal import Foundation
-internal import FoundationNetworking
+import Dispatch
+import Foundation
+import FoundationNetworking
 
 /// One response handler of a request: how its value is made and where it is delivered.
 struct ResponseHandler: Sendable {

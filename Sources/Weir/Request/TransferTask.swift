@@ -1,6 +1,6 @@
 public import Foundation
 public import FoundationNetworking
-internal import Synchronization
+import Synchronization
 
 /// One attempt of a request, with the redirects followed within it. All members may be used from any thread.
 public final class TransferTask: Sendable {

@@ -1,5 +1,6 @@
-public import Foundation
-public import FoundationNetworking
+import Foundation
+import FoundationNetworking
+import Synchronization
 
 /// One check of a response. It gets the raw head, so that no `HTTPURLResponse` is built for what doesn't need one.
 struct Validator: Sendable {
@@ -59,7 +60,7 @@ extension DataRequest {
 
   /// Accepts only these content types; `*` stands for any type or subtype. An empty body always passes.
   @discardableResult
-  public func validate<Types: Sequence<String>>(
+  public func validate<Types: Sequence<String> & SendableMetatype>(
     contentType acceptable: @escaping @Sendable @autoclosure () -> Types
   ) -> Self {
     add(

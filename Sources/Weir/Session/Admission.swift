@@ -1,11 +1,11 @@
-internal import WeirIO
+import WeirIO
 
 /// Who may put an attempt on the wire to one destination: a number of slots and a bounded queue, first come, first
 /// served. A value; the shell keeps it under a lock and wakes those whom it lets through.
-struct Admission<Waiter> {
+struct Admission<Waiter: Sendable>: Sendable {
   typealias Ticket = UInt64
 
-  struct Entry {
+  struct Entry: Sendable {
     let ticket: Ticket
     let waiter: Waiter
   }

@@ -1,5 +1,5 @@
-internal import Synchronization
-internal import WeirIO
+import Synchronization
+import WeirIO
 
 /// What a process keeps per destination. Sessions of one process may share it, so it is locked, not loop-confined.
 final class DestinationState: Sendable {

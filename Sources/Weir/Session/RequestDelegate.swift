@@ -1,4 +1,6 @@
 public import Foundation
+import Synchronization
+import WeirIO
 
 /// What a request asks of its session.
 public protocol RequestDelegate: AnyObject, Sendable {

@@ -1,6 +1,6 @@
 public import Dispatch
 public import Foundation
-internal import Synchronization
+import Synchronization
 package import WeirIO
 
 /// Makes requests and holds what they share: connections, interceptors, limits, monitors.

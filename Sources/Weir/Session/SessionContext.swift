@@ -1,6 +1,6 @@
-internal import Dispatch
-internal import Synchronization
-internal import WeirIO
+import Dispatch
+import Synchronization
+import WeirIO
 
 /// What a session's requests need of it, without keeping the session itself alive.
 final class SessionContext: Sendable {

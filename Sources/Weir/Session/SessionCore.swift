@@ -1,7 +1,7 @@
-internal import Foundation
-internal import FoundationNetworking
-internal import WeirCurl
-internal import WeirIO
+import Foundation
+import FoundationNetworking
+import WeirCurl
+import WeirIO
 
 /// The part of a session that lives on its event loop: the active requests, the engine, the destinations.
 final class SessionCore {

@@ -1,6 +1,6 @@
-internal import Foundation
-internal import FoundationNetworking
-internal import WeirCurl
+import Foundation
+import FoundationNetworking
+import WeirCurl
 
 extension TransportOptions {
   /// What the engine has to know of a session's configuration.

@@ -1,6 +1,6 @@
-internal import CLinux
-internal import Glibc
-internal import Synchronization
+import CLinux
+import Glibc
+import Synchronization
 
 /// The thread behind an `EventLoop`, and all it owns. The thread keeps this object alive, not the `EventLoop`.
 ///

@@ -1,6 +1,6 @@
-internal import CLinux
-internal import Glibc
-internal import Synchronization
+import CLinux
+import Glibc
+import Synchronization
 
 /// What other threads hand to a loop: jobs, in order, and a wake-up when the loop sleeps.
 final class Mailbox: Sendable {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A point on the system's monotonic clock, in nanoseconds. It never goes backwards and says nothing about the date.
 package struct MonotonicTime: Hashable, Comparable, Sendable {

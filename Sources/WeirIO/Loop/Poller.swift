@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// Which readiness of a descriptor a handler wants to hear of, and hears of.
 package struct IOEvents: OptionSet, Sendable {
