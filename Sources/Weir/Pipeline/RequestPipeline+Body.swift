@@ -66,10 +66,14 @@ extension RequestPipeline: TransferDelegate {
   }
 
   func transfer(_ transfer: Transfer, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
-    .end
+    switch request.provideBody(into: buffer) {
+    case .bytes(let count): .bytes(count)
+    case .end: .end
+    case .later: .pause
+    }
   }
 
-  func transferRewindBody(_ transfer: Transfer) -> Bool { false }
+  func transferRewindBody(_ transfer: Transfer) -> Bool { request.rewindBody() }
 
   func transfer(_ transfer: Transfer, didSendBody totalSent: Int64) {
     guard let task else { return }
@@ -153,7 +157,7 @@ extension RequestPipeline: TransferDelegate {
   private func startDecoder(_ response: LazyHTTPResponse) {
     let expected = response.value(forHeader: "Content-Length").flatMap { Int64($0) }
     task?.update { $0.expectedToReceive = expected ?? -1 }
-    guard core.configuration.automaticallyDecompresses, mayHaveBody(response.statusCode),
+    guard request.decodesBody, mayHaveBody(response.statusCode),
       let coding = response.value(forHeader: "Content-Encoding")
     else { return }
     do throws(CompressionError) {

@@ -78,7 +78,7 @@ extension RequestPipeline {
       return (handlers, outcome)
     }
     core.remove(request)
-    request.settled()
+    request.settled(outcome, error: failure ?? request.error)
     refreshMonitors()
     if monitors.wants(.attempts) {
       monitors.send(.attempts) { [request] in $0.requestDidSettle(request, outcome: outcome) }

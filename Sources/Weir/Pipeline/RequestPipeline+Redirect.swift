@@ -6,7 +6,7 @@ import WeirCurl
 extension RequestPipeline {
   /// Whether the response is a redirect that is being decided about or followed. If not, it is final.
   func followRedirect(_ response: LazyHTTPResponse) -> Bool {
-    guard (300..<400).contains(response.statusCode), let current = hop.urlRequest, let task,
+    guard request.followsRedirects, (300..<400).contains(response.statusCode), let current = hop.urlRequest, let task,
       let proposal = RedirectPolicy.proposal(
         status: response.statusCode, location: response.value(forHeader: "Location"), for: current)
     else { return false }

@@ -104,7 +104,6 @@ extension RequestPipeline {
       fields.error = nil
       fields.data = nil
     }
-    request.resetForRetry()
     task = nil
     refreshMonitors()
     if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestIsRetrying(request) } }

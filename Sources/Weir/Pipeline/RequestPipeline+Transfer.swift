@@ -34,13 +34,21 @@ extension RequestPipeline {
     body = BodyState(limit: request.maximumBodySize)
     let attemptBody = request.makeBody(of: urlRequest)
     var spec = TransferSpec(url: url.absoluteString, method: urlRequest.httpMethod ?? "GET")
-    if case .data(let data) = attemptBody { spec.body = .bytes([UInt8](data)) }
+    switch attemptBody {
+    case .none: break
+    case .data(let data): spec.body = .bytes([UInt8](data))
+    case .pulled(let length):
+      guard request.rewindBody() else {
+        return attemptEnded(error: urlError(.requestBodyStreamExhausted, "the request's body can't be sent again"))
+      }
+      spec.body = .pulled(length: length)
+    }
     spec.silenceTimeout =
       urlRequest.timeoutInterval == 60 ? core.configuration.timeoutIntervalForRequest : urlRequest.timeoutInterval
     spec.tag = destination?.state
     task?.update { $0.expectedToSend = spec.body.length ?? -1 }
     do {
-      let headers = core.headers(for: urlRequest, withoutSecrets: hop.hasLeftOrigin)
+      let headers = core.headers(for: urlRequest, of: request, withoutSecrets: hop.hasLeftOrigin)
       transfer = try core.engine().start(spec, headers: headers, delegate: self)
     } catch {
       attemptEnded(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))

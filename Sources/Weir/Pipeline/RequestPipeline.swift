@@ -110,7 +110,8 @@ final class RequestPipeline {
 
   private func startDeadline() {
     guard !deadline.isArmed, deadlineTime == .distantFuture else { return }
-    deadlineTime = MonotonicTime.now.advanced(bySeconds: core.configuration.timeoutIntervalForResource)
+    let seconds = request.fields.withLock { $0.deadline } ?? core.configuration.timeoutIntervalForResource
+    deadlineTime = MonotonicTime.now.advanced(bySeconds: seconds)
     core.loop.schedule(deadline, at: deadlineTime, handler: self)
   }
 

@@ -1,6 +1,6 @@
 public import Dispatch
 public import Foundation
-public import FoundationNetworking
+import FoundationNetworking
 import Synchronization
 import WeirIO
 

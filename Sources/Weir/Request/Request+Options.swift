@@ -1,5 +1,5 @@
 public import Dispatch
-public import Foundation
+import Foundation
 public import FoundationNetworking
 import Synchronization
 
@@ -48,6 +48,14 @@ extension Request {
       precondition(fields.redirectHandler == nil, "a request's redirect handler can be set only once")
       fields.redirectHandler = handler
     }
+    return self
+  }
+
+  /// Limits the whole request, all attempts and delays included, to so many seconds from `resume()`. Default: the
+  /// session's ``SessionConfiguration/timeoutIntervalForResource``. Set it before the request is resumed.
+  @discardableResult
+  public func deadline(_ seconds: TimeInterval) -> Self {
+    fields.withLock { $0.deadline = seconds }
     return self
   }
 

@@ -1,6 +1,6 @@
 import Dispatch
 public import Foundation
-public import FoundationNetworking
+import FoundationNetworking
 import Synchronization
 import WeirIO
 
@@ -67,11 +67,25 @@ public class Request: @unchecked Sendable {
   /// Bytes that may be received at the most; nil: unlimited.
   var maximumBodySize: Int64? { nil }
 
-  /// Forgets what the last attempt received.
-  func resetForRetry() {}
+  /// Copies more of a pulled body into `buffer`. On the loop.
+  func provideBody(into buffer: UnsafeMutableRawBufferPointer) -> BodyProvision { .end }
+
+  /// Goes back to the beginning of a pulled body. False when that is impossible. On the loop.
+  func rewindBody() -> Bool { false }
+
+  /// Whether another attempt could send the same body. On the loop.
+  var canReplayBody: Bool { true }
+
+  /// Field lines that go out as they are, in place of the session's headers; nil: the URL request's fields do.
+  var fieldLines: [String]? { nil }
+
+  /// Whether content codings are undone.
+  var decodesBody: Bool { context.configuration.automaticallyDecompresses }
+
+  var followsRedirects: Bool { true }
 
   /// The outcome is fixed. On the loop.
-  func settled() {}
+  func settled(_ outcome: RequestOutcome, error: WeirError?) {}
 
   // MARK: Verbs
 
@@ -135,6 +149,16 @@ public class Request: @unchecked Sendable {
 package enum AttemptBody: Sendable {
   case none
   case data(Data)
+  /// Asked for piece by piece; without a length it goes out in chunks.
+  case pulled(length: Int64?)
+}
+
+/// A piece of a pulled body.
+package enum BodyProvision: Sendable {
+  case bytes(Int)
+  case end
+  /// Nothing yet; the transfer is told when there is.
+  case later
 }
 
 /// Whether more of a body may come at once.

@@ -21,6 +21,8 @@ struct RequestFields {
   var credential: URLCredential?
   var observers = Observers()
   var delivery: DispatchQueue?
+  /// Seconds from `resume()`; nil: the session's.
+  var deadline: TimeInterval?
 
   /// One run through the pipeline, from the URL request to the task's end.
   struct Attempt {

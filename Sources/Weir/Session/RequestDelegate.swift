@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import Synchronization
 import WeirIO
 
@@ -53,7 +53,4 @@ extension Request {
     guard action != .none else { return }
     context.loop.post { [self] in context.core.value.activePipeline(of: self).perform(action) }
   }
-
-  /// Whether another attempt could send the same body.
-  var canReplayBody: Bool { true }
 }

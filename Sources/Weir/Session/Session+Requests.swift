@@ -1,5 +1,5 @@
-public import Foundation
-public import FoundationNetworking
+import Foundation
+import FoundationNetworking
 
 extension Session {
   /// Makes a request of a URL and a dictionary of parameters. Never throws: failures arrive at the handlers.

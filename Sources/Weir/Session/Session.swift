@@ -1,5 +1,5 @@
 public import Dispatch
-public import Foundation
+import Foundation
 import Synchronization
 package import WeirIO
 

@@ -91,13 +91,22 @@ final class SessionCore {
   }
 
   /// The headers of a URL request as they go on the wire, the session's merged under its own.
-  func headers(for request: URLRequest, withoutSecrets: Bool) -> PreparedHeaders {
-    let own = request.allHTTPHeaderFields ?? [:]
+  func headers(for urlRequest: URLRequest, of request: Request, withoutSecrets: Bool) -> PreparedHeaders {
+    let own = urlRequest.allHTTPHeaderFields ?? [:]
+    if let lines = request.fieldLines { return PreparedHeaders(lines: Self.overlay(own, on: lines)) }
     if own.isEmpty, !withoutSecrets { return preparedDefaultHeaders() }
     var merged = configuration.headers
     if withoutSecrets { for name in RedirectPolicy.secretFields { merged.remove(name: name) } }
     for (name, value) in own { merged.update(name: name, value: value) }
     return PreparedHeaders(lines: merged.map { "\($0.name): \($0.value)" })
+  }
+
+  /// Fields that an adapter set replace the lines of the same name.
+  private static func overlay(_ fields: [String: String], on lines: [String]) -> [String] {
+    guard !fields.isEmpty else { return lines }
+    let names = Set(fields.keys.map { $0.lowercased() })
+    let kept = lines.filter { !names.contains($0.prefix { $0 != ":" }.lowercased()) }
+    return kept + fields.map { "\($0.key): \($0.value)" }
   }
 
   func nextTaskIdentifier() -> Int {

@@ -1,0 +1,169 @@
+package import Foundation
+import FoundationNetworking
+import WeirIO
+
+/// Where a forwarded response goes. All calls come on the loop.
+package protocol ForwardSink: AnyObject {
+  /// The final head; retries have had their say.
+  func forward(_ request: ForwardRequest, didReceive response: LazyHTTPResponse) -> BodyFlow
+  /// Bytes of the body as they came over the wire. They are taken in any case; `.pause` stops further ones until
+  /// ``ForwardRequest/resumeReceiving()``.
+  func forward(_ request: ForwardRequest, didReceive bytes: UnsafeRawBufferPointer) -> BodyFlow
+  /// There is room for more of the request's body.
+  func forwardWantsBody(_ request: ForwardRequest)
+  /// The request has settled. The last call.
+  func forward(_ request: ForwardRequest, didSettle outcome: RequestOutcome, error: WeirError?)
+}
+
+/// A request that passes bodies through in both directions instead of keeping them.
+///
+/// It differs from other requests in what the gateway needs: field lines go out as given, nothing is decoded, no
+/// redirect is followed, and whether to retry is decided when a response's head is there, before a byte is passed on.
+///
+/// `@unchecked Sendable`: see ``Request``; this class adds constants only, the mutable part is bound to the loop.
+package final class ForwardRequest: Request, @unchecked Sendable {
+  package struct Head: Sendable {
+    package var url: URL
+    package var method: String
+    /// `Name: value`, in the order in which they go out.
+    package var fieldLines: [String]
+    /// Nil: no body. Unknown: sent in chunks.
+    package var body: Body
+
+    package enum Body: Sendable {
+      case none
+      case length(Int64)
+      case unknown
+    }
+
+    package init(url: URL, method: String, fieldLines: [String], body: Body = .none) {
+      self.url = url
+      self.method = method
+      self.fieldLines = fieldLines
+      self.body = body
+    }
+  }
+
+  private final class State {
+    var sink: (any ForwardSink)?
+    var buffer = ReplayBuffer()
+    var isForwarding = false
+    /// Whether the sending side found the buffer empty and waits.
+    var wantsBytes = false
+    /// Whether the receiving side found it full and waits.
+    var isFull = false
+
+    init(_ sink: any ForwardSink) {
+      self.sink = sink
+    }
+  }
+
+  package let head: Head
+  private let retryableStatusCodes: Set<Int>
+  private let state: LoopBound<State>
+
+  /// - Parameter retryableStatusCodes: Responses about which the interceptor's retrier is asked.
+  package init(
+    session: Session, head: Head, interceptor: (any RequestInterceptor)?, retryableStatusCodes: Set<Int>,
+    sink: sending any ForwardSink
+  ) {
+    self.head = head
+    self.retryableStatusCodes = retryableStatusCodes
+    state = LoopBound(State(sink), on: session.context.loop)
+    super.init(context: session.context, interceptor: interceptor, shouldAutomaticallyResume: false)
+  }
+
+  // MARK: The receiving side, on the loop
+
+  /// More of the request's body. `.pause`: send no more until ``ForwardSink/forwardWantsBody(_:)``.
+  package func append(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
+    let state = state.value
+    state.buffer.append(bytes)
+    wakeSender(state)
+    state.isFull = state.buffer.isFull
+    return state.isFull ? .pause : .proceed
+  }
+
+  /// The request's body is complete.
+  package func endBody() {
+    let state = state.value
+    state.buffer.end()
+    wakeSender(state)
+  }
+
+  /// Lets the response's body go on after `.pause`.
+  package func resumeReceiving() {
+    onPipeline { $0.release(.sink) }
+  }
+
+  private func wakeSender(_ state: State) {
+    guard state.wantsBytes else { return }
+    state.wantsBytes = false
+    context.core.value.pipeline(of: self)?.transfer?.resumeSending()
+  }
+
+  // MARK: The pipeline's hooks
+
+  override func makeURLRequest() -> URLRequest {
+    var request = URLRequest(url: head.url)
+    if head.method != "GET" { request.httpMethod = head.method }
+    return request
+  }
+
+  override var fieldLines: [String]? { head.fieldLines }
+  override var decodesBody: Bool { false }
+  override var followsRedirects: Bool { false }
+
+  override func makeBody(of urlRequest: URLRequest) -> AttemptBody {
+    switch head.body {
+    case .none: .none
+    case .length(let length): .pulled(length: length)
+    case .unknown: .pulled(length: nil)
+    }
+  }
+
+  override func provideBody(into buffer: UnsafeMutableRawBufferPointer) -> BodyProvision {
+    let state = state.value
+    guard let count = state.buffer.take(into: buffer) else {
+      state.wantsBytes = true
+      return .later
+    }
+    if state.isFull, !state.buffer.isFull {
+      state.isFull = false
+      state.sink?.forwardWantsBody(self)
+    }
+    return count == 0 ? .end : .bytes(count)
+  }
+
+  override func rewindBody() -> Bool {
+    state.value.wantsBytes = false
+    return state.value.buffer.rewind()
+  }
+
+  override var canReplayBody: Bool {
+    !state.value.isForwarding && (isBodyless || state.value.buffer.isReplayable)
+  }
+
+  private var isBodyless: Bool {
+    if case .none = head.body { true } else { false }
+  }
+
+  override func decidesAtHead(_ response: LazyHTTPResponse) -> Bool {
+    retryableStatusCodes.contains(response.statusCode)
+  }
+
+  override func receive(_ response: LazyHTTPResponse) -> BodyFlow {
+    state.value.isForwarding = true
+    return state.value.sink?.forward(self, didReceive: response) ?? .stop
+  }
+
+  override func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
+    state.value.sink?.forward(self, didReceive: bytes) ?? .stop
+  }
+
+  override func settled(_ outcome: RequestOutcome, error: WeirError?) {
+    let sink = state.value.sink
+    state.value.sink = nil
+    sink?.forward(self, didSettle: outcome, error: error)
+  }
+}

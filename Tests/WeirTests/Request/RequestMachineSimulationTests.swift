@@ -1,0 +1,184 @@
+import Testing
+
+@testable import Weir
+
+/// Drives machines through random interleavings of the caller's verbs and everybody's answers.
+@Suite("RequestMachine simulation")
+struct RequestMachineSimulationTests {
+  @Test("20,000 interleavings settle exactly once, and cancel always wins")
+  func interleavings() {
+    var settledByCancel = 0
+    var cancelledIn: Set<String> = []
+    for seed in 0..<20_000 {
+      var simulation = Simulation(seed: UInt64(seed))
+      simulation.run()
+      #expect(simulation.violations.isEmpty, "seed \(seed): \(simulation.violations) after \(simulation.log)")
+      if !simulation.violations.isEmpty { return }
+      if simulation.wasCancelled { settledByCancel += 1 }
+      cancelledIn.formUnion(simulation.cancelledIn)
+    }
+    #expect(settledByCancel > 1_000, "the simulation has to cancel often")
+    let stages = [
+      "idle", "creating", "ready", "admitting", "transferring", "decidingAtHead", "deciding", "delaying",
+      "serializing", "decidingSerializer", "cancelling",
+    ]
+    for stage in stages { #expect(cancelledIn.contains(stage), "never cancelled in \(stage)") }
+  }
+}
+
+/// A request whose shell is a list of answers on their way.
+private struct Simulation {
+  private enum Pending {
+    case creation(UInt32), admission(UInt32), transfer, retriers(UInt32), delay, value(Int, UInt32)
+  }
+
+  private var machine = RequestMachine()
+  private var random: SplitMix
+  private var pending: [Pending] = []
+  private var isOnWire = false
+  private var isTimerArmed = false
+  private var settles = 0
+  private var handlers = 1
+  private var attemptsAfterCancel = 0
+  private(set) var wasCancelled = false
+  private(set) var cancelledIn: Set<String> = []
+  private(set) var violations: [String] = []
+  private(set) var log: [String] = []
+
+  init(seed: UInt64) {
+    random = SplitMix(state: seed)
+  }
+
+  mutating func run() {
+    for _ in 0..<60 {
+      step()
+      if settles > 0, pending.isEmpty { break }
+    }
+    // Whoever still waits is woken, whatever was held up is let go.
+    verb("resume") { $0.resume() }
+    var budget = 400
+    while machine.stage != .settled, budget > 0 {
+      budget -= 1
+      if pending.isEmpty {
+        verb("resume") { $0.resume() }
+        if pending.isEmpty { break }
+      }
+      answer(allowRetry: budget > 200)
+    }
+    check()
+  }
+
+  private mutating func check() {
+    if settles != 1 { violations.append("settled \(settles) times") }
+    if isOnWire { violations.append("a transfer is left on the wire") }
+    if wasCancelled, machine.state != .cancelled { violations.append("cancel lost: \(machine.state)") }
+    if !wasCancelled, machine.state != .finished { violations.append("ended as \(machine.state)") }
+    if attemptsAfterCancel > 0 { violations.append("started after cancel") }
+  }
+
+  private mutating func step() {
+    switch random.next() % 12 {
+    case 0: verb("resume") { $0.resume() }
+    case 1: verb("suspend") { $0.suspend() }
+    case 2 where random.next() % 4 == 0: cancel()
+    case 3: if machine.stage != .settled { handlers += 1 }
+    case 4 where random.next() % 12 == 0:
+      log.append("deadline")
+      perform(machine.fail())
+    case 5: if isOnWire, machine.stage == .transferring, random.next() % 2 == 0 { head() }
+    default: answer(allowRetry: true)
+    }
+  }
+
+  private mutating func verb(
+    _ name: String, _ input: (inout RequestMachine) -> (changed: Bool, action: RequestMachine.Action)
+  ) {
+    log.append(name)
+    perform(input(&machine).action)
+  }
+
+  private mutating func cancel() {
+    let stage = "\(machine.stage)".split(separator: "(").first.map(String.init) ?? ""
+    log.append("cancel in \(stage)")
+    let result = machine.cancel()
+    if result.changed {
+      wasCancelled = true
+      cancelledIn.insert(stage)
+    }
+    perform(result.action)
+  }
+
+  private mutating func head() {
+    log.append("head")
+    perform(machine.headArrived())
+  }
+
+  private mutating func answer(allowRetry: Bool) {
+    guard !pending.isEmpty else { return }
+    let next = pending.remove(at: Int(random.next() % UInt64(pending.count)))
+    log.append("\(next)")
+    let fails = random.next() % 3 == 0
+    switch next {
+    case .creation(let step): perform(fails ? machine.creationFailed(step) : machine.created(step))
+    case .admission(let step):
+      if fails {
+        perform(machine.rejected(step))
+      } else if machine.admitted(step) == .start {
+        if wasCancelled { attemptsAfterCancel += 1 }
+        isOnWire = true
+        pending.append(.transfer)
+      }
+    case .transfer:
+      isOnWire = false
+      perform(machine.transferEnded(failed: fails))
+    case .retriers(let step):
+      let wantsRetry = allowRetry && random.next() % 2 == 0
+      let action = machine.decided(wantsRetry ? .retry(after: 1) : .stop, step)
+      if action == .none, case .serializing = machine.stage { nextHandler() } else { perform(action) }
+    case .delay:
+      isTimerArmed = false
+      perform(machine.delayElapsed())
+    case .value(let index, let step):
+      guard machine.isWaiting(in: step) else { return }
+      let action = machine.serialized(index, asksRetriers: fails, step)
+      if action == .none { nextHandler() } else { perform(action) }
+    }
+  }
+
+  private mutating func nextHandler() {
+    perform(machine.nextHandler(of: handlers))
+  }
+
+  private mutating func perform(_ action: RequestMachine.Action) {
+    switch action {
+    case .none, .hold, .suspendTransfer, .resumeTransfer, .continueTransfer, .discardTransfer: break
+    case .create, .retry: pending.append(.creation(machine.step))
+    case .start: pending.append(.admission(machine.step))
+    case .cancelTransfer: if !isOnWire { violations.append("cancelled a transfer that is not there") }
+    case .askRetriers: pending.append(.retriers(machine.step))
+    case .wait:
+      if !isTimerArmed { pending.append(.delay) }
+      isTimerArmed = true
+    case .finish:
+      _ = machine.finishing()
+      nextHandler()
+    case .serialize(let index): pending.append(.value(index, machine.step))
+    case .settle:
+      settles += 1
+      machine.delivered()
+    }
+  }
+}
+
+/// A small seeded generator (Steele, Lea and Flood, 2014), so that a failing seed can be run again.
+private struct SplitMix {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
