@@ -1,5 +1,6 @@
-package import Foundation
+import Foundation
 import FoundationNetworking
+import WeirCurl
 import WeirIO
 
 /// Where a forwarded response goes. All calls come on the loop.
@@ -44,7 +45,7 @@ package final class ForwardRequest: Request, @unchecked Sendable {
     }
   }
 
-  private final class State {
+  private final class Confined {
     var sink: (any ForwardSink)?
     var buffer = ReplayBuffer()
     var isForwarding = false
@@ -60,7 +61,7 @@ package final class ForwardRequest: Request, @unchecked Sendable {
 
   package let head: Head
   private let retryableStatusCodes: Set<Int>
-  private let state: LoopBound<State>
+  private let confined: LoopBound<Confined>
 
   /// - Parameter retryableStatusCodes: Responses about which the interceptor's retrier is asked.
   package init(
@@ -69,7 +70,7 @@ package final class ForwardRequest: Request, @unchecked Sendable {
   ) {
     self.head = head
     self.retryableStatusCodes = retryableStatusCodes
-    state = LoopBound(State(sink), on: session.context.loop)
+    confined = LoopBound(Confined(sink), on: session.context.loop)
     super.init(context: session.context, interceptor: interceptor, shouldAutomaticallyResume: false)
   }
 
@@ -77,17 +78,17 @@ package final class ForwardRequest: Request, @unchecked Sendable {
 
   /// More of the request's body. `.pause`: send no more until ``ForwardSink/forwardWantsBody(_:)``.
   package func append(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
-    let state = state.value
+    let state = confined.value
     state.buffer.append(bytes)
     wakeSender(state)
-    state.isFull = state.buffer.isFull
+    state.isFull = !state.buffer.wantsMore
     return state.isFull ? .pause : .proceed
   }
 
   /// The request's body is complete.
   package func endBody() {
-    let state = state.value
-    state.buffer.end()
+    let state = confined.value
+    state.buffer.finish()
     wakeSender(state)
   }
 
@@ -96,7 +97,7 @@ package final class ForwardRequest: Request, @unchecked Sendable {
     onPipeline { $0.release(.sink) }
   }
 
-  private func wakeSender(_ state: State) {
+  private func wakeSender(_ state: Confined) {
     guard state.wantsBytes else { return }
     state.wantsBytes = false
     context.core.value.pipeline(of: self)?.transfer?.resumeSending()
@@ -123,25 +124,28 @@ package final class ForwardRequest: Request, @unchecked Sendable {
   }
 
   override func provideBody(into buffer: UnsafeMutableRawBufferPointer) -> BodyProvision {
-    let state = state.value
-    guard let count = state.buffer.take(into: buffer) else {
-      state.wantsBytes = true
-      return .later
-    }
-    if state.isFull, !state.buffer.isFull {
+    let state = confined.value
+    let read = state.buffer.read(into: buffer)
+    if state.isFull, state.buffer.wantsMore {
       state.isFull = false
       state.sink?.forwardWantsBody(self)
     }
-    return count == 0 ? .end : .bytes(count)
+    switch read {
+    case .bytes(let count): return .bytes(count)
+    case .end: return .end
+    case .wait:
+      state.wantsBytes = true
+      return .later
+    }
   }
 
   override func rewindBody() -> Bool {
-    state.value.wantsBytes = false
-    return state.value.buffer.rewind()
+    confined.value.wantsBytes = false
+    return confined.value.buffer.rewind()
   }
 
   override var canReplayBody: Bool {
-    !state.value.isForwarding && (isBodyless || state.value.buffer.isReplayable)
+    !confined.value.isForwarding && (isBodyless || confined.value.buffer.canReplay)
   }
 
   private var isBodyless: Bool {
@@ -153,17 +157,17 @@ package final class ForwardRequest: Request, @unchecked Sendable {
   }
 
   override func receive(_ response: LazyHTTPResponse) -> BodyFlow {
-    state.value.isForwarding = true
-    return state.value.sink?.forward(self, didReceive: response) ?? .stop
+    confined.value.isForwarding = true
+    return confined.value.sink?.forward(self, didReceive: response) ?? .stop
   }
 
   override func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
-    state.value.sink?.forward(self, didReceive: bytes) ?? .stop
+    confined.value.sink?.forward(self, didReceive: bytes) ?? .stop
   }
 
   override func settled(_ outcome: RequestOutcome, error: WeirError?) {
-    let sink = state.value.sink
-    state.value.sink = nil
+    let sink = confined.value.sink
+    confined.value.sink = nil
     sink?.forward(self, didSettle: outcome, error: error)
   }
 }

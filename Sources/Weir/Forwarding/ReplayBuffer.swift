@@ -1,60 +1,69 @@
-/// The bytes of a body that is passed on while it comes in. As long as all of it fits, the body can be sent again.
+/// A request body between the client that sends it and the attempts that take it.
 ///
-/// A value: `append` and `end` come from the receiving side, `take` and `rewind` from the sending side.
-package struct ReplayBuffer: Sendable {
-  /// Bytes kept so that the body can be sent again.
-  package let replayLimit: Int
-  /// Above so many unsent bytes the receiving side should pause.
-  package let highWaterMark: Int
+/// Up to `limit` bytes are kept, so that another attempt can begin anew. A body that grows beyond is passed through:
+/// what an attempt has taken is let go, and the body can't be replayed any more.
+package struct ReplayBuffer {
+  package enum Read: Equatable {
+    case bytes(Int)
+    /// Nothing is there yet.
+    case wait
+    case end
+  }
+
+  /// 64 KiB.
+  package static let defaultLimit = 64 << 10
+
+  /// Whether all of the body so far is kept.
+  package private(set) var canReplay = true
+  /// Whether the client has sent all of it.
+  package private(set) var isComplete = false
+  private let limit: Int
   private var bytes: [UInt8] = []
-  private var position = 0
-  /// Whether the beginning is still there.
-  package private(set) var isReplayable = true
-  package private(set) var isEnded = false
+  private var taken = 0
+  private var hasLetGo = false
 
-  package init(replayLimit: Int = 64 << 10, highWaterMark: Int = 64 << 10) {
-    self.replayLimit = replayLimit
-    self.highWaterMark = highWaterMark
+  package init(limit: Int = Self.defaultLimit) {
+    self.limit = limit
   }
 
-  package var unsent: Int { bytes.count - position }
+  package var unread: Int { bytes.count - taken }
 
-  /// Whether the receiving side should wait until more was sent. Never so while the body may still be replayed whole.
-  package var isFull: Bool { unsent >= highWaterMark }
+  /// Whether the client may send more: false above the limit of bytes that no attempt has taken.
+  package var wantsMore: Bool { unread < limit }
 
-  package mutating func append(_ new: UnsafeRawBufferPointer) {
-    bytes.append(contentsOf: new)
-    if isReplayable, bytes.count > replayLimit, position > 0 || bytes.count > replayLimit + highWaterMark {
-      isReplayable = false
-    }
-    discardSent()
+  /// The whole body, once it is complete and if it could be kept.
+  package var whole: [UInt8]? { isComplete && canReplay ? bytes : nil }
+
+  package mutating func append(_ more: UnsafeRawBufferPointer) {
+    if canReplay, bytes.count + more.count > limit { canReplay = false }
+    if !canReplay { letGo() }
+    bytes.append(contentsOf: more)
   }
 
-  package mutating func end() {
-    isEnded = true
+  package mutating func finish() {
+    isComplete = true
   }
 
-  /// Copies unsent bytes into `target`. Nil when there are none yet; 0 at the end of the body.
-  package mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int? {
-    let count = min(unsent, target.count)
-    guard count > 0 else { return isEnded ? 0 : nil }
-    bytes.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count])) }
-    position += count
-    if isReplayable, bytes.count > replayLimit { isReplayable = false }
-    discardSent()
-    return count
+  package mutating func read(into target: UnsafeMutableRawBufferPointer) -> Read {
+    let count = min(target.count, unread)
+    guard count > 0 else { return isComplete && unread == 0 ? .end : .wait }
+    bytes.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[taken..<taken + count])) }
+    taken += count
+    if taken == bytes.count, !canReplay { letGo() }
+    return .bytes(count)
   }
 
-  /// Begins anew. False when the beginning is gone.
+  /// Begins anew for another attempt. False: what an earlier one took is gone.
   package mutating func rewind() -> Bool {
-    guard isReplayable || position == 0 else { return false }
-    position = 0
+    guard !hasLetGo else { return false }
+    taken = 0
     return true
   }
 
-  private mutating func discardSent() {
-    guard !isReplayable, position > 0 else { return }
-    bytes.removeFirst(position)
-    position = 0
+  private mutating func letGo() {
+    guard taken > 0 else { return }
+    bytes.removeSubrange(..<taken)
+    taken = 0
+    hasLetGo = true
   }
 }

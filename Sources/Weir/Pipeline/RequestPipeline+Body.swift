@@ -45,7 +45,7 @@ extension RequestPipeline: TransferDelegate {
   func transfer(_ transfer: Transfer, didReceiveHead head: WeirCurl.ResponseHead) -> Flow {
     guard let url = hop.urlRequest?.url else { return .stop }
     let response = LazyHTTPResponse(
-      head: head.raw, url: url, statusCode: head.status, httpVersion: head.version.text)
+      head: head.raw, url: url, statusCode: head.status, httpVersion: head.version.fieldName)
     task?.received(response)
     if followRedirect(response) { return flow }
     return accept(response)

@@ -36,7 +36,7 @@ extension RequestPipeline {
     var spec = TransferSpec(url: url.absoluteString, method: urlRequest.httpMethod ?? "GET")
     switch attemptBody {
     case .none: break
-    case .data(let data): spec.body = .bytes([UInt8](data))
+    case .data(let data): spec.body = .bytes(DataBytes(data))
     case .pulled(let length):
       guard request.rewindBody() else {
         return attemptEnded(error: urlError(.requestBodyStreamExhausted, "the request's body can't be sent again"))

@@ -3,9 +3,77 @@ import WeirCompression
 import WeirCurl
 
 extension URLError {
-  init(_ error: TransferError, url: URL?) { self.init(.unknown) }
-  init(compression error: CompressionError) { self.init(.cannotDecodeContentData) }
+  /// What libcurl or the engine says of a failed transfer, in Foundation's terms. The texts name no secret: libcurl's
+  /// speak of hosts, ports and certificates only.
+  init(_ error: TransferError, url: URL?) {
+    var info: [String: Any] = [NSLocalizedDescriptionKey: error.description]
+    if let url { info[NSURLErrorFailingURLErrorKey] = url }
+    info["weir.libcurl.code"] = Int(error.code.rawValue)
+    self.init(Self.code(of: error), userInfo: info)
+  }
+
+  init(compression error: CompressionError) {
+    let (code, text): (URLError.Code, String) =
+      switch error {
+      case .sizeLimit(let size):
+        (.dataLengthExceedsMaximum, "the decoded body is larger than maximumDecompressedSize (\(size) bytes)")
+      case .ratioLimit(let ratio):
+        (.dataLengthExceedsMaximum, "the body expands more than maximumDecompressionRatio (\(ratio)) allows")
+      case .truncated: (.cannotDecodeContentData, "the compressed body is truncated")
+      case .corrupt(let text): (.cannotDecodeContentData, "the compressed body is corrupt: \(text)")
+      case .outOfMemory, .misuse: (.cannotDecodeContentData, "the body could not be decompressed: \(error.label)")
+      }
+    self.init(code, userInfo: [NSLocalizedDescriptionKey: text])
+  }
+
+  private static func code(of error: TransferError) -> URLError.Code {
+    switch error.kind {
+    case .curl: code(of: error.code, text: error.message)
+    case .silence: .timedOut
+    case .headTooLarge: .dataLengthExceedsMaximum
+    case .cancelled, .stopped, .engineClosed: .cancelled
+    case .lengthMismatch: .networkConnectionLost
+    case .invalidRequest: .badURL
+    case .bodyUnavailable, .bodyNotRewindable: .requestBodyStreamExhausted
+    }
+  }
+
+  private static func code(of code: CurlCode, text: String) -> URLError.Code {
+    switch code {
+    case .unsupportedProtocol: .unsupportedURL
+    case .malformedURL: .badURL
+    case .couldNotResolveHost, .couldNotResolveProxy: .cannotFindHost
+    case .couldNotConnect, .proxy, .interfaceFailed: .cannotConnectToHost
+    case .timedOut: .timedOut
+    case .weirdServerReply, .chunkFailed: .badServerResponse
+    case .emptyReply, .partialFile, .sendError, .receiveError, .http2Framing, .http2Stream, .sendRewindFailed:
+      .networkConnectionLost
+    case .tlsConnect, .tlsCipher, .tlsEngineInitFailed, .tlsEngineNotFound, .tlsEngineSetFailed: .secureConnectionFailed
+    case .peerFailedVerification: certificateCode(text)
+    case .tlsIssuerError, .invalidCertificateStatus, .pinnedPublicKeyMismatch: .serverCertificateUntrusted
+    case .badTrustRoots: .serverCertificateHasUnknownRoot
+    case .clientCertificateProblem, .clientCertificateRequired: .clientCertificateRejected
+    case .fileSizeExceeded, .tooLarge: .dataLengthExceedsMaximum
+    case .badContentEncoding: .cannotDecodeContentData
+    case .tooManyRedirects: .httpTooManyRedirects
+    case .abortedByCallback: .cancelled
+    case .writeError: .cannotWriteToFile
+    default: .unknown
+    }
+  }
+
+  /// libcurl has one code for all that can be wrong with a certificate; OpenSSL's text tells more.
+  private static func certificateCode(_ text: String) -> URLError.Code {
+    let text = text.lowercased()
+    if text.contains("expired") { return .serverCertificateHasBadDate }
+    if text.contains("not yet valid") { return .serverCertificateNotYetValid }
+    if text.contains("local issuer") || text.contains("self-signed") || text.contains("self signed") {
+      return .serverCertificateHasUnknownRoot
+    }
+    return .serverCertificateUntrusted
+  }
 }
+
 extension DecodeLimits {
   init(_ configuration: SessionConfiguration) {
     self.init(size: configuration.maximumDecompressedSize, ratio: configuration.maximumDecompressionRatio)
@@ -13,10 +81,10 @@ extension DecodeLimits {
 }
 
 extension RetryDelaySource {
-  /// What a delay was raised by, if anything.
+  /// What a delay comes from: the server's wish when it is what the policy raised the delay to.
   init(delay: Double, response: LazyHTTPResponse?) {
     let asked = response?.value(forHeader: "Retry-After").flatMap { RetryAfter.delay($0, now: Date()) }
-    // An HTTP date leaves a fraction of a second between the policy's clock and this one.
-    self = asked.map { $0 > 0 && delay >= $0 - 1 && delay <= $0 + 1 } == true ? .retryAfter : .backoff
+    // A date leaves up to a second between the policy's clock and this one.
+    self = asked.map { $0 > 0 && abs(delay - $0) <= 1 } == true ? .retryAfter : .backoff
   }
 }

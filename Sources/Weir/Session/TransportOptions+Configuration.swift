@@ -10,5 +10,38 @@ extension TransportOptions {
     idleConnectionLifetime = configuration.idleConnectionLifetime
     maximumHeaderSize = configuration.maximumHeaderSize
     unixSocketPath = configuration.unixSocketPath
+    resolveOverrides = configuration.resolveOverrides.map {
+      ResolveOverrideOptions(host: $0.host, port: $0.port, addresses: $0.addresses)
+    }
+    proxy = ProxyOptions(configuration.proxy)
+    tls = TLSOptions(configuration.tls)
+    httpVersion =
+      switch configuration.httpVersion {
+      case .automatic: .automatic
+      case .http1_1: .http1_1
+      case .http2: .http2
+      case .http2PriorKnowledge: .http2PriorKnowledge
+      }
+  }
+}
+
+extension ProxyOptions {
+  fileprivate init(_ proxy: ProxyConfiguration) {
+    self =
+      switch proxy {
+      case .none: .none
+      case .environment: .environment
+      case .http(let host, let port, let credential):
+        .http(host: host, port: port, credential: credential.flatMap(ProxyCredential.init))
+      case .socks5(let host, let port, let credential):
+        .socks5(host: host, port: port, credential: credential.flatMap(ProxyCredential.init))
+      }
+  }
+}
+
+extension ProxyCredential {
+  fileprivate init?(_ credential: URLCredential) {
+    guard let user = credential.user else { return nil }
+    self.init(user: user, password: credential.password ?? "")
   }
 }

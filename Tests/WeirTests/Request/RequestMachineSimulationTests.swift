@@ -1,4 +1,5 @@
 import Testing
+import WeirTestSupport
 
 @testable import Weir
 
@@ -33,7 +34,7 @@ private struct Simulation {
   }
 
   private var machine = RequestMachine()
-  private var random: SplitMix
+  private var random: SeededRandom
   private var pending: [Pending] = []
   private var isOnWire = false
   private var isTimerArmed = false
@@ -46,7 +47,7 @@ private struct Simulation {
   private(set) var log: [String] = []
 
   init(seed: UInt64) {
-    random = SplitMix(state: seed)
+    random = SeededRandom(seed: seed)
   }
 
   mutating func run() {
@@ -167,18 +168,5 @@ private struct Simulation {
       settles += 1
       machine.delivered()
     }
-  }
-}
-
-/// A small seeded generator (Steele, Lea and Flood, 2014), so that a failing seed can be run again.
-private struct SplitMix {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

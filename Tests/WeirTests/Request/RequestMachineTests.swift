@@ -2,13 +2,23 @@ import Testing
 
 @testable import Weir
 
+/// Answers to the present step.
+extension RequestMachine {
+  fileprivate mutating func created() -> Action { created(step) }
+  fileprivate mutating func admitted() -> Admittance { admitted(step) }
+  fileprivate mutating func decided(_ decision: Decision) -> Action { decided(decision, step) }
+  fileprivate mutating func serialized(_ index: Int, asksRetriers: Bool) -> Action {
+    serialized(index, asksRetriers: asksRetriers, step)
+  }
+}
+
 @Suite("RequestMachine")
 struct RequestMachineTests {
   private func transferring() -> RequestMachine {
     var machine = RequestMachine()
     #expect(machine.resume() == (true, .create))
-    #expect(machine.created(machine.step) == .start)
-    #expect(machine.admitted(machine.step) == .start)
+    #expect(machine.created() == .start)
+    #expect(machine.admitted() == .start)
     return machine
   }
 
@@ -18,9 +28,9 @@ struct RequestMachineTests {
     #expect(machine.transferEnded(failed: false) == .finish)
     #expect(machine.finishing() == true)
     #expect(machine.nextHandler(of: 2) == .serialize(0))
-    #expect(machine.serialized(0, asksRetriers: false, machine.step) == .none)
+    #expect(machine.serialized(0, asksRetriers: false) == .none)
     #expect(machine.nextHandler(of: 2) == .serialize(1))
-    #expect(machine.serialized(1, asksRetriers: false, machine.step) == .none)
+    #expect(machine.serialized(1, asksRetriers: false) == .none)
     #expect(machine.nextHandler(of: 2) == .settle)
     machine.delivered()
     #expect(machine.state == .finished)
@@ -45,12 +55,12 @@ struct RequestMachineTests {
     var machine = RequestMachine()
     #expect(machine.resume() == (true, .create))
     #expect(machine.suspend() == (true, .none))
-    #expect(machine.created(machine.step) == .hold)
+    #expect(machine.created() == .hold)
     #expect(machine.resume() == (true, .start))
     #expect(machine.suspend() == (true, .none))
-    #expect(machine.admitted(machine.step) == .hold)
+    #expect(machine.admitted() == .hold)
     #expect(machine.resume() == (true, .start))
-    #expect(machine.admitted(machine.step) == .start)
+    #expect(machine.admitted() == .start)
     #expect(machine.suspend() == (true, .suspendTransfer))
     #expect(machine.resume() == (true, .resumeTransfer))
   }
@@ -60,7 +70,7 @@ struct RequestMachineTests {
     var machine = RequestMachine()
     #expect(machine.prepare() == .create)
     #expect(machine.prepare() == .none)
-    #expect(machine.created(machine.step) == .hold)
+    #expect(machine.created() == .hold)
     #expect(machine.resume() == (true, .start))
   }
 
@@ -68,16 +78,16 @@ struct RequestMachineTests {
   func retry() {
     var machine = transferring()
     #expect(machine.transferEnded(failed: true) == .askRetriers)
-    #expect(machine.decided(.retry(after: 0.5), machine.step) == .wait(0.5))
+    #expect(machine.decided(.retry(after: 0.5)) == .wait(0.5))
     #expect(machine.delayElapsed() == .retry)
-    #expect(machine.created(machine.step) == .start)
+    #expect(machine.created() == .start)
   }
 
   @Test("A retry granted at the head throws the body away first")
   func retryAtHead() {
     var machine = transferring()
     #expect(machine.headArrived() == .askRetriers)
-    #expect(machine.decided(.retry(after: 0), machine.step) == .discardTransfer)
+    #expect(machine.decided(.retry(after: 0)) == .discardTransfer)
     #expect(machine.transferEnded(failed: false) == .wait(0))
     #expect(machine.delayElapsed() == .retry)
   }
@@ -86,7 +96,7 @@ struct RequestMachineTests {
   func refusedAtHead() {
     var machine = transferring()
     #expect(machine.headArrived() == .askRetriers)
-    #expect(machine.decided(.stop, machine.step) == .continueTransfer)
+    #expect(machine.decided(.stop) == .continueTransfer)
     #expect(machine.transferEnded(failed: false) == .finish)
   }
 
@@ -124,11 +134,11 @@ struct RequestMachineTests {
   func serializerRetry() {
     var machine = transferring()
     #expect(machine.transferEnded(failed: false) == .finish)
-    #expect(machine.finishing())
+    #expect(machine.finishing() == true)
     #expect(machine.nextHandler(of: 1) == .serialize(0))
-    #expect(machine.serialized(0, asksRetriers: true, machine.step) == .askRetriers)
-    #expect(machine.decided(.retry(after: 0), machine.step) == .wait(0))
+    #expect(machine.serialized(0, asksRetriers: true) == .askRetriers)
+    #expect(machine.decided(.retry(after: 0)) == .wait(0))
     #expect(machine.delayElapsed() == .retry)
-    #expect(machine.finishing(), "requestDidFinish comes again after such a retry")
+    #expect(machine.finishing() == true, "requestDidFinish comes again after such a retry")
   }
 }

@@ -1,6 +1,7 @@
 import Testing
+import WeirTestSupport
 
-@testable import WeirGateway
+@testable import Weir
 
 @Suite struct ReplayBufferTests {
   @Test func aSmallBodyIsReadAsOftenAsNeeded() {
@@ -31,7 +32,7 @@ import Testing
 
   @Test func aLargeBodyPassesThroughWithoutLoss() {
     var buffer = ReplayBuffer(limit: 4)
-    var random = Xorshift(state: 3)
+    var random = SeededRandom(seed: 3)
     var sent: [UInt8] = []
     var received: [UInt8] = []
     var largest = 0

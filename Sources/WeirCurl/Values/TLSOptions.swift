@@ -1,0 +1,60 @@
+/// How a server proves who it is, and how we do.
+package struct TLSOptions: Sendable, Hashable {
+  package enum Roots: Sendable, Hashable {
+    case system
+    /// A file of PEM certificates.
+    case file(String)
+    /// PEM certificates.
+    case pem([UInt8])
+  }
+
+  package enum MinimumVersion: Sendable, Hashable {
+    case tls10, tls11, tls12, tls13
+  }
+
+  package var roots: Roots = .system
+  package var clientCertificate: ClientCertificateOptions?
+  /// SHA-256 digests of the SubjectPublicKeyInfo in base64, without prefix; one match is enough, none listed: no pinning.
+  package var pinnedPublicKeys: [String] = []
+  package var minimumVersion: MinimumVersion = .tls12
+  /// Whether the certificate must match the host.
+  package var verifiesHost = true
+  /// Whether the certificate must lead to a root.
+  package var verifiesPeer = true
+
+  package init() {}
+
+  /// Turns off every check of the server's certificate; pins still apply.
+  package var allowsInsecureServers: Bool {
+    get { !verifiesHost && !verifiesPeer }
+    set {
+      verifiesHost = !newValue
+      verifiesPeer = !newValue
+    }
+  }
+}
+
+/// The certificate that we show to servers that ask for one.
+package struct ClientCertificateOptions: Sendable, Hashable {
+  package enum Source: Sendable, Hashable {
+    case file(String)
+    case blob([UInt8])
+  }
+
+  package enum Format: Sendable, Hashable {
+    case pem, pkcs12
+  }
+
+  package var format: Format
+  package var certificate: Source
+  /// The private key, when it is not in the same place; PEM only.
+  package var key: Source?
+  package var passphrase: String?
+
+  package init(format: Format, certificate: Source, key: Source? = nil, passphrase: String? = nil) {
+    self.format = format
+    self.certificate = certificate
+    self.key = key
+    self.passphrase = passphrase
+  }
+}

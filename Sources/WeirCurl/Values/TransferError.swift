@@ -1,0 +1,59 @@
+/// Why a transfer failed.
+package struct TransferError: Error, Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
+    /// libcurl's own: see `code`.
+    case curl
+    /// Nothing moved for the silence timeout.
+    case silence
+    /// The response head is larger than the maximum.
+    case headTooLarge
+    case cancelled
+    /// The delegate answered `.stop`.
+    case stopped
+    /// The engine was closed under the transfer.
+    case engineClosed
+    /// An HTTP/2 response whose body is not as long as its Content-Length.
+    case lengthMismatch
+    /// A method, header line or body that can't be sent.
+    case invalidRequest
+    /// The delegate or the file could not provide the body.
+    case bodyUnavailable
+    /// The body had to be sent again and could not be rewound.
+    case bodyNotRewindable
+  }
+
+  package let kind: Kind
+  /// libcurl's result; `.ok` for errors found here.
+  package let code: CurlCode
+  /// libcurl's text about this failure, or ours; may name hosts and files, so it is not fit for a label.
+  package let message: String
+  /// The system's error number of the last failed connect, 0 when there is none.
+  package let osErrno: Int32
+
+  package init(_ kind: Kind, code: CurlCode = .ok, message: String, osErrno: Int32 = 0) {
+    self.kind = kind
+    self.code = code
+    self.message = message
+    self.osErrno = osErrno
+  }
+
+  /// A name from a bounded set without dynamic text, fit for a metric.
+  package var label: String {
+    switch kind {
+    case .curl: code.label
+    case .silence: "silence_timeout"
+    case .headTooLarge: "head_too_large"
+    case .cancelled: "cancelled"
+    case .stopped: "stopped"
+    case .engineClosed: "engine_closed"
+    case .lengthMismatch: "length_mismatch"
+    case .invalidRequest: "invalid_request"
+    case .bodyUnavailable: "body_unavailable"
+    case .bodyNotRewindable: "body_not_rewindable"
+    }
+  }
+}
+
+extension TransferError: CustomStringConvertible {
+  package var description: String { message.isEmpty ? label : "\(label): \(message)" }
+}

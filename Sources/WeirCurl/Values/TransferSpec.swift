@@ -1,0 +1,64 @@
+/// What one attempt sends: one request on one connection, no redirect followed, no retry decided here.
+package struct TransferSpec: Sendable {
+  /// An absolute `http` or `https` URL, already percent-encoded.
+  package var url: String
+  package var method: String
+  package var body: TransferBody
+  /// Longest time in seconds without progress in either direction before the transfer fails; 0 means no limit. The
+  /// clock stands still while we hold the transfer back ourselves.
+  package var silenceTimeout: Double
+  /// What the connections that this transfer opens are counted for; handed to the engine's observer.
+  package var tag: (any AnyObject & Sendable)?
+  /// Trust rules in place of the engine's; connections are never shared between different rules.
+  package var trust: TransferTrust?
+
+  package init(
+    url: String, method: String = "GET", body: TransferBody = .none, silenceTimeout: Double = 0,
+    tag: (any AnyObject & Sendable)? = nil, trust: TransferTrust? = nil
+  ) {
+    self.url = url
+    self.method = method
+    self.body = body
+    self.silenceTimeout = silenceTimeout
+    self.tag = tag
+    self.trust = trust
+  }
+}
+
+/// The body of an attempt.
+package enum TransferBody: Sendable {
+  case none
+  /// Bytes in memory; rewound by the engine.
+  case bytes(any TransferBytes)
+  /// A file that holds at least `size` bytes; read off the loop and rewound by the engine.
+  case file(path: String, size: Int64)
+  /// Bytes that the delegate provides; of unknown length when nil (chunked on HTTP/1.1).
+  case pulled(length: Int64?)
+}
+
+/// Bytes that can be read from any position, again and again.
+package protocol TransferBytes: Sendable {
+  var count: Int { get }
+  /// Copies bytes from `offset` on, as many as fit and exist, and returns how many. Called on the loop.
+  func copyBytes(from offset: Int, to buffer: UnsafeMutableRawBufferPointer) -> Int
+}
+
+extension [UInt8]: TransferBytes {
+  package func copyBytes(from offset: Int, to buffer: UnsafeMutableRawBufferPointer) -> Int {
+    withUnsafeBytes { bytes in
+      let length = Swift.min(buffer.count, bytes.count - offset)
+      guard offset >= 0, length > 0 else { return 0 }
+      buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + length)]))
+      return length
+    }
+  }
+}
+
+/// Trust rules that apply to single transfers; a class, so that a spec without them stays small.
+package final class TransferTrust: Sendable {
+  package let tls: TLSOptions
+
+  package init(_ tls: TLSOptions) {
+    self.tls = tls
+  }
+}

@@ -1,0 +1,65 @@
+/// What holds for every transfer of one engine.
+package struct TransportOptions: Sendable {
+  /// Seconds for name lookup, TCP and TLS together.
+  package var connectTimeout: Double = 30
+  /// Seconds after which an idle connection is closed; rounded up to whole seconds.
+  package var idleConnectionLifetime: Double = 60
+  /// Bytes of one response head, status line and blank line included.
+  package var maximumHeaderSize: Int = 262_144
+  package var proxy: ProxyOptions = .none
+  /// Connect to this socket; the URL still gives the Host header and the TLS name.
+  package var unixSocketPath: String?
+  package var resolveOverrides: [ResolveOverrideOptions] = []
+  package var tls = TLSOptions()
+  package var httpVersion: HTTPVersionChoice = .automatic
+  /// Name lookups, each of which is a thread of libcurl, that may run at once.
+  package var maximumConcurrentLookups: Int = 32
+  /// Bytes that libcurl reads at most at once.
+  package var bufferSize: Int = 65_536
+
+  package init() {}
+}
+
+/// Which HTTP versions may be spoken.
+package enum HTTPVersionChoice: Sendable, Hashable {
+  /// HTTP/2 by ALPN on https, else 1.1; with libcurl below 8.1, whose HTTP/2 loses bytes, always 1.1.
+  case automatic
+  case http1_1
+  /// HTTP/2 by ALPN on https, else 1.1.
+  case http2
+  /// HTTP/2 from the first byte, without asking.
+  case http2PriorKnowledge
+}
+
+/// By which proxy connections are made.
+package enum ProxyOptions: Sendable, Hashable {
+  case none
+  /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say.
+  case environment
+  case http(host: String, port: Int, credential: ProxyCredential?)
+  /// The proxy resolves names.
+  case socks5(host: String, port: Int, credential: ProxyCredential?)
+}
+
+package struct ProxyCredential: Sendable, Hashable {
+  package var user: String
+  package var password: String
+
+  package init(user: String, password: String) {
+    self.user = user
+    self.password = password
+  }
+}
+
+/// Addresses used for a host and port in place of a name lookup.
+package struct ResolveOverrideOptions: Sendable, Hashable {
+  package var host: String
+  package var port: Int
+  package var addresses: [String]
+
+  package init(host: String, port: Int, addresses: [String]) {
+    self.host = host
+    self.port = port
+    self.addresses = addresses
+  }
+}
