@@ -1,0 +1,50 @@
+import Synchronization
+
+/// Takes what a ``Collector`` computes for one page.
+///
+/// A sample of a metric that the collector did not declare, with the wrong number of labels, or (for a counter) with a
+/// negative, NaN or infinite value is ignored, as are label sets beyond the registry's limit. Of two samples with the same
+/// labels the last counts.
+public struct CollectedSamples {
+  private var families: [String: CollectedFamily] = [:]
+  private var samples: [String: [CollectedSample]] = [:]
+
+  init() {}
+
+  /// Gives a metric's value for label values in the order of the metric's labels.
+  public mutating func set(_ metric: String, _ value: Double, labels: [String] = []) {
+    guard let family = families[metric] else { return }
+    let usable = family.descriptor.kind == .gauge || (value >= 0 && value < .infinity)
+    guard usable, labels.count == family.schema.names.count else { return family.tally.countInvalidUpdate() }
+    guard samples[metric]?.count ?? 0 < family.limit else {
+      family.tally.folded.wrappingAdd(1, ordering: .relaxed)
+      return
+    }
+    let rendered = family.schema.render(labels.map { LabelText.canonical($0) })
+    samples[metric, default: []].append(CollectedSample(labels: rendered, value: value))
+  }
+
+  mutating func set(_ metric: String, _ value: borrowing Atomic<UInt64>, labels: [String]) {
+    set(metric, Double(value.load(ordering: .relaxed)), labels: labels)
+  }
+
+  /// Says which collector's samples come now.
+  mutating func begin(_ families: [CollectedFamily]) {
+    self.families = Dictionary(families.map { ($0.descriptor.name, $0) }) { first, _ in first }
+  }
+
+  /// A metric's samples by their labels, each label set once.
+  func sorted(_ metric: String) -> [CollectedSample] {
+    let samples = samples[metric] ?? []
+    guard samples.count > 1 else { return samples }
+    var latest: [SeriesLabels: Double] = [:]
+    for sample in samples { latest[sample.labels] = sample.value }
+    return latest.map { CollectedSample(labels: $0.key, value: $0.value) }.sorted { $0.labels < $1.labels }
+  }
+}
+
+/// One line of the page.
+struct CollectedSample: Sendable {
+  let labels: SeriesLabels
+  let value: Double
+}

@@ -1,0 +1,70 @@
+/// Computes metrics when the page is asked for, instead of keeping them up to date: what the kernel counts, a pool's size.
+public protocol Collector: Sendable {
+  /// What `collect` may give. Read once, when the collector is registered.
+  var metrics: [CollectedMetric] { get }
+
+  /// Called for every page that shows one of the metrics, on the thread that writes it, under no lock; two scrapes may
+  /// call it at the same time. A metric without samples is left off the page.
+  func collect(into samples: inout CollectedSamples)
+}
+
+/// A metric of a ``Collector``.
+public struct CollectedMetric: Sendable {
+  /// How the numbers are to be read.
+  public enum Kind: Sendable {
+    case counter
+    case gauge
+  }
+
+  public let name: String
+  public let help: String
+  public let kind: Kind
+  public let labels: [String]
+
+  public init(_ name: String, help: String, kind: Kind, labels: [String] = []) {
+    self.name = name
+    self.help = help
+    self.kind = kind
+    self.labels = labels
+  }
+
+  var descriptor: MetricDescriptor {
+    MetricDescriptor(name: name, help: help, kind: kind == .counter ? .counter : .gauge, labels: labels)
+  }
+}
+
+extension Registry {
+  /// Adds a collector; its metrics show on pages from now on.
+  public func register(_ collector: some Collector) throws(RegistryError) {
+    try add(collector.metrics, collector: .collector(collector))
+  }
+
+  /// A gauge without labels whose value is asked for when a page is written. Nil leaves it off that page.
+  ///
+  /// Runs on the thread that writes the page; two scrapes may call it at the same time.
+  public func gauge(
+    _ name: String, help: String, read: @escaping @Sendable () -> Double?
+  ) throws(RegistryError) {
+    try register(Callback(metric: CollectedMetric(name, help: help, kind: .gauge), read: read))
+  }
+
+  /// A counter without labels whose value is asked for when a page is written. Nil leaves it off that page.
+  ///
+  /// Runs on the thread that writes the page; two scrapes may call it at the same time.
+  public func counter(
+    _ name: String, help: String, read: @escaping @Sendable () -> Double?
+  ) throws(RegistryError) {
+    try register(Callback(metric: CollectedMetric(name, help: help, kind: .counter), read: read))
+  }
+}
+
+private struct Callback: Collector {
+  let metric: CollectedMetric
+  let read: @Sendable () -> Double?
+
+  var metrics: [CollectedMetric] { [metric] }
+
+  func collect(into samples: inout CollectedSamples) {
+    if let value = read() { samples.set(metric.name, value) }
+  }
+}

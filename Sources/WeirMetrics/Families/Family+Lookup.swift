@@ -1,0 +1,163 @@
+// One body per number of labels: as a parameter pack each value would be copied, retained and released, which costs more
+// than the search itself.
+
+extension Family {
+  /// The series with this label value, made at zero if need be.
+  @inlinable
+  public func with(_ value: Labels) -> Instrument where Labels: LabelValue {
+    var hash = LabelHash(seed: store.seed)
+    value.withLabelBytes { hash.combine($0) }
+    let found = store.find(hash) { text in
+      value.withLabelBytes { text.accepts($0) }
+    }
+    return found ?? store.resolve([LabelText.canonical(value)])
+  }
+
+  /// The series with these label values, made at zero if need be.
+  @inlinable
+  public func with<A: LabelValue, B: LabelValue>(
+    _ a: A, _ b: B
+  ) -> Instrument where Labels == (A, B) {
+    var hash = LabelHash(seed: store.seed)
+    a.withLabelBytes { hash.combine($0) }
+    b.withLabelBytes { hash.combine($0) }
+    let found = store.find(hash) { text in
+      a.withLabelBytes { text.accepts($0) }
+        && b.withLabelBytes { text.accepts($0) }
+    }
+    return found
+      ?? store.resolve([
+        LabelText.canonical(a),
+        LabelText.canonical(b),
+      ])
+  }
+
+  /// The series with these label values, made at zero if need be.
+  @inlinable
+  public func with<A: LabelValue, B: LabelValue, C: LabelValue>(
+    _ a: A, _ b: B, _ c: C
+  ) -> Instrument where Labels == (A, B, C) {
+    var hash = LabelHash(seed: store.seed)
+    a.withLabelBytes { hash.combine($0) }
+    b.withLabelBytes { hash.combine($0) }
+    c.withLabelBytes { hash.combine($0) }
+    let found = store.find(hash) { text in
+      a.withLabelBytes { text.accepts($0) }
+        && b.withLabelBytes { text.accepts($0) }
+        && c.withLabelBytes { text.accepts($0) }
+    }
+    return found
+      ?? store.resolve([
+        LabelText.canonical(a),
+        LabelText.canonical(b),
+        LabelText.canonical(c),
+      ])
+  }
+
+  /// The series with these label values, made at zero if need be.
+  @inlinable
+  public func with<A: LabelValue, B: LabelValue, C: LabelValue, D: LabelValue>(
+    _ a: A, _ b: B, _ c: C, _ d: D
+  ) -> Instrument where Labels == (A, B, C, D) {
+    var hash = LabelHash(seed: store.seed)
+    a.withLabelBytes { hash.combine($0) }
+    b.withLabelBytes { hash.combine($0) }
+    c.withLabelBytes { hash.combine($0) }
+    d.withLabelBytes { hash.combine($0) }
+    let found = store.find(hash) { text in
+      a.withLabelBytes { text.accepts($0) }
+        && b.withLabelBytes { text.accepts($0) }
+        && c.withLabelBytes { text.accepts($0) }
+        && d.withLabelBytes { text.accepts($0) }
+    }
+    return found
+      ?? store.resolve([
+        LabelText.canonical(a),
+        LabelText.canonical(b),
+        LabelText.canonical(c),
+        LabelText.canonical(d),
+      ])
+  }
+
+  /// The series with these label values, made at zero if need be.
+  @inlinable
+  public func with<A: LabelValue, B: LabelValue, C: LabelValue, D: LabelValue, E: LabelValue>(
+    _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
+  ) -> Instrument where Labels == (A, B, C, D, E) {
+    var hash = LabelHash(seed: store.seed)
+    a.withLabelBytes { hash.combine($0) }
+    b.withLabelBytes { hash.combine($0) }
+    c.withLabelBytes { hash.combine($0) }
+    d.withLabelBytes { hash.combine($0) }
+    e.withLabelBytes { hash.combine($0) }
+    let found = store.find(hash) { text in
+      a.withLabelBytes { text.accepts($0) }
+        && b.withLabelBytes { text.accepts($0) }
+        && c.withLabelBytes { text.accepts($0) }
+        && d.withLabelBytes { text.accepts($0) }
+        && e.withLabelBytes { text.accepts($0) }
+    }
+    return found
+      ?? store.resolve([
+        LabelText.canonical(a),
+        LabelText.canonical(b),
+        LabelText.canonical(c),
+        LabelText.canonical(d),
+        LabelText.canonical(e),
+      ])
+  }
+
+  /// The series with these label values, made at zero if need be.
+  @inlinable
+  public func with<A: LabelValue, B: LabelValue, C: LabelValue, D: LabelValue, E: LabelValue, F: LabelValue>(
+    _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
+  ) -> Instrument where Labels == (A, B, C, D, E, F) {
+    var hash = LabelHash(seed: store.seed)
+    a.withLabelBytes { hash.combine($0) }
+    b.withLabelBytes { hash.combine($0) }
+    c.withLabelBytes { hash.combine($0) }
+    d.withLabelBytes { hash.combine($0) }
+    e.withLabelBytes { hash.combine($0) }
+    f.withLabelBytes { hash.combine($0) }
+    let found = store.find(hash) { text in
+      a.withLabelBytes { text.accepts($0) }
+        && b.withLabelBytes { text.accepts($0) }
+        && c.withLabelBytes { text.accepts($0) }
+        && d.withLabelBytes { text.accepts($0) }
+        && e.withLabelBytes { text.accepts($0) }
+        && f.withLabelBytes { text.accepts($0) }
+    }
+    return found
+      ?? store.resolve([
+        LabelText.canonical(a),
+        LabelText.canonical(b),
+        LabelText.canonical(c),
+        LabelText.canonical(d),
+        LabelText.canonical(e),
+        LabelText.canonical(f),
+      ])
+  }
+
+  /// The series with these label values, made at zero if need be. For more than six labels: allocates at each call.
+  public func with<each Value: LabelValue>(_ value: repeat each Value) -> Instrument
+  where Labels == (repeat each Value) {
+    store.resolve(LabelText.canonical(repeat each value))
+  }
+
+  /// Takes the series with these label values off the page and gives its place free; true if there was one.
+  ///
+  /// A handle that is still held keeps working, but nobody sees what it counts; the next `with` makes a new series, at
+  /// zero. The first removal makes later lookups in this family take a lock and allocate: hold handles there.
+  @discardableResult
+  public func remove<each Value: LabelValue>(_ value: repeat each Value) -> Bool where Labels == (repeat each Value) {
+    store.remove(LabelText.canonical(repeat each value))
+  }
+}
+
+extension LabelText {
+  static func canonical<each Value: LabelValue>(_ value: repeat each Value) -> [String] {
+    var texts: [String] = []
+    for value in repeat each value { texts.append(canonical(value)) }
+    return texts
+  }
+}

@@ -1,0 +1,29 @@
+/// A label's name and the type of its values, given when a family is registered.
+///
+/// A string literal is a label of strings; `Label("code", as: Int.self)` one of numbers.
+public struct Label<Value: LabelValue>: Sendable {
+  /// `[a-zA-Z_][a-zA-Z0-9_]*`, not `le` and not beginning with `__`; checked when the family is registered.
+  public let name: String
+
+  public init(_ name: String, as type: Value.Type = Value.self) {
+    self.name = name
+  }
+}
+
+extension Label: ExpressibleByUnicodeScalarLiteral where Value == String {
+  public init(unicodeScalarLiteral name: String) {
+    self.init(name)
+  }
+}
+
+extension Label: ExpressibleByExtendedGraphemeClusterLiteral where Value == String {
+  public init(extendedGraphemeClusterLiteral name: String) {
+    self.init(name)
+  }
+}
+
+extension Label: ExpressibleByStringLiteral where Value == String {
+  public init(stringLiteral name: String) {
+    self.init(name)
+  }
+}

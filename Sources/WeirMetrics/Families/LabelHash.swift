@@ -1,0 +1,71 @@
+/// A hash of label values, taken where they stand.
+///
+/// Multiply-and-fold over 16 bytes a step (the construction of wyhash). The seed is random per family, so that whoever
+/// chooses label values can't choose collisions.
+@usableFromInline
+struct LabelHash {
+  @usableFromInline var state: UInt64
+  @usableFromInline let seed: UInt64
+  /// A value is longer than the limit: only its cut form identifies a series.
+  @usableFromInline var oversized = false
+
+  @inlinable @inline(__always)
+  init(seed: UInt64) {
+    self.seed = seed
+    state = seed
+  }
+
+  /// Never zero, which marks a free slot.
+  @inlinable @inline(__always)
+  var value: UInt64 {
+    state == 0 ? 1 : state
+  }
+
+  @inlinable @inline(__always)
+  mutating func combine(_ bytes: UnsafeRawBufferPointer) {
+    let count = bytes.count
+    guard let start = bytes.baseAddress, count > 0 else {
+      fold(0, 0, 0)
+      return
+    }
+    if count >= 8 {
+      combineLong(start, count)
+    } else if count >= 4 {
+      let low = start.loadUnaligned(as: UInt32.self)
+      let high = (start + (count - 4)).loadUnaligned(as: UInt32.self)
+      fold(UInt64(low), UInt64(high), count)
+    } else {
+      let first = UInt64(start.load(as: UInt8.self))
+      let middle = UInt64((start + count / 2).load(as: UInt8.self))
+      let last = UInt64((start + (count - 1)).load(as: UInt8.self))
+      fold(first << 16 | middle << 8 | last, 0, count)
+    }
+  }
+
+  @inlinable @inline(__always)
+  mutating func combineLong(_ start: UnsafeRawPointer, _ count: Int) {
+    guard count <= 4096 else {
+      oversized = true
+      return
+    }
+    var position = 0
+    while position &+ 16 < count {
+      fold(word(start + position), word(start + (position + 8)), 0)
+      position &+= 16
+    }
+    // The last 16 bytes, or the first and last 8 of fewer: these may overlap with what was taken already.
+    fold(word(start + max(count - 16, 0)), word(start + (count - 8)), count)
+  }
+
+  @inlinable @inline(__always)
+  func word(_ pointer: UnsafeRawPointer) -> UInt64 {
+    pointer.loadUnaligned(as: UInt64.self)
+  }
+
+  @inlinable @inline(__always)
+  mutating func fold(_ first: UInt64, _ second: UInt64, _ count: Int) {
+    let product = (first ^ seed ^ UInt64(truncatingIfNeeded: count)).multipliedFullWidth(
+      by: second ^ state ^ 0x9E37_79B9_7F4A_7C15)
+    state = product.high ^ product.low
+  }
+}

@@ -1,0 +1,57 @@
+/// A family's label names, ready to render and to compare.
+@usableFromInline
+struct LabelSchema: Sendable, Equatable {
+  let names: [String]
+  /// How many bytes of a rendered label set stand before each value: `name="`, and `",` of the label before.
+  @usableFromInline let skips: [Int]
+
+  init(names: [String]) {
+    self.names = names
+    skips = names.enumerated().map { index, name in name.utf8.count + (index == 0 ? 2 : 4) }
+  }
+
+  /// Renders values, escaped as the text format says: backslash, quote and line feed.
+  func render(_ values: [String]) -> SeriesLabels {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(
+      zip(names, values).reduce(SeriesLabels.padding) { $0 + $1.0.utf8.count + $1.1.utf8.count + 4 })
+    var escaped = false
+    for (index, (name, value)) in zip(names, values).enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      bytes.append(contentsOf: name.utf8)
+      bytes.append(contentsOf: [UInt8(ascii: "="), UInt8(ascii: "\"")])
+      escaped = Escaping.append(value.utf8, to: &bytes, quotes: true) || escaped
+      bytes.append(UInt8(ascii: "\""))
+    }
+    return SeriesLabels(rendered: bytes, escaped: escaped)
+  }
+}
+
+/// The escapes of the exposition formats.
+enum Escaping {
+  /// Appends text with backslash and line feed (and, on request, the quote) escaped; true if something was.
+  @discardableResult
+  static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8], quotes: Bool) -> Bool {
+    var escaped = false
+    for byte in text {
+      guard let letter = letter(for: byte), quotes || byte != UInt8(ascii: "\"") else {
+        bytes.append(byte)
+        continue
+      }
+      bytes.append(UInt8(ascii: "\\"))
+      bytes.append(letter)
+      escaped = true
+    }
+    return escaped
+  }
+
+  /// What stands after the backslash for a byte that needs one.
+  @inline(__always)
+  static func letter(for byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "\\"), UInt8(ascii: "\""): byte
+    case UInt8(ascii: "\n"): UInt8(ascii: "n")
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,217 @@
+public import Synchronization
+
+/// A family's series: finds them without a lock, makes them under one, hands them out sorted to a scrape.
+///
+/// **Removal.** A reader without a lock may stand anywhere in a table when a series is removed, so what a table has ever
+/// named can't be freed while readers may come. The first removal therefore ends lock-free reading for good: the tables
+/// of that time stay as they are until the store ends (bounded by the cap on label sets), and a copy takes their place
+/// that is read under the lock and gives its memory back. Families that never remove, most of them, pay nothing for it.
+@usableFromInline
+final class SeriesStore<Instrument: SeriesInstrument>: MetricFamily {
+  @usableFromInline let schema: LabelSchema
+  @usableFromInline let seed = UInt64.random(in: .min ... .max)
+  @usableFromInline let tally: FamilyTally
+  let descriptor: MetricDescriptor
+  let pieces: ExpositionPieces
+  private let limit: Int
+  private let make: @Sendable (SeriesLabels) -> Instrument
+  private let content: @Sendable ([Instrument]) -> FamilyContent
+
+  /// The table that may be read without the lock; nil after the first removal.
+  @usableFromInline let published: Atomic<Unmanaged<SeriesTable<Instrument>>?>
+  /// Set when the table has all label sets that it will ever have.
+  @usableFromInline let isFull = Atomic<Bool>(false)
+  @usableFromInline let overflow = AtomicLazyReference<Instrument>()
+
+  private let state: Mutex<State>
+  private let order = Mutex<[Instrument]>([])
+
+  private struct State {
+    var table: SeriesTable<Instrument>
+    /// Tables that readers may still be in.
+    var retired: [SeriesTable<Instrument>] = []
+    var count = 0
+    var readsNeedLock = false
+    /// What changed since the last scrape.
+    var added: [Instrument] = []
+    var removed: Set<ObjectIdentifier> = []
+  }
+
+  init(
+    _ descriptor: MetricDescriptor, limit: Int, tally: FamilyTally,
+    content: @escaping @Sendable ([Instrument]) -> FamilyContent,
+    make: @escaping @Sendable (SeriesLabels) -> Instrument
+  ) {
+    self.descriptor = descriptor
+    pieces = ExpositionPieces(descriptor)
+    self.limit = max(limit, 1)
+    self.tally = tally
+    self.make = make
+    self.content = content
+    schema = LabelSchema(names: descriptor.labels)
+    let table = SeriesTable<Instrument>(capacity: 4)
+    published = Atomic(Unmanaged.passUnretained(table))
+    state = Mutex(State(table: table))
+  }
+
+  /// The number of series on the page.
+  var seriesCount: Int? {
+    state.withLock { $0.count }
+  }
+
+  func content(_ collected: CollectedSamples) -> FamilyContent {
+    content(series())
+  }
+
+  /// Finds a series without a lock; nil sends the caller to `resolve`.
+  @inlinable @inline(__always)
+  func find(_ hash: LabelHash, _ matches: (inout LabelMatcher) -> Bool) -> Instrument? {
+    if hash.oversized { return nil }
+    // Read before the search: a table that was full by then misses nothing that exists.
+    let full = isFull.load(ordering: .acquiring)
+    guard let table = published.load(ordering: .acquiring) else { return nil }
+    let found = table._withUnsafeGuaranteedRef { table in
+      table.first(hash.value) { $0.withMatcher(schema, matches) }
+    }
+    return found ?? (full ? folded() : nil)
+  }
+
+  @usableFromInline
+  func folded() -> Instrument? {
+    guard let overflow = overflow.load() else { return nil }
+    tally.folded.wrappingAdd(1, ordering: .relaxed)
+    return overflow
+  }
+
+  /// Finds or makes a series.
+  @usableFromInline
+  func resolve(_ values: [String]) -> Instrument {
+    let labels = schema.render(values)
+    let hash = hash(values)
+    let (found, full) = state.withLock { state in (lookup(labels, hash, state), state.count >= limit) }
+    if let found { return found }
+    if full { return fold() }
+    let candidate = make(labels)
+    return insert(candidate, hash, limit: limit) ?? fold()
+  }
+
+  /// Takes a series off the page; true if there was one.
+  func remove(_ values: [String]) -> Bool {
+    let labels = schema.render(values)
+    let hash = hash(values)
+    let (removed, pending) = state.withLock { state -> (Instrument?, Int) in
+      guard let found = lookup(labels, hash, state), found !== overflow.load() else { return (nil, 0) }
+      endLockFreeReading(&state)
+      state.table.remove(found, hash: hash)
+      state.count -= 1
+      state.removed.insert(ObjectIdentifier(found))
+      return (found, state.removed.count)
+    }
+    // Where nobody scrapes, removed series must not pile up.
+    if pending > 1_000 { _ = series() }
+    // The reference ends here, after the lock.
+    return withExtendedLifetime(removed) { removed != nil }
+  }
+
+  /// All series, sorted by their labels. Blocks other scrapes, never a writer.
+  func series() -> [Instrument] {
+    order.withLock { sorted in
+      let (added, removed) = state.withLock { state in
+        defer {
+          state.added = []
+          state.removed = []
+        }
+        return (state.added, state.removed)
+      }
+      if !added.isEmpty { sorted = merge(sorted, added.sorted { $0.labels < $1.labels }) }
+      if !removed.isEmpty { sorted.removeAll { removed.contains(ObjectIdentifier($0)) } }
+      return sorted
+    }
+  }
+}
+
+extension SeriesStore {
+  private func hash(_ values: [String]) -> UInt64 {
+    var hash = LabelHash(seed: seed)
+    for value in values { value.withLabelBytes { hash.combine($0) } }
+    return hash.value
+  }
+
+  private func lookup(_ labels: SeriesLabels, _ hash: UInt64, _ state: borrowing State) -> Instrument? {
+    state.table.first(hash) { $0 == labels }
+  }
+
+  /// Adds a series unless it is there, or there are too many.
+  private func insert(_ candidate: Instrument, _ hash: UInt64, limit: Int) -> Instrument? {
+    state.withLock { state in
+      if let found = lookup(candidate.labels, hash, state) { return found }
+      guard state.count < limit else { return nil }
+      makeRoom(&state)
+      state.table.insert(candidate, hash: hash)
+      state.count += 1
+      state.added.append(candidate)
+      return candidate
+    }
+  }
+
+  private func makeRoom(_ state: inout State) {
+    let capacity = state.table.mask + 1
+    guard (state.count + 1) * 4 > capacity * 3 else { return }
+    replaceTable(&state, with: state.table.copy(capacity: capacity * 2))
+  }
+
+  private func replaceTable(_ state: inout State, with table: SeriesTable<Instrument>) {
+    if state.readsNeedLock {
+      state.table = table
+    } else {
+      state.retired.append(state.table)
+      state.table = table
+      published.store(Unmanaged.passUnretained(table), ordering: .releasing)
+    }
+  }
+
+  private func endLockFreeReading(_ state: inout State) {
+    guard !state.readsNeedLock else { return }
+    published.store(nil, ordering: .releasing)
+    state.readsNeedLock = true
+    state.retired.append(state.table)
+    state.table = state.table.copy(capacity: state.table.mask + 1)
+  }
+
+  /// The series for what there is no room for: all labels `_other`, or for gauges one that no page shows, because the sum
+  /// of unrelated gauges that are set means nothing.
+  private func fold() -> Instrument {
+    let series = overflow.load() ?? overflow.storeIfNil(makeOverflow())
+    state.withLock { state in
+      if !state.readsNeedLock, state.count >= limit { isFull.store(true, ordering: .releasing) }
+    }
+    tally.folded.wrappingAdd(1, ordering: .relaxed)
+    return series
+  }
+
+  private func makeOverflow() -> Instrument {
+    let values = schema.names.map { _ in LabelText.other }
+    let candidate = make(schema.render(values))
+    guard descriptor.kind != .gauge else { return candidate }
+    return insert(candidate, hash(values), limit: .max) ?? candidate
+  }
+
+  private func merge(_ left: [Instrument], _ right: [Instrument]) -> [Instrument] {
+    guard let last = left.last, let first = right.first, first.labels < last.labels else { return left + right }
+    var merged: [Instrument] = []
+    merged.reserveCapacity(left.count + right.count)
+    var (l, r) = (0, 0)
+    while l < left.count, r < right.count {
+      if right[r].labels < left[l].labels {
+        merged.append(right[r])
+        r += 1
+      } else {
+        merged.append(left[l])
+        l += 1
+      }
+    }
+    merged.append(contentsOf: left[l...])
+    merged.append(contentsOf: right[r...])
+    return merged
+  }
+}

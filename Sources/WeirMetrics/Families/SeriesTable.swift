@@ -1,0 +1,93 @@
+/// An open-addressing table from a label set's hash to its series, read without a lock.
+///
+/// Two words per slot: the hash (zero: free) and the series' address. There is one writer at a time (the store's lock).
+/// It stores the address first and the hash after it, releasing, so that a reader who sees the hash sees the address and
+/// the series behind it. A slot once filled is not changed while there may be readers; the table holds a reference to
+/// every series it names until its own end.
+@usableFromInline
+final class SeriesTable<Instrument: SeriesInstrument>: Sendable {
+  @usableFromInline let slots: AtomicSlab
+  @usableFromInline let mask: Int
+
+  /// `capacity` is a power of two.
+  init(capacity: Int) {
+    slots = AtomicSlab(count: capacity * 2)
+    mask = capacity - 1
+  }
+
+  deinit {
+    for slot in 0...mask where slots.load(slot * 2) != 0 {
+      Self.reference(slots.load(slot * 2 + 1))?.release()
+    }
+  }
+
+  /// The series with this hash that `matches` recognizes.
+  @inlinable @inline(__always)
+  func first(_ hash: UInt64, where matches: (SeriesLabels) -> Bool) -> Instrument? {
+    var slot = Int(truncatingIfNeeded: hash) & mask
+    while true {
+      let seen = slots.loadAcquiring(slot &* 2)
+      if seen == 0 { return nil }
+      if seen == hash, let reference = Self.reference(slots.load(slot &* 2 &+ 1)) {
+        let found = reference._withUnsafeGuaranteedRef { matches($0.labels) }
+        if found { return reference.takeUnretainedValue() }
+      }
+      slot = (slot &+ 1) & mask
+    }
+  }
+
+  @inlinable @inline(__always)
+  static func reference(_ word: UInt64) -> Unmanaged<Instrument>? {
+    UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: word)).map { Unmanaged.fromOpaque($0) }
+  }
+
+  /// Adds a series that is not there. The store sees to it that a quarter of the slots stays free.
+  func insert(_ instrument: Instrument, hash: UInt64) {
+    var slot = Int(truncatingIfNeeded: hash) & mask
+    while slots.load(slot * 2) != 0 { slot = (slot + 1) & mask }
+    let address = Unmanaged.passRetained(instrument).toOpaque()
+    slots.store(slot * 2 + 1, UInt64(UInt(bitPattern: address)))
+    slots.storeReleasing(slot * 2, hash)
+  }
+
+  /// A table of another size with the same series.
+  func copy(capacity: Int) -> SeriesTable {
+    let copy = SeriesTable(capacity: capacity)
+    for slot in 0...mask {
+      let hash = slots.load(slot * 2)
+      guard hash != 0, let reference = Self.reference(slots.load(slot * 2 + 1)) else { continue }
+      copy.insert(reference.takeUnretainedValue(), hash: hash)
+    }
+    return copy
+  }
+
+  /// Takes a series out. Only for a table that is read under the store's lock.
+  func remove(_ instrument: Instrument, hash: UInt64) {
+    let address = UInt64(UInt(bitPattern: Unmanaged.passUnretained(instrument).toOpaque()))
+    var hole = Int(truncatingIfNeeded: hash) & mask
+    while slots.load(hole * 2 + 1) != address {
+      if slots.load(hole * 2) == 0 { return }
+      hole = (hole + 1) & mask
+    }
+    closeGap(at: hole)
+    Self.reference(address)?.release()
+  }
+
+  /// Moves back what a search would no longer reach across the free slot.
+  private func closeGap(at start: Int) {
+    var hole = start
+    var slot = start
+    while true {
+      slot = (slot + 1) & mask
+      let hash = slots.load(slot * 2)
+      if hash == 0 { break }
+      let home = Int(truncatingIfNeeded: hash) & mask
+      guard (slot &- home) & mask >= (slot &- hole) & mask else { continue }
+      slots.store(hole * 2, hash)
+      slots.store(hole * 2 + 1, slots.load(slot * 2 + 1))
+      hole = slot
+    }
+    slots.store(hole * 2, 0)
+    slots.store(hole * 2 + 1, 0)
+  }
+}

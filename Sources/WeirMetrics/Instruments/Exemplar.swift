@@ -1,0 +1,43 @@
+import Synchronization
+
+/// One observation with a pointer to its trace (OpenMetrics 1.0, "Exemplars").
+struct Exemplar: Sendable, Equatable {
+  /// The label set as the page shows it, without braces.
+  let labels: [UInt8]
+  let value: Double
+  /// Seconds since 1970.
+  let timestamp: Double
+
+  /// The label set's text; nil if OpenMetrics does not allow it.
+  static func render(_ pairs: KeyValuePairs<String, String>) -> [UInt8]? {
+    var characters = 0
+    for (name, value) in pairs {
+      guard MetricName.isValidLabel(name), value.utf8.count <= 512 else { return nil }
+      characters += name.unicodeScalars.count + value.unicodeScalars.count
+    }
+    let names = pairs.map(\.key)
+    guard characters <= 128, Set(names).count == names.count else { return nil }
+    return Array(LabelSchema(names: names).render(pairs.map(\.value)).rendered)
+  }
+}
+
+/// A histogram's exemplars: the latest of each bucket.
+///
+/// A writer that finds the lock taken drops its exemplar: they are samples, and no scrape may hold a request up.
+final class ExemplarStore: Sendable {
+  private let slots: Mutex<[Exemplar?]>
+
+  init(count: Int) {
+    slots = Mutex(Array(repeating: nil, count: count))
+  }
+
+  func keep(_ exemplar: Exemplar, bucket: Int) {
+    slots.withLockIfAvailable { slots in
+      if slots.indices.contains(bucket) { slots[bucket] = exemplar }
+    }
+  }
+
+  var all: [Exemplar?] {
+    slots.withLock { $0 }
+  }
+}

@@ -1,0 +1,43 @@
+public import Synchronization
+
+/// A number that goes up and down: requests in flight, bytes in use, a state.
+///
+/// Any value is allowed, NaN and the infinities too; the page shows them as `NaN`, `+Inf` and `-Inf`.
+/// Whoever increments a gauge decrements it through the same handle.
+public final class Gauge: SeriesInstrument {
+  @usableFromInline let bits = Atomic<UInt64>(0)
+  public let labels: SeriesLabels
+
+  init(labels: SeriesLabels) {
+    self.labels = labels
+  }
+
+  /// Replaces the value.
+  @inlinable
+  public func set(_ value: Double) {
+    bits.store(value.bitPattern, ordering: .relaxed)
+  }
+
+  /// Replaces the value.
+  @inlinable
+  public func set(_ value: Int) {
+    set(Double(value))
+  }
+
+  /// Adds to the value.
+  @inlinable
+  public func increment(by amount: Double = 1) {
+    bits.addDouble(amount)
+  }
+
+  /// Subtracts from the value.
+  @inlinable
+  public func decrement(by amount: Double = 1) {
+    bits.addDouble(-amount)
+  }
+
+  /// The value now.
+  public var value: Double {
+    Double(bitPattern: bits.load(ordering: .relaxed))
+  }
+}

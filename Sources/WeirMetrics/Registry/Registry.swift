@@ -1,0 +1,136 @@
+import Synchronization
+
+/// The metrics of a process, or of a part of it: where they are registered and read.
+///
+/// Safe to use from any thread. Registering is rare and takes a lock; counting never does. There is no global registry:
+/// make one and pass it on.
+///
+/// Registering what is registered already, in the same words, gives the same metric again; in other words it is a
+/// ``RegistryError``, also counted in `weir_metrics_registration_errors_total`.
+public final class Registry: Sendable {
+  private let state = Mutex(State())
+  private let seriesLimit: Int
+  private let clock: WallClock
+  /// Registrations refused, in the order of `RegistryError.reasons`.
+  private let refused = AtomicSlab(count: RegistryError.reasons.count)
+
+  fileprivate struct State {
+    var families: [String: any MetricFamily] = [:]
+    /// Every name on a page, and the metric it belongs to.
+    var claims: [String: String] = [:]
+    var collectors: [CollectorEntry] = []
+    /// The families by name; nil after a change.
+    var sorted: [any MetricFamily]?
+  }
+
+  /// An empty registry.
+  /// - Parameters:
+  ///   - seriesLimit: how many label sets a family may have; 2,000 by default.
+  ///   - ownMetrics: whether the page tells of the registry itself: series per metric, what was folded, ignored, refused.
+  public convenience init(seriesLimit: Int = 2_000, ownMetrics: Bool = true) {
+    self.init(seriesLimit: seriesLimit, ownMetrics: ownMetrics, clock: .system)
+  }
+
+  init(seriesLimit: Int, ownMetrics: Bool, clock: WallClock) {
+    self.seriesLimit = seriesLimit
+    self.clock = clock
+    // Nothing can clash in an empty registry.
+    if ownMetrics { try? add(OwnMetrics.families, collector: .registry) }
+  }
+
+  /// Takes a metric off the page. Handles that are still held keep working, but nobody sees what they count.
+  /// A collector is asked on for the rest of its metrics. True if there was such a metric.
+  @discardableResult
+  public func unregister(_ name: String) -> Bool {
+    let removed = state.withLock { state -> (any MetricFamily)? in
+      guard let family = state.families.removeValue(forKey: name) else { return nil }
+      state.claims = state.claims.filter { $0.value != name }
+      state.sorted = nil
+      return family
+    }
+    return removed != nil
+  }
+}
+
+extension Registry {
+  /// Finds or makes a family of instruments.
+  func store<Instrument>(
+    _ descriptor: MetricDescriptor, limit: Int?,
+    content: @escaping @Sendable ([Instrument]) -> FamilyContent,
+    make: @escaping @Sendable (SeriesLabels, WallClock, FamilyTally) -> Instrument
+  ) throws(RegistryError) -> SeriesStore<Instrument> {
+    try counted { () throws(RegistryError) in
+      let tally = FamilyTally()
+      let clock = clock
+      let store = SeriesStore<Instrument>(
+        try descriptor.validated(), limit: limit ?? seriesLimit, tally: tally, content: content
+      ) { make($0, clock, tally) }
+      return try state.withLock { state throws(RegistryError) in
+        guard let registered = state.families[descriptor.name] else {
+          try state.add([store])
+          return store
+        }
+        if let conflict = descriptor.conflict(with: registered.descriptor) { throw conflict }
+        guard let registered = registered as? SeriesStore<Instrument> else {
+          throw .alreadyRegistered(metric: descriptor.name)
+        }
+        return registered
+      }
+    }
+  }
+
+  /// Adds metrics that are computed at the scrape: all or none of them.
+  func add(_ metrics: [CollectedMetric], collector: CollectorEntry.Source) throws(RegistryError) {
+    try counted { () throws(RegistryError) in
+      var families: [CollectedFamily] = []
+      for metric in metrics { families.append(CollectedFamily(try metric.descriptor.validated(), limit: seriesLimit)) }
+      let entry = CollectorEntry(source: collector, families: families)
+      try state.withLock { state throws(RegistryError) in
+        try state.add(families)
+        state.collectors.append(entry)
+      }
+    }
+  }
+
+  /// All families by name, with the collectors.
+  func all() -> (families: [any MetricFamily], collectors: [CollectorEntry]) {
+    state.withLock { state in
+      let sorted = state.sorted ?? state.families.values.sorted { $0.descriptor.name < $1.descriptor.name }
+      state.sorted = sorted
+      return (sorted, state.collectors)
+    }
+  }
+
+  /// Registrations refused so far, by reason.
+  var refusals: [(reason: String, count: UInt64)] {
+    RegistryError.reasons.enumerated().map { ($1, refused.load($0)) }
+  }
+
+  private func counted<Result>(_ body: () throws(RegistryError) -> Result) throws(RegistryError) -> Result {
+    do {
+      return try body()
+    } catch {
+      if let index = RegistryError.reasons.firstIndex(of: error.reason) { refused.increment(index) }
+      throw error
+    }
+  }
+}
+
+extension Registry.State {
+  fileprivate mutating func add(_ added: [any MetricFamily]) throws(RegistryError) {
+    var claims = claims
+    for family in added {
+      let name = family.descriptor.name
+      if families[name] != nil { throw .alreadyRegistered(metric: name) }
+      for claim in family.descriptor.claimedNames {
+        if let owner = claims.updateValue(name, forKey: claim) {
+          throw owner == name
+            ? .alreadyRegistered(metric: name) : .nameClash(metric: name, name: claim, owner: owner)
+        }
+      }
+    }
+    self.claims = claims
+    for family in added { families[family.descriptor.name] = family }
+    sorted = nil
+  }
+}

@@ -1,0 +1,76 @@
+/// Why a metric could not be registered. Nothing is changed by a registration that fails.
+public enum RegistryError: Error, Equatable, Sendable {
+  /// Not `[a-zA-Z_:][a-zA-Z0-9_:]*`; or an info metric whose name does not end in `_info`.
+  case invalidName(metric: String)
+  /// Not `[a-zA-Z_][a-zA-Z0-9_]*`.
+  case invalidLabel(metric: String, label: String)
+  /// `le`, or a name that begins with `__`.
+  case reservedLabel(metric: String, label: String)
+  /// A label named twice.
+  case duplicateLabel(metric: String, label: String)
+  /// A list of bounds that is not finite and increasing.
+  case invalidBuckets(metric: String, problem: Buckets.Problem)
+  /// The name is registered as another type.
+  case kindConflict(metric: String, registered: MetricKind, requested: MetricKind)
+  /// The name is registered with other labels, or the same in another order.
+  case labelConflict(metric: String, registered: [String], requested: [String])
+  /// The name is registered with another help text.
+  case helpConflict(metric: String)
+  /// The name is registered with other buckets.
+  case bucketConflict(metric: String)
+  /// A name that the metric would show (`x_count` of a histogram `x`) belongs to another metric.
+  case nameClash(metric: String, name: String, owner: String)
+  /// A collector's, a callback's or an info metric's name is taken.
+  case alreadyRegistered(metric: String)
+
+  /// A word for this kind of error, without anything that callers chose: fit for a label.
+  public var reason: String {
+    switch self {
+    case .invalidName: "invalid_name"
+    case .invalidLabel: "invalid_label"
+    case .reservedLabel: "reserved_label"
+    case .duplicateLabel: "duplicate_label"
+    case .invalidBuckets: "invalid_buckets"
+    case .kindConflict: "kind_conflict"
+    case .labelConflict: "label_conflict"
+    case .helpConflict: "help_conflict"
+    case .bucketConflict: "bucket_conflict"
+    case .nameClash: "name_clash"
+    case .alreadyRegistered: "already_registered"
+    }
+  }
+
+  static let reasons = [
+    "already_registered", "bucket_conflict", "duplicate_label", "help_conflict", "invalid_buckets", "invalid_label",
+    "invalid_name", "kind_conflict", "label_conflict", "name_clash", "reserved_label",
+  ]
+}
+
+extension RegistryError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .invalidName(let metric):
+      "metric name \(metric.debugDescription) must match [a-zA-Z_:][a-zA-Z0-9_:]* (an info metric's must end in _info)"
+    case .invalidLabel(let metric, let label):
+      "label \(label.debugDescription) of \(metric) must match [a-zA-Z_][a-zA-Z0-9_]*"
+    case .reservedLabel(let metric, let label):
+      "label \(label.debugDescription) of \(metric) is reserved; choose another name"
+    case .duplicateLabel(let metric, let label):
+      "label \(label.debugDescription) of \(metric) is named twice"
+    case .invalidBuckets(let metric, let problem):
+      "buckets of \(metric) must be finite and increasing, 1 to \(Buckets.limit) of them: \(problem.rawValue)"
+    case .kindConflict(let metric, let registered, let requested):
+      "\(metric) is registered as a \(registered.rawValue), not as a \(requested.rawValue)"
+    case .labelConflict(let metric, let registered, let requested):
+      "\(metric) is registered with labels \(registered), not \(requested)"
+    case .helpConflict(let metric):
+      "\(metric) is registered with another help text"
+    case .bucketConflict(let metric):
+      "\(metric) is registered with other buckets"
+    case .nameClash(let metric, let name, let owner):
+      "\(metric) would show \(name), which belongs to \(owner)"
+    case .alreadyRegistered(let metric):
+      "\(metric) is registered already"
+    }
+  }
+}
