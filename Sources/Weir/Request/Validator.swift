@@ -77,12 +77,9 @@ extension DataRequest {
   public func validate() -> Self {
     validate(statusCode: ResponseValidation.defaultStatusCodes).add(
       Validator { input in
-        if input.data?.isEmpty ?? true { return nil }
-        let accept = input.urlRequest?.value(forHTTPHeaderField: "Accept")
-        if accept == nil { return nil }
-        return ResponseValidation.failure(
+        ResponseValidation.failure(
           contentType: input.response.value(forHeader: "Content-Type"),
-          acceptable: ResponseValidation.acceptableTypes(accept: accept), isBodyEmpty: false
+          accept: input.urlRequest?.value(forHTTPHeaderField: "Accept"), isBodyEmpty: input.data?.isEmpty ?? true
         ).map { .responseValidationFailed(reason: $0) }
       })
   }
