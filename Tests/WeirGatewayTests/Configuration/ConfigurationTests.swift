@@ -179,6 +179,38 @@ import Testing
     }
   }
 
+  /// Whatever a file holds, an answer comes, and what is taken is fit for use.
+  @Test func survivesAnyFile() {
+    let seed = Array(
+      #"""
+      routes:
+        - {name: a, match: {host: h.x, pathPrefix: /v1}, upstream: 'http://[::1]:80/b', stripPrefix: true, timeout: 1m9s}
+        - name: "\u0062"
+          upstream: https://u
+          headers: {set: {X: y}, remove: [Z]}
+          retry: {limit: 3, statusCodes: [502], methods: [GET]}
+          timeout: 1e3
+      """#.utf8)
+    var random = Xorshift(state: 11)
+    var taken = 0
+    for _ in 0..<5000 {
+      var bytes = seed
+      for _ in 0..<(1 + random.next() % 4) {
+        let index = Int(random.next() % UInt64(bytes.count))
+        switch random.next() % 3 {
+        case 0: bytes[index] = UInt8(truncatingIfNeeded: random.next())
+        case 1: bytes.remove(at: index)
+        default: bytes.insert(seed[Int(random.next() % UInt64(seed.count))], at: index)
+        }
+      }
+      guard let configuration = try? Configuration(parsing: bytes, file: "f") else { continue }
+      taken += 1
+      #expect(!configuration.routes.isEmpty)
+      #expect(configuration.routes.allSatisfy { $0.timeout > .zero && $0.match.pathPrefix.hasPrefix("/") })
+    }
+    #expect(taken > 100)
+  }
+
   private func read(_ text: String) throws -> Configuration {
     try Configuration(parsing: Array(text.utf8), file: "weir.yml")
   }
