@@ -13,6 +13,13 @@ package final class LoopBound<Value>: @unchecked Sendable {
     stored = value
   }
 
+  /// Boxes a value that already lives on the loop; on the loop. Who passes it keeps it there.
+  package init(confining value: Value, on loop: EventLoop) {
+    loop.preconditionCurrent()
+    self.loop = loop
+    stored = value
+  }
+
   package var value: Value {
     get {
       loop.preconditionCurrent()

@@ -1,0 +1,43 @@
+package import WeirIO
+
+/// A bound, listening socket that the servers of several loops share.
+///
+/// Each loop registers it with `EPOLLEXCLUSIVE`. `SO_REUSEPORT` is left off: it would hide a second instance on the
+/// same port. The descriptor closes with the last reference.
+package final class Listener: Sendable {
+  /// Where it listens; with the real port when port 0 was asked for.
+  package let address: SocketAddress
+  let socket: Socket
+
+  /// - Parameter backlog: connections that wait to be accepted; the system's limit applies too.
+  package init(_ address: SocketAddress, backlog: Int = 1024) throws(ListenError) {
+    (socket, self.address) = try Listener.open(address, backlog: backlog)
+  }
+
+  deinit {
+    socket.close()
+    if case .unix(let path) = address { Socket.unlink(path) }
+  }
+
+  private static func open(_ address: SocketAddress, backlog: Int) throws(ListenError) -> (Socket, SocketAddress) {
+    do {
+      let socket = try Socket.listening(on: address, backlog: backlog)
+      return (socket, try socket.localAddress())
+    } catch {
+      throw ListenError(address: address, error: error)
+    }
+  }
+}
+
+/// Why an address can't be listened on.
+package struct ListenError: Error, Sendable, CustomStringConvertible {
+  package let address: SocketAddress
+  package let error: Errno
+
+  package var description: String {
+    switch error {
+    case .addressInUse: "\(address) is in use: another program, or another instance of this one, listens there"
+    default: "can't listen on \(address): \(error)"
+    }
+  }
+}

@@ -1,0 +1,13 @@
+package import WeirIO
+
+/// What a server tells its owner about, for logs and metrics.
+package enum ServerEvent: Sendable {
+  /// A connection couldn't be accepted; with `EMFILE` or the like, accepting pauses for a moment.
+  case acceptFailed(Errno)
+  /// A request was refused before any handler saw it.
+  case requestRefused(RequestRefusal)
+  /// A waiting connection was closed to make place for a new one.
+  case connectionEvicted
+  /// A client was too slow: with its header or body (408), or in reading its response (no status).
+  case timedOut(status: Int?)
+}
