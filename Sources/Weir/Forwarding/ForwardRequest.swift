@@ -24,7 +24,8 @@ package protocol ForwardSink: AnyObject {
 /// `@unchecked Sendable`: see ``Request``; this class adds constants only, the mutable part is bound to the loop.
 package final class ForwardRequest: Request, @unchecked Sendable {
   package struct Head: Sendable {
-    package var url: URL
+    /// Absolute, percent-encoded.
+    package var url: String
     package var method: String
     /// `Name: value`, in the order in which they go out.
     package var fieldLines: [String]
@@ -37,7 +38,7 @@ package final class ForwardRequest: Request, @unchecked Sendable {
       case unknown
     }
 
-    package init(url: URL, method: String, fieldLines: [String], body: Body = .none) {
+    package init(url: String, method: String, fieldLines: [String], body: Body = .none) {
       self.url = url
       self.method = method
       self.fieldLines = fieldLines
@@ -105,8 +106,8 @@ package final class ForwardRequest: Request, @unchecked Sendable {
 
   // MARK: The pipeline's hooks
 
-  override func makeURLRequest() -> URLRequest {
-    var request = URLRequest(url: head.url)
+  override func makeURLRequest() throws -> URLRequest {
+    var request = URLRequest(url: try head.url.asURL())
     if head.method != "GET" { request.httpMethod = head.method }
     return request
   }

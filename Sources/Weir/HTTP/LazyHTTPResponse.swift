@@ -9,7 +9,7 @@ package final class LazyHTTPResponse: Sendable {
   package let statusCode: Int
   package let url: URL?
   private let head: ResponseHead
-  private let httpVersion: String
+  package let httpVersion: String
   private let built: Mutex<HTTPURLResponse?>
 
   /// Takes the head's bytes: status line, field lines and the blank line, each ended by CRLF.
@@ -45,5 +45,10 @@ package final class LazyHTTPResponse: Sendable {
   package func value(forHeader name: String) -> String? {
     guard head.bytes.isEmpty else { return head.value(forField: name) }
     return built.withLock { $0?.value(forHTTPHeaderField: name) }
+  }
+
+  /// Passes on each field as received, repeated ones apart; the bytes are valid only during the call.
+  package func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+    head.forEachField(body)
   }
 }

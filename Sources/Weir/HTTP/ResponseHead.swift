@@ -24,6 +24,16 @@ package struct ResponseHead: Sendable {
     return value
   }
 
+  /// Passes on each field as received; a folded value with its folds.
+  package func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+    bytes.withUnsafeBytes { bytes in
+      var lines = FieldLines(bytes)
+      while let line = lines.next() {
+        body(UnsafeRawBufferPointer(rebasing: bytes[line.name]), UnsafeRawBufferPointer(rebasing: bytes[line.value]))
+      }
+    }
+  }
+
   /// All fields, repeated ones joined under their first spelling.
   package func combinedFields() -> [String: String] {
     var fields: [String: String] = [:]

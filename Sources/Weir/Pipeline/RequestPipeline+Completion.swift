@@ -73,6 +73,8 @@ extension RequestPipeline {
       let status = fields.lastTask?.lazyResponse?.statusCode
       let outcome = RequestOutcome(error: handlers.isEmpty ? fields.error : failure, status: status)
       fields.outcome = outcome
+      fields.ended = .now
+      if !handlers.isEmpty { fields.serializationDuration = values.reduce(0) { $0 + $1.duration } }
       fields.machine.delivered()
       fields.observers = RequestFields.Observers()
       return (handlers, outcome)

@@ -33,11 +33,11 @@ extension RequestPipeline {
   private func created(_ result: Result<URLRequest, WeirError>, _ step: RequestMachine.Step) {
     switch result {
     case .success(let urlRequest):
-      let destination = request.fields.withLock { $0.destination } ?? urlRequest.url.flatMap(Destination.init(url:))
-      self.destination = self.destination ?? destination.map(core.context(for:))
+      let destination = self.destination ?? urlRequest.url.flatMap(Destination.init(url:)).map(core.context(for:))
+      self.destination = destination
       request.fields.withLock { fields in
-        if !fields.attempts.isEmpty { fields.attempts[fields.attempts.count - 1].initial = urlRequest }
-        fields.destination = self.destination?.destination
+        fields.attempts[fields.attempts.count - 1].initial = urlRequest
+        fields.begin(with: destination?.destination)
       }
       if monitors.wants(.creation) {
         monitors.send(.creation) { [request] in $0.request(request, didCreateInitialURLRequest: urlRequest) }
@@ -47,6 +47,7 @@ extension RequestPipeline {
     case .failure(let error):
       guard decide({ $0.isWaiting(in: step) }) else { return }
       record(error)
+      request.fields.withLock { $0.begin(with: nil) }
       if monitors.wants(.creation) {
         monitors.send(.creation) { [request] in $0.request(request, didFailToCreateURLRequestWithError: error) }
       }

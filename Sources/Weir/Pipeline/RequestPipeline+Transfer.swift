@@ -162,12 +162,14 @@ extension RequestPipeline {
   func attemptEnded(error: URLError?) {
     giveSlot()
     let now = MonotonicTime.now
-    let metrics = tally.metrics(now: now)
+    let metrics = tally.metrics(now: now, response: task?.lazyResponse)
     let isCancelled = request.fields.withLock { fields in
       if !fields.attempts.isEmpty { fields.attempts[fields.attempts.count - 1].metrics = metrics }
       fields.times.completed = Date.timeIntervalSinceReferenceDate
       return fields.machine.state == .cancelled
     }
+    if metrics.isReusedConnection { core.connection(.reused, destination?.destination) }
+    if error == nil { core.connection(.idle, destination?.destination) }
     guard let task else { return }
     task.complete(error: error)
     refreshMonitors()

@@ -31,13 +31,15 @@ struct TransferTally {
     reports = sum
   }
 
-  func metrics(now: MonotonicTime) -> TransferMetrics {
+  func metrics(now: MonotonicTime, response: LazyHTTPResponse?) -> TransferMetrics {
     let total = max(0, now.seconds(since: began))
     var values = TransferMetrics.Values(
       taskInterval: DateInterval(start: startDate, duration: total), redirectCount: redirectCount)
     values.queue = queue
     values.total = total
     values.bytesDecoded = decoded
+    values.statusCode = response?.statusCode
+    values.contentEncoding = response?.value(forHeader: "Content-Encoding")
     guard let report = reports else { return TransferMetrics(values) }
     values.nameLookup = report.resolve
     values.connect = report.connect
@@ -51,6 +53,7 @@ struct TransferTally {
     values.isReusedConnection = report.isReusedConnection
     values.remoteAddress = report.remoteAddress
     values.remotePort = report.remotePort
+    values.staleConnectionRetries = report.staleRetries
     return TransferMetrics(values)
   }
 }

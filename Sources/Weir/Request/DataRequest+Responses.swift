@@ -109,7 +109,8 @@ extension DataRequest {
     ResponseHandler(queue: queue, consultsRetriers: consultsRetriers) { [weak self] input in
       let response = WeirDataResponse<Value>(input, measuring: consultsRetriers, serialization)
       return HandlerValue(
-        error: response.error, announce: self?.announcement(of: response), deliver: { completion(response) })
+        error: response.error, duration: response.serializationDuration, announce: self?.announcement(of: response),
+        deliver: { completion(response) })
     }
   }
 

@@ -2,6 +2,7 @@ import Dispatch
 public import Foundation
 public import FoundationNetworking
 import Synchronization
+import WeirIO
 
 extension Request {
   public var state: State { fields.withLock { $0.machine.state } }
@@ -19,6 +20,19 @@ extension Request {
   public var outcome: RequestOutcome? { fields.withLock { $0.outcome } }
   /// Where the request goes, by its initial URL; nil until one was built.
   public var destination: Destination? { fields.withLock { $0.destination } }
+
+  /// Seconds from the beginning of setup to settling, or to now; nil when setup never began.
+  public var duration: TimeInterval? {
+    fields.withLock { fields in
+      fields.began.map { (fields.ended ?? .now).seconds(since: $0) }
+    }
+  }
+
+  /// Attempts that were put on the wire.
+  public var attemptCount: Int { fields.withLock { $0.attempts.count { $0.metrics != nil } } }
+
+  /// Seconds the serializers of the last attempt took together; nil before the request has settled.
+  public var serializationDuration: TimeInterval? { fields.withLock { $0.serializationDuration } }
 
   /// Every URL request of every attempt: the initial one and, where adapters changed it, the adapted one.
   public var requests: [URLRequest] {

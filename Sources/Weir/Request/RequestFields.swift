@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import FoundationNetworking
+import WeirIO
 
 /// What any thread may read or change of a request; kept under the request's lock.
 struct RequestFields {
@@ -11,7 +12,12 @@ struct RequestFields {
   /// The outcome, once settled.
   var outcome: RequestOutcome?
   var data: Data?
+  /// By the first URL request; nil when that could not be built.
   var destination: Destination?
+  /// When setup began, and when the request settled.
+  var began: MonotonicTime?
+  var ended: MonotonicTime?
+  var serializationDuration: TimeInterval?
   var handlers: [ResponseHandler] = []
   var validators: [Validator] = []
   var interceptor: (any RequestInterceptor)?
@@ -50,6 +56,13 @@ struct RequestFields {
   init(monitors: CompositeEventMonitor, interceptor: (any RequestInterceptor)?) {
     self.monitors = monitors
     self.interceptor = interceptor
+  }
+
+  /// Marks the beginning and what the request counts for, once: later attempts change neither.
+  mutating func begin(with destination: Destination?) {
+    guard began == nil else { return }
+    began = .now
+    self.destination = destination
   }
 
   var lastTask: TransferTask? { attempts.last?.task }

@@ -35,6 +35,8 @@ struct SerializationInput: Sendable {
 /// A handler's value, ready to be delivered once.
 struct HandlerValue: Sendable {
   let error: WeirError?
+  /// Seconds the serializer took.
+  let duration: TimeInterval
   /// Tells monitors of the value; nil when nobody listens.
   let announce: (@Sendable () -> Void)?
   let deliver: @Sendable () -> Void

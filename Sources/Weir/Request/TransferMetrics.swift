@@ -26,6 +26,9 @@ public struct TransferMetrics: Sendable, Hashable {
     package var isReusedConnection: Bool
     package var remoteAddress: String?
     package var remotePort: Int?
+    package var statusCode: Int?
+    package var contentEncoding: String?
+    package var staleConnectionRetries = 0
 
     package init(
       taskInterval: DateInterval, redirectCount: Int = 0, queue: TimeInterval? = nil, nameLookup: TimeInterval? = nil,
@@ -98,6 +101,12 @@ public struct TransferMetrics: Sendable, Hashable {
   public var remoteAddress: String? { storage.values.remoteAddress }
   /// The peer's port.
   public var remotePort: Int? { storage.values.remotePort }
+  /// The final status of the attempt; nil when no response came.
+  public var statusCode: Int? { storage.values.statusCode }
+  /// The response's `Content-Encoding` as received; nil without one.
+  public var contentEncoding: String? { storage.values.contentEncoding }
+  /// How often libcurl sent the request again because a pooled connection turned out to be closed.
+  public var staleConnectionRetries: Int { storage.values.staleConnectionRetries }
 
   public static func == (left: TransferMetrics, right: TransferMetrics) -> Bool {
     left.storage === right.storage || left.storage.values == right.storage.values

@@ -137,13 +137,13 @@ final class SessionCore {
 }
 
 extension SessionCore: TransferEngineObserver {
-  func engineDidOpenConnection(tag: AnyObject?) { connection(.opened, tag: tag) }
+  func engineDidOpenConnection(tag: AnyObject?) { connection(.opened, (tag as? DestinationState)?.destination) }
 
-  func engineDidCloseConnection(tag: AnyObject?) { connection(.closed, tag: tag) }
+  func engineDidCloseConnection(tag: AnyObject?) { connection(.closed, (tag as? DestinationState)?.destination) }
 
-  func connection(_ kind: ConnectionEvent.Kind, tag: AnyObject?) {
-    guard let session, let state = tag as? DestinationState else { return }
-    let event = ConnectionEvent(kind: kind, destination: state.destination)
+  func connection(_ kind: ConnectionEvent.Kind, _ destination: Destination?) {
+    guard monitors.wants(.connections), let session, let destination else { return }
+    let event = ConnectionEvent(kind: kind, destination: destination)
     monitors.send(.connections) { $0.session(session, connectionEvent: event) }
   }
 }

@@ -1,0 +1,108 @@
+import WeirMetrics
+
+/// The client's metric families, registered once per registry. Names, labels and buckets are those of docs/metrics.md.
+struct ClientMetrics: Sendable {
+
+  let requestsStarted: CounterFamily<(String, String, String)>
+  let requests: CounterFamily<(String, String, String, String)>
+  let requestDuration: HistogramFamily<(String, String, String)>
+  let requestAttempts: HistogramFamily<(String, String)>
+  let requestsInFlight: GaugeFamily<(String, String)>
+  let attemptsStarted: CounterFamily<(String, String)>
+  let attempts: CounterFamily<(String, String, String)>
+  let attemptDuration: HistogramFamily<(String, String, String, String, String)>
+  let activeAttempts: GaugeFamily<(String, String)>
+  let phaseDuration: HistogramFamily<(String, String, String)>
+  let requestBodySize: HistogramFamily<(String, String)>
+  let responseBodySize: HistogramFamily<(String, String)>
+  let wireBytes: CounterFamily<(String, String, String)>
+  let decodedBytes: CounterFamily<(String, String, String)>
+  let connectionsOpened: CounterFamily<(String, String)>
+  let connectionsReused: CounterFamily<(String, String)>
+  let staleRetries: CounterFamily<(String, String)>
+  let retries: CounterFamily<(String, String, String)>
+  let retriesDenied: CounterFamily<(String, String, String)>
+  let retryDelay: HistogramFamily<(String, String, String)>
+  let adaptationFailures: CounterFamily<(String, String, String, String)>
+  let adaptationDuration: HistogramFamily<String>
+  let redirects: CounterFamily<(String, String, String)>
+  let loopLag: Histogram
+
+  init(_ registry: Registry) throws(RegistryError) {
+    let address: Label<String> = "server_address"
+    let port: Label<String> = "server_port"
+    let method: Label<String> = "http_request_method"
+    requestsStarted = try registry.counter(
+      "weir_requests_started_total", help: "Requests whose setup began.", labels: address, port, method)
+    requests = try registry.counter(
+      "weir_requests_total", help: "Requests that settled, by outcome.", labels: address, port, method, "outcome")
+    requestDuration = try registry.histogram(
+      "weir_request_duration_seconds",
+      help: "Time from the start of a request to its settling: attempts, waits, refreshes, serialization.",
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
+      labels: address, port, "outcome")
+    requestAttempts = try registry.histogram(
+      "weir_request_attempts", help: "Attempts per settled request.", buckets: [0, 1, 2, 3, 4, 5, 8],
+      labels: address, port)
+    requestsInFlight = try registry.gauge(
+      "weir_requests_in_flight", help: "Requests started and not settled.", labels: address, port)
+    attemptsStarted = try registry.counter(
+      "weir_attempts_started_total", help: "Attempts put on the wire.", labels: address, port)
+    attempts = try registry.counter(
+      "weir_attempts_total", help: "Attempts that ended, by protocol.",
+      labels: address, port, "network_protocol_version")
+    attemptDuration = try registry.histogram(
+      "http_client_request_duration_seconds", help: "Duration of one attempt.",
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60],
+      labels: address, port, method, "http_response_status_code", "error_type")
+    activeAttempts = try registry.gauge(
+      "http_client_active_requests", help: "Attempts on the wire.", labels: address, port)
+    phaseDuration = try registry.histogram(
+      "weir_phase_duration_seconds", help: "Duration of one phase of an attempt or request.",
+      buckets: [
+        0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+      ],
+      labels: address, port, "phase")
+    let sizes = Buckets.exponential(start: 256, factor: 4, count: 11)
+    requestBodySize = try registry.histogram(
+      "http_client_request_body_size_bytes", help: "Size of request bodies on the wire, per attempt.",
+      buckets: sizes, labels: address, port)
+    responseBodySize = try registry.histogram(
+      "http_client_response_body_size_bytes", help: "Size of response bodies on the wire, per attempt.",
+      buckets: sizes, labels: address, port)
+    wireBytes = try registry.counter(
+      "weir_response_wire_bytes_total", help: "Response body bytes received, before decoding.",
+      labels: address, port, "content_encoding")
+    decodedBytes = try registry.counter(
+      "weir_response_decoded_bytes_total", help: "Response body bytes after decoding.",
+      labels: address, port, "content_encoding")
+    connectionsOpened = try registry.counter(
+      "weir_connections_opened_total", help: "Connections opened.", labels: address, port)
+    connectionsReused = try registry.counter(
+      "weir_connections_reused_total", help: "Attempts that went over a connection that was open already.",
+      labels: address, port)
+    staleRetries = try registry.counter(
+      "weir_stale_connection_retries_total",
+      help: "Requests sent again by libcurl because a pooled connection had been closed.", labels: address, port)
+    retries = try registry.counter(
+      "weir_retries_total", help: "Retries carried out, by what caused them.", labels: address, port, "reason")
+    retriesDenied = try registry.counter(
+      "weir_retries_denied_total", help: "Failed attempts that were not tried again, by reason.",
+      labels: address, port, "reason")
+    retryDelay = try registry.histogram(
+      "weir_retry_delay_seconds", help: "Delay before a retry, by where it comes from.",
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60], labels: address, port, "source")
+    adaptationFailures = try registry.counter(
+      "weir_adaptation_failures_total", help: "Requests that an adapter failed, by adapter and reason.",
+      labels: address, port, "adapter", "reason")
+    adaptationDuration = try registry.histogram(
+      "weir_adaptation_duration_seconds", help: "Time an adapter took to answer.",
+      buckets: [0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30], labels: "adapter")
+    redirects = try registry.counter(
+      "weir_redirects_total", help: "Redirects received, by status.",
+      labels: address, port, "http_response_status_code")
+    loopLag = try registry.histogram(
+      "weir_event_loop_lag_seconds", help: "Time a due timer waited for its turn on the event loop.",
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5])
+  }
+}

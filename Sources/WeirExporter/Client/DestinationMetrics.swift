@@ -1,0 +1,115 @@
+import Synchronization
+import Weir
+import WeirMetrics
+
+/// The handles of one destination, looked up once and held.
+///
+/// Series whose labels are bounded are made here, at zero, so that the first burst is an increase and not a birth.
+final class DestinationMetrics: Sendable {
+  let address: String
+  let port: String
+  let inFlight: Gauge
+  let attemptsStarted: Counter
+  let attemptsPerRequest: Histogram
+  let activeAttempts: Gauge
+  let requestBodySize: Histogram
+  let responseBodySize: Histogram
+  let connectionsOpened: Counter
+  let connectionsReused: Counter
+  let staleRetries: Counter
+  let openConnections = Atomic(0)
+  private let families: ClientMetrics
+  private let phases: [Histogram]
+  private let durations: [Histogram]
+  private let gets: [Counter]
+  private let getsStarted: Counter
+
+  enum Phase: String, CaseIterable {
+    case queue, resolve, connect, tls, send, processing, transfer, serialization
+  }
+
+  init(_ families: ClientMetrics, address: String, port: String) {
+    self.families = families
+    self.address = address
+    self.port = port
+    inFlight = families.requestsInFlight.with(address, port)
+    attemptsStarted = families.attemptsStarted.with(address, port)
+    attemptsPerRequest = families.requestAttempts.with(address, port)
+    activeAttempts = families.activeAttempts.with(address, port)
+    requestBodySize = families.requestBodySize.with(address, port)
+    responseBodySize = families.responseBodySize.with(address, port)
+    connectionsOpened = families.connectionsOpened.with(address, port)
+    connectionsReused = families.connectionsReused.with(address, port)
+    staleRetries = families.staleRetries.with(address, port)
+    phases = Phase.allCases.map { families.phaseDuration.with(address, port, $0.rawValue) }
+    durations = RequestOutcome.allCases.map { families.requestDuration.with(address, port, $0.rawValue) }
+    gets = RequestOutcome.allCases.map { families.requests.with(address, port, "GET", $0.rawValue) }
+    getsStarted = families.requestsStarted.with(address, port, "GET")
+    for reason in RetryDenial.Reason.allCases { _ = families.retriesDenied.with(address, port, reason.rawValue) }
+    for source in RetryDelaySource.allCases { _ = families.retryDelay.with(address, port, source.rawValue) }
+  }
+
+  func observe(_ phase: Phase, _ seconds: Double?) {
+    if let seconds, let index = Phase.allCases.firstIndex(of: phase) { phases[index].observe(seconds) }
+  }
+
+  func started(method: String) {
+    (method == "GET" ? getsStarted : families.requestsStarted.with(address, port, method)).increment()
+  }
+
+  func settled(method: String, outcome: RequestOutcome, seconds: Double?) {
+    guard let index = RequestOutcome.allCases.firstIndex(of: outcome) else { return }
+    let counter = method == "GET" ? gets[index] : families.requests.with(address, port, method, outcome.rawValue)
+    counter.increment()
+    if let seconds { durations[index].observe(seconds) }
+  }
+
+  func attemptEnded(method: String, metrics: TransferMetrics, errorType: String) {
+    families.attemptDuration
+      .with(address, port, method, metrics.statusCode.map(String.init) ?? "", errorType)
+      .observe(metrics.total ?? 0)
+    families.attempts.with(address, port, metrics.networkProtocolName.map(Self.version) ?? "unknown").increment()
+    let encoding = Self.encoding(metrics.contentEncoding)
+    families.wireBytes.with(address, port, encoding).increment(by: Int(clamping: metrics.bytesReceivedOnWire))
+    families.decodedBytes.with(address, port, encoding).increment(by: Int(clamping: metrics.bytesDecoded))
+  }
+
+  func retried(after delay: Double, source: RetryDelaySource, reason: RetryReason) {
+    families.retries.with(address, port, reason.rawValue).increment()
+    families.retryDelay.with(address, port, source.rawValue).observe(delay)
+  }
+
+  func denied(_ reason: RetryDenial.Reason) {
+    families.retriesDenied.with(address, port, reason.rawValue).increment()
+  }
+
+  func adaptationFailed(adapter: String, reason: String) {
+    families.adaptationFailures.with(address, port, adapter, reason).increment()
+  }
+
+  func redirected(status: Int) {
+    families.redirects.with(address, port, String(status)).increment()
+  }
+
+  /// OpenTelemetry's `network.protocol.version`.
+  private static func version(_ name: String) -> String {
+    switch name {
+    case "h2": "2"
+    case "h3": "3"
+    case "http/1.0": "1.0"
+    default: "1.1"
+    }
+  }
+
+  /// A header of the server's making must not make up label values.
+  private static func encoding(_ value: String?) -> String {
+    switch value?.lowercased() {
+    case nil, "identity", "": "identity"
+    case "gzip", "x-gzip": "gzip"
+    case "deflate": "deflate"
+    case "br": "br"
+    case "zstd": "zstd"
+    default: "_other"
+    }
+  }
+}

@@ -1,0 +1,158 @@
+public import Foundation
+public import FoundationNetworking
+import Synchronization
+public import Weir
+public import WeirMetrics
+
+/// Turns a session's events into metrics. Add it to `eventMonitors`; one monitor may serve several sessions.
+///
+/// It is called in line on the event loop and costs a few atomic additions per event. Destinations beyond
+/// ``destinationLimit`` are counted together as `_other`, in every family, so that ratios between families stay true.
+public final class MetricsMonitor: InlineEventMonitor {
+  /// How many destinations have series of their own.
+  public let destinationLimit: Int
+  private let families: ClientMetrics
+  private let destinations: DestinationIndex
+
+  /// Registers the client's metrics; throws when the registry holds other metrics of these names.
+  public init(registry: Registry, destinationLimit: Int = 200) throws(RegistryError) {
+    families = try ClientMetrics(registry)
+    destinations = DestinationIndex(families, limit: destinationLimit)
+    self.destinationLimit = destinationLimit
+    try registry.register(OpenConnections(destinations: destinations))
+  }
+
+  public var interests: EventInterests { [.creation, .attempts, .connections, .redirects, .session] }
+
+  /// Makes a destination's series at zero before the first request goes there.
+  public func prepare(_ destination: Destination) {
+    _ = destinations.metrics(of: destination)
+  }
+
+  /// Makes an adapter's series for a destination at zero.
+  public func prepare(adapter: String, for destination: Destination) {
+    _ = families.adaptationDuration.with(adapter)
+  }
+
+  // MARK: Requests
+
+  public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
+    guard request.retryCount == 0 else { return }
+    started(request, method: urlRequest.httpMethod)
+  }
+
+  public func request(_ request: Request, didFailToCreateURLRequestWithError error: WeirError) {
+    guard request.retryCount == 0 else { return }
+    started(request, method: nil)
+  }
+
+  public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
+    let metrics = destinations.metrics(of: request.destination)
+    let duration = request.duration
+    metrics.settled(method: Self.method(request.firstRequest?.httpMethod), outcome: outcome, seconds: duration)
+    metrics.attemptsPerRequest.observe(Double(request.attemptCount))
+    if duration != nil { metrics.inFlight.decrement() }
+    metrics.observe(.serialization, request.serializationDuration)
+  }
+
+  private func started(_ request: Request, method: String?) {
+    let metrics = destinations.metrics(of: request.destination)
+    metrics.started(method: Self.method(method))
+    metrics.inFlight.increment()
+  }
+
+  // MARK: Attempts
+
+  public func request(_ request: Request, didStartAttempt number: Int) {
+    let metrics = destinations.metrics(of: request.destination)
+    metrics.attemptsStarted.increment()
+    metrics.activeAttempts.increment()
+  }
+
+  public func request(
+    _ request: Request, didEndAttempt number: Int, metrics transfer: TransferMetrics, error: WeirError?
+  ) {
+    let metrics = destinations.metrics(of: request.destination)
+    metrics.activeAttempts.decrement()
+    metrics.attemptEnded(
+      method: Self.method(request.request?.httpMethod), metrics: transfer, errorType: error?.label ?? "")
+    metrics.observe(.queue, transfer.queue)
+    if !transfer.isReusedConnection {
+      metrics.observe(.resolve, transfer.nameLookup)
+      metrics.observe(.connect, transfer.connect)
+      metrics.observe(.tls, transfer.tls)
+    }
+    metrics.observe(.send, transfer.send)
+    metrics.observe(.processing, transfer.processing)
+    metrics.observe(.transfer, transfer.transfer)
+    metrics.requestBodySize.observe(Double(transfer.bytesSent))
+    metrics.responseBodySize.observe(Double(transfer.bytesReceivedOnWire))
+    if transfer.staleConnectionRetries > 0 { metrics.staleRetries.increment(by: transfer.staleConnectionRetries) }
+  }
+
+  public func request(
+    _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
+  ) {
+    destinations.metrics(of: request.destination).retried(after: delay, source: source, reason: reason)
+  }
+
+  public func request(_ request: Request, didDenyRetry denial: RetryDenial) {
+    destinations.metrics(of: request.destination).denied(denial.reason)
+  }
+
+  public func request(
+    _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
+  ) {
+    families.adaptationDuration.with(name).observe(duration)
+    guard let error else { return }
+    destinations.metrics(of: request.destination).adaptationFailed(adapter: name, reason: Self.reason(of: error))
+  }
+
+  public func urlSession(
+    _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest
+  ) {
+    let destination = task.originalRequest?.url.flatMap { Destination(url: $0) }
+    destinations.metrics(of: destination).redirected(status: response.statusCode)
+  }
+
+  // MARK: The session
+
+  public func session(_ session: Session, connectionEvent event: ConnectionEvent) {
+    switch event.kind {
+    case .opened:
+      let metrics = destinations.metrics(of: event.destination)
+      metrics.connectionsOpened.increment()
+      metrics.openConnections.add(1, ordering: .relaxed)
+    case .closed: destinations.metrics(of: event.destination).openConnections.subtract(1, ordering: .relaxed)
+    case .reused: destinations.metrics(of: event.destination).connectionsReused.increment()
+    case .idle: break
+    }
+  }
+
+  public func session(_ session: Session, loopLag lag: TimeInterval) {
+    families.loopLag.observe(lag)
+  }
+
+  // MARK: Labels
+
+  /// RFC 9110's methods and PATCH (RFC 5789); anything else could be made up by a caller's caller.
+  private static func method(_ name: String?) -> String {
+    switch name {
+    case nil: "GET"
+    case .some(let name) where knownMethods.contains(name): name
+    default: "_OTHER"
+    }
+  }
+
+  private static let knownMethods: Set<String> = [
+    "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
+  ]
+
+  /// Types are finite, texts are not.
+  private static func reason(of error: any Error) -> String {
+    if let error = error as? WeirError { return error.label }
+    if let error = error as? URLError { return WeirError.sessionTaskFailed(error: error).label }
+    return String(describing: type(of: error))
+  }
+}
