@@ -41,6 +41,9 @@ package final class LazyHTTPResponse: Sendable {
     }
   }
 
+  /// Whether the response exists already.
+  package var isBuilt: Bool { built.withLock { $0 != nil } }
+
   /// A field's value without building the response; repeated fields joined by `, ` (RFC 9110 section 5.2).
   package func value(forHeader name: String) -> String? {
     guard head.bytes.isEmpty else { return head.value(forField: name) }

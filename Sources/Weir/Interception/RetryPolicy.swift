@@ -52,29 +52,30 @@ open class RetryPolicy: RequestInterceptor, RetryOnlyInterceptor, NamedIntercept
     _ request: Request, for session: Session, dueTo error: any Error,
     completion: @escaping @Sendable (RetryResult) -> Void
   ) {
-    guard Int64(request.retryCount) < Int64(clamping: retryLimit), shouldRetry(request: request, dueTo: error) else {
+    let rules = rules
+    guard rules.allowsRetry(after: request.retryCount), shouldRetry(request: request, dueTo: error) else {
       return completion(.doNotRetry)
     }
-    completion(.retryWithDelay(delay(for: request, random: .random(in: 0..<1), now: Date())))
+    let response = request.lazyResponse
+    let delay = rules.delay(
+      retryCount: request.retryCount, status: response?.statusCode,
+      retryAfter: response?.value(forHeader: "Retry-After"), random: .random(in: 0..<1), now: Date())
+    completion(.retryWithDelay(delay))
   }
 
   /// Whether the failure is one of those this policy retries, the retry limit aside.
   open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
-    guard let method = request.request?.method, retryableHTTPMethods.contains(method) else { return false }
-    if let status = request.lazyResponse?.statusCode, retryableHTTPStatusCodes.contains(status) { return true }
-    let code = (error as? URLError)?.code ?? (error.asWeirError?.underlyingError as? URLError)?.code
-    return code.map(retryableURLErrorCodes.contains) ?? false
+    guard let method = request.request?.method else { return false }
+    return rules.isRetryable(method: method, status: request.lazyResponse?.statusCode, error: error)
   }
 
-  /// The delay before the next retry, in seconds, with time and randomness (in 0..<1) passed in.
-  package func delay(for request: Request, random: Double, now: Date) -> TimeInterval {
-    let backoff = RetryBackoff(
-      base: exponentialBackoffBase, scale: exponentialBackoffScale, jitter: jitter, maximumDelay: maximumDelay)
-    let delay = backoff.delay(retryCount: request.retryCount, random: random)
-    guard respectsRetryAfter, let response = request.lazyResponse,
-      retryableHTTPStatusCodes.contains(response.statusCode)
-    else { return delay }
-    return RetryAfter.raise(delay, to: response.value(forHeader: "Retry-After"), now: now)
+  private var rules: RetryRules {
+    RetryRules(
+      limit: retryLimit, methods: retryableHTTPMethods, statusCodes: retryableHTTPStatusCodes,
+      errorCodes: retryableURLErrorCodes,
+      backoff: RetryBackoff(
+        base: exponentialBackoffBase, scale: exponentialBackoffScale, jitter: jitter, maximumDelay: maximumDelay),
+      respectsRetryAfter: respectsRetryAfter)
   }
 }
 
