@@ -131,4 +131,8 @@ import Weir
     #expect(SampleError().asWeirError == nil)
     #expect(SampleError().asWeirError(or: .sessionDeinitialized).isSessionDeinitializedError)
   }
+
+  @Test func aFailedCastTrapsWhereAsked() async {
+    await #expect(processExitsWith: .failure) { _ = SampleError().asWeirError(orFailWith: "not one") }
+  }
 }

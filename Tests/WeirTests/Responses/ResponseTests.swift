@@ -176,8 +176,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("application/json", 3, "[Body]:\n            aaa"), ("text/html", 3, "[Body]:\n            aaa"),
-    ("image/svg+XML", 3, "[Body]:\n            aaa"), ("image/png", 3, "[Body]: 3 bytes"),
+    ("application/json", 3, "[Body]:\n        aaa"), ("text/html", 3, "[Body]:\n        aaa"),
+    ("image/svg+XML", 3, "[Body]:\n        aaa"), ("image/png", 3, "[Body]: 3 bytes"),
     ("", 3, "[Body]: 3 bytes"), ("text/plain", 100_001, "[Body]: 100001 bytes"), ("text/plain", 0, "[Body]: None"),
   ])
   func bodies(type: String, count: Int, text: String) throws {

@@ -1,0 +1,222 @@
+import Dispatch
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import Weir
+
+@Suite struct InterceptorTests {
+  let session = Session()
+
+  func adapted(_ adapter: any RequestAdapter, byID: Bool = true) throws -> [Result<URLRequest, any Error>] {
+    let results = Log<Result<URLRequest, any Error>>()
+    let request = try URLRequest(url: "http://h/", method: .get)
+    if byID {
+      let state = RequestAdapterState(requestID: UUID(), session: session)
+      adapter.adapt(request, using: state) { results.append($0) }
+    } else {
+      adapter.adapt(request, for: session) { results.append($0) }
+    }
+    return results.values
+  }
+
+  struct ForSessionOnly: RequestAdapter {
+    func adapt(
+      _ urlRequest: URLRequest, for session: Session,
+      completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+      Interception.setting("A", "1").adapt(urlRequest, for: session, completion: completion)
+    }
+  }
+
+  struct UsingStateOnly: RequestAdapter {
+    func adapt(
+      _ urlRequest: URLRequest, using state: RequestAdapterState,
+      completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+      Interception.setting("A", state.requestID.uuidString).adapt(
+        urlRequest, for: state.session, completion: completion)
+    }
+  }
+
+  struct Nothing: RequestInterceptor {}
+
+  @Test func oneOfTheTwoFormsIsEnough() throws {
+    #expect(try adapted(ForSessionOnly()).first?.get().headers["A"] == "1")
+    #expect(try adapted(UsingStateOnly()).first?.get().headers["A"]?.count == 36)
+  }
+
+  @Test func interceptorsDoNothingByDefault() throws {
+    let results = try adapted(Nothing())
+    #expect(results.count == 1)
+    #expect(try results.first?.get() == URLRequest(url: "http://h/", method: .get))
+    let request = try Interception.request(in: session)
+    let answers = Interception.answer(of: Nothing(), about: request, error: SampleError(), in: session)
+    #expect(answers.map(\.text) == ["no"])
+  }
+
+  @Test func adaptersNeverRetryAndRetriersNeverAdapt() throws {
+    let request = try Interception.request(in: session)
+    let adapter: any RequestInterceptor = .adapter { request, _, completion in completion(.success(request)) }
+    #expect(
+      Interception.answer(of: adapter, about: request, error: SampleError(), in: session).map(\.text) == ["no"])
+    let retrier: any RequestInterceptor = .retrier { _, _, _, completion in completion(.retry) }
+    #expect(try adapted(retrier).first?.get() == URLRequest(url: "http://h/", method: .get))
+    #expect(
+      Interception.answer(of: retrier, about: request, error: SampleError(), in: session).map(\.text) == ["retry"])
+  }
+
+  @Test(arguments: [true, false])
+  func adaptersRunInOrderEachOnItsPredecessorsResult(byID: Bool) throws {
+    func appending(_ text: String) -> Adapter {
+      Adapter { request, _, completion in
+        var request = request
+        request.headers["Order"] = (request.headers["Order"] ?? "") + text
+        completion(.success(request))
+      }
+    }
+    let nested = Interceptor(adapters: [appending("c")], interceptors: [appending("d")])
+    let interceptor = Interceptor(adapters: [appending("a"), appending("b")], interceptors: [nested, appending("e")])
+    #expect(interceptor.adapters.count == 4)
+    #expect(interceptor.retriers.count == 2)
+    let results = try adapted(interceptor, byID: byID)
+    #expect(results.count == 1)
+    #expect(try results.first?.get().headers["Order"] == "abcde")
+  }
+
+  @Test func theFirstFailureEndsTheChain() throws {
+    let log = Log<String>()
+    let failing = Adapter { _, _, completion in completion(.failure(SampleError())) }
+    let unreached = Adapter { request, _, completion in
+      log.append("reached")
+      completion(.success(request))
+    }
+    let results = try adapted(Interceptor(adapters: [Interception.setting("A", "1"), failing, unreached]))
+    #expect(results.count == 1)
+    #expect(throws: SampleError()) { try results.first?.get() }
+    #expect(log.values.isEmpty)
+  }
+
+  @Test func secondAnswersOfAdaptersAreIgnored() throws {
+    let log = Log<String>()
+    let twice = Adapter { request, _, completion in
+      completion(.success(request))
+      completion(.failure(SampleError()))
+      completion(.success(request))
+    }
+    let counting = Adapter { request, _, completion in
+      log.append("asked")
+      completion(.success(request))
+    }
+    let results = try adapted(Interceptor(adapters: [twice, counting, twice]))
+    #expect(results.count == 1)
+    #expect(log.values == ["asked"])
+  }
+
+  @Test func answersMayComeLaterAndFromAnyThread() async throws {
+    let late = Adapter { request, _, completion in
+      DispatchQueue.global().async { completion(.success(request)) }
+    }
+    let adapters: [any RequestAdapter] = [late, Interception.setting("A", "1"), late]
+    let request = try URLRequest(url: "http://h/", method: .get)
+    let result = await withCheckedContinuation { continuation in
+      Interceptor(adapters: adapters).adapt(request, for: session) { continuation.resume(returning: $0) }
+    }
+    #expect(try result.get().headers["A"] == "1")
+  }
+
+  @Test func aLongChainOfSynchronousAdaptersIsFine() throws {
+    let adapters = (0..<1000).map { _ in Interception.setting("A", "1") }
+    #expect(try adapted(Interceptor(adapters: adapters)).first?.get().headers["A"] == "1")
+  }
+
+  @Test func emptyInterceptor() throws {
+    #expect(try adapted(Interceptor()).first?.get() == URLRequest(url: "http://h/", method: .get))
+    let request = try Interception.request(in: session)
+    #expect(
+      Interception.answer(of: Interceptor(), about: request, error: SampleError(), in: session).map(\.text) == ["no"])
+  }
+
+  static func retrier(_ result: RetryResult, _ name: String, _ log: Log<String>) -> Retrier {
+    Retrier { _, _, _, completion in
+      log.append(name)
+      completion(result)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ([.doNotRetry, .doNotRetry], "no", 2), ([.doNotRetry, .retry, .doNotRetryWithError(SampleError())], "retry", 2),
+      ([.retryWithDelay(2), .retry], "retry after 2.0", 1),
+      ([.doNotRetryWithError(SampleError()), .retry], "no: SampleError()", 1),
+    ] as [([RetryResult], String, Int)])
+  func retriersAreAskedUntilOneDecides(results: [RetryResult], answer: String, asked: Int) throws {
+    let log = Log<String>()
+    let retriers = results.enumerated().map { Self.retrier($1, "\($0)", log) }
+    let request = try Interception.request(in: session)
+    let answers = Interception.answer(
+      of: Interceptor(retriers: retriers), about: request, error: SampleError(), in: session)
+    #expect(answers.map(\.text) == [answer])
+    #expect(log.values == (0..<asked).map { "\($0)" })
+  }
+
+  @Test func secondAnswersOfRetriersAreIgnored() throws {
+    let log = Log<String>()
+    let twice = Retrier { _, _, _, completion in
+      completion(.doNotRetry)
+      completion(.retry)
+    }
+    let request = try Interception.request(in: session)
+    let answers = Interception.answer(
+      of: Interceptor(retriers: [twice, Self.retrier(.retryWithDelay(1), "second", log)]), about: request,
+      error: SampleError(), in: session)
+    #expect(answers.map(\.text) == ["retry after 1.0"])
+    #expect(log.values == ["second"])
+  }
+
+  @Test func closuresAndPairs() throws {
+    let adapt: AdaptHandler = Interception.setting("A", "1").adapt(_:for:completion:)
+    let interceptors: [Interceptor] = [
+      .interceptor(adapter: adapt) { _, _, _, completion in completion(.retry) },
+      .interceptor(adapter: Interception.setting("A", "1"), retrier: Retrier { $3(.retry) }),
+      .interceptor(adapters: [Interception.setting("A", "1")], retriers: [Retrier { $3(.retry) }]),
+    ]
+    let request = try Interception.request(in: session)
+    for interceptor in interceptors {
+      #expect(try adapted(interceptor).first?.get().headers["A"] == "1")
+      #expect(
+        Interception.answer(of: interceptor, about: request, error: SampleError(), in: session).map(\.text)
+          == ["retry"])
+    }
+  }
+
+  @Test func names() {
+    #expect(adapterName(Nothing()) == "Nothing")
+    #expect(adapterName(Adapter { $2(.success($0)) }) == "Adapter")
+    #expect(adapterName(Adapter({ $2(.success($0)) }, name: "token")) == "token")
+    #expect(adapterName(Retrier({ $3(.retry) }, name: "again")) == "again")
+    #expect(adapterName(Interceptor(name: "list")) == "list")
+    #expect(adapterName(RetryPolicy(name: "policy")) == "policy")
+    #expect(adapterName(ConnectionLostRetryPolicy()) == "ConnectionLostRetryPolicy")
+    let pair = Interceptor(adaptHandler: { $2(.success($0)) }, retryHandler: { $3(.retry) }, name: "pair")
+    #expect(pair.adapters.map(adapterName) == ["pair"])
+  }
+
+  @Test func retryResults() {
+    let results: [RetryResult] = [.retry, .retryWithDelay(3), .doNotRetry, .doNotRetryWithError(SampleError())]
+    #expect(results.map(\.retryRequired) == [true, true, false, false])
+    #expect(results.map(\.delay) == [nil, 3, nil, nil])
+    #expect(results.map { $0.error is SampleError } == [false, false, false, true])
+  }
+}
+
+@Suite struct SingleCallTests {
+  @Test func onlyTheFirstCallCounts() {
+    let log = Log<Int>()
+    let call = SingleCall<Int> { log.append($0) }
+    DispatchQueue.concurrentPerform(iterations: 100) { call($0) }
+    #expect(log.values.count == 1)
+    call(-1)
+    #expect(!log.values.contains(-1))
+  }
+}
