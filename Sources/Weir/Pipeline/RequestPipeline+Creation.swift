@@ -51,6 +51,7 @@ extension RequestPipeline {
       if monitors.wants(.creation) {
         monitors.send(.creation) { [request] in $0.request(request, didFailToCreateURLRequestWithError: error) }
       }
+      request.describeToWaiting()
       perform(decide { $0.creationFailed(step) })
     }
   }
@@ -135,6 +136,7 @@ extension RequestPipeline {
           $0.request(request, didFailToAdaptURLRequest: initial, withError: error)
         }
       }
+      request.describeToWaiting()
       perform(decide { $0.creationFailed(step) })
     }
   }
@@ -147,18 +149,19 @@ extension RequestPipeline {
     hop = Hop(urlRequest: urlRequest)
     let observers = request.fields.withLock { fields in
       fields.attempts[fields.attempts.count - 1].task = task
-      return (fields.observers.urlRequest, fields.observers.task)
+      return fields.observers
     }
+    if !observers.cURL.isEmpty { request.describeToWaiting() }
     if monitors.wants(.creation) {
       monitors.send(.creation) { [request] in $0.request(request, didCreateURLRequest: urlRequest) }
     }
-    if let observer = observers.0 {
+    if let observer = observers.urlRequest {
       (observer.queue ?? request.deliveryQueue).async { observer.handler(urlRequest) }
     }
     if monitors.wants(.lifecycle) {
       monitors.send(.lifecycle) { [request] in $0.request(request, didCreateTask: task) }
     }
-    if let observer = observers.1 { (observer.queue ?? request.deliveryQueue).async { observer.handler(task) } }
+    if let observer = observers.task { (observer.queue ?? request.deliveryQueue).async { observer.handler(task) } }
     perform(decide { $0.created(step) })
   }
 

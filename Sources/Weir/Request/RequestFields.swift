@@ -65,6 +65,9 @@ struct RequestFields {
     self.destination = destination
   }
 
+  /// Whether the last attempt's URL request has passed the adapters, or could not be made.
+  var isURLRequestFinal: Bool { attempts.last.map { $0.task != nil || $0.initial != nil && error != nil } ?? false }
+
   var lastTask: TransferTask? { attempts.last?.task }
 }
 
