@@ -1,1 +1,30 @@
-// WeirAlamofire
+public import Foundation
+@_exported public import Weir
+
+// Names under which people who come from Alamofire know what Weir offers. Aliases only.
+
+/// The default session.
+public let AF = Session.default
+
+public typealias AFError = WeirError
+public typealias AFResult<Success> = WeirResult<Success>
+public typealias AFDataResponse<Success> = WeirDataResponse<Success> where Success: Sendable
+public typealias AFDownloadResponse<Success> = WeirDownloadResponse<Success> where Success: Sendable
+public typealias AFInfo = WeirInfo
+
+extension Error {
+  /// This error as a `WeirError`, or nil when it is another one.
+  public var asAFError: WeirError? { asWeirError }
+
+  /// This error as a `WeirError`; traps with the message when it is another one.
+  public func asAFError(
+    orFailWith message: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line
+  ) -> WeirError {
+    asWeirError(orFailWith: message(), file: file, line: line)
+  }
+}
+
+extension CharacterSet {
+  /// What stands unescaped in a query.
+  public static var afURLQueryAllowed: CharacterSet { .weirURLQueryAllowed }
+}
