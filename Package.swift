@@ -20,6 +20,12 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies + ["WeirTestSupport"], swiftSettings: settings)
 }
 
+/// A program that script/fuzz runs under libFuzzer.
+func fuzzTarget(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
+}
+
 let package = Package(
   name: "weir",
   products: [
@@ -50,6 +56,8 @@ let package = Package(
     .target(
       name: "WeirTestSupport", dependencies: ["WeirIO", "CLinux"], path: "Tests/WeirTestSupport",
       swiftSettings: settings),
+    fuzzTarget("FuzzContentDecoder", ["WeirCompression"]),
+
     tests("WeirIOTests", ["WeirIO"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
     tests("WeirCurlTests", ["WeirCurl", "WeirIO"]),

@@ -132,7 +132,7 @@ package final class Inflater {
     var budgetOut = budget
     repeat {
       // One byte more than allowed is asked for, so that passing the limit shows; it is never delivered.
-      let allowed = limits.allowance(received: wireReceived).bytes - decoded
+      let allowed = max(0, limits.allowance(received: wireReceived).bytes - decoded)
       let wanted = min(scratch.count, budgetOut, Int(min(allowed, .max - 1)) + 1)
       var offered = UnsafeRawBufferPointer(rebasing: input.prefix(budgetIn))
       let offeredCount = offered.count
