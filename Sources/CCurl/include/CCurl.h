@@ -1,3 +1,134 @@
 // libcurl, and typed doors to its variadic functions, which Swift cannot call.
 #pragma once
+#include <stdint.h>
+
+#define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
+
+// One setter per type of argument: `curl_easy_setopt` and `curl_multi_setopt` are variadic, so the caller's type is
+// what counts.
+
+static inline CURLcode weir_easy_set_long(CURL *easy, CURLoption option, long value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode weir_easy_set_offset(CURL *easy, CURLoption option, int64_t value) {
+  return curl_easy_setopt(easy, option, (curl_off_t)value);
+}
+
+static inline CURLcode weir_easy_set_string(CURL *easy, CURLoption option, const char *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode weir_easy_set_pointer(CURL *easy, CURLoption option, void *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode weir_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+// libcurl copies the bytes.
+static inline CURLcode weir_easy_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t length) {
+  struct curl_blob blob = {.data = (void *)bytes, .len = length, .flags = CURL_BLOB_COPY};
+  return curl_easy_setopt(easy, option, &blob);
+}
+
+// For WRITEFUNCTION, HEADERFUNCTION and READFUNCTION, which share a type.
+static inline CURLcode weir_easy_set_io_callback(
+    CURL *easy, CURLoption option, size_t (*callback)(char *, size_t, size_t, void *)) {
+  return curl_easy_setopt(easy, option, callback);
+}
+
+static inline CURLcode weir_easy_set_seek_callback(CURL *easy, curl_seek_callback callback) {
+  return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, callback);
+}
+
+static inline CURLcode weir_easy_set_open_socket_callback(CURL *easy, curl_opensocket_callback callback) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+
+static inline CURLcode weir_easy_set_close_socket_callback(CURL *easy, curl_closesocket_callback callback) {
+  return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
+}
+
+static inline CURLcode weir_easy_set_before_request_callback(CURL *easy, curl_prereq_callback callback) {
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+}
+
+static inline CURLcode weir_easy_set_lookup_callback(CURL *easy, curl_resolver_start_callback callback) {
+  return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, callback);
+}
+
+static inline CURLMcode weir_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}
+
+static inline CURLMcode weir_multi_set_pointer(CURLM *multi, CURLMoption option, void *value) {
+  return curl_multi_setopt(multi, option, value);
+}
+
+static inline CURLMcode weir_multi_set_socket_callback(CURLM *multi, curl_socket_callback callback) {
+  return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
+}
+
+static inline CURLMcode weir_multi_set_timer_callback(CURLM *multi, curl_multi_timer_callback callback) {
+  return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
+}
+
+// `curl_easy_getinfo` is variadic and writes through a pointer of the type that the name of the info tells. What it
+// does not know stays at the value given.
+
+static inline long weir_easy_get_long(CURL *easy, CURLINFO info) {
+  long value = 0;
+  curl_easy_getinfo(easy, info, &value);
+  return value;
+}
+
+static inline int64_t weir_easy_get_offset(CURL *easy, CURLINFO info) {
+  curl_off_t value = 0;
+  curl_easy_getinfo(easy, info, &value);
+  return value;
+}
+
+static inline const char *weir_easy_get_string(CURL *easy, CURLINFO info) {
+  char *value = NULL;
+  curl_easy_getinfo(easy, info, &value);
+  return value;
+}
+
+static inline void *weir_easy_get_private(CURL *easy) {
+  char *value = NULL;
+  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value);
+  return value;
+}
+
+// The next finished transfer, or NULL; its message is a union inside a struct that libcurl may reuse at once.
+static inline CURL *weir_multi_next_done(CURLM *multi, CURLcode *result) {
+  int left = 0;
+  CURLMsg *message;
+  while ((message = curl_multi_info_read(multi, &left)) != NULL) {
+    if (message->msg == CURLMSG_DONE) {
+      *result = message->data.result;
+      return message->easy_handle;
+    }
+  }
+  return NULL;
+}
+
+// Macros and casts that the importer does not carry over.
+static const curl_socket_t weir_socket_bad = CURL_SOCKET_BAD;
+static const curl_socket_t weir_socket_timeout = CURL_SOCKET_TIMEOUT;
+static const size_t weir_write_pause = CURL_WRITEFUNC_PAUSE;
+static const size_t weir_read_pause = CURL_READFUNC_PAUSE;
+static const size_t weir_read_abort = CURL_READFUNC_ABORT;
+static const long weir_global_default = CURL_GLOBAL_DEFAULT;
+
+// The number of the library that runs, which may be newer than the header (0xXXYYZZ).
+static inline unsigned int weir_curl_version_number(void) {
+  return curl_version_info(CURLVERSION_NOW)->version_num;
+}
+
+static inline const char *weir_curl_version_text(void) {
+  return curl_version_info(CURLVERSION_NOW)->version;
+}

@@ -12,6 +12,8 @@ package struct TransferError: Error, Sendable, Hashable {
     case stopped
     /// The engine was closed under the transfer.
     case engineClosed
+    /// libcurl's multi handle failed, and with it all its transfers.
+    case engineFailed
     /// An HTTP/2 response whose body is not as long as its Content-Length.
     case lengthMismatch
     /// A method, header line or body that can't be sent.
@@ -46,6 +48,7 @@ package struct TransferError: Error, Sendable, Hashable {
     case .cancelled: "cancelled"
     case .stopped: "stopped"
     case .engineClosed: "engine_closed"
+    case .engineFailed: "engine_failed"
     case .lengthMismatch: "length_mismatch"
     case .invalidRequest: "invalid_request"
     case .bodyUnavailable: "body_unavailable"

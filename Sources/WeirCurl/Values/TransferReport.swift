@@ -17,18 +17,23 @@ package struct TransferReport: Sendable {
   package var transfer: Double?
   package var total: Double
   /// Bytes of the request's body.
-  package var bytesSent: Int64
+  package var bytesSent: Int64 = 0
   /// Bytes of the request's head.
-  package var headerBytesSent: Int64
+  package var headerBytesSent: Int64 = 0
   /// Bytes of the response's body as they came, not decoded; chunk framing left out.
-  package var bytesReceivedOnWire: Int64
+  package var bytesReceivedOnWire: Int64 = 0
   /// Bytes of response heads and trailers, interim heads included.
-  package var headerBytes: Int64
-  package var isReusedConnection: Bool
-  package var connectionsOpened: Int
+  package var headerBytes: Int64 = 0
+  package var isReusedConnection = false
+  package var connectionsOpened = 0
   /// How often libcurl sent the request again because a pooled connection turned out to be dead.
-  package var staleRetries: Int
+  package var staleRetries = 0
   package var remoteAddress: String?
   package var remotePort: Int?
   package var version: HTTPVersionNumber?
+
+  package init(startTime: MonotonicTime, total: Double) {
+    self.startTime = startTime
+    self.total = total
+  }
 }

@@ -57,8 +57,13 @@ extension [UInt8]: TransferBytes {
 /// Trust rules that apply to single transfers; a class, so that a spec without them stays small.
 package final class TransferTrust: Sendable {
   package let tls: TLSOptions
+  /// The pins as libcurl takes them.
+  let pins: String?
 
   package init(_ tls: TLSOptions) {
     self.tls = tls
+    pins =
+      tls.pinnedPublicKeys.isEmpty
+      ? nil : tls.pinnedPublicKeys.map { "sha256//\($0)" }.joined(separator: ";")
   }
 }

@@ -1,0 +1,230 @@
+internal import CCurl
+
+extension EasyHandle {
+  /// Larger bodies are asked for piece by piece; libcurl sends one up to this size together with the head.
+  private static let inlineBody = 65_536
+
+  /// Resets the handle and sets everything for `transfer`; an error when that can't be sent.
+  func prepare(for transfer: Transfer, engine: TransferEngine) -> TransferError? {
+    if let defect = transfer.headers.defect { return TransferError(.invalidRequest, message: defect) }
+    guard let scheme = Scheme(url: transfer.spec.url) else {
+      return TransferError(
+        .curl, code: .unsupportedProtocol, message: "the URL does not begin with http:// or https://, or holds blanks")
+    }
+    guard Self.isToken(transfer.spec.method) else {
+      return TransferError(.invalidRequest, message: "the method is not a token (RFC 9110 §5.6.2)")
+    }
+    reset()
+    var options = OptionSetter(easy)
+    setConnection(&options, transfer, engine)
+    setRequest(&options, transfer, engine)
+    if scheme == .https { options.setTrust(transfer.spec.trust ?? engine.prepared.trust) }
+    guard options.result == .ok else {
+      let text = String(cString: curl_easy_strerror(CURLcode(rawValue: options.result.rawValue)))
+      return TransferError(.curl, code: options.result, message: text)
+    }
+    return nil
+  }
+
+  private func setConnection(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {
+    let context = Unmanaged.passUnretained(transfer).toOpaque()
+    let prepared = engine.prepared
+    options.set(CURLOPT_PRIVATE, context)
+    options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(errorText))
+    options.set(CURLOPT_NOSIGNAL, 1)
+    options.set(CURLOPT_QUICK_EXIT, 1)
+    options.set(CURLOPT_CONNECTTIMEOUT_MS, prepared.connectTimeout)
+    options.set(CURLOPT_MAXAGE_CONN, prepared.maximumIdle)
+    options.set(CURLOPT_BUFFERSIZE, prepared.bufferSize)
+    options.set(CURLOPT_HTTP_VERSION, prepared.httpVersion)
+    if prepared.waitsForMultiplexing { options.set(CURLOPT_PIPEWAIT, 1) }
+    options.keep(weir_easy_set_open_socket_callback(easy, curlOpenSocket))
+    options.set(CURLOPT_OPENSOCKETDATA, context)
+    options.keep(weir_easy_set_close_socket_callback(easy, curlCloseSocket))
+    options.set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(engine).toOpaque())
+    options.keep(weir_easy_set_lookup_callback(easy, curlLookup))
+    options.set(CURLOPT_RESOLVER_START_DATA, context)
+    options.keep(weir_easy_set_before_request_callback(easy, curlBeforeRequest))
+    options.set(CURLOPT_PREREQDATA, context)
+    if let path = prepared.unixSocketPath { options.set(CURLOPT_UNIX_SOCKET_PATH, path) }
+    if let list = prepared.resolve { options.set(CURLOPT_RESOLVE, list) }
+    options.setProxy(prepared.proxy)
+  }
+
+  private func setRequest(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {
+    let context = Unmanaged.passUnretained(transfer).toOpaque()
+    options.set(CURLOPT_URL, transfer.spec.url)
+    // The path is the caller's: a "/../" in it is sent, not resolved.
+    options.set(CURLOPT_PATH_AS_IS, 1)
+    if let list = transfer.headers.list { options.set(CURLOPT_HTTPHEADER, list) }
+    options.keep(weir_easy_set_io_callback(easy, CURLOPT_HEADERFUNCTION, curlHeader))
+    options.set(CURLOPT_HEADERDATA, context)
+    options.keep(weir_easy_set_io_callback(easy, CURLOPT_WRITEFUNCTION, curlWrite))
+    options.set(CURLOPT_WRITEDATA, context)
+    setBody(&options, transfer, engine)
+    let method = transfer.spec.method
+    if method == "HEAD" {
+      options.set(CURLOPT_NOBODY, 1)
+    } else if method != "GET" || !transfer.sending.isEmpty {
+      options.set(CURLOPT_CUSTOMREQUEST, method)
+    }
+  }
+
+  private func setBody(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {
+    switch transfer.spec.body {
+    case .none:
+      return
+    case .bytes(let bytes) where bytes.count <= Self.inlineBody && !transfer.headers.expectsContinue:
+      body.fill(bytes.count) { bytes.copyBytes(from: 0, to: $0) }
+      options.set(CURLOPT_POST, 1)
+      options.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))
+      options.set(CURLOPT_POSTFIELDS, body.base)
+      transfer.sending.isInline = true
+      transfer.sending.isComplete = true
+      return
+    case .file(let path, let size):
+      transfer.openFile(path, max(0, size), engine)
+    case .bytes, .pulled:
+      break
+    }
+    let context = Unmanaged.passUnretained(transfer).toOpaque()
+    options.set(CURLOPT_UPLOAD, 1)
+    options.set(CURLOPT_INFILESIZE_LARGE, offset: transfer.sending.length ?? -1)
+    options.keep(weir_easy_set_io_callback(easy, CURLOPT_READFUNCTION, curlRead))
+    options.set(CURLOPT_READDATA, context)
+    options.keep(weir_easy_set_seek_callback(easy, curlSeek))
+    options.set(CURLOPT_SEEKDATA, context)
+  }
+
+  /// RFC 9110 §5.6.2; what holds a blank or a line end would change the request's shape.
+  private static func isToken(_ method: String) -> Bool {
+    if method == "GET" || method == "POST" { return true }
+    let marks = "!#$%&'*+-.^_`|~".utf8
+    return !method.isEmpty
+      && method.utf8.allSatisfy { byte in
+        byte &- 48 < 10 || (byte | 32) &- 97 < 26 || marks.contains(byte)
+      }
+  }
+}
+
+private enum Scheme {
+  case http, https
+
+  /// nil for other schemes and for URLs with blanks or control characters. As nothing else gets through and redirects
+  /// are not followed, libcurl need not be told a list of protocols for each transfer.
+  init?(url: String) {
+    var url = url
+    let scheme: Scheme? = url.withUTF8 { bytes in
+      guard bytes.allSatisfy({ $0 > 32 && $0 != 127 }) else { return nil }
+      if Self.matches(bytes, "http://") { return .http }
+      return Self.matches(bytes, "https://") ? .https : nil
+    }
+    guard let scheme else { return nil }
+    self = scheme
+  }
+
+  private static func matches(_ bytes: UnsafeBufferPointer<UInt8>, _ prefix: StaticString) -> Bool {
+    guard bytes.count > prefix.utf8CodeUnitCount else { return false }
+    for index in 0..<prefix.utf8CodeUnitCount {
+      let byte = bytes[index]
+      guard (byte &- 65 < 26 ? byte | 32 : byte) == prefix.utf8Start[index] else { return false }
+    }
+    return true
+  }
+}
+
+/// Sets options of one easy handle and keeps the first failure.
+struct OptionSetter {
+  private let easy: UnsafeMutableRawPointer
+  private(set) var result = CurlCode.ok
+
+  init(_ easy: UnsafeMutableRawPointer) {
+    self.easy = easy
+  }
+
+  mutating func keep(_ code: CURLcode) {
+    if code != CURLE_OK, result == .ok { result = CurlCode(rawValue: code.rawValue) }
+  }
+
+  mutating func set(_ option: CURLoption, _ value: Int) {
+    keep(weir_easy_set_long(easy, option, value))
+  }
+
+  mutating func set(_ option: CURLoption, offset: Int64) {
+    keep(weir_easy_set_offset(easy, option, offset))
+  }
+
+  mutating func set(_ option: CURLoption, _ value: String) {
+    keep(value.withCString { weir_easy_set_string(easy, option, $0) })
+  }
+
+  mutating func set(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) {
+    keep(weir_easy_set_pointer(easy, option, value))
+  }
+
+  mutating func set(_ option: CURLoption, _ value: UnsafeMutablePointer<curl_slist>) {
+    keep(weir_easy_set_list(easy, option, value))
+  }
+
+  mutating func set(_ option: CURLoption, blob: [UInt8]) {
+    keep(blob.withUnsafeBytes { weir_easy_set_blob(easy, option, $0.baseAddress, $0.count) })
+  }
+
+  mutating func setProxy(_ proxy: PreparedProxy) {
+    if let address = proxy.address { set(CURLOPT_PROXY, address) }
+    guard proxy.address != "" else { return }
+    set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    guard proxy.address != nil else { return }
+    set(CURLOPT_PROXYTYPE, proxy.type)
+    // An explicit proxy holds for every host, whatever the environment says.
+    set(CURLOPT_NOPROXY, "")
+    if let credential = proxy.credential {
+      set(CURLOPT_PROXYUSERNAME, credential.user)
+      set(CURLOPT_PROXYPASSWORD, credential.password)
+    }
+  }
+
+  mutating func setTrust(_ trust: TransferTrust) {
+    let tls = trust.tls
+    switch tls.roots {
+    case .system: break
+    case .file(let path):
+      set(CURLOPT_CAINFO, path)
+      keep(weir_easy_set_string(easy, CURLOPT_CAPATH, nil))
+    case .pem(let bytes):
+      set(CURLOPT_CAINFO_BLOB, blob: bytes)
+      keep(weir_easy_set_string(easy, CURLOPT_CAINFO, nil))
+      keep(weir_easy_set_string(easy, CURLOPT_CAPATH, nil))
+    }
+    if !tls.verifiesPeer { set(CURLOPT_SSL_VERIFYPEER, 0) }
+    if !tls.verifiesHost { set(CURLOPT_SSL_VERIFYHOST, 0) }
+    set(CURLOPT_SSLVERSION, tls.minimumVersion.number)
+    if let pins = trust.pins { set(CURLOPT_PINNEDPUBLICKEY, pins) }
+    if let certificate = tls.clientCertificate { setCertificate(certificate) }
+  }
+
+  private mutating func setCertificate(_ certificate: ClientCertificateOptions) {
+    set(CURLOPT_SSLCERTTYPE, certificate.format == .pem ? "PEM" : "P12")
+    switch certificate.certificate {
+    case .file(let path): set(CURLOPT_SSLCERT, path)
+    case .blob(let bytes): set(CURLOPT_SSLCERT_BLOB, blob: bytes)
+    }
+    switch certificate.key {
+    case .file(let path)?: set(CURLOPT_SSLKEY, path)
+    case .blob(let bytes)?: set(CURLOPT_SSLKEY_BLOB, blob: bytes)
+    case nil: break
+    }
+    if let passphrase = certificate.passphrase { set(CURLOPT_KEYPASSWD, passphrase) }
+  }
+}
+
+extension TLSOptions.MinimumVersion {
+  fileprivate var number: Int {
+    switch self {
+    case .tls10: Int(CURL_SSLVERSION_TLSv1_0)
+    case .tls11: Int(CURL_SSLVERSION_TLSv1_1)
+    case .tls12: Int(CURL_SSLVERSION_TLSv1_2)
+    case .tls13: Int(CURL_SSLVERSION_TLSv1_3)
+    }
+  }
+}

@@ -1,0 +1,126 @@
+internal import Glibc
+internal import Synchronization
+internal import WeirIO
+
+/// A file's bytes, read ahead by a worker so that a slow disk never holds up the loop. Lives on the loop.
+final class FileBody {
+  private static let chunkSize = 131_072
+
+  private let source: FileSource
+  private let workers: WorkerPool
+  private var chunk: [UInt8] = []
+  private var consumed = 0
+  private var next: FileSource.Chunk?
+  private var isReading = false
+  /// Where the next read starts.
+  private var offset: Int64 = 0
+  private let end: Int64
+  /// Chunks of an earlier generation were asked for before a rewind.
+  private var generation = 0
+  /// Bytes came after `read` had to answer `.pause`.
+  var onArrival: (() -> Void)?
+  private var isAwaited = false
+
+  init(path: String, size: Int64, workers: WorkerPool) {
+    source = FileSource(path: path)
+    self.workers = workers
+    end = size
+  }
+
+  /// Starts to read. `handle` is how the worker's answer finds its way back.
+  func readAhead(_ handle: LoopBound<FileBody>) {
+    guard !isReading, next == nil, offset < end else { return }
+    isReading = true
+    let (generation, offset) = (generation, offset)
+    let length = Int(min(Int64(Self.chunkSize), end - offset))
+    workers.submit { [source] in
+      let chunk = source.read(offset, length)
+      handle.loop.post { handle.value.arrived(chunk, generation, handle) }
+    }
+  }
+
+  /// Copies bytes to `buffer`; `.pause` when none have been read yet.
+  func read(into buffer: UnsafeMutableRawBufferPointer, _ handle: LoopBound<FileBody>) -> BodySupply {
+    if consumed == chunk.count, !advance() {
+      if !isReading, offset >= end { return .end }
+      isAwaited = true
+      readAhead(handle)
+      return .pause
+    }
+    guard !chunk.isEmpty else { return .failed }
+    let count = chunk.copyBytes(from: consumed, to: buffer)
+    consumed += count
+    readAhead(handle)
+    return .bytes(count)
+  }
+
+  func seek(to position: Int64) -> Bool {
+    generation += 1
+    chunk = []
+    consumed = 0
+    next = nil
+    isReading = false
+    isAwaited = false
+    offset = position
+    return true
+  }
+
+  private func arrived(_ chunk: FileSource.Chunk, _ generation: Int, _ handle: LoopBound<FileBody>) {
+    guard generation == self.generation else { return }
+    isReading = false
+    next = chunk
+    if case .bytes(let bytes) = chunk { offset += Int64(bytes.count) }
+    guard isAwaited else { return }
+    isAwaited = false
+    onArrival?()
+  }
+
+  /// Moves on to the chunk read ahead; an empty one stands for a file that failed or ended early.
+  private func advance() -> Bool {
+    guard let next else { return false }
+    self.next = nil
+    consumed = 0
+    if case .bytes(let bytes) = next { chunk = bytes } else { chunk = [] }
+    return true
+  }
+}
+
+/// A file that workers read from; opened at the first read.
+final class FileSource: Sendable {
+  enum Chunk: Sendable {
+    case bytes([UInt8])
+    case failed
+  }
+
+  private let path: String
+  private let descriptor = Atomic<CInt>(-1)
+
+  init(path: String) {
+    self.path = path
+  }
+
+  deinit {
+    let fd = descriptor.load(ordering: .acquiring)
+    if fd >= 0 { close(fd) }
+  }
+
+  /// At most `length` bytes, at least one; a file that is shorter than that has failed.
+  func read(_ offset: Int64, _ length: Int) -> Chunk {
+    guard let fd = open() else { return .failed }
+    let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+      count = max(0, (try? systemCall { pread(fd, buffer.baseAddress, length, off_t(offset)) }) ?? 0)
+    }
+    return bytes.isEmpty ? .failed : .bytes(bytes)
+  }
+
+  /// Two workers may be here at once after a rewind; the second to open gives its descriptor up.
+  private func open() -> CInt? {
+    let known = descriptor.load(ordering: .acquiring)
+    if known >= 0 { return known }
+    guard let fd = try? systemCall({ Glibc.open(path, O_RDONLY | O_CLOEXEC) }) else { return nil }
+    let (isFirst, earlier) = descriptor.compareExchange(expected: -1, desired: fd, ordering: .acquiringAndReleasing)
+    if isFirst { return fd }
+    close(fd)
+    return earlier
+  }
+}

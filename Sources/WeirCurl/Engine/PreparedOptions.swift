@@ -1,0 +1,123 @@
+internal import CCurl
+internal import Glibc
+
+/// An engine's options in the terms of libcurl, worked out once.
+final class PreparedOptions {
+  let connectTimeout: Int
+  let maximumIdle: Int
+  let bufferSize: Int
+  let httpVersion: Int
+  let waitsForMultiplexing: Bool
+  let unixSocketPath: String?
+  let proxy: PreparedProxy
+  let trust: TransferTrust
+  let resolve: UnsafeMutablePointer<curl_slist>?
+
+  init(_ options: TransportOptions) throws(TransferError) {
+    connectTimeout = options.connectTimeout > 0 ? Int(clamping: options.connectTimeout, times: 1000) : 0
+    maximumIdle = Int(clamping: options.idleConnectionLifetime, times: 1)
+    bufferSize = min(max(options.bufferSize, 1024), 512 * 1024)
+    let version = Self.version(options.httpVersion)
+    httpVersion = version
+    waitsForMultiplexing = version != Int(CURL_HTTP_VERSION_1_1)
+    unixSocketPath = options.unixSocketPath
+    proxy = PreparedProxy(options.proxy)
+    trust = TransferTrust(options.tls)
+    var list: UnsafeMutablePointer<curl_slist>?
+    for override in options.resolveOverrides {
+      guard let entry = Self.entry(override), let longer = curl_slist_append(list, entry) else {
+        curl_slist_free_all(list)
+        throw TransferError(.invalidRequest, message: "a resolve override has no host, port or address")
+      }
+      list = longer
+    }
+    resolve = list
+  }
+
+  deinit {
+    curl_slist_free_all(resolve)
+  }
+
+  /// Whether a connection for `url` may need a thread of the resolver: not for addresses, nor for localhost, which
+  /// libcurl knows.
+  func needsLookup(_ url: String) -> Bool {
+    switch proxy.kind {
+    case .none: HostName.needsLookup(HostName.host(ofURL: url))
+    case .environment: true
+    case .http(let host), .socks(let host): HostName.needsLookup(host[...])
+    }
+  }
+
+  private static func version(_ choice: HTTPVersionChoice) -> Int {
+    switch choice {
+    case .automatic: Int(CurlLibrary.hasReliableHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+    case .http1_1: Int(CURL_HTTP_VERSION_1_1)
+    case .http2: Int(CURL_HTTP_VERSION_2TLS)
+    case .http2PriorKnowledge: Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+    }
+  }
+
+  /// CURLOPT_RESOLVE's `host:port:address,address`, with IPv6 addresses in brackets.
+  private static func entry(_ override: ResolveOverrideOptions) -> String? {
+    guard !override.host.isEmpty, (1...65535).contains(override.port), !override.addresses.isEmpty else { return nil }
+    let addresses = override.addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
+    return "\(override.host):\(override.port):\(addresses.joined(separator: ","))"
+  }
+}
+
+/// A proxy in the terms of libcurl.
+struct PreparedProxy {
+  enum Kind {
+    case none, environment
+    case http(host: String)
+    case socks(host: String)
+  }
+
+  let kind: Kind
+  /// nil leaves it to the environment; empty means none.
+  let address: String?
+  let type: Int
+  let credential: ProxyCredential?
+
+  init(_ options: ProxyOptions) {
+    switch options {
+    case .none: (kind, address, type, credential) = (.none, "", 0, nil)
+    case .environment: (kind, address, type, credential) = (.environment, nil, 0, nil)
+    case .http(let host, let port, let given):
+      (kind, address, credential) = (.http(host: host), "\(HostName.bracketed(host)):\(port)", given)
+      type = Int(CURLPROXY_HTTP.rawValue)
+    case .socks5(let host, let port, let given):
+      (kind, address, credential) = (.socks(host: host), "\(HostName.bracketed(host)):\(port)", given)
+      type = Int(CURLPROXY_SOCKS5_HOSTNAME.rawValue)
+    }
+  }
+}
+
+/// Questions about hosts as URLs write them.
+enum HostName {
+  static func host(ofURL url: String) -> Substring {
+    guard let colon = url.firstIndex(of: ":") else { return "" }
+    let rest = url[colon...].drop { $0 == ":" || $0 == "/" }
+    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    let host = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
+    return host.hasPrefix("[") ? host.prefix { $0 != "]" } : host.prefix { $0 != ":" }
+  }
+
+  static func needsLookup(_ host: Substring) -> Bool {
+    if host.contains(":") || host.hasPrefix("[") { return false }
+    if host.lowercased() == "localhost" || host.lowercased().hasSuffix(".localhost") { return false }
+    return !host.allSatisfy { $0.isNumber || $0 == "." }
+  }
+
+  static func bracketed(_ host: String) -> String {
+    host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+  }
+}
+
+extension Int {
+  /// A number of seconds in smaller units, rounded up, for C's `long`; absurd ones become the largest libcurl takes.
+  fileprivate init(clamping seconds: Double, times unit: Double) {
+    let value = (seconds * unit).rounded(.up)
+    self = value.isNaN ? 0 : Int(Swift.min(Swift.max(value, 0), 2_000_000_000))
+  }
+}

@@ -1,0 +1,75 @@
+internal import CCurl
+internal import WeirIO
+
+/// Closes idle connections when their time is over or their peer has left.
+///
+/// libcurl looks at its idle connections only when it needs one (at most once a second), so in a quiet process they
+/// would stay open for good. The sweeper gives it a reason: a transfer that is refused its socket.
+final class Sweeper {
+  let timer = LoopTimer()
+  private let lifetime: Double
+  private var easy: UnsafeMutableRawPointer?
+  private var isRunning = false
+  /// Seconds after which libcurl is willing to look again.
+  private static let pace = 1.1
+
+  init(idleLifetime: Double) {
+    lifetime = max(0, idleLifetime)
+  }
+
+  deinit {
+    if let easy { curl_easy_cleanup(easy) }
+  }
+
+  /// A connection may have become idle.
+  func transferEnded(_ engine: TransferEngine) {
+    if !timer.isArmed, !isRunning { arm(engine, after: period) }
+  }
+
+  /// The peer of an idle connection closed it, or sent what nobody asked for.
+  func idleConnectionEnded(_ engine: TransferEngine) {
+    let due = MonotonicTime.now.advanced(bySeconds: Self.pace)
+    if !timer.isArmed || timer.due > due { arm(engine, after: Self.pace) }
+  }
+
+  func timerFired(_ engine: TransferEngine) {
+    guard engine.openConnections > 0, !isRunning, let multi = engine.multi, let easy = prepared(engine) else { return }
+    isRunning = curl_multi_add_handle(multi, easy) == CURLM_OK
+  }
+
+  func finished(_ engine: TransferEngine, _ multi: UnsafeMutableRawPointer) {
+    detach(from: multi)
+    if engine.openConnections > 0 { arm(engine, after: period) }
+  }
+
+  func detach(from multi: UnsafeMutableRawPointer) {
+    if isRunning, let easy { curl_multi_remove_handle(multi, easy) }
+    isRunning = false
+  }
+
+  /// Often enough that a connection lives at most a quarter longer than it may, give or take libcurl's whole seconds.
+  private var period: Double { min(15, max(Self.pace, lifetime / 4)) }
+
+  private func arm(_ engine: TransferEngine, after seconds: Double) {
+    engine.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: seconds), handler: engine)
+  }
+
+  private func prepared(_ engine: TransferEngine) -> UnsafeMutableRawPointer? {
+    if let easy { return easy }
+    guard let made = curl_easy_init() else { return nil }
+    var options = OptionSetter(made)
+    // An address, so that nothing is looked up; its socket is refused, so that nothing is sent.
+    options.set(CURLOPT_URL, "http://127.0.0.1:1/")
+    options.set(CURLOPT_PROXY, "")
+    options.set(CURLOPT_NOSIGNAL, 1)
+    options.set(CURLOPT_FRESH_CONNECT, 1)
+    options.set(CURLOPT_MAXAGE_CONN, engine.prepared.maximumIdle)
+    options.keep(weir_easy_set_open_socket_callback(made, curlRefuseSocket))
+    guard options.result == .ok else {
+      curl_easy_cleanup(made)
+      return nil
+    }
+    easy = made
+    return made
+  }
+}

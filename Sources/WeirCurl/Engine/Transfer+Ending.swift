@@ -1,0 +1,91 @@
+internal import CCurl
+internal import WeirIO
+
+extension Transfer {
+  /// What the transfer ended with; nil for success.
+  func error(for result: CurlCode) -> TransferError? {
+    if let failure { return ownError(failure) }
+    if result == .ok { return lengthDefect() }
+    // libcurl has no code for a header line beyond its own limit: its growing buffer just fails.
+    if result == .outOfMemory || result == .tooLarge, receiving.headerBytes > 0, receiving.phase == .head {
+      return ownError(.headTooLarge)
+    }
+    let osErrno = handle.map { Int32(truncatingIfNeeded: weir_easy_get_long($0.easy, CURLINFO_OS_ERRNO)) } ?? 0
+    return TransferError(.curl, code: result, message: text(of: result), osErrno: osErrno)
+  }
+
+  /// Numbers of the attempt so far; read before the handle goes back.
+  func report() -> TransferReport {
+    let end = MonotonicTime.now
+    var report = TransferReport(startTime: clock.start, total: end.seconds(since: clock.start))
+    report.bytesReceivedOnWire = receiving.bodyBytes
+    report.headerBytes = receiving.headerBytes
+    report.version = receiving.version
+    report.staleRetries = max(0, requestsSent - 1)
+    report.remoteAddress = remoteAddress
+    report.remotePort = remoteAddress == nil ? nil : Int(remotePort)
+    if let easy = handle?.easy { readNumbers(easy, &report) }
+    if let ready = clock.ready { readExchange(from: ready, to: end, &report) }
+    return report
+  }
+
+  private func readNumbers(_ easy: UnsafeMutableRawPointer, _ report: inout TransferReport) {
+    report.headerBytesSent = Int64(weir_easy_get_long(easy, CURLINFO_REQUEST_SIZE))
+    report.bytesSent = sending.isEmpty ? 0 : weir_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T)
+    report.connectionsOpened = weir_easy_get_long(easy, CURLINFO_NUM_CONNECTS)
+    report.isReusedConnection = report.connectionsOpened == 0 && requestsSent > 0
+    guard report.connectionsOpened > 0 else { return }
+    // On a reused connection these would be 0 while the lookup is not.
+    let lookup = weir_easy_get_offset(easy, CURLINFO_NAMELOOKUP_TIME_T)
+    let connect = weir_easy_get_offset(easy, CURLINFO_CONNECT_TIME_T)
+    let handshake = weir_easy_get_offset(easy, CURLINFO_APPCONNECT_TIME_T)
+    report.resolve = phase(lookup, from: 0)
+    report.connect = phase(connect, from: lookup)
+    report.tls = phase(handshake, from: connect)
+  }
+
+  private func phase(_ end: Int64, from start: Int64) -> Double? {
+    end > 0 ? Double(max(0, end - start)) * 1e-6 : nil
+  }
+
+  private func readExchange(from ready: MonotonicTime, to end: MonotonicTime, _ report: inout TransferReport) {
+    // A request without a body, or with one sent together with its head, is on its way when it is begun.
+    let sent = clock.sent ?? (sending.isEmpty || sending.isInline ? ready : nil)
+    if let sent { report.send = max(0, sent.seconds(since: ready)) }
+    guard let firstByte = clock.firstByte else { return }
+    if let sent, sent <= firstByte { report.processing = firstByte.seconds(since: sent) }
+    report.transfer = max(0, end.seconds(since: firstByte))
+  }
+
+  /// libcurl below 8.1 may call a truncated HTTP/2 body complete.
+  private func lengthDefect() -> TransferError? {
+    guard let version = receiving.version, version.major >= 2, let expected = expectedBytesToReceive,
+      expected != receiving.bodyBytes, spec.method != "HEAD", receiving.status != 304, receiving.status != 204
+    else { return nil }
+    return TransferError(
+      .lengthMismatch, code: .partialFile, message: "\(receiving.bodyBytes) of \(expected) bytes of the body came")
+  }
+
+  private func text(of result: CurlCode) -> String {
+    if let handle, handle.errorText[0] != 0 { return String(cString: handle.errorText) }
+    return String(cString: curl_easy_strerror(CURLcode(rawValue: result.rawValue)))
+  }
+
+  private func ownError(_ kind: TransferError.Kind) -> TransferError {
+    TransferError(kind, message: ownText(kind))
+  }
+
+  private func ownText(_ kind: TransferError.Kind) -> String {
+    switch kind {
+    case .silence: "nothing was sent or received for \(spec.silenceTimeout) s"
+    case .headTooLarge: "the response head exceeds maximumHeaderSize, or a line of it 100 KiB"
+    case .cancelled: "the transfer was cancelled"
+    case .stopped: "the receiver of the response stopped it"
+    case .engineClosed: "the session was closed"
+    case .engineFailed: "libcurl's multi handle failed"
+    case .bodyUnavailable: "the request's body could not be read"
+    case .bodyNotRewindable: "the request had to be sent again, and its body could not be started anew"
+    case .curl, .lengthMismatch, .invalidRequest: ""
+    }
+  }
+}

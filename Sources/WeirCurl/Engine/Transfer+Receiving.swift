@@ -1,0 +1,152 @@
+internal import CCurl
+internal import Glibc
+internal import WeirIO
+
+/// How far the response has come.
+struct ReceivingState {
+  enum Phase: UInt8 {
+    case head
+    /// A 417 that libcurl may answer by sending the request again without Expect (RFC 9110 §10.1.1).
+    case refusedExpectation
+    case body
+  }
+
+  /// We want no bytes for now.
+  var isPaused = false
+  /// libcurl was told so and waits to be told otherwise.
+  var isPausedInCurl = false
+  var phase = Phase.head
+  var headerBytes: Int64 = 0
+  var bodyBytes: Int64 = 0
+  var version: HTTPVersionNumber?
+  var status = 0
+  var bytesThisTurn = 0
+  var turn: UInt64 = 0
+}
+
+extension Transfer {
+  /// Total of interim heads, final head and trailers, as a multiple of the maximum for one head.
+  private static let headersInAll: Int64 = 8
+
+  /// A line of a head or of trailers.
+  func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+    guard let engine, let handle, failure == nil else { return false }
+    clock.lastProgress = engine.now
+    receiving.headerBytes += Int64(line.count)
+    if receiving.headerBytes > Int64(engine.options.maximumHeaderSize) * Self.headersInAll {
+      return fail(.headTooLarge)
+    }
+    if receiving.phase != .head {
+      // Trailers are counted and dropped; only a status line starts another head.
+      guard receiving.phase == .refusedExpectation, StatusLine(line) != nil else { return true }
+      receiving.phase = .head
+      handle.head.removeAll()
+    }
+    if clock.firstByte == nil { noteFirstByte(at: engine.now) }
+    if handle.head.count + line.count > engine.options.maximumHeaderSize { return fail(.headTooLarge) }
+    handle.head.append(line)
+    let isBlank = line.count <= 2 && (line.first == 13 || line.first == 10)
+    return isBlank ? endHead(handle) : true
+  }
+
+  /// Bytes of the body; returns what libcurl is to be told.
+  func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+    guard let engine, failure == nil else { return 0 }
+    clock.lastProgress = engine.now
+    if receiving.phase == .refusedExpectation, !deliverHead() { return 0 }
+    if receiving.isPaused || exceedsShare(bytes.count, engine) { return pauseInCurl() }
+    guard !bytes.isEmpty, let delegate else { return bytes.count }
+    switch delegate.transfer(self, didReceiveBody: bytes) {
+    case .proceed:
+      receiving.bodyBytes += Int64(bytes.count)
+      return failure == nil ? bytes.count : 0
+    case .pause:
+      receiving.isPaused = true
+      return failure == nil ? pauseInCurl() : 0
+    case .stop:
+      _ = fail(.stopped)
+      return 0
+    }
+  }
+
+  /// Delivers a head that was kept back because a second one might follow; false when the transfer must end.
+  func deliverHead() -> Bool {
+    guard let handle, let delegate, let version = receiving.version else { return false }
+    receiving.phase = .body
+    let head = ResponseHead(status: receiving.status, version: version, raw: [UInt8](handle.head.bytes))
+    switch delegate.transfer(self, didReceiveHead: head) {
+    case .proceed: break
+    case .pause: receiving.isPaused = true
+    case .stop: return fail(.stopped)
+    }
+    return failure == nil
+  }
+
+  /// Notes our own reason to end, unless there is an earlier one. Always false, which ends the transfer in libcurl.
+  func fail(_ kind: TransferError.Kind) -> Bool {
+    failure = failure ?? kind
+    return false
+  }
+
+  private func endHead(_ handle: EasyHandle) -> Bool {
+    guard let line = StatusLine(handle.head.bytes) else { return true }
+    if line.isInterim {
+      handle.head.removeAll()
+      return true
+    }
+    receiving.status = line.status
+    receiving.version = line.version
+    if line.status == 417, headers.expectsContinue, !sending.isEmpty {
+      receiving.phase = .refusedExpectation
+      return true
+    }
+    return deliverHead()
+  }
+
+  private func noteFirstByte(at now: MonotonicTime) {
+    clock.firstByte = now
+    if !sending.isEmpty { reportSent() }
+  }
+
+  private func pauseInCurl() -> Int {
+    receiving.isPausedInCurl = true
+    return weir_write_pause
+  }
+
+  /// Whether the transfer had its share of this turn; it goes on in the next, after the others.
+  private func exceedsShare(_ count: Int, _ engine: TransferEngine) -> Bool {
+    if receiving.turn != engine.turn {
+      receiving.turn = engine.turn
+      receiving.bytesThisTurn = 0
+    }
+    receiving.bytesThisTurn += count
+    guard receiving.bytesThisTurn > TransferEngine.bytesPerTurn, receiving.bytesThisTurn > count else { return false }
+    engine.continueNextTurn(self)
+    return true
+  }
+}
+
+/// The first line of a response: `HTTP/1.1 200 OK`, or `HTTP/2 200` as libcurl writes it.
+struct StatusLine {
+  let version: HTTPVersionNumber
+  let status: Int
+
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= 10, let base = bytes.baseAddress, memcmp(base, "HTTP/", 5) == 0 else { return nil }
+    let major = bytes[5] &- 48
+    let hasMinor = bytes[6] == UInt8(ascii: ".")
+    let minor = hasMinor ? bytes[7] &- 48 : 0
+    let start = hasMinor ? 9 : 7
+    guard major < 10, minor < 10, bytes.count >= start + 3, bytes[start - 1] == 32 else { return nil }
+    var status = 0
+    for digit in bytes[start..<(start + 3)] {
+      guard digit &- 48 < 10 else { return nil }
+      status = status * 10 + Int(digit &- 48)
+    }
+    version = HTTPVersionNumber(major: major, minor: minor)
+    self.status = status
+  }
+
+  /// Heads that announce another one; 101 is the last of its transfer (RFC 9110 §15.2).
+  var isInterim: Bool { status / 100 == 1 && status != 101 }
+}

@@ -1,0 +1,135 @@
+internal import CCurl
+internal import Glibc
+internal import WeirIO
+
+/// Where the request's body comes from, and how much of it has gone.
+struct SendingState {
+  var isPaused = false
+  var isPausedInCurl = false
+  /// Bytes handed to libcurl in this round; a rewind starts the count anew.
+  var supplied: Int64 = 0
+  var reported: Int64 = 0
+  /// nil when not known.
+  let length: Int64?
+  let isEmpty: Bool
+  var isComplete: Bool
+  /// libcurl has the whole body already.
+  var isInline = false
+  /// What had left us when the silence timer last looked.
+  var seenBySilence: Int64 = 0
+  var file: LoopBound<FileBody>?
+
+  init(_ body: TransferBody) {
+    length =
+      switch body {
+      case .none: 0
+      case .bytes(let bytes): Int64(bytes.count)
+      case .file(_, let size): max(0, size)
+      case .pulled(let length): length.map { max(0, $0) }
+      }
+    if case .none = body { isEmpty = true } else { isEmpty = false }
+    isComplete = length == 0
+  }
+}
+
+extension Transfer {
+  /// libcurl wants bytes of the body, having sent those it took before.
+  func supply(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard let engine, failure == nil else { return weir_read_abort }
+    clock.lastProgress = engine.now
+    if sending.supplied > sending.reported { didSend(sending.supplied) }
+    if failure != nil { return weir_read_abort }
+    if sending.isPaused { return pauseSendingInCurl() }
+    return taken(produce(buffer))
+  }
+
+  /// libcurl has to send the body again from `offset` on.
+  func seek(to offset: Int64, origin: CInt) -> CInt {
+    guard origin == SEEK_SET, offset >= 0, rewind(to: offset) else {
+      failure = failure ?? .bodyNotRewindable
+      return CURL_SEEKFUNC_FAIL
+    }
+    sending.supplied = offset
+    sending.isComplete = sending.length == offset
+    clock.sent = nil
+    return CURL_SEEKFUNC_OK
+  }
+
+  /// Reports what the system has taken by now.
+  func reportSent() {
+    guard let handle else { return }
+    let sent = weir_easy_get_offset(handle.easy, CURLINFO_SIZE_UPLOAD_T)
+    if sent > sending.reported { didSend(sent) }
+  }
+
+  /// Whether the system has taken bytes since this was last asked: a slow peer may need longer for one buffer than the
+  /// silence timeout.
+  func noticeUpload() -> Bool {
+    guard !sending.isEmpty, let handle else { return false }
+    let sent = weir_easy_get_offset(handle.easy, CURLINFO_SIZE_UPLOAD_T)
+    defer { sending.seenBySilence = sent }
+    return sent != sending.seenBySilence
+  }
+
+  func openFile(_ path: String, _ size: Int64, _ engine: TransferEngine) {
+    let file = LoopBound(FileBody(path: path, size: size, workers: engine.fileWorkers()), on: engine.loop)
+    file.value.onArrival = { [weak self] in self?.resumeSending() }
+    file.value.readAhead(file)
+    sending.file = file
+  }
+
+  private func didSend(_ total: Int64) {
+    sending.reported = total
+    delegate?.transfer(self, didSendBody: total)
+  }
+
+  private func produce(_ buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+    switch spec.body {
+    case .none: return .end
+    case .bytes(let bytes):
+      let count = bytes.copyBytes(from: Int(sending.supplied), to: buffer)
+      return count > 0 ? .bytes(count) : .end
+    case .file:
+      return sending.file.map { $0.value.read(into: buffer, $0) } ?? .failed
+    case .pulled:
+      return delegate?.transfer(self, provideBody: buffer) ?? .failed
+    }
+  }
+
+  private func taken(_ supply: BodySupply) -> Int {
+    if failure != nil { return weir_read_abort }
+    switch supply {
+    case .bytes(let count) where count > 0:
+      sending.supplied += Int64(count)
+      if sending.supplied == sending.length { complete() }
+      return count
+    case .bytes, .pause:
+      sending.isPaused = true
+      return pauseSendingInCurl()
+    case .end:
+      complete()
+      return 0
+    case .failed:
+      _ = fail(.bodyUnavailable)
+      return weir_read_abort
+    }
+  }
+
+  private func complete() {
+    sending.isComplete = true
+    clock.sent = .now
+  }
+
+  private func pauseSendingInCurl() -> Int {
+    sending.isPausedInCurl = true
+    return weir_read_pause
+  }
+
+  private func rewind(to offset: Int64) -> Bool {
+    switch spec.body {
+    case .none, .bytes: true
+    case .file: sending.file?.value.seek(to: offset) ?? false
+    case .pulled: offset == 0 && delegate?.transferRewindBody(self) ?? false
+    }
+  }
+}

@@ -1,0 +1,113 @@
+internal import CCurl
+internal import CLinux
+internal import Glibc
+internal import WeirIO
+
+// The multi handle and its sockets.
+extension TransferEngine {
+  /// Idle connections are closed for their age, by the sweeper, not for their number.
+  private static let cachedConnections = 100_000
+
+  func makeMulti() throws(TransferError) -> UnsafeMutableRawPointer {
+    guard CurlLibrary.initialized == .ok, let multi = curl_multi_init() else {
+      throw TransferError(.curl, code: .failedInit, message: "libcurl could not be set up")
+    }
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    weir_multi_set_socket_callback(multi, curlSocketInterest)
+    weir_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context)
+    weir_multi_set_timer_callback(multi, curlTimer)
+    weir_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
+    weir_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.cachedConnections)
+    return multi
+  }
+
+  func want(_ fd: CInt, _ events: IOEvents) {
+    apply(sockets.want(fd, events), to: fd)
+  }
+
+  func timeoutChanged(_ milliseconds: Int) {
+    timeouts.set(milliseconds: milliseconds, now: milliseconds > 0 ? .now : now)
+    if timeouts.isDueNow { scheduleFlush() } else { armTimeouts() }
+  }
+
+  func apply(_ change: SocketTable.Change, to fd: CInt) {
+    do {
+      switch change {
+      case .none: return
+      case .register(let events): try loop.register(fd, for: events, handler: self)
+      case .update(let events): try loop.update(fd, for: events)
+      case .unregister: loop.unregister(fd)
+      }
+    } catch {
+      sockets.forgetRegistration(fd)
+      socketFailed(fd)
+    }
+  }
+
+  func didOpen(_ fd: CInt, tag: AnyObject?) {
+    if let stale = sockets.open(fd, tag: tag, identity: socketIdentity(fd) ?? 0) { forget(fd, stale) }
+    observer?.engineDidOpenConnection(tag: tag)
+  }
+
+  func closeSocket(_ fd: CInt) -> CInt {
+    if let closed = sockets.close(fd) { forget(fd, closed) }
+    return Glibc.close(fd)
+  }
+
+  /// Before 8.2 libcurl may close the socket of a connection that was given up early without telling us. Only sockets
+  /// that this transfer opened, and only one that never got to send anything, can be among them.
+  func reconcile(_ transfer: Transfer) {
+    guard !transfer.connecting.isEmpty else { return }
+    for fd in transfer.connecting {
+      guard let known = sockets.identity(of: fd), known != socketIdentity(fd) else { continue }
+      if let closed = sockets.close(fd) { forget(fd, closed) }
+    }
+    transfer.connecting.removeAll()
+  }
+
+  /// What libcurl has not closed through our callback by the time its multi handle is gone.
+  func closeRemainingSockets() {
+    for fd in sockets.registeredDescriptors where sockets.identity(of: fd) == nil {
+      loop.unregister(fd)
+      sockets.forgetRegistration(fd)
+    }
+    for fd in sockets.ownDescriptors {
+      if let closed = sockets.close(fd) { forget(fd, closed) }
+    }
+  }
+
+  private func forget(_ fd: CInt, _ closed: SocketTable.Closed) {
+    if closed.wasRegistered { loop.unregister(fd) }
+    if closed.isOwn { observer?.engineDidCloseConnection(tag: closed.tag) }
+  }
+}
+
+/// The inode of a socket, which no other open one has.
+private func socketIdentity(_ fd: CInt) -> UInt64? {
+  var status = stat()
+  return fstat(fd, &status) == 0 ? UInt64(status.st_ino) : nil
+}
+
+extension Transfer {
+  func openSocket(family: CInt, type: CInt, protocolNumber: CInt) -> CInt {
+    guard let engine, state == .running, failure == nil else { return weir_socket_bad }
+    engine.endLookup(of: self)
+    let fd = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), protocolNumber)
+    guard fd >= 0 else { return weir_socket_bad }
+    connecting.append(fd)
+    engine.didOpen(fd, tag: spec.tag)
+    return fd
+  }
+
+  func connectionReady(address: UnsafePointer<CChar>?, port: CInt) -> Bool {
+    guard let engine, state == .running, failure == nil else { return false }
+    engine.endLookup(of: self)
+    if !connecting.isEmpty { connecting.removeAll() }
+    requestsSent += 1
+    remotePort = port
+    if let address { remoteAddress = engine.addresses.string(address) }
+    clock.ready = engine.now
+    clock.lastProgress = engine.now
+    return true
+  }
+}

@@ -1,0 +1,146 @@
+internal import CCurl
+internal import WeirIO
+
+/// One attempt: a request on its way and the response to it. Confined to its engine's loop.
+package final class Transfer {
+  enum State: UInt8 {
+    /// Not given to libcurl yet; or waits for its turn to look up a name.
+    case waiting
+    /// libcurl has it.
+    case running
+    /// libcurl is done, and the end is held back until `resumeReceiving`.
+    case held
+    /// The delegate has heard the end; libcurl goes on until the name lookup, which it could not stop, is over.
+    case abandoned
+    case finished
+  }
+
+  /// What the engine has to do for a transfer at the end of the turn.
+  struct Errands: OptionSet {
+    let rawValue: UInt8
+
+    static let add = Errands(rawValue: 1)
+    static let cancel = Errands(rawValue: 2)
+    static let unpause = Errands(rawValue: 4)
+  }
+
+  let spec: TransferSpec
+  let headers: PreparedHeaders
+  /// Set until the end.
+  var engine: TransferEngine?
+  var delegate: (any TransferDelegate)?
+  var handle: EasyHandle?
+  var state = State.waiting
+  var errands: Errands = []
+  /// Place in the engine's list.
+  var slot = -1
+
+  /// Why the transfer has to fail, when it is for a reason of ours.
+  var failure: TransferError.Kind?
+  /// libcurl's result while the end is held back.
+  var heldReport: TransferReport?
+
+  var clock: TransferClock
+  var receiving = ReceivingState()
+  var sending: SendingState
+  var lookup = LookupState.none
+  var remoteAddress: String?
+  var remotePort: Int32 = 0
+  /// Requests put on a connection; more than one when libcurl repeats it.
+  var requestsSent = 0
+  /// Descriptors opened for this transfer while no connection of it is known to stand.
+  var connecting: [CInt] = []
+
+  init(spec: TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate, engine: TransferEngine) {
+    self.spec = spec
+    self.headers = headers
+    self.delegate = delegate
+    self.engine = engine
+    clock = TransferClock(start: .now)
+    sending = SendingState(spec.body)
+  }
+
+  /// Ends the transfer; the delegate hears `.cancelled` by the end of this turn, never from within this call.
+  package func cancel() {
+    guard let engine, state != .finished, state != .abandoned else { return }
+    engine.loop.preconditionCurrent()
+    failure = failure ?? .cancelled
+    engine.need(.cancel, for: self)
+  }
+
+  /// Takes no more bytes of the response. Those that libcurl holds already wait there; the peer is slowed by TCP.
+  package func pauseReceiving() {
+    engine?.loop.preconditionCurrent()
+    receiving.isPaused = true
+  }
+
+  /// Goes on after `pauseReceiving` or an answer of `.pause`.
+  package func resumeReceiving() {
+    guard let engine, receiving.isPaused else { return }
+    engine.loop.preconditionCurrent()
+    receiving.isPaused = false
+    clock.lastProgress = .now
+    engine.need(.unpause, for: self)
+  }
+
+  /// Asks for no more bytes of the request's body.
+  package func pauseSending() {
+    engine?.loop.preconditionCurrent()
+    sending.isPaused = true
+  }
+
+  /// Goes on after `pauseSending` or a supply of `.pause`.
+  package func resumeSending() {
+    guard let engine, sending.isPaused else { return }
+    engine.loop.preconditionCurrent()
+    sending.isPaused = false
+    clock.lastProgress = .now
+    engine.need(.unpause, for: self)
+  }
+
+  package var isFinished: Bool { state == .finished || state == .abandoned }
+
+  /// Bytes of the request's body that libcurl has taken so far.
+  package var bytesSent: Int64 { sending.supplied }
+
+  /// Length of the request's body, nil when it is not known.
+  package var expectedBytesToSend: Int64? { sending.length }
+
+  /// Bytes of the response's body so far.
+  package var bytesReceived: Int64 { receiving.bodyBytes }
+
+  /// Content-Length of the response; nil before its head, after the end, and when it has none.
+  package var expectedBytesToReceive: Int64? {
+    guard let handle else { return nil }
+    let length = weir_easy_get_offset(handle.easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+    return length >= 0 ? length : nil
+  }
+
+  /// Whether it is us who hold things up, so that silence is no fault of the peer's.
+  var isHeldByUs: Bool {
+    sending.isPaused && !sending.isComplete || receiving.isPaused && sending.isComplete || state == .waiting
+  }
+}
+
+/// When things happened; durations are taken from it at the end.
+struct TransferClock {
+  let start: MonotonicTime
+  /// The connection stood and the request was about to be written.
+  var ready: MonotonicTime?
+  /// The last byte of the request was handed to libcurl.
+  var sent: MonotonicTime?
+  var firstByte: MonotonicTime?
+  var lastProgress: MonotonicTime
+
+  init(start: MonotonicTime) {
+    self.start = start
+    lastProgress = start
+  }
+}
+
+enum LookupState: UInt8 {
+  case none
+  /// Refused for now, to be started again when another lookup ends.
+  case postponed
+  case running
+}

@@ -1,0 +1,53 @@
+/// What a delegate wants after it was handed something.
+package enum Flow: Sendable {
+  /// Consumed; go on.
+  case proceed
+  /// Of a body: nothing consumed, the same bytes come again after `resumeReceiving`. Of a head: nothing more comes,
+  /// neither body nor a successful end, until `resumeReceiving`.
+  case pause
+  /// End the transfer now; it finishes with `.stopped`.
+  case stop
+}
+
+/// A delegate's answer when asked for bytes of the request's body.
+package enum BodySupply: Sendable {
+  /// So many bytes, at least one, were written to the buffer.
+  case bytes(Int)
+  case end
+  /// None yet: ask again after `resumeSending`.
+  case pause
+  /// There will be none; the transfer finishes with `.bodyUnavailable`.
+  case failed
+}
+
+/// Who hears of a transfer, on the loop. Everything may be called on the transfer and the engine from within.
+package protocol TransferDelegate: AnyObject {
+  /// The head of the final response; not of interim ones (1xx other than 101), nor of a proxy's reply to CONNECT.
+  func transfer(_ transfer: Transfer, didReceiveHead head: ResponseHead) -> Flow
+  /// Bytes that are valid during this call only.
+  func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow
+  /// Asks for bytes of a `.pulled` body.
+  func transfer(_ transfer: Transfer, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
+  /// Asks to start a `.pulled` body anew; false when that can't be done.
+  func transferRewindBody(_ transfer: Transfer) -> Bool
+  /// So many bytes of the body left us in all.
+  func transfer(_ transfer: Transfer, didSendBody totalSent: Int64)
+  /// The end, exactly once, and last.
+  func transfer(_ transfer: Transfer, didFinish error: TransferError?, report: TransferReport)
+}
+
+extension TransferDelegate {
+  package func transfer(_ transfer: Transfer, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+    .failed
+  }
+
+  package func transferRewindBody(_ transfer: Transfer) -> Bool { false }
+
+  package func transfer(_ transfer: Transfer, didSendBody totalSent: Int64) {}
+}
+
+/// Who hears of an engine's sockets, on the loop. For every descriptor that was opened there is exactly one close.
+package protocol TransferEngineObserver: AnyObject {
+  func engineDidOpenConnection(tag: AnyObject?)
+  func engineDidCloseConnection(tag: AnyObject?)
+}

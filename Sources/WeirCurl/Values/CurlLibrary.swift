@@ -1,0 +1,16 @@
+internal import CCurl
+
+/// The libcurl that runs in this process, which may be newer than the one built against.
+package enum CurlLibrary {
+  /// Sets up libcurl once per process; the result of that.
+  static let initialized = CurlCode(rawValue: curl_global_init(weir_global_default).rawValue)
+
+  /// 0xXXYYZZ for version XX.YY.ZZ.
+  package static let versionNumber: UInt32 = weir_curl_version_number()
+
+  /// Such as `7.88.1`.
+  package static let version: String = weir_curl_version_text().map { String(cString: $0) } ?? ""
+
+  /// Below 8.1 parallel HTTP/2 transfers may lose bytes, spin or stall.
+  package static let hasReliableHTTP2 = versionNumber >= 0x080100
+}
