@@ -32,7 +32,7 @@ extension URLError {
     case .silence: .timedOut
     case .headTooLarge: .dataLengthExceedsMaximum
     case .cancelled, .stopped, .engineClosed: .cancelled
-    case .lengthMismatch: .networkConnectionLost
+    case .lengthMismatch, .engineFailed: .networkConnectionLost
     case .invalidRequest: .badURL
     case .bodyUnavailable, .bodyNotRewindable: .requestBodyStreamExhausted
     }
