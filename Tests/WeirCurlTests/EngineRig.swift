@@ -1,0 +1,100 @@
+import Synchronization
+import Testing
+import WeirCurl
+import WeirIO
+
+/// An engine on a loop of its own, driven from a test's thread.
+final class EngineRig: Sendable {
+  let loop: EventLoop
+  let counts = ConnectionCounts()
+  private let engine: LoopBound<TransferEngine>
+
+  init(_ configure: (inout TransportOptions) -> Void = { _ in }) async throws {
+    var options = TransportOptions()
+    options.connectTimeout = 10
+    configure(&options)
+    let (loop, counts, chosen) = (try EventLoop(name: "test"), counts, options)
+    self.loop = loop
+    engine = try await withCheckedThrowingContinuation { continuation in
+      loop.post {
+        continuation.resume(
+          with: Result {
+            LoopBound(try TransferEngine(loop: loop, options: chosen, observer: counts), on: loop)
+          })
+      }
+    }
+  }
+
+  /// Runs a transfer to its end.
+  func transfer(
+    _ spec: TransferSpec, headers: [String] = [], _ configure: @escaping @Sendable (Recorder) -> Void = { _ in }
+  ) async -> Outcome {
+    await start(spec, headers: headers, configure).outcome
+  }
+
+  func get(_ url: String) async -> Outcome { await transfer(TransferSpec(url: url)) }
+
+  /// Starts a transfer and returns when the engine has it.
+  func start(
+    _ spec: TransferSpec, headers: [String] = [], _ configure: @escaping @Sendable (Recorder) -> Void = { _ in }
+  ) async -> Running {
+    let running = Running(loop: loop)
+    await withCheckedContinuation { continuation in
+      loop.post { [engine] in
+        running.start(spec, PreparedHeaders(lines: headers), engine.value, configure)
+        continuation.resume()
+      }
+    }
+    return running
+  }
+
+  func onEngine<Result: Sendable>(_ body: @escaping @Sendable (TransferEngine) -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+      loop.post { [engine] in continuation.resume(returning: body(engine.value)) }
+    }
+  }
+
+  func close() async {
+    await onEngine { $0.close() }
+  }
+}
+
+/// Open and closed connections as the engine told of them.
+final class ConnectionCounts: TransferEngineObserver, Sendable {
+  struct Counts: Equatable, Sendable {
+    var opened = 0
+    var closed = 0
+    var tags: [ObjectIdentifier: Int] = [:]
+  }
+
+  private let counts = Mutex(Counts())
+
+  var value: Counts { counts.withLock { $0 } }
+  var open: Int { counts.withLock { $0.opened - $0.closed } }
+
+  func open(of tag: AnyObject) -> Int {
+    let tag = ObjectIdentifier(tag)
+    return counts.withLock { $0.tags[tag] ?? 0 }
+  }
+
+  func engineDidOpenConnection(tag: AnyObject?) { count(tag, by: 1) }
+
+  func engineDidCloseConnection(tag: AnyObject?) { count(tag, by: -1) }
+
+  private func count(_ tag: AnyObject?, by change: Int) {
+    let tag = tag.map { ObjectIdentifier($0) }
+    counts.withLock { counts in
+      if change > 0 { counts.opened += 1 } else { counts.closed += 1 }
+      if let tag { counts.tags[tag, default: 0] += change }
+    }
+  }
+}
+
+/// Waits until `condition` holds; false after ten seconds.
+func eventually(_ condition: () async -> Bool) async -> Bool {
+  for _ in 0..<2000 {
+    if await condition() { return true }
+    try? await Task.sleep(for: .milliseconds(5))
+  }
+  return false
+}

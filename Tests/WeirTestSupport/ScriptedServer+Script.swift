@@ -1,0 +1,159 @@
+import CLinux
+import Dispatch
+import Foundation
+import WeirIO
+
+/// What a scripted server does on one connection, in order; then it closes the connection.
+package struct Script: Sendable {
+  package indirect enum Step: Sendable {
+    /// Reads to the end of a request head.
+    case head
+    /// Reads so many bytes.
+    case bytes(Int)
+    /// Reads a chunked body, trailers included.
+    case chunkedBody
+    /// Reads to the client's end.
+    case awaitClose
+    case send([UInt8])
+    /// Sends byte by byte, with so many seconds between.
+    case drip([UInt8], every: Double)
+    /// Closes our direction only.
+    case halfClose
+    /// Closes so that the client sees a reset.
+    case reset
+    case close
+    case sleep(Double)
+    /// Waits until a test opens the gate.
+    case wait(Gate)
+    /// Over and over until the client closes.
+    case forever([Step])
+  }
+
+  let steps: [Step]
+
+  package init(_ steps: Step...) {
+    self.steps = steps
+  }
+
+  /// Answers every request, which must have no body, with the same bytes, until the client closes.
+  package static func answering(_ response: String) -> Script {
+    Script(.forever([.head, .send(response)]))
+  }
+
+  /// Answers one request with the given bytes and closes.
+  package static func once(_ response: String) -> Script {
+    Script(.head, .send(response))
+  }
+}
+
+extension Script.Step {
+  package static func send(_ text: String) -> Script.Step { .send(Array(text.utf8)) }
+
+  package static func drip(_ text: String, every seconds: Double) -> Script.Step {
+    .drip(Array(text.utf8), every: seconds)
+  }
+}
+
+/// A complete response of status 200 with a body.
+package func okResponse(_ body: String, _ fields: String = "") -> String {
+  "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
+}
+
+/// Holds scripts back until a test opens it; stays open.
+package final class Gate: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+
+  package init() {}
+
+  package func open() {
+    semaphore.signal()
+  }
+
+  /// Gives up after ten seconds, so that a failed test ends.
+  package func wait() {
+    if semaphore.wait(timeout: .now() + 10) == .success { semaphore.signal() }
+  }
+}
+
+/// A connection seen from the script that serves it.
+struct ScriptedPeer {
+  let descriptor: CInt
+  let record: ([UInt8]) -> Void
+  private(set) var sawEnd = false
+  /// Read, recorded, and not asked for yet.
+  private var pending: [UInt8] = []
+
+  init(descriptor: CInt, record: @escaping ([UInt8]) -> Void) {
+    self.descriptor = descriptor
+    self.record = record
+  }
+
+  /// False when the connection is over.
+  mutating func run(_ steps: [Script.Step]) -> Bool {
+    for step in steps where !run(step) { return false }
+    return true
+  }
+
+  private mutating func run(_ step: Script.Step) -> Bool {
+    switch step {
+    case .head: return read(through: "\r\n\r\n")
+    case .bytes(let count): return read { $0.count >= count ? count : nil }
+    case .chunkedBody: return read(through: "0\r\n") && read(through: "\r\n")
+    case .awaitClose:
+      while fill() {}
+      return false
+    case .send(let bytes): return ServerSocket.send(descriptor, bytes)
+    case .drip(let bytes, let delay):
+      for byte in bytes {
+        guard ServerSocket.send(descriptor, [byte]) else { return false }
+        Thread.sleep(forTimeInterval: delay)
+      }
+      return true
+    case .halfClose:
+      shutdown(descriptor, CInt(SHUT_WR))
+      return true
+    case .reset:
+      ServerSocket.resetOnClose(descriptor)
+      return false
+    case .close: return false
+    case .sleep(let seconds):
+      Thread.sleep(forTimeInterval: seconds)
+      return true
+    case .wait(let gate):
+      gate.wait()
+      return true
+    case .forever(let steps):
+      while run(steps) {}
+      return false
+    }
+  }
+
+  private mutating func read(through mark: String) -> Bool {
+    let mark = Array(mark.utf8)
+    return read { bytes in
+      guard bytes.count >= mark.count else { return nil }
+      return (mark.count...bytes.count).first { bytes[($0 - mark.count)..<$0].elementsEqual(mark) }
+    }
+  }
+
+  /// Reads until `end` finds how many bytes are asked for, and takes those.
+  private mutating func read(until end: ([UInt8]) -> Int?) -> Bool {
+    while true {
+      if let count = end(pending) {
+        pending.removeFirst(count)
+        return true
+      }
+      guard fill() else { return false }
+    }
+  }
+
+  private mutating func fill() -> Bool {
+    guard let bytes = ServerSocket.receive(descriptor) else {
+      sawEnd = true
+      return false
+    }
+    record(bytes)
+    pending += bytes
+    return true
+  }
+}

@@ -1,0 +1,75 @@
+import CLinux
+import Glibc
+import WeirIO
+
+/// Blocking sockets for servers in tests.
+enum ServerSocket {
+  static func listenOnLoopback() throws(Errno) -> (descriptor: CInt, port: Int) {
+    let fd = try systemCall { socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    _ = try withSocketAddress(&address) { pointer throws(Errno) in try systemCall { bind(fd, pointer, size) } }
+    _ = try systemCall { Glibc.listen(fd, 512) }
+    _ = try withSocketAddress(&address) { pointer throws(Errno) in
+      try systemCall { getsockname(fd, pointer, &size) }
+    }
+    return (fd, Int(UInt16(bigEndian: address.sin_port)))
+  }
+
+  static func listen(unixSocketPath path: String) throws(Errno) -> CInt {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let room = MemoryLayout.size(ofValue: address.sun_path)
+    guard path.utf8.count < room else { throw .invalidArgument }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+    let fd = try systemCall { socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0) }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    _ = try withSocketAddress(&address) { pointer throws(Errno) in try systemCall { bind(fd, pointer, size) } }
+    _ = try systemCall { Glibc.listen(fd, 512) }
+    return fd
+  }
+
+  static func accept(_ listener: CInt) -> CInt? {
+    while true {
+      let fd = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+      if fd >= 0 { return fd }
+      guard [EINTR, ECONNABORTED].contains(errno) else { return nil }
+    }
+  }
+
+  static func send(_ fd: CInt, _ bytes: [UInt8]) -> Bool {
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes.withUnsafeBytes { buffer in
+        Glibc.send(fd, buffer.baseAddress?.advanced(by: sent), buffer.count - sent, Int32(MSG_NOSIGNAL))
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      sent += count
+    }
+    return true
+  }
+
+  /// nil at the end of the connection.
+  static func receive(_ fd: CInt) -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let count = try? systemCall { recv(fd, &buffer, buffer.count, 0) }
+    guard let count, count > 0 else { return nil }
+    return Array(buffer[..<count])
+  }
+
+  static func resetOnClose(_ fd: CInt) {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+
+  private static func withSocketAddress<Address, Result>(
+    _ address: inout Address, _ body: (UnsafeMutablePointer<sockaddr>) throws(Errno) -> Result
+  ) throws(Errno) -> Result {
+    try withUnsafeMutablePointer(to: &address) { pointer throws(Errno) in
+      try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic throws(Errno) in try body(generic) }
+    }
+  }
+}
