@@ -1,4 +1,4 @@
-import FoundationNetworking
+import Foundation
 
 extension URLError.Code {
   /// The code's name in snake case.

@@ -18,6 +18,20 @@ package enum FieldSyntax {
     text.utf8.allSatisfy { $0 != 0x0D && $0 != 0x0A && $0 != 0 }
   }
 
+  /// The text with ASCII letters in lower case.
+  package static func lowercased(_ text: some StringProtocol) -> String {
+    guard text.utf8.contains(where: { $0 != lowercased($0) }) else { return String(text) }
+    return String(decoding: text.utf8.map(lowercased), as: UTF8.self)
+  }
+
+  /// The text without the blanks (RFC 9110 section 5.6.3) at its ends.
+  package static func trimmed(_ text: Substring) -> Substring {
+    let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    var bytes = text.utf8.drop(while: isBlank)
+    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+    return Substring(bytes)
+  }
+
   package static func lowercased(_ byte: UInt8) -> UInt8 {
     byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
   }

@@ -2,6 +2,9 @@
 ///
 /// Adding a name that exists replaces its value in place and takes the new spelling. Equality is that of the list.
 public struct HTTPHeaders: Hashable, Sendable {
+  /// Up to so many fields a search is faster than a table.
+  private static let searchedCount = 16
+
   private var fields: [HTTPHeader] = []
 
   public init() {}
@@ -9,13 +12,16 @@ public struct HTTPHeaders: Hashable, Sendable {
   /// Takes the fields in order; of duplicates the last wins.
   public init(_ headers: [HTTPHeader]) {
     fields.reserveCapacity(headers.count)
-    for header in headers { update(header) }
+    if headers.count <= Self.searchedCount {
+      for header in headers { update(header) }
+    } else {
+      updateAll(headers)
+    }
   }
 
   /// Takes the fields in no particular order.
   public init(_ dictionary: [String: String]) {
-    fields.reserveCapacity(dictionary.count)
-    for (name, value) in dictionary { update(name: name, value: value) }
+    self.init(dictionary.map { HTTPHeader(name: $0.key, value: $0.value) })
   }
 
   /// The same as ``update(name:value:)``.
@@ -81,6 +87,20 @@ public struct HTTPHeaders: Hashable, Sendable {
   public var dictionary: [String: String] {
     // Names that differ in ASCII case only are unique here, so no key can come twice.
     Dictionary(fields.lazy.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+  }
+
+  /// Fills an empty list in linear time: how many fields a response has is up to the server.
+  private mutating func updateAll(_ headers: [HTTPHeader]) {
+    var positions = [String: Int](minimumCapacity: headers.count)
+    for header in headers {
+      let key = FieldSyntax.lowercased(header.name)
+      if let position = positions[key] {
+        fields[position] = header
+      } else {
+        positions[key] = fields.count
+        fields.append(header)
+      }
+    }
   }
 
   private func position(of name: String) -> Int? {

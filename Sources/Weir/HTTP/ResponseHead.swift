@@ -1,3 +1,5 @@
+import Foundation
+
 /// The bytes of one response head and the reading of its fields.
 ///
 /// The head comes from libcurl, which has checked its framing, but the reading trusts nothing: a line without a colon
@@ -6,22 +8,27 @@
 package struct ResponseHead: Sendable {
   package let bytes: [UInt8]
 
+  private static let usualFieldCount = 16
+
   package init(bytes: [UInt8]) {
     self.bytes = bytes
   }
 
   /// The value of a field, repeated ones joined by `, ` (RFC 9110 section 5.2); nil when absent.
   package func value(forField name: String) -> String? {
-    var value: String?
-    bytes.withUnsafeBytes { bytes in
-      var lines = FieldLines(bytes)
-      while let line = lines.next() {
-        guard line.hasName(name, in: bytes) else { continue }
-        let text = line.valueText(in: bytes)
-        value = value.map { "\($0), \(text)" } ?? text
+    var name = name
+    return name.withUTF8 { name in
+      bytes.withUnsafeBytes { bytes in
+        var value: String?
+        var lines = FieldLines(bytes)
+        while let line = lines.next() {
+          guard line.hasName(name, in: bytes) else { continue }
+          let text = line.valueText(in: bytes)
+          value = value.map { "\($0), \(text)" } ?? text
+        }
+        return value
       }
     }
-    return value
   }
 
   /// Passes on each field as received; a folded value with its folds.
@@ -29,29 +36,37 @@ package struct ResponseHead: Sendable {
     bytes.withUnsafeBytes { bytes in
       var lines = FieldLines(bytes)
       while let line = lines.next() {
-        body(UnsafeRawBufferPointer(rebasing: bytes[line.name]), UnsafeRawBufferPointer(rebasing: bytes[line.value]))
+        body(
+          UnsafeRawBufferPointer(rebasing: bytes[line.name]),
+          UnsafeRawBufferPointer(rebasing: bytes[bytes.trimmed(line.value)]))
       }
     }
   }
 
   /// All fields, repeated ones joined under their first spelling.
   package func combinedFields() -> [String: String] {
-    var fields: [String: String] = [:]
-    var spellings: [String: String] = [:]
+    var fields: [(name: String, value: String)] = []
+    // Linear in the number of fields, which is the server's choice.
+    var positions: [String: Int] = [:]
+    positions.reserveCapacity(Self.usualFieldCount)
+    fields.reserveCapacity(Self.usualFieldCount)
     bytes.withUnsafeBytes { bytes in
       var lines = FieldLines(bytes)
       while let line = lines.next() {
         let name = line.nameText(in: bytes)
         let value = line.valueText(in: bytes)
-        if let first = spellings.updateValue(name, forKey: name.lowercased()) {
-          spellings[name.lowercased()] = first
-          fields[first] = fields[first].map { "\($0), \(value)" } ?? value
+        let key = FieldSyntax.lowercased(name)
+        if let position = positions[key] {
+          fields[position].value += ", \(value)"
         } else {
-          fields[name] = value
+          positions[key] = fields.count
+          fields.append((name, value))
         }
       }
     }
-    return fields
+    var combined = [String: String](minimumCapacity: fields.count)
+    for field in fields { combined[field.name] = field.value }
+    return combined
   }
 }
 
@@ -70,46 +85,36 @@ private struct FieldLines {
     while position < bytes.count {
       let start = position
       var end = endOfLine(from: start)
-      var isFolded = false
-      while end < bytes.count, isBlank(bytes[end]) {
-        isFolded = true
-        end = endOfLine(from: end)
-      }
+      let isFolded = end < bytes.count && bytes[end].isBlank
+      while end < bytes.count, bytes[end].isBlank { end = endOfLine(from: end) }
       position = end
-      guard let colon = bytes[start..<end].firstIndex(of: UInt8(ascii: ":")) else { continue }
-      let name = trim(start..<colon)
+      guard let colon = bytes.position(of: UInt8(ascii: ":"), in: start..<end) else { continue }
+      // RFC 9112 section 5.1 has blanks before the colon removed.
+      let name = bytes.trimmed(start..<colon)
       if name.isEmpty { continue }
-      return FieldLine(name: name, value: trim((colon + 1)..<end), isFolded: isFolded)
+      return FieldLine(name: name, value: (colon + 1)..<end, isFolded: isFolded)
     }
     return nil
   }
 
   private func endOfLine(from start: Int) -> Int {
-    bytes[start...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
+    bytes.position(of: UInt8(ascii: "\n"), in: start..<bytes.count).map { $0 + 1 } ?? bytes.count
   }
-
-  private func trim(_ range: Range<Int>) -> Range<Int> {
-    var low = range.lowerBound
-    var high = range.upperBound
-    while low < high, isSpace(bytes[low]) { low += 1 }
-    while high > low, isSpace(bytes[high - 1]) { high -= 1 }
-    return low..<high
-  }
-
-  private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-  private func isSpace(_ byte: UInt8) -> Bool { isBlank(byte) || byte == 0x0D || byte == 0x0A }
 }
 
-/// Where one field's name and value lie.
+/// Where one field's name and value lie; the value with the blanks around it.
 private struct FieldLine {
   let name: Range<Int>
   let value: Range<Int>
   let isFolded: Bool
 
-  func hasName(_ wanted: String, in bytes: UnsafeRawBufferPointer) -> Bool {
-    guard wanted.utf8.count == name.count else { return false }
-    return zip(wanted.utf8, bytes[name]).allSatisfy { FieldSyntax.lowercased($0) == FieldSyntax.lowercased($1) }
+  func hasName(_ wanted: UnsafeBufferPointer<UInt8>, in bytes: UnsafeRawBufferPointer) -> Bool {
+    guard wanted.count == name.count else { return false }
+    for offset in 0..<wanted.count
+    where FieldSyntax.lowercased(wanted[offset]) != FieldSyntax.lowercased(bytes[name.lowerBound + offset]) {
+      return false
+    }
+    return true
   }
 
   func nameText(in bytes: UnsafeRawBufferPointer) -> String {
@@ -117,7 +122,7 @@ private struct FieldLine {
   }
 
   func valueText(in bytes: UnsafeRawBufferPointer) -> String {
-    let raw = UnsafeRawBufferPointer(rebasing: bytes[value])
+    let raw = UnsafeRawBufferPointer(rebasing: bytes[bytes.trimmed(value)])
     guard isFolded else { return text(raw) }
     return unfolded(raw).withUnsafeBytes(text)
   }
@@ -128,16 +133,14 @@ private struct FieldLine {
     result.reserveCapacity(raw.count)
     var index = 0
     while index < raw.count {
-      guard raw[index] == 0x0D || raw[index] == 0x0A else {
+      guard raw[index].isLineBreak else {
         result.append(raw[index])
         index += 1
         continue
       }
-      while let last = result.last, last == 0x20 || last == 0x09 { result.removeLast() }
-      while index < raw.count, raw[index] == 0x0D || raw[index] == 0x0A || raw[index] == 0x20 || raw[index] == 0x09 {
-        index += 1
-      }
-      result.append(0x20)
+      while result.last?.isBlank == true { result.removeLast() }
+      while index < raw.count, raw[index].isBlank || raw[index].isLineBreak { index += 1 }
+      result.append(UInt8(ascii: " "))
     }
     return result
   }
@@ -148,4 +151,26 @@ private struct FieldLine {
     scalars.append(contentsOf: raw.lazy.map { Unicode.Scalar($0) })
     return String(scalars)
   }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate func position(of byte: UInt8, in range: Range<Int>) -> Int? {
+    guard let baseAddress, !range.isEmpty else { return nil }
+    let start = baseAddress + range.lowerBound
+    guard let found = memchr(start, Int32(byte), range.count) else { return nil }
+    return range.lowerBound + (UnsafeRawPointer(found) - start)
+  }
+
+  fileprivate func trimmed(_ range: Range<Int>) -> Range<Int> {
+    var low = range.lowerBound
+    var high = range.upperBound
+    while low < high, self[low].isBlank || self[low].isLineBreak { low += 1 }
+    while high > low, self[high - 1].isBlank || self[high - 1].isLineBreak { high -= 1 }
+    return low..<high
+  }
+}
+
+extension UInt8 {
+  fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
+  fileprivate var isLineBreak: Bool { self == 0x0D || self == 0x0A }
 }

@@ -7,7 +7,7 @@ package enum RetryAfter {
 
   /// The wait that a value asks for, between 0 and ``maximum`` seconds; nil when it is neither seconds nor a date.
   package static func delay(_ value: String, now: Date) -> TimeInterval? {
-    let text = value.trimmingCharacters(in: .whitespaces)
+    let text = String(FieldSyntax.trimmed(Substring(value)))
     if !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) {
       // More digits than an integer holds are still a number of seconds: a long one.
       return min(Double(text) ?? maximum, maximum)

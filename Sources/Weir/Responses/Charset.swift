@@ -10,9 +10,11 @@ enum Charset {
   /// The charset's name in lower case, without quotes.
   static func name(in contentType: String) -> String? {
     for parameter in contentType.split(separator: ";").dropFirst() {
-      let halves = parameter.split(separator: "=", maxSplits: 1)
-      guard halves.count == 2, trimmed(halves[0]).lowercased() == "charset" else { continue }
-      return trimmed(halves[1]).trimmingCharacters(in: CharacterSet(charactersIn: "\"'")).lowercased()
+      guard let mark = parameter.firstIndex(of: "="),
+        FieldSyntax.isSameName(String(FieldSyntax.trimmed(parameter[..<mark])), "charset")
+      else { continue }
+      let value = FieldSyntax.trimmed(parameter[parameter.index(after: mark)...])
+      return FieldSyntax.lowercased(value.drop { $0 == "\"" }.prefix { $0 != "\"" })
     }
     return nil
   }
@@ -23,8 +25,4 @@ enum Charset {
     "utf-16be": .utf16BigEndian, "utf-16le": .utf16LittleEndian,
     "utf-32": .utf32, "utf-32be": .utf32BigEndian, "utf-32le": .utf32LittleEndian,
   ]
-
-  private static func trimmed(_ text: Substring) -> String {
-    text.trimmingCharacters(in: .whitespaces)
-  }
 }

@@ -54,6 +54,6 @@ package enum ResponseValidation {
 
   /// The media ranges of an `Accept` value.
   package static func acceptableTypes(accept: String) -> [String] {
-    accept.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    accept.utf8.split(separator: UInt8(ascii: ",")).map { String(FieldSyntax.trimmed(Substring($0))) }
   }
 }

@@ -62,6 +62,14 @@ import Testing
     #expect(headers != headers.sorted())
   }
 
+  @Test func manyFields() {
+    let names = (0..<5_000).map { "Name-\($0)" }
+    let headers = HTTPHeaders((names + ["name-7"]).map { HTTPHeader(name: $0, value: "v") })
+    #expect(headers.count == names.count)
+    #expect(headers.map(\.name) == names.map { $0 == "Name-7" ? "name-7" : $0 })
+    #expect(headers.sorted().first?.name == "Name-0")
+  }
+
   @Test func takesDictionaries() {
     let headers = HTTPHeaders(["A": "1", "B": "2"])
     #expect(headers.sorted().description == "A: 1\nB: 2")

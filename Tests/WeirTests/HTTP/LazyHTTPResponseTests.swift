@@ -70,6 +70,23 @@ import Testing
     #expect(response.url == built.url)
   }
 
+  @Test func manyFieldsAreReadInLinearTime() throws {
+    let lines = (0..<5_000).map { "a\($0): 1\r\nA\($0): 2\r\n" }.joined()
+    let response = try Self.response(lines)
+    #expect(response.value(forHeader: "a4999") == "1, 2")
+    let headers = try #require(response.response).headers
+    #expect(headers.count == 5_000)
+    #expect(headers["A7"] == "1, 2")
+  }
+
+  @Test func everyFieldAsReceived() throws {
+    var fields: [String] = []
+    try Self.response("A: 1\r\na:2 \r\nB: x\r\n y\r\n").forEachField { name, value in
+      fields.append("\(String(decoding: name, as: UTF8.self))=\(String(decoding: value, as: UTF8.self))")
+    }
+    #expect(fields == ["A=1", "a=2", "B=x\r\n y"])
+  }
+
   @Test func anyBytesAreRead() throws {
     var generator = SplitMix(state: 1)
     let alphabet = Array("aA:\r\n \t,;\u{E9}0".utf8) + [0, 0xFF]
