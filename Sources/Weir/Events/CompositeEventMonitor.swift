@@ -33,11 +33,11 @@ public final class CompositeEventMonitor: EventMonitor {
   /// Whether anybody listens; ask before preparing an event.
   @inline(__always)
   func wants(_ interest: EventInterests) -> Bool {
-    !interests.isDisjoint(with: interest)
+    interests.rawValue & interest.rawValue != 0
   }
 
   func send(_ interest: EventInterests, _ event: @escaping @Sendable (any EventMonitor) -> Void) {
-    for member in members where !member.interests.isDisjoint(with: interest) {
+    for member in members where member.interests.rawValue & interest.rawValue != 0 {
       if let queue = member.queue {
         queue.async { event(member.monitor) }
       } else {

@@ -13,7 +13,7 @@ extension RequestPipeline {
     announceTask(.running)
     admission.began = .now
     let step = self.step
-    guard let state = destination?.state else { return admitted(step) }
+    guard let state = destination else { return admitted(step) }
     let answer = state.ask { [request] in
       request.context.loop.run {
         guard let pipeline = request.context.core.value.pipeline(of: request) else { return state.release() }
@@ -37,9 +37,9 @@ extension RequestPipeline {
       startAttempt()
     case .hold:
       leaveQueue()
-      destination?.state.release()
+      destination?.release()
       announceTask(.suspended)
-    case .stale: destination?.state.release()
+    case .stale: destination?.release()
     }
   }
 
@@ -62,7 +62,7 @@ extension RequestPipeline {
   /// Leaves the queue before a slot was granted.
   func withdraw() {
     guard let ticket = admission.ticket else { return }
-    destination?.state.withdraw(ticket)
+    destination?.withdraw(ticket)
     leaveQueue()
   }
 
@@ -78,11 +78,11 @@ extension RequestPipeline {
   func giveSlot() {
     guard admission.holdsSlot else { return }
     admission.holdsSlot = false
-    destination?.state.release()
+    destination?.release()
   }
 
   func retakeSlot() {
-    guard !admission.holdsSlot, let state = destination?.state else { return }
+    guard !admission.holdsSlot, let state = destination else { return }
     admission.holdsSlot = true
     state.retake()
   }

@@ -155,8 +155,6 @@ extension RequestPipeline: TransferDelegate {
   static var decodedBytesPerTurn: Int { 64 << 10 }
 
   private func startDecoder(_ response: LazyHTTPResponse) {
-    let expected = response.value(forHeader: "Content-Length").flatMap { Int64($0) }
-    task?.update { $0.expectedToReceive = expected ?? -1 }
     guard request.decodesBody, mayHaveBody(response.statusCode),
       let coding = response.value(forHeader: "Content-Encoding")
     else { return }

@@ -9,8 +9,7 @@ extension RequestPipeline {
     withdraw()
     endWait()
     if decide({ $0.finishing() }) {
-      refreshMonitors()
-      if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
+        if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
     }
     values.removeAll()
     nextHandler()
@@ -81,7 +80,6 @@ extension RequestPipeline {
     }
     core.remove(request)
     request.settled(outcome, error: failure ?? request.error)
-    refreshMonitors()
     if monitors.wants(.attempts) {
       monitors.send(.attempts) { [request] in $0.requestDidSettle(request, outcome: outcome) }
     }
@@ -131,7 +129,7 @@ extension RequestPipeline {
 }
 
 extension SerializationInput {
-  init(_ request: Request, _ fields: RequestFields) {
+  init(_ request: Request, _ fields: borrowing RequestFields) {
     self.request = request
     urlRequest = fields.attempts.last.flatMap { $0.adapted ?? $0.initial }
     response = fields.lastTask?.lazyResponse

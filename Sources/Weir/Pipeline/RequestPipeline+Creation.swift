@@ -6,7 +6,6 @@ import WeirIO
 /// From nothing to a task: the URL request, its adapters, the body.
 extension RequestPipeline {
   func create() {
-    refreshMonitors()
     if let refusal = core.refusal { return fail(with: refusal) }
     let step = request.fields.withLock { fields in
       fields.attempts.append(RequestFields.Attempt())
@@ -33,7 +32,7 @@ extension RequestPipeline {
   private func created(_ result: Result<URLRequest, WeirError>, _ step: RequestMachine.Step) {
     switch result {
     case .success(let urlRequest):
-      let destination = self.destination ?? urlRequest.url.flatMap(Destination.init(url:)).map(core.context(for:))
+      let destination = self.destination ?? urlRequest.url.flatMap(core.destination(of:))
       self.destination = destination
       request.fields.withLock { fields in
         fields.attempts[fields.attempts.count - 1].initial = urlRequest

@@ -105,7 +105,6 @@ extension RequestPipeline {
       fields.data = nil
     }
     task = nil
-    refreshMonitors()
     if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestIsRetrying(request) } }
     create()
   }

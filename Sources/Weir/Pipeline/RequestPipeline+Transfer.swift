@@ -45,7 +45,7 @@ extension RequestPipeline {
     }
     spec.silenceTimeout =
       urlRequest.timeoutInterval == 60 ? core.configuration.timeoutIntervalForRequest : urlRequest.timeoutInterval
-    spec.tag = destination?.state
+    spec.tag = destination
     task?.update { $0.expectedToSend = spec.body.length ?? -1 }
     do {
       let headers = core.headers(for: urlRequest, of: request, withoutSecrets: hop.hasLeftOrigin)
@@ -56,8 +56,8 @@ extension RequestPipeline {
   }
 
   private func isSupported(_ url: URL) -> Bool {
-    guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else { return false }
-    return url.host()?.isEmpty == false
+    guard let scheme = url.scheme, url.host()?.isEmpty == false else { return false }
+    return scheme == "http" || scheme == "https" || ["http", "https"].contains(scheme.lowercased())
   }
 
   // MARK: Steering
@@ -172,7 +172,6 @@ extension RequestPipeline {
     if error == nil { core.connection(.idle, destination?.destination) }
     guard let task else { return }
     task.complete(error: error)
-    refreshMonitors()
     if monitors.wants(.tasks) { announceEnd(of: task, metrics, error) }
     if let error, decide({ $0.stage != .cancelling }) { record(.sessionTaskFailed(error: error)) }
     if error == nil, !isCancelled, request.error == nil, let response = task.lazyResponse {

@@ -15,13 +15,14 @@ final class RequestPipeline {
   let request: Request
   let core: SessionCore
   let context: SessionContext
+  /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
   var monitors: CompositeEventMonitor
 
   // Creation
   var adapters: [any RequestAdapter] = []
 
   // The attempt on the wire
-  var destination: DestinationContext?
+  var destination: DestinationState?
   var admission = AdmissionState()
   var task: TransferTask?
   var transfer: Transfer?
@@ -35,7 +36,8 @@ final class RequestPipeline {
   var verdict: WeirError?
 
   private let deadline = LoopTimer()
-  private let wait = LoopTimer()
+  private lazy var wait = LoopTimer()
+  private var isWaiting = false
   private(set) var deadlineTime = MonotonicTime.distantFuture
 
   init(request: Request, core: SessionCore) {
@@ -56,7 +58,6 @@ final class RequestPipeline {
   // MARK: What the caller did
 
   func perform(_ verb: Verb, _ action: RequestMachine.Action) {
-    refreshMonitors()
     switch verb {
     case .resumed:
       startDeadline()
@@ -101,11 +102,6 @@ final class RequestPipeline {
     perform(action)
   }
 
-  /// Monitors may have been added since the last look.
-  func refreshMonitors() {
-    monitors = request.fields.withLock { $0.monitors }
-  }
-
   // MARK: Time
 
   private func startDeadline() {
@@ -116,16 +112,18 @@ final class RequestPipeline {
   }
 
   func startWait(seconds: Double) {
+    isWaiting = true
     core.loop.schedule(wait, at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)
   }
 
   func endWait() {
-    core.loop.cancel(wait)
+    if isWaiting { core.loop.cancel(wait) }
+    isWaiting = false
   }
 
   func stopTimers() {
     core.loop.cancel(deadline)
-    core.loop.cancel(wait)
+    endWait()
   }
 }
 

@@ -106,23 +106,25 @@ extension DataRequest {
     on queue: ResponseHandler.Queue, consultsRetriers: Bool, _ serialization: @escaping Serialization<Value>,
     _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
   ) -> ResponseHandler {
-    ResponseHandler(queue: queue, consultsRetriers: consultsRetriers) { [weak self] input in
+    ResponseHandler(queue: queue, consultsRetriers: consultsRetriers) { input in
       let response = WeirDataResponse<Value>(input, measuring: consultsRetriers, serialization)
       return HandlerValue(
-        error: response.error, duration: response.serializationDuration, announce: self?.announcement(of: response),
+        error: response.error, duration: response.serializationDuration, announce: Self.announcement(of: response, from: input.request),
         deliver: { completion(response) })
     }
   }
 
-  private func announcement<Value>(of response: WeirDataResponse<Value>) -> (@Sendable () -> Void)? {
-    let monitors = fields.withLock { $0.monitors }
-    guard monitors.wants(.responses) else { return nil }
+  private static func announcement<Value>(
+    of response: WeirDataResponse<Value>, from request: Request
+  ) -> (@Sendable () -> Void)? {
+    let monitors = request.fields.withLock { $0.monitors }
+    guard monitors.wants(.responses), let request = request as? DataRequest else { return nil }
     return {
-      monitors.send(.responses) { [self] monitor in
+      monitors.send(.responses) { monitor in
         if let plain = response as? WeirDataResponse<Data?> {
-          monitor.request(self, didParseResponse: plain)
+          monitor.request(request, didParseResponse: plain)
         } else {
-          monitor.request(self, didParseResponse: response)
+          monitor.request(request, didParseResponse: response)
         }
       }
     }

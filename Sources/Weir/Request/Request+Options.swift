@@ -37,7 +37,11 @@ extension Request {
   /// Adds a monitor, which hears request-level events from now on, after the session's monitors.
   @discardableResult
   public func eventMonitor(_ monitor: any EventMonitor) -> Self {
-    fields.withLock { $0.monitors = $0.monitors.adding(monitor) }
+    let monitors = fields.withLock { fields in
+      fields.monitors = fields.monitors.adding(monitor)
+      return fields.monitors
+    }
+    onPipeline { $0.monitors = monitors }
     return self
   }
 

@@ -27,7 +27,6 @@ public final class TransferTask: Sendable {
     var sent: Int64 = 0
     var expectedToSend: Int64 = 0
     var received: Int64 = 0
-    var expectedToReceive: Int64 = -1
   }
 
   init(identifier: Int, request: URLRequest, owner: Request) {
@@ -47,7 +46,9 @@ public final class TransferTask: Sendable {
   public var countOfBytesExpectedToSend: Int64 { fields.withLock { $0.counts.expectedToSend } }
   public var countOfBytesReceived: Int64 { fields.withLock { $0.counts.received } }
   /// −1 when the server does not say.
-  public var countOfBytesExpectedToReceive: Int64 { fields.withLock { $0.counts.expectedToReceive } }
+  public var countOfBytesExpectedToReceive: Int64 {
+    lazyResponse?.value(forHeader: "Content-Length").flatMap { Int64($0) } ?? -1
+  }
 
   /// Makes the attempt fail with `URLError(.cancelled)`, which retriers may retry. To end a request, cancel that.
   public func cancel() {

@@ -10,12 +10,19 @@ final class SessionCore {
   private let monitors: CompositeEventMonitor
   private let table: DestinationTable
   private var active: [ObjectIdentifier: RequestPipeline] = [:]
-  private var destinations: [Destination: DestinationContext] = [:]
+  private var destinations: [Spelling: DestinationState] = [:]
   private var transport: TransferEngine?
   private var defaultHeaders: PreparedHeaders?
   private var ending: Ending?
   private var taskCount = 0
   weak var session: Session?
+
+  /// A destination as a URL spells it, so that finding its state needs no normalising.
+  private struct Spelling: Hashable {
+    let scheme: String
+    let host: String
+    let port: Int?
+  }
 
   /// Why no further request is taken.
   private enum Ending {
@@ -66,11 +73,15 @@ final class SessionCore {
 
   // MARK: Destinations
 
-  func context(for destination: Destination) -> DestinationContext {
-    if let context = destinations[destination] { return context }
-    let context = DestinationContext(table.state(for: destination, configuration: configuration))
-    destinations[destination] = context
-    return context
+  /// The state of a URL's destination; nil when it has none.
+  func destination(of url: URL) -> DestinationState? {
+    guard let host = url.host(), let scheme = url.scheme else { return nil }
+    let spelling = Spelling(scheme: scheme, host: host, port: url.port)
+    if let known = destinations[spelling] { return known }
+    guard let destination = Destination(url: url) else { return nil }
+    let state = table.state(for: destination, configuration: configuration)
+    destinations[spelling] = state
+    return state
   }
 
   /// The engine, made on first use.
@@ -145,15 +156,5 @@ extension SessionCore: TransferEngineObserver {
     guard monitors.wants(.connections), let session, let destination else { return }
     let event = ConnectionEvent(kind: kind, destination: destination)
     monitors.send(.connections) { $0.session(session, connectionEvent: event) }
-  }
-}
-
-/// What a session keeps of one destination on its loop.
-final class DestinationContext {
-  let state: DestinationState
-  var destination: Destination { state.destination }
-
-  init(_ state: DestinationState) {
-    self.state = state
   }
 }
