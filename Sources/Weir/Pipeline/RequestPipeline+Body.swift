@@ -197,7 +197,7 @@ extension RequestPipeline: TransferDelegate {
 
   private func deliver(_ bytes: UnsafeRawBufferPointer) {
     if body.delivered == 0 {
-      request.fields.withLock { $0.times.initialResponse = Date.timeIntervalSinceReferenceDate }
+      request.fields.withLock { $0.times?.initialResponse = .now }
     }
     body.delivered += Int64(bytes.count)
     tally.decoded += Int64(bytes.count)

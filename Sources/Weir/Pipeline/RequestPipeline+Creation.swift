@@ -9,7 +9,7 @@ extension RequestPipeline {
     if let refusal = core.refusal { return fail(with: refusal) }
     let step = request.fields.withLock { fields in
       fields.attempts.append(RequestFields.Attempt())
-      fields.times = RequestTimes(start: Date.timeIntervalSinceReferenceDate)
+      fields.times = RequestTimes()
       return fields.machine.step
     }
     guard let queue = context.queues.request else { return created(Self.build(request), step) }

@@ -165,7 +165,7 @@ extension RequestPipeline {
     let metrics = tally.metrics(now: now, response: task?.lazyResponse)
     let isCancelled = request.fields.withLock { fields in
       if !fields.attempts.isEmpty { fields.attempts[fields.attempts.count - 1].metrics = metrics }
-      fields.times.completed = Date.timeIntervalSinceReferenceDate
+      fields.times?.completed = now
       return fields.machine.state == .cancelled
     }
     if metrics.isReusedConnection { core.connection(.reused, destination?.destination) }

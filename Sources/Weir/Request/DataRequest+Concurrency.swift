@@ -93,10 +93,10 @@ extension DataRequest {
     emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
     emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods
   ) -> DataTask<Data> {
-    serializingResponse(
-      using: DataResponseSerializer(
+    serializing(
+      DataResponseSerializer(
         dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
-        emptyRequestMethods: emptyRequestMethods), automaticallyCancelling: shouldAutomaticallyCancel)
+        emptyRequestMethods: emptyRequestMethods), cancelsAutomatically: shouldAutomaticallyCancel)
   }
 
   /// The body as text, to be awaited.
@@ -107,10 +107,10 @@ extension DataRequest {
     emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
     emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods
   ) -> DataTask<String> {
-    serializingResponse(
-      using: StringResponseSerializer(
+    serializing(
+      StringResponseSerializer(
         dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
-        emptyRequestMethods: emptyRequestMethods), automaticallyCancelling: shouldAutomaticallyCancel)
+        emptyRequestMethods: emptyRequestMethods), cancelsAutomatically: shouldAutomaticallyCancel)
   }
 
   /// A decoded value, to be awaited.
@@ -121,21 +121,34 @@ extension DataRequest {
     emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
     emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods
   ) -> DataTask<Value> {
-    serializingResponse(
-      using: DecodableResponseSerializer<Value>(
+    serializing(
+      DecodableResponseSerializer<Value>(
         dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
-        emptyRequestMethods: emptyRequestMethods), automaticallyCancelling: shouldAutomaticallyCancel)
+        emptyRequestMethods: emptyRequestMethods), cancelsAutomatically: shouldAutomaticallyCancel)
   }
 
   /// What `serializer` makes of the response, to be awaited.
   public func serializingResponse<Serializer: DataResponseSerializerProtocol>(
     using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
   ) -> DataTask<Serializer.SerializedObject> {
-    let box = ResponseBox<WeirDataResponse<Serializer.SerializedObject>>()
-    if shouldAutomaticallyCancel, Task.isCancelled { cancel() }
+    serializing(by: serializer.lazySerialization, cancelsAutomatically: shouldAutomaticallyCancel)
+  }
+
+  /// For a serializer of weir's own, which is known to need no built response.
+  private func serializing<Serializer: LazyResponseSerializer>(
+    _ serializer: Serializer, cancelsAutomatically: Bool
+  ) -> DataTask<Serializer.SerializedObject> {
+    serializing(by: serializer.serialize, cancelsAutomatically: cancelsAutomatically)
+  }
+
+  private func serializing<Value: Sendable>(
+    by serialize: @escaping @Sendable (URLRequest?, LazyHTTPResponse?, Data?, (any Error)?) throws -> Value,
+    cancelsAutomatically: Bool
+  ) -> DataTask<Value> {
+    let box = ResponseBox<WeirDataResponse<Value>>()
+    if cancelsAutomatically, Task.isCancelled { cancel() }
     addHandler(
-      handler(
-        on: .inline, consultsRetriers: true, serialization(by: serializer.lazySerialization), box.fulfill))
-    return DataTask(self, box, cancelsAutomatically: shouldAutomaticallyCancel)
+      handler(on: .inline, consultsRetriers: true, serialization(by: serialize), box.fulfill))
+    return DataTask(self, box, cancelsAutomatically: cancelsAutomatically)
   }
 }

@@ -39,11 +39,11 @@ extension DataRequest {
     emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods,
     completionHandler: @escaping @Sendable (WeirDataResponse<Data>) -> Void
   ) -> Self {
-    response(
-      queue: queue,
-      responseSerializer: DataResponseSerializer(
+    respond(
+      on: queue,
+      using: DataResponseSerializer(
         dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
-        emptyRequestMethods: emptyRequestMethods), completionHandler: completionHandler)
+        emptyRequestMethods: emptyRequestMethods), completionHandler)
   }
 
   /// Adds a handler that gets the body as text, decoded by `encoding`, else by the response's charset.
@@ -56,11 +56,11 @@ extension DataRequest {
     emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods,
     completionHandler: @escaping @Sendable (WeirDataResponse<String>) -> Void
   ) -> Self {
-    response(
-      queue: queue,
-      responseSerializer: StringResponseSerializer(
+    respond(
+      on: queue,
+      using: StringResponseSerializer(
         dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
-        emptyRequestMethods: emptyRequestMethods), completionHandler: completionHandler)
+        emptyRequestMethods: emptyRequestMethods), completionHandler)
   }
 
   /// Adds a handler that gets a value decoded from the body.
@@ -73,11 +73,23 @@ extension DataRequest {
     emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods,
     completionHandler: @escaping @Sendable (WeirDataResponse<Value>) -> Void
   ) -> Self {
-    response(
-      queue: queue,
-      responseSerializer: DecodableResponseSerializer<Value>(
+    respond(
+      on: queue,
+      using: DecodableResponseSerializer<Value>(
         dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
-        emptyRequestMethods: emptyRequestMethods), completionHandler: completionHandler)
+        emptyRequestMethods: emptyRequestMethods), completionHandler)
+  }
+
+  /// Adds a handler for a serializer of weir's own, which is known to need no built response.
+  private func respond<Serializer: LazyResponseSerializer>(
+    on queue: DispatchQueue?, using serializer: Serializer,
+    _ completionHandler: @escaping @Sendable (WeirDataResponse<Serializer.SerializedObject>) -> Void
+  ) -> Self {
+    addHandler(
+      handler(
+        on: queue.map { .explicit($0) } ?? .session, consultsRetriers: true, serialization(by: serializer.serialize),
+        completionHandler))
+    return self
   }
 
   // MARK: How a value is made
@@ -136,13 +148,12 @@ extension DataResponse where Failure == WeirError {
   fileprivate init(
     _ input: SerializationInput, measuring: Bool, _ serialization: DataRequest.Serialization<Success>
   ) {
-    let began = Date.timeIntervalSinceReferenceDate
-    let clock = MonotonicTime.now
+    let began = MonotonicTime.now
     let result = input.verdict.map { .failure($0) } ?? serialization(input)
-    let duration = measuring ? MonotonicTime.now.seconds(since: clock) : 0
+    let ended = measuring ? MonotonicTime.now : began
     self.init(
       request: input.urlRequest, lazyResponse: input.response, data: input.data, metrics: input.metrics,
-      serializationDuration: duration, result: result,
-      timeline: input.times.timeline(serializationCompleted: began + duration))
+      serializationDuration: ended.seconds(since: began), result: result,
+      timeline: (input.times ?? RequestTimes()).timeline(serializationCompleted: ended))
   }
 }

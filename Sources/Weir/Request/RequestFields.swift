@@ -22,7 +22,8 @@ struct RequestFields {
   var validators: [Validator] = []
   var interceptor: (any RequestInterceptor)?
   var monitors: CompositeEventMonitor
-  var times = RequestTimes()
+  /// Nil before setup began.
+  var times: RequestTimes?
   var redirectHandler: (any RedirectHandler)?
   var credential: URLCredential?
   var observers = Observers()
@@ -71,16 +72,23 @@ struct RequestFields {
   var lastTask: TransferTask? { attempts.last?.task }
 }
 
-/// When the stages of a request began, in seconds since the reference date.
-struct RequestTimes {
-  var start: TimeInterval?
-  var initialResponse: TimeInterval?
-  var completed: TimeInterval?
+/// When the stages of a request's last attempt began.
+struct RequestTimes: Sendable {
+  /// The date of `start`, in seconds since the reference date; the other dates follow from it, so that a step of the
+  /// wall clock can't make a duration negative.
+  private(set) var startDate = Date.timeIntervalSinceReferenceDate
+  private(set) var start = MonotonicTime.now
+  var initialResponse: MonotonicTime?
+  var completed: MonotonicTime?
 
-  func timeline(serializationCompleted: TimeInterval) -> Timeline {
+  func timeline(serializationCompleted: MonotonicTime) -> Timeline {
     let completed = completed ?? serializationCompleted
     return Timeline(
-      requestStartTime: min(start ?? completed, completed), initialResponseTime: initialResponse ?? completed,
-      requestCompletedTime: completed, serializationCompletedTime: max(completed, serializationCompleted))
+      requestStartTime: startDate, initialResponseTime: date(initialResponse ?? completed),
+      requestCompletedTime: date(completed), serializationCompletedTime: date(serializationCompleted))
+  }
+
+  private func date(_ time: MonotonicTime) -> TimeInterval {
+    startDate + time.seconds(since: start)
   }
 }

@@ -26,7 +26,7 @@ struct SerializationInput: Sendable {
   let response: LazyHTTPResponse?
   let data: Data?
   let metrics: TransferMetrics?
-  let times: RequestTimes
+  let times: RequestTimes?
   let error: WeirError?
   /// Set when the outcome doesn't ask a serializer any more: cancelled, or refused by a retrier.
   var verdict: WeirError?
