@@ -11,7 +11,7 @@ import WeirMetrics
   static func main() async throws {
     let options = try Options(CommandLine.arguments)
     Usage.raiseDescriptorLimit()
-    let session = makeSession(options)
+    let session = try makeSession(options)
     let idle = try await holdIdle(options, session)
 
     let run = try Run(options, session)
@@ -29,12 +29,12 @@ import WeirMetrics
     guard run.failures == 0 else { throw FailedRequests(count: run.failures, total: options.total) }
   }
 
-  private static func makeSession(_ options: Options) -> Session {
+  private static func makeSession(_ options: Options) throws -> Session {
     var configuration = SessionConfiguration.default
     configuration.httpMaximumConnectionsPerHost = options.concurrency + options.idle
     configuration.timeoutIntervalForRequest = 3_600
     if options.api == .inline { configuration.handlerExecution = .eventLoop }
-    let monitors: [any EventMonitor] = options.metrics ? [MetricsMonitor(registry: Registry())] : []
+    let monitors: [any EventMonitor] = options.metrics ? [try MetricsMonitor(registry: Registry())] : []
     return Session(configuration: configuration, eventMonitors: monitors)
   }
 
