@@ -3,10 +3,11 @@ final class CollectedFamily: MetricFamily {
   let descriptor: MetricDescriptor
   let pieces: ExpositionPieces
   let schema: LabelSchema
-  let tally = FamilyTally()
+  let tally: FamilyTally
   let limit: Int
 
-  init(_ descriptor: MetricDescriptor, limit: Int) {
+  init(_ descriptor: MetricDescriptor, limit: Int, clock: WallClock) {
+    tally = FamilyTally(clock: clock)
     self.descriptor = descriptor
     self.limit = limit
     pieces = ExpositionPieces(descriptor)
@@ -30,4 +31,10 @@ struct CollectorEntry: Sendable {
 
   let source: Source
   let families: [CollectedFamily]
+
+  /// The collector without one of its metrics; nil if none is left.
+  func without(_ name: String) -> CollectorEntry? {
+    let rest = families.filter { $0.descriptor.name != name }
+    return rest.isEmpty ? nil : CollectorEntry(source: source, families: rest)
+  }
 }

@@ -37,7 +37,7 @@ public struct CollectedSamples {
   func sorted(_ metric: String) -> [CollectedSample] {
     let samples = samples[metric] ?? []
     guard samples.count > 1 else { return samples }
-    var latest: [SeriesLabels: Double] = [:]
+    var latest: [RenderedLabels: Double] = [:]
     for sample in samples { latest[sample.labels] = sample.value }
     return latest.map { CollectedSample(labels: $0.key, value: $0.value) }.sorted { $0.labels < $1.labels }
   }
@@ -45,6 +45,6 @@ public struct CollectedSamples {
 
 /// One line of the page.
 struct CollectedSample: Sendable {
-  let labels: SeriesLabels
+  let labels: RenderedLabels
   let value: Double
 }

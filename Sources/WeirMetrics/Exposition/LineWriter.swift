@@ -15,28 +15,20 @@ struct LineWriter {
 
   /// Copies in blocks of 16; both sides have room for that.
   @inline(__always)
-  mutating func put(padded source: UnsafeRawPointer, count: Int) {
+  mutating func put(padded source: UnsafeRawBufferPointer) {
+    guard let start = source.baseAddress else { return }
     var position = 0
-    repeat {
-      let block = (source + position).loadUnaligned(as: SIMD16<UInt8>.self)
+    while position < source.count {
+      let block = (start + position).loadUnaligned(as: SIMD16<UInt8>.self)
       (cursor + position).storeBytes(of: block, as: SIMD16<UInt8>.self)
       position &+= 16
-    } while position < count
-    cursor += count
+    }
+    cursor += source.count
   }
 
   @inline(__always)
   mutating func put(_ text: PaddedBytes) {
-    text.bytes.withUnsafeBytes { bytes in
-      put(padded: bytes.baseAddress.unsafelyUnwrapped, count: bytes.count - SeriesLabels.padding)
-    }
-  }
-
-  @inline(__always)
-  mutating func put(_ labels: SeriesLabels) {
-    labels.bytes.withUnsafeBytes { bytes in
-      put(padded: bytes.baseAddress.unsafelyUnwrapped, count: bytes.count - SeriesLabels.padding)
-    }
+    text.withBytes { put(padded: $0) }
   }
 
   mutating func put(_ text: some Collection<UInt8>) {

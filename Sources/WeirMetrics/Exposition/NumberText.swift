@@ -96,11 +96,14 @@ enum NumberText {
 
   @inline(__always)
   private static func digits(_ value: UInt64) -> Int {
-    var (count, limit) = (2, UInt64(100))
-    while value >= limit, count < 19 {
-      limit &*= 10
-      count += 1
+    var (rest, count) = (value, 1)
+    while true {
+      if rest < 10 { return count }
+      if rest < 100 { return count &+ 1 }
+      if rest < 1_000 { return count &+ 2 }
+      if rest < 10_000 { return count &+ 3 }
+      rest /= 10_000
+      count &+= 4
     }
-    return value >= limit ? 20 : count
   }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Writes families as text 0.0.4 or OpenMetrics 1.0.
 ///
 /// A line is the copies of pieces that were rendered before, and a number.
@@ -18,14 +20,12 @@ struct TextEncoder {
     line.put(header)
     page.take(line)
     switch content {
-    case .counters(let counters):
-      encode(counters, pieces, created: created && family.descriptor.hasTotal, to: &page)
-    case .gauges(let gauges):
-      for gauge in gauges { self.line(pieces.sample, gauge.labels, gauge.value, &page) }
-    case .histograms(let histograms):
-      for histogram in histograms { encode(histogram, pieces, to: &page) }
+    case .series(let series): encode(series, family.descriptor, pieces, to: &page)
     case .samples(let samples):
-      for sample in samples { self.line(pieces.sample, sample.labels, sample.value, &page) }
+      for sample in samples {
+        // A sample's text has no padding of its own.
+        PaddedBytes(sample.labels.text).withBytes { self.line(pieces.sample, $0, sample.value, &page) }
+      }
     }
   }
 
@@ -39,35 +39,45 @@ struct TextEncoder {
 
 extension TextEncoder {
   private func encode(
-    _ counters: [Counter], _ pieces: ExpositionPieces, created: Bool, to page: inout ExpositionPage
+    _ series: [Series], _ descriptor: MetricDescriptor, _ pieces: ExpositionPieces, to page: inout ExpositionPage
   ) {
-    for counter in counters {
-      let (whole, rest) = counter.parts
-      if rest == 0 {
-        line(pieces.sample, counter.labels, whole, &page)
-      } else {
-        line(pieces.sample, counter.labels, Double(whole) + rest, &page)
-      }
-      if created { line(pieces.created, counter.labels, counter.created, &page) }
+    switch descriptor.kind {
+    case .counter:
+      for series in series { encode(Counter(series), pieces, created: created && descriptor.hasTotal, to: &page) }
+    case .gauge, .info:
+      for series in series { line(pieces.sample, series.text, Gauge(series).value, &page) }
+    case .histogram:
+      for series in series { encode(Histogram(series), pieces, to: &page) }
     }
   }
 
+  @inline(__always)
+  private func encode(
+    _ counter: Counter, _ pieces: ExpositionPieces, created: Bool, to page: inout ExpositionPage
+  ) {
+    let (whole, rest, labels) = (counter.whole, counter.rest, counter.series.text)
+    if rest == 0 {
+      line(pieces.sample, labels, whole, &page)
+    } else {
+      line(pieces.sample, labels, Double(whole) + rest, &page)
+    }
+    if created { line(pieces.created, labels, counter.series.created, &page) }
+  }
+
   private func encode(_ histogram: Histogram, _ pieces: ExpositionPieces, to page: inout ExpositionPage) {
-    let labels = histogram.labels
-    let exemplars = isOpenMetrics ? histogram.exemplars : nil
+    let labels = histogram.series.text
+    let exemplars = isOpenMetrics ? histogram.series.exemplars.load()?.all : nil
     // Without other labels the comma before `le` is left out.
     let skip = labels.isEmpty ? 1 : 0
     var total: UInt64 = 0
-    for (index, bound) in pieces.bounds.enumerated() {
-      total &+= histogram.cells.load(index)
+    for index in pieces.bounds.indices {
+      total &+= histogram.series.slab.load(index)
       let exemplar = exemplars?[index]
-      let room = pieces.bucket.open.count + labels.bytes.count + bound.count + LineWriter.number + 1
+      let room = pieces.bucket.open.count + labels.count + pieces.bounds[index].count + LineWriter.number + 1
       var line = page.writer(room: room + (exemplar?.room ?? 0))
       line.put(pieces.bucket.open)
-      line.put(labels)
-      bound.bytes.withUnsafeBytes { bytes in
-        line.put(padded: bytes.baseAddress.unsafelyUnwrapped + skip, count: bound.count - skip)
-      }
+      line.put(padded: labels)
+      pieces.bounds[index].withBytes { line.put(padded: UnsafeRawBufferPointer(rebasing: $0[skip...])) }
       line.put(total)
       if let exemplar { put(exemplar, &line) }
       line.put(UInt8(ascii: "\n"))
@@ -77,7 +87,7 @@ extension TextEncoder {
       line(pieces.sum, labels, histogram.sum, &page)
       line(pieces.count, labels, total, &page)
     }
-    if created { line(pieces.created, labels, histogram.created, &page) }
+    if created { line(pieces.created, labels, histogram.series.created, &page) }
   }
 
   private func put(_ exemplar: Exemplar, _ line: inout LineWriter) {
@@ -88,9 +98,14 @@ extension TextEncoder {
     line.put(UInt8(ascii: " "))
     line.put(exemplar.timestamp)
   }
+}
 
+extension TextEncoder {
+  /// `labels` has padding.
   @inline(__always)
-  private func line(_ name: SampleName, _ labels: SeriesLabels, _ value: UInt64, _ page: inout ExpositionPage) {
+  private func line(
+    _ name: SampleName, _ labels: UnsafeRawBufferPointer, _ value: UInt64, _ page: inout ExpositionPage
+  ) {
     var line = begin(name, labels, &page)
     line.put(value)
     line.put(UInt8(ascii: "\n"))
@@ -98,7 +113,9 @@ extension TextEncoder {
   }
 
   @inline(__always)
-  private func line(_ name: SampleName, _ labels: SeriesLabels, _ value: Double, _ page: inout ExpositionPage) {
+  private func line(
+    _ name: SampleName, _ labels: UnsafeRawBufferPointer, _ value: Double, _ page: inout ExpositionPage
+  ) {
     var line = begin(name, labels, &page)
     line.put(value)
     line.put(UInt8(ascii: "\n"))
@@ -106,13 +123,15 @@ extension TextEncoder {
   }
 
   @inline(__always)
-  private func begin(_ name: SampleName, _ labels: SeriesLabels, _ page: inout ExpositionPage) -> LineWriter {
-    var line = page.writer(room: name.open.count + labels.bytes.count + LineWriter.number + 1)
+  private func begin(
+    _ name: SampleName, _ labels: UnsafeRawBufferPointer, _ page: inout ExpositionPage
+  ) -> LineWriter {
+    var line = page.writer(room: name.open.count + labels.count + LineWriter.number + 3)
     if labels.isEmpty {
       line.put(name.bare)
     } else {
       line.put(name.open)
-      line.put(labels)
+      line.put(padded: labels)
       line.put(UInt8(ascii: "}"))
       line.put(UInt8(ascii: " "))
     }
@@ -130,9 +149,7 @@ extension Exemplar {
 extension FamilyContent {
   var isEmpty: Bool {
     switch self {
-    case .counters(let counters): counters.isEmpty
-    case .gauges(let gauges): gauges.isEmpty
-    case .histograms(let histograms): histograms.isEmpty
+    case .series(let series): series.isEmpty
     case .samples(let samples): samples.isEmpty
     }
   }

@@ -4,86 +4,78 @@
 extension Family {
   /// The series with this label value, made at zero if need be.
   @inlinable
-  public func with(_ value: Labels) -> Instrument where Labels: LabelValue {
+  public func with(_ value: Labels) -> Handle where Labels: LabelValue {
     var hash = LabelHash(seed: store.seed)
     value.withLabelBytes { hash.combine($0) }
     let found = store.find(hash) { text in
-      value.withLabelBytes { text.accepts($0) }
+      value.withLabelBytes { text.accepts($0, after: store.schema.skip(0)) }
     }
-    return found ?? store.resolve([LabelText.canonical(value)])
+    return Handle(found ?? store.resolve([LabelText.canonical(value)]))
   }
 
   /// The series with these label values, made at zero if need be.
   @inlinable
   public func with<A: LabelValue, B: LabelValue>(
     _ a: A, _ b: B
-  ) -> Instrument where Labels == (A, B) {
+  ) -> Handle where Labels == (A, B) {
     var hash = LabelHash(seed: store.seed)
     a.withLabelBytes { hash.combine($0) }
     b.withLabelBytes { hash.combine($0) }
     let found = store.find(hash) { text in
-      a.withLabelBytes { text.accepts($0) }
-        && b.withLabelBytes { text.accepts($0) }
+      a.withLabelBytes { text.accepts($0, after: store.schema.skip(0)) }
+        && b.withLabelBytes { text.accepts($0, after: store.schema.skip(1)) }
     }
-    return found
-      ?? store.resolve([
-        LabelText.canonical(a),
-        LabelText.canonical(b),
-      ])
+    return Handle(found ?? store.resolve([LabelText.canonical(a), LabelText.canonical(b)]))
   }
 
   /// The series with these label values, made at zero if need be.
   @inlinable
   public func with<A: LabelValue, B: LabelValue, C: LabelValue>(
     _ a: A, _ b: B, _ c: C
-  ) -> Instrument where Labels == (A, B, C) {
+  ) -> Handle where Labels == (A, B, C) {
     var hash = LabelHash(seed: store.seed)
     a.withLabelBytes { hash.combine($0) }
     b.withLabelBytes { hash.combine($0) }
     c.withLabelBytes { hash.combine($0) }
     let found = store.find(hash) { text in
-      a.withLabelBytes { text.accepts($0) }
-        && b.withLabelBytes { text.accepts($0) }
-        && c.withLabelBytes { text.accepts($0) }
+      a.withLabelBytes { text.accepts($0, after: store.schema.skip(0)) }
+        && b.withLabelBytes { text.accepts($0, after: store.schema.skip(1)) }
+        && c.withLabelBytes { text.accepts($0, after: store.schema.skip(2)) }
     }
-    return found
-      ?? store.resolve([
-        LabelText.canonical(a),
-        LabelText.canonical(b),
-        LabelText.canonical(c),
-      ])
+    return Handle(found ?? store.resolve([LabelText.canonical(a), LabelText.canonical(b), LabelText.canonical(c)]))
   }
 
   /// The series with these label values, made at zero if need be.
   @inlinable
   public func with<A: LabelValue, B: LabelValue, C: LabelValue, D: LabelValue>(
     _ a: A, _ b: B, _ c: C, _ d: D
-  ) -> Instrument where Labels == (A, B, C, D) {
+  ) -> Handle where Labels == (A, B, C, D) {
     var hash = LabelHash(seed: store.seed)
     a.withLabelBytes { hash.combine($0) }
     b.withLabelBytes { hash.combine($0) }
     c.withLabelBytes { hash.combine($0) }
     d.withLabelBytes { hash.combine($0) }
     let found = store.find(hash) { text in
-      a.withLabelBytes { text.accepts($0) }
-        && b.withLabelBytes { text.accepts($0) }
-        && c.withLabelBytes { text.accepts($0) }
-        && d.withLabelBytes { text.accepts($0) }
+      a.withLabelBytes { text.accepts($0, after: store.schema.skip(0)) }
+        && b.withLabelBytes { text.accepts($0, after: store.schema.skip(1)) }
+        && c.withLabelBytes { text.accepts($0, after: store.schema.skip(2)) }
+        && d.withLabelBytes { text.accepts($0, after: store.schema.skip(3)) }
     }
-    return found
-      ?? store.resolve([
-        LabelText.canonical(a),
-        LabelText.canonical(b),
-        LabelText.canonical(c),
-        LabelText.canonical(d),
-      ])
+    return Handle(
+      found
+        ?? store.resolve([
+          LabelText.canonical(a),
+          LabelText.canonical(b),
+          LabelText.canonical(c),
+          LabelText.canonical(d),
+        ]))
   }
 
   /// The series with these label values, made at zero if need be.
   @inlinable
   public func with<A: LabelValue, B: LabelValue, C: LabelValue, D: LabelValue, E: LabelValue>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
-  ) -> Instrument where Labels == (A, B, C, D, E) {
+  ) -> Handle where Labels == (A, B, C, D, E) {
     var hash = LabelHash(seed: store.seed)
     a.withLabelBytes { hash.combine($0) }
     b.withLabelBytes { hash.combine($0) }
@@ -91,27 +83,28 @@ extension Family {
     d.withLabelBytes { hash.combine($0) }
     e.withLabelBytes { hash.combine($0) }
     let found = store.find(hash) { text in
-      a.withLabelBytes { text.accepts($0) }
-        && b.withLabelBytes { text.accepts($0) }
-        && c.withLabelBytes { text.accepts($0) }
-        && d.withLabelBytes { text.accepts($0) }
-        && e.withLabelBytes { text.accepts($0) }
+      a.withLabelBytes { text.accepts($0, after: store.schema.skip(0)) }
+        && b.withLabelBytes { text.accepts($0, after: store.schema.skip(1)) }
+        && c.withLabelBytes { text.accepts($0, after: store.schema.skip(2)) }
+        && d.withLabelBytes { text.accepts($0, after: store.schema.skip(3)) }
+        && e.withLabelBytes { text.accepts($0, after: store.schema.skip(4)) }
     }
-    return found
-      ?? store.resolve([
-        LabelText.canonical(a),
-        LabelText.canonical(b),
-        LabelText.canonical(c),
-        LabelText.canonical(d),
-        LabelText.canonical(e),
-      ])
+    return Handle(
+      found
+        ?? store.resolve([
+          LabelText.canonical(a),
+          LabelText.canonical(b),
+          LabelText.canonical(c),
+          LabelText.canonical(d),
+          LabelText.canonical(e),
+        ]))
   }
 
   /// The series with these label values, made at zero if need be.
   @inlinable
   public func with<A: LabelValue, B: LabelValue, C: LabelValue, D: LabelValue, E: LabelValue, F: LabelValue>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
-  ) -> Instrument where Labels == (A, B, C, D, E, F) {
+  ) -> Handle where Labels == (A, B, C, D, E, F) {
     var hash = LabelHash(seed: store.seed)
     a.withLabelBytes { hash.combine($0) }
     b.withLabelBytes { hash.combine($0) }
@@ -120,28 +113,28 @@ extension Family {
     e.withLabelBytes { hash.combine($0) }
     f.withLabelBytes { hash.combine($0) }
     let found = store.find(hash) { text in
-      a.withLabelBytes { text.accepts($0) }
-        && b.withLabelBytes { text.accepts($0) }
-        && c.withLabelBytes { text.accepts($0) }
-        && d.withLabelBytes { text.accepts($0) }
-        && e.withLabelBytes { text.accepts($0) }
-        && f.withLabelBytes { text.accepts($0) }
+      a.withLabelBytes { text.accepts($0, after: store.schema.skip(0)) }
+        && b.withLabelBytes { text.accepts($0, after: store.schema.skip(1)) }
+        && c.withLabelBytes { text.accepts($0, after: store.schema.skip(2)) }
+        && d.withLabelBytes { text.accepts($0, after: store.schema.skip(3)) }
+        && e.withLabelBytes { text.accepts($0, after: store.schema.skip(4)) }
+        && f.withLabelBytes { text.accepts($0, after: store.schema.skip(5)) }
     }
-    return found
-      ?? store.resolve([
-        LabelText.canonical(a),
-        LabelText.canonical(b),
-        LabelText.canonical(c),
-        LabelText.canonical(d),
-        LabelText.canonical(e),
-        LabelText.canonical(f),
-      ])
+    return Handle(
+      found
+        ?? store.resolve([
+          LabelText.canonical(a),
+          LabelText.canonical(b),
+          LabelText.canonical(c),
+          LabelText.canonical(d),
+          LabelText.canonical(e),
+          LabelText.canonical(f),
+        ]))
   }
 
   /// The series with these label values, made at zero if need be. For more than six labels: allocates at each call.
-  public func with<each Value: LabelValue>(_ value: repeat each Value) -> Instrument
-  where Labels == (repeat each Value) {
-    store.resolve(LabelText.canonical(repeat each value))
+  public func with<each Value: LabelValue>(_ value: repeat each Value) -> Handle where Labels == (repeat each Value) {
+    Handle(store.resolve(LabelText.canonical(repeat each value)))
   }
 
   /// Takes the series with these label values off the page and gives its place free; true if there was one.

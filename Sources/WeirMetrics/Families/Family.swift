@@ -11,10 +11,10 @@
 /// A family holds at most as many label sets as its registry allows (2,000 by default). Beyond, counters and histograms
 /// count into one series whose labels are all `_other`, and gauges into none; `weir_metrics_series_folded_total` counts
 /// the lookups that this befell.
-public struct Family<Instrument: SeriesInstrument, Labels>: Sendable {
-  @usableFromInline let store: SeriesStore<Instrument>
+public struct Family<Handle: Instrument, Labels>: Sendable {
+  @usableFromInline let store: SeriesStore
 
-  init(_ store: SeriesStore<Instrument>) {
+  init(_ store: SeriesStore) {
     self.store = store
   }
 }

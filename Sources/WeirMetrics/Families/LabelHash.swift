@@ -7,7 +7,7 @@ struct LabelHash {
   @usableFromInline var state: UInt64
   @usableFromInline let seed: UInt64
   /// A value is longer than the limit: only its cut form identifies a series.
-  @usableFromInline var oversized = false
+  @usableFromInline var isOversized = false
 
   @inlinable @inline(__always)
   init(seed: UInt64) {
@@ -45,7 +45,7 @@ struct LabelHash {
   @inlinable @inline(__always)
   mutating func combineLong(_ start: UnsafeRawPointer, _ count: Int) {
     guard count <= 4096 else {
-      oversized = true
+      isOversized = true
       return
     }
     var position = 0

@@ -5,25 +5,21 @@ import Glibc
 struct LabelMatcher {
   @usableFromInline var cursor: UnsafeRawPointer
   @usableFromInline let end: UnsafeRawPointer
-  @usableFromInline let skips: UnsafeBufferPointer<Int>
-  @usableFromInline var index = 0
-  @usableFromInline let escaped: Bool
+  @usableFromInline let isEscaped: Bool
 
-  /// `text` is a label set with its padding, thus never empty, so that its pointer is never nil.
+  /// Valid as long as the series.
   @inlinable @inline(__always)
-  init(text: UnsafeRawBufferPointer, skips: UnsafeBufferPointer<Int>) {
-    cursor = text.baseAddress.unsafelyUnwrapped
-    end = cursor + (text.count - SeriesLabels.padding)
-    escaped = text[text.count - 1] != 0
-    self.skips = skips
+  init(_ series: Series) {
+    cursor = series.slab.text
+    end = cursor + Int(series.slab.textCount)
+    isEscaped = series.slab.isEscaped
   }
 
-  /// Whether the next value of the text is this one. After a `false` the matcher is of no more use.
+  /// Whether the next value of the text, `skip` bytes further, is this one. After a `false` the matcher is of no use.
   @inlinable @inline(__always)
-  mutating func accepts(_ value: UnsafeRawBufferPointer) -> Bool {
-    cursor += skips[index]
-    index &+= 1
-    if escaped { return acceptsEscaped(value) }
+  mutating func accepts(_ value: UnsafeRawBufferPointer, after skip: Int) -> Bool {
+    cursor += skip
+    if isEscaped { return acceptsEscaped(value) }
     // The quote behind the value must be inside the text too; so a longer value never reads beyond the end.
     guard end - cursor > value.count, equalBytes(value, cursor) else { return false }
     cursor += value.count
@@ -56,9 +52,10 @@ func equalBytes(_ value: UnsafeRawBufferPointer, _ text: UnsafeRawPointer) -> Bo
       return value.loadUnaligned(as: UInt32.self) == text.loadUnaligned(as: UInt32.self)
         && (value + (count - 4)).loadUnaligned(as: UInt32.self) == (text + (count - 4)).loadUnaligned(as: UInt32.self)
     }
-    for index in 0..<count
-    where (value + index).load(as: UInt8.self) != (text + index).load(as: UInt8.self) {
-      return false
+    var index = 0
+    while index < count {
+      if (value + index).load(as: UInt8.self) != (text + index).load(as: UInt8.self) { return false }
+      index &+= 1
     }
     return true
   }
@@ -69,11 +66,14 @@ func equalBytes(_ value: UnsafeRawBufferPointer, _ text: UnsafeRawPointer) -> Bo
     }
     index &+= 8
   }
-  let last = count - 8
+  let last = count &- 8
   return (value + last).loadUnaligned(as: UInt64.self) == (text + last).loadUnaligned(as: UInt64.self)
 }
 
-func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ count: Int) -> Int32 {
-  guard count > 0, let left = left.baseAddress, let right = right.baseAddress else { return 0 }
-  return memcmp(left, right, count)
+/// The order of two texts by their bytes: below, equal to or above zero.
+func compareText(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+  let count = min(left.count, right.count)
+  guard count > 0, let start = left.baseAddress, let other = right.baseAddress else { return left.count - right.count }
+  let order = memcmp(start, other, count)
+  return order == 0 ? left.count - right.count : Int(order)
 }

@@ -10,11 +10,17 @@ struct LabelSchema: Sendable, Equatable {
     skips = names.enumerated().map { index, name in name.utf8.count + (index == 0 ? 2 : 4) }
   }
 
+  /// An index of a label, below their number.
+  @inlinable @inline(__always)
+  func skip(_ index: Int) -> Int {
+    skips[index]
+  }
+
   /// Renders values, escaped as the text format says: backslash, quote and line feed.
-  func render(_ values: [String]) -> SeriesLabels {
+  func render(_ values: [String]) -> RenderedLabels {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(
-      zip(names, values).reduce(SeriesLabels.padding) { $0 + $1.0.utf8.count + $1.1.utf8.count + 4 })
+      zip(names, values).reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 4 })
     var escaped = false
     for (index, (name, value)) in zip(names, values).enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
@@ -23,7 +29,7 @@ struct LabelSchema: Sendable, Equatable {
       escaped = Escaping.append(value.utf8, to: &bytes, quotes: true) || escaped
       bytes.append(UInt8(ascii: "\""))
     }
-    return SeriesLabels(rendered: bytes, escaped: escaped)
+    return RenderedLabels(text: bytes, isEscaped: escaped)
   }
 }
 

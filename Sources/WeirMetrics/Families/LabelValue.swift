@@ -9,6 +9,8 @@ public protocol LabelValue: Sendable {
 extension String: LabelValue {
   @inlinable @inline(__always)
   public func withLabelBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    // Not `withUTF8`, which is mutating: the copy it asks for would be retained and released.
+    if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
     var text = self
     return text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
   }

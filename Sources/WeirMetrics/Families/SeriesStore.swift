@@ -7,77 +7,76 @@ public import Synchronization
 /// of that time stay as they are until the store ends (bounded by the cap on label sets), and a copy takes their place
 /// that is read under the lock and gives its memory back. Families that never remove, most of them, pay nothing for it.
 @usableFromInline
-final class SeriesStore<Instrument: SeriesInstrument>: MetricFamily {
+final class SeriesStore: MetricFamily {
   @usableFromInline let schema: LabelSchema
   @usableFromInline let seed = UInt64.random(in: .min ... .max)
-  @usableFromInline let tally: FamilyTally
+  let tally: FamilyTally
   let descriptor: MetricDescriptor
   let pieces: ExpositionPieces
   private let limit: Int
-  private let make: @Sendable (SeriesLabels) -> Instrument
-  private let content: @Sendable ([Instrument]) -> FamilyContent
 
   /// The table that may be read without the lock; nil after the first removal.
-  @usableFromInline let published: Atomic<Unmanaged<SeriesTable<Instrument>>?>
+  @usableFromInline let published: Atomic<Unmanaged<SeriesTable>?>
   /// Set when the table has all label sets that it will ever have.
   @usableFromInline let isFull = Atomic<Bool>(false)
-  @usableFromInline let overflow = AtomicLazyReference<Instrument>()
+  @usableFromInline let overflow = AtomicLazyReference<Series>()
 
   private let state: Mutex<State>
-  private let order = Mutex<[Instrument]>([])
+  private let order = Mutex<[Series]>([])
 
   private struct State {
-    var table: SeriesTable<Instrument>
+    var table: SeriesTable
     /// Tables that readers may still be in.
-    var retired: [SeriesTable<Instrument>] = []
+    var retired: [SeriesTable] = []
+    /// Series that count towards the limit.
     var count = 0
+    /// One if the series for what was folded is in the table beyond the limit.
+    var extra = 0
     var readsNeedLock = false
     /// What changed since the last scrape.
-    var added: [Instrument] = []
+    var added: [Series] = []
     var removed: Set<ObjectIdentifier> = []
   }
 
-  init(
-    _ descriptor: MetricDescriptor, limit: Int, tally: FamilyTally,
-    content: @escaping @Sendable ([Instrument]) -> FamilyContent,
-    make: @escaping @Sendable (SeriesLabels) -> Instrument
-  ) {
+  init(_ descriptor: MetricDescriptor, limit: Int, clock: WallClock) {
     self.descriptor = descriptor
-    pieces = ExpositionPieces(descriptor)
     self.limit = max(limit, 1)
-    self.tally = tally
-    self.make = make
-    self.content = content
+    pieces = ExpositionPieces(descriptor)
+    tally = FamilyTally(clock: clock)
     schema = LabelSchema(names: descriptor.labels)
-    let table = SeriesTable<Instrument>(capacity: 4)
+    let table = SeriesTable(capacity: 4)
     published = Atomic(Unmanaged.passUnretained(table))
     state = Mutex(State(table: table))
   }
 
   /// The number of series on the page.
   var seriesCount: Int? {
-    state.withLock { $0.count }
+    state.withLock { $0.count + $0.extra }
   }
 
   func content(_ collected: CollectedSamples) -> FamilyContent {
-    content(series())
+    .series(series())
   }
 
   /// Finds a series without a lock; nil sends the caller to `resolve`.
   @inlinable @inline(__always)
-  func find(_ hash: LabelHash, _ matches: (inout LabelMatcher) -> Bool) -> Instrument? {
-    if hash.oversized { return nil }
+  func find(_ hash: LabelHash, _ matches: (inout LabelMatcher) -> Bool) -> Series? {
+    if hash.isOversized { return nil }
     // Read before the search: a table that was full by then misses nothing that exists.
     let full = isFull.load(ordering: .acquiring)
     guard let table = published.load(ordering: .acquiring) else { return nil }
     let found = table._withUnsafeGuaranteedRef { table in
-      table.first(hash.value) { $0.withMatcher(schema, matches) }
+      table.first(hash.value) { series in
+        var matcher = LabelMatcher(series)
+        return matches(&matcher)
+      }
     }
-    return found ?? (full ? folded() : nil)
+    if let found { return found }
+    return full ? folded() : nil
   }
 
   @usableFromInline
-  func folded() -> Instrument? {
+  func folded() -> Series? {
     guard let overflow = overflow.load() else { return nil }
     tally.folded.wrappingAdd(1, ordering: .relaxed)
     return overflow
@@ -85,21 +84,21 @@ final class SeriesStore<Instrument: SeriesInstrument>: MetricFamily {
 
   /// Finds or makes a series.
   @usableFromInline
-  func resolve(_ values: [String]) -> Instrument {
+  func resolve(_ values: [String]) -> Series {
     let labels = schema.render(values)
     let hash = hash(values)
     let (found, full) = state.withLock { state in (lookup(labels, hash, state), state.count >= limit) }
     if let found { return found }
     if full { return fold() }
-    let candidate = make(labels)
-    return insert(candidate, hash, limit: limit) ?? fold()
+    let candidate = series(labels)
+    return insert(candidate, labels, hash) ?? fold()
   }
 
   /// Takes a series off the page; true if there was one.
   func remove(_ values: [String]) -> Bool {
     let labels = schema.render(values)
     let hash = hash(values)
-    let (removed, pending) = state.withLock { state -> (Instrument?, Int) in
+    let (removed, pending) = state.withLock { state -> (Series?, Int) in
       guard let found = lookup(labels, hash, state), found !== overflow.load() else { return (nil, 0) }
       endLockFreeReading(&state)
       state.table.remove(found, hash: hash)
@@ -114,7 +113,7 @@ final class SeriesStore<Instrument: SeriesInstrument>: MetricFamily {
   }
 
   /// All series, sorted by their labels. Blocks other scrapes, never a writer.
-  func series() -> [Instrument] {
+  func series() -> [Series] {
     order.withLock { sorted in
       let (added, removed) = state.withLock { state in
         defer {
@@ -123,7 +122,7 @@ final class SeriesStore<Instrument: SeriesInstrument>: MetricFamily {
         }
         return (state.added, state.removed)
       }
-      if !added.isEmpty { sorted = merge(sorted, added.sorted { $0.labels < $1.labels }) }
+      if !added.isEmpty { sorted = merge(sorted, added.sorted(by: Self.precedes)) }
       if !removed.isEmpty { sorted.removeAll { removed.contains(ObjectIdentifier($0)) } }
       return sorted
     }
@@ -131,24 +130,35 @@ final class SeriesStore<Instrument: SeriesInstrument>: MetricFamily {
 }
 
 extension SeriesStore {
+  private func series(_ labels: RenderedLabels) -> Series {
+    let bounds = descriptor.kind == .histogram ? descriptor.bounds : nil
+    return Series(labels, bounds: bounds, created: tally.clock.now(), tally: tally)
+  }
+
+  private static func precedes(_ left: Series, _ right: Series) -> Bool {
+    compareText(left.text, right.text) < 0
+  }
+
   private func hash(_ values: [String]) -> UInt64 {
     var hash = LabelHash(seed: seed)
     for value in values { value.withLabelBytes { hash.combine($0) } }
     return hash.value
   }
 
-  private func lookup(_ labels: SeriesLabels, _ hash: UInt64, _ state: borrowing State) -> Instrument? {
-    state.table.first(hash) { $0 == labels }
+  private func lookup(_ labels: RenderedLabels, _ hash: UInt64, _ state: borrowing State) -> Series? {
+    labels.text.withUnsafeBytes { text in
+      state.table.first(hash) { compareText($0.text, text) == 0 }
+    }
   }
 
-  /// Adds a series unless it is there, or there are too many.
-  private func insert(_ candidate: Instrument, _ hash: UInt64, limit: Int) -> Instrument? {
+  /// Adds a series unless it is there; nil if there is no room and `isExtra`, which needs none, is false.
+  private func insert(_ candidate: Series, _ labels: RenderedLabels, _ hash: UInt64, isExtra: Bool = false) -> Series? {
     state.withLock { state in
-      if let found = lookup(candidate.labels, hash, state) { return found }
-      guard state.count < limit else { return nil }
+      if let found = lookup(labels, hash, state) { return found }
+      guard isExtra || state.count < limit else { return nil }
       makeRoom(&state)
       state.table.insert(candidate, hash: hash)
-      state.count += 1
+      if isExtra { state.extra = 1 } else { state.count += 1 }
       state.added.append(candidate)
       return candidate
     }
@@ -156,11 +166,11 @@ extension SeriesStore {
 
   private func makeRoom(_ state: inout State) {
     let capacity = state.table.mask + 1
-    guard (state.count + 1) * 4 > capacity * 3 else { return }
+    guard (state.count + state.extra + 1) * 4 > capacity * 3 else { return }
     replaceTable(&state, with: state.table.copy(capacity: capacity * 2))
   }
 
-  private func replaceTable(_ state: inout State, with table: SeriesTable<Instrument>) {
+  private func replaceTable(_ state: inout State, with table: SeriesTable) {
     if state.readsNeedLock {
       state.table = table
     } else {
@@ -180,7 +190,7 @@ extension SeriesStore {
 
   /// The series for what there is no room for: all labels `_other`, or for gauges one that no page shows, because the sum
   /// of unrelated gauges that are set means nothing.
-  private func fold() -> Instrument {
+  private func fold() -> Series {
     let series = overflow.load() ?? overflow.storeIfNil(makeOverflow())
     state.withLock { state in
       if !state.readsNeedLock, state.count >= limit { isFull.store(true, ordering: .releasing) }
@@ -189,20 +199,21 @@ extension SeriesStore {
     return series
   }
 
-  private func makeOverflow() -> Instrument {
+  private func makeOverflow() -> Series {
     let values = schema.names.map { _ in LabelText.other }
-    let candidate = make(schema.render(values))
+    let labels = schema.render(values)
+    let candidate = series(labels)
     guard descriptor.kind != .gauge else { return candidate }
-    return insert(candidate, hash(values), limit: .max) ?? candidate
+    return insert(candidate, labels, hash(values), isExtra: true) ?? candidate
   }
 
-  private func merge(_ left: [Instrument], _ right: [Instrument]) -> [Instrument] {
-    guard let last = left.last, let first = right.first, first.labels < last.labels else { return left + right }
-    var merged: [Instrument] = []
+  private func merge(_ left: [Series], _ right: [Series]) -> [Series] {
+    guard let last = left.last, let first = right.first, Self.precedes(first, last) else { return left + right }
+    var merged: [Series] = []
     merged.reserveCapacity(left.count + right.count)
     var (l, r) = (0, 0)
     while l < left.count, r < right.count {
-      if right[r].labels < left[l].labels {
+      if Self.precedes(right[r], left[l]) {
         merged.append(right[r])
         r += 1
       } else {

@@ -5,13 +5,13 @@
 /// the series behind it. A slot once filled is not changed while there may be readers; the table holds a reference to
 /// every series it names until its own end.
 @usableFromInline
-final class SeriesTable<Instrument: SeriesInstrument>: Sendable {
+final class SeriesTable: Sendable {
   @usableFromInline let slots: AtomicSlab
   @usableFromInline let mask: Int
 
   /// `capacity` is a power of two.
   init(capacity: Int) {
-    slots = AtomicSlab(count: capacity * 2)
+    slots = AtomicSlab(words: capacity * 2)
     mask = capacity - 1
   }
 
@@ -21,31 +21,31 @@ final class SeriesTable<Instrument: SeriesInstrument>: Sendable {
     }
   }
 
-  /// The series with this hash that `matches` recognizes.
+  /// The series with this hash that `matches` recognizes. Ends, because a part of the slots is always free.
   @inlinable @inline(__always)
-  func first(_ hash: UInt64, where matches: (SeriesLabels) -> Bool) -> Instrument? {
+  func first(_ hash: UInt64, where matches: (Series) -> Bool) -> Series? {
     var slot = Int(truncatingIfNeeded: hash) & mask
     while true {
       let seen = slots.loadAcquiring(slot &* 2)
-      if seen == 0 { return nil }
       if seen == hash, let reference = Self.reference(slots.load(slot &* 2 &+ 1)) {
-        let found = reference._withUnsafeGuaranteedRef { matches($0.labels) }
-        if found { return reference.takeUnretainedValue() }
+        if reference._withUnsafeGuaranteedRef(matches) { return reference.takeUnretainedValue() }
       }
+      if seen == 0 { return nil }
       slot = (slot &+ 1) & mask
     }
   }
 
   @inlinable @inline(__always)
-  static func reference(_ word: UInt64) -> Unmanaged<Instrument>? {
-    UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: word)).map { Unmanaged.fromOpaque($0) }
+  static func reference(_ word: UInt64) -> Unmanaged<Series>? {
+    guard let address = UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: word)) else { return nil }
+    return Unmanaged.fromOpaque(address)
   }
 
   /// Adds a series that is not there. The store sees to it that a quarter of the slots stays free.
-  func insert(_ instrument: Instrument, hash: UInt64) {
+  func insert(_ series: Series, hash: UInt64) {
     var slot = Int(truncatingIfNeeded: hash) & mask
     while slots.load(slot * 2) != 0 { slot = (slot + 1) & mask }
-    let address = Unmanaged.passRetained(instrument).toOpaque()
+    let address = Unmanaged.passRetained(series).toOpaque()
     slots.store(slot * 2 + 1, UInt64(UInt(bitPattern: address)))
     slots.storeReleasing(slot * 2, hash)
   }
@@ -62,14 +62,14 @@ final class SeriesTable<Instrument: SeriesInstrument>: Sendable {
   }
 
   /// Takes a series out. Only for a table that is read under the store's lock.
-  func remove(_ instrument: Instrument, hash: UInt64) {
-    let address = UInt64(UInt(bitPattern: Unmanaged.passUnretained(instrument).toOpaque()))
-    var hole = Int(truncatingIfNeeded: hash) & mask
-    while slots.load(hole * 2 + 1) != address {
-      if slots.load(hole * 2) == 0 { return }
-      hole = (hole + 1) & mask
+  func remove(_ series: Series, hash: UInt64) {
+    let address = UInt64(UInt(bitPattern: Unmanaged.passUnretained(series).toOpaque()))
+    var slot = Int(truncatingIfNeeded: hash) & mask
+    while slots.load(slot * 2 + 1) != address {
+      if slots.load(slot * 2) == 0 { return }
+      slot = (slot + 1) & mask
     }
-    closeGap(at: hole)
+    closeGap(at: slot)
     Self.reference(address)?.release()
   }
 

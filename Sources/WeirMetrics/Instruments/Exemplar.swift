@@ -17,7 +17,7 @@ struct Exemplar: Sendable, Equatable {
     }
     let names = pairs.map(\.key)
     guard characters <= 128, Set(names).count == names.count else { return nil }
-    return Array(LabelSchema(names: names).render(pairs.map(\.value)).rendered)
+    return LabelSchema(names: names).render(pairs.map(\.value)).text
   }
 }
 

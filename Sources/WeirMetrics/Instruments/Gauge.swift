@@ -4,18 +4,18 @@ public import Synchronization
 ///
 /// Any value is allowed, NaN and the infinities too; the page shows them as `NaN`, `+Inf` and `-Inf`.
 /// Whoever increments a gauge decrements it through the same handle.
-public final class Gauge: SeriesInstrument {
-  @usableFromInline let bits = Atomic<UInt64>(0)
-  public let labels: SeriesLabels
+public struct Gauge: Instrument {
+  public let series: Series
 
-  init(labels: SeriesLabels) {
-    self.labels = labels
+  @inlinable
+  public init(_ series: Series) {
+    self.series = series
   }
 
   /// Replaces the value.
   @inlinable
   public func set(_ value: Double) {
-    bits.store(value.bitPattern, ordering: .relaxed)
+    series.first.store(value.bitPattern, ordering: .relaxed)
   }
 
   /// Replaces the value.
@@ -27,17 +27,17 @@ public final class Gauge: SeriesInstrument {
   /// Adds to the value.
   @inlinable
   public func increment(by amount: Double = 1) {
-    bits.addDouble(amount)
+    series.first.addDouble(amount)
   }
 
   /// Subtracts from the value.
   @inlinable
   public func decrement(by amount: Double = 1) {
-    bits.addDouble(-amount)
+    series.first.addDouble(-amount)
   }
 
   /// The value now.
   public var value: Double {
-    Double(bitPattern: bits.load(ordering: .relaxed))
+    Double(bitPattern: series.first.load(ordering: .relaxed))
   }
 }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Counts observations in buckets: durations, sizes.
 ///
-/// Hold the handle and call ``observe(_:)``: two atomic additions, from any thread.
+/// Hold the handle and call ``observe(_:)-(Double)``: two atomic additions, from any thread.
 ///
 /// An observation that is NaN or infinite is ignored and counted in `weir_metrics_invalid_updates_total`, because one of
 /// them would spoil `_sum` until the process ends. Negative ones count as any other; note that `_sum` then may shrink,
@@ -10,31 +10,20 @@ import Synchronization
 ///
 /// `_count` is the `+Inf` bucket, computed from the buckets in one pass; `_sum` is read after it and may already hold
 /// observations that the pass did not see.
-public final class Histogram: SeriesInstrument {
-  /// One word per bucket (the last is for what is above all bounds), then the bit pattern of the sum.
-  @usableFromInline let cells: AtomicSlab
-  @usableFromInline let bounds: [Double]
-  public let labels: SeriesLabels
-  let created: Double
-  private let tally: FamilyTally
-  private let kept = AtomicLazyReference<ExemplarStore>()
-  private let clock: WallClock
+public struct Histogram: Instrument {
+  public let series: Series
 
-  init(bounds: [Double], labels: SeriesLabels, clock: WallClock, tally: FamilyTally) {
-    cells = AtomicSlab(count: bounds.count + 2)
-    self.bounds = bounds
-    self.labels = labels
-    self.clock = clock
-    created = clock.now()
-    self.tally = tally
+  @inlinable
+  public init(_ series: Series) {
+    self.series = series
   }
 
   /// Counts one observation, in the family's unit.
   @inlinable
   public func observe(_ value: Double) {
-    guard value.isFinite else { return refuse() }
-    cells.increment(bucket(of: value))
-    cells.add(bounds.count + 1, double: value)
+    guard value.isFinite else { return series.refuse() }
+    series.slab.increment(bucket(of: value))
+    series.first.addDouble(value)
   }
 
   /// Counts a duration, in seconds.
@@ -51,8 +40,9 @@ public final class Histogram: SeriesInstrument {
   public func observe(_ value: Double, exemplar: KeyValuePairs<String, String>) {
     observe(value)
     guard value.isFinite, let labels = Exemplar.render(exemplar) else { return }
-    let store = kept.load() ?? kept.storeIfNil(ExemplarStore(count: bounds.count + 1))
-    store.keep(Exemplar(labels: labels, value: value, timestamp: clock.now()), bucket: bucket(of: value))
+    let store = series.exemplars.load() ?? series.exemplars.storeIfNil(ExemplarStore(count: boundCount + 1))
+    let exemplar = Exemplar(labels: labels, value: value, timestamp: series.tally.clock.now())
+    store.keep(exemplar, bucket: bucket(of: value))
   }
 
   /// Counts one observation with the exemplar `trace_id`.
@@ -62,43 +52,48 @@ public final class Histogram: SeriesInstrument {
 
   /// What was counted so far.
   public var snapshot: HistogramSnapshot {
-    var counts: [UInt64] = []
-    counts.reserveCapacity(bounds.count + 1)
-    for index in 0...bounds.count { counts.append(cells.load(index)) }
-    return HistogramSnapshot(bounds: bounds, counts: counts, sum: sum)
+    let counts = (0...boundCount).map { series.slab.load($0) }
+    return HistogramSnapshot(bounds: (0..<boundCount).map { bound($0) }, counts: counts, sum: sum)
   }
 
   var sum: Double {
-    Double(bitPattern: cells.load(bounds.count + 1))
+    Double(bitPattern: series.first.load(ordering: .relaxed))
   }
 
-  var exemplars: [Exemplar?]? {
-    kept.load()?.all
+  @inlinable @inline(__always)
+  var boundCount: Int {
+    Int(series.slab.wordCount) &- 1
   }
 
-  /// The first bucket whose bound is not below the value. Short lists are counted through without a branch, which
-  /// compiles to vector compares; long ones are halved.
+  /// Index 0 is the lowest.
+  @inlinable @inline(__always)
+  func bound(_ index: Int) -> Double {
+    series.slab.constant(index &+ 1)
+  }
+
+  /// The first bucket whose bound is not below the value: as many as there are bounds below it.
+  ///
+  /// Up to 32 bounds are compared four at a time without a branch; more are halved before. What a block reads beyond the
+  /// part in question is not below the value either: higher bounds, or the infinities behind the last one.
   @inlinable @inline(__always)
   func bucket(of value: Double) -> Int {
-    bounds.withUnsafeBufferPointer { bounds in
-      var low = 0
-      var rest = bounds.count
-      while rest > 32 {
-        let half = rest / 2
-        low = bounds[low + half - 1] < value ? low + half : low
-        rest -= half
-      }
-      var index = low
-      for position in low..<(low + rest) {
-        index &+= bounds[position] < value ? 1 : 0
-      }
-      return index
+    var low = 0
+    var rest = boundCount
+    while rest > 32 {
+      let half = rest / 2
+      low = bound(low &+ half &- 1) < value ? low &+ half : low
+      rest &-= half
     }
-  }
-
-  @usableFromInline
-  func refuse() {
-    tally.countInvalidUpdate()
+    let bounds = series.slab.constants + (low &+ 1) &* 8
+    let value = SIMD4(repeating: value)
+    var below = SIMD4<Int64>()
+    var position = 0
+    while position < rest {
+      let block = (bounds + position &* 8).loadUnaligned(as: SIMD4<Double>.self)
+      below &-= unsafeBitCast(block .< value, to: SIMD4<Int64>.self)
+      position &+= 4
+    }
+    return low &+ Int(below.wrappedSum())
   }
 }
 

@@ -11,8 +11,6 @@ protocol MetricFamily: AnyObject, Sendable {
 
 /// A family's series. Encoders read the numbers from them; no format is in here.
 enum FamilyContent {
-  case counters([Counter])
-  case gauges([Gauge])
-  case histograms([Histogram])
+  case series([Series])
   case samples([CollectedSample])
 }

@@ -1,7 +1,7 @@
 extension Registry {
   /// A counter without labels. Name it in base units with `_total` at the end: `jobs_done_total`.
   public func counter(_ name: String, help: String) throws(RegistryError) -> Counter {
-    try counters(name, help, [], nil).resolve([])
+    Counter(try counters(name, help, [], nil).resolve([]))
   }
 
   /// A counter with labels; see ``Family``.
@@ -13,7 +13,7 @@ extension Registry {
 
   /// A gauge without labels.
   public func gauge(_ name: String, help: String) throws(RegistryError) -> Gauge {
-    try gauges(name, help, [], nil).resolve([])
+    Gauge(try gauges(name, help, [], nil).resolve([]))
   }
 
   /// A gauge with labels; see ``Family``.
@@ -27,7 +27,7 @@ extension Registry {
   public func histogram(
     _ name: String, help: String, buckets: Buckets = .default
   ) throws(RegistryError) -> Histogram {
-    try histograms(name, help, buckets, [], nil).resolve([])
+    Histogram(try histograms(name, help, buckets, [], nil).resolve([]))
   }
 
   /// A histogram with labels; see ``Family``.
@@ -45,41 +45,32 @@ extension Registry {
     _ name: String, help: String, labels: KeyValuePairs<String, String>
   ) throws(RegistryError) {
     let descriptor = MetricDescriptor(name: name, help: help, kind: .info, labels: labels.map(\.key))
-    let store: SeriesStore<Gauge> = try store(descriptor, limit: 1, content: FamilyContent.gauges) { labels, _, _ in
-      Gauge(labels: labels)
-    }
-    store.resolve(labels.map { LabelText.canonical($0.value) }).set(1)
+    Gauge(try store(descriptor, limit: 1).resolve(labels.map { LabelText.canonical($0.value) })).set(1)
   }
 }
 
 extension Registry {
   private func counters(
     _ name: String, _ help: String, _ labels: [String], _ limit: Int?
-  ) throws(RegistryError) -> SeriesStore<Counter> {
-    let descriptor = MetricDescriptor(name: name, help: help, kind: .counter, labels: labels)
-    return try store(descriptor, limit: limit, content: FamilyContent.counters) {
-      Counter(labels: $0, created: $1.now(), tally: $2)
-    }
+  ) throws(RegistryError) -> SeriesStore {
+    try store(MetricDescriptor(name: name, help: help, kind: .counter, labels: labels), limit: limit)
   }
 
   private func gauges(
     _ name: String, _ help: String, _ labels: [String], _ limit: Int?
-  ) throws(RegistryError) -> SeriesStore<Gauge> {
-    let descriptor = MetricDescriptor(name: name, help: help, kind: .gauge, labels: labels)
-    return try store(descriptor, limit: limit, content: FamilyContent.gauges) { labels, _, _ in Gauge(labels: labels) }
+  ) throws(RegistryError) -> SeriesStore {
+    try store(MetricDescriptor(name: name, help: help, kind: .gauge, labels: labels), limit: limit)
   }
 
   private func histograms(
     _ name: String, _ help: String, _ buckets: Buckets, _ labels: [String], _ limit: Int?
-  ) throws(RegistryError) -> SeriesStore<Histogram> {
-    let checked = buckets.checked()
-    let bounds = (try? checked.get()) ?? []
+  ) throws(RegistryError) -> SeriesStore {
     var descriptor = MetricDescriptor(name: name, help: help, kind: .histogram, labels: labels)
-    descriptor.bounds = bounds
-    if case .failure(let problem) = checked { descriptor.bucketProblem = problem }
-    return try store(descriptor, limit: limit, content: FamilyContent.histograms) {
-      Histogram(bounds: bounds, labels: $0, clock: $1, tally: $2)
+    switch buckets.checked() {
+    case .success(let bounds): descriptor.bounds = bounds
+    case .failure(let problem): descriptor.bucketProblem = problem
     }
+    return try store(descriptor, limit: limit)
   }
 
   private func names<each Value: LabelValue>(_ label: repeat Label<each Value>) -> [String] {

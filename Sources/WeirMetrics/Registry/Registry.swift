@@ -12,7 +12,7 @@ public final class Registry: Sendable {
   private let seriesLimit: Int
   private let clock: WallClock
   /// Registrations refused, in the order of `RegistryError.reasons`.
-  private let refused = AtomicSlab(count: RegistryError.reasons.count)
+  private let refused = AtomicSlab(words: RegistryError.reasons.count)
 
   fileprivate struct State {
     var families: [String: any MetricFamily] = [:]
@@ -39,12 +39,13 @@ public final class Registry: Sendable {
   }
 
   /// Takes a metric off the page. Handles that are still held keep working, but nobody sees what they count.
-  /// A collector is asked on for the rest of its metrics. True if there was such a metric.
+  /// A collector is asked for the rest of its metrics, if any. True if there was such a metric.
   @discardableResult
   public func unregister(_ name: String) -> Bool {
     let removed = state.withLock { state -> (any MetricFamily)? in
       guard let family = state.families.removeValue(forKey: name) else { return nil }
       state.claims = state.claims.filter { $0.value != name }
+      state.collectors = state.collectors.compactMap { $0.without(name) }
       state.sorted = nil
       return family
     }
@@ -54,26 +55,16 @@ public final class Registry: Sendable {
 
 extension Registry {
   /// Finds or makes a family of instruments.
-  func store<Instrument>(
-    _ descriptor: MetricDescriptor, limit: Int?,
-    content: @escaping @Sendable ([Instrument]) -> FamilyContent,
-    make: @escaping @Sendable (SeriesLabels, WallClock, FamilyTally) -> Instrument
-  ) throws(RegistryError) -> SeriesStore<Instrument> {
+  func store(_ descriptor: MetricDescriptor, limit: Int?) throws(RegistryError) -> SeriesStore {
     try counted { () throws(RegistryError) in
-      let tally = FamilyTally()
-      let clock = clock
-      let store = SeriesStore<Instrument>(
-        try descriptor.validated(), limit: limit ?? seriesLimit, tally: tally, content: content
-      ) { make($0, clock, tally) }
+      let store = SeriesStore(try descriptor.validated(), limit: limit ?? seriesLimit, clock: clock)
       return try state.withLock { state throws(RegistryError) in
         guard let registered = state.families[descriptor.name] else {
           try state.add([store])
           return store
         }
         if let conflict = descriptor.conflict(with: registered.descriptor) { throw conflict }
-        guard let registered = registered as? SeriesStore<Instrument> else {
-          throw .alreadyRegistered(metric: descriptor.name)
-        }
+        guard let registered = registered as? SeriesStore else { throw .alreadyRegistered(metric: descriptor.name) }
         return registered
       }
     }
@@ -83,7 +74,9 @@ extension Registry {
   func add(_ metrics: [CollectedMetric], collector: CollectorEntry.Source) throws(RegistryError) {
     try counted { () throws(RegistryError) in
       var families: [CollectedFamily] = []
-      for metric in metrics { families.append(CollectedFamily(try metric.descriptor.validated(), limit: seriesLimit)) }
+      for metric in metrics {
+        families.append(CollectedFamily(try metric.descriptor.validated(), limit: seriesLimit, clock: clock))
+      }
       let entry = CollectorEntry(source: collector, families: families)
       try state.withLock { state throws(RegistryError) in
         try state.add(families)

@@ -1,0 +1,52 @@
+public import Synchronization
+
+/// One label set of a metric, with its numbers: what a ``Counter``, ``Gauge`` or ``Histogram`` is a handle of.
+///
+/// Lives as long as a handle or its family does.
+public final class Series: Sendable {
+  /// A counter's whole part, a gauge's bit pattern, the bit pattern of a histogram's sum.
+  @usableFromInline let first = Atomic<UInt64>(0)
+  /// The bit pattern of a counter's fractional part.
+  let second = Atomic<UInt64>(0)
+  /// A histogram's buckets; before them when the series was made and a histogram's bounds; behind them the labels' text.
+  @usableFromInline let slab: AtomicSlab
+  let tally: FamilyTally
+  let exemplars = AtomicLazyReference<ExemplarStore>()
+
+  /// `bounds` nil: no buckets.
+  init(_ labels: RenderedLabels, bounds: [Double]?, created: Double, tally: FamilyTally) {
+    // Behind the last bound stand infinities: the search for a bucket reads four bounds at a time.
+    let constants = [created] + (bounds.map { $0 + [.infinity, .infinity, .infinity] } ?? [])
+    slab = AtomicSlab(
+      words: bounds.map { $0.count + 1 } ?? 0, constants: constants, text: labels.text, isEscaped: labels.isEscaped)
+    self.tally = tally
+  }
+
+  /// The labels as the page shows them, without braces: `method="GET",code="200"`.
+  public var labels: String {
+    String(decoding: text, as: UTF8.self)
+  }
+
+  /// Valid as long as the series.
+  var text: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: slab.text, count: Int(slab.textCount))
+  }
+
+  /// Seconds since 1970.
+  var created: Double {
+    slab.constant(0)
+  }
+
+  @usableFromInline
+  func refuse() {
+    tally.countInvalidUpdate()
+  }
+}
+
+/// A kind of handle: ``Counter``, ``Gauge`` or ``Histogram``. Not meant for other types.
+public protocol Instrument: Sendable {
+  /// A handle of a series.
+  init(_ series: Series)
+  /// What the handle updates.
+  var series: Series { get }
+}

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import WeirMetrics
+
+@Suite struct RemovalTests {
+  let registry = Registry(seriesLimit: 100, ownMetrics: false)
+
+  @Test func takesASeriesOffThePage() throws {
+    let family = try registry.counter("a_total", help: "", labels: "x")
+    let held = family.with("1")
+    family.with("2").increment()
+    held.increment()
+    #expect(family.remove("1"))
+    #expect(!family.remove("1"))
+    #expect(!family.remove("3"))
+    held.increment()
+    #expect(registry.text() == "# TYPE a_total counter\na_total{x=\"2\"} 1\n")
+    family.with("1").increment(by: 5)
+    #expect(held.value == 2)
+    #expect(registry.text() == "# TYPE a_total counter\na_total{x=\"1\"} 5\na_total{x=\"2\"} 1\n")
+  }
+
+  @Test func givesTheirPlaceFree() throws {
+    let family = try registry.counter("a_total", help: "", seriesLimit: 2, labels: "x")
+    for value in ["a", "b", "c"] { family.with(value).increment() }
+    #expect(family.with("c").series.labels == "x=\"_other\"")
+    #expect(family.remove("a"))
+    #expect(family.with("c").series.labels == "x=\"c\"")
+    #expect(family.with("d").series.labels == "x=\"_other\"")
+    #expect(!family.remove("_other"))
+    #expect(family.store.seriesCount == 3)
+  }
+
+  /// Adds, removes and finds at random, beside a dictionary; scrapes now and then.
+  @Test func behavesAsADictionary() throws {
+    let family = try registry.counter("a_total", help: "", labels: "x")
+    var random = SplitMix(state: 3)
+    var model: [String: Int] = [:]
+    for step in 0..<20_000 {
+      let key = "key-\(random.next() % 80)"
+      if random.next() % 3 == 0 {
+        #expect(family.remove(key) == (model.removeValue(forKey: key) != nil))
+      } else {
+        family.with(key).increment()
+        model[key, default: 0] += 1
+        #expect(family.with(key).value == Double(model[key] ?? 0))
+      }
+      guard step % 500 == 0 else { continue }
+      let lines = model.sorted { $0.key < $1.key }.map { "a_total{x=\"\($0.key)\"} \($0.value)\n" }
+      #expect(registry.text() == (lines.isEmpty ? "" : "# TYPE a_total counter\n") + lines.joined())
+    }
+  }
+
+  @Test func givesMemoryBack() throws {
+    let family = try registry.counter("a_total", help: "", labels: "x")
+    family.with("first").increment()
+    family.remove("first")
+    weak var gone: Series?
+    do {
+      let held = family.with("second")
+      gone = held.series
+      family.remove("second")
+    }
+    for value in 0..<3_000 {
+      family.with("\(value)").increment()
+      family.remove("\(value)")
+    }
+    #expect(gone == nil)
+  }
+
+  @Test func unregisteringFreesTheNames() throws {
+    let counter = try registry.counter("a_total", help: "", labels: "x")
+    counter.with("1").increment()
+    #expect(registry.unregister("a_total"))
+    #expect(!registry.unregister("a_total"))
+    counter.with("1").increment()
+    #expect(registry.text() == "")
+    try registry.gauge("a", help: "").set(1)
+    #expect(registry.text() == "# TYPE a gauge\na 1\n")
+  }
+}
