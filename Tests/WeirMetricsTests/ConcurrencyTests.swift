@@ -13,7 +13,7 @@ import Testing
     let family = try registry.counter("by_key_total", help: "", labels: "key", "number")
     let wait = try registry.histogram("wait_seconds", help: "", buckets: [1, 2, 3, 5, 8], labels: "key")
     let depth = try registry.gauge("depth", help: "")
-    let running = Atomic<Int>(4)
+    let running = Running()
     let rounds = 5_000
     await withTaskGroup(of: Void.self) { group in
       for writer in 0..<4 {
@@ -27,7 +27,7 @@ import Testing
               wait.with("key-\(round % 7)").observe(Double(round % 10), traceID: "\(round)")
               depth.decrement()
             }
-            running.subtract(1, ordering: .relaxed)
+            running.count.subtract(1, ordering: .relaxed)
           }
         }
       }
@@ -45,7 +45,7 @@ import Testing
               let count = samples["wait_seconds_count{key=\"key-\(key)\"}"]
               #expect(count == samples["wait_seconds_bucket{key=\"key-\(key)\",le=\"+Inf\"}"])
             }
-          } while running.load(ordering: .relaxed) > 0
+          } while running.count.load(ordering: .relaxed) > 0
         }
       }
     }
@@ -96,6 +96,10 @@ import Testing
       for key in 0..<50 { #expect(family.with("\(key)").value == 4) }
     }
   }
+}
+
+private final class Running: Sendable {
+  let count = Atomic<Int>(4)
 }
 
 private func onThread(_ body: @escaping @Sendable () -> Void) async {

@@ -45,7 +45,8 @@ import Testing
 
   @Test func typedValues() throws {
     let family: CounterFamily<(Int, Bool, Outcome, Substring, StaticString)> = try registry.counter(
-      "a_total", help: "", labels: Label("code"), Label("ok"), Label("outcome"), Label("part"), Label("fixed"))
+      "a_total", help: "", labels: Label("code", as: Int.self), Label("ok", as: Bool.self),
+      Label("outcome", as: Outcome.self), Label("part", as: Substring.self), Label("fixed", as: StaticString.self))
     family.with(Int.min, true, .timeout, "xyz".dropFirst(), "static").increment()
     family.with(Int.max, false, .success, "", "").increment()
     family.with(0, false, .success, "", "").increment()
@@ -111,7 +112,7 @@ import Testing
       (Array("é".utf8), "é"), ([0x22, 0x0A, 0x80], "\"\n\u{FFFD}"),
     ] as [([UInt8], String)])
   func repairsBytes(bytes: [UInt8], text: String) throws {
-    let family: CounterFamily<LabelBytes> = try registry.counter("a_total", help: "", labels: Label("x"))
+    let family = try registry.counter("a_total", help: "", labels: Label("x", as: LabelBytes.self))
     family.with(LabelBytes(bytes)).increment()
     #expect(LabelBytes(bytes).text == text)
     #expect(family.with(LabelBytes(Array(text.utf8))).value == 1)
@@ -126,7 +127,7 @@ import Testing
         [UInt8]([0xFF, 0x22]).withUnsafeBytes(body)
       }
     }
-    let family: CounterFamily<Wild> = try registry.counter("a_total", help: "", labels: Label("x"))
+    let family = try registry.counter("a_total", help: "", labels: Label("x", as: Wild.self))
     family.with(Wild()).increment()
     family.with(Wild()).increment()
     #expect(registry.text() == "# TYPE a_total counter\na_total{x=\"\u{FFFD}\\\"\"} 2\n")

@@ -17,15 +17,15 @@ import Testing
   @Test(
     arguments: [
       (0, "0"), (-0.0, "0"), (1, "1"), (-1, "-1"), (0.1, "0.1"), (-0.25, "-0.25"), (1.5, "1.5"), (100.05, "100.05"),
-      (0.000001, "0.000001"), (0.0000015, "1.5e-06"), (123456.789012, "123456.789012"), (1e15, "1e+15"),
+      (0.000001, "0.000001"), (0.0000015, "1.5e-06"), (123456.789012, "123456.789012"), (1e15, "1000000000000000"),
+      (0x1p53, "9007199254740992"), (0x1p53 + 2, "9.007199254740994e+15"),
       (1e14, "100000000000000"),
-      (999_999_999_999_999, "999999999999999"), (1e22, "1e+22"), (.pi, "3.141592653589793"), (5e-324, "5e-324"),
+      (999_999_999_999_999, "999999999999999"), (1e22, "1e+22"), (.pi, "3.141592653589793"),
+      (.leastNonzeroMagnitude, "5e-324"),
       (.greatestFiniteMagnitude, "1.7976931348623157e+308"), (.nan, "NaN"), (.infinity, "+Inf"), (-.infinity, "-Inf"),
     ] as [(Double, String)])
   func writesTheShortest(value: Double, expected: String) {
-    let text = text(value)
-    // Above 2^53 the standard library chooses between 1e+15 and its plain form: either is right.
-    #expect(text == expected || Double(text) == value && text == value.description.replacingSuffix(".0"))
+    #expect(text(value) == expected)
   }
 
   @Test func readsBackAsTheSameNumber() {
@@ -74,12 +74,6 @@ import Testing
     var digits = text.prefix { $0 != "e" }.filter(\.isNumber).drop { $0 == "0" }
     while digits.last == "0" { digits.removeLast() }
     return Substring(digits)
-  }
-}
-
-extension String {
-  fileprivate func replacingSuffix(_ suffix: String) -> String {
-    hasSuffix(suffix) ? String(dropLast(suffix.count)) : self
   }
 }
 

@@ -37,9 +37,9 @@ enum NumberText {
     let magnitude = value.magnitude
     let sign = value < 0 ? 1 : 0
     if sign == 1 { start.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self) }
-    // Whole numbers, and decimals of up to 6 places: below 10^15 units of the last place two of them never share a
-    // `Double`, so the one found is the shortest.
-    if magnitude < 1e15, magnitude.rounded(.towardZero) == magnitude {
+    // Whole numbers, and decimals of up to 6 places: with fewer than 10^15 units of the last place no two of them are the
+    // same `Double`, so the one found is the shortest.
+    if magnitude < 0x1p53, magnitude.rounded(.towardZero) == magnitude {
       return sign + write(UInt64(magnitude), to: start + sign)
     }
     let units = (magnitude * 1e6).rounded()
@@ -48,8 +48,10 @@ enum NumberText {
     }
     var text = value.description
     return text.withUTF8 { text in
-      start.copyMemory(from: UnsafeRawPointer(text.baseAddress.unsafelyUnwrapped), byteCount: text.count)
-      return text.count
+      // Whole numbers from 2^53 on.
+      let count = text.suffix(2).elementsEqual(".0".utf8) ? text.count - 2 : text.count
+      start.copyMemory(from: UnsafeRawPointer(text.baseAddress.unsafelyUnwrapped), byteCount: count)
+      return count
     }
   }
 

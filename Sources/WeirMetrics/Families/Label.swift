@@ -5,25 +5,25 @@ public struct Label<Value: LabelValue>: Sendable {
   /// `[a-zA-Z_][a-zA-Z0-9_]*`, not `le` and not beginning with `__`; checked when the family is registered.
   public let name: String
 
-  public init(_ name: String, as type: Value.Type = Value.self) {
+  public init(_ name: String, as type: Value.Type) {
     self.name = name
   }
 }
 
 extension Label: ExpressibleByUnicodeScalarLiteral where Value == String {
   public init(unicodeScalarLiteral name: String) {
-    self.init(name)
+    self.init(name, as: String.self)
   }
 }
 
 extension Label: ExpressibleByExtendedGraphemeClusterLiteral where Value == String {
   public init(extendedGraphemeClusterLiteral name: String) {
-    self.init(name)
+    self.init(name, as: String.self)
   }
 }
 
 extension Label: ExpressibleByStringLiteral where Value == String {
   public init(stringLiteral name: String) {
-    self.init(name)
+    self.init(name, as: String.self)
   }
 }

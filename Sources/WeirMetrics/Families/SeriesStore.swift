@@ -82,16 +82,19 @@ final class SeriesStore: MetricFamily {
     return overflow
   }
 
-  /// Finds or makes a series.
+  /// Finds or makes a series, or folds.
   @usableFromInline
   func resolve(_ values: [String]) -> Series {
+    findOrMake(values) ?? fold()
+  }
+
+  /// Finds or makes a series; nil if there is no room.
+  func findOrMake(_ values: [String]) -> Series? {
     let labels = schema.render(values)
     let hash = hash(values)
     let (found, full) = state.withLock { state in (lookup(labels, hash, state), state.count >= limit) }
-    if let found { return found }
-    if full { return fold() }
-    let candidate = series(labels)
-    return insert(candidate, labels, hash) ?? fold()
+    if found != nil || full { return found }
+    return insert(series(labels), labels, hash)
   }
 
   /// Takes a series off the page; true if there was one.

@@ -4,6 +4,13 @@ extension Registry {
     Counter(try counters(name, help, [], nil).resolve([]))
   }
 
+  /// A counter with one label; see ``Family``.
+  public func counter<Value: LabelValue>(
+    _ name: String, help: String, seriesLimit: Int? = nil, labels label: Label<Value>
+  ) throws(RegistryError) -> CounterFamily<Value> {
+    CounterFamily(try counters(name, help, [label.name], seriesLimit))
+  }
+
   /// A counter with labels; see ``Family``.
   public func counter<each Value: LabelValue>(
     _ name: String, help: String, seriesLimit: Int? = nil, labels: repeat Label<each Value>
@@ -14,6 +21,13 @@ extension Registry {
   /// A gauge without labels.
   public func gauge(_ name: String, help: String) throws(RegistryError) -> Gauge {
     Gauge(try gauges(name, help, [], nil).resolve([]))
+  }
+
+  /// A gauge with one label; see ``Family``.
+  public func gauge<Value: LabelValue>(
+    _ name: String, help: String, seriesLimit: Int? = nil, labels label: Label<Value>
+  ) throws(RegistryError) -> GaugeFamily<Value> {
+    GaugeFamily(try gauges(name, help, [label.name], seriesLimit))
   }
 
   /// A gauge with labels; see ``Family``.
@@ -28,6 +42,14 @@ extension Registry {
     _ name: String, help: String, buckets: Buckets = .default
   ) throws(RegistryError) -> Histogram {
     Histogram(try histograms(name, help, buckets, [], nil).resolve([]))
+  }
+
+  /// A histogram with one label; see ``Family``.
+  public func histogram<Value: LabelValue>(
+    _ name: String, help: String, buckets: Buckets = .default, seriesLimit: Int? = nil,
+    labels label: Label<Value>
+  ) throws(RegistryError) -> HistogramFamily<Value> {
+    HistogramFamily(try histograms(name, help, buckets, [label.name], seriesLimit))
   }
 
   /// A histogram with labels; see ``Family``.
@@ -45,7 +67,12 @@ extension Registry {
     _ name: String, help: String, labels: KeyValuePairs<String, String>
   ) throws(RegistryError) {
     let descriptor = MetricDescriptor(name: name, help: help, kind: .info, labels: labels.map(\.key))
-    Gauge(try store(descriptor, limit: 1).resolve(labels.map { LabelText.canonical($0.value) })).set(1)
+    let values = labels.map { LabelText.canonical($0.value) }
+    let store = try store(descriptor, limit: 1)
+    try counted { () throws(RegistryError) in
+      guard let series = store.findOrMake(values) else { throw .alreadyRegistered(metric: name) }
+      Gauge(series).set(1)
+    }
   }
 }
 

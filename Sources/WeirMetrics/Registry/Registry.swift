@@ -99,7 +99,8 @@ extension Registry {
     RegistryError.reasons.enumerated().map { ($1, refused.load($0)) }
   }
 
-  private func counted<Result>(_ body: () throws(RegistryError) -> Result) throws(RegistryError) -> Result {
+  /// Counts what `body` refuses.
+  func counted<Result>(_ body: () throws(RegistryError) -> Result) throws(RegistryError) -> Result {
     do {
       return try body()
     } catch {
