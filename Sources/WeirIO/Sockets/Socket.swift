@@ -1,7 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// A socket's descriptor and what is done with it. Its owner closes it, once.
+/// A stream socket's descriptor and what is done with it. Its owner closes it, once.
+///
+/// Sockets made here don't block and aren't inherited by child processes: an operation that would wait throws
+/// `Errno.wouldBlock`.
 package struct Socket: Hashable, Sendable {
   package let descriptor: CInt
 
@@ -9,10 +12,74 @@ package struct Socket: Hashable, Sendable {
     self.descriptor = descriptor
   }
 
-  package static func listening(on address: SocketAddress, backlog: Int) throws(Errno) -> Socket {
-    throw .invalidArgument
+  /// Reads what has arrived; 0 is the end of the stream.
+  package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
+    try systemCall { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
   }
-  package static func unlink(_ path: String) {}
-  package func localAddress() throws(Errno) -> SocketAddress { throw .invalidArgument }
-  package func close() {}
+
+  /// Sends as much as the socket takes and returns how much that was. A closed peer is an error, not a signal.
+  package func send(_ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
+    try systemCall { Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
+  }
+
+  /// Sends the pieces one after the other, in one system call.
+  package func send(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer,
+    _ third: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+  ) throws(Errno) -> Int {
+    var pieces = (Self.piece(first), Self.piece(second), Self.piece(third))
+    return try systemCall {
+      withUnsafeMutablePointer(to: &pieces.0) {
+        var message = msghdr()
+        message.msg_iov = $0
+        message.msg_iovlen = third.isEmpty ? 2 : 3
+        return sendmsg(descriptor, &message, CInt(MSG_NOSIGNAL))
+      }
+    }
+  }
+
+  private static func piece(_ bytes: UnsafeRawBufferPointer) -> iovec {
+    iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+  }
+
+  /// Tells the peer that nothing more comes; receiving goes on.
+  package func shutdownSending() {
+    shutdown(descriptor, CInt(SHUT_WR))
+  }
+
+  /// Ends listening while the descriptor stays valid, since other loops may still use it.
+  package func shutdownListening() {
+    shutdown(descriptor, CInt(SHUT_RD))
+  }
+
+  package func localAddress() throws(Errno) -> SocketAddress {
+    try SocketAddress.read { getsockname(descriptor, $0, $1) }.address
+  }
+
+  /// Takes the error that a connection attempt or the peer left behind.
+  package func pendingError() -> Errno? {
+    var error: CInt = 0
+    var length = socklen_t(MemoryLayout<CInt>.size)
+    guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 else { return .current }
+    return error == 0 ? nil : Errno(rawValue: error)
+  }
+
+  /// Sends small pieces at once instead of waiting to fill a packet (`TCP_NODELAY`).
+  package func disableDelay() {
+    setOption(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1))
+  }
+
+  package func close() {
+    Glibc.close(descriptor)  // never repeated: Linux has freed the descriptor even when it reports EINTR
+  }
+
+  /// Closes with a reset, so that the peer can't take what it got for all there was.
+  package func reset() {
+    setOption(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
+    close()
+  }
+
+  func setOption<Value>(_ level: CInt, _ option: CInt, _ value: Value) {
+    withUnsafeBytes(of: value) { _ = setsockopt(descriptor, level, option, $0.baseAddress, socklen_t($0.count)) }
+  }
 }

@@ -3,22 +3,57 @@ internal import Glibc
 
 /// Where a socket listens or what it is connected to.
 package enum SocketAddress: Hashable, Sendable {
-  /// The four bytes of the address in network order, and the port.
+  /// The address as its four bytes read as one big-endian number, and the port.
   case v4(UInt32, port: UInt16)
-  /// The sixteen bytes of the address in network order as two halves, and the port.
+  /// The address as its sixteen bytes read as two big-endian numbers, the interface of a link-local one, and the port.
   case v6(high: UInt64, low: UInt64, scope: UInt32 = 0, port: UInt16)
   case unix(path: String)
+  /// A peer without an address, as Unix sockets' clients are.
+  case unnamed
 
-  /// Reads `127.0.0.1:8080`, `[::1]:8080`, `:8080` (all addresses), `localhost:8080` and `unix:/path`.
-  package init(parsing text: String) throws(SocketAddressError) {
-    throw SocketAddressError(text: text)
-  }
+  package static func loopback(port: UInt16) -> SocketAddress { .v4(0x7f00_0001, port: port) }
+  /// All addresses of the machine, of both versions of IP where it has both.
+  package static func any(port: UInt16) -> SocketAddress { .v6(high: 0, low: 0, port: port) }
 
   /// Nil for a Unix socket.
-  package var port: UInt16? { nil }
+  package var port: UInt16? {
+    switch self {
+    case .v4(_, let port), .v6(_, _, _, let port): port
+    case .unix, .unnamed: nil
+    }
+  }
+
+  /// The address without its port: `192.0.2.1`, `2001:db8::1`; the path of a Unix socket.
+  package var host: String {
+    switch self {
+    case .v4(let address, _): Self.text(AF_INET, address.bigEndian)
+    case .v6(let high, let low, let scope, _):
+      Self.text(AF_INET6, (high.bigEndian, low.bigEndian)) + (scope == 0 ? "" : "%\(scope)")
+    case .unix(let path): path
+    case .unnamed: ""
+    }
+  }
+
+  private static func text<Address>(_ family: CInt, _ address: Address) -> String {
+    withUnsafeBytes(of: address) { source in
+      String(unsafeUninitializedCapacity: Int(INET6_ADDRSTRLEN)) { text in
+        let end = text.withMemoryRebound(to: CChar.self) {
+          inet_ntop(family, source.baseAddress, $0.baseAddress, socklen_t($0.count))
+        }
+        return end == nil ? 0 : text.prefix { $0 != 0 }.count
+      }
+    }
+  }
 }
 
-package struct SocketAddressError: Error, Hashable, Sendable, CustomStringConvertible {
-  package let text: String
-  package var description: String { text }
+extension SocketAddress: CustomStringConvertible {
+  /// In the form that `init(parsing:)` reads.
+  package var description: String {
+    switch self {
+    case .v4(_, let port): "\(host):\(port)"
+    case .v6(_, _, _, let port): "[\(host)]:\(port)"
+    case .unix(let path): "unix:\(path)"
+    case .unnamed: "unix:"
+    }
+  }
 }

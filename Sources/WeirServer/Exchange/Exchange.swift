@@ -4,13 +4,22 @@ package import WeirIO
 ///
 /// When the connection has gone, or the exchange has ended, all verbs do nothing.
 package final class Exchange {
+  enum ResponseState {
+    case none
+    /// `remaining` counts down a known length.
+    case begun(ResponseHead, remaining: Int64)
+    case ended
+  }
+
   package let loop: EventLoop
   package let head: RequestHead
   package let peer: SocketAddress
 
   /// Takes the body as it arrives; reading begins (and `Expect: 100-continue` is answered) when this is set. Without a
-  /// body, `didEnd` comes at once.
-  package var bodyReader: (any BodyReader)?
+  /// body, `didEnd` comes at once. A body that nobody reads is discarded when the response has ended.
+  package var bodyReader: (any BodyReader)? {
+    didSet { readerChanged() }
+  }
 
   /// Called once when the client closed or reset the connection, or fell silent, before the exchange ended. After a
   /// mere end of its sending side a response still reaches it; otherwise responding does nothing.
@@ -19,48 +28,114 @@ package final class Exchange {
   /// Called when response bytes that made `write` return false have been sent.
   package var onWritable: (() -> Void)?
 
-  init(loop: EventLoop, head: RequestHead, peer: SocketAddress) {
-    self.loop = loop
+  /// Nil when the exchange has ended.
+  var connection: Connection?
+  var responseState = ResponseState.none
+  var wantsWritable = false
+  private var hasBodyEnded = false
+
+  init(connection: Connection, head: RequestHead) {
+    self.connection = connection
     self.head = head
-    self.peer = peer
+    loop = connection.server.loop
+    peer = connection.peer
   }
 
-  /// This exchange for code that may run on other threads.
+  /// This exchange for code that may run on other threads. On the loop.
   package var bound: LoopBound<Exchange> { LoopBound(confining: self, on: loop) }
 
   /// Whether the response has ended or the connection has gone.
-  package var isEnded: Bool { true }
+  package var isEnded: Bool { connection == nil }
 
   /// Continues after a body reader said `pause`. Bytes come after this call has returned.
-  package func resumeReading() {}
+  package func resumeReading() {
+    guard let connection, bodyReader != nil else { return }
+    if connection.machine.activateReader(hasInput: connection.hasUnreadInput, now: connection.now) {
+      connection.writeContinue()
+    }
+    connection.proceedReading()
+  }
 
   /// Calls `completion` with the whole body. A larger one is answered 413 and `completion` isn't called.
-  package func collectBody(limit: Int, _ completion: @escaping ([UInt8]) -> Void) {}
+  package func collectBody(limit: Int, _ completion: @escaping ([UInt8]) -> Void) {
+    if case .length(let length) = head.bodyLength, length > limit {
+      refuseBody()
+    } else {
+      bodyReader = BodyCollector(exchange: self, limit: limit, completion: completion)
+    }
+  }
 
-  /// Sends a whole response in one write. The server adds Date, framing and connection fields and leaves `body` out
-  /// where the method or status has none.
-  package func respond(status: Int, fields: ResponseFields = ResponseFields(), body: [UInt8] = []) {}
+  func refuseBody() {
+    closeAfterResponse()
+    respond(status: 413, text: RequestRefusal.bodyTooLarge.reason + "\n")
+  }
 
-  /// As `respond(status:fields:body:)`, with a text that is sent as `text/plain; charset=utf-8`.
-  package func respond(status: Int, fields: ResponseFields = ResponseFields(), text: String) {}
+  private func readerChanged() {
+    guard bodyReader != nil, connection != nil, !hasBodyEnded else { return }
+    if head.bodyLength == .none || head.bodyLength == .length(0) {
+      deliverEnd()
+    } else {
+      resumeReading()
+    }
+  }
+}
 
-  /// Starts a response whose body follows by `write`.
-  package func begin(status: Int, fields: ResponseFields = ResponseFields(), length: BodyLength) {}
+/// What the connection tells its exchange.
+extension Exchange {
+  func deliver(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
+    bodyReader?.didReceive(bytes) ?? .proceed
+  }
 
-  /// Sends, or keeps until the client takes it, the next piece of the body. False: above the high-water mark, stop
-  /// until `onWritable`.
-  @discardableResult
-  package func write(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
+  func deliverEnd() {
+    hasBodyEnded = true
+    bodyReader?.didEnd()
+  }
 
-  @discardableResult
-  package func write(_ bytes: [UInt8]) -> Bool { true }
+  func noteAbort() {
+    let callback = onAbort
+    onAbort = nil
+    callback?()
+  }
 
-  /// Ends the response. One that is shorter than its announced length resets the connection.
-  package func end() {}
+  func noteWritable() {
+    guard wantsWritable else { return }
+    wantsWritable = false
+    onWritable?()
+  }
 
-  /// Resets the connection, so that the client can't take a cut response for a whole one.
-  package func abort() {}
+  /// Lets go of the connection and of whoever waits, who may hold this exchange.
+  func detach() {
+    connection = nil
+    responseState = .ended
+    bodyReader = nil
+    onAbort = nil
+    onWritable = nil
+  }
+}
 
-  /// Closes the connection after this response.
-  package func closeAfterResponse() {}
+/// Gathers a body for `collectBody`.
+private final class BodyCollector: BodyReader {
+  private let exchange: Exchange
+  private let limit: Int
+  private let completion: ([UInt8]) -> Void
+  private var bytes: [UInt8] = []
+
+  init(exchange: Exchange, limit: Int, completion: @escaping ([UInt8]) -> Void) {
+    self.exchange = exchange
+    self.limit = limit
+    self.completion = completion
+  }
+
+  func didReceive(_ piece: UnsafeRawBufferPointer) -> BodyFlow {
+    if piece.count > limit - bytes.count {
+      exchange.refuseBody()
+    } else {
+      bytes.append(contentsOf: piece)
+    }
+    return .proceed
+  }
+
+  func didEnd() {
+    completion(bytes)
+  }
 }

@@ -15,8 +15,44 @@ package struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
 
   /// - Returns: false when the field was left out.
   @discardableResult
-  package mutating func add(_ name: String, _ value: String) -> Bool { true }
+  package mutating func add(_ name: String, _ value: String) -> Bool {
+    name.withOctets { name in value.withOctets { value in add(name: name, value: value) } }
+  }
 
+  /// - Returns: false when the field was left out.
   @discardableResult
-  package mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool { true }
+  package mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
+    guard !name.isEmpty, name.allSatisfy({ OctetSet.token.contains($0) }), !isReserved(name) else { return false }
+    bytes.reserveCapacity(bytes.count + name.count + value.count + 4)
+    bytes.append(contentsOf: name)
+    bytes.append(.colon)
+    bytes.append(.space)
+    let start = bytes.count
+    bytes.append(contentsOf: value)
+    for index in start..<bytes.count where isForbidden(bytes[index]) { bytes[index] = .space }
+    bytes.append(.carriageReturn)
+    bytes.append(.lineFeed)
+    return true
+  }
+
+  package mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    hasDate = false
+  }
+
+  private func isForbidden(_ octet: UInt8) -> Bool {
+    octet == .carriageReturn || octet == .lineFeed || octet == 0
+  }
+
+  private mutating func isReserved(_ name: UnsafeRawBufferPointer) -> Bool {
+    switch name.count {
+    case 4 where name.spells("date"):
+      hasDate = true
+      return false
+    case 10: return name.spells("connection") || name.spells("keep-alive")
+    case 14: return name.spells("content-length")
+    case 17: return name.spells("transfer-encoding")
+    default: return false
+    }
+  }
 }

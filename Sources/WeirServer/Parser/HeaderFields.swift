@@ -1,14 +1,115 @@
-/// The header fields of a request in the order received: offsets into one byte buffer. Names compare without case.
+/// The header fields of a request in the order received: places in one byte buffer. Names compare without case.
 package struct HeaderFields: Sendable {
-  package var count: Int { 0 }
+  /// The request line and the fields, as received.
+  var bytes: [UInt8] = []
+  private var places: [Place] = []
+
+  private struct Place {
+    var name: ByteRange
+    var value: ByteRange
+  }
+
+  package var count: Int { places.count }
 
   /// The value of the first field named `name`.
-  package subscript(name: StaticString) -> String? { nil }
-  package func contains(_ name: StaticString) -> Bool { false }
+  package subscript(name: String) -> String? {
+    withBytes { bytes in
+      firstIndex(of: name, in: bytes).map { String(decoding: places[$0].value.slice(of: bytes), as: UTF8.self) }
+    }
+  }
+
+  package func contains(_ name: String) -> Bool {
+    withBytes { firstIndex(of: name, in: $0) != nil }
+  }
+
   /// Whether a comma-separated field holds `token`, compared without case.
-  package func contains(_ name: StaticString, token: StaticString) -> Bool { false }
-  /// All values of `name`, joined by commas (RFC 9110 §5.3).
-  package func combined(_ name: StaticString) -> String? { nil }
-  /// Calls `body` with name and value of each field, without surrounding white space; the bytes are valid during the call.
-  package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {}
+  package func contains(_ name: String, token: String) -> Bool {
+    var isFound = false
+    forEachValue(of: name) { value in
+      token.withOctets { token in
+        for element in value.split(separator: .comma) {
+          let element = UnsafeRawBufferPointer(rebasing: element).trimmingBlanks()
+          if element.equalsIgnoringCase(token) { isFound = true }
+        }
+      }
+    }
+    return isFound
+  }
+
+  /// All values of `name`, joined by commas (RFC 9110 §5.3); nil without such a field.
+  package func combined(_ name: String) -> String? {
+    var result: String?
+    forEachValue(of: name) { value in
+      let value = String(decoding: value, as: UTF8.self)
+      result = result.map { $0 + ", " + value } ?? value
+    }
+    return result
+  }
+
+  /// Calls `body` with name and value of each field, without surrounding white space; the bytes are valid during the
+  /// call.
+  package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+    withBytes { bytes in
+      for place in places { body(place.name.slice(of: bytes), place.value.slice(of: bytes)) }
+    }
+  }
+
+  /// Calls `body` with each value of the fields named `name`; the bytes are valid during the call.
+  package func forEachValue(of name: String, _ body: (UnsafeRawBufferPointer) -> Void) {
+    name.withOctets { name in
+      forEach { if $0.equalsIgnoringCase(name) { body($1) } }
+    }
+  }
+
+  mutating func append(name: ByteRange, value: ByteRange) {
+    if places.capacity == 0 { places.reserveCapacity(16) }
+    places.append(Place(name: name, value: value))
+  }
+
+  /// Forgets all fields and keeps the memory, unless there is too much of it.
+  mutating func reset() {
+    bytes.removeAll(keepingCapacity: bytes.capacity <= 4096)
+    places.removeAll(keepingCapacity: places.capacity <= 64)
+  }
+
+  private func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    bytes.withUnsafeBytes(body)
+  }
+
+  private func firstIndex(of name: String, in bytes: UnsafeRawBufferPointer) -> Int? {
+    name.withOctets { name in
+      places.firstIndex { $0.name.count == name.count && $0.name.slice(of: bytes).equalsIgnoringCase(name) }
+    }
+  }
+}
+
+/// A place in a head's buffer.
+struct ByteRange: Sendable {
+  private var first: UInt32
+  private var length: UInt32
+
+  static let empty = ByteRange(0..<0)
+
+  /// Heads are bounded far below 4 GiB (`RequestParser.Limits`).
+  init(_ range: Range<Int>) {
+    first = UInt32(truncatingIfNeeded: range.lowerBound)
+    length = UInt32(truncatingIfNeeded: range.count)
+  }
+
+  var count: Int { Int(length) }
+  var isEmpty: Bool { length == 0 }
+
+  @inline(__always)
+  func slice(of bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[Int(first)..<Int(first) + Int(length)])
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  func trimmingBlanks() -> UnsafeRawBufferPointer {
+    var (start, end) = (0, count)
+    while start < end, self[start].isBlank { start += 1 }
+    while end > start, self[end - 1].isBlank { end -= 1 }
+    return UnsafeRawBufferPointer(rebasing: self[start..<end])
+  }
 }

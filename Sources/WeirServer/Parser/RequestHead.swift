@@ -17,21 +17,68 @@ package struct RequestHead: Sendable {
   package internal(set) var form = TargetForm.origin
   package internal(set) var bodyLength = BodyLength.none
   package internal(set) var fields = HeaderFields()
+  /// Whether the client waits for `100 Continue` before it sends the body.
+  package internal(set) var expectsContinue = false
+  /// Whether the client's side of the connection may serve a next request (RFC 9112 §9.3).
+  package internal(set) var keepsAlive = true
 
-  package var method: String { "" }
+  var methodRange = ByteRange.empty
+  var targetRange = ByteRange.empty
+  var pathRange = ByteRange.empty
+  var queryRange: ByteRange?
+  var authorityRange = ByteRange.empty
+
+  package var method: String { text(methodRange) }
   /// The target as received.
-  package var target: String { "" }
+  package var target: String { text(targetRange) }
   /// The target's path as received, with its percent-encoding; `*` of the asterisk form, empty for the authority form.
-  package var path: String { "" }
+  package var path: String { hasImpliedPath ? "/" : text(pathRange) }
   /// What follows the `?`, as received.
-  package var query: String? { nil }
-  /// Host and port that the client meant: of an absolute target, else of the Host field.
-  package var authority: String { "" }
+  package var query: String? { queryRange.map(text) }
+  /// Host and port that the client meant: of an absolute target, else of the Host field; empty where it named none.
+  package var authority: String { text(authorityRange) }
 
-  package func isMethod(_ method: StaticString) -> Bool { false }
-  package func isPath(_ path: String) -> Bool { false }
+  package func isMethod(_ method: String) -> Bool {
+    withBytes(methodRange) { bytes in method.withOctets { $0.elementsEqual(bytes) } }
+  }
+
+  package func isPath(_ path: String) -> Bool {
+    if hasImpliedPath { return path == "/" }
+    return withBytes(pathRange) { bytes in path.withOctets { $0.elementsEqual(bytes) } }
+  }
+
+  /// Calls `body` with the target as received; the bytes are valid during the call.
   package func withTargetBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    body(.init(start: nil, count: 0))
+    withBytes(targetRange, body)
+  }
+
+  /// Calls `body` with the path as received, `/` where an absolute target leaves it out.
+  package func withPathBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    hasImpliedPath ? "/".withOctets(body) : withBytes(pathRange, body)
+  }
+
+  /// Calls `body` with the authority, as `authority` has it.
+  package func withAuthorityBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    withBytes(authorityRange, body)
+  }
+
+  mutating func reset() {
+    var fields = HeaderFields()
+    swap(&fields, &self.fields)
+    fields.reset()
+    self = RequestHead()
+    self.fields = fields
+  }
+
+  /// `http://example.com` and `http://example.com?a` mean the path `/` (RFC 9110 §4.2.3).
+  private var hasImpliedPath: Bool { form == .absolute && pathRange.isEmpty }
+
+  private func text(_ range: ByteRange) -> String {
+    withBytes(range) { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private func withBytes<Result>(_ range: ByteRange, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    fields.bytes.withUnsafeBytes { body(range.slice(of: $0)) }
   }
 }
 

@@ -19,6 +19,11 @@ package final class Listener: Sendable {
     if case .unix(let path) = address { Socket.unlink(path) }
   }
 
+  /// Refuses new connections from now on, in all loops; for when all servers of this listener stop.
+  package func close() {
+    socket.shutdownListening()
+  }
+
   private static func open(_ address: SocketAddress, backlog: Int) throws(ListenError) -> (Socket, SocketAddress) {
     do {
       let socket = try Socket.listening(on: address, backlog: backlog)

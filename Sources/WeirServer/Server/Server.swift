@@ -7,6 +7,7 @@ package final class Server: Sendable {
   package let listener: Listener
   package let loop: EventLoop
   package let limits: ServerLimits
+  private let core: LoopBound<ServerCore>
 
   /// - Parameter onEvent: told of what no handler sees, on the loop; must not block.
   package init(
@@ -16,15 +17,32 @@ package final class Server: Sendable {
     self.listener = listener
     self.loop = loop
     self.limits = limits
+    core = LoopBound(
+      ServerCore(listener: listener, loop: loop, limits: limits, handler: handler, onEvent: onEvent), on: loop)
+  }
+
+  deinit {
+    loop.run { [core] in core.value.stop(grace: 0, completion: nil) }
   }
 
   /// Begins to accept connections. A stopped server doesn't start again.
-  package func start() {}
+  package func start() {
+    loop.run { [core] in core.value.start() }
+  }
 
   /// Stops accepting, closes waiting connections, lets running exchanges end with `Connection: close`, and cuts what
   /// is left after `grace` seconds. `completion` is called on the loop when the last connection has closed.
-  package func stop(grace: Double, completion: @escaping @Sendable () -> Void = {}) {}
+  package func stop(grace: Double, completion: @escaping @Sendable () -> Void = {}) {
+    loop.run { [core] in core.value.stop(grace: grace, completion: completion) }
+  }
 
   /// Stops as `stop(grace:completion:)` does and returns when all is closed.
-  package func stop(grace: Double) async {}
+  package func stop(grace: Double) async {
+    await withCheckedContinuation { continuation in stop(grace: grace) { continuation.resume() } }
+  }
+
+  /// Open connections; calls `completion` on the loop.
+  package func countConnections(_ completion: @escaping @Sendable (Int) -> Void) {
+    loop.run { [core] in completion(core.value.connectionCount) }
+  }
 }

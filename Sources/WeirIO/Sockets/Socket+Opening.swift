@@ -1,0 +1,86 @@
+internal import CLinux
+internal import Glibc
+
+extension Socket {
+  private static let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+
+  /// Opens a socket that listens on `address`.
+  ///
+  /// All addresses (`:8080`) means both versions of IP, or IPv4 alone on a machine without IPv6. The file that a dead
+  /// process left at a Unix socket's path is replaced.
+  package static func listening(on address: SocketAddress, backlog: Int) throws(Errno) -> Socket {
+    do {
+      return try bound(to: address, backlog: backlog)
+    } catch {
+      switch (error, address) {
+      case (.addressFamilyNotSupported, .v6(high: 0, low: 0, _, let port)),
+        (.addressNotAvailable, .v6(high: 0, low: 0, _, let port)):
+        return try bound(to: .v4(0, port: port), backlog: backlog)
+      case (.addressInUse, .unix(let path)) where isAbandoned(path):
+        unlink(path)
+        return try bound(to: address, backlog: backlog)
+      default: throw error
+      }
+    }
+  }
+
+  /// Begins to connect: ready for writing tells that it has succeeded or failed (`pendingError`).
+  package static func connecting(to address: SocketAddress) throws(Errno) -> Socket {
+    let socket = try open(address)
+    do {
+      _ = try systemCall { address.withSystemAddress { Glibc.connect(socket.descriptor, $0, $1) } }
+    } catch .inProgress {
+      return socket
+    } catch {
+      socket.close()
+      throw error
+    }
+    return socket
+  }
+
+  /// Takes one waiting connection.
+  package func accept() throws(Errno) -> (socket: Socket, peer: SocketAddress) {
+    let flags = CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    let (descriptor, peer) = try SocketAddress.read { accept4(self.descriptor, $0, $1, flags) }
+    return (Socket(descriptor: descriptor), peer)
+  }
+
+  /// Removes a Unix socket's file.
+  package static func unlink(_ path: String) {
+    Glibc.unlink(path)
+  }
+
+  private static func open(_ address: SocketAddress) throws(Errno) -> Socket {
+    Socket(descriptor: try systemCall { socket(address.family, kind, 0) })
+  }
+
+  private static func bound(to address: SocketAddress, backlog: Int) throws(Errno) -> Socket {
+    let socket = try open(address)
+    do {
+      socket.prepareToListen(address)
+      _ = try systemCall { address.withSystemAddress { bind(socket.descriptor, $0, $1) } }
+      _ = try systemCall { listen(socket.descriptor, CInt(clamping: backlog)) }
+    } catch {
+      socket.close()
+      throw error
+    }
+    return socket
+  }
+
+  /// `TCP_NODELAY` passes on to accepted connections, which saves each of them a system call.
+  private func prepareToListen(_ address: SocketAddress) {
+    guard address.family != AF_UNIX else { return }
+    setOption(SOL_SOCKET, SO_REUSEADDR, CInt(1))
+    disableDelay()
+    if address.family == AF_INET6 { setOption(CInt(IPPROTO_IPV6), IPV6_V6ONLY, CInt(0)) }
+  }
+
+  private static func isAbandoned(_ path: String) -> Bool {
+    do {
+      try connecting(to: .unix(path: path)).close()
+      return false
+    } catch {
+      return error == .connectionRefused
+    }
+  }
+}

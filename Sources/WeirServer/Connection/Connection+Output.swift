@@ -1,0 +1,118 @@
+internal import WeirIO
+
+/// What an exchange has its connection send.
+extension Connection {
+  /// Buffered output beyond which it is sent without waiting for the end of the turn.
+  private static let flushedAtOnce = 16 * 1024
+
+  /// A whole response.
+  func send(_ response: ResponseHead, fields: ResponseFields, body: [UInt8], to head: RequestHead) {
+    write(response, fields: fields, version: head.version)
+    if response.hasBody { output.close(with: body) }
+    endResponse()
+  }
+
+  func write(_ response: ResponseHead, fields: ResponseFields, version: RequestHead.Version) {
+    let keepsAlive = machine.beginResponse(delimitedByClose: response.framing == .close)
+    server.date.refresh(now: now)
+    response.write(
+      to: &output.bytes, fields: fields, date: server.date.field, keepsAlive: keepsAlive, version: version)
+    noteAppended()
+  }
+
+  func writeContinue() {
+    output.bytes.append("HTTP/1.1 100 Continue\r\n\r\n")
+    noteAppended()
+    scheduleFlush()
+  }
+
+  /// A piece of a body. Returns whether more is welcome.
+  func write(_ bytes: UnsafeRawBufferPointer, isChunk: Bool) -> Bool {
+    guard !isBroken else { return true }
+    if isChunk {
+      output.bytes.append(hexadecimal: bytes.count)
+      output.bytes.append("\r\n")
+    }
+    if machine.output != .blocked, output.count + bytes.count >= Self.flushedAtOnce {
+      flush(bytes, tail: isChunk ? [.carriageReturn, .lineFeed] : [])
+    } else {
+      output.bytes.append(contentsOf: bytes)
+      if isChunk { output.bytes.append("\r\n") }
+      noteAppended()
+      scheduleFlush()
+    }
+    return output.count < server.limits.writeHighWaterMark
+  }
+
+  func writeLastChunk() {
+    output.bytes.append("0\r\n\r\n")
+    noteAppended()
+  }
+
+  /// All of the response is buffered. What follows it may be taken up.
+  func endResponse() {
+    exchange?.detach()
+    exchange = nil
+    machine.endResponse(now: now)
+    if isProcessing {
+      // Responses to pipelined requests go out together, but a body that is kept as it is must be the last piece.
+      if output.holdsBody || output.count >= Self.flushedAtOnce { flush() }
+      return
+    }
+    flush()
+    proceed()
+  }
+
+  /// Refuses a request that no handler saw.
+  func sendRefusal(_ refusal: RequestRefusal) {
+    let body = Array((refusal.reason + "\n").utf8)
+    let response = ResponseHead(status: refusal.status, length: .length(Int64(body.count)), to: RequestHead())
+    send(response, fields: ["Content-Type": "text/plain; charset=utf-8"], body: body, to: RequestHead())
+  }
+
+  /// Sends what is buffered, as far as the socket takes it.
+  func flush() {
+    guard machine.phase != .closed, !isBroken, !output.isEmpty else { return }
+    do {
+      try output.flush(to: socket)
+      noteFlushed()
+    } catch {
+      breakSoon()
+    }
+  }
+
+  /// The socket takes bytes again.
+  func flushReady() {
+    flush()
+    guard machine.phase != .closed, !isBroken else { return }
+    if output.count <= server.limits.writeHighWaterMark / 2 { exchange?.noteWritable() }
+    if output.isEmpty { proceed() }
+  }
+
+  private func flush(_ bytes: UnsafeRawBufferPointer, tail: [UInt8]) {
+    do {
+      try output.flush(bytes, tail: tail, to: socket)
+      noteFlushed()
+    } catch {
+      breakSoon()
+    }
+  }
+
+  private func noteFlushed() {
+    let wasBlocked = machine.output == .blocked
+    machine.noteOutput(output.isEmpty ? .empty : .blocked, now: now)
+    if wasBlocked != (machine.output == .blocked) { updateInterest() }
+    armTimer()
+  }
+
+  private func noteAppended() {
+    if machine.output == .empty { machine.noteOutput(.unsent, now: now) }
+  }
+
+  /// Sends at the end of the turn, with what else is written until then.
+  func scheduleFlush() {
+    guard !isFlushScheduled, machine.output == .unsent else { return }
+    isFlushScheduled = true
+    server.flushAtEndOfTurn(self)
+  }
+}

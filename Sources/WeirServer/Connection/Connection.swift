@@ -1,0 +1,255 @@
+internal import WeirIO
+
+/// One client's connection: it reads, asks its machine what to do, and does that.
+final class Connection {
+  /// Pipelined requests answered in one go, so that one client can't keep a turn of the loop.
+  private static let requestsPerTurn = 64
+  /// Input kept while a response is under way; beyond it the client waits.
+  private static let heldInput = 16 * 1024
+
+  let server: ServerCore
+  let socket: Socket
+  let peer: SocketAddress
+  /// Where the server's list holds it.
+  var slot = 0
+  var machine: ConnectionMachine
+  var output = OutputBuffer()
+  var exchange: Exchange?
+  var isProcessing = false
+  var isBroken = false
+  var isFlushScheduled = false
+  private var isDeferred = false
+  private var isFinished = false
+  private var isReading = true
+  private var isInputOver = false
+  private var held: [UInt8] = []
+  /// Input beyond the action that is being carried out.
+  private var unread = 0
+  private let timer = LoopTimer()
+
+  init(server: ServerCore, socket: Socket, peer: SocketAddress) {
+    self.server = server
+    self.socket = socket
+    self.peer = peer
+    machine = ConnectionMachine(limits: server.limits, now: server.loop.turnTime)
+  }
+
+  var now: MonotonicTime { server.loop.turnTime }
+
+  func open() throws(Errno) {
+    try server.loop.register(socket.descriptor, for: .read, handler: self)
+    armTimer()
+  }
+
+  /// Goes on with what input is held, now or, where a handler may be on the stack, soon.
+  func proceed() {
+    if isProcessing { return }
+    if held.isEmpty, !isBroken { process(held: true) } else { proceedSoon() }
+  }
+
+  /// Goes on after a handler asked for more of the body, which it is to get when it has returned.
+  func proceedReading() {
+    if isProcessing { return }
+    if held.isEmpty { setReading(true) } else { proceedSoon() }
+    armTimer()
+  }
+
+  func proceedSoon() {
+    guard !isDeferred, !isFinished else { return }
+    isDeferred = true
+    server.resumeSoon(self)
+  }
+
+  /// Called for `proceedSoon`, from the loop.
+  func resume() {
+    isDeferred = false
+    if isFinished { return }
+    if isBroken { die() } else { process(held: true) }
+  }
+
+  /// The server takes no more requests.
+  func stop() {
+    machine.stop()
+    proceed()
+  }
+
+  /// Whether there is input that no reader has got yet.
+  var hasUnreadInput: Bool { !held.isEmpty || unread > 0 }
+}
+
+extension Connection: EventHandler, TimerHandler {
+  func descriptorReady(_ fd: CInt, events: IOEvents) {
+    if events.contains(.write) { flushReady() }
+    guard machine.phase != .closed, !events.isDisjoint(with: [.read, .error, .hangup]) else { return }
+    if isReading { receive() } else if !events.isDisjoint(with: [.error, .hangup]) { die() }
+  }
+
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    if let action = machine.timerFired(now: now) {
+      server.noteTimeout(action)
+      process(held: true, first: action)
+    } else {
+      armTimer()
+    }
+  }
+
+  private func receive() {
+    let isHolding = !held.isEmpty || machine.request == .complete
+    let buffer = isHolding ? UnsafeMutableBufferPointer(rebasing: server.scratch[..<Self.heldInput]) : server.scratch
+    let count: Int
+    do {
+      count = try socket.receive(into: UnsafeMutableRawBufferPointer(buffer))
+    } catch {
+      if error != .wouldBlock { die() }
+      return
+    }
+    if count == 0 { return inputEnded() }
+    let received = UnsafeBufferPointer(rebasing: buffer[..<count])
+    if !held.isEmpty {
+      held.append(contentsOf: received)
+      process(held: true)
+    } else {
+      var position = 0
+      process(received.span, at: &position, first: nil)
+      if position < count, machine.phase != .closed { held.append(contentsOf: received[position...]) }
+    }
+    if held.count >= Self.heldInput { setReading(false) }
+  }
+
+  private func inputEnded() {
+    isInputOver = true
+    setReading(false)
+    if machine.noteInputEnd() { exchange?.noteAbort() }
+    process(held: true)
+  }
+
+  /// Runs the machine over the held input, or over none.
+  private func process(held useHeld: Bool, first: ConnectionMachine.Action? = nil) {
+    var input: [UInt8] = []
+    swap(&input, &held)
+    var position = 0
+    process(input.span, at: &position, first: first)
+    guard machine.phase != .closed, position < input.count else { return }
+    input.removeFirst(position)
+    held = input
+  }
+
+  private func process(_ input: Span<UInt8>, at position: inout Int, first: ConnectionMachine.Action?) {
+    guard !isProcessing, !isBroken, !isFinished else { return }
+    isProcessing = true
+    var budget = Self.requestsPerTurn
+    var action = first ?? machine.next(input, at: &position, now: now)
+    unread = input.count - position
+    while carryOut(action, input), !isBroken {
+      if case .begin = action {
+        budget -= 1
+        if budget == 0 {
+          proceedSoon()
+          break
+        }
+      }
+      action = machine.next(input, at: &position, now: now)
+      unread = input.count - position
+    }
+    isProcessing = false
+    unread = 0
+    guard machine.phase != .closed else { return }
+    if machine.output == .unsent { flush() }
+    armTimer()
+  }
+
+  /// Returns whether the machine is to be asked again.
+  private func carryOut(_ action: ConnectionMachine.Action, _ input: Span<UInt8>) -> Bool {
+    switch action {
+    case .begin(let head): begin(head)
+    case .deliver(let range):
+      let flow = input.extracting(range).withUnsafeBytes { exchange?.deliver($0) }
+      if flow == .pause { machine.pauseReader() }
+    case .endBody: exchange?.deliverEnd()
+    case .refuse(let refusal): refuse(refusal)
+    case .flush: flush()
+    case .shutdown: socket.shutdownSending()
+    case .cut, .close, .reset:
+      finish(action)
+      return false
+    case .read:
+      setReading(true)
+      return false
+    case .pause:
+      setReading(false)
+      return false
+    case .wait: return false
+    }
+    return true
+  }
+
+  private func begin(_ head: RequestHead) {
+    let exchange = Exchange(connection: self, head: head)
+    self.exchange = exchange
+    server.handler.handle(exchange)
+  }
+
+  private func setReading(_ isOn: Bool) {
+    let isOn = isOn && !isInputOver
+    guard isOn != isReading, machine.phase != .closed else { return }
+    isReading = isOn
+    updateInterest()
+  }
+
+  func updateInterest() {
+    var interest: IOEvents = isReading ? .read : []
+    if machine.output == .blocked { interest.insert(.write) }
+    do {
+      try server.loop.update(socket.descriptor, for: interest)
+    } catch {
+      breakSoon()
+    }
+  }
+
+  /// Arms the timer when it would fire too late; one that fires too early is armed anew then, which spares every
+  /// request the work.
+  func armTimer() {
+    let deadline = machine.deadline
+    guard deadline != .distantFuture, !timer.isArmed || deadline < timer.due else { return }
+    server.loop.schedule(timer, at: deadline, handler: self)
+  }
+}
+
+extension Connection {
+  /// The socket failed under a handler's feet; the handler hears of it when it has returned.
+  func breakSoon() {
+    isBroken = true
+    proceedSoon()
+  }
+
+  /// The connection has failed.
+  func die() {
+    finish(.cut)
+  }
+
+  /// Closes; who still waits for this connection hears of it.
+  func finish(_ action: ConnectionMachine.Action) {
+    if isFinished { return }
+    isFinished = true
+    machine.noteClosed()
+    server.loop.unregister(socket.descriptor)
+    server.loop.cancel(timer)
+    if case .reset = action { socket.reset() } else { socket.close() }
+    held = []
+    output = OutputBuffer()
+    let abandoned = exchange
+    exchange = nil
+    abandoned?.noteAbort()
+    abandoned?.detach()
+    server.remove(self)
+  }
+
+  private func refuse(_ refusal: RequestRefusal) {
+    let abandoned = exchange
+    exchange = nil
+    abandoned?.noteAbort()
+    abandoned?.detach()
+    server.noteRefusal(refusal)
+    sendRefusal(refusal)
+  }
+}

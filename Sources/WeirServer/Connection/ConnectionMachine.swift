@@ -1,0 +1,335 @@
+internal import WeirIO
+
+/// What a connection does next, decided without touching its socket: which octets are a request's, when to read and
+/// when to wait, who has waited too long, and how it ends.
+///
+/// The shell calls `next` until it says `read`, `wait` or `end`, and again after every other input.
+struct ConnectionMachine {
+  enum Action {
+    /// Hand this request to the handler.
+    case begin(RequestHead)
+    /// Hand this part of the input to the body's reader.
+    case deliver(Range<Int>)
+    case endBody
+    /// The client fell away in the middle of a request: tell the exchange, then close.
+    case cut
+    /// Answer so, after telling the exchange if there is one.
+    case refuse(RequestRefusal)
+    /// Send what is buffered, then ask again.
+    case flush
+    /// All input is used up.
+    case read
+    /// Keep the rest of the input. Reading may go on, to notice a client that leaves.
+    case wait
+    /// Keep the rest of the input and read no more: the body's reader is what holds it up.
+    case pause
+    /// End the sending side, then ask again; what still comes is discarded.
+    case shutdown
+    case close
+    /// Close so that the client can't take a cut response for a whole one.
+    case reset
+  }
+
+  enum RequestSide {
+    /// Between requests, or in the midst of a head.
+    case none
+    /// The head has come, the body not yet all.
+    case arriving
+    case complete
+  }
+
+  enum Reader {
+    case none
+    case active
+    case paused
+  }
+
+  enum ResponseSide {
+    case none
+    case pending
+    case begun
+    case ended
+  }
+
+  enum Output {
+    case empty
+    /// Buffered, not yet tried.
+    case unsent
+    /// The socket takes no more for now.
+    case blocked
+  }
+
+  enum Phase {
+    case open
+    /// The sending side is closed; a close now could destroy, by a reset, what the client has not read yet
+    /// (RFC 9112 §9.6).
+    case lingering
+    case closed
+  }
+
+  let timing: Timing
+  private(set) var phase = Phase.open
+  private(set) var request = RequestSide.none
+  private(set) var response = ResponseSide.none
+  private(set) var reader = Reader.none
+  private(set) var output = Output.empty
+  private var parser: RequestParser
+  private var head = RequestFacts()
+  private var isStopping = false
+  private var isPersistent = true
+  private var inputEnded = false
+  /// Input may be under way that nobody will read.
+  private var mustLinger = false
+  private var drained = 0
+  private(set) var readDeadline: MonotonicTime
+  private(set) var writeDeadline = MonotonicTime.distantFuture
+  private var isHeadTimed = false
+
+  /// When the present wait for the client began.
+  private(set) var since: MonotonicTime
+
+  /// What of the request at hand decides about the connection.
+  private struct RequestFacts {
+    var keepsAlive = true
+    var bodyLength = BodyLength.none
+    var awaitsContinue = false
+  }
+
+  init(limits: ServerLimits, now: MonotonicTime) {
+    timing = Timing(limits)
+    parser = RequestParser(limits: RequestParser.Limits(limits))
+    readDeadline = now.advanced(bySeconds: limits.headerTimeout)
+    since = now
+  }
+
+  var deadline: MonotonicTime { min(readDeadline, writeDeadline) }
+
+  /// Takes what the next action needs from `input`, beginning at `position`, which moves on.
+  mutating func next(_ input: Span<UInt8>, at position: inout Int, now: MonotonicTime) -> Action {
+    while true {
+      switch phase {
+      case .closed: return .wait
+      case .lingering: return linger(input, at: &position)
+      case .open: break
+      }
+      if output == .blocked, response == .none || response == .ended { return .wait }
+      if response == .ended, let action = afterResponse(hasInput: position < input.count, now: now) { return action }
+      switch request {
+      case .none where position == input.count:
+        if output == .unsent { return .flush }
+        if isStopping, !parser.isInsideHead { return end(.close) }
+      case .none: break
+      case .arriving where response != .ended && reader != .active: return .pause
+      case .arriving: break
+      case .complete: return .wait
+      }
+      if let action = take(parser.next(input, at: &position), now: now) { return action }
+    }
+  }
+
+  /// The client will send nothing more. True: tell the exchange at hand.
+  mutating func noteInputEnd() -> Bool {
+    guard phase == .open, !inputEnded else {
+      inputEnded = true
+      return false
+    }
+    inputEnded = true
+    return request == .complete && response != .ended
+  }
+
+  /// A reader stands ready for the body, again or for the first time. True: the client waits for `100 Continue`.
+  mutating func activateReader(hasInput: Bool, now: MonotonicTime) -> Bool {
+    guard request == .arriving, phase == .open else { return false }
+    reader = .active
+    readDeadline = now.advanced(bySeconds: timing.body)
+    defer { head.awaitsContinue = false }
+    return head.awaitsContinue && !hasInput && response == .pending
+  }
+
+  mutating func pauseReader() {
+    guard reader == .active else { return }
+    reader = .paused
+    readDeadline = .distantFuture
+  }
+
+  /// A response begins. Returns whether the connection may outlive it.
+  mutating func beginResponse(delimitedByClose: Bool) -> Bool {
+    response = .begun
+    isPersistent =
+      isPersistent && head.keepsAlive && !isStopping && !delimitedByClose && !mayBeLeftUnread
+    return isPersistent
+  }
+
+  /// All of a response has been buffered.
+  mutating func endResponse(now: MonotonicTime) {
+    guard phase == .open, response != .ended else { return }
+    response = .ended
+    drained = 0
+    since = now
+    readDeadline = request == .arriving ? now.advanced(bySeconds: timing.body) : .distantFuture
+  }
+
+  mutating func closeAfterResponse() { isPersistent = false }
+
+  /// Finish what is there and take no more requests.
+  mutating func stop() { isStopping = true }
+
+  mutating func noteOutput(_ state: Output, now: MonotonicTime) {
+    output = state
+    writeDeadline = state == .blocked ? now.advanced(bySeconds: timing.write) : .distantFuture
+  }
+
+  /// The connection broke, or is to be closed from outside.
+  mutating func noteClosed() {
+    phase = .closed
+    (readDeadline, writeDeadline) = (.distantFuture, .distantFuture)
+  }
+}
+
+extension ConnectionMachine {
+  /// How readily the connection is given up for a new one, the least first; nil while a handler is at work.
+  var evictionRank: Int? {
+    if phase == .lingering { return 0 }
+    if request == .none, output == .empty { return 1 }
+    return response == .ended || request == .none ? 2 : nil
+  }
+
+  /// Seconds that a client has.
+  struct Timing {
+    var header: Double
+    var body: Double
+    var idle: Double
+    var write: Double
+    var linger = 2.0
+    var drainBytes: Int
+
+    init(_ limits: ServerLimits) {
+      header = limits.headerTimeout
+      body = limits.bodyTimeout
+      idle = limits.idleTimeout
+      write = limits.writeTimeout
+      drainBytes = limits.drainBytes
+    }
+  }
+
+  /// A deadline may have passed. Nil: none has.
+  mutating func timerFired(now: MonotonicTime) -> Action? {
+    if now >= writeDeadline { return end(.reset) }
+    guard now >= readDeadline, phase != .closed else { return nil }
+    if phase == .lingering || response == .ended { return end(.close) }
+    if request == .none, output == .blocked {
+      readDeadline = .distantFuture  // the write deadline decides
+      return nil
+    }
+    if request == .none, !parser.isInsideHead { return end(.close) }
+    return refuse(.slowRequest)
+  }
+
+  private mutating func take(_ event: RequestParser.Event, now: MonotonicTime) -> Action? {
+    switch event {
+    case .head(let head): return begin(head)
+    case .body(let range):
+      if response == .ended { return drain(range.count, now: now) }
+      readDeadline = now.advanced(bySeconds: timing.body)
+      return .deliver(range)
+    case .end:
+      request = .complete
+      guard response != .ended else { return nil }
+      readDeadline = .distantFuture
+      return .endBody
+    case .needsInput: return needInput(now: now)
+    case .refused(let refusal): return response == .ended ? abandonInput(now: now) : refuse(refusal)
+    }
+  }
+
+  private mutating func begin(_ head: RequestHead) -> Action {
+    self.head = RequestFacts(
+      keepsAlive: head.keepsAlive, bodyLength: head.bodyLength, awaitsContinue: head.expectsContinue)
+    isHeadTimed = false
+    readDeadline = .distantFuture
+    response = .pending
+    reader = .none
+    request = .arriving
+    if head.bodyLength == .none || head.bodyLength == .length(0) {
+      var position = 0
+      _ = parser.next([UInt8]().span, at: &position)  // its end, which takes no input
+      request = .complete
+    }
+    return .begin(head)
+  }
+
+  private mutating func needInput(now: MonotonicTime) -> Action {
+    if inputEnded {
+      if request == .arriving, response != .ended { return end(.cut) }
+      return output == .unsent ? .flush : end(.close)
+    }
+    if request == .none, parser.isInsideHead, !isHeadTimed {
+      isHeadTimed = true
+      readDeadline = now.advanced(bySeconds: timing.header)
+    }
+    return .read
+  }
+
+  private mutating func refuse(_ refusal: RequestRefusal) -> Action {
+    if response == .begun { return end(.reset) }
+    isPersistent = false
+    mustLinger = true
+    request = .complete
+    response = .pending
+    readDeadline = .distantFuture
+    return .refuse(refusal)
+  }
+
+  /// The response has been handed over: make way for the next request, or come to the end. Nil: go on parsing.
+  private mutating func afterResponse(hasInput: Bool, now: MonotonicTime) -> Action? {
+    let isLast = !isPersistent || isStopping || (request == .arriving && head.awaitsContinue)
+    if isLast {
+      if output == .unsent { return .flush }
+      let isClean = request == .complete && !mustLinger && !hasInput
+      return isClean || inputEnded ? end(.close) : abandonInput(now: now)
+    }
+    if request == .complete {
+      (request, response) = (.none, .none)
+      since = now
+      readDeadline = now.advanced(bySeconds: timing.idle)
+    }
+    return nil
+  }
+
+  /// Discards a part of a body whose response has ended, within a bound.
+  private mutating func drain(_ count: Int, now: MonotonicTime) -> Action? {
+    drained += count
+    return drained > timing.drainBytes ? abandonInput(now: now) : nil
+  }
+
+  private mutating func abandonInput(now: MonotonicTime) -> Action {
+    if output == .unsent {
+      isPersistent = false
+      mustLinger = true
+      return .flush
+    }
+    phase = .lingering
+    drained = 0
+    readDeadline = now.advanced(bySeconds: timing.linger)
+    return .shutdown
+  }
+
+  private mutating func linger(_ input: Span<UInt8>, at position: inout Int) -> Action {
+    drained += input.count - position
+    position = input.count
+    return inputEnded || drained > timing.drainBytes ? end(.close) : .read
+  }
+
+  private mutating func end(_ action: Action) -> Action {
+    noteClosed()
+    return action
+  }
+
+  /// Whether so much of the body may never be read that the connection can't serve another request.
+  private var mayBeLeftUnread: Bool {
+    guard request == .arriving else { return false }
+    if head.awaitsContinue { return true }
+    guard reader == .none, case .length(let length) = head.bodyLength else { return false }
+    return length > timing.drainBytes
+  }
+}

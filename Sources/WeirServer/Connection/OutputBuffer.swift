@@ -1,0 +1,85 @@
+internal import WeirIO
+
+/// Response octets that the socket has not taken yet: a buffer of its own, and behind it at most one body that is kept
+/// as it is. A page that many clients fetch is so held once, however slowly they read.
+struct OutputBuffer {
+  /// Bodies up to this size are copied behind their head, which costs less than a second piece in the system call.
+  static let copiedBodyBytes = 8 * 1024
+  /// A buffer that grew beyond this is given back when empty.
+  private static let keptCapacity = 4 * 1024
+
+  var bytes: [UInt8] = []
+  private var sent = 0
+  private var body: [UInt8] = []
+  private var bodySent = 0
+
+  var count: Int { bytes.count - sent + body.count - bodySent }
+  var isEmpty: Bool { count == 0 }
+  var holdsBody: Bool { !body.isEmpty }
+
+  /// Puts the last piece behind all others; nothing may be appended until it is sent.
+  mutating func close(with body: [UInt8]) {
+    if body.count <= Self.copiedBodyBytes {
+      bytes.append(contentsOf: body)
+    } else {
+      self.body = body
+    }
+  }
+
+  /// Sends as much as the socket takes. Throws what the socket does, but for `wouldBlock`.
+  mutating func flush(to socket: Socket) throws(Errno) {
+    while !isEmpty {
+      do {
+        note(sent: try send(to: socket))
+      } catch .wouldBlock {
+        return
+      }
+    }
+    reset()
+  }
+
+  /// Sends what is buffered, `piece` and `tail` in one system call, and keeps copies of what the socket didn't take.
+  mutating func flush(_ piece: UnsafeRawBufferPointer, tail: [UInt8], to socket: Socket) throws(Errno) {
+    let buffered = bytes.count - sent
+    var taken = 0
+    do {
+      taken = try bytes.span.withUnsafeBytes { bytes throws(Errno) in
+        try tail.span.withUnsafeBytes { tail throws(Errno) in
+          try socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent...]), piece, tail)
+        }
+      }
+    } catch .wouldBlock {}
+    note(sent: min(taken, buffered))
+    if sent == bytes.count { reset() }
+    let takenOfPiece = min(max(taken - buffered, 0), piece.count)
+    bytes.append(contentsOf: piece[takenOfPiece...])
+    bytes.append(contentsOf: tail[min(max(taken - buffered - piece.count, 0), tail.count)...])
+  }
+
+  private func send(to socket: Socket) throws(Errno) -> Int {
+    try bytes.span.withUnsafeBytes { bytes throws(Errno) in
+      let own = UnsafeRawBufferPointer(rebasing: bytes[sent...])
+      if body.isEmpty { return try socket.send(own) }
+      return try body.span.withUnsafeBytes { body throws(Errno) in
+        try socket.send(own, UnsafeRawBufferPointer(rebasing: body[bodySent...]))
+      }
+    }
+  }
+
+  private mutating func note(sent count: Int) {
+    let own = min(count, bytes.count - sent)
+    sent += own
+    bodySent += count - own
+    // A client that never quite catches up must not make the sent part grow.
+    if sent >= 64 * 1024, sent < bytes.count {
+      bytes.removeFirst(sent)
+      sent = 0
+    }
+  }
+
+  private mutating func reset() {
+    bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
+    body = []
+    (sent, bodySent) = (0, 0)
+  }
+}

@@ -1,0 +1,91 @@
+/// How a response's head and the end of its body are written (RFC 9112 §4, §6, §9.3).
+struct ResponseHead {
+  enum Framing: Equatable {
+    case length(Int64)
+    case chunked
+    /// To a client of HTTP/1.0: the end of the connection ends the body.
+    case close
+    /// No body, and nothing said of one: 204, 304, and HEAD where the length is not known.
+    case absent
+  }
+
+  let status: Int
+  let framing: Framing
+  /// False for HEAD, 204 and 304: the body is described at most.
+  let hasBody: Bool
+
+  /// - Parameter status: one that a final response can't have is taken as 500.
+  init(status: Int, length: BodyLength, to request: RequestHead) {
+    self.status = (200...999).contains(status) ? status : 500
+    let isBodyless = self.status == 204 || self.status == 304
+    let isHead = request.isMethod("HEAD")
+    hasBody = !isBodyless && !isHead
+    switch length {
+    case _ where isBodyless: framing = .absent
+    case .length(let length): framing = .length(max(0, length))
+    case .none: framing = isHead ? .absent : .length(0)
+    case .chunked where request.version == .http11: framing = .chunked
+    case .chunked: framing = isHead ? .absent : .close
+    }
+  }
+
+  func write(
+    to output: inout [UInt8], fields: ResponseFields, date: [UInt8], keepsAlive: Bool, version: RequestHead.Version
+  ) {
+    Self.writeStatusLine(status, to: &output)
+    if !fields.hasDate { output.append(contentsOf: date) }
+    output.append(contentsOf: fields.bytes)
+    switch framing {
+    case .length(let length):
+      output.append("Content-Length: ")
+      output.append(decimal: length)
+      output.append("\r\n")
+    case .chunked: output.append("Transfer-Encoding: chunked\r\n")
+    case .close, .absent: break
+    }
+    switch (version, keepsAlive) {
+    case (.http11, true): output.append("\r\n")
+    case (.http10, true): output.append("Connection: keep-alive\r\n\r\n")
+    case (_, false): output.append("Connection: close\r\n\r\n")
+    }
+  }
+
+  /// The server speaks 1.1 whatever version the request was (RFC 9110 §2.5).
+  private static func writeStatusLine(_ status: Int, to output: inout [UInt8]) {
+    if status == 200 {
+      output.append("HTTP/1.1 200 OK\r\n")
+      return
+    }
+    output.append("HTTP/1.1 ")
+    output.append(decimal: Int64(status))
+    output.append(.space)
+    output.append(reasonPhrase(status))
+    output.append("\r\n")
+  }
+}
+
+extension [UInt8] {
+  mutating func append(_ text: StaticString) {
+    text.withUTF8Buffer { append(contentsOf: $0) }
+  }
+
+  mutating func append(decimal number: Int64) {
+    append(number.magnitude, radix: 10)
+  }
+
+  /// Lower-case hexadecimal, as chunk sizes are written.
+  mutating func append(hexadecimal number: Int) {
+    append(UInt64(number.magnitude), radix: 16)
+  }
+
+  private mutating func append(_ number: UInt64, radix: UInt64) {
+    let start = count
+    var rest = number
+    repeat {
+      let digit = UInt8(truncatingIfNeeded: rest % radix)
+      append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+      rest /= radix
+    } while rest > 0
+    self[start...].reverse()
+  }
+}

@@ -1,0 +1,111 @@
+/// What the header fields say about where the body ends and about the connection (RFC 9112 §6, §9.3).
+///
+/// Two readings of one message are how requests are smuggled past a gateway, so whatever is ambiguous is refused.
+struct Framing {
+  private(set) var host: Range<Int>?
+  private(set) var expectsContinue = false
+  private var contentLength: Int64?
+  private var codings = Codings()
+  private var saysClose = false
+  private var saysKeepAlive = false
+
+  private struct Codings {
+    var isPresent = false
+    var isChunked = false
+    var hasOthers = false
+  }
+
+  /// Takes in the field `name: value`, where it matters here. `place` is where the value lies.
+  mutating func take(
+    name: Span<UInt8>, value: Span<UInt8>, at place: Range<Int>
+  ) throws(RequestRefusal) {
+    switch name.count {
+    case 4 where name.spells("host"): try takeHost(value, at: place)
+    case 6 where name.spells("expect"): try takeExpectation(value)
+    case 10 where name.spells("connection"): takeConnection(value)
+    case 14 where name.spells("content-length"): try takeContentLength(value)
+    case 17 where name.spells("transfer-encoding"): try takeCodings(value)
+    default: break
+    }
+  }
+
+  /// The verdict, when all fields are there.
+  func bodyLength(version: RequestHead.Version, limit: Int64?) throws(RequestRefusal) -> BodyLength {
+    if version == .http11, host == nil { throw .badRequest("a request of HTTP/1.1 needs a Host field") }
+    if codings.isPresent {
+      guard contentLength == nil else { throw .badRequest("Content-Length and Transfer-Encoding exclude each other") }
+      guard version == .http11 else { throw .badRequest("HTTP/1.0 knows no Transfer-Encoding") }
+      guard codings.isChunked, !codings.hasOthers else { throw .unknownCoding }
+      return .chunked
+    }
+    guard let contentLength else { return .none }
+    if let limit, contentLength > limit { throw .bodyTooLarge }
+    return .length(contentLength)
+  }
+
+  func keepsAlive(version: RequestHead.Version) -> Bool {
+    !saysClose && (version == .http11 || saysKeepAlive)
+  }
+
+  private mutating func takeHost(_ value: Span<UInt8>, at place: Range<Int>) throws(RequestRefusal) {
+    guard host == nil else { throw .badRequest("more than one Host field") }
+    guard Authority.isValid(value) else { throw .badRequest("the Host field is malformed") }
+    host = place
+  }
+
+  private mutating func takeExpectation(_ value: Span<UInt8>) throws(RequestRefusal) {
+    guard value.spells("100-continue") else { throw .expectation }
+    expectsContinue = true
+  }
+
+  private mutating func takeConnection(_ value: Span<UInt8>) {
+    Self.forEachElement(of: value) { option in
+      if option.spells("close") { saysClose = true }
+      if option.spells("keep-alive") { saysKeepAlive = true }
+    }
+  }
+
+  /// RFC 9110 §8.6: digits alone. Repetitions, which a recipient may accept when they agree, are refused.
+  private mutating func takeContentLength(_ value: Span<UInt8>) throws(RequestRefusal) {
+    guard contentLength == nil else { throw .badRequest("more than one Content-Length") }
+    guard value.count > 0, value.allSatisfy(\.isDigit) else { throw .badRequest("Content-Length is not a number") }
+    var length = Int64(0)
+    for index in value.indices {
+      let (tens, overflow) = length.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = tens.addingReportingOverflow(Int64(value[index] - 0x30))
+      guard !overflow, !carry else { throw .bodyTooLarge }
+      length = sum
+    }
+    contentLength = length
+  }
+
+  /// RFC 9112 §6.1, §6.3: `chunked` once and last, else nobody knows where the body ends.
+  private mutating func takeCodings(_ value: Span<UInt8>) throws(RequestRefusal) {
+    var isMisplaced = value.count == 0
+    codings.isPresent = true
+    Self.forEachElement(of: value) { coding in
+      if codings.isChunked { isMisplaced = true }
+      if coding.spells("chunked") { codings.isChunked = true } else { codings.hasOthers = true }
+    }
+    if isMisplaced { throw .badRequest("the transfer coding chunked must come once, and last") }
+  }
+
+  private static func forEachElement(of list: Span<UInt8>, _ body: (Span<UInt8>) -> Void) {
+    var start = 0
+    while start <= list.count {
+      let end = list.firstIndex(of: .comma, from: start) ?? list.count
+      body(list.extracting(list.trimmed(start..<end)))
+      start = end + 1
+    }
+  }
+}
+
+extension Span<UInt8> {
+  /// `range` without the spaces and tabs at its ends.
+  func trimmed(_ range: Range<Int>) -> Range<Int> {
+    var (start, end) = (range.lowerBound, range.upperBound)
+    while start < end, self[start].isBlank { start += 1 }
+    while end > start, self[end - 1].isBlank { end -= 1 }
+    return start..<end
+  }
+}

@@ -1,0 +1,163 @@
+/// Collects the head of a request (RFC 9112 §2.2, §3, §5), a line at a time, from pieces cut anywhere.
+///
+/// A line that lies within one piece is read in place; the head's octets are copied once, when it or its piece ends.
+struct HeadParser {
+  private enum Place {
+    case start
+    case afterEmptyLine
+    /// Among the fields, the first of which begins at `start`.
+    case fields(start: Int)
+    /// The head at hand has been handed out.
+    case done
+  }
+
+  private let limits: RequestParser.Limits
+  private var head = RequestHead()
+  private var framing = Framing()
+  private var place = Place.start
+  /// Where the line at hand begins in the head.
+  private var lineStart = 0
+
+  init(limits: RequestParser.Limits) {
+    self.limits = limits
+  }
+
+  /// Whether a part of a head has been taken.
+  var isInside: Bool {
+    if case .done = place { return false }
+    return held > 0
+  }
+
+  /// Takes input up to the end of the head, or all of it; nil: needs more.
+  mutating func parse(_ input: Span<UInt8>, at position: inout Int) throws(RequestRefusal) -> RequestHead? {
+    if case .done = place { begin() }
+    var copied = position
+    try checkFirstOctet(of: input, at: position)
+    while let lineFeed = input.firstIndex(of: .lineFeed, from: position) {
+      let next = lineFeed + 1
+      let lineEnd = held + next - copied
+      try checkSize(upTo: lineEnd)
+      let isLast: Bool
+      if lineStart < held {
+        head.fields.bytes.append(input.extracting(copied..<next))
+        copied = next
+        let line = head.fields.bytes[lineStart..<lineEnd]
+        isLast = try take(line.span)
+      } else {
+        isLast = try take(input.extracting(position..<next))
+      }
+      position = next
+      lineStart = lineEnd
+      if isLast {
+        head.fields.bytes.append(input.extracting(copied..<position))
+        return try finish()
+      }
+      if case .afterEmptyLine = place { try checkFirstOctet(of: input, at: position) }
+    }
+    head.fields.bytes.append(input.extracting(copied..<input.count))
+    position = input.count
+    try checkSize(upTo: held)
+    return nil
+  }
+
+  private var held: Int { head.fields.bytes.count }
+
+  private mutating func begin() {
+    head.reset()
+    framing = Framing()
+    place = .start
+    lineStart = 0
+  }
+
+  /// What can't be a request is refused at its first octet, since a TLS greeting may hold no line feed to wait for.
+  private func checkFirstOctet(of input: Span<UInt8>, at position: Int) throws(RequestRefusal) {
+    if case .fields = place { return }
+    guard lineStart == held, position < input.count else { return }
+    let octet = input[position]
+    guard OctetSet.token.contains(octet) || octet == .carriageReturn else {
+      throw .badRequest("this is not HTTP")
+    }
+  }
+
+  private func checkSize(upTo end: Int) throws(RequestRefusal) {
+    if case .fields(let start) = place {
+      if end - start > limits.headerBytes { throw .headerTooLarge }
+    } else {
+      let longest = RequestLine.longestMethod + limits.targetBytes + RequestLine.versionAndSpaces + 2
+      if end - lineStart > longest { throw .targetTooLong }
+    }
+  }
+
+  /// Takes a line with its line feed. True: it was the empty line that ends the head.
+  private mutating func take(_ line: Span<UInt8>) throws(RequestRefusal) -> Bool {
+    let end = line.count - 2
+    guard end >= 0, line[end] == .carriageReturn else { throw .badRequest("a line doesn't end with CR LF") }
+    switch place {
+    case .start where end == 0:
+      place = .afterEmptyLine  // RFC 9112 §2.2: left over from a body, by old clients
+    case .start, .afterEmptyLine:
+      try takeRequestLine(line.extracting(0..<end))
+      place = .fields(start: lineStart + line.count)
+    case .fields, .done:
+      if end == 0 { return true }
+      try takeField(line.extracting(0..<end))
+    }
+    return false
+  }
+
+  private mutating func takeRequestLine(_ text: Span<UInt8>) throws(RequestRefusal) {
+    let line = try RequestLine(text, targetLimit: limits.targetBytes)
+    head.version = line.version
+    head.form = line.form
+    head.methodRange = located(line.method)
+    head.targetRange = located(line.target)
+    head.pathRange = located(line.path)
+    head.queryRange = line.query.map(located)
+    head.authorityRange = line.authority.map(located) ?? .empty
+  }
+
+  private mutating func takeField(_ line: Span<UInt8>) throws(RequestRefusal) {
+    let field = try FieldLine(line)
+    guard head.fields.count < limits.headerFields else { throw .headerTooLarge }
+    head.fields.append(name: located(field.name), value: located(field.value))
+    let place = lineStart + field.value.lowerBound..<lineStart + field.value.upperBound
+    try framing.take(name: line.extracting(field.name), value: line.extracting(field.value), at: place)
+  }
+
+  private mutating func finish() throws(RequestRefusal) -> RequestHead {
+    head.bodyLength = try framing.bodyLength(version: head.version, limit: limits.bodyBytes)
+    head.keepsAlive = framing.keepsAlive(version: head.version)
+    // RFC 9110 §10.1.1: to be ignored in HTTP/1.0, and without a body there is nothing to continue with.
+    let hasBody = head.bodyLength != .none && head.bodyLength != .length(0)
+    head.expectsContinue = framing.expectsContinue && head.version == .http11 && hasBody
+    if head.form == .origin || head.form == .asterisk {
+      head.authorityRange = framing.host.map(ByteRange.init) ?? .empty
+    }
+    place = .done
+    return head
+  }
+
+  private func located(_ range: Range<Int>) -> ByteRange {
+    ByteRange(lineStart + range.lowerBound..<lineStart + range.upperBound)
+  }
+}
+
+/// `name: value` (RFC 9112 §5), read from its octets without the CRLF.
+struct FieldLine {
+  let name: Range<Int>
+  let value: Range<Int>
+
+  init(_ line: Span<UInt8>) throws(RequestRefusal) {
+    guard line.count > 0, !line[0].isBlank else { throw .badRequest("a folded header field") }
+    var end = 0
+    while end < line.count, OctetSet.token.contains(line[end]) { end += 1 }
+    guard end > 0, end < line.count, line[end] == .colon else {
+      throw .badRequest("a header field's name is malformed")
+    }
+    name = 0..<end
+    value = line.trimmed(end + 1..<line.count)
+    guard line.extracting(value).allSatisfy(\.isFieldContent) else {
+      throw .badRequest("a header field's value holds a control character")
+    }
+  }
+}

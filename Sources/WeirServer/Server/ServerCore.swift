@@ -1,0 +1,205 @@
+internal import WeirIO
+
+/// The server as its loop knows it. Confined.
+final class ServerCore {
+  /// A pause in accepting, in seconds, while the process or the system has no descriptors to give.
+  private static let acceptPause = 0.1
+
+  private enum State {
+    case idle
+    case accepting
+    /// Not registered with the listener, until the timer fires or a connection closes.
+    case paused
+    case stopping
+  }
+
+  let listener: Listener
+  let loop: EventLoop
+  let limits: ServerLimits
+  let handler: any RequestHandler
+  /// Where each connection's input is received; what is to stay is copied.
+  let scratch: UnsafeMutableBufferPointer<UInt8>
+  var date = HTTPDate()
+  private let onEvent: (@Sendable (ServerEvent) -> Void)?
+  private var state = State.idle
+  private var connections: [Connection] = []
+  private var resuming: [Connection] = []
+  private var flushing: [Connection] = []
+  private var drained: [@Sendable () -> Void] = []
+  private let resumeTimer = LoopTimer()
+  private let acceptTimer = LoopTimer()
+  private let graceTimer = LoopTimer()
+
+  init(
+    listener: Listener, loop: EventLoop, limits: ServerLimits, handler: any RequestHandler,
+    onEvent: (@Sendable (ServerEvent) -> Void)?
+  ) {
+    self.listener = listener
+    self.loop = loop
+    self.limits = limits
+    self.handler = handler
+    self.onEvent = onEvent
+    scratch = .allocate(capacity: 64 * 1024)
+  }
+
+  deinit {
+    scratch.deallocate()
+  }
+
+  func start() {
+    guard state == .idle else { return }
+    resumeAccepting()
+  }
+
+  func stop(grace: Double, completion: (@Sendable () -> Void)?) {
+    if let completion { drained.append(completion) }
+    if state == .accepting { loop.unregister(listener.socket.descriptor) }
+    state = .stopping
+    loop.cancel(acceptTimer)
+    for connection in connections { connection.stop() }
+    if connections.isEmpty {
+      reportDrained()
+    } else {
+      loop.schedule(graceTimer, at: loop.turnTime.advanced(bySeconds: grace), handler: self)
+    }
+  }
+
+  var connectionCount: Int { connections.count }
+
+  func remove(_ connection: Connection) {
+    guard let last = connections.popLast() else { return }
+    if last !== connection {
+      connections[connection.slot] = last
+      last.slot = connection.slot
+    }
+    switch state {
+    case .paused where !acceptTimer.isArmed: resumeAccepting()
+    case .stopping where connections.isEmpty: reportDrained()
+    default: break
+    }
+  }
+
+  /// Has the connection go on when what is on the stack has returned.
+  func resumeSoon(_ connection: Connection) {
+    resuming.append(connection)
+    if !resumeTimer.isArmed { loop.schedule(resumeTimer, at: loop.turnTime, handler: self) }
+  }
+
+  func flushAtEndOfTurn(_ connection: Connection) {
+    flushing.append(connection)
+    if flushing.count == 1 { loop.atEndOfTurn { [self] in flushAll() } }
+  }
+
+  func noteRefusal(_ refusal: RequestRefusal) { onEvent?(.requestRefused(refusal)) }
+
+  func noteTimeout(_ action: ConnectionMachine.Action) {
+    switch action {
+    case .refuse(let refusal): onEvent?(.timedOut(status: refusal.status))
+    case .reset: onEvent?(.timedOut(status: nil))
+    default: break
+    }
+  }
+
+  private func flushAll() {
+    let waiting = flushing
+    flushing.removeAll(keepingCapacity: true)
+    for connection in waiting {
+      connection.isFlushScheduled = false
+      if connection.machine.output == .unsent { connection.flush() }
+    }
+  }
+
+  private func reportDrained() {
+    loop.cancel(graceTimer)
+    let completions = drained
+    drained = []
+    for completion in completions { completion() }
+  }
+}
+
+extension ServerCore: EventHandler, TimerHandler {
+  /// One connection per wake-up, so that the loops which share the listener share its connections.
+  func descriptorReady(_ fd: CInt, events: IOEvents) {
+    guard state == .accepting else { return }
+    if connections.count >= limits.connections, !evict() {
+      pauseAccepting()
+      return
+    }
+    do {
+      let (socket, peer) = try listener.socket.accept()
+      admit(socket, peer)
+    } catch {
+      acceptFailed(error)
+    }
+  }
+
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    if timer === resumeTimer {
+      let waiting = resuming
+      resuming.removeAll(keepingCapacity: true)
+      for connection in waiting { connection.resume() }
+    } else if timer === acceptTimer {
+      if state == .paused { resumeAccepting() }
+    } else {
+      for connection in connections { connection.finish(.reset) }
+    }
+  }
+
+  private func admit(_ socket: Socket, _ peer: SocketAddress) {
+    let connection = Connection(server: self, socket: socket, peer: peer)
+    do {
+      try connection.open()
+    } catch {
+      socket.close()
+      onEvent?(.acceptFailed(error))
+      return
+    }
+    connection.slot = connections.count
+    connections.append(connection)
+  }
+
+  private func acceptFailed(_ error: Errno) {
+    switch error {
+    case .wouldBlock, .connectionAborted: return  // another loop was faster, or the client has left
+    case .invalidArgument: return pauseAccepting()  // the listener was closed
+    default: break
+    }
+    onEvent?(.acceptFailed(error))
+    // The listener stays ready, so going on at once would spin. Closing a waiting connection frees a descriptor.
+    evict()
+    pauseAccepting()
+    loop.schedule(acceptTimer, at: loop.turnTime.advanced(bySeconds: Self.acceptPause), handler: self)
+  }
+
+  /// Closes the connection that can best be spared. A scan is cheap beside the accept that it makes place for.
+  @discardableResult
+  private func evict() -> Bool {
+    var victim: Connection?
+    var least = (rank: Int.max, since: MonotonicTime.distantFuture)
+    for connection in connections {
+      guard let rank = connection.machine.evictionRank else { continue }
+      let candidate = (rank: rank, since: connection.machine.since)
+      if candidate < least { (victim, least) = (connection, candidate) }
+    }
+    guard let victim else { return false }
+    onEvent?(.connectionEvicted)
+    victim.finish(.close)
+    return true
+  }
+
+  private func pauseAccepting() {
+    loop.unregister(listener.socket.descriptor)
+    state = .paused
+  }
+
+  private func resumeAccepting() {
+    do {
+      try loop.register(listener.socket.descriptor, for: [.read, .exclusive], handler: self)
+      state = .accepting
+    } catch {
+      onEvent?(.acceptFailed(error))
+      state = .paused
+      loop.schedule(acceptTimer, at: loop.turnTime.advanced(bySeconds: Self.acceptPause), handler: self)
+    }
+  }
+}
