@@ -1,0 +1,67 @@
+import Synchronization
+import WeirIO
+import WeirServer
+
+/// A server on a loop of its own.
+final class ServerRig: Sendable {
+  let server: Server
+  let events = Events()
+  var port: UInt16 { server.listener.address.port ?? 0 }
+
+  init(limits: ServerLimits = ServerLimits(), _ handler: @escaping @Sendable (Exchange) -> Void) throws {
+    let listener = try Listener(.loopback(port: 0))
+    server = Server(
+      listener: listener, loop: try EventLoop(name: "test"), limits: limits, handler: ClosureHandler(body: handler),
+      onEvent: { [events] in events.append($0) })
+    server.start()
+  }
+
+  func client(receiveBuffer: CInt? = nil) throws -> RawClient {
+    try RawClient(port: port, receiveBuffer: receiveBuffer)
+  }
+
+  func connectionCount() async -> Int {
+    await withCheckedContinuation { continuation in server.countConnections { continuation.resume(returning: $0) } }
+  }
+
+  /// Waits until `condition` holds for the number of connections; false after five seconds.
+  func waitForConnections(_ condition: (Int) -> Bool) async throws -> Bool {
+    for _ in 0..<500 {
+      if condition(await connectionCount()) { return true }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+  }
+}
+
+struct ClosureHandler: RequestHandler {
+  let body: @Sendable (Exchange) -> Void
+
+  func handle(_ exchange: Exchange) { body(exchange) }
+}
+
+/// What happened, from any thread.
+final class Events: Sendable {
+  private let list = Mutex<[String]>([])
+
+  func append(_ event: ServerEvent) { append("\(event)") }
+  func append(_ text: String) { list.withLock { $0.append(text) } }
+  var all: [String] { list.withLock { $0 } }
+
+  /// False when `text` doesn't come within five seconds.
+  func wait(for text: String) async throws -> Bool {
+    for _ in 0..<500 {
+      if all.contains(where: { $0.contains(text) }) { return true }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+  }
+}
+
+extension ServerLimits {
+  static func with(_ change: (inout ServerLimits) -> Void) -> ServerLimits {
+    var limits = ServerLimits()
+    change(&limits)
+    return limits
+  }
+}
