@@ -8,11 +8,13 @@ struct Exemplar: Sendable, Equatable {
   /// Seconds since 1970.
   let timestamp: Double
 
-  /// The label set's text; nil if OpenMetrics does not allow it.
+  /// The label set's text; nil if OpenMetrics does not allow it or readers stumble over it.
   static func render(_ pairs: KeyValuePairs<String, String>) -> [UInt8]? {
     var characters = 0
     for (name, value) in pairs {
       guard MetricName.isValidLabel(name), value.utf8.count <= 512 else { return nil }
+      // An escaped quote is allowed here, but the parser of Python's prometheus_client (0.2x) refuses the page for it.
+      if value.utf8.contains(UInt8(ascii: "\"")) { return nil }
       characters += name.unicodeScalars.count + value.unicodeScalars.count
     }
     let names = pairs.map(\.key)

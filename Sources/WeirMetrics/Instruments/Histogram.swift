@@ -35,7 +35,7 @@ public struct Histogram: Instrument {
 
   /// Counts one observation and keeps it as its bucket's exemplar, shown in OpenMetrics only.
   ///
-  /// The exemplar is left out, and the observation still counted, if a label's name is not valid, if names and values
+  /// The exemplar is left out, and the observation still counted, if a label's name is not valid, if a value holds a quote, if names and values
   /// have more than 128 characters together (the limit of OpenMetrics), or if the exemplars are being read at that moment.
   public func observe(_ value: Double, exemplar: KeyValuePairs<String, String>) {
     observe(value)
