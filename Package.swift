@@ -44,7 +44,7 @@ let package = Package(
     module("Weir", ["WeirIO", "WeirCurl", "WeirCompression"]),
     module("WeirMetrics"),
     module("WeirServer", ["CLinux", "WeirIO", "WeirCompression"]),
-    module("WeirExporter", ["Weir", "WeirIO", "WeirMetrics", "WeirServer"]),
+    module("WeirExporter", ["Weir", "WeirCompression", "WeirIO", "WeirMetrics", "WeirServer"]),
     module(
       "WeirGateway",
       [
@@ -64,7 +64,8 @@ let package = Package(
     tests("WeirTests", ["Weir", "WeirIO", "WeirCurl"]),
     tests("WeirMetricsTests", ["WeirMetrics"]),
     tests("WeirServerTests", ["WeirServer", "WeirIO"]),
-    tests("WeirExporterTests", ["WeirExporter", "Weir", "WeirMetrics", "WeirServer", "WeirIO"]),
+    tests(
+      "WeirExporterTests", ["WeirExporter", "Weir", "WeirCompression", "WeirMetrics", "WeirServer", "WeirIO"]),
     tests(
       "WeirGatewayTests",
       ["WeirGateway", "Weir", "WeirCompression", "WeirExporter", "WeirMetrics", "WeirServer", "WeirIO"]),
