@@ -1,0 +1,43 @@
+extension Exporter {
+  /// How an ``Exporter`` behaves. The defaults suit a service.
+  public struct Options: Sendable {
+    /// The name at the top of the landing page.
+    public var title = "weir"
+    /// Whether `/-/ready` says so (200, else 503). Called on the exporter's thread; must not block.
+    public var isReady: @Sendable () -> Bool = { true }
+    /// Whether the page shows the process (processor time, memory, descriptors, …) and `weir_build_info`.
+    public var registersProcessMetrics = true
+    /// Header fields that every response has besides the exporter's own, for example `Strict-Transport-Security`.
+    public var headers: [String: String] = [:]
+    /// Whether OpenMetrics pages tell when each counter and histogram began (`_created`).
+    public var showsCreated = false
+    public var limits = Limits()
+
+    public init() {}
+  }
+
+  /// What an ``Exporter`` grants its clients.
+  public struct Limits: Sendable {
+    /// Scrapes that wait for a page at once; a further one is answered 503 with Retry-After. Also, how many large pages
+    /// may be on their way to clients; for a further one the oldest is cut off.
+    public var concurrentScrapes = 40
+    /// Seconds until a scrape is answered 503. A scraper that announces a shorter time
+    /// (`X-Prometheus-Scrape-Timeout-Seconds`) is answered within that.
+    public var scrapeTimeout = 10.0
+    /// Open connections. At the limit, the one that has waited longest for a request makes place for a new one.
+    public var connections = 512
+
+    public init() {}
+  }
+}
+
+extension Exporter.Limits {
+  /// With numbers that mean nothing brought into range.
+  var checked: Exporter.Limits {
+    var limits = self
+    limits.concurrentScrapes = max(1, concurrentScrapes)
+    limits.connections = max(1, connections)
+    if !(scrapeTimeout > 0) { limits.scrapeTimeout = Exporter.Limits().scrapeTimeout }
+    return limits
+  }
+}

@@ -1,0 +1,76 @@
+import Glibc
+import WeirIO
+public import WeirMetrics
+import WeirServer
+
+/// Why an exporter can't be made or started. Its description says what to change.
+public struct ExporterError: Error, Sendable, CustomStringConvertible {
+  @nonexhaustive
+  public enum Code: String, Sendable {
+    /// `listenAddress` is no address.
+    case invalidAddress
+    /// Something else listens there.
+    case addressInUse
+    /// No interface of this machine has the address, or the path of the socket doesn't exist.
+    case addressNotAvailable
+    /// The process may not listen there.
+    case notPermitted
+    /// `Options.headers` holds a field that can't be sent.
+    case invalidHeader
+    /// The registry holds other metrics under a name of the exporter's; ``ExporterError/registryError`` says which.
+    case registration
+    /// `start` was called while the exporter runs.
+    case alreadyStarted
+    /// The system has no thread, descriptor or memory left.
+    case system
+  }
+
+  public let code: Code
+  public let description: String
+  /// With ``Code/registration``: the registry's own error.
+  public let registryError: RegistryError?
+
+  init(_ code: Code, _ description: String, registryError: RegistryError? = nil) {
+    self.code = code
+    self.description = description
+    self.registryError = registryError
+  }
+}
+
+extension ExporterError {
+  init(_ error: SocketAddressError) {
+    self.init(.invalidAddress, "listenAddress: \(error)")
+  }
+
+  init(_ error: RegistryError) {
+    self.init(
+      .registration, "\(error); the exporter needs this name, so rename the metric that was registered before",
+      registryError: error)
+  }
+
+  init(_ error: ListenError) {
+    switch error.error.rawValue {
+    case EADDRINUSE:
+      self.init(.addressInUse, "\(error); stop it, or give another listenAddress (port 0 lets the system choose)")
+    case EADDRNOTAVAIL, EAFNOSUPPORT:
+      self.init(.addressNotAvailable, "\(error); give the address of an interface of this machine, or :port for all")
+    case ENOENT, ENOTDIR:
+      self.init(.addressNotAvailable, "\(error); make the socket's directory first")
+    case EACCES, EPERM:
+      self.init(.notPermitted, "\(error); ports below 1024 need a privilege, a socket's directory must be writable")
+    default:
+      self.init(.system, "\(error)")
+    }
+  }
+
+  init(_ error: Errno) {
+    self.init(.system, "the exporter's thread can't be started: \(error); raise the limits of the process")
+  }
+
+  static func invalidHeader(_ problem: String) -> ExporterError {
+    ExporterError(.invalidHeader, "Options.headers: \(problem)")
+  }
+
+  static let alreadyStarted = ExporterError(
+    .alreadyStarted, "the exporter runs already; stop it before it is started again")
+}

@@ -1,0 +1,69 @@
+import WeirMetrics
+import WeirServer
+
+/// The header fields that responses of the exporter have in common.
+struct FixedFields: Sendable {
+  /// Of every response.
+  let common: ResponseFields
+  private let policy: String?
+
+  /// Fields that depend on the response, so that a fixed one would contradict it.
+  private static let reserved: Set<String> = [
+    "allow", "connection", "content-encoding", "content-length", "content-type", "date", "keep-alive", "retry-after",
+    "trailer", "transfer-encoding", "upgrade", "vary",
+  ]
+
+  private static let defaults = [
+    ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+  ]
+
+  /// - Parameter extra: the user's fields. They replace the exporter's own of these names.
+  init(extra: [String: String]) throws(ExporterError) {
+    var fields = ResponseFields()
+    let names = Set(extra.keys.map { $0.lowercased() })
+    guard names.count == extra.count else { throw .invalidHeader("one is named twice, in other letters") }
+    for (name, value) in Self.defaults where !names.contains(name.lowercased()) { fields.add(name, value) }
+    for (name, value) in extra.sorted(by: { $0.key < $1.key }) {
+      guard !Self.reserved.contains(name.lowercased()) else { throw .invalidHeader("\(name) is set by the exporter") }
+      guard !name.isEmpty, name.utf8.allSatisfy(FieldScanner.isTokenByte) else {
+        throw .invalidHeader("\(name.debugDescription) is not a field name")
+      }
+      guard !value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }) else {
+        throw .invalidHeader("the value of \(name) holds a control character")
+      }
+      fields.add(name, value)
+    }
+    common = fields
+    policy = names.contains("content-security-policy") ? nil : LandingPage.securityPolicy
+  }
+
+  func page(_ variant: ScrapeRequest.Variant) -> ResponseFields {
+    var fields = common
+    fields.add("Content-Type", variant.format.contentType)
+    if variant.coding == .gzip { fields.add("Content-Encoding", "gzip") }
+    fields.add("Vary", Self.vary)
+    return fields
+  }
+
+  func refusal(retryAfter: Int?) -> ResponseFields {
+    var fields = common
+    fields.add("Vary", Self.vary)
+    if let retryAfter { fields.add("Retry-After", String(retryAfter)) }
+    return fields
+  }
+
+  var landing: ResponseFields {
+    var fields = common
+    fields.add("Content-Type", "text/html; charset=utf-8")
+    if let policy { fields.add("Content-Security-Policy", policy) }
+    return fields
+  }
+
+  var wrongMethod: ResponseFields {
+    var fields = common
+    fields.add("Allow", "GET, HEAD")
+    return fields
+  }
+
+  private static let vary = "Accept, Accept-Encoding"
+}

@@ -1,0 +1,105 @@
+import Weir
+import WeirIO
+import WeirMetrics
+
+/// The page for people: what this is, where to look, and whether anybody scrapes it. It loads nothing.
+struct LandingPage: Sendable {
+  let title: String
+  /// Where the exporter listens, for the example of a scrape configuration.
+  let address: String
+  /// When the exporter began to listen.
+  let since: MonotonicTime
+
+  static let securityPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+
+  func html(_ log: ScrapeLog, isReady: Bool, now: MonotonicTime) -> String {
+    """
+    <!doctype html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>\(Self.escaped(title))</title>
+    <style>\(Self.style)</style>
+    </head>
+    <body>
+    <h1>\(Self.escaped(title))</h1>
+    <p>weir \(WeirInfo.version), listening for \(QuantityText.duration(now.seconds(since: since)))</p>
+    <ul>
+    <li><a href="metrics">/metrics</a> <span>what was measured, for Prometheus</span></li>
+    <li><a href="-/healthy">/-/healthy</a> <span>answers while the process lives</span></li>
+    <li><a href="-/ready">/-/ready</a> <span class="\(isReady ? "good" : "bad")">\(isReady ? "ready" : "not ready")</span></li>
+    </ul>
+    <h2>Scrapes</h2>
+    \(log.lastAnswer.map { Self.table($0, log, now: now) } ?? invitation(log, now: now))
+    </body>
+    </html>
+
+    """
+  }
+
+  private static func table(_ last: ScrapeLog.Answer, _ log: ScrapeLog, now: MonotonicTime) -> String {
+    """
+    <table>
+    <tr><th>Last</th><td>\(QuantityText.duration(now.seconds(since: last.time))) ago, \
+    in \(QuantityText.duration(last.seconds))</td></tr>
+    <tr><th>Format</th><td>\(last.variant.format == .openMetrics ? "OpenMetrics 1.0.0" : "text 0.0.4")\
+    \(last.variant.names == nil ? "" : ", filtered")</td></tr>
+    <tr><th>Size</th><td>\(size(last))</td></tr>
+    <tr><th>Answered</th><td>\(log.answerCount)</td></tr>
+    <tr><th>Refused</th><td>\(refused(log, now: now))</td></tr>
+    </table>
+    """
+  }
+
+  private static func size(_ answer: ScrapeLog.Answer) -> String {
+    let plain = QuantityText.bytes(answer.plainSize)
+    return answer.variant.coding == .gzip ? "\(plain), sent as \(QuantityText.bytes(answer.size)) of gzip" : plain
+  }
+
+  private static func refused(_ log: ScrapeLog, now: MonotonicTime) -> String {
+    guard let last = log.lastRefusal else { return "0" }
+    let age = QuantityText.duration(now.seconds(since: last.time))
+    return "<span class=\"bad\">\(log.refusalCount)</span>, last \(age) ago (\(last.status))"
+  }
+
+  private func invitation(_ log: ScrapeLog, now: MonotonicTime) -> String {
+    let refused = log.refusalCount == 0 ? "" : "<p>Refused: \(Self.refused(log, now: now))</p>\n"
+    return """
+      \(refused)<p>None yet. For Prometheus:</p>
+      <pre>scrape_configs:
+        - job_name: weir
+          static_configs:
+            - targets: ["\(Self.escaped(address))"]</pre>
+      """
+  }
+
+  static func escaped(_ text: String) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      case "\"": escaped += "&quot;"
+      case "'": escaped += "&#39;"
+      case "\u{0}": escaped += "\u{FFFD}"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+
+  private static let style = """
+    :root{color-scheme:light dark;--line:#8884;--link:#0860c4;--good:#0a7a3c;--bad:#c02020}\
+    @media(prefers-color-scheme:dark){:root{--link:#7ab7ff;--good:#5fd08c;--bad:#ff8a80}}\
+    body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}\
+    h1{font-size:1.6rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .5rem}p{margin:.25rem 0 1rem}\
+    ul{list-style:none;padding:0;margin:1.5rem 0}li{padding:.5rem 0;border-top:1px solid var(--line)}\
+    a{color:var(--link);font-weight:600;display:inline-block;min-width:7rem;padding:.2rem 0}\
+    table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.4rem .5rem .4rem 0;\
+    border-top:1px solid var(--line)}th{font-weight:600;width:7rem}\
+    pre{border:1px solid var(--line);border-radius:6px;padding:.75rem;overflow-x:auto;overflow-wrap:normal;font-size:.85rem}\
+    .good{color:var(--good)}.bad{color:var(--bad);font-weight:600}
+    """
+}

@@ -1,0 +1,32 @@
+import WeirCompression
+import WeirMetrics
+
+/// A page as it goes out.
+struct RenderedPage: Sendable {
+  let body: [UInt8]
+  /// Bytes before compression.
+  let plainSize: Int
+}
+
+/// Writes and compresses pages.
+///
+/// It runs collectors, which are the user's code and may be slow, so it belongs on a worker's thread. Nothing is kept from one
+/// page to the next: for a few pages a minute, memory that is given back is worth more than the allocation.
+struct PageRenderer: Sendable {
+  let registry: Registry
+  let showsCreated: Bool
+
+  func render(_ variant: ScrapeRequest.Variant) throws(CompressionError) -> RenderedPage {
+    var page = ExpositionPage()
+    registry.write(Exposition(variant.format, only: variant.names, created: showsCreated), to: &page)
+    let size = page.count
+    let body = try page.withBytes { bytes throws(CompressionError) in
+      switch variant.coding {
+      case .identity: Array(bytes)
+      // Level 1: higher ones cost several times the processor for a few percent.
+      case .gzip: try Compression.deflate(bytes, .gzip, level: 1)
+      }
+    }
+    return RenderedPage(body: body, plainSize: size)
+  }
+}

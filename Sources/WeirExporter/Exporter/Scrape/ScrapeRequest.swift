@@ -1,0 +1,56 @@
+import WeirMetrics
+
+/// What a request to `/metrics` asks for.
+struct ScrapeRequest: Hashable, Sendable {
+  /// What makes the page: requests that agree in it can be answered with the same bytes.
+  struct Variant: Hashable, Sendable {
+    let format: Exposition.Format
+    let coding: PageCoding
+    /// The metrics to show; nil: all.
+    let names: Set<String>?
+  }
+
+  /// A request that gets no page.
+  enum Refusal: Error, Hashable {
+    case malformedFilter
+    case noAcceptableCoding
+  }
+
+  let variant: Variant
+  /// Seconds within which it must be answered.
+  let timeout: Double
+}
+
+extension ScrapeRequest {
+  /// - Parameters: the values of the header fields with these names; nil where a request has none.
+  init(
+    query: String?, accept: String?, acceptEncoding: String?, announcedTimeout: String?, timeoutLimit: Double
+  ) throws(Refusal) {
+    guard let coding = PageCoding(acceptEncoding: acceptEncoding) else { throw .noAcceptableCoding }
+    let names: [String]
+    do throws(QueryItems.Malformed) {
+      names = try QueryItems(query ?? "").values(of: "name[]")
+    } catch {
+      throw .malformedFilter
+    }
+    let format = Exposition.Format(accept: accept)
+    variant = Variant(format: format, coding: coding, names: names.isEmpty ? nil : Set(names))
+    timeout = ScrapeTimeout.seconds(announcedTimeout, limit: timeoutLimit)
+  }
+}
+
+extension ScrapeRequest.Refusal {
+  var status: Int {
+    switch self {
+    case .malformedFilter: 400
+    case .noAcceptableCoding: 406
+    }
+  }
+
+  var text: String {
+    switch self {
+    case .malformedFilter: "a name[] in the query is not percent-encoded UTF-8\n"
+    case .noAcceptableCoding: "Accept-Encoding refuses both gzip and identity, which is all there is\n"
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import WeirCompression
+import WeirIO
+import WeirMetrics
+import WeirServer
+
+/// Answers requests for the metrics page. Confined to its loop.
+///
+/// Pages are always written on a worker, small ones too: collectors are the user's code and may be slow, and while one is,
+/// the loop has to tell others that their time is up and that the process is healthy. The hop costs about 20 µs, a few
+/// times a minute.
+final class Scraper {
+  private let loop: EventLoop
+  private let renderer: PageRenderer
+  private let metrics: ScrapeMetrics
+  private let fields: FixedFields
+  private let limits: Exporter.Limits
+  private let workers = WorkerPool(name: "weir-exporter-page", width: Scraper.width)
+  private let senders: PageSenders
+  private var queue: ScrapeQueue
+  private var waiting: [ScrapeQueue.Waiter: WaitingScrape] = [:]
+  private var nextWaiter = 0
+  private(set) var log = ScrapeLog()
+
+  /// Two pages at once: a collector that hangs on one doesn't hold up scrapes that don't ask for its metrics.
+  private static let width = 2
+
+  init(
+    loop: EventLoop, renderer: PageRenderer, metrics: ScrapeMetrics, fields: FixedFields, limits: Exporter.Limits
+  ) {
+    self.loop = loop
+    self.renderer = renderer
+    self.metrics = metrics
+    self.fields = fields
+    self.limits = limits
+    queue = ScrapeQueue(waiterLimit: limits.concurrentScrapes, width: Self.width)
+    senders = PageSenders(limit: limits.concurrentScrapes)
+  }
+
+  func handle(_ exchange: Exchange) {
+    do throws(ScrapeRequest.Refusal) {
+      try wait(exchange, for: ScrapeRequest(exchange.head, timeoutLimit: limits.scrapeTimeout))
+    } catch {
+      refuse(exchange, status: error.status, text: error.text)
+    }
+  }
+
+  private func wait(_ exchange: Exchange, for request: ScrapeRequest) {
+    let waiter = nextWaiter
+    nextWaiter += 1
+    guard queue.add(waiter, for: request.variant) else {
+      return refuse(exchange, status: 503, text: "\(limits.concurrentScrapes) scrapes wait already\n", retryAfter: 1)
+    }
+    let scrape = WaitingScrape(exchange: exchange, request: request, since: loop.turnTime) { [weak self] in
+      self?.timeIsUp(for: waiter)
+    }
+    waiting[waiter] = scrape
+    loop.schedule(scrape.timer, at: loop.turnTime.advanced(bySeconds: request.timeout), handler: scrape)
+    exchange.onAbort = { [weak self, unowned exchange] in
+      // A client that only ended its own side still reads the page.
+      if exchange.isEnded { self?.forget(waiter) }
+    }
+    startRendering()
+  }
+
+  private func startRendering() {
+    while let rendering = queue.start() {
+      let bound = LoopBound(confining: self, on: loop)
+      workers.submit { [renderer] in
+        let page = try? renderer.render(rendering.variant)
+        bound.loop.post { bound.value.didRender(rendering, page) }
+      }
+    }
+  }
+
+  private func didRender(_ rendering: ScrapeQueue.Rendering, _ page: RenderedPage?) {
+    for waiter in queue.finish(rendering) {
+      guard let scrape = waiting.removeValue(forKey: waiter) else { continue }
+      loop.cancel(scrape.timer)
+      if let page {
+        answer(scrape, page)
+      } else {
+        refuse(scrape.exchange, status: 500, text: "the page could not be compressed: out of memory\n")
+      }
+    }
+    startRendering()
+  }
+
+  private func answer(_ scrape: WaitingScrape, _ page: RenderedPage) {
+    let seconds = MonotonicTime.now.seconds(since: scrape.since)
+    metrics.answered(page, seconds: seconds)
+    log.answered(page, scrape.request.variant, seconds: seconds, at: loop.turnTime)
+    senders.send(page.body, fields: fields.page(scrape.request.variant), over: scrape.exchange)
+  }
+
+  private func timeIsUp(for waiter: ScrapeQueue.Waiter) {
+    guard let scrape = forget(waiter) else { return }
+    let text = "no page within \(scrape.request.timeout) s: a collector is slow, or the scrape timeout is short\n"
+    refuse(scrape.exchange, status: 503, text: text)
+  }
+
+  @discardableResult
+  private func forget(_ waiter: ScrapeQueue.Waiter) -> WaitingScrape? {
+    guard let scrape = waiting.removeValue(forKey: waiter) else { return nil }
+    loop.cancel(scrape.timer)
+    queue.remove(waiter)
+    return scrape
+  }
+
+  private func refuse(_ exchange: Exchange, status: Int, text: String, retryAfter: Int? = nil) {
+    metrics.refused(status: status)
+    log.refused(status: status, at: loop.turnTime)
+    exchange.respond(status: status, fields: fields.refusal(retryAfter: retryAfter), text: text)
+  }
+}
+
+/// A scrape between its request and its answer. Confined to the loop.
+private final class WaitingScrape: TimerHandler {
+  let exchange: Exchange
+  let request: ScrapeRequest
+  let since: MonotonicTime
+  let timer = LoopTimer()
+  private let onTimeout: () -> Void
+
+  init(exchange: Exchange, request: ScrapeRequest, since: MonotonicTime, onTimeout: @escaping () -> Void) {
+    self.exchange = exchange
+    self.request = request
+    self.since = since
+    self.onTimeout = onTimeout
+  }
+
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    onTimeout()
+  }
+}
+
+extension ScrapeRequest {
+  fileprivate init(_ head: RequestHead, timeoutLimit: Double) throws(Refusal) {
+    try self.init(
+      query: head.query, accept: head.fields.combined("Accept"),
+      acceptEncoding: head.fields.combined("Accept-Encoding"),
+      announcedTimeout: head.fields["X-Prometheus-Scrape-Timeout-Seconds"], timeoutLimit: timeoutLimit)
+  }
+}

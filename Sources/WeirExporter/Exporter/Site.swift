@@ -1,0 +1,43 @@
+import WeirIO
+import WeirMetrics
+import WeirServer
+
+/// What an exporter shows, wherever and whenever it listens.
+struct Site: Sendable {
+  let title: String
+  let isReady: @Sendable () -> Bool
+  let limits: Exporter.Limits
+  let fields: FixedFields
+  let metrics: ScrapeMetrics
+  let renderer: PageRenderer
+
+  init(registry: Registry, options: Exporter.Options) throws(ExporterError) {
+    title = options.title
+    isReady = options.isReady
+    limits = options.limits.checked
+    fields = try FixedFields(extra: options.headers)
+    renderer = PageRenderer(registry: registry, showsCreated: options.showsCreated)
+    do throws(RegistryError) {
+      metrics = try ScrapeMetrics(registry)
+    } catch {
+      throw ExporterError(error)
+    }
+  }
+
+  func handler(on loop: EventLoop, address: SocketAddress) -> ExporterHandler {
+    let scraper = LoopBound(
+      Scraper(loop: loop, renderer: renderer, metrics: metrics, fields: fields, limits: limits), on: loop)
+    let landingPage = LandingPage(title: title, address: "\(address)", since: .now)
+    return ExporterHandler(scraper: scraper, landingPage: landingPage, fields: fields, isReady: isReady)
+  }
+
+  var serverLimits: ServerLimits {
+    var server = ServerLimits()
+    server.connections = limits.connections
+    server.headerBytes = 16 * 1024
+    server.bodyBytes = 64 * 1024
+    // Longer than Prometheus keeps its side (five minutes), so that no scrape meets a connection that is being closed.
+    server.idleTimeout = 330
+    return server
+  }
+}

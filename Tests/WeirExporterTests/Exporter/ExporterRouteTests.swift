@@ -1,0 +1,19 @@
+import Testing
+
+@testable import WeirExporter
+
+@Suite struct ExporterRouteTests {
+  @Test(
+    arguments: [
+      ("GET", "/", .landing), ("HEAD", "/", .landing), ("POST", "/", .wrongMethod),
+      ("GET", "/metrics", .metrics), ("HEAD", "/metrics", .metrics), ("get", "/metrics", .wrongMethod),
+      ("DELETE", "/metrics", .wrongMethod), ("OPTIONS", "/metrics", .wrongMethod),
+      ("GET", "/-/healthy", .healthy), ("PUT", "/-/healthy", .wrongMethod),
+      ("GET", "/-/ready", .ready), ("POST", "/-/ready", .wrongMethod),
+      ("GET", "/metrics/", .notFound), ("GET", "//metrics", .notFound), ("GET", "/Metrics", .notFound),
+      ("GET", "/%6detrics", .notFound), ("GET", "", .notFound), ("OPTIONS", "*", .notFound), ("POST", "/x", .notFound),
+    ] as [(String, String, ExporterRoute)])
+  func routes(method: String, path: String, route: ExporterRoute) {
+    #expect(ExporterRoute(method: method, path: path) == route)
+  }
+}

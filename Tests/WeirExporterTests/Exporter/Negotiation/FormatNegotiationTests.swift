@@ -1,0 +1,110 @@
+import Testing
+import WeirMetrics
+
+@testable import WeirExporter
+
+@Suite struct FormatNegotiationTests {
+  /// What scrapers in the field send.
+  @Test(
+    arguments: [
+      (nil, .text),
+      ("*/*", .text),
+      ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", .text),
+      ("text/plain", .text),
+      ("text/plain;version=0.0.4;q=0.5,*/*;q=0.1", .text),
+      // Prometheus 2.5 to 2.22
+      ("application/openmetrics-text; version=0.0.1,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", .text),
+      // Prometheus 2.42
+      (
+        "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+          + "text/plain;version=0.0.4;q=0.5,*/*;q=0.1", .openMetrics
+      ),
+      // Prometheus 3
+      (
+        "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+          + "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,"
+          + "text/plain;version=0.0.4;q=0.2,*/*;q=0.1", .openMetrics
+      ),
+      // … with native histograms
+      (
+        "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,"
+          + "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+          + "text/plain;version=0.0.4;q=0.2,*/*;q=0.1", .openMetrics
+      ),
+      // VictoriaMetrics
+      ("text/plain;version=0.0.4;q=1,*/*;q=0.1", .text),
+      // OpenTelemetry collector, Telegraf
+      ("application/openmetrics-text; version=0.0.1;q=1,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", .text),
+      ("application/openmetrics-text, text/plain;q=0.5", .openMetrics),
+    ] as [(String?, Exposition.Format)])
+  func scrapers(accept: String?, format: Exposition.Format) {
+    #expect(Exposition.Format(accept: accept) == format)
+  }
+
+  @Test(
+    arguments: [
+      // weight
+      ("application/openmetrics-text;q=0.501, text/plain;q=0.5", .openMetrics),
+      ("application/openmetrics-text;q=0.5, text/plain;q=0.501", .text),
+      ("application/openmetrics-text;q=0", .text),
+      ("application/openmetrics-text;q=0.000", .text),
+      ("text/plain;q=0, application/openmetrics-text;q=0.001", .openMetrics),
+      ("text/plain;q=0", .text),
+      ("*/*;q=0", .text),
+      ("text/plain;q=0, */*", .openMetrics),
+      // the most specific range decides, not the best
+      ("application/openmetrics-text;q=0.1, */*", .text),
+      ("application/openmetrics-text;version=1.0.0;q=0.1, application/openmetrics-text, text/plain;q=0.5", .text),
+      (
+        "application/openmetrics-text;q=0.1, application/openmetrics-text;version=1.0.0, text/plain;q=0.5", .openMetrics
+      ),
+      ("text/*;q=0.3, application/*;q=0.4", .openMetrics),
+      ("text/*, application/*", .text),
+      // equal weights
+      ("application/openmetrics-text, text/plain", .openMetrics),
+      ("text/plain, application/openmetrics-text", .text),
+      ("text/plain, application/openmetrics-text;version=1.0.0", .openMetrics),
+      ("*/*, application/openmetrics-text", .openMetrics),
+      ("application/*, text/plain", .text),
+      // parameters
+      ("application/openmetrics-text;version=1.0.0;charset=utf-8, text/plain;q=0.9", .openMetrics),
+      ("application/openmetrics-text;charset=UTF-8, text/plain;q=0.9", .openMetrics),
+      ("application/openmetrics-text;charset=latin1, text/plain;q=0.1", .text),
+      ("application/openmetrics-text;version=2.0.0, text/plain;q=0.1", .text),
+      ("application/openmetrics-text;unknown=1", .text),
+      ("application/openmetrics-text;version=\"1.0.0\", text/plain;q=0.9", .openMetrics),
+      ("application/openmetrics-text;version=\"1.\\0.0\", text/plain;q=0.9", .openMetrics),
+      ("application/openmetrics-text;q=0.9;version=1.0.0, text/plain;q=0.8", .openMetrics),
+      ("application/openmetrics-text ; ; Q=0.9 ; Version=1.0.0 ,text/plain;q=0.8", .openMetrics),
+      ("APPLICATION/OpenMetrics-Text", .openMetrics),
+    ] as [(String, Exposition.Format)])
+  func rules(accept: String, format: Exposition.Format) {
+    #expect(Exposition.Format(accept: accept) == format)
+  }
+
+  @Test(
+    arguments: [
+      ("", .text), (",", .text), (",,, ,", .text), (";q=1", .text), ("/", .text), ("application/", .text),
+      ("application /openmetrics-text", .text),
+      ("application/openmetrics-text/1", .text),
+      ("application/openmetrics-text;version", .text),
+      ("application/openmetrics-text;version=", .text),
+      ("application/openmetrics-text;version=\"1.0.0", .text),
+      ("application/openmetrics-text;q=2", .text),
+      ("application/openmetrics-text;q=x", .text),
+      ("application/openmetrics-text;q=", .text),
+      ("application/openmetrics-text;q=-1", .text),
+      ("application/openmetrics-text;q=1.001", .text),
+      // One broken element doesn't spoil the others.
+      ("@, application/openmetrics-text", .openMetrics),
+      ("text/plain;q=9, application/openmetrics-text;q=0.1", .openMetrics),
+      ("x/y;z=\"a, text/plain\", application/openmetrics-text;q=0.1", .openMetrics),
+      ("x y/z, application/openmetrics-text", .openMetrics),
+      // A quoted string that doesn't end holds all the rest.
+      ("x/y;z=\"a, application/openmetrics-text", .text),
+      ("\u{e9}/\u{1F600}, application/openmetrics-text", .openMetrics),
+    ] as [(String, Exposition.Format)])
+  func brokenFields(accept: String, format: Exposition.Format) {
+    #expect(Exposition.Format(accept: accept) == format)
+  }
+}
