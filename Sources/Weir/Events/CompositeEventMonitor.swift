@@ -36,12 +36,24 @@ public final class CompositeEventMonitor: EventMonitor {
     interests.rawValue & interest.rawValue != 0
   }
 
+  /// Tells everybody who wants to hear.
   func send(_ interest: EventInterests, _ event: @escaping @Sendable (any EventMonitor) -> Void) {
-    for member in members where member.interests.rawValue & interest.rawValue != 0 {
-      if let queue = member.queue {
-        queue.async { event(member.monitor) }
+    send(interest, event) { monitor, event in event(monitor) }
+  }
+
+  /// The same for events of every request: `event` gets what it speaks of as `arguments` and captures nothing, so that
+  /// telling an inline monitor allocates nothing.
+  @inline(__always)
+  func send<Arguments: Sendable>(
+    _ interest: EventInterests, _ arguments: Arguments,
+    _ event: @escaping @Sendable (any EventMonitor, Arguments) -> Void
+  ) {
+    for index in members.indices where members[index].interests.rawValue & interest.rawValue != 0 {
+      if let queue = members[index].queue {
+        let monitor = members[index].monitor
+        queue.async { event(monitor, arguments) }
       } else {
-        event(member.monitor)
+        event(members[index].monitor, arguments)
       }
     }
   }

@@ -9,7 +9,7 @@ extension RequestPipeline {
     withdraw()
     endWait()
     if decide({ $0.finishing() }) {
-        if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
+      if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
     }
     values.removeAll()
     nextHandler()
@@ -81,7 +81,7 @@ extension RequestPipeline {
     core.remove(request)
     request.settled(outcome, error: failure ?? request.error)
     if monitors.wants(.attempts) {
-      monitors.send(.attempts) { [request] in $0.requestDidSettle(request, outcome: outcome) }
+      monitors.send(.attempts, (request, outcome)) { $0.requestDidSettle($1.0, outcome: $1.1) }
     }
     for (handler, value) in zip(handlers, values) { Self.deliver(value, to: handler, of: request) }
     values.removeAll()

@@ -39,7 +39,7 @@ extension RequestPipeline {
         fields.begin(with: destination?.destination)
       }
       if monitors.wants(.creation) {
-        monitors.send(.creation) { [request] in $0.request(request, didCreateInitialURLRequest: urlRequest) }
+        monitors.send(.creation, (request, urlRequest)) { $0.request($1.0, didCreateInitialURLRequest: $1.1) }
       }
       guard decide({ $0.isWaiting(in: step) }) else { return }
       adapt(urlRequest, step)

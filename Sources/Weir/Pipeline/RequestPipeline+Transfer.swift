@@ -20,7 +20,7 @@ extension RequestPipeline {
     tally = TransferTally(queue: now.seconds(since: admission.began), now: now)
     if monitors.wants(.attempts) {
       let number = request.retryCount + 1
-      monitors.send(.attempts) { [request] in $0.request(request, didStartAttempt: number) }
+      monitors.send(.attempts, (request, number)) { $0.request($1.0, didStartAttempt: $1.1) }
     }
     task?.setState(.running)
     startHop()
@@ -219,8 +219,8 @@ extension RequestPipeline {
       (fields.attempts.last?.metrics, fields.error, fields.retryCount + 1)
     }
     if monitors.wants(.attempts), let metrics {
-      monitors.send(.attempts) { [request] in
-        $0.request(request, didEndAttempt: number, metrics: metrics, error: error)
+      monitors.send(.attempts, (request, number, metrics, error)) {
+        $0.request($1.0, didEndAttempt: $1.1, metrics: $1.2, error: $1.3)
       }
     }
     perform(decide { $0.transferEnded(failed: error != nil) })

@@ -121,7 +121,8 @@ extension DataRequest {
     ResponseHandler(queue: queue, consultsRetriers: consultsRetriers) { input in
       let response = WeirDataResponse<Value>(input, measuring: consultsRetriers, serialization)
       return HandlerValue(
-        error: response.error, duration: response.serializationDuration, announce: Self.announcement(of: response, from: input.request),
+        error: response.error, duration: response.serializationDuration,
+        announce: Self.announcement(of: response, from: input.request),
         deliver: { completion(response) })
     }
   }

@@ -43,7 +43,7 @@ public class DataRequest: Request, @unchecked Sendable {
   @discardableResult
   public func validate(_ validation: @escaping Validation) -> Self {
     add(
-      Validator { input in
+      .custom { input in
         guard let response = input.response.response else { return nil }
         guard case .failure(let error) = validation(input.urlRequest, response, input.data) else { return nil }
         return error.asWeirError(or: .responseValidationFailed(reason: .customValidationFailed(error: error)))

@@ -3,12 +3,26 @@ import FoundationNetworking
 import Synchronization
 
 /// One check of a response. It gets the raw head, so that no `HTTPURLResponse` is built for what doesn't need one.
-struct Validator: Sendable {
-  /// Nil when the response passes.
-  let failure: @Sendable (ValidationInput) -> WeirError?
+enum Validator: Sendable {
+  /// The two of `validate()`, which most requests use.
+  case successStatus
+  case acceptedContentType
+  case custom(@Sendable (ValidationInput) -> WeirError?)
 
-  init(_ failure: @escaping @Sendable (ValidationInput) -> WeirError?) {
-    self.failure = failure
+  /// Nil when the response passes.
+  func failure(_ input: ValidationInput) -> WeirError? {
+    switch self {
+    case .successStatus:
+      ResponseValidation.failure(
+        status: input.response.statusCode, acceptable: ResponseValidation.defaultStatusCodes
+      ).map { .responseValidationFailed(reason: $0) }
+    case .acceptedContentType:
+      ResponseValidation.failure(
+        contentType: input.response.value(forHeader: "Content-Type"),
+        accept: input.urlRequest?.value(forHTTPHeaderField: "Accept"), isBodyEmpty: input.data?.isEmpty ?? true
+      ).map { .responseValidationFailed(reason: $0) }
+    case .custom(let check): check(input)
+    }
   }
 
   /// Runs validators in order up to the first failure, telling monitors of each result.
@@ -52,7 +66,7 @@ extension DataRequest {
   @discardableResult
   public func validate(statusCode acceptable: some Sequence<Int> & Sendable) -> Self {
     add(
-      Validator { input in
+      .custom { input in
         ResponseValidation.failure(status: input.response.statusCode, acceptable: acceptable)
           .map { .responseValidationFailed(reason: $0) }
       })
@@ -64,7 +78,7 @@ extension DataRequest {
     contentType acceptable: @escaping @Sendable @autoclosure () -> Types
   ) -> Self {
     add(
-      Validator { input in
+      .custom { input in
         ResponseValidation.failure(
           contentType: input.response.value(forHeader: "Content-Type"), acceptable: acceptable(),
           isBodyEmpty: input.data?.isEmpty ?? true
@@ -75,12 +89,6 @@ extension DataRequest {
   /// Accepts status codes 200 to 299 and what the request's `Accept` field accepts.
   @discardableResult
   public func validate() -> Self {
-    validate(statusCode: ResponseValidation.defaultStatusCodes).add(
-      Validator { input in
-        ResponseValidation.failure(
-          contentType: input.response.value(forHeader: "Content-Type"),
-          accept: input.urlRequest?.value(forHTTPHeaderField: "Accept"), isBodyEmpty: input.data?.isEmpty ?? true
-        ).map { .responseValidationFailed(reason: $0) }
-      })
+    add(.successStatus).add(.acceptedContentType)
   }
 }

@@ -9,10 +9,13 @@ extension Session {
     interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
     requestModifier: RequestModifier? = nil
   ) -> DataRequest {
-    request(
-      RequestParts(url: url, method: method, headers: headers, modifier: requestModifier) {
-        try encoding.encode($0, with: parameters)
-      }, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+    // Of the encodings, weir's own is known to leave a request without parameters as it is.
+    let isEncoded = parameters != nil || !(encoding is URLEncoding)
+    let encode: RequestParts.Encode = { try encoding.encode($0, with: parameters) }
+    return request(
+      RequestParts(
+        url: url, method: method, headers: headers, modifier: requestModifier, encode: isEncoded ? encode : nil),
+      interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
   }
 
   /// Makes a request of a URL and encodable parameters.
@@ -22,11 +25,11 @@ extension Session {
     interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
     requestModifier: RequestModifier? = nil
   ) -> DataRequest {
-    request(
-      RequestParts(url: url, method: method, headers: headers, modifier: requestModifier) { urlRequest in
-        guard let parameters else { return urlRequest }
-        return try encoder.encode(parameters, into: urlRequest)
-      }, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+    var encode: RequestParts.Encode?
+    if let parameters { encode = { try encoder.encode(parameters, into: $0) } }
+    return request(
+      RequestParts(url: url, method: method, headers: headers, modifier: requestModifier, encode: encode),
+      interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
   }
 
   /// Makes a request of a URL request. The designated maker: the others end here.
@@ -44,15 +47,18 @@ extension Session {
 
 /// What a request is built from, in this order: URL, method and headers; the modifier; the parameters.
 private struct RequestParts: URLRequestConvertible {
+  typealias Encode = @Sendable (URLRequest) throws -> URLRequest
+
   let url: any URLConvertible
   let method: HTTPMethod
   let headers: HTTPHeaders?
   let modifier: Session.RequestModifier?
-  let encode: @Sendable (URLRequest) throws -> URLRequest
+  /// Nil: there are no parameters.
+  let encode: Encode?
 
   func asURLRequest() throws -> URLRequest {
     var request = try URLRequest(url: url, method: method, headers: headers)
     try modifier?(&request)
-    return try encode(request)
+    return try encode?(request) ?? request
   }
 }

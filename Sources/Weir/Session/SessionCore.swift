@@ -155,6 +155,6 @@ extension SessionCore: TransferEngineObserver {
   func connection(_ kind: ConnectionEvent.Kind, _ destination: Destination?) {
     guard monitors.wants(.connections), let session, let destination else { return }
     let event = ConnectionEvent(kind: kind, destination: destination)
-    monitors.send(.connections) { $0.session(session, connectionEvent: event) }
+    monitors.send(.connections, (session, event)) { $0.session($1.0, connectionEvent: $1.1) }
   }
 }

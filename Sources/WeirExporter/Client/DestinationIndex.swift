@@ -4,38 +4,47 @@ import Weir
 /// The metrics of each destination. Those beyond the limit share one set of series, labelled `_other`.
 final class DestinationIndex: Sendable {
   private struct State {
+    var unknown: DestinationMetrics?
     var known: [Destination: DestinationMetrics] = [:]
     var other: DestinationMetrics?
+    /// The last one found: most services have few destinations, and events of one request come together.
+    var last: (destination: Destination, metrics: DestinationMetrics)?
   }
 
   private let families: ClientMetrics
   private let limit: Int
-  private let unknown: DestinationMetrics
   private let state = Mutex(State())
 
   init(_ families: ClientMetrics, limit: Int) {
     self.families = families
     self.limit = limit
-    unknown = DestinationMetrics(families, address: "unknown", port: "unknown")
   }
 
   /// Nil stands for a request whose URL could not be built.
   func metrics(of destination: Destination?) -> DestinationMetrics {
-    guard let destination else { return unknown }
-    return state.withLock { state in
-      if let known = state.known[destination] { return known }
+    state.withLock { state in
+      guard let destination else { return shared(&state.unknown, named: "unknown") }
+      if let last = state.last, last.destination.identity == destination.identity { return last.metrics }
+      if let known = state.known[destination] {
+        state.last = (destination, known)
+        return known
+      }
       if state.known.count < limit {
         let new = DestinationMetrics(families, address: destination.host, port: String(destination.port))
         state.known[destination] = new
         return new
       }
-      let other = state.other ?? DestinationMetrics(families, address: "_other", port: "_other")
-      state.other = other
-      return other
+      return shared(&state.other, named: "_other")
     }
   }
 
+  private func shared(_ metrics: inout DestinationMetrics?, named name: String) -> DestinationMetrics {
+    let known = metrics ?? DestinationMetrics(families, address: name, port: name)
+    metrics = known
+    return known
+  }
+
   var all: [DestinationMetrics] {
-    state.withLock { state in Array(state.known.values) + (state.other.map { [$0] } ?? []) }
+    state.withLock { state in Array(state.known.values) + [state.unknown, state.other].compactMap { $0 } }
   }
 }

@@ -24,9 +24,13 @@ final class DestinationMetrics: Sendable {
   private let gets: [Counter]
   private let getsStarted: Counter
 
-  enum Phase: String, CaseIterable {
+  /// The phases of weir_phase_duration_seconds; the raw value is the place of the histogram.
+  enum Phase: Int, CaseIterable {
     case queue, resolve, connect, tls, send, processing, transfer, serialization
   }
+
+  /// Kept, because `allCases` makes an array each time.
+  private static let outcomes = RequestOutcome.allCases
 
   init(_ families: ClientMetrics, address: String, port: String) {
     self.families = families
@@ -41,16 +45,16 @@ final class DestinationMetrics: Sendable {
     connectionsOpened = families.connectionsOpened.with(address, port)
     connectionsReused = families.connectionsReused.with(address, port)
     staleRetries = families.staleRetries.with(address, port)
-    phases = Phase.allCases.map { families.phaseDuration.with(address, port, $0.rawValue) }
-    durations = RequestOutcome.allCases.map { families.requestDuration.with(address, port, $0.rawValue) }
-    gets = RequestOutcome.allCases.map { families.requests.with(address, port, "GET", $0.rawValue) }
+    phases = Phase.allCases.map { families.phaseDuration.with(address, port, "\($0)") }
+    durations = Self.outcomes.map { families.requestDuration.with(address, port, $0.rawValue) }
+    gets = Self.outcomes.map { families.requests.with(address, port, "GET", $0.rawValue) }
     getsStarted = families.requestsStarted.with(address, port, "GET")
     for reason in RetryDenial.Reason.allCases { _ = families.retriesDenied.with(address, port, reason.rawValue) }
     for source in RetryDelaySource.allCases { _ = families.retryDelay.with(address, port, source.rawValue) }
   }
 
   func observe(_ phase: Phase, _ seconds: Double?) {
-    if let seconds, let index = Phase.allCases.firstIndex(of: phase) { phases[index].observe(seconds) }
+    if let seconds { phases[phase.rawValue].observe(seconds) }
   }
 
   func started(method: String) {
@@ -58,7 +62,7 @@ final class DestinationMetrics: Sendable {
   }
 
   func settled(method: String, outcome: RequestOutcome, seconds: Double?) {
-    guard let index = RequestOutcome.allCases.firstIndex(of: outcome) else { return }
+    guard let index = Self.outcomes.firstIndex(of: outcome) else { return }
     let counter = method == "GET" ? gets[index] : families.requests.with(address, port, method, outcome.rawValue)
     counter.increment()
     if let seconds { durations[index].observe(seconds) }
