@@ -39,7 +39,8 @@ final class ExemplarStore: Sendable {
     }
   }
 
+  /// A copy of its own, so that the writers' array is not copied at their next write.
   var all: [Exemplar?] {
-    slots.withLock { $0 }
+    slots.withLock { slots in slots.map { $0 } }
   }
 }
