@@ -65,7 +65,8 @@ package final class EventLoop: Sendable {
     confined.cancel(timer)
   }
 
-  /// Calls `work` once, at the end of the present turn, before the loop sleeps. On the loop.
+  /// Calls `work` once, after what was given before it, at the end of the present turn and before the loop sleeps. On
+  /// the loop.
   package func atEndOfTurn(_ work: @escaping () -> Void) {
     confined.endOfTurn.append(work)
   }

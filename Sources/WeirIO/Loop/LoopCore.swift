@@ -23,7 +23,7 @@ final class LoopCore: @unchecked Sendable {
   func start(name: String) throws(Errno) {
     let start = Unmanaged.passRetained(ThreadStart(core: self, name: name))
     var id = pthread_t()
-    let failure = pthread_create(&id, nil, loopThreadMain, start.toOpaque())
+    let failure = withSignalsBlocked { pthread_create(&id, nil, loopThreadMain, start.toOpaque()) }
     if failure != 0 {
       start.release()
       throw Errno(rawValue: failure)
@@ -36,7 +36,7 @@ final class LoopCore: @unchecked Sendable {
     var isStopped = false
     while !(isStopped && confined.jobs.isEmpty) {
       isStopped = mailbox.collect(into: &confined.jobs, sleeping: true)
-      let mayWait = confined.jobs.isEmpty && !isStopped
+      let mayWait = confined.jobs.isEmpty && confined.endOfTurn.isEmpty && !isStopped
       confined.turn(mayWait: mayWait, onWakeup: mailbox.silence)
     }
     confined.end()
@@ -70,17 +70,18 @@ extension LoopCore.Confined {
   fileprivate func turn(mayWait: Bool, onWakeup: () -> Void) {
     let timeout: Poller.Timeout =
       if !mayWait { .none } else { timers.earliest.map { .until($0, now: .now) } ?? .forever }
-    poller.wait(timeout: timeout) { token, events in
+    let count = poller.wait(timeout: timeout)
+    turnTime = .now  // before any handler runs: after a long wait, deadlines counted from the last turn would be past
+    poller.forEach(count) { token, events in
       if token == Self.wakeupToken {
         onWakeup()
       } else {
         dispatch(token, events)
       }
     }
-    turnTime = .now
     fireTimers()
     runJobs()
-    while let work = endOfTurn.popLast() { work() }
+    runEndOfTurn()
   }
 
   /// Drops what is still registered, whose handlers may hold each other and the loop.
@@ -97,13 +98,28 @@ extension LoopCore.Confined {
     registration.handler.descriptorReady(CInt(fd), events: events)
   }
 
+  /// Fires what is due, each timer that is armed now at most once: one that is armed again for the present, again and
+  /// again, must not keep sockets from being served.
   private func fireTimers() {
-    while let timer = timers.popDue(at: turnTime) {
+    var budget = timers.count
+    while budget > 0, let timer = timers.popDue(at: turnTime) {
+      budget -= 1
       lagObserver?(turnTime.seconds(since: timer.due))
       let handler = timer.handler
       timer.handler = nil
       handler?.timerFired(timer, now: turnTime)
     }
+  }
+
+  /// In the order given, what is added meanwhile included, up to a bound; the loop doesn't sleep before the rest.
+  private func runEndOfTurn() {
+    var next = 0
+    while next < endOfTurn.count, next < Self.jobsPerTurn {
+      let work = endOfTurn[next]
+      next += 1
+      work()
+    }
+    endOfTurn.removeFirst(next)
   }
 
   private func runJobs() {
@@ -181,16 +197,19 @@ private func loopThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutab
   guard let argument else { return nil }
   let start = Unmanaged<LoopCore.ThreadStart>.fromOpaque(argument).takeRetainedValue()
   pthread_setname_np(pthread_self(), String(start.name.prefix(15)))
-  blockSignals()
   start.core.run()
   return nil
 }
 
-/// Leaves the process's signals to the threads of its owner. SIGPIPE, which libcurl's sockets may raise, is among
-/// those that stay blocked here; faults of the thread itself and the profiler's tick are not.
-private func blockSignals() {
+/// Leaves the process's signals to the threads of its owner: a new thread inherits its maker's mask, so that it is
+/// never, not even for its first instructions, one that a signal may be delivered to. SIGPIPE, which libcurl's sockets
+/// may raise, is among those that stay blocked; faults of the thread itself and the profiler's tick are not.
+private func withSignalsBlocked(_ body: () -> CInt) -> CInt {
   var signals = sigset_t()
+  var present = sigset_t()
   sigfillset(&signals)
   for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF] { sigdelset(&signals, fault) }
-  pthread_sigmask(SIG_BLOCK, &signals, nil)
+  pthread_sigmask(SIG_BLOCK, &signals, &present)
+  defer { pthread_sigmask(SIG_SETMASK, &present, nil) }
+  return body()
 }

@@ -44,13 +44,17 @@ final class Poller {
     epoll_ctl(descriptor, EPOLL_CTL_DEL, fd, &event)
   }
 
-  /// Waits for readiness, at most until `deadline` (nil: no limit), and passes on each token with its events.
-  func wait(timeout: Timeout, _ body: (UInt64, IOEvents) -> Void) {
+  /// Waits for readiness, at most for `timeout`. Returns how many descriptors `forEach` will report.
+  func wait(timeout: Timeout) -> Int {
     let count = buffer.withUnsafeMutableBufferPointer {
       epoll_wait(descriptor, $0.baseAddress, CInt($0.count), timeout.milliseconds)
     }
-    guard count > 0 else { return }
-    for index in 0..<Int(count) {
+    return max(0, Int(count))
+  }
+
+  /// Passes on each token of the last wait with its events.
+  func forEach(_ count: Int, _ body: (UInt64, IOEvents) -> Void) {
+    for index in 0..<count {
       let event = buffer[index]
       body(event.data.u64, IOEvents(rawValue: event.events))
     }

@@ -3,7 +3,7 @@
 struct TimerHeap {
   private var entries: [LoopTimer] = []
 
-  var isEmpty: Bool { entries.isEmpty }
+  var count: Int { entries.count }
   var earliest: MonotonicTime? { entries.first?.due }
 
   mutating func insert(_ timer: LoopTimer) {
