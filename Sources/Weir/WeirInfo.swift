@@ -1,7 +1,12 @@
+import WeirCurl
+
 /// Facts about this build of the library.
 public enum WeirInfo {
   /// The version, as it appears in the default `User-Agent`.
   public static let version = "0.1.0"
+
+  /// The version of libcurl that the process has loaded.
+  public static var libcurlVersion: String { CurlLibrary.version }
 }
 
 /// A result whose failure is a ``WeirError``.
