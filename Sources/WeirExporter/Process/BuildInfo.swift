@@ -1,0 +1,43 @@
+import Weir
+public import WeirMetrics
+
+/// What runs: shown as `weir_build_info`, whose value is 1.
+public struct BuildInfo: Sendable, Equatable {
+  /// The version of weir.
+  public var version: String
+  /// The version of libcurl that the process has loaded.
+  public var libcurl: String
+  /// The version of the compiler.
+  public var swift: String
+
+  /// This build.
+  public static var current: BuildInfo {
+    BuildInfo(version: WeirInfo.version, libcurl: WeirInfo.libcurlVersion, swift: compiler)
+  }
+
+  public init(version: String, libcurl: String, swift: String) {
+    self.version = version
+    self.libcurl = libcurl
+    self.swift = swift
+  }
+
+  /// Adds the metric. Adding the same again changes nothing.
+  public func register(in registry: Registry) throws(RegistryError) {
+    try registry.info(
+      "weir_build_info", help: "What runs: versions of weir, of libcurl, and of the Swift compiler.",
+      labels: ["version": version, "libcurl": libcurl, "swift": swift])
+  }
+
+  /// The compiler can be asked only whether it is at least some version.
+  private static var compiler: String {
+    #if compiler(>=6.5)
+      "6.5+"
+    #elseif compiler(>=6.4)
+      "6.4"
+    #elseif compiler(>=6.3)
+      "6.3"
+    #else
+      "6.2"
+    #endif
+  }
+}

@@ -1,0 +1,61 @@
+import Glibc
+
+/// Reads the process' own files in /proc.
+struct ProcessFiles: Sendable {
+  /// Enough for every file read here, `/proc/stat` of a machine with many processors apart, which comes in parts.
+  private static let limit = 1 << 20
+
+  let root: String
+  let units: ProcessUnits
+
+  init(root: String = "/proc") {
+    self.root = root
+    units = ProcessUnits(ticks: Double(sysconf(Int32(_SC_CLK_TCK))), page: Double(sysconf(Int32(_SC_PAGESIZE))))
+  }
+
+  /// The system's boot time. Does not change, but a machine that has just booted may still set its clock.
+  func bootTime() -> Double? {
+    text("stat").flatMap(ProcessText.bootTime)
+  }
+
+  func readings() -> ProcessReadings {
+    var readings = ProcessReadings()
+    if let stat = text("self/stat") {
+      ProcessText.stat(stat, bootTime: bootTime(), units: units, into: &readings)
+    }
+    readings.openDescriptors = openDescriptors()
+    readings.maxDescriptors = text("self/limits").flatMap(ProcessText.maxDescriptors)
+    if let network = text("self/net/netstat") { ProcessText.network(network, into: &readings) }
+    return readings
+  }
+
+  /// Since Linux 6.2 the directory's size is the number; before, its entries are counted.
+  private func openDescriptors() -> Double? {
+    let path = root + "/self/fd"
+    var status = stat()
+    if stat(path, &status) == 0, status.st_size > 0 { return Double(status.st_size) }
+    guard let directory = opendir(path) else { return nil }
+    defer { closedir(directory) }
+    var count = 0
+    while let entry = readdir(directory) {
+      if entry.pointee.d_name.0 != CChar(bitPattern: UInt8(ascii: ".")) { count += 1 }
+    }
+    // The directory itself was open meanwhile.
+    return Double(max(count - 1, 0))
+  }
+
+  private func text(_ name: String) -> String? {
+    let descriptor = open(root + "/" + name, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    while bytes.count < Self.limit {
+      let part = [UInt8](unsafeUninitializedCapacity: 16 * 1024) { buffer, count in
+        count = max(read(descriptor, buffer.baseAddress, buffer.count), 0)
+      }
+      if part.isEmpty { break }
+      bytes += part
+    }
+    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+}
