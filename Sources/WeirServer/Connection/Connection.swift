@@ -239,16 +239,14 @@ extension Connection {
     output = OutputBuffer()
     let abandoned = exchange
     exchange = nil
-    abandoned?.noteAbort()
-    abandoned?.detach()
+    abandoned?.abandon()
     server.remove(self)
   }
 
   private func refuse(_ refusal: RequestRefusal) {
     let abandoned = exchange
     exchange = nil
-    abandoned?.noteAbort()
-    abandoned?.detach()
+    abandoned?.abandon()
     server.noteRefusal(refusal)
     sendRefusal(refusal)
   }

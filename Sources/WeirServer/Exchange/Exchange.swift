@@ -22,7 +22,7 @@ package final class Exchange {
   }
 
   /// Called once when the client closed or reset the connection, or fell silent, before the exchange ended. After a
-  /// mere end of its sending side a response still reaches it; otherwise responding does nothing.
+  /// mere end of its sending side a response still reaches it; otherwise the exchange has ended.
   package var onAbort: (() -> Void)?
 
   /// Called when response bytes that made `write` return false have been sent.
@@ -94,6 +94,13 @@ extension Exchange {
   func noteAbort() {
     let callback = onAbort
     onAbort = nil
+    callback?()
+  }
+
+  /// The connection has gone.
+  func abandon() {
+    let callback = onAbort
+    detach()
     callback?()
   }
 
