@@ -22,6 +22,7 @@ final class Endpoint: Sendable {
   /// Blocks until all is closed, except on the loop itself, which would wait for its own work.
   func stop(grace: Double) {
     let grace = Self.seconds(grace)
+    server.listener.close()
     guard !loop.isCurrent else { return server.stop(grace: grace) }
     let closed = DispatchSemaphore(value: 0)
     server.stop(grace: grace) { closed.signal() }
@@ -29,6 +30,7 @@ final class Endpoint: Sendable {
   }
 
   func stop(grace: Double) async {
+    server.listener.close()
     await server.stop(grace: Self.seconds(grace))
   }
 

@@ -13,7 +13,7 @@ struct ExporterHandler: RequestHandler {
     case .metrics:
       scraper.value.handle(exchange)
     case .landing:
-      let page = landingPage.html(scraper.value.log, isReady: isReady(), now: exchange.loop.turnTime)
+      let page = landingPage.html(scraper.value.state, isReady: isReady(), now: exchange.loop.turnTime)
       exchange.respond(status: 200, fields: fields.landing, body: Array(page.utf8))
     case .healthy:
       exchange.respond(status: 200, fields: fields.common, text: "healthy\n")

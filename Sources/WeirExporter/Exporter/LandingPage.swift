@@ -31,24 +31,25 @@ struct LandingPage: Sendable {
     <li><a href="-/ready">/-/ready</a> <span class="\(isReady ? "good" : "bad")">\(isReady ? "ready" : "not ready")</span></li>
     </ul>
     <h2>Scrapes</h2>
-    \(log.lastAnswer.map { Self.table($0, log, now: now) } ?? invitation(log, now: now))
+    \(log.lastAnswer == nil ? invitation : "")<table>
+    \(log.lastAnswer.map { Self.rows($0, now: now) } ?? "")<tr><th>Answered</th><td>\(log.answerCount)</td></tr>
+    <tr><th>Refused</th><td>\(Self.refused(log, now: now))</td></tr>
+    <tr><th>Waiting</th><td>\(log.waitingCount)</td></tr>
+    </table>
     </body>
     </html>
 
     """
   }
 
-  private static func table(_ last: ScrapeLog.Answer, _ log: ScrapeLog, now: MonotonicTime) -> String {
+  private static func rows(_ last: ScrapeLog.Answer, now: MonotonicTime) -> String {
     """
-    <table>
     <tr><th>Last</th><td>\(QuantityText.duration(now.seconds(since: last.time))) ago, \
     in \(QuantityText.duration(last.seconds))</td></tr>
     <tr><th>Format</th><td>\(last.variant.format == .openMetrics ? "OpenMetrics 1.0.0" : "text 0.0.4")\
     \(last.variant.names == nil ? "" : ", filtered")</td></tr>
     <tr><th>Size</th><td>\(size(last))</td></tr>
-    <tr><th>Answered</th><td>\(log.answerCount)</td></tr>
-    <tr><th>Refused</th><td>\(refused(log, now: now))</td></tr>
-    </table>
+
     """
   }
 
@@ -63,15 +64,15 @@ struct LandingPage: Sendable {
     return "<span class=\"bad\">\(log.refusalCount)</span>, last \(age) ago (\(last.status))"
   }
 
-  private func invitation(_ log: ScrapeLog, now: MonotonicTime) -> String {
-    let refused = log.refusalCount == 0 ? "" : "<p>Refused: \(Self.refused(log, now: now))</p>\n"
-    return """
-      \(refused)<p>None yet. For Prometheus:</p>
-      <pre>scrape_configs:
-        - job_name: weir
-          static_configs:
-            - targets: ["\(Self.escaped(address))"]</pre>
-      """
+  private var invitation: String {
+    """
+    <p>None yet. For Prometheus:</p>
+    <pre>scrape_configs:
+      - job_name: weir
+        static_configs:
+          - targets: ["\(Self.escaped(address))"]</pre>
+
+    """
   }
 
   static func escaped(_ text: String) -> String {

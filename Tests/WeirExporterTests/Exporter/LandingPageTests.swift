@@ -17,7 +17,7 @@ import WeirMetrics
     #expect(html.contains("- targets: [\"127.0.0.1:9464\"]"))
     #expect(html.contains("listening for 90 s"))
     #expect(html.contains("<span class=\"good\">ready</span>"))
-    #expect(!html.contains("Refused"))
+    #expect(html.contains("<tr><th>Refused</th><td>0</td></tr>"))
   }
 
   @Test func showsTheStateOfScrapes() {
@@ -26,10 +26,12 @@ import WeirMetrics
     let answer = RenderedPage(body: Array(repeating: 0, count: 1500), plainSize: 2_340_000)
     log.answered(answer, variant, seconds: 0.0042, at: MonotonicTime(nanoseconds: 78_000_000_000))
     log.refused(status: 503, at: MonotonicTime(nanoseconds: 60_000_000_000))
+    log.waitingCount = 3
     let html = page().html(log, isReady: false, now: now)
     for text in [
       "12 s ago, in 4.2 ms", "OpenMetrics 1.0.0, filtered", "2.3 MB, sent as 1.5 kB of gzip",
       "<tr><th>Answered</th><td>1</td></tr>", ">1</span>, last 30 s ago (503)", "<span class=\"bad\">not ready</span>",
+      "<tr><th>Waiting</th><td>3</td></tr>",
     ] {
       #expect(html.contains(text), "\(text)")
     }

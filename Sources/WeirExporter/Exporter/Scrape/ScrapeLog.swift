@@ -16,6 +16,8 @@ struct ScrapeLog: Sendable {
     let status: Int
   }
 
+  /// Scrapes that wait for a page at this moment.
+  var waitingCount = 0
   private(set) var answerCount = 0
   private(set) var refusalCount = 0
   private(set) var lastAnswer: Answer?

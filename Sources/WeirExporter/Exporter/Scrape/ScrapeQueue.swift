@@ -47,8 +47,10 @@ struct ScrapeQueue: Sendable {
 
   /// The page to write now, if there is one and a writer is free. Ask again until nil, after each change.
   mutating func start() -> Rendering? {
-    guard running.count < width, !queued.isEmpty else { return nil }
-    let entry = queued.removeFirst()
+    guard running.count < width, let index = queued.firstIndex(where: { !isRunning($0.rendering.variant) }) else {
+      return nil
+    }
+    let entry = queued.remove(at: index)
     running.append(entry)
     return entry.rendering
   }
@@ -70,6 +72,10 @@ struct ScrapeQueue: Sendable {
     } else if Self.remove(waiter, from: &running) {
       waiterCount -= 1
     }
+  }
+
+  private func isRunning(_ variant: Variant) -> Bool {
+    running.contains { $0.rendering.variant == variant }
   }
 
   private static func remove(_ waiter: Waiter, from entries: inout [Entry]) -> Bool {

@@ -19,7 +19,7 @@ final class Scraper {
   private var queue: ScrapeQueue
   private var waiting: [ScrapeQueue.Waiter: WaitingScrape] = [:]
   private var nextWaiter = 0
-  private(set) var log = ScrapeLog()
+  private var log = ScrapeLog()
 
   /// Two pages at once: a collector that hangs on one doesn't hold up scrapes that don't ask for its metrics.
   private static let width = 2
@@ -34,6 +34,13 @@ final class Scraper {
     self.limits = limits
     queue = ScrapeQueue(waiterLimit: limits.concurrentScrapes, width: Self.width)
     senders = PageSenders(limit: limits.concurrentScrapes)
+  }
+
+  /// For the landing page.
+  var state: ScrapeLog {
+    var state = log
+    state.waitingCount = queue.waiterCount
+    return state
   }
 
   func handle(_ exchange: Exchange) {

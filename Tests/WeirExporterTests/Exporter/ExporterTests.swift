@@ -1,0 +1,132 @@
+import Testing
+import WeirCompression
+import WeirExporter
+import WeirMetrics
+
+/// What a client sees of a running exporter.
+@Suite final class ExporterTests {
+  let registry = Registry(ownMetrics: false)
+  let exporter: Exporter
+
+  init() throws {
+    try registry.counter("a_total", help: "A.").increment()
+    try registry.gauge("b", help: "B.").set(2)
+    var options = Exporter.Options()
+    options.registersProcessMetrics = false
+    options.headers = ["X-Frame-Options": "DENY", "cache-control": "private"]
+    exporter = try Exporter(registry: registry, listenAddress: "127.0.0.1:0", options: options).start()
+  }
+
+  deinit {
+    exporter.stop(grace: 0)
+  }
+
+  @Test func theMetricsPage() throws {
+    let response = try #require(try PageClient.get(exporter.address, "/metrics?name[]=a_total&name%5B%5D=b"))
+    #expect(response.status == 200)
+    #expect(response.text == "# HELP a_total A.\n# TYPE a_total counter\na_total 1\n# HELP b B.\n# TYPE b gauge\nb 2\n")
+    var fields = response.fields
+    #expect(fields.removeValue(forKey: "date") != nil)
+    #expect(
+      fields == [
+        "content-type": "text/plain; version=0.0.4; charset=utf-8", "vary": "Accept, Accept-Encoding",
+        "cache-control": "private", "x-content-type-options": "nosniff", "x-frame-options": "DENY",
+        "content-length": "\(response.body.count)",
+      ])
+  }
+
+  @Test func openMetricsAndGzip() throws {
+    let response = try #require(
+      try PageClient.get(
+        exporter.address, "/metrics?name[]=b",
+        [("Accept", "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"), ("Accept-Encoding", "gzip")]))
+    #expect(response.status == 200)
+    #expect(response.fields["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8")
+    #expect(response.fields["content-encoding"] == "gzip")
+    let plain = try Compression.inflate(response.body, .gzip, limits: DecodeLimits(size: nil, ratio: nil))
+    #expect(String(decoding: plain, as: UTF8.self) == "# TYPE b gauge\n# HELP b B.\nb 2\n# EOF\n")
+  }
+
+  /// Several fields of a name are one list (RFC 9110 §5.3).
+  @Test func fieldsInPieces() throws {
+    let response = try #require(
+      try PageClient.get(
+        exporter.address, "/metrics", [("Accept", "text/plain;q=0.1"), ("Accept", "application/openmetrics-text")]))
+    #expect(response.text.hasSuffix("# EOF\n"))
+  }
+
+  @Test(
+    arguments: [
+      ("GET", "/metrics", 200, nil), ("HEAD", "/metrics", 200, nil), ("POST", "/metrics", 405, "GET, HEAD"),
+      ("GET", "/", 200, nil), ("HEAD", "/", 200, nil), ("PUT", "/", 405, "GET, HEAD"),
+      ("GET", "/-/healthy", 200, nil), ("HEAD", "/-/healthy", 200, nil), ("GET", "/-/ready", 200, nil),
+      ("GET", "/x", 404, nil), ("HEAD", "/x", 404, nil), ("BREW", "/x", 404, nil),
+      ("GET", "/metrics?name[]=%", 400, nil),
+    ] as [(String, String, Int, String?)])
+  func statuses(method: String, target: String, status: Int, allow: String?) throws {
+    let client = try PageClient(exporter.address)
+    client.request(method, target)
+    let response = try #require(client.response(toHead: method == "HEAD"))
+    #expect(response.status == status)
+    #expect(response.fields["allow"] == allow)
+    #expect(response.fields["x-frame-options"] == "DENY", "the user's fields are on every response")
+    #expect(response.fields["content-length"] != "0")
+    #expect(response.body.isEmpty == (method == "HEAD"))
+    client.request("GET", "/-/healthy")
+    #expect(client.response()?.text == "healthy\n", "the connection stays usable")
+  }
+
+  @Test func noCodingThatBothKnow() throws {
+    let response = try #require(try PageClient.get(exporter.address, "/metrics", [("Accept-Encoding", "*;q=0")]))
+    #expect(response.status == 406)
+    #expect(response.fields["vary"] == "Accept, Accept-Encoding")
+  }
+
+  @Test func headHasTheFieldsOfGet() throws {
+    let client = try PageClient(exporter.address)
+    client.request("HEAD", "/metrics?name[]=b", [("Accept-Encoding", "gzip")])
+    let head = try #require(client.response(toHead: true))
+    client.request("GET", "/metrics?name[]=b", [("Accept-Encoding", "gzip")])
+    let get = try #require(client.response())
+    #expect(head.fields["content-length"] == get.fields["content-length"])
+    #expect(head.fields["content-encoding"] == "gzip")
+  }
+
+  @Test func pipelinedScrapesComeInOrder() throws {
+    let client = try PageClient(exporter.address)
+    client.send(
+      "GET /metrics?name[]=b HTTP/1.1\r\nHost: t\r\n\r\nGET /-/healthy HTTP/1.1\r\nHost: t\r\n\r\n"
+        + "GET /metrics?name[]=a_total HTTP/1.1\r\nHost: t\r\n\r\n")
+    #expect(client.response()?.text == "# HELP b B.\n# TYPE b gauge\nb 2\n")
+    #expect(client.response()?.text == "healthy\n")
+    #expect(client.response()?.text == "# HELP a_total A.\n# TYPE a_total counter\na_total 1\n")
+  }
+
+  @Test func aClientThatEndedItsSideGetsThePage() throws {
+    let client = try PageClient(exporter.address)
+    client.request("GET", "/metrics")
+    client.endSending()
+    #expect(client.response()?.status == 200)
+  }
+
+  @Test func theLandingPage() throws {
+    _ = try PageClient.get(exporter.address)
+    let response = try #require(try PageClient.get(exporter.address, "/"))
+    #expect(response.fields["content-type"] == "text/html; charset=utf-8")
+    #expect(response.fields["content-security-policy"]?.hasPrefix("default-src 'none'") == true)
+    #expect(response.text.contains("<tr><th>Answered</th><td>1</td></tr>"))
+  }
+
+  @Test func itCountsItsScrapes() throws {
+    for _ in 0..<3 { #expect(try PageClient.get(exporter.address)?.status == 200) }
+    #expect(try PageClient.get(exporter.address, "/metrics", [("Accept-Encoding", "*;q=0")])?.status == 406)
+    let page = try #require(try PageClient.get(exporter.address)).text
+    let lines = page.split(separator: "\n")
+    for line in [
+      "weir_scrapes_total{code=\"200\"} 3", "weir_scrapes_total{code=\"406\"} 1", "weir_scrapes_total{code=\"503\"} 0",
+      "weir_scrape_duration_seconds_count 3", "weir_scrape_size_bytes_count 3",
+    ] {
+      #expect(lines.contains(Substring(line)), "\(line)")
+    }
+  }
+}
