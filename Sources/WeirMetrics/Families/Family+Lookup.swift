@@ -140,7 +140,7 @@ extension Family {
   /// Takes the series with these label values off the page and gives its place free; true if there was one.
   ///
   /// A handle that is still held keeps working, but nobody sees what it counts; the next `with` makes a new series, at
-  /// zero. The first removal makes later lookups in this family take a lock and allocate: hold handles there.
+  /// zero. From the first removal on, lookups in this family take a short lock.
   @discardableResult
   public func remove<each Value: LabelValue>(_ value: repeat each Value) -> Bool where Labels == (repeat each Value) {
     store.remove(LabelText.canonical(repeat each value))

@@ -58,13 +58,17 @@ final class SeriesStore: MetricFamily {
     .series(series())
   }
 
-  /// Finds a series without a lock; nil sends the caller to `resolve`.
+  /// Finds a series, without a lock if none was ever removed; nil sends the caller to `resolve`.
   @inlinable @inline(__always)
   func find(_ hash: LabelHash, _ matches: (inout LabelMatcher) -> Bool) -> Series? {
     if hash.isOversized { return nil }
     // Read before the search: a table that was full by then misses nothing that exists.
     let full = isFull.load(ordering: .acquiring)
-    guard let table = published.load(ordering: .acquiring) else { return nil }
+    guard let table = published.load(ordering: .acquiring) else {
+      guard let candidate = candidate(hash.value) else { return nil }
+      var matcher = LabelMatcher(candidate)
+      return withExtendedLifetime(candidate) { matches(&matcher) } ? candidate : nil
+    }
     let found = table._withUnsafeGuaranteedRef { table in
       table.first(hash.value) { series in
         var matcher = LabelMatcher(series)
@@ -73,6 +77,13 @@ final class SeriesStore: MetricFamily {
     }
     if let found { return found }
     return full ? folded() : nil
+  }
+
+  /// The series with this hash, where reading needs the lock. The values are compared after it: they may be a caller's
+  /// own type, whose code must not run under a lock.
+  @usableFromInline
+  func candidate(_ hash: UInt64) -> Series? {
+    state.withLock { $0.table.first(hash) { _ in true } }
   }
 
   @usableFromInline
