@@ -7,8 +7,11 @@ final class DestinationIndex: Sendable {
     var unknown: DestinationMetrics?
     var known: [Destination: DestinationMetrics] = [:]
     var other: DestinationMetrics?
-    /// The last one found: most services have few destinations, and events of one request come together.
-    var last: (destination: Destination, metrics: DestinationMetrics)?
+    /// The last one found, since events of one request come together: its identity, so that a look costs no reference
+    /// counting, and what keeps that identity from being given to another destination.
+    var lastIdentity: ObjectIdentifier?
+    var last: DestinationMetrics?
+    var lastDestination: Destination?
   }
 
   private let families: ClientMetrics
@@ -24,9 +27,11 @@ final class DestinationIndex: Sendable {
   func metrics(of destination: Destination?) -> DestinationMetrics {
     state.withLock { state in
       guard let destination else { return shared(&state.unknown, named: "unknown") }
-      if let last = state.last, last.destination.identity == destination.identity { return last.metrics }
+      if state.lastIdentity == destination.identity, let last = state.last { return last }
       if let known = state.known[destination] {
-        state.last = (destination, known)
+        state.lastIdentity = destination.identity
+        state.last = known
+        state.lastDestination = destination
         return known
       }
       if state.known.count < limit {

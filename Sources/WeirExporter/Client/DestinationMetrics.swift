@@ -23,6 +23,7 @@ final class DestinationMetrics: Sendable {
   private let durations: [Histogram]
   private let gets: [Counter]
   private let getsStarted: Counter
+  private let lastKind = Mutex<AttemptSeries?>(nil)
 
   /// The phases of weir_phase_duration_seconds; the raw value is the place of the histogram.
   enum Phase: Int, CaseIterable {
@@ -69,13 +70,25 @@ final class DestinationMetrics: Sendable {
   }
 
   func attemptEnded(method: String, metrics: TransferMetrics, errorType: String) {
-    families.attemptDuration
-      .with(address, port, method, metrics.statusCode.map(String.init) ?? "", errorType)
-      .observe(metrics.total ?? 0)
-    families.attempts.with(address, port, metrics.networkProtocolName.map(Self.version) ?? "unknown").increment()
-    let encoding = Self.encoding(metrics.contentEncoding)
-    families.wireBytes.with(address, port, encoding).increment(by: Int(clamping: metrics.bytesReceivedOnWire))
-    families.decodedBytes.with(address, port, encoding).increment(by: Int(clamping: metrics.bytesDecoded))
+    let kind = AttemptKind(
+      method: method, status: metrics.statusCode, errorType: errorType,
+      version: metrics.networkProtocolName.map(Self.version) ?? "unknown",
+      encoding: Self.encoding(metrics.contentEncoding))
+    let series = series(of: kind)
+    series.duration.observe(metrics.total ?? 0)
+    series.attempts.increment()
+    series.wireBytes.increment(by: Int(clamping: metrics.bytesReceivedOnWire))
+    series.decodedBytes.increment(by: Int(clamping: metrics.bytesDecoded))
+  }
+
+  /// Attempts of one kind mostly follow each other, so that the last one's series are kept at hand.
+  private func series(of kind: AttemptKind) -> AttemptSeries {
+    lastKind.withLock { last in
+      if let last, last.kind == kind { return last }
+      let series = AttemptSeries(kind, families, address, port)
+      last = series
+      return series
+    }
   }
 
   func retried(after delay: Double, source: RetryDelaySource, reason: RetryReason) {
@@ -115,5 +128,31 @@ final class DestinationMetrics: Sendable {
     case "zstd": "zstd"
     default: "_other"
     }
+  }
+}
+
+/// What the series of an ended attempt depend on, the destination aside.
+private struct AttemptKind: Equatable {
+  let method: String
+  let status: Int?
+  let errorType: String
+  let version: String
+  let encoding: String
+}
+
+private final class AttemptSeries: Sendable {
+  let kind: AttemptKind
+  let duration: Histogram
+  let attempts: Counter
+  let wireBytes: Counter
+  let decodedBytes: Counter
+
+  init(_ kind: AttemptKind, _ families: ClientMetrics, _ address: String, _ port: String) {
+    self.kind = kind
+    duration = families.attemptDuration.with(
+      address, port, kind.method, kind.status.map(String.init) ?? "", kind.errorType)
+    attempts = families.attempts.with(address, port, kind.version)
+    wireBytes = families.wireBytes.with(address, port, kind.encoding)
+    decodedBytes = families.decodedBytes.with(address, port, kind.encoding)
   }
 }

@@ -139,7 +139,7 @@ public final class MetricsMonitor: InlineEventMonitor {
   /// RFC 9110's methods and PATCH (RFC 5789); anything else could be made up by a caller's caller.
   private static func method(_ name: String?) -> String {
     switch name {
-    case nil: "GET"
+    case nil, "GET": "GET"
     case .some(let name) where knownMethods.contains(name): name
     default: "_OTHER"
     }
