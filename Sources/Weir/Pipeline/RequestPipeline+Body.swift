@@ -21,6 +21,7 @@ struct BodyState {
 
   var holds: Holds = []
   var isDiscarded = false
+  var discarded = 0
   var decoder: ContentDecoder?
   var delivered: Int64 = 0
   var limit: Int64?
@@ -53,7 +54,7 @@ extension RequestPipeline: TransferDelegate {
 
   func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     if !body.holds.isEmpty { return .pause }
-    if body.isDiscarded { return .proceed }
+    if body.isDiscarded { return discard(bytes.count) }
     noteProgress(received: bytes.count)
     guard let decoder = body.decoder else {
       deliver(bytes)
@@ -95,6 +96,12 @@ extension RequestPipeline: TransferDelegate {
     } else {
       transferEnded(error, report)
     }
+  }
+
+  /// Reads on so that the connection can be used again, up to a bound beyond which a new one is cheaper.
+  private func discard(_ count: Int) -> Flow {
+    body.discarded += count
+    return body.discarded > 64 << 10 ? .stop : .proceed
   }
 
   // MARK: The head

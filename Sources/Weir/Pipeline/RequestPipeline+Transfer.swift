@@ -16,6 +16,7 @@ struct Hop {
 /// One attempt on the wire.
 extension RequestPipeline {
   func startAttempt() {
+    body.holds = []
     let now = MonotonicTime.now
     tally = TransferTally(queue: now.seconds(since: admission.began), now: now)
     if monitors.wants(.attempts) {
@@ -31,6 +32,7 @@ extension RequestPipeline {
     guard let urlRequest = hop.urlRequest, let url = urlRequest.url, isSupported(url) else {
       return attemptEnded(error: urlError(.unsupportedURL, "only http and https URLs with a host can be requested"))
     }
+    let wasSuspended = body.holds.contains(.suspended)
     body = BodyState(limit: request.maximumBodySize)
     let attemptBody = request.makeBody(of: urlRequest)
     var spec = TransferSpec(url: url.absoluteString, method: urlRequest.httpMethod ?? "GET")
@@ -50,6 +52,7 @@ extension RequestPipeline {
     do {
       let headers = core.headers(for: urlRequest, of: request, withoutSecrets: hop.hasLeftOrigin)
       transfer = try core.engine().start(spec, headers: headers, delegate: self)
+      if wasSuspended { pauseTransfer() }
     } catch {
       attemptEnded(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
     }
@@ -64,6 +67,10 @@ extension RequestPipeline {
 
   func suspendTransfer() {
     announceTask(.suspended)
+    pauseTransfer()
+  }
+
+  private func pauseTransfer() {
     hold(.suspended)
     transfer?.pauseSending()
   }
@@ -84,8 +91,14 @@ extension RequestPipeline {
     hop.next = nil
     if let transfer {
       transfer.cancel()
-    } else {
-      perform(decide { $0.transferEnded(failed: true) })
+    } else if let ending = body.ending {
+      // libcurl is done, the decoder was not.
+      body.ending = nil
+      body.failure = urlError(.cancelled, "cancelled")
+      transferEnded(ending.error, ending.report)
+    } else if let task {
+      // Only validators on a queue of their own are left; their answer comes too late.
+      taskCompleted(task, taskError: nil)
     }
   }
 
@@ -119,8 +132,7 @@ extension RequestPipeline {
   func suspendTask(_ task: TransferTask) {
     guard task === self.task, transfer != nil else { return }
     task.setState(.suspended)
-    hold(.suspended)
-    transfer?.pauseSending()
+    pauseTransfer()
   }
 
   func resumeTask(_ task: TransferTask) {
@@ -155,8 +167,9 @@ extension RequestPipeline {
       task?.redirected(to: next)
       return startHop()
     }
-    let failure = body.failure ?? error.map { URLError($0, url: hop.urlRequest?.url) } ?? body.endFailure()
-    attemptEnded(error: failure.map { urlError($0.code, $0.localizedDescription) } ?? nil)
+    // How the transport of a body that nobody wants ended is of no interest.
+    let transportError = body.isDiscarded ? nil : error.map { URLError($0, url: hop.urlRequest?.url) }
+    attemptEnded(error: body.failure ?? transportError ?? body.endFailure())
   }
 
   func attemptEnded(error: URLError?) {
