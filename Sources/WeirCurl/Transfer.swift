@@ -1,4 +1,3 @@
-internal import CCurl
 internal import WeirIO
 
 /// One attempt: a request on its way and the response to it. Confined to its engine's loop.
@@ -109,11 +108,9 @@ package final class Transfer {
   /// Bytes of the response's body so far.
   package var bytesReceived: Int64 { receiving.bodyBytes }
 
-  /// Content-Length of the response; nil before its head, after the end, and when it has none.
+  /// Content-Length of the response; nil before its head and when it has none.
   package var expectedBytesToReceive: Int64? {
-    guard let handle else { return nil }
-    let length = weir_easy_get_offset(handle.easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-    return length >= 0 ? length : nil
+    receiving.contentLength >= 0 ? receiving.contentLength : nil
   }
 
   /// Whether it is us who hold things up, so that silence is no fault of the peer's.

@@ -98,7 +98,7 @@ struct ScriptedPeer {
     switch step {
     case .head: return read(through: "\r\n\r\n")
     case .bytes(let count): return read { $0.count >= count ? count : nil }
-    case .chunkedBody: return read(through: "0\r\n") && read(through: "\r\n")
+    case .chunkedBody: return readChunks()
     case .awaitClose:
       while fill() {}
       return false
@@ -128,12 +128,28 @@ struct ScriptedPeer {
     }
   }
 
+  private mutating func readChunks() -> Bool {
+    while true {
+      var line: [UInt8] = []
+      let hasLine = read { bytes in
+        guard let end = Self.end(of: [13, 10], in: bytes) else { return nil }
+        line = Array(bytes[..<(end - 2)])
+        return end
+      }
+      guard hasLine, let size = Int(String(decoding: line, as: UTF8.self), radix: 16) else { return false }
+      if size == 0 { return read(through: "\r\n") }
+      guard read(until: { $0.count >= size + 2 ? size + 2 : nil }) else { return false }
+    }
+  }
+
+  private static func end(of mark: [UInt8], in bytes: [UInt8]) -> Int? {
+    guard bytes.count >= mark.count else { return nil }
+    return (mark.count...bytes.count).first { bytes[($0 - mark.count)..<$0].elementsEqual(mark) }
+  }
+
   private mutating func read(through mark: String) -> Bool {
     let mark = Array(mark.utf8)
-    return read { bytes in
-      guard bytes.count >= mark.count else { return nil }
-      return (mark.count...bytes.count).first { bytes[($0 - mark.count)..<$0].elementsEqual(mark) }
-    }
+    return read { Self.end(of: mark, in: $0) }
   }
 
   /// Reads until `end` finds how many bytes are asked for, and takes those.

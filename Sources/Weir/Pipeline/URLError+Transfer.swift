@@ -33,6 +33,7 @@ extension URLError {
     case .headTooLarge: .dataLengthExceedsMaximum
     case .cancelled, .stopped, .engineClosed: .cancelled
     case .lengthMismatch, .engineFailed: .networkConnectionLost
+    case .conflictingLengths: .badServerResponse
     case .invalidRequest: .badURL
     case .bodyUnavailable, .bodyNotRewindable: .requestBodyStreamExhausted
     }

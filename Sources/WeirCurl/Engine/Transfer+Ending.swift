@@ -5,7 +5,7 @@ extension Transfer {
   /// What the transfer ended with; nil for success.
   func error(for result: CurlCode) -> TransferError? {
     if let failure { return ownError(failure) }
-    if result == .ok { return lengthDefect() }
+    if result == .ok { return defect() }
     // libcurl has no code for a header line beyond its own limit: its growing buffer just fails.
     if result == .outOfMemory || result == .tooLarge, receiving.headerBytes > 0, receiving.phase == .head {
       return ownError(.headTooLarge)
@@ -31,7 +31,7 @@ extension Transfer {
 
   private func readNumbers(_ easy: UnsafeMutableRawPointer, _ report: inout TransferReport) {
     report.headerBytesSent = Int64(weir_easy_get_long(easy, CURLINFO_REQUEST_SIZE))
-    report.bytesSent = sending.isEmpty ? 0 : weir_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T)
+    report.bytesSent = uploaded
     report.connectionsOpened = weir_easy_get_long(easy, CURLINFO_NUM_CONNECTS)
     report.isReusedConnection = report.connectionsOpened == 0 && requestsSent > 0
     guard report.connectionsOpened > 0 else { return }
@@ -57,9 +57,13 @@ extension Transfer {
     report.transfer = max(0, end.seconds(since: firstByte))
   }
 
-  /// libcurl below 8.1 may call a truncated HTTP/2 body complete.
-  private func lengthDefect() -> TransferError? {
-    guard let version = receiving.version, version.major >= 2, let expected = expectedBytesToReceive,
+  /// What libcurl takes for a success and is none.
+  private func defect() -> TransferError? {
+    guard let version = receiving.version else {
+      return TransferError(.curl, code: .partialFile, message: "the connection ended before the response head did")
+    }
+    // Below 8.1 it may call a truncated HTTP/2 body complete.
+    guard version.major >= 2, let expected = expectedBytesToReceive,
       expected != receiving.bodyBytes, spec.method != "HEAD", receiving.status != 304, receiving.status != 204
     else { return nil }
     return TransferError(
@@ -83,6 +87,7 @@ extension Transfer {
     case .stopped: "the receiver of the response stopped it"
     case .engineClosed: "the session was closed"
     case .engineFailed: "libcurl's multi handle failed"
+    case .conflictingLengths: "the response has several Content-Length fields that disagree"
     case .bodyUnavailable: "the request's body could not be read"
     case .bodyNotRewindable: "the request had to be sent again, and its body could not be started anew"
     case .curl, .lengthMismatch, .invalidRequest: ""

@@ -20,6 +20,8 @@ struct ReceivingState {
   var bodyBytes: Int64 = 0
   var version: HTTPVersionNumber?
   var status = 0
+  /// The response's Content-Length; −1 when it has none.
+  var contentLength: Int64 = -1
   var bytesThisTurn = 0
   var turn: UInt64 = 0
 }
@@ -40,11 +42,13 @@ extension Transfer {
       // Trailers are counted and dropped; only a status line starts another head.
       guard receiving.phase == .refusedExpectation, StatusLine(line) != nil else { return true }
       receiving.phase = .head
+      receiving.contentLength = -1
       handle.head.removeAll()
     }
     if clock.firstByte == nil { noteFirstByte(at: engine.now) }
     if handle.head.count + line.count > engine.options.maximumHeaderSize { return fail(.headTooLarge) }
     handle.head.append(line)
+    if (line[0] | 32) == UInt8(ascii: "c"), !noteContentLength(line) { return fail(.conflictingLengths) }
     let isBlank = line.count <= 2 && (line.first == 13 || line.first == 10)
     return isBlank ? endHead(handle) : true
   }
@@ -91,6 +95,7 @@ extension Transfer {
   private func endHead(_ handle: EasyHandle) -> Bool {
     guard let line = StatusLine(handle.head.bytes) else { return true }
     if line.isInterim {
+      receiving.contentLength = -1
       handle.head.removeAll()
       return true
     }
@@ -101,6 +106,14 @@ extension Transfer {
       return true
     }
     return deliverHead()
+  }
+
+  /// False when two fields disagree: then nobody can tell where the response ends (RFC 9112 §6.3), and libcurl would
+  /// believe one of them.
+  private func noteContentLength(_ line: UnsafeRawBufferPointer) -> Bool {
+    guard let length = ContentLength.value(ofLine: line) else { return true }
+    defer { receiving.contentLength = length }
+    return receiving.contentLength < 0 || receiving.contentLength == length
   }
 
   private func noteFirstByte(at now: MonotonicTime) {

@@ -40,7 +40,10 @@ extension Transfer {
     if sending.supplied > sending.reported { didSend(sending.supplied) }
     if failure != nil { return weir_read_abort }
     if sending.isPaused { return pauseSendingInCurl() }
-    return taken(produce(buffer))
+    // libcurl would send more than was announced, and wait for ever for what is missing.
+    let room = sending.length.map { Int(min(Int64(buffer.count), $0 - sending.supplied)) } ?? buffer.count
+    guard room > 0 else { return taken(.end, room: 0) }
+    return taken(produce(UnsafeMutableRawBufferPointer(rebasing: buffer[..<room])), room: room)
   }
 
   /// libcurl has to send the body again from `offset` on.
@@ -55,18 +58,24 @@ extension Transfer {
     return CURL_SEEKFUNC_OK
   }
 
+  /// Bytes of the body that the system has taken.
+  var uploaded: Int64 {
+    guard !sending.isEmpty, let handle else { return 0 }
+    let sent = weir_easy_get_offset(handle.easy, CURLINFO_SIZE_UPLOAD_T)
+    // libcurl counts the framing of chunks too.
+    return sending.isInline ? sent : min(sent, sending.supplied)
+  }
+
   /// Reports what the system has taken by now.
   func reportSent() {
-    guard let handle else { return }
-    let sent = weir_easy_get_offset(handle.easy, CURLINFO_SIZE_UPLOAD_T)
+    let sent = uploaded
     if sent > sending.reported { didSend(sent) }
   }
 
   /// Whether the system has taken bytes since this was last asked: a slow peer may need longer for one buffer than the
   /// silence timeout.
   func noticeUpload() -> Bool {
-    guard !sending.isEmpty, let handle else { return false }
-    let sent = weir_easy_get_offset(handle.easy, CURLINFO_SIZE_UPLOAD_T)
+    let sent = uploaded
     defer { sending.seenBySilence = sent }
     return sent != sending.seenBySilence
   }
@@ -96,17 +105,19 @@ extension Transfer {
     }
   }
 
-  private func taken(_ supply: BodySupply) -> Int {
+  private func taken(_ supply: BodySupply, room: Int) -> Int {
     if failure != nil { return weir_read_abort }
     switch supply {
-    case .bytes(let count) where count > 0:
+    case .bytes(let count) where count > 0 && count <= room:
       sending.supplied += Int64(count)
       if sending.supplied == sending.length { complete() }
       return count
+    case .bytes(let count) where count > room: return taken(.failed, room: room)
     case .bytes, .pause:
       sending.isPaused = true
       return pauseSendingInCurl()
     case .end:
+      guard sending.supplied == sending.length ?? sending.supplied else { return taken(.failed, room: room) }
       complete()
       return 0
     case .failed:

@@ -52,13 +52,18 @@ extension ResponseFields {
       while end < bytes.count, isSpace(bytes[end]) { end = afterLine(bytes, from: end) }
       cursor = end
       guard let colon = bytes[start..<end].firstIndex(of: UInt8(ascii: ":")), colon > start else { continue }
-      var low = colon + 1
-      var high = end
-      while low < high, isBlank(bytes[low]) { low += 1 }
-      while high > low, isBlank(bytes[high - 1]) { high -= 1 }
-      return Field(name: start..<colon, value: low..<high)
+      return Field(name: start..<colon, value: trimmed(bytes, colon + 1, end))
     }
     return nil
+  }
+
+  /// The range without white space and line ends around it.
+  static func trimmed(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int) -> Range<Int> {
+    var low = start
+    var high = end
+    while low < high, isBlank(bytes[low]) { low += 1 }
+    while high > low, isBlank(bytes[high - 1]) { high -= 1 }
+    return low..<high
   }
 
   static func isEqual(

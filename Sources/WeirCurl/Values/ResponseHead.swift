@@ -25,6 +25,29 @@ package struct HTTPVersionNumber: Sendable, Hashable, CustomStringConvertible {
   package var description: String { protocolName }
 }
 
+/// The field Content-Length.
+enum ContentLength {
+  private static let name: StaticString = "content-length"
+
+  /// The value in a header line of that name; nil for other lines and for what is no number.
+  static func value(ofLine line: UnsafeRawBufferPointer) -> Int64? {
+    guard line.count > name.utf8CodeUnitCount, line[name.utf8CodeUnitCount] == UInt8(ascii: ":") else { return nil }
+    let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+    guard ResponseFields.isEqual(line, 0..<wanted.count, wanted) else { return nil }
+    return number(UnsafeRawBufferPointer(rebasing: line[ResponseFields.trimmed(line, wanted.count + 1, line.count)]))
+  }
+
+  static func number(_ digits: UnsafeRawBufferPointer) -> Int64? {
+    guard !digits.isEmpty, digits.count < 19 else { return nil }
+    var length: Int64 = 0
+    for byte in digits {
+      guard byte &- 48 < 10 else { return nil }
+      length = length * 10 + Int64(byte &- 48)
+    }
+    return length
+  }
+}
+
 /// The head of a final response, as received; fields are found in the raw bytes when somebody asks.
 package struct ResponseHead: Sendable {
   package let status: Int
@@ -54,15 +77,7 @@ package struct ResponseHead: Sendable {
 
   /// The one length that the Content-Length fields agree on (RFC 9110 §8.6); nil when there is none.
   package var contentLength: Int64? {
-    withValue(for: "content-length") { bytes in
-      var length: Int64 = 0
-      guard !bytes.isEmpty, bytes.count < 19 else { return nil }
-      for byte in bytes {
-        guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
-        length = length * 10 + Int64(byte &- UInt8(ascii: "0"))
-      }
-      return length
-    } ?? nil
+    withValue(for: "content-length", ContentLength.number) ?? nil
   }
 
   private func firstField(_ name: StaticString) -> ResponseFields.Field? {

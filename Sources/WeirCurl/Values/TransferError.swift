@@ -16,6 +16,8 @@ package struct TransferError: Error, Sendable, Hashable {
     case engineFailed
     /// An HTTP/2 response whose body is not as long as its Content-Length.
     case lengthMismatch
+    /// Content-Length fields that disagree.
+    case conflictingLengths
     /// A method, header line or body that can't be sent.
     case invalidRequest
     /// The delegate or the file could not provide the body.
@@ -50,6 +52,7 @@ package struct TransferError: Error, Sendable, Hashable {
     case .engineClosed: "engine_closed"
     case .engineFailed: "engine_failed"
     case .lengthMismatch: "length_mismatch"
+    case .conflictingLengths: "conflicting_lengths"
     case .invalidRequest: "invalid_request"
     case .bodyUnavailable: "body_unavailable"
     case .bodyNotRewindable: "body_not_rewindable"
