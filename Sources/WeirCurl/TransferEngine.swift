@@ -93,6 +93,9 @@ package final class TransferEngine {
   /// Transfers that have not finished.
   package var activeTransfers: Int { transfers.count }
 
+  /// Name lookups that are under way.
+  package var runningLookups: Int { lookups.running }
+
   /// Descriptors that libcurl has open for connections.
   package var openConnections: Int { sockets.openCount }
 }
@@ -328,7 +331,7 @@ extension TransferEngine {
   }
 
   private func finish(_ transfer: Transfer, error: TransferError?) {
-    let report = transfer.report()
+    let report = transfer.heldReport ?? transfer.report()
     release(transfer)
     if error == nil, transfer.receiving.isPaused {
       transfer.heldReport = report
@@ -399,8 +402,9 @@ extension TransferEngine {
   }
 
   private func shutDown() {
-    guard multi != nil else { return }
-    while let transfer = transfers.last {
+    errands.removeAll()
+    postponed.removeAll()
+    for transfer in transfers {
       transfer.failure = transfer.failure ?? .engineClosed
       if transfer.state == .abandoned {
         release(transfer)
@@ -415,8 +419,6 @@ extension TransferEngine {
     for handle in pool { loop.cancel(handle.silenceTimer) }
     pool.removeAll()
     for timer in [timeouts.timer, nextTurnTimer, sweeper.timer] { loop.cancel(timer) }
-    errands.removeAll()
-    postponed.removeAll()
   }
 
   private func closeMulti() {

@@ -4,14 +4,12 @@ import WeirIO
 
 /// Blocking sockets for servers in tests.
 enum ServerSocket {
-  static func listenOnLoopback() throws(Errno) -> (descriptor: CInt, port: Int) {
+  static func listenOnLoopback(queue: CInt = 512) throws(Errno) -> (descriptor: CInt, port: Int) {
     let fd = try systemCall { socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var address = loopback(port: 0)
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     _ = try withSocketAddress(&address) { pointer throws(Errno) in try systemCall { bind(fd, pointer, size) } }
-    _ = try systemCall { Glibc.listen(fd, 512) }
+    _ = try systemCall { Glibc.listen(fd, queue) }
     _ = try withSocketAddress(&address) { pointer throws(Errno) in
       try systemCall { getsockname(fd, pointer, &size) }
     }
@@ -29,6 +27,24 @@ enum ServerSocket {
     _ = try withSocketAddress(&address) { pointer throws(Errno) in try systemCall { bind(fd, pointer, size) } }
     _ = try systemCall { Glibc.listen(fd, 512) }
     return fd
+  }
+
+  /// A connection that may still be under way when this returns.
+  static func beginConnecting(toLoopback port: Int) throws(Errno) -> CInt {
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let fd = try systemCall { socket(AF_INET, type, 0) }
+    var address = loopback(port: port)
+    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    _ = withSocketAddress(&address) { connect(fd, $0, size) }
+    return fd
+  }
+
+  private static func loopback(port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
+    return address
   }
 
   static func accept(_ listener: CInt) -> CInt? {
@@ -65,11 +81,11 @@ enum ServerSocket {
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
   }
 
-  private static func withSocketAddress<Address, Result>(
-    _ address: inout Address, _ body: (UnsafeMutablePointer<sockaddr>) throws(Errno) -> Result
-  ) throws(Errno) -> Result {
-    try withUnsafeMutablePointer(to: &address) { pointer throws(Errno) in
-      try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic throws(Errno) in try body(generic) }
+  private static func withSocketAddress<Address, Result, Failure: Error>(
+    _ address: inout Address, _ body: (UnsafeMutablePointer<sockaddr>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try withUnsafeMutablePointer(to: &address) { pointer throws(Failure) in
+      try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic throws(Failure) in try body(generic) }
     }
   }
 }
