@@ -54,6 +54,7 @@ extension Connection {
     exchange?.detach()
     exchange = nil
     machine.endResponse(now: now)
+    server.notePlace()
     if isProcessing {
       // Responses to pipelined requests go out together, but a body that is kept as it is must be the last piece.
       if output.holdsBody || output.count >= Self.flushedAtOnce { flush() }

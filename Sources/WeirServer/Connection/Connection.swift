@@ -47,11 +47,9 @@ final class Connection {
     if held.isEmpty, !isBroken { process(held: true) } else { proceedSoon() }
   }
 
-  /// Goes on after a handler asked for more of the body, which it is to get when it has returned.
+  /// Goes on, after a handler asked for more of the body, when it has returned.
   func proceedReading() {
-    if isProcessing { return }
-    if held.isEmpty { setReading(true) } else { proceedSoon() }
-    armTimer()
+    if !isProcessing { proceedSoon() }
   }
 
   func proceedSoon() {

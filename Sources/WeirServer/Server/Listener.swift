@@ -1,3 +1,4 @@
+internal import Synchronization
 package import WeirIO
 
 /// A bound, listening socket that the servers of several loops share.
@@ -8,6 +9,7 @@ package final class Listener: Sendable {
   /// Where it listens; with the real port when port 0 was asked for.
   package let address: SocketAddress
   let socket: Socket
+  private let isListening = Atomic(true)
 
   /// - Parameter backlog: connections that wait to be accepted; the system's limit applies too.
   package init(_ address: SocketAddress, backlog: Int = 1024) throws(ListenError) {
@@ -21,8 +23,11 @@ package final class Listener: Sendable {
 
   /// Refuses new connections from now on, in all loops; for when all servers of this listener stop.
   package func close() {
+    isListening.store(false, ordering: .releasing)
     socket.shutdownListening()
   }
+
+  var isOpen: Bool { isListening.load(ordering: .acquiring) }
 
   private static func open(_ address: SocketAddress, backlog: Int) throws(ListenError) -> (Socket, SocketAddress) {
     do {

@@ -72,11 +72,13 @@ final class ServerCore {
       connections[connection.slot] = last
       last.slot = connection.slot
     }
-    switch state {
-    case .paused where !acceptTimer.isArmed: resumeAccepting()
-    case .stopping where connections.isEmpty: reportDrained()
-    default: break
-    }
+    notePlace()
+    if state == .stopping, connections.isEmpty { reportDrained() }
+  }
+
+  /// A connection has closed or can now be spared.
+  func notePlace() {
+    if state == .paused, !acceptTimer.isArmed, listener.isOpen { resumeAccepting() }
   }
 
   /// Has the connection go on when what is on the stack has returned.
@@ -161,7 +163,7 @@ extension ServerCore: EventHandler, TimerHandler {
   private func acceptFailed(_ error: Errno) {
     switch error {
     case .wouldBlock, .connectionAborted: return  // another loop was faster, or the client has left
-    case .invalidArgument: return pauseAccepting()  // the listener was closed
+    case .invalidArgument where !listener.isOpen: return pauseAccepting()
     default: break
     }
     onEvent?(.acceptFailed(error))

@@ -6,9 +6,13 @@ import WeirIO
 final class RawClient {
   private let descriptor: CInt
   private var received: [UInt8] = []
+  private var buffer = [UInt8](repeating: 0, count: 65_536)
+  /// Kept as long as this client.
+  private let server: AnyObject?
 
   /// - Parameter receiveBuffer: a small one makes a server notice soon that nobody reads.
-  init(port: UInt16, receiveBuffer: CInt? = nil) throws(Errno) {
+  init(port: UInt16, receiveBuffer: CInt? = nil, of server: AnyObject? = nil) throws(Errno) {
+    self.server = server
     descriptor = try systemCall { socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0) }
     var patience = timeval(tv_sec: 5, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -74,6 +78,13 @@ final class RawClient {
     }
   }
 
+  /// What comes up to the end `mark`, or to the end.
+  func read(until mark: String) -> String {
+    while !received[...].hasSuffix(mark), receive() == nil {}
+    defer { received = [] }
+    return String(decoding: received, as: UTF8.self)
+  }
+
   /// The next response, framed by Content-Length, chunks or the end of the connection; nil when none comes.
   func response(toHead: Bool = false) -> RawResponse? {
     while true {
@@ -93,7 +104,6 @@ final class RawClient {
   }
 
   private func receive() -> Ending? {
-    var buffer = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &buffer, buffer.count, 0)
     if count > 0 {
       received.append(contentsOf: buffer[..<count])

@@ -8,16 +8,20 @@ final class ServerRig: Sendable {
   let events = Events()
   var port: UInt16 { server.listener.address.port ?? 0 }
 
-  init(limits: ServerLimits = ServerLimits(), _ handler: @escaping @Sendable (Exchange) -> Void) throws {
+  convenience init(limits: ServerLimits = ServerLimits(), _ handler: @escaping @Sendable (Exchange) -> Void) throws {
+    try self.init(limits: limits, ClosureHandler(body: handler))
+  }
+
+  init(limits: ServerLimits = ServerLimits(), _ handler: any RequestHandler) throws {
     let listener = try Listener(.loopback(port: 0))
     server = Server(
-      listener: listener, loop: try EventLoop(name: "test"), limits: limits, handler: ClosureHandler(body: handler),
+      listener: listener, loop: try EventLoop(name: "test"), limits: limits, handler: handler,
       onEvent: { [events] in events.append($0) })
     server.start()
   }
 
   func client(receiveBuffer: CInt? = nil) throws -> RawClient {
-    try RawClient(port: port, receiveBuffer: receiveBuffer)
+    try RawClient(port: port, receiveBuffer: receiveBuffer, of: self)
   }
 
   func connectionCount() async -> Int {

@@ -1,0 +1,328 @@
+import Testing
+import WeirIO
+import WeirTestSupport
+
+@testable import WeirServer
+
+/// Lines of input -> actions. A `Driver` stands in for the shell: it keeps what input is left, as the shell does.
+@Suite struct ConnectionMachineTests {
+  private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+  private static let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
+
+  @Test func oneRequestAfterTheOther() {
+    var driver = Driver()
+    #expect(driver.receive(Self.get) == "begin wait")
+    #expect(driver.respond() == "flush read")
+    #expect(driver.receive(Self.get + Self.get) == "begin wait")
+    #expect(driver.respond() == "begin wait")
+    #expect(driver.respond() == "flush read")
+  }
+
+  @Test func blockedOutputHoldsPipelinedRequestsBack() {
+    var driver = Driver()
+    #expect(driver.receive(Self.get + Self.get) == "begin wait")
+    driver.machine.noteOutput(.blocked, now: driver.now)
+    #expect(driver.respond(flushed: false) == "wait")
+    driver.machine.noteOutput(.empty, now: driver.now)
+    #expect(driver.proceed() == "begin wait")
+  }
+
+  @Test func bodyGoesToItsReaderAlone() {
+    var driver = Driver()
+    #expect(driver.receive(Self.post + "ab") == "begin pause")
+    #expect(driver.attach() == "deliver(2) read")
+    #expect(driver.receive("cd" + Self.get) == "deliver(2) endBody wait")
+    #expect(driver.respond() == "begin wait")
+  }
+
+  @Test func pausedReaderGetsNothing() {
+    var driver = Driver()
+    #expect(driver.receive(Self.post) == "begin pause")
+    #expect(driver.attach() == "read")
+    driver.machine.pauseReader()
+    #expect(driver.receive("ab") == "pause")
+    #expect(driver.attach() == "deliver(2) read")
+  }
+
+  @Test func unreadBodyIsDrained() {
+    var driver = Driver()
+    #expect(driver.receive(Self.post + "ab") == "begin pause")
+    #expect(driver.respond() == "read")
+    #expect(driver.receive("cd" + Self.get) == "begin wait")
+  }
+
+  @Test func tooLongDrainEndsInLingering() {
+    var driver = Driver(.with { $0.drainBytes = 10 })
+    #expect(driver.receive("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n") == "begin pause")
+    #expect(driver.respond() == "read")
+    #expect(driver.receive("a\r\n0123456789\r\n") == "read")
+    #expect(driver.receive("1\r\nx") == "shutdown read")
+    #expect(driver.receive("whatever") == "read")
+    #expect(driver.receive("and more") == "close")
+  }
+
+  @Test(arguments: [
+    ("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "begin wait", "flush close"),
+    ("GET / HTTP/1.0\r\n\r\n", "begin wait", "flush close"),
+    ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "begin wait", "flush read"),
+    // What follows the last request is never answered, and the client not reset by it.
+    ("GET / HTTP/1.0\r\n\r\nGET / HTTP/1.0\r\n\r\n", "begin wait", "flush shutdown read"),
+    (
+      "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 4\r\n\r\n", "begin pause",
+      "flush shutdown read"
+    ),
+    (
+      "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n", "begin pause",
+      "flush shutdown read"
+    ),
+  ])
+  func lastResponse(input: String, begin: String, end: String) {
+    var driver = Driver()
+    #expect(driver.receive(input) == begin)
+    #expect(driver.respond() == end)
+  }
+
+  @Test func continueIsOwedOnceAndOnlyBeforeTheBody() {
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
+    var driver = Driver()
+    _ = driver.receive(head)
+    #expect(driver.machine.activateReader(hasInput: false, now: driver.now) == true)
+    #expect(driver.machine.activateReader(hasInput: false, now: driver.now) == false)
+    driver = Driver()
+    _ = driver.receive(head + "a")
+    #expect(driver.machine.activateReader(hasInput: true, now: driver.now) == false)
+    #expect(driver.machine.beginResponse(delimitedByClose: false) == true)
+  }
+
+  @Test func refusalLingers() {
+    var driver = Driver()
+    #expect(driver.receive("?\r\nrest") == "refuse(400) wait")
+    #expect(driver.respond() == "flush shutdown read")
+    #expect(driver.end() == "close")
+  }
+
+  @Test func refusalInTheMidstOfAResponseResets() {
+    var driver = Driver()
+    #expect(driver.receive("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n") == "begin pause")
+    _ = driver.machine.beginResponse(delimitedByClose: false)
+    _ = driver.attach()
+    #expect(driver.receive("x") == "reset")
+  }
+
+  @Test func ends() {
+    var driver = Driver()
+    #expect(driver.end() == "close")
+
+    driver = Driver()
+    #expect(driver.receive("GET / HT") == "read")
+    #expect(driver.end() == "close")
+
+    driver = Driver()
+    _ = driver.receive(Self.get + Self.get)
+    #expect(driver.end() == "tell wait")
+    #expect(driver.respond() == "begin wait")
+    #expect(driver.respond() == "flush close")
+
+    driver = Driver()
+    _ = driver.receive(Self.post + "a")
+    #expect(driver.end() == "pause")
+    #expect(driver.attach() == "deliver(1) cut")
+
+    driver = Driver()
+    _ = driver.receive(Self.post)
+    _ = driver.respond()
+    #expect(driver.end() == "close")
+  }
+
+  @Test func stopping() {
+    var driver = Driver()
+    driver.machine.stop()
+    #expect(driver.proceed() == "close")
+
+    driver = Driver()
+    _ = driver.receive("GET / HT")
+    driver.machine.stop()
+    #expect(driver.proceed() == "read")
+    #expect(driver.receive("TP/1.1\r\nHost: a\r\n\r\n") == "begin wait")
+    #expect(driver.machine.beginResponse(delimitedByClose: false) == false)
+    #expect(driver.respond() == "flush close")
+
+    driver = Driver()
+    _ = driver.receive(Self.get)
+    _ = driver.machine.beginResponse(delimitedByClose: false)
+    driver.machine.stop()
+    #expect(driver.respond() == "flush close")
+  }
+
+  @Test func deadlines() {
+    let limits = ServerLimits.with {
+      $0.headerTimeout = 10
+      $0.bodyTimeout = 30
+      $0.idleTimeout = 75
+      $0.writeTimeout = 20
+    }
+    var driver = Driver(limits)
+    #expect(driver.wait(9.9) == nil)
+    #expect(driver.wait(0.1) == "close")
+
+    driver = Driver(limits)
+    _ = driver.wait(5)
+    _ = driver.receive("GET")
+    _ = driver.wait(5)
+    #expect(driver.receive(" ") == "read")
+    #expect(driver.wait(4.9) == nil)
+    #expect(driver.wait(0.1) == "refuse(408) wait")
+
+    driver = Driver(limits)
+    _ = driver.receive(Self.get)
+    #expect(driver.machine.deadline == .distantFuture)  // the handler's time is its own
+    _ = driver.respond()
+    #expect(driver.wait(74.9) == nil)
+    #expect(driver.wait(0.1) == "close")
+
+    driver = Driver(limits)
+    _ = driver.receive(Self.post)
+    #expect(driver.machine.deadline == .distantFuture)
+    _ = driver.attach()
+    #expect(driver.wait(29.9) == nil)
+    _ = driver.receive("a")
+    #expect(driver.wait(29.9) == nil)
+    #expect(driver.wait(0.1) == "refuse(408) wait")
+
+    driver = Driver(limits)
+    _ = driver.receive(Self.get)
+    _ = driver.machine.beginResponse(delimitedByClose: false)
+    driver.machine.noteOutput(.blocked, now: driver.now)
+    #expect(driver.wait(19.9) == nil)
+    driver.machine.noteOutput(.blocked, now: driver.now)
+    #expect(driver.wait(19.9) == nil)
+    #expect(driver.wait(0.1) == "reset")
+  }
+
+  @Test func lingeringIsBounded() {
+    var driver = Driver()
+    _ = driver.receive("?\r\n")
+    _ = driver.respond()
+    #expect(driver.wait(1.9) == nil)
+    _ = driver.receive("more")
+    #expect(driver.wait(0.1) == "close")
+  }
+
+  @Test func evictionOrder() {
+    var driver = Driver()
+    #expect(driver.machine.evictionRank == 1)
+    _ = driver.receive(Self.get)
+    #expect(driver.machine.evictionRank == nil)
+    driver.machine.noteOutput(.blocked, now: driver.now)
+    _ = driver.respond(flushed: false)
+    #expect(driver.machine.evictionRank == 2)
+    driver.machine.noteOutput(.empty, now: driver.now)
+    _ = driver.proceed()
+    #expect(driver.machine.evictionRank == 1)
+    _ = driver.receive("?\r\n")
+    _ = driver.respond()
+    #expect(driver.machine.evictionRank == 0)
+  }
+
+  /// Whatever comes, in whatever order, the machine neither hangs nor goes on after its end.
+  @Test(arguments: 0..<200)
+  func endsUnderAnySequence(seed: Int) {
+    var random = SeededRandom(seed: UInt64(seed))
+    var driver = Driver(.with { $0.drainBytes = 20 })
+    let inputs = [
+      Self.get, Self.post, "ab", "abcd", "GET ", "?\r\n", "/ HTTP/1.1\r\nHost: a\r\n\r\n", Self.get + Self.get,
+    ]
+    for _ in 0..<40 where driver.machine.phase != .closed {
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0..<4: _ = driver.receive(inputs.randomElement(using: &random) ?? "")
+      case 4: _ = driver.attach()
+      case 5: driver.machine.pauseReader()
+      case 6, 7: _ = driver.respond()
+      case 8: _ = driver.wait(Double.random(in: 0..<40, using: &random))
+      default: if Bool.random(using: &random) { _ = driver.end() }
+      }
+    }
+    driver.machine.stop()
+    _ = driver.attach()
+    _ = driver.respond()
+    _ = driver.end()
+    _ = driver.respond()
+    _ = driver.wait(1000)
+    _ = driver.respond()
+    _ = driver.wait(1000)
+    #expect(driver.machine.phase == .closed)
+    #expect(driver.receive(Self.get) == "wait")
+  }
+}
+
+/// Does what the shell would, and writes down the actions.
+private struct Driver {
+  var machine: ConnectionMachine
+  var now = MonotonicTime(nanoseconds: 1_000_000_000)
+  private var held: [UInt8] = []
+
+  init(_ limits: ServerLimits = ServerLimits()) {
+    machine = ConnectionMachine(limits: limits, now: now)
+  }
+
+  mutating func receive(_ text: String) -> String {
+    held += Array(text.utf8)
+    return proceed()
+  }
+
+  mutating func attach() -> String {
+    _ = machine.activateReader(hasInput: !held.isEmpty, now: now)
+    return proceed()
+  }
+
+  /// A whole response, as the shell sends it: buffered, then flushed when the machine says so.
+  mutating func respond(flushed: Bool = true) -> String {
+    guard machine.response == .pending || machine.response == .begun else { return proceed() }
+    if machine.response == .pending { _ = machine.beginResponse(delimitedByClose: false) }
+    if flushed { machine.noteOutput(.unsent, now: now) }
+    machine.endResponse(now: now)
+    return proceed()
+  }
+
+  mutating func end() -> String {
+    let tells = machine.noteInputEnd()
+    return (tells ? ["tell", proceed()] : [proceed()]).joined(separator: " ")
+  }
+
+  mutating func wait(_ seconds: Double) -> String? {
+    now = now.advanced(bySeconds: seconds)
+    let time = now
+    guard let action = machine.timerFired(now: time) else { return nil }
+    let name = describe(action)
+    return machine.phase == .closed ? name : "\(name) \(proceed())"
+  }
+
+  mutating func proceed() -> String {
+    var actions: [String] = []
+    var position = 0
+    for _ in 0..<1000 {
+      let (input, time) = (held, now)
+      let action = machine.next(input.span, at: &position, now: time)
+      actions.append(describe(action))
+      switch action {
+      case .flush: machine.noteOutput(.empty, now: now)
+      case .cut, .close, .reset, .read, .wait, .pause:
+        held.removeFirst(position)
+        if machine.output == .unsent { machine.noteOutput(.empty, now: now) }  // the shell sends before it rests
+        return actions.joined(separator: " ")
+      default: break
+      }
+    }
+    Issue.record("the machine never rests: \(actions.suffix(4))")
+    return ""
+  }
+
+  private func describe(_ action: ConnectionMachine.Action) -> String {
+    switch action {
+    case .begin: "begin"
+    case .deliver(let range): "deliver(\(range.count))"
+    case .refuse(let refusal): "refuse(\(refusal.status))"
+    default: "\(action)"
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import CLinux
+import Glibc
+import Testing
+import WeirIO
+
+@testable import WeirServer
+
+@Suite struct ServerLimitTests {
+  private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+
+  private func rig(_ change: (inout ServerLimits) -> Void) throws -> ServerRig {
+    try ServerRig(limits: .with(change)) { $0.respond(status: 200) }
+  }
+
+  @Test func slowHeadIsAnswered408() async throws {
+    let rig = try rig { $0.headerTimeout = 0.05 }
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost:")
+    let answer = client.readToEnd()
+    #expect(answer.text.hasPrefix("HTTP/1.1 408 Request Timeout\r\n"))
+    #expect(answer.ending == .end)
+    #expect(rig.events.all.contains("timedOut(status: Optional(408))"))
+  }
+
+  @Test func drippingHeadIsAnswered408() throws {
+    let rig = try rig { $0.headerTimeout = 0.1 }
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nX: ")
+    while client.send("x") { usleep(5000) }
+    #expect(client.readToEnd().text.hasPrefix("HTTP/1.1 408"))
+  }
+
+  @Test func silentConnectionIsClosed() throws {
+    let rig = try rig { $0.headerTimeout = 0.05 }
+    #expect(try rig.client().readToEnd() == ("", .end))
+    #expect(rig.events.all == [])
+  }
+
+  @Test func idleConnectionIsClosed() throws {
+    let rig = try rig { $0.idleTimeout = 0.05 }
+    let client = try rig.client()
+    #expect(client.status(of: Self.get) == 200)
+    #expect(client.readToEnd() == ("", .end))
+  }
+
+  @Test func slowBodyIsAnswered408() async throws {
+    let log = Events()
+    let rig = try ServerRig(limits: .with { $0.bodyTimeout = 0.05 }) { exchange in
+      exchange.onAbort = { log.append("aborted") }
+      exchange.collectBody(limit: 10) { _ in log.append("collected") }
+    }
+    let client = try rig.client()
+    #expect(client.status(of: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel") == 408)
+    #expect(log.all == ["aborted"])
+  }
+
+  @Test func clientThatDoesNotReadIsReset() async throws {
+    let log = Events()
+    let rig = try ServerRig(limits: .with { $0.writeTimeout = 0.1 }) { exchange in
+      if exchange.head.path == "/streamed" {
+        exchange.onAbort = { log.append("aborted") }
+        exchange.begin(status: 200, length: .chunked)
+        while exchange.write([UInt8](repeating: 0, count: 1 << 20)) {}
+      } else {
+        exchange.respond(status: 200, body: [UInt8](repeating: 0, count: 20_000_000))
+      }
+    }
+    let whole = try rig.client(receiveBuffer: 4096)
+    whole.send(Self.get)
+    #expect(try await rig.events.wait(for: "timedOut(status: nil)"))
+    let streamed = try rig.client(receiveBuffer: 4096)
+    streamed.send("GET /streamed HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(try await log.wait(for: "aborted"))
+    #expect(try await rig.waitForConnections { $0 == 0 })
+    #expect(whole.readToEnd().ending == .reset)
+  }
+
+  @Test func waitingConnectionMakesPlace() async throws {
+    let rig = try rig { $0.connections = 2 }
+    let first = try rig.client()
+    #expect(try await rig.waitForConnections { $0 == 1 })
+    let second = try rig.client()
+    #expect(second.status(of: Self.get) == 200)
+    let third = try rig.client()
+    #expect(third.status(of: Self.get) == 200)
+    #expect(first.readToEnd() == ("", .end))
+    #expect(second.status(of: Self.get) == 200)
+    #expect(rig.events.all == ["connectionEvicted"])
+  }
+
+  @Test func busyConnectionsMakeNoPlace() async throws {
+    let pending = Pending()
+    let rig = try ServerRig(limits: .with { $0.connections = 1 }) { pending.append($0.bound) }
+    let first = try rig.client()
+    first.send(Self.get)
+    #expect(try await pending.wait())
+    let second = try rig.client()
+    second.send(Self.get)
+    #expect(await rig.connectionCount() == 1)
+    rig.server.loop.run { pending.respondAll() }
+    #expect(first.response()?.status == 200)
+    #expect(first.readToEnd() == ("", .end))  // it waits now, so it makes place
+    #expect(try await pending.wait())
+    rig.server.loop.run { pending.respondAll() }
+    #expect(second.response()?.status == 200)
+  }
+
+  @Test(.enabled(if: DescriptorLimit.raise(to: 6000), "both ends of 2,000 connections need 6,000 descriptors"))
+  func twoThousandConnections() async throws {
+    let rig = try rig { $0.connections = 4000 }
+    let clients = try (0..<2000).map { _ in try rig.client() }
+    for _ in 0..<2 {
+      for client in clients { client.send(Self.get) }
+      for client in clients { #expect(client.response()?.status == 200) }
+    }
+    #expect(await rig.connectionCount() == 2000)
+  }
+
+  @Test(.enabled(if: DescriptorLimit.raise(to: 6000), "both ends of 2,000 connections need 6,000 descriptors"))
+  func twoThousandSlowClientsDoNotShutOutAGoodOne() async throws {
+    let rig = try rig { $0.connections = 500 }
+    let slow = try (0..<2000).map { _ in try rig.client() }
+    for client in slow { client.send("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ") }
+    #expect(try rig.client().status(of: Self.get) == 200)
+    #expect(await rig.connectionCount() <= 500)
+  }
+}
+
+/// Tests hold both ends of their connections.
+private enum DescriptorLimit {
+  static func raise(to count: UInt) -> Bool {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    guard limit.rlim_cur < count else { return true }
+    limit.rlim_cur = min(count, limit.rlim_max)
+    return setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 && limit.rlim_cur >= count
+  }
+}
