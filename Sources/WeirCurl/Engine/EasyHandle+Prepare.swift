@@ -35,7 +35,9 @@ extension EasyHandle {
     options.set(CURLOPT_QUICK_EXIT, 1)
     options.set(CURLOPT_CONNECTTIMEOUT_MS, prepared.connectTimeout)
     options.set(CURLOPT_MAXAGE_CONN, prepared.maximumIdle)
-    options.set(CURLOPT_BUFFERSIZE, prepared.bufferSize)
+    // Refused when the handle still has a buffer, which it keeps when its HTTP/2 connection was in use by others as it
+    // ended. That buffer is no smaller.
+    _ = weir_easy_set_long(easy, CURLOPT_BUFFERSIZE, prepared.bufferSize)
     options.set(CURLOPT_HTTP_VERSION, prepared.httpVersion)
     if prepared.waitsForMultiplexing { options.set(CURLOPT_PIPEWAIT, 1) }
     options.keep(weir_easy_set_open_socket_callback(easy, curlOpenSocket))
