@@ -1,0 +1,19 @@
+/// Waits until `condition` gives a value, and returns it.
+/// - Throws: ``PeerError`` after so many seconds without one.
+package func eventually<Value>(
+  _ what: String, within seconds: Double = 30, _ condition: () async throws -> Value?
+) async throws -> Value {
+  let deadline = ContinuousClock.now + .seconds(seconds)
+  while true {
+    if let value = try await condition() { return value }
+    guard ContinuousClock.now < deadline else { throw PeerError("waited \(seconds) s until \(what)") }
+    try await Task.sleep(for: .milliseconds(5))
+  }
+}
+
+/// Waits until `condition` holds.
+package func eventually(
+  _ what: String, within seconds: Double = 30, _ condition: () async throws -> Bool
+) async throws {
+  try await eventually(what, within: seconds) { () async throws -> Void? in try await condition() ? () : nil }
+}

@@ -1,0 +1,92 @@
+import Glibc
+import WeirIO
+
+/// An nginx with one worker on 127.0.0.1.
+package final class NginxServer: Sendable {
+  /// A `server` block: what it says besides where it listens.
+  package struct Site: Sendable {
+    let name: String
+    let listenOptions: String
+    let config: String
+
+    /// - Parameter listen: What follows the address, such as `ssl http2`.
+    package init(_ name: String, listen: String = "", _ config: String) {
+      self.name = name
+      listenOptions = listen
+      self.config = config
+    }
+  }
+
+  private let ports: [String: Int]
+  private let peer: Peer
+  private let directory: TemporaryDirectory
+
+  /// One site without a name, on plain HTTP.
+  package convenience init(config: String) async throws {
+    try await self.init(Site("", config))
+  }
+
+  package init(_ sites: Site...) async throws {
+    let ports = Dictionary(uniqueKeysWithValues: sites.map { ($0.name, LoopbackPort.free()) })
+    self.ports = ports
+    directory = try TemporaryDirectory()
+    let config = try directory.file("nginx.conf", Self.config(sites, ports, directory.path))
+    peer = try Peer(.nginx, ["-p", directory.path, "-c", config, "-e", "stderr"])
+    for port in ports.values { try await peer.waitForPort(port) }
+  }
+
+  package func port(_ site: String = "") -> Int { ports[site] ?? 0 }
+
+  package func url(_ path: String = "/", on site: String = "") -> String {
+    "http://127.0.0.1:\(port(site))\(path)"
+  }
+
+  package func url(https site: String, host: String = "127.0.0.1", _ path: String = "/") -> String {
+    "https://\(host):\(port(site))\(path)"
+  }
+
+  /// Makes a file that it serves.
+  package func write(_ text: String, toFile name: String) throws {
+    try directory.file(name, text)
+  }
+
+  /// Makes a file of zeros that it serves.
+  package func makeFile(_ name: String, size: Int) throws {
+    guard truncate(try directory.file(name, ""), size) == 0 else { throw Errno.current }
+  }
+
+  /// Kills the process that serves connections; its master starts another one.
+  package func killWorker() throws {
+    guard let worker = peer.children.first else { throw PeerError("nginx has no worker:\n\(peer.output)") }
+    kill(worker, SIGKILL)
+  }
+
+  package var log: String { peer.output }
+
+  private static func config(_ sites: [Site], _ ports: [String: Int], _ directory: String) -> String {
+    let servers = sites.map { site in
+      """
+        server {
+          listen 127.0.0.1:\(ports[site.name] ?? 0) \(site.listenOptions);
+          \(site.config)
+        }
+      """
+    }
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(directory)/\($0);" }
+    return """
+      daemon off;
+      \(geteuid() == 0 ? "user root;" : "")
+      pid \(directory)/nginx.pid;
+      worker_processes 1;
+      events { worker_connections 2048; }
+      http {
+        access_log off;
+        keepalive_requests 1000000;
+        root \(directory);
+        \(temporary.joined(separator: "\n  "))
+      \(servers.joined(separator: "\n"))
+      }
+
+      """
+  }
+}

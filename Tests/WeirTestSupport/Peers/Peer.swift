@@ -1,0 +1,105 @@
+import Foundation
+import Glibc
+import Synchronization
+import WeirIO
+
+/// A program that a test runs beside itself: started at once, killed with all its children when the last reference
+/// goes. What it writes is kept in a file, for the message of a test that fails.
+package final class Peer: Sendable {
+  package let pid: Int32
+  private let name: String
+  private let log: String
+  private let exit = Mutex<ExitStatus?>(nil)
+
+  package enum ExitStatus: Sendable, Equatable {
+    case exited(Int)
+    case killed(signal: Int)
+  }
+
+  package init(_ tool: Tool, _ arguments: [String], environment: [String: String] = [:]) throws {
+    name = tool.name
+    log = "\(PeerKeeper.shared.directory)/\(UUID().uuidString).log"
+    pid = try ChildProcess(arguments: arguments, environment: environment, output: log).spawn(try tool.path)
+    PeerKeeper.shared.keep(pid)
+  }
+
+  deinit {
+    stop()
+    unlink(log)
+  }
+
+  /// Kills it with its children, and returns when it is gone.
+  package func stop() {
+    exit.withLock { exit in
+      kill(-pid, SIGKILL)
+      if exit == nil { exit = Self.reap(pid, 0) }
+      PeerKeeper.shared.forget(pid)
+    }
+  }
+
+  package func send(signal: Int32) {
+    exit.withLock { exit in
+      if exit == nil { kill(pid, signal) }
+    }
+  }
+
+  /// Nil as long as it runs.
+  package var exitStatus: ExitStatus? {
+    exit.withLock { exit in
+      if exit == nil { exit = Self.reap(pid, WNOHANG) }
+      return exit
+    }
+  }
+
+  /// What it wrote so far, errors included.
+  package var output: String {
+    (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+  }
+
+  /// The processes that it started and that still run.
+  package var children: [Int32] {
+    let list = try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
+    return (list ?? "").split(separator: " ").compactMap { Int32($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+  }
+
+  /// - Throws: ``PeerError`` if it still runs after so many seconds.
+  package func waitForExit(within seconds: Double = 60) async throws -> ExitStatus {
+    try await wait(for: "its end", within: seconds) { exitStatus != nil }
+    guard let exitStatus else { throw PeerError("\(name) has no exit status") }
+    return exitStatus
+  }
+
+  /// - Throws: ``PeerError`` if it ends, or nobody listens there after so many seconds.
+  package func waitForPort(_ port: Int, within seconds: Double = 30) async throws {
+    try await wait(for: "port \(port)", within: seconds) {
+      if let exitStatus { throw PeerError("\(name) ended (\(exitStatus)):\n\(output)") }
+      return LoopbackPort.accepts(port)
+    }
+  }
+
+  private func wait(for what: String, within seconds: Double, _ condition: () throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while try !condition() {
+      guard ContinuousClock.now < deadline else {
+        throw PeerError("waited \(seconds) s for \(what) of \(name):\n\(output)")
+      }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  private static func reap(_ pid: Int32, _ options: CInt) -> ExitStatus? {
+    var status: CInt = 0
+    guard let ended = try? systemCall({ waitpid(pid, &status, options) }), ended == pid else { return nil }
+    let signal = Int(status & 0x7F)
+    return signal == 0 ? .exited(Int((status >> 8) & 0xFF)) : .killed(signal: signal)
+  }
+}
+
+/// Why a program beside a test didn't do what the test needs.
+package struct PeerError: Error, CustomStringConvertible {
+  package let description: String
+
+  package init(_ description: String) {
+    self.description = description
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+
+/// A Prometheus that scrapes exporters on 127.0.0.1 every second.
+package final class PrometheusServer: Sendable {
+  package let port: Int
+  private let peer: Peer
+  private let directory: TemporaryDirectory
+
+  /// - Parameters:
+  ///   - ports: Where the exporters listen.
+  ///   - job: The job's name, which rules may speak of.
+  ///   - rules: Files of rules to load.
+  package init(scraping ports: [Int], job: String = "weir", rules: [String] = []) async throws {
+    port = LoopbackPort.free()
+    directory = try TemporaryDirectory()
+    let config = try directory.file(
+      "prometheus.yml",
+      """
+      global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
+      rule_files: [\(rules.joined(separator: ", "))]
+      scrape_configs:
+        - job_name: \(job)
+          static_configs:
+            - targets: [\(ports.map { "\"127.0.0.1:\($0)\"" }.joined(separator: ", "))]
+
+      """)
+    peer = try Peer(
+      .prometheus,
+      [
+        "--config.file=\(config)", "--web.listen-address=127.0.0.1:\(port)",
+        "--storage.tsdb.path=\(try directory.directory("data"))", "--log.level=warn",
+      ])
+    try await peer.waitForPort(port)
+    _ = try await eventually("Prometheus is ready") { try? await get("/-/ready", []) }
+  }
+
+  /// The value now of each series that an expression yields.
+  /// - Throws: ``PeerError`` with Prometheus' own words when it refuses the expression.
+  package func query(_ expression: String) async throws -> [[String: String]: Double] {
+    let data: QueryData = try await answer("/api/v1/query", ["query": expression])
+    var values: [[String: String]: Double] = [:]
+    for series in data.result { values[series.metric] = Double(series.value.text) ?? .nan }
+    return values
+  }
+
+  /// The value of the only series that an expression yields; nil when it yields none.
+  package func value(_ expression: String) async throws -> Double? {
+    let values = try await query(expression)
+    guard values.count < 2 else { throw PeerError("\(expression) yields \(values)") }
+    return values.values.first
+  }
+
+  /// The rules it has loaded.
+  package func rules() async throws -> [Rule] {
+    let data: RulesData = try await answer("/api/v1/rules", [:])
+    return data.groups.flatMap(\.rules)
+  }
+
+  /// One of a rule file's rules, as evaluated last.
+  package struct Rule: Decodable, Sendable {
+    package let name: String
+    /// `unknown` before the first evaluation, then `ok` or `err`.
+    package let health: String
+    package let lastError: String?
+    /// Of an alert: `inactive`, `pending` or `firing`.
+    package let state: String?
+  }
+
+  private func answer<Data: Decodable>(_ path: String, _ parameters: [String: String]) async throws -> Data {
+    let text = try await get(path, parameters.flatMap { ["--data-urlencode", "\($0)=\($1)"] })
+    let answer = try JSONDecoder().decode(Answer<Data>.self, from: Foundation.Data(text.utf8))
+    guard let data = answer.data, answer.status == "success" else {
+      throw PeerError("Prometheus to \(parameters): \(answer.error ?? text)")
+    }
+    return data
+  }
+
+  /// By way of curl: what is tested here must not be what the test relies on.
+  private func get(_ path: String, _ arguments: [String]) async throws -> String {
+    try await Tool.curl.run(["-sS", "--get", "http://127.0.0.1:\(port)\(path)"] + arguments)
+  }
+}
+
+private struct Answer<Value: Decodable>: Decodable {
+  let status: String
+  let error: String?
+  let data: Value?
+}
+
+private struct QueryData: Decodable {
+  let result: [Series]
+
+  struct Series: Decodable {
+    let metric: [String: String]
+    let value: Sample
+  }
+
+  /// A time and a number as text: `[1700000000.123, "1.5"]`.
+  struct Sample: Decodable {
+    let text: String
+
+    init(from decoder: any Decoder) throws {
+      var container = try decoder.unkeyedContainer()
+      _ = try container.decode(Double.self)
+      text = try container.decode(String.self)
+    }
+  }
+}
+
+private struct RulesData: Decodable {
+  let groups: [Group]
+
+  struct Group: Decodable {
+    let rules: [PrometheusServer.Rule]
+  }
+}

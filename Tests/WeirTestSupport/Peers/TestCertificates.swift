@@ -1,0 +1,79 @@
+import Foundation
+
+/// Certificates of an authority of our own, made by the openssl program.
+package final class TestCertificates: Sendable {
+  /// Paths of PEM files.
+  package struct Pair: Sendable {
+    package let certificate: String
+    package let key: String
+
+    /// For an nginx `server` block.
+    package var directives: String { "ssl_certificate \(certificate); ssl_certificate_key \(key);" }
+  }
+
+  private let directory: TemporaryDirectory
+  package let authority: Pair
+  /// An authority that has issued nothing.
+  package let otherAuthority: Pair
+  /// For 127.0.0.1 and localhost.
+  package let server: Pair
+  package let wrongHost: Pair
+  package let expired: Pair
+  package let client: Pair
+
+  package init() async throws {
+    directory = try TemporaryDirectory()
+    let maker = CertificateMaker(directory: directory.path)
+    authority = try await maker.authority("authority")
+    otherAuthority = try await maker.authority("other-authority")
+    let loopback = "subjectAltName=IP:127.0.0.1,DNS:localhost"
+    server = try await maker.issue("server", by: authority, extensions: loopback)
+    wrongHost = try await maker.issue("wrong-host", by: authority, extensions: "subjectAltName=DNS:weir.example")
+    expired = try await maker.issue("expired", by: authority, extensions: loopback, days: -1)
+    client = try await maker.issue("client", by: authority, extensions: "extendedKeyUsage=clientAuth")
+  }
+
+  /// The base64 SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).
+  package static func pin(of pair: Pair) async throws -> String {
+    let digest = "\(pair.certificate).sha256"
+    try await Tool.openssl.run(["pkey", "-in", pair.key, "-pubout", "-outform", "DER", "-out", "\(pair.key).der"])
+    try await Tool.openssl.run(["dgst", "-sha256", "-binary", "-out", digest, "\(pair.key).der"])
+    return try Data(contentsOf: URL(fileURLWithPath: digest)).base64EncodedString()
+  }
+}
+
+private struct CertificateMaker {
+  let directory: String
+
+  func authority(_ name: String) async throws -> TestCertificates.Pair {
+    let pair = pair(name)
+    try await Tool.openssl.run(
+      [
+        "req", "-x509", "-subj", "/CN=weir test \(name)", "-out", pair.certificate, "-addext",
+        "basicConstraints=critical,CA:TRUE",
+      ] + newKey(pair.key))
+    return pair
+  }
+
+  func issue(
+    _ name: String, by authority: TestCertificates.Pair, extensions: String, days: Int = 2
+  ) async throws -> TestCertificates.Pair {
+    let (pair, request, extensionFile) = (pair(name), "\(directory)/\(name).csr", "\(directory)/\(name).ext")
+    try Data(extensions.utf8).write(to: URL(fileURLWithPath: extensionFile))
+    try await Tool.openssl.run(["req", "-new", "-subj", "/CN=weir test \(name)", "-out", request] + newKey(pair.key))
+    try await Tool.openssl.run(
+      [
+        "x509", "-req", "-in", request, "-CA", authority.certificate, "-CAkey", authority.key, "-CAcreateserial",
+        "-extfile", extensionFile, "-days", "\(days)", "-out", pair.certificate,
+      ])
+    return pair
+  }
+
+  private func pair(_ name: String) -> TestCertificates.Pair {
+    TestCertificates.Pair(certificate: "\(directory)/\(name).pem", key: "\(directory)/\(name).key")
+  }
+
+  private func newKey(_ path: String) -> [String] {
+    ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-keyout", path]
+  }
+}
