@@ -69,7 +69,9 @@ let package = Package(
     tests(
       "WeirGatewayTests",
       ["WeirGateway", "Weir", "WeirCompression", "WeirExporter", "WeirMetrics", "WeirServer", "WeirIO"]),
-    tests("EndToEndTests", ["Weir", "WeirExporter", "WeirMetrics", "WeirGateway", "WeirServer", "WeirIO"]),
+    tests(
+      "EndToEndTests",
+      ["Weir", "WeirCurl", "WeirExporter", "WeirMetrics", "WeirGateway", "WeirServer", "WeirIO"]),
   ],
   swiftLanguageModes: [.v6]
 )
