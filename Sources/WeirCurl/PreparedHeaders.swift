@@ -1,5 +1,4 @@
 internal import CCurl
-internal import Glibc
 
 /// Request header lines in the form that libcurl takes, built once and shared by any number of transfers. Confined to
 /// one loop.
@@ -11,74 +10,48 @@ package final class PreparedHeaders {
   /// Why the lines can't be sent; a transfer with them fails.
   let defect: String?
   let expectsContinue: Bool
+  /// The list's nodes and behind them their lines, in one piece of memory. libcurl only reads it.
+  private let memory: UnsafeMutableRawPointer
+
+  package init(_ block: HeaderBlock) {
+    let defaults = Self.defaults.filter { !block.noted.contains($0.field) }
+    let count = block.count + defaults.count
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: count * MemoryLayout<curl_slist>.stride + block.bytes.count,
+      alignment: MemoryLayout<curl_slist>.alignment)
+    let nodes = memory.bindMemory(to: curl_slist.self, capacity: count)
+    let text = UnsafeMutableRawPointer(nodes + count).bindMemory(to: CChar.self, capacity: block.bytes.count)
+    block.bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(start: text, count: $0.count).copyMemory(from: $0) }
+    for index in 0..<count {
+      let line =
+        index < block.count
+        ? text + Int(block.starts[index]) : Self.pointer(to: defaults[index - block.count].line)
+      (nodes + index).initialize(to: curl_slist(data: line, next: index + 1 < count ? nodes + index + 1 : nil))
+    }
+    self.memory = memory
+    list = count == 0 ? nil : nodes
+    defect = block.defect
+    expectsContinue = block.noted.contains(.expect)
+  }
 
   /// - Parameter lines: `Name: value` each; a name without a value sends an empty field.
-  package init(lines: [String]) {
-    var builder = HeaderListBuilder()
-    for line in lines { builder.append(line) }
-    builder.suppressDefaults()
-    list = builder.list
-    defect = builder.defect
-    expectsContinue = builder.hasExpect
+  package convenience init(lines: [String]) {
+    var block = HeaderBlock()
+    for line in lines { block.append(line: line) }
+    self.init(block)
   }
 
   deinit {
-    curl_slist_free_all(list)
-  }
-}
-
-private struct HeaderListBuilder {
-  var list: UnsafeMutablePointer<curl_slist>?
-  var defect: String?
-  var hasExpect = false
-  private var hasAccept = false
-  private var hasContentType = false
-
-  mutating func append(_ line: String) {
-    guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), isSendable(line.utf8, colon) else {
-      defect = defect ?? "a header line has no name or holds a line end or a zero byte"
-      return
-    }
-    let name = line.utf8[..<colon]
-    note(name)
-    let hasValue = line.utf8[line.utf8.index(after: colon)...].contains { $0 != 32 && $0 != 9 }
-    // libcurl reads "Name:" as "leave it out", and "Name;" as "send it empty".
-    add(hasValue ? line : String(Substring(name)) + ";")
+    memory.deallocate()
   }
 
-  mutating func suppressDefaults() {
-    if !hasAccept { add("Accept:") }
-    if !hasContentType { add("Content-Type:") }
-    if !hasExpect { add("Expect:") }
-  }
+  /// What libcurl would send of its own accord, and the lines that keep it from that.
+  private static let defaults: [(field: HeaderBlock.NotedFields, line: StaticString)] = [
+    (.accept, "Accept:"), (.contentType, "Content-Type:"), (.expect, "Expect:"),
+  ]
 
-  private func isSendable(_ line: String.UTF8View, _ colon: String.UTF8View.Index) -> Bool {
-    colon > line.startIndex && !line.contains { $0 == 0 || $0 == 10 || $0 == 13 }
-      && !line[..<colon].contains { $0 <= 32 || $0 == 127 || $0 == UInt8(ascii: ";") }
-  }
-
-  private mutating func note(_ name: Substring.UTF8View) {
-    switch name.count {
-    case 6:
-      if isName(name, "accept") { hasAccept = true }
-      if isName(name, "expect") { hasExpect = true }
-    case 12:
-      if isName(name, "content-type") { hasContentType = true }
-    default: break
-    }
-  }
-
-  private func isName(_ name: Substring.UTF8View, _ wanted: String) -> Bool {
-    name.elementsEqual(wanted.utf8) { byte, lower in
-      (byte &- 65 < 26 ? byte | 32 : byte) == lower
-    }
-  }
-
-  private mutating func add(_ line: String) {
-    guard let longer = curl_slist_append(list, line) else {
-      defect = defect ?? "out of memory"
-      return
-    }
-    list = longer
+  /// A static string's bytes, which end with a zero byte.
+  private static func pointer(to line: StaticString) -> UnsafeMutablePointer<CChar> {
+    UnsafeMutableRawPointer(mutating: line.utf8Start).assumingMemoryBound(to: CChar.self)
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import FoundationNetworking
-import WeirCurl
+package import WeirCurl
 import WeirIO
 
 /// Where a forwarded response goes. All calls come on the loop.
@@ -27,8 +27,8 @@ package final class ForwardRequest: Request, @unchecked Sendable {
     /// Absolute, percent-encoded.
     package var url: String
     package var method: String
-    /// `Name: value`, in the order in which they go out.
-    package var fieldLines: [String]
+    /// In the order in which they go out.
+    package var fields: HeaderBlock
     /// Nil: no body. Unknown: sent in chunks.
     package var body: Body
 
@@ -38,10 +38,10 @@ package final class ForwardRequest: Request, @unchecked Sendable {
       case unknown
     }
 
-    package init(url: String, method: String, fieldLines: [String], body: Body = .none) {
+    package init(url: String, method: String, fields: HeaderBlock, body: Body = .none) {
       self.url = url
       self.method = method
-      self.fieldLines = fieldLines
+      self.fields = fields
       self.body = body
     }
   }
@@ -64,14 +64,16 @@ package final class ForwardRequest: Request, @unchecked Sendable {
   private let retryableStatusCodes: Set<Int>
   private let confined: LoopBound<Confined>
 
+  /// On the loop.
+  ///
   /// - Parameter retryableStatusCodes: Responses about which the interceptor's retrier is asked.
   package init(
     session: Session, head: Head, interceptor: (any RequestInterceptor)?, retryableStatusCodes: Set<Int>,
-    sink: sending any ForwardSink
+    sink: any ForwardSink
   ) {
     self.head = head
     self.retryableStatusCodes = retryableStatusCodes
-    confined = LoopBound(Confined(sink), on: session.context.loop)
+    confined = LoopBound(confining: Confined(sink), on: session.context.loop)
     super.init(context: session.context, interceptor: interceptor, shouldAutomaticallyResume: false)
   }
 
@@ -112,7 +114,7 @@ package final class ForwardRequest: Request, @unchecked Sendable {
     return request
   }
 
-  override var fieldLines: [String]? { head.fieldLines }
+  override var headerBlock: HeaderBlock? { head.fields }
   override var decodesBody: Bool { false }
   override var followsRedirects: Bool { false }
 

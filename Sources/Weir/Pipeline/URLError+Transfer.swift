@@ -41,7 +41,8 @@ extension URLError {
 
   private static func code(of code: CurlCode, text: String) -> URLError.Code {
     switch code {
-    case .unsupportedProtocol: .unsupportedURL
+    // The other side's protocol, where it answers as HTTP/0.9 did.
+    case .unsupportedProtocol: text.contains("HTTP/0.9") ? .badServerResponse : .unsupportedURL
     case .malformedURL: .badURL
     case .couldNotResolveHost, .couldNotResolveProxy: .cannotFindHost
     case .couldNotConnect, .proxy, .interfaceFailed: .cannotConnectToHost

@@ -2,6 +2,7 @@ import Dispatch
 public import Foundation
 import FoundationNetworking
 import Synchronization
+import WeirCurl
 import WeirIO
 
 /// One request of a caller, whatever number of attempts it takes.
@@ -76,8 +77,8 @@ public class Request: @unchecked Sendable {
   /// Whether another attempt could send the same body. On the loop.
   var canReplayBody: Bool { true }
 
-  /// Field lines that go out as they are, in place of the session's headers; nil: the URL request's fields do.
-  var fieldLines: [String]? { nil }
+  /// Fields that go out as they are, in place of the session's headers; nil: the URL request's fields do.
+  var headerBlock: HeaderBlock? { nil }
 
   /// Whether content codings are undone.
   var decodesBody: Bool { context.configuration.automaticallyDecompresses }

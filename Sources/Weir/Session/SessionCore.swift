@@ -104,7 +104,7 @@ final class SessionCore {
   /// The headers of a URL request as they go on the wire, the session's merged under its own.
   func headers(for urlRequest: URLRequest, of request: Request, withoutSecrets: Bool) -> PreparedHeaders {
     let own = urlRequest.allHTTPHeaderFields ?? [:]
-    if let lines = request.fieldLines { return PreparedHeaders(lines: Self.overlay(own, on: lines)) }
+    if let block = request.headerBlock { return PreparedHeaders(Self.overlay(own, on: block)) }
     if own.isEmpty, !withoutSecrets { return preparedDefaultHeaders() }
     var merged = configuration.headers
     if withoutSecrets { for name in RedirectPolicy.secretFields { merged.remove(name: name) } }
@@ -112,12 +112,16 @@ final class SessionCore {
     return PreparedHeaders(lines: merged.map { "\($0.name): \($0.value)" })
   }
 
-  /// Fields that an adapter set replace the lines of the same name.
-  private static func overlay(_ fields: [String: String], on lines: [String]) -> [String] {
-    guard !fields.isEmpty else { return lines }
+  /// Fields that an adapter set replace those of the same name.
+  private static func overlay(_ fields: [String: String], on block: HeaderBlock) -> HeaderBlock {
+    guard !fields.isEmpty else { return block }
     let names = Set(fields.keys.map { $0.lowercased() })
-    let kept = lines.filter { !names.contains($0.prefix { $0 != ":" }.lowercased()) }
-    return kept + fields.map { "\($0.key): \($0.value)" }
+    var result = HeaderBlock()
+    block.forEach { name, value in
+      if !names.contains(String(decoding: name, as: UTF8.self).lowercased()) { result.append(name: name, value: value) }
+    }
+    for (name, value) in fields { result.append(line: "\(name): \(value)") }
+    return result
   }
 
   func nextTaskIdentifier() -> Int {

@@ -1,0 +1,103 @@
+/// Request header lines as bytes, in the form that libcurl takes.
+///
+/// Values need not be text: field values are octets (RFC 9110 §5.5), and who forwards them must not change any.
+package struct HeaderBlock: Sendable {
+  /// The lines, each ended by a zero byte.
+  private(set) var bytes: [UInt8] = []
+  /// Where each line begins.
+  private(set) var starts: [UInt32] = []
+  /// Why the lines can't be sent; a transfer with them fails.
+  private(set) var defect: String?
+  private(set) var noted = NotedFields()
+
+  /// Fields that libcurl would add of its own accord, or acts upon.
+  struct NotedFields: OptionSet {
+    let rawValue: UInt8
+
+    static let accept = NotedFields(rawValue: 1)
+    static let contentType = NotedFields(rawValue: 2)
+    static let expect = NotedFields(rawValue: 4)
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// What a line's name says.
+    init(name: UnsafeRawBufferPointer) {
+      switch name.count {
+      case 6 where Self.matches(name, "accept"): self = .accept
+      case 6 where Self.matches(name, "expect"): self = .expect
+      case 12 where Self.matches(name, "content-type"): self = .contentType
+      default: self = []
+      }
+    }
+
+    private static func matches(_ name: UnsafeRawBufferPointer, _ lower: StaticString) -> Bool {
+      for index in 0..<name.count {
+        let byte = name[index]
+        if (byte &- 65 < 26 ? byte | 32 : byte) != lower.utf8Start[index] { return false }
+      }
+      return true
+    }
+  }
+
+  package init(reservingBytes count: Int = 0, fields: Int = 0) {
+    bytes.reserveCapacity(count)
+    starts.reserveCapacity(fields)
+  }
+
+  package var count: Int { starts.count }
+
+  /// Adds a field. A value without visible bytes is sent as an empty field.
+  package mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    guard !name.isEmpty, Self.isSendable(name: name), Self.isSendable(value: value) else {
+      defect = defect ?? "a header line has no name or holds a line end or a zero byte"
+      return
+    }
+    noted.formUnion(NotedFields(name: name))
+    starts.append(UInt32(truncatingIfNeeded: bytes.count))
+    bytes.append(contentsOf: name)
+    // libcurl reads "Name:" as "leave it out", and "Name;" as "send it empty".
+    if value.allSatisfy({ $0 == 32 || $0 == 9 }) {
+      bytes.append(UInt8(ascii: ";"))
+    } else {
+      bytes.append(UInt8(ascii: ":"))
+      bytes.append(32)
+      bytes.append(contentsOf: value)
+    }
+    bytes.append(0)
+  }
+
+  /// Adds a field given as `Name: value`.
+  package mutating func append(line: String) {
+    var line = line
+    line.withUTF8 { line in
+      let line = UnsafeRawBufferPointer(line)
+      let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? 0
+      let value = line[min(colon + 1, line.count)...].drop { $0 == 32 || $0 == 9 }
+      append(name: UnsafeRawBufferPointer(rebasing: line[..<colon]), value: UnsafeRawBufferPointer(rebasing: value))
+    }
+  }
+
+  /// Calls `body` with name and value of each field.
+  package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+    bytes.withUnsafeBytes { bytes in
+      for (index, start) in starts.enumerated() {
+        let end = (index + 1 < starts.count ? Int(starts[index + 1]) : bytes.count) - 1
+        let line = UnsafeRawBufferPointer(rebasing: bytes[Int(start)..<end])
+        guard let mark = line.firstIndex(where: { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ";") }) else {
+          continue
+        }
+        body(
+          UnsafeRawBufferPointer(rebasing: line[..<mark]),
+          UnsafeRawBufferPointer(rebasing: line[min(mark + 2, line.count)...]))
+      }
+    }
+  }
+
+  private static func isSendable(name: UnsafeRawBufferPointer) -> Bool {
+    name.allSatisfy { $0 > 32 && $0 != 127 && $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }
+  }
+
+  private static func isSendable(value: UnsafeRawBufferPointer) -> Bool {
+    value.allSatisfy { $0 != 0 && $0 != 10 && $0 != 13 }
+  }
+}

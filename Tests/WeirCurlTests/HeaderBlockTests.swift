@@ -1,0 +1,48 @@
+import Testing
+
+@testable import WeirCurl
+
+@Suite struct HeaderBlockTests {
+  @Test(
+    arguments: [
+      (["A: b"], "A: b\0"), (["A:b", "C:  d e "], "A: b\0C: d e \0"), (["A:", "B: \t"], "A;\0B;\0"),
+      (["A: x:y;z"], "A: x:y;z\0"),
+    ])
+  func keepsLines(lines: [String], expected: String) {
+    var block = HeaderBlock()
+    for line in lines { block.append(line: line) }
+    #expect(String(decoding: block.bytes, as: UTF8.self) == expected)
+    #expect(block.defect == nil)
+    #expect(block.count == lines.count)
+  }
+
+  @Test(arguments: ["", "A", ": b", "A B: c", "A;: b", "A: b\r\nC: d", "A: b\0", "A\n: b", " A: b"])
+  func refusesLines(line: String) {
+    var block = HeaderBlock()
+    block.append(line: "Ok: 1")
+    block.append(line: line)
+    #expect(block.defect != nil)
+    #expect(block.count == 1)
+  }
+
+  @Test func showsItsFields() {
+    var block = HeaderBlock()
+    let lines = ["A: b", "C:", "D: e: f; g"]
+    for line in lines { block.append(line: line) }
+    var seen: [String] = []
+    block.forEach { seen.append(String(decoding: $0, as: UTF8.self) + "|" + String(decoding: $1, as: UTF8.self)) }
+    #expect(seen == ["A|b", "C|", "D|e: f; g"])
+  }
+
+  @Test func knowsWhatLibcurlWouldAdd() {
+    var block = HeaderBlock()
+    block.append(line: "accept: */*")
+    #expect(block.noted == .accept)
+    block.append(line: "CONTENT-TYPE: a")
+    block.append(line: "Expect: 100-continue")
+    block.append(line: "Accepts: x")
+    #expect(block.noted == [.accept, .contentType, .expect])
+    #expect(PreparedHeaders(block).expectsContinue)
+    #expect(!PreparedHeaders(lines: []).expectsContinue)
+  }
+}
