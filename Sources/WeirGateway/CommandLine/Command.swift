@@ -1,3 +1,5 @@
+package import WeirIO
+
 /// What a command line asks for.
 package enum Command: Equatable, Sendable {
   case serve(ServeOptions)
@@ -16,8 +18,8 @@ package enum HelpTopic: String, CaseIterable, Sendable {
 package struct ServeOptions: Equatable, Sendable {
   /// Nil: the embedded default, a demo origin behind the gateway.
   package var configFile: String?
-  package var gatewayAddress = ListenAddress(host: "127.0.0.1", port: 8080)
-  package var webAddress = ListenAddress(host: "127.0.0.1", port: 9464)
+  package var gatewayAddress = SocketAddress.loopback(port: 8080)
+  package var webAddress = SocketAddress.loopback(port: 9464)
   /// Nil: one per core.
   package var workers: Int?
   /// How long requests under way may take once the program was told to end.

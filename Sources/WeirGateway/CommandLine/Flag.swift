@@ -1,3 +1,5 @@
+import WeirIO
+
 /// A flag that takes a value, of a command whose options are `Options`.
 struct Flag<Options> {
   let name: String
@@ -54,11 +56,13 @@ extension Flag<ServeOptions> {
     ]
   }
 
-  private static func address(_ text: String) throws(FlagValueError) -> ListenAddress {
-    guard let address = ListenAddress(parsing: text) else {
-      throw FlagValueError(expected: "an IP address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080")
+  private static func address(_ text: String) throws(FlagValueError) -> SocketAddress {
+    do {
+      return try SocketAddress(parsing: text)
+    } catch {
+      throw FlagValueError(
+        expected: "an address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080, or unix:/path")
     }
-    return address
   }
 
   private static func choice<T: RawRepresentable<String> & CaseIterable>(_ text: String) throws(FlagValueError) -> T {

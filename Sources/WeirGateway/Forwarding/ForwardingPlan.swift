@@ -1,9 +1,26 @@
+import Weir
+
 /// A configuration, prepared for forwarding. Immutable and shared by all workers; a reload makes a new one, and requests
 /// under way end by the one they began with.
 final class ForwardingPlan: Sendable {
   struct RoutePlan: Sendable {
     let route: Route
     let headers: HeaderPolicy
+    /// Retries by the route's rules; nil if it allows none.
+    let interceptor: Interceptor?
+    /// Seconds.
+    let timeout: Double
+
+    init(_ route: Route, pseudonym: String) {
+      self.route = route
+      headers = HeaderPolicy(route: route, pseudonym: pseudonym)
+      // Within an interceptor, which knows that it has no adapters: a policy alone would be asked to adapt as well.
+      interceptor = RetryPolicy(route.retry).map { Interceptor(retriers: [$0]) }
+      timeout = route.timeout / .seconds(1)
+    }
+
+    /// The responses that may be retried.
+    var retryableStatusCodes: Set<Int> { interceptor == nil ? [] : route.retry.statusCodes }
   }
 
   let table: RouteTable
@@ -12,14 +29,33 @@ final class ForwardingPlan: Sendable {
   /// - Parameter pseudonym: names this gateway in Via.
   init(_ configuration: Configuration, pseudonym: String) {
     table = RouteTable(configuration.routes)
-    routes = configuration.routes.map { route in
-      RoutePlan(route: route, headers: HeaderPolicy(route: route, pseudonym: pseudonym))
-    }
+    routes = configuration.routes.map { RoutePlan($0, pseudonym: pseudonym) }
+  }
+
+  /// The upstreams of all routes, each once.
+  var destinations: Set<Destination> {
+    Set(
+      routes.map { plan in
+        let upstream = plan.route.upstream
+        return Destination(scheme: upstream.scheme.rawValue, host: upstream.host, port: upstream.port)
+      })
   }
 
   /// A name that no other gateway on the way has, so that a request that comes back is known.
   static func pseudonym(using random: inout some RandomNumberGenerator) -> String {
     let digits = String(UInt32.random(in: 0 ... .max, using: &random), radix: 16)
     return "weir-" + String(repeating: "0", count: 8 - digits.count) + digits
+  }
+}
+
+extension RetryPolicy {
+  /// The first retry comes within 100 ms, each later one within twice the time of the one before, at random, so that
+  /// the clients of a failing upstream don't come back all at once. Nil for rules that allow no retry.
+  fileprivate convenience init?(_ rules: WeirGateway.RetryRules) {
+    guard rules.limit > 0 else { return nil }
+    self.init(
+      retryLimit: UInt(clamping: rules.limit), exponentialBackoffScale: 0.1,
+      retryableHTTPMethods: Set(rules.methods.map { HTTPMethod(rawValue: $0) }),
+      retryableHTTPStatusCodes: rules.statusCodes, jitter: .full, maximumDelay: 10)
   }
 }

@@ -9,6 +9,14 @@ struct GatewayAnswer: Equatable, Sendable {
   static let loop = GatewayAnswer(508, "this request has already passed this gateway")
   static let connectRefused = GatewayAnswer(501, "this gateway makes no tunnels")
 
+  /// The upstream's response could be taken for two different ones.
+  static let badResponse = GatewayAnswer(502, "the upstream's response is malformed")
+
+  /// To a request whose hops are used up. TRACE would show the client fields that others added on the way.
+  static func finalRecipient(isTrace: Bool) -> GatewayAnswer {
+    isTrace ? GatewayAnswer(501, "this gateway does not answer TRACE") : GatewayAnswer(200, "this is the gateway")
+  }
+
   static func badTarget(_ reason: String) -> GatewayAnswer { GatewayAnswer(400, reason) }
 
   /// To a request that failed before its response began.

@@ -1,3 +1,5 @@
+import WeirCurl
+
 /// Which header fields cross the gateway, and which it adds (RFC 9110 §7.6). One per route.
 ///
 /// - What belongs to a connection or to framing ends here, with whatever Connection names.
@@ -19,7 +21,7 @@ struct HeaderPolicy: Sendable {
   }
 
   enum Verdict {
-    case forward(FieldList)
+    case forward(HeaderBlock)
     /// The request has been here before: 508.
     case loop
     /// Max-Forwards is used up: the gateway answers itself.
@@ -43,7 +45,7 @@ struct HeaderPolicy: Sendable {
 
   func request(_ fields: some FieldSource, from client: Client) -> Verdict {
     let options = ConnectionOptions(fields)
-    var list = FieldList(reservingBytes: 1024, fields: 24)
+    var list = HeaderBlock(reservingBytes: 1024, fields: 24)
     var chains = Chains()
     var isLoop = false
     var isFinal = false
@@ -69,11 +71,13 @@ struct HeaderPolicy: Sendable {
     if isLoop { return .loop }
     if isFinal { return .finalRecipient }
     addOwn(client, chains, to: &list)
-    for rule in set { list.append(name: rule.name, value: rule.value) }
+    for rule in set {
+      rule.name.withUnsafeBytes { name in rule.value.withUnsafeBytes { list.append(name: name, value: $0) } }
+    }
     return .forward(list)
   }
 
-  private func addOwn(_ client: Client, _ chains: Chains, to list: inout FieldList) {
+  private func addOwn(_ client: Client, _ chains: Chains, to list: inout HeaderBlock) {
     var via = chains.via
     Chains.extend(&via, with: client.isHTTP10 ? Self.http10 : Self.http11)
     via.append(contentsOf: pseudonym)
@@ -114,19 +118,23 @@ struct HeaderPolicy: Sendable {
 
   // MARK: Responses
 
-  /// Calls `emit` with each field that goes to the client.
+  /// Calls `emit` with each field that goes to the client; returns what the others say of the body's framing.
   ///
   /// - Parameter isHTTP10: whether the upstream answered in HTTP/1.0.
+  @discardableResult
   func response(
     _ fields: some FieldSource, isHTTP10: Bool,
     emit: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
-  ) {
+  ) -> ResponseFraming {
     let options = ConnectionOptions(fields)
+    var framing = ResponseFraming()
     var via: [UInt8] = []
     fields.forEach { name, value in
+      let kind = FieldKind(name)
+      if case .hopByHop = kind { return framing.note(name, value) }
       if options.contains(name) { return }
-      switch FieldKind(name) {
-      case .connection, .hopByHop: break
+      switch kind {
+      case .connection: break
       case .via: Chains.extend(&via, with: value)
       default: emit(name, value)
       }
@@ -134,6 +142,7 @@ struct HeaderPolicy: Sendable {
     Chains.extend(&via, with: isHTTP10 ? Self.http10 : Self.http11)
     via.append(contentsOf: pseudonym)
     Self.viaName.withUnsafeBytes { name in via.withUnsafeBytes { emit(name, $0) } }
+    return framing
   }
 
   // MARK: Pieces
@@ -158,9 +167,10 @@ struct HeaderPolicy: Sendable {
   private static let viaName = Array("Via".utf8)
 
   /// A field of the gateway's own, unless the route has a rule about it.
-  private func add(_ name: StaticString, _ value: [UInt8], to list: inout FieldList) {
+  private func add(_ name: StaticString, _ value: [UInt8], to list: inout HeaderBlock) {
     name.withUTF8Buffer { name in
-      if !isRuled(UnsafeRawBufferPointer(name)) { list.append(name: name, value: value) }
+      let name = UnsafeRawBufferPointer(name)
+      if !isRuled(name) { value.withUnsafeBytes { list.append(name: name, value: $0) } }
     }
   }
 

@@ -1,10 +1,12 @@
+import Dispatch
 import Glibc
+import Synchronization
 import Weir
 
 /// The program `weir`.
 package enum Program {
   /// Does what the arguments (without the program's name) ask for, and returns the exit status: 0, 1 when it failed, 2
-  /// for a command line that can't be followed.
+  /// for a command line that can't be followed. For the main thread, before there are others.
   package static func run(_ arguments: [String]) -> CInt {
     let command: Command
     do {
@@ -21,9 +23,11 @@ package enum Program {
       write("weir \(WeirInfo.version)\n", to: STDOUT_FILENO)
       return 0
     case .check(let file): return check(file)
-    case .serve, .probe:
-      write("weir: this build can't do that yet\n", to: STDERR_FILENO)
-      return 1
+    case .serve(let options):
+      // Here, because threads take over what the one that starts them blocks.
+      SignalSource.block(Serve.signals)
+      return wait { await Serve(options).run() }
+    case .probe(let options): return wait { await probe(options) }
     }
   }
 
@@ -39,7 +43,29 @@ package enum Program {
     }
   }
 
+  private static func probe(_ options: ProbeOptions) async -> CInt {
+    let (report, hasResponse) = await Probe(options: options).run()
+    write(report.text(), to: STDOUT_FILENO)
+    return hasResponse ? 0 : 1
+  }
+
+  /// Keeps the calling thread until the work, which runs elsewhere, is done.
+  private static func wait(for work: @escaping @Sendable () async -> CInt) -> CInt {
+    let result = Result()
+    Task {
+      result.status.store(await work(), ordering: .releasing)
+      result.isThere.signal()
+    }
+    result.isThere.wait()
+    return result.status.load(ordering: .acquiring)
+  }
+
   private static func write(_ text: String, to descriptor: CInt) {
     Logger.write(Array(text.utf8), to: descriptor)
+  }
+
+  private final class Result: Sendable {
+    let status = Atomic<CInt>(1)
+    let isThere = DispatchSemaphore(value: 0)
   }
 }

@@ -1,5 +1,6 @@
 import Testing
 import WeirGateway
+import WeirIO
 
 @Suite struct CommandLineParserTests {
   @Test func defaultsAreLoopback() throws {
@@ -13,8 +14,8 @@ import WeirGateway
   @Test func readsEveryFlagOfServe() throws {
     var options = ServeOptions()
     options.configFile = "weir.yml"
-    options.gatewayAddress = ListenAddress(host: "", port: 80)
-    options.webAddress = ListenAddress(host: "::1", port: 0)
+    options.gatewayAddress = .any(port: 80)
+    options.webAddress = .v6(high: 0, low: 1, port: 0)
     options.workers = 4
     options.drainTimeout = .milliseconds(1500)
     options.logLevel = .debug
@@ -62,7 +63,7 @@ import WeirGateway
     (["--log.format=xml"], #"--log.format: "xml" won't do; give one of logfmt, json"#),
     (
       ["--web.listen-address=9464"],
-      #"--web.listen-address: "9464" won't do; give an IP address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080"#
+      #"--web.listen-address: "9464" won't do; give an address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080, or unix:/path"#
     ),
     (["--gateway.workers=0"], #"--gateway.workers: "0" won't do; give a number from 1 to 256"#),
     (

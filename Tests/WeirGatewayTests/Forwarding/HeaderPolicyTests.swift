@@ -1,4 +1,5 @@
 import Testing
+import WeirCurl
 
 @testable import WeirGateway
 
@@ -141,9 +142,9 @@ import Testing
     return HeaderPolicy(route: route, pseudonym: "weir")
   }
 
-  private func list(_ fields: Fields) -> FieldList {
-    var list = FieldList()
-    for (name, value) in fields { list.append(name: name.utf8, value: value.utf8) }
+  private func list(_ fields: Fields) -> HeaderBlock {
+    var list = HeaderBlock()
+    for (name, value) in fields { list.append(line: "\(name): \(value)") }
     return list
   }
 
@@ -161,5 +162,13 @@ import Testing
     let isSame = left.elementsEqual(right, by: ==)
     if !isSame { Issue.record("\(left)\nis not\n\(right)") }
     return isSame
+  }
+}
+
+extension HeaderBlock {
+  fileprivate var pairs: [(name: String, value: String)] {
+    var pairs: [(name: String, value: String)] = []
+    forEach { pairs.append((String(decoding: $0, as: UTF8.self), String(decoding: $1, as: UTF8.self))) }
+    return pairs
   }
 }

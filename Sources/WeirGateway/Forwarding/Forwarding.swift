@@ -1,0 +1,197 @@
+import Weir
+import WeirCurl
+import WeirIO
+import WeirServer
+
+/// One request on its way through the gateway: an exchange with the client on one side, a `ForwardRequest` on the other,
+/// both on the same loop. Confined to it.
+///
+/// Kept alive by the exchange until that has ended, and by the forwarded request until that has settled.
+final class Forwarding {
+  private let exchange: Exchange
+  private let plan: ActivePlan
+  private let log: Logger
+  private let method: KnownMethod
+  private let began = MonotonicTime.now
+  /// An index into the plan's routes; −1 before one is found.
+  private var route = -1
+  private var request: ForwardRequest?
+  /// The status that went to the client; 0 before.
+  private var status = 0
+  private var isClientGone = false
+  private var isResponseBad = false
+  private var isOver = false
+
+  init(_ exchange: Exchange, plan: ActivePlan, log: Logger) {
+    self.exchange = exchange
+    self.plan = plan
+    self.log = log
+    method = KnownMethod(exchange.head.method)
+  }
+
+  func start(_ session: Session) {
+    plan.began(method)
+    if method == .connect { return answer(.connectRefused, as: .refused) }
+    switch decision() {
+    case .noRoute: answer(.noRoute, as: .unrouted)
+    case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
+    case .forward(let route, let url):
+      self.route = route
+      let routePlan = plan.plan.routes[route]
+      switch routePlan.headers.request(exchange.head.fields, from: client()) {
+      case .loop: answer(.loop, as: .loop)
+      case .finalRecipient: answer(.finalRecipient(isTrace: method == .trace), as: .answered)
+      case .forward(let fields): forward(fields, to: url, by: routePlan, session)
+      }
+    }
+  }
+
+  private func decision() -> RouteTable.Decision {
+    exchange.head.withAuthorityBytes { host in
+      exchange.head.withTargetBytes { target in
+        plan.plan.table.decide(
+          host: host.bindMemory(to: UInt8.self).span, target: target.bindMemory(to: UInt8.self).span)
+      }
+    }
+  }
+
+  private func client() -> HeaderPolicy.Client {
+    let head = exchange.head
+    return HeaderPolicy.Client(
+      address: Array(exchange.peer.ipAddress.utf8), authority: head.withAuthorityBytes { Array($0) },
+      isHTTP10: head.version == .http10, countsForwards: method == .trace || method == .options)
+  }
+
+  private func forward(
+    _ fields: HeaderBlock, to url: String, by route: ForwardingPlan.RoutePlan, _ session: Session
+  ) {
+    let head = ForwardRequest.Head(
+      url: url, method: exchange.head.method, fields: fields, body: .init(exchange.head.bodyLength))
+    let request = ForwardRequest(
+      session: session, head: head, interceptor: route.interceptor,
+      retryableStatusCodes: route.retryableStatusCodes, sink: self)
+    self.request = request
+    exchange.onAbort = { [self] in clientLeft() }
+    request.deadline(route.timeout).resume()
+    if case .none = head.body { return }
+    exchange.bodyReader = self
+  }
+
+  // MARK: The end
+
+  private func clientLeft() {
+    isClientGone = true
+    request?.cancel()
+  }
+
+  /// Answers in place of an upstream.
+  private func answer(_ answer: GatewayAnswer, as outcome: GatewayOutcome, _ error: WeirError? = nil) {
+    status = answer.status
+    exchange.respond(status: answer.status, text: answer.text)
+    end(outcome, error)
+  }
+
+  private func end(_ outcome: GatewayOutcome, _ error: WeirError? = nil) {
+    guard !isOver else { return }
+    isOver = true
+    exchange.onAbort = nil
+    exchange.onWritable = nil
+    let seconds = MonotonicTime.now.seconds(since: began)
+    let isHTTP10 = exchange.head.version == .http10
+    plan.ended(
+      SeriesCache.Key(route: route, method: method, isHTTP10: isHTTP10, status: status, outcome: outcome),
+      seconds: seconds)
+    logAccess(outcome, error, seconds)
+    request = nil
+  }
+
+  /// Without the query and the fields: secrets travel there.
+  private func logAccess(_ outcome: GatewayOutcome, _ error: WeirError?, _ seconds: Double) {
+    guard log.level <= .debug else { return }
+    log.debug(
+      "request",
+      [
+        "route": .string(route < 0 ? "" : plan.plan.routes[route].route.name),
+        "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
+        "outcome": .string(outcome.label), "seconds": .double(seconds),
+        "attempts": .integer(request.map { $0.retryCount + 1 } ?? 0), "client": .string("\(exchange.peer)"),
+        "error": .string(error?.label ?? ""),
+      ])
+  }
+}
+
+extension Forwarding: BodyReader {
+  func didReceive(_ bytes: UnsafeRawBufferPointer) -> WeirServer.BodyFlow {
+    switch request?.append(bytes) {
+    case .pause: .pause
+    // Nobody wants the rest; the server discards it.
+    case .proceed, .stop, nil: .proceed
+    }
+  }
+
+  func didEnd() {
+    request?.endBody()
+  }
+}
+
+extension Forwarding: ForwardSink {
+  func forward(_ request: ForwardRequest, didReceive response: LazyHTTPResponse) -> Weir.BodyFlow {
+    var fields = ResponseFields()
+    let framing = plan.plan.routes[route].headers.response(response, isHTTP10: response.httpVersion == "HTTP/1.0") {
+      fields.add(name: $0, value: $1)
+    }
+    guard let length = framing.bodyLength(status: response.statusCode, isHead: method == .head) else {
+      isResponseBad = true
+      request.cancel()
+      return .stop
+    }
+    status = response.statusCode
+    exchange.begin(status: status, fields: fields, length: length)
+    return .proceed
+  }
+
+  func forward(_ request: ForwardRequest, didReceive bytes: UnsafeRawBufferPointer) -> Weir.BodyFlow {
+    if exchange.write(bytes) { return .proceed }
+    if exchange.onWritable == nil { exchange.onWritable = { [self] in self.request?.resumeReceiving() } }
+    return .pause
+  }
+
+  func forwardWantsBody(_ request: ForwardRequest) {
+    exchange.resumeReading()
+  }
+
+  func forward(_ request: ForwardRequest, didSettle outcome: RequestOutcome, error: WeirError?) {
+    if isClientGone {
+      exchange.abort()
+      end(.forwarded(outcome), error)
+    } else if isResponseBad {
+      answer(.badResponse, as: .forwarded(.transportError))
+    } else if status == 0 {
+      answer(GatewayAnswer(outcome), as: .forwarded(outcome), error)
+    } else {
+      // A response that stops in the middle must not look like a whole one.
+      if error == nil { exchange.end() } else { exchange.abort() }
+      end(.forwarded(outcome), error)
+    }
+  }
+}
+
+extension ForwardRequest.Head.Body {
+  init(_ length: BodyLength) {
+    switch length {
+    case .none: self = .none
+    case .length(let length): self = .length(length)
+    case .chunked: self = .unknown
+    }
+  }
+}
+
+extension SocketAddress {
+  /// Without port and zone; empty for a Unix socket.
+  fileprivate var ipAddress: String {
+    switch self {
+    case .v4, .v6: String(host.prefix { $0 != "%" })
+    case .unix, .unnamed: ""
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import WeirServer
+
+/// What an upstream's response says about its own framing, and how the gateway frames it anew (RFC 9112 §6.3).
+struct ResponseFraming: Equatable {
+  private(set) var length: Int64?
+  private(set) var hasTransferCoding = false
+  /// Content-Length is no number, or several that differ: who believes the wrong one takes part of this body for the
+  /// next response.
+  private(set) var isContradictory = false
+
+  mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    switch name.count {
+    case 14 where name.isName("content-length"):
+      for element in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+        note(length: Self.number(element))
+      }
+    case 17 where name.isName("transfer-encoding"): hasTransferCoding = true
+    default: break
+    }
+  }
+
+  private mutating func note(length new: Int64?) {
+    guard let new, length == nil || length == new else {
+      isContradictory = true
+      return
+    }
+    length = new
+  }
+
+  /// The framing towards the client; nil if the response must not be passed on.
+  ///
+  /// A response to HEAD and a 304 tell the length of a body that they don't have.
+  func bodyLength(status: Int, isHead: Bool) -> BodyLength? {
+    // A transfer coding overrides the length, whatever that says.
+    if hasTransferCoding { return Self.hasNoBody(status, isHead) ? BodyLength.none : .chunked }
+    if isContradictory { return nil }
+    if status == 204 || status < 200 { return BodyLength.none }
+    if let length { return .length(length) }
+    return Self.hasNoBody(status, isHead) ? BodyLength.none : .chunked
+  }
+
+  static func hasNoBody(_ status: Int, _ isHead: Bool) -> Bool {
+    isHead || status == 204 || status == 304 || status < 200
+  }
+
+  private static func number(_ text: Slice<UnsafeRawBufferPointer>) -> Int64? {
+    var number: Int64 = 0
+    var digits = 0
+    var isPast = false
+    for byte in text {
+      if byte == 0x20 || byte == 0x09 {
+        isPast = digits > 0
+        continue
+      }
+      guard !isPast, digits < 18, byte &- UInt8(ascii: "0") < 10 else { return nil }
+      digits += 1
+      number = number * 10 + Int64(byte &- UInt8(ascii: "0"))
+    }
+    return digits > 0 ? number : nil
+  }
+}

@@ -1,0 +1,91 @@
+package import Weir
+package import WeirIO
+import WeirMetrics
+import WeirServer
+
+/// Forwards HTTP requests by configured routes, on one event loop per worker.
+package final class Gateway: Sendable {
+  package struct Options: Sendable {
+    package var address: SocketAddress
+    package var workers: Int
+    /// Names this gateway in Via; a token. Nil: made up.
+    package var pseudonym: String?
+
+    package init(address: SocketAddress, workers: Int = 1, pseudonym: String? = nil) {
+      self.address = address
+      self.workers = max(1, workers)
+      self.pseudonym = pseudonym
+    }
+  }
+
+  private let listener: Listener
+  private let workers: [Worker]
+  private let pseudonym: String
+  private let metrics: GatewayMetrics
+  private let monitor: @Sendable (Destination) -> Void
+
+  /// Listens, but accepts nothing before `start()`.
+  ///
+  /// - Parameters:
+  ///   - monitors: hear of the requests to upstreams.
+  ///   - prepare: told of each upstream's destination before requests go there.
+  package init(
+    _ configuration: Configuration, options: Options, metrics: GatewayMetrics, monitors: [any EventMonitor] = [],
+    log: Logger, prepare: @escaping @Sendable (Destination) -> Void = { _ in }
+  ) throws {
+    var random = SystemRandomNumberGenerator()
+    pseudonym = options.pseudonym ?? ForwardingPlan.pseudonym(using: &random)
+    self.metrics = metrics
+    monitor = prepare
+    let plan = ForwardingPlan(configuration, pseudonym: pseudonym)
+    Self.prepare(for: plan, metrics, prepare)
+    let listener = try Listener(options.address)
+    self.listener = listener
+    let destinations = DestinationTable()
+    workers = try (0..<options.workers).map { number in
+      try Worker(
+        number: number, listener: listener, plan: plan, destinations: destinations, monitors: monitors,
+        metrics: metrics, limits: .gateway, log: log)
+    }
+  }
+
+  /// Where it listens.
+  package var address: SocketAddress { listener.address }
+
+  package var workerCount: Int { workers.count }
+
+  package func start() {
+    for worker in workers { worker.start() }
+  }
+
+  /// Returns when all new requests follow `configuration`; those under way end by the old one.
+  package func reload(_ configuration: Configuration) async {
+    let plan = ForwardingPlan(configuration, pseudonym: pseudonym)
+    Self.prepare(for: plan, metrics, monitor)
+    for worker in workers { await worker.install(plan, metrics) }
+  }
+
+  /// Stops accepting and returns when all requests under way have ended, at the latest after `grace` seconds.
+  package func stop(grace: Double) async {
+    await withTaskGroup { group in
+      for worker in workers { group.addTask { await worker.stop(grace: grace) } }
+    }
+  }
+
+  private static func prepare(
+    for plan: ForwardingPlan, _ metrics: GatewayMetrics, _ prepare: (Destination) -> Void
+  ) {
+    metrics.prepare(routes: plan.routes.map(\.route.name))
+    for destination in plan.destinations { prepare(destination) }
+  }
+}
+
+extension ServerLimits {
+  /// Bodies are streamed, so their size is the upstream's business.
+  static var gateway: ServerLimits {
+    var limits = ServerLimits()
+    limits.bodyBytes = nil
+    limits.connections = 8192
+    return limits
+  }
+}

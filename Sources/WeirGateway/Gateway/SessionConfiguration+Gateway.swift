@@ -1,0 +1,19 @@
+import Weir
+
+extension SessionConfiguration {
+  /// How the gateway talks to upstreams: as a pipe, which adds, decodes and follows nothing.
+  static var gateway: SessionConfiguration {
+    var configuration = SessionConfiguration()
+    configuration.headers = HTTPHeaders()
+    configuration.automaticallyDecompresses = false
+    configuration.maximumResponseSize = nil
+    configuration.handlerExecution = .eventLoop
+    // The route's timeout bounds the whole request; within it an upstream may be silent.
+    configuration.timeoutIntervalForRequest = 0
+    // So that an upstream that swallows packets leaves time for another attempt.
+    configuration.connectTimeout = 5
+    // Streams and long polls hold theirs for long, so more than a service's own client needs.
+    configuration.httpMaximumConnectionsPerHost = 512
+    return configuration
+  }
+}

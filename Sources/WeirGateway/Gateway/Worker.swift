@@ -1,0 +1,48 @@
+import Weir
+import WeirIO
+import WeirServer
+
+/// One event loop with a server and a session on it: a forwarded request crosses no thread.
+final class Worker: Sendable {
+  let loop: EventLoop
+  private let session: Session
+  private let server: Server
+  private let handler: ForwardingHandler
+
+  init(
+    number: Int, listener: Listener, plan: ForwardingPlan, destinations: DestinationTable,
+    monitors: [any EventMonitor], metrics: GatewayMetrics, limits: ServerLimits, log: Logger
+  ) throws(Errno) {
+    loop = try EventLoop(name: "weir.gateway.\(number)")
+    session = Session(loop: loop, shared: destinations, configuration: .gateway, eventMonitors: monitors)
+    let handler = ForwardingHandler(session: session, plan: plan, metrics: metrics, log: log, loop: loop)
+    self.handler = handler
+    server = Server(listener: listener, loop: loop, limits: limits, handler: handler) { event in
+      switch event {
+      case .requestRefused: handler.countRefused()
+      case .acceptFailed(let error): log.warn("accepting a connection failed", ["error": "\(error)"])
+      case .connectionEvicted, .timedOut: break
+      }
+    }
+  }
+
+  func start() {
+    server.start()
+  }
+
+  /// Returns when new requests follow `plan`.
+  func install(_ plan: ForwardingPlan, _ metrics: GatewayMetrics) async {
+    await withCheckedContinuation { continuation in
+      loop.post { [handler] in
+        handler.install(plan, metrics)
+        continuation.resume()
+      }
+    }
+  }
+
+  /// Lets requests under way end, and cuts after `grace` seconds those that don't.
+  func stop(grace: Double) async {
+    await server.stop(grace: grace)
+    session.invalidateAndCancel()
+  }
+}

@@ -1,0 +1,69 @@
+import Glibc
+package import WeirMetrics
+
+/// The server's side of the gateway in numbers, registered once per registry. Names and labels are OpenTelemetry's
+/// where it defines them (HTTP server metrics); a route's name is `http_route`.
+package final class GatewayMetrics: Sendable {
+  let duration: HistogramFamily<(String, String, String, String, String, String)>
+  let active: GaugeFamily<(String, String)>
+  let requests: CounterFamily<(String, String)>
+  private let reloadSuccessful: Gauge
+  private let reloadTime: Gauge
+
+  package init(_ registry: Registry) throws(RegistryError) {
+    duration = try registry.histogram(
+      "http_server_request_duration_seconds",
+      help: "Duration of requests to the gateway, from their header to the end of the response.",
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60],
+      labels: "http_request_method", "url_scheme", "http_route", "http_response_status_code", "error_type",
+      "network_protocol_version")
+    active = try registry.gauge(
+      "http_server_active_requests", help: "Requests to the gateway under way.", labels: "http_request_method",
+      "url_scheme")
+    requests = try registry.counter(
+      "weir_gateway_requests_total", help: "Requests to the gateway that ended, by route and outcome.",
+      labels: "route", "outcome")
+    reloadSuccessful = try registry.gauge(
+      "weir_config_last_reload_successful", help: "Whether the last attempt to load the configuration succeeded.")
+    reloadTime = try registry.gauge(
+      "weir_config_last_reload_success_timestamp_seconds", help: "When the configuration was last loaded, Unix time.")
+  }
+
+  /// Makes the counters of these routes at zero, so that the first failure is an increase.
+  func prepare(routes: [String]) {
+    for outcome in GatewayOutcome.ofNoRoute { _ = requests.with("", outcome.label) }
+    for route in routes {
+      for outcome in GatewayOutcome.ofRoutes { _ = requests.with(route, outcome.label) }
+    }
+    for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
+  }
+
+  func configurationLoaded(at time: LogTime = .now) {
+    reloadSuccessful.set(1)
+    reloadTime.set(Double(time.milliseconds) / 1000)
+  }
+
+  func configurationRefused() {
+    reloadSuccessful.set(0)
+  }
+}
+
+/// Request methods as labels: a client can make up any other.
+enum KnownMethod: String, CaseIterable, Sendable {
+  case connect = "CONNECT"
+  case delete = "DELETE"
+  case get = "GET"
+  case head = "HEAD"
+  case options = "OPTIONS"
+  case patch = "PATCH"
+  case post = "POST"
+  case put = "PUT"
+  case trace = "TRACE"
+  case other = "_OTHER"
+
+  init(_ name: String) {
+    self = name == "_OTHER" ? .other : Self(rawValue: name) ?? .other
+  }
+
+  var label: String { rawValue }
+}

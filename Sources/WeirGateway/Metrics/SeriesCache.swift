@@ -1,0 +1,46 @@
+import WeirMetrics
+
+/// The handles of the series that one worker has used, found by small numbers instead of by their labels' texts.
+/// Confined to the worker's loop, as who holds it.
+struct SeriesCache {
+  struct Key: Hashable {
+    /// An index into the plan's routes; −1 without one.
+    var route: Int
+    var method: KnownMethod
+    var isHTTP10: Bool
+    /// 0 if no response was begun.
+    var status: Int
+    var outcome: GatewayOutcome
+  }
+
+  struct Series {
+    let duration: Histogram
+    let count: Counter
+  }
+
+  private let metrics: GatewayMetrics
+  private let routes: [String]
+  private var series: [Key: Series] = [:]
+
+  init(_ metrics: GatewayMetrics, routes: [String]) {
+    self.metrics = metrics
+    self.routes = routes
+  }
+
+  func active(_ method: KnownMethod) -> Gauge {
+    metrics.active.with(method.label, "http")
+  }
+
+  mutating func series(_ key: Key) -> Series {
+    if let known = series[key] { return known }
+    let route = routes.indices.contains(key.route) ? routes[key.route] : ""
+    let new = Series(
+      duration: metrics.duration.with(
+        key.method.label, "http", route, key.status == 0 ? "" : String(key.status),
+        key.outcome.errorType(status: key.status), key.isHTTP10 ? "1.0" : "1.1"),
+      count: metrics.requests.with(route, key.outcome.label))
+    // A bound for upstreams that use every status there is.
+    if series.count < 4096 { series[key] = new }
+    return new
+  }
+}

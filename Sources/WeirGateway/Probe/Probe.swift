@@ -1,0 +1,67 @@
+import Weir
+
+/// `weir probe`: one request, and where its time went.
+struct Probe {
+  let options: ProbeOptions
+
+  /// Nil if the URL can't be asked for.
+  func run() async -> (report: ProbeReport, hasResponse: Bool) {
+    let session = Session()
+    var headers = HTTPHeaders()
+    for field in options.headers { headers.add(name: field.name, value: field.value) }
+    let request = session.request(
+      options.url, method: HTTPMethod(rawValue: options.method), headers: headers)
+    request.deadline(options.timeout / .seconds(1))
+    let response = await request.serializingData(emptyResponseCodes: Set(100...599)).response
+    return (ProbeReport(request, response), response.response != nil)
+  }
+}
+
+extension ProbeReport {
+  init(_ request: DataRequest, _ response: DataResponse<Data, WeirError>) {
+    let metrics = response.metrics
+    let outcome: String
+    if let status = response.response?.statusCode {
+      let protocolName = metrics?.networkProtocolName.map { " over \($0)" } ?? ""
+      outcome = "\(status)\(protocolName)"
+    } else {
+      outcome = response.error.map { "no response: \($0.localizedDescription)" } ?? "no response"
+    }
+    self.init(
+      outcome: outcome, facts: Self.facts(response, metrics), phases: metrics.map(Self.phases) ?? [],
+      total: .seconds(metrics?.total ?? response.timeline.totalDuration))
+  }
+
+  private static func facts(
+    _ response: DataResponse<Data, WeirError>, _ metrics: TransferMetrics?
+  ) -> [(name: String, value: String)] {
+    guard let metrics else { return [] }
+    var facts: [(name: String, value: String)] = []
+    if let address = metrics.remoteAddress {
+      let port = metrics.remotePort.map { " port \($0)" } ?? ""
+      facts.append(("peer", address + port))
+    }
+    if metrics.redirectCount > 0 { facts.append(("redirects", String(metrics.redirectCount))) }
+    guard let head = response.response else { return facts }
+    if let type = head.value(forHTTPHeaderField: "Content-Type") { facts.append(("type", type)) }
+    let coding = metrics.contentEncoding.map { ", \($0) of \(metrics.bytesDecoded)" } ?? ""
+    facts.append(("body", "\(metrics.bytesReceivedOnWire) bytes\(coding)"))
+    return facts
+  }
+
+  /// One after the other, as they happen within one attempt.
+  private static func phases(_ metrics: TransferMetrics) -> [Phase] {
+    let durations = [
+      ("queue", metrics.queue), ("resolve", metrics.nameLookup), ("connect", metrics.connect), ("tls", metrics.tls),
+      ("send", metrics.send), ("processing", metrics.processing), ("transfer", metrics.transfer),
+    ]
+    var phases: [Phase] = []
+    var start = Duration.zero
+    for case (let name, let seconds?) in durations {
+      let duration = Duration.seconds(seconds)
+      phases.append(Phase(name, start: start, duration: duration))
+      start += duration
+    }
+    return phases
+  }
+}

@@ -1,0 +1,16 @@
+import Glibc
+
+/// How many descriptors the process may have open.
+enum FileLimit {
+  /// Raises the soft limit to the hard one. Linux keeps it low for programs that use `select`; this one doesn't, and
+  /// each forwarded request takes two descriptors.
+  static func raise() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < limit.rlim_max else {
+      return
+    }
+    // More would only cost memory in programs that size tables by it.
+    limit.rlim_cur = min(limit.rlim_max, 1 << 20)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+}

@@ -1,0 +1,171 @@
+import Glibc
+import Synchronization
+import Weir
+import WeirExporter
+import WeirIO
+import WeirMetrics
+
+/// `weir serve`: the gateway, its metrics page, and the signals that steer them, until it is told to end.
+struct Serve {
+  private let options: ServeOptions
+  private let log: Logger
+
+  init(_ options: ServeOptions) {
+    self.options = options
+    log = Logger(level: options.logLevel, format: options.logFormat)
+  }
+
+  /// Returns the exit status. The signals must be blocked in all threads.
+  func run() async -> CInt {
+    FileLimit.raise()
+    log.info("weir is starting", ["version": .string(WeirInfo.version)])
+    do {
+      let origin = options.configFile == nil ? try DemoOrigin() : nil
+      let configuration = try origin?.configuration() ?? Configuration(file: options.configFile ?? "")
+      let parts = try Parts(configuration, options, log)
+      parts.gateway.start()
+      parts.metrics.configurationLoaded()
+      announce(configuration, parts, isDemo: origin != nil)
+      let status = try await supervise(parts)
+      await origin?.stop()
+      return status
+    } catch let error as ConfigurationError {
+      log(error)
+      return 1
+    } catch {
+      log.error("weir can't start", ["error": "\(error)"])
+      return 1
+    }
+  }
+
+  // MARK: Signals
+
+  static let signals = [SIGTERM, SIGINT, SIGHUP]
+
+  /// Carries out what the lifecycle says until it says to exit.
+  private func supervise(_ parts: Parts) async throws -> CInt {
+    let events = AsyncStream.makeStream(of: Lifecycle.Event.self)
+    let loop = try EventLoop(name: "weir.signals")
+    try await SignalSource.start(Self.signals, on: loop) { signal in
+      events.continuation.yield(signal == SIGHUP ? .hangUp : .terminate)
+    }
+    var lifecycle = Lifecycle()
+    for await event in events.stream {
+      for action in lifecycle.handle(event) {
+        switch action {
+        case .reload: await reload(parts)
+        case .becomeUnready:
+          log.info("draining; a second signal ends at once", ["timeout": LogValue(options.drainTimeout)])
+          parts.isReady.value.store(false, ordering: .relaxed)
+        case .drain:
+          Task {
+            await parts.gateway.stop(grace: options.drainTimeout / .seconds(1))
+            events.continuation.yield(.drained)
+          }
+        case .exit(let status):
+          await parts.exporter.stop(grace: 0)
+          log.info("weir has ended", ["status": .integer(Int(status))])
+          return status
+        }
+      }
+    }
+    return 1
+  }
+
+  private func reload(_ parts: Parts) async {
+    guard let file = options.configFile else {
+      return log.warn("there is nothing to reload: weir was started without --config.file", [:])
+    }
+    do {
+      let configuration = try Configuration(file: file)
+      await parts.gateway.reload(configuration)
+      parts.metrics.configurationLoaded()
+      log.info("configuration reloaded", ["file": .string(file), "routes": .integer(configuration.routes.count)])
+    } catch {
+      parts.metrics.configurationRefused()
+      log(error)
+      log.error("the configuration stays as it was", ["file": .string(file)])
+    }
+  }
+
+  // MARK: Log lines
+
+  private func log(_ error: ConfigurationError) {
+    for problem in error.problems {
+      log.error("configuration", ["problem": .string(problem.description(file: error.file))])
+    }
+  }
+
+  private func announce(_ configuration: Configuration, _ parts: Parts, isDemo: Bool) {
+    let gateway = Self.url(parts.gateway.address)
+    let metrics = Self.url(parts.exporterAddress) + "/metrics"
+    log.info(
+      "forwarding",
+      [
+        "url": .string(gateway), "routes": .integer(configuration.routes.count),
+        "workers": .integer(parts.gateway.workerCount),
+      ])
+    log.info("serving metrics", ["url": .string(metrics)])
+    guard isDemo else { return }
+    log.info("without --config.file, a demo origin stands behind the gateway", ["try": "curl \(gateway)/echo"])
+    log.info("a path that fails two times of three, and that retries hide", ["try": "curl \(gateway)/flaky"])
+    log.info("what was measured of both", ["try": "curl \(metrics)"])
+  }
+
+  /// An address that curl takes: who listens everywhere is reached by loopback.
+  static func url(_ address: SocketAddress) -> String {
+    switch address {
+    case .v4(0, let port), .v6(0, 0, _, let port): "http://\(SocketAddress.loopback(port: port))"
+    default: "http://\(address)"
+    }
+  }
+}
+
+/// What runs.
+private final class Parts: Sendable {
+  let exporter: Exporter
+  let exporterAddress: SocketAddress
+  let metrics: GatewayMetrics
+  let gateway: Gateway
+  /// Whether `/-/ready` says so.
+  let isReady: Flag
+
+  final class Flag: Sendable {
+    let value = Atomic(true)
+  }
+
+  init(_ configuration: Configuration, _ options: ServeOptions, _ log: Logger) throws {
+    let isReady = Flag()
+    self.isReady = isReady
+    var exporterOptions = Exporter.Options()
+    exporterOptions.title = "weir gateway"
+    exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
+    exporter = try Exporter(listenAddress: "\(options.webAddress)", options: exporterOptions)
+    let monitor = try MetricsMonitor(registry: exporter.registry)
+    metrics = try GatewayMetrics(exporter.registry)
+    let workers = options.workers ?? max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
+    gateway = try Gateway(
+      configuration, options: Gateway.Options(address: options.gatewayAddress, workers: workers), metrics: metrics,
+      monitors: [monitor], log: log, prepare: monitor.prepare)
+    try exporter.start()
+    exporterAddress = try SocketAddress(parsing: exporter.address ?? "")
+  }
+}
+
+extension SignalSource {
+  /// Returns when signals are being delivered; until the loop is let go.
+  static func start(
+    _ signals: [CInt], on loop: EventLoop, _ handler: @escaping @Sendable (CInt) -> Void
+  ) async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      loop.post {
+        do {
+          try SignalSource(signals).start(on: loop, handler)
+          continuation.resume()
+        } catch {
+          continuation.resume(throwing: error)
+        }
+      }
+    }
+  }
+}

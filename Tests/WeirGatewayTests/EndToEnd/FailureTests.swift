@@ -1,0 +1,126 @@
+import Testing
+import Weir
+import WeirTestSupport
+
+@testable import WeirGateway
+
+/// What a client sees when an upstream, or it itself, breaks off.
+@Suite(.serialized) struct FailureTests {
+  @Test func nothingListens() throws {
+    let upstream = try ScriptedServer(Script(.close))
+    let port = upstream.port
+    upstream.stop()
+    let rig = try GatewayRig(Route(to: port))
+    let client = try rig.client()
+    client.send("GET /?token=secret HTTP/1.1\r\nHost: h\r\n\r\n")
+    let response = try #require(client.response())
+    #expect(response.status == 502)
+    #expect(response.text == "the upstream can't be reached or broke off\n")
+    #expect(eventually { rig.count("transport_error") == 1 })
+  }
+
+  @Test func silenceEndsWithTheTimeout() throws {
+    let upstream = try BlackHole()
+    var route = try Route(to: upstream.port)
+    route.timeout = .milliseconds(100)
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    let response = try #require(client.response())
+    #expect(response.status == 504)
+    #expect(response.text == "the upstream did not answer in time\n")
+    #expect(eventually { rig.count("timeout") == 1 && upstream.closedByClientCount == 1 })
+  }
+
+  @Test(
+    arguments: [
+      ("GET / HTTP/1.1\r\nHost: other\r\n\r\n", 404, "no route matches this request\n"),
+      ("CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\n", 501, "this gateway makes no tunnels\n"),
+      ("GET /r/%zz HTTP/1.1\r\nHost: h\r\n\r\n", 400, "the path has a % without two hexadecimal digits\n"),
+      ("GET /r HTTP/1.1\r\nHost: h\r\nVia: 1.1 weir\r\n\r\n", 508, "this request has already passed this gateway\n"),
+      ("OPTIONS /r HTTP/1.1\r\nHost: h\r\nMax-Forwards: 0\r\n\r\n", 200, "this is the gateway\n"),
+    ])
+  func theGatewayAnswersItself(request: String, status: Int, text: String) throws {
+    let upstream = try ScriptedServer(.answering(okResponse("no")))
+    let rig = try GatewayRig(Route(to: upstream.port, path: "/r"))
+    let client = try rig.client()
+    client.send(request)
+    let response = try #require(client.response())
+    #expect(response.status == status)
+    #expect(response.text == text)
+    #expect(upstream.connectionCount == 0)
+  }
+
+  @Test(
+    arguments: [
+      "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nA\r\n12345",
+    ])
+  func aCutBodyNeverLooksWhole(answer: String) throws {
+    for end in [Script.Step.close, .reset] {
+      let upstream = try ScriptedServer(Script(.head, .send(answer), .sleep(0.02), end))
+      var route = try Route(to: upstream.port)
+      route.retry.limit = 2
+      let rig = try GatewayRig(route)
+      let client = try rig.client()
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = try #require(client.response())
+      #expect(response.status == 200)
+      #expect(!response.isComplete)
+      #expect(upstream.connectionCount == 1)
+      #expect(eventually { rig.count("transport_error") == 1 })
+    }
+  }
+
+  @Test(
+    arguments: [
+      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n12345",
+      "garbage\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+    ])
+  func malformedResponsesAreNotPassedOn(answer: String) throws {
+    let upstream = try ScriptedServer(.once(answer))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 502)
+    #expect(eventually { rig.count("transport_error") == 1 })
+  }
+
+  @Test(arguments: [true, false])
+  func aClientThatLeavesCancelsTheUpstream(hasHead: Bool) throws {
+    let upstream = try ScriptedServer(
+      hasHead
+        ? Script(.head, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n12345"), .awaitClose)
+        : Script(.awaitClose))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(eventually { upstream.received().count > 20 })
+    if hasHead { #expect(client.discard(60) == 60) }
+    client.reset()
+    #expect(eventually { upstream.closedByClientCount == 1 && rig.count("cancelled") == 1 })
+    #expect(rig.sample("http_server_active_requests{http_request_method=\"GET\",url_scheme=\"http\"}") == 0)
+  }
+
+  @Test func anUploadThatBreaksOffCancelsTheUpstream() throws {
+    let upstream = try ScriptedServer(Script(.head, .awaitClose))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n12345")
+    #expect(eventually { upstream.receivedText().hasSuffix("12345") })
+    client.reset()
+    #expect(eventually { upstream.closedByClientCount == 1 && rig.count("cancelled") == 1 })
+  }
+
+  @Test func anAnswerBeforeTheBodyIsPassedOn() throws {
+    let upstream = try ScriptedServer(
+      Script(.head, .send("HTTP/1.1 413 No\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig"), .awaitClose))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n12345")
+    let response = try #require(client.response())
+    #expect(response.status == 413)
+    #expect(response.text == "big")
+  }
+}

@@ -1,0 +1,191 @@
+import Testing
+import Weir
+import WeirTestSupport
+
+@testable import WeirGateway
+
+/// What crosses the gateway, to the byte.
+@Suite(.serialized) struct ForwardingTests {
+  @Test func requestsCrossWithoutWhatIsTheConnections() throws {
+    let upstream = try ScriptedServer(.answering(okResponse("hi")))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send(
+      "GET /a/b?q=1&r=%20 HTTP/1.1\r\nHost: front.example\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\n"
+        + "Keep-Alive: timeout=5\r\nTE: trailers\r\nUpgrade: h2c\r\nProxy-Authorization: Basic x\r\n"
+        + "Accept: text/plain\r\nX-Twice: 1\r\nX-Twice: 2\r\nX-Empty:\r\nAuthorization: Bearer t\r\nCookie: a=b\r\n\r\n"
+    )
+    #expect(client.response()?.text == "hi")
+    #expect(
+      upstream.receivedText()
+        == "GET /a/b?q=1&r=%20 HTTP/1.1\r\nHost: 127.0.0.1:\(upstream.port)\r\nAccept: text/plain\r\nX-Twice: 1\r\n"
+        + "X-Twice: 2\r\nX-Empty:\r\nAuthorization: Bearer t\r\nCookie: a=b\r\nVia: 1.1 weir\r\n"
+        + "Forwarded: for=127.0.0.1;host=front.example;proto=http\r\nX-Forwarded-For: 127.0.0.1\r\n"
+        + "X-Forwarded-Host: front.example\r\nX-Forwarded-Proto: http\r\n\r\n")
+  }
+
+  @Test func responsesCrossWithoutWhatIsTheConnections() throws {
+    let upstream = try ScriptedServer(
+      .once(
+        "HTTP/1.1 202 Fine\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nConnection: X-Hop\r\nX-Hop: 1\r\n"
+          + "Keep-Alive: timeout=5\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Encoding: gzip\r\n"
+          + "X-Empty:\r\nVia: 1.1 cache\r\nContent-Length: 5\r\n\r\n12345"))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    let response = try #require(client.response())
+    #expect(response.status == 202)
+    #expect(response.text == "12345")
+    #expect(
+      Set(response.fieldLines)
+        == [
+          "Date: Sun, 06 Nov 1994 08:49:37 GMT", "Set-Cookie: a=1", "Set-Cookie: b=2", "Content-Encoding: gzip",
+          "X-Empty: ", "Via: 1.1 cache, 1.1 weir", "Content-Length: 5",
+        ])
+    #expect(response.values("Set-Cookie") == ["a=1", "b=2"])
+  }
+
+  @Test func bytesThatAreNoTextCrossUnchanged() throws {
+    let upstream = try ScriptedServer(
+      Script(
+        .head, .send(Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-B: ".utf8) + [0xe9, 0x20, 0xff, 13, 10, 13, 10])))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send(Array("GET / HTTP/1.1\r\nHost: h\r\nX-A: ".utf8) + [0xe9, 0x20, 0xff, 13, 10, 13, 10])
+    let response = try #require(client.response())
+    #expect(response.status == 200)
+    #expect(upstream.received().contains(sequence: Array("X-A: ".utf8) + [0xe9, 0x20, 0xff, 13, 10]))
+    #expect(response.values("X-B") == [String(decoding: [0xe9, 0x20, 0xff], as: UTF8.self)])
+  }
+
+  @Test(
+    arguments: [
+      ("GET", "HTTP/1.1 204 No Content\r\n\r\n", 204, nil),
+      ("GET", "HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\nContent-Length: 7\r\n\r\n", 304, nil),
+      ("HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", 200, "7"),
+      ("HEAD", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", 200, nil),
+      ("GET", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 200, "0"),
+    ] as [(String, String, Int, String?)])
+  func responsesWithoutBody(method: String, answer: String, status: Int, length: String?) throws {
+    let upstream = try ScriptedServer(.answering(answer))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    // The second exchange fails if the first one's framing was off.
+    for _ in 0..<2 {
+      client.send("\(method) / HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = try #require(client.response(toHead: method == "HEAD"))
+      #expect(response.status == status)
+      #expect(response.values("Content-Length").first == length)
+      #expect(response.body.isEmpty)
+    }
+  }
+
+  @Test func chunkedResponsesStayChunked() throws {
+    let upstream = try ScriptedServer(
+      .answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nX-T: 1\r\n\r\n"))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    for _ in 0..<2 {
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = try #require(client.response())
+      #expect(response.text == "abcde")
+      #expect(response.isComplete)
+      #expect(response.values("Transfer-Encoding") == ["chunked"])
+    }
+    let old = try rig.client()
+    old.send("GET / HTTP/1.0\r\n\r\n")
+    #expect(String(decoding: old.rest(), as: UTF8.self).hasSuffix("\r\n\r\nabcde"))
+  }
+
+  @Test func bodiesOfEveryFramingReachTheUpstream() throws {
+    let upstream = try ScriptedServer(
+      Script(.head, .bytes(5), .send(okResponse("1")), .head, .chunkedBody, .send(okResponse("2")), .awaitClose))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("POST /l HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello")
+    #expect(client.response()?.text == "1")
+    client.send("PUT /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+    #expect(client.response()?.text == "2")
+    let received = upstream.receivedText()
+    #expect(received.contains("POST /l HTTP/1.1\r\n"))
+    #expect(received.contains("Content-Length: 5\r\n"))
+    #expect(received.contains("\r\n\r\nhello"))
+    #expect(received.contains("PUT /c HTTP/1.1\r\n"))
+    #expect(received.contains("Transfer-Encoding: chunked\r\n"))
+    #expect(received.hasSuffix("0\r\n\r\n"))
+    #expect(!received.contains("Content-Type"))
+    #expect(!received.contains("Expect"))
+  }
+
+  @Test func anEmptyBodySaysSo() throws {
+    let upstream = try ScriptedServer(.answering(okResponse("ok")))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
+    #expect(client.response()?.text == "ok")
+    #expect(upstream.receivedText().contains("Content-Length: 0\r\n"))
+  }
+
+  @Test func expectationsAreMetHere() throws {
+    let upstream = try ScriptedServer(Script(.head, .bytes(5), .send(okResponse("ok")), .awaitClose))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+    var interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+    interim.removeFirst(client.discard(interim.count))
+    #expect(interim.isEmpty)
+    client.send("hello")
+    #expect(client.response()?.text == "ok")
+    #expect(!upstream.receivedText().contains("100-continue"))
+  }
+
+  @Test func pipelinedRequestsAreAnsweredInOrder() throws {
+    let upstream = try ScriptedServer(
+      Script(
+        .head, .sleep(0.05), .send(okResponse("1")), .head, .send(okResponse("2")), .head, .send(okResponse("3")),
+        .awaitClose))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send((1...3).map { "GET /\($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
+    #expect((1...3).map { _ in client.response()?.text } == ["1", "2", "3"])
+  }
+
+  @Test func redirectsAndCookiesAreTheClients() throws {
+    let upstream = try ScriptedServer(
+      .answering("HTTP/1.1 302 Found\r\nLocation: /next\r\nSet-Cookie: s=1\r\nContent-Length: 0\r\n\r\n"))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    for _ in 0..<2 {
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = try #require(client.response())
+      #expect(response.status == 302)
+      #expect(response.values("Location") == ["/next"])
+    }
+    #expect(!upstream.receivedText().contains("Cookie"))
+  }
+
+  @Test func routesStripAndSet() throws {
+    let upstream = try ScriptedServer(.answering(okResponse("ok")))
+    var route = try Route(to: upstream.port, path: "/api")
+    route.stripPrefix = true
+    route.headers.set = [HeaderRule(name: "Host", value: "inner"), HeaderRule(name: "X-Key", value: "k")]
+    route.headers.remove = ["Cookie"]
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("GET /api//x/%2e%2e/y?z HTTP/1.1\r\nHost: h\r\nCookie: a\r\nX-Key: theirs\r\n\r\n")
+    #expect(client.response()?.text == "ok")
+    let received = upstream.receivedText()
+    #expect(received.hasPrefix("GET //y?z HTTP/1.1\r\nHost: inner\r\n"))
+    #expect(received.contains("X-Key: k\r\n"))
+    #expect(!received.contains("theirs"))
+    #expect(!received.contains("Cookie"))
+    client.send("GET /other HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 404)
+  }
+}
+
+extension Array<UInt8> {
+  fileprivate func contains(sequence: [UInt8]) -> Bool {
+    indices.contains { self[$0...].starts(with: sequence) }
+  }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Weir
+import WeirExporter
+import WeirIO
+import WeirMetrics
+import WeirTestSupport
+
+@testable import WeirGateway
+
+/// A gateway of one worker, named `weir` in Via, in front of what a test gives it.
+final class GatewayRig: Sendable {
+  let gateway: Gateway
+  let registry = Registry()
+
+  init(_ routes: Route..., workers: Int = 1) throws {
+    let monitor = try MetricsMonitor(registry: registry)
+    gateway = try Gateway(
+      Configuration(routes: routes),
+      options: Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: "weir"),
+      metrics: try GatewayMetrics(registry), monitors: [monitor], log: Logger(level: .error), prepare: monitor.prepare)
+    gateway.start()
+  }
+
+  func client() throws -> RawClient {
+    try RawClient(port: gateway.address.port ?? 0)
+  }
+
+  /// The value of a sample, given by its name and labels as the page shows them; nil if it isn't there.
+  func sample(_ name: String) -> Double? {
+    registry.text().split(separator: "\n").first { $0.hasPrefix(name + " ") }
+      .flatMap { Double($0.dropFirst(name.count + 1)) }
+  }
+
+  func count(_ outcome: String, route: String = "r") -> Double? {
+    sample("weir_gateway_requests_total{route=\"\(route)\",outcome=\"\(outcome)\"}")
+  }
+}
+
+extension Route {
+  /// A route named `r` to a port of this machine.
+  init(to port: Int, path: String = "/", name: String = "r") throws {
+    self.init(
+      name: name, match: RouteMatch(pathPrefix: path), upstream: try Upstream(parsing: "http://127.0.0.1:\(port)"))
+  }
+}
+
+/// Waits until something is so; false after ten seconds.
+func eventually(_ condition: () -> Bool) -> Bool {
+  let end = MonotonicTime.now.advanced(bySeconds: 10)
+  while !condition() {
+    if MonotonicTime.now > end { return false }
+    usleep(2000)
+  }
+  return true
+}

@@ -1,0 +1,132 @@
+import Testing
+import Weir
+import WeirTestSupport
+
+@testable import WeirGateway
+
+/// Retries on the way through the gateway, exactly as the route says.
+@Suite(.serialized) struct RetryTests {
+  static let failure = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nX-Why: load\r\n\r\nbusy"
+
+  @Test(
+    arguments: [
+      (2, 2, "GET", 200, 3), (1, 2, "GET", 503, 2), (0, 2, "GET", 503, 1), (2, 0, "GET", 200, 1),
+      (2, 2, "POST", 503, 1), (3, 3, "HEAD", 200, 4),
+    ])
+  func followsTheRoute(limit: Int, failures: Int, method: String, status: Int, attempts: Int) throws {
+    let isHead = method == "HEAD"
+    let failure = isHead ? "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\n" : Self.failure
+    let success = isHead ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" : okResponse("ok")
+    var steps: [Script.Step] = []
+    for _ in 0..<failures { steps += [.head, .send(failure)] }
+    steps += [.forever([.head, .send(success)])]
+    let upstream = try ScriptedServer(Script(.forever(steps)))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = limit
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("\(method) / HTTP/1.1\r\nHost: h\r\n\r\n")
+    let response = try #require(client.response(toHead: isHead))
+    #expect(response.status == status)
+    #expect(response.text == (isHead ? "" : status == 200 ? "ok" : "busy"))
+    #expect(Self.requests(method, upstream) == attempts)
+    #expect(eventually { rig.count(status == 200 ? "success" : "http_error") == 1 })
+    #expect(
+      rig.sample(
+        "weir_request_attempts_sum{server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\"}") == Double(attempts))
+  }
+
+  @Test func theLastResponseGoesOutUnchanged() throws {
+    let upstream = try ScriptedServer(.answering(Self.failure))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 1
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    let response = try #require(client.response())
+    #expect(response.status == 503)
+    #expect(response.values("X-Why") == ["load"])
+    #expect(response.text == "busy")
+  }
+
+  @Test func onlyTheStatusCodesOfTheRoute() throws {
+    let upstream = try ScriptedServer(.answering("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 3
+    route.retry.statusCodes = [503]
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 500)
+    #expect(Self.requests("GET", upstream) == 1)
+  }
+
+  @Test func lostConnectionsAreRetried() throws {
+    let upstream = try ScriptedServer(Script(.head, .reset), Script(.head, .close), .answering(okResponse("third")))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 2
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.text == "third")
+    #expect(upstream.connectionCount == 3)
+  }
+
+  @Test(arguments: [false, true])
+  func smallBodiesAreReplayed(isChunked: Bool) throws {
+    let body = String(repeating: "0123456789abcdef", count: 4096)
+    let read: Script.Step = isChunked ? .chunkedBody : .bytes(body.utf8.count)
+    let upstream = try ScriptedServer(
+      Script(.head, read, .send(Self.failure), .head, read, .send(okResponse("ok")), .awaitClose))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 2
+    route.retry.methods = ["POST"]
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(body.utf8.count)"
+    client.send("POST / HTTP/1.1\r\nHost: h\r\n\(framing)\r\n\r\n")
+    let half = body.utf8.count / 2
+    if isChunked {
+      client.send("\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\r\n")
+    } else {
+      client.send(String(body.prefix(half)))
+      client.send(String(body.dropFirst(half)))
+    }
+    #expect(client.response()?.text == "ok")
+    let received = (0..<upstream.connectionCount).map { upstream.receivedText(on: $0) }.joined()
+    #expect(received.components(of: "POST / HTTP/1.1\r\n") == 2)
+    if !isChunked { #expect(received.components(of: body) == 2) }
+  }
+
+  @Test func largeBodiesAreNotRetried() throws {
+    let body = [UInt8](repeating: 0x61, count: (64 << 10) + 1)
+    let upstream = try ScriptedServer(Script(.head, .bytes(body.count), .send(Self.failure), .awaitClose))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 2
+    route.retry.methods = ["POST"]
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.count)\r\n\r\n")
+    client.send(body)
+    let response = try #require(client.response())
+    #expect(response.status == 503)
+    #expect(response.text == "busy")
+    #expect(Self.requests("POST", upstream) == 1)
+    let denied =
+      "weir_retries_denied_total{server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\",reason=\"body\"}"
+    #expect(eventually { rig.sample(denied) == 1 })
+  }
+
+  private static func requests(_ method: String, _ upstream: ScriptedServer) -> Int {
+    (0..<upstream.connectionCount).reduce(0) {
+      $0 + upstream.receivedText(on: $1).components(of: "\(method) / HTTP/1.1\r\n")
+    }
+  }
+}
+
+extension String {
+  /// How often `part` occurs.
+  fileprivate func components(of part: String) -> Int {
+    components(separatedBy: part).count - 1
+  }
+}

@@ -1,0 +1,25 @@
+import Testing
+import Weir
+
+@testable import WeirGateway
+
+@Suite struct GatewayOutcomeTests {
+  @Test(
+    arguments: [
+      (.forwarded(.success), 200, "success", ""), (.forwarded(.httpError), 404, "http_error", ""),
+      (.forwarded(.httpError), 503, "http_error", "503"), (.forwarded(.timeout), 504, "timeout", "timeout"),
+      (.forwarded(.transportError), 200, "transport_error", "transport_error"),
+      (.forwarded(.cancelled), 0, "cancelled", "cancelled"), (.unrouted, 404, "no_route", ""),
+      (.refused, 400, "refused", ""), (.refused, 501, "refused", "501"), (.loop, 508, "loop", "508"),
+      (.answered, 200, "answered", ""),
+    ] as [(GatewayOutcome, Int, String, String)])
+  func namesWhatHappened(outcome: GatewayOutcome, status: Int, label: String, errorType: String) {
+    #expect(outcome.label == label)
+    #expect(outcome.errorType(status: status) == errorType)
+  }
+
+  @Test func labelsDiffer() {
+    let labels = (GatewayOutcome.ofRoutes + GatewayOutcome.ofNoRoute).map(\.label)
+    #expect(Set(labels).count == labels.count)
+  }
+}
