@@ -89,12 +89,12 @@ private final class ScriptedServerCore: Sendable {
   }
 
   func stop() {
-    let descriptors = state.withLock { state in
+    // Under the lock, as is their closing: a number that is free again may be somebody else's connection.
+    state.withLock { state in
       state.isStopped = true
-      return state.connections.filter { !$0.isOver }.map(\.descriptor)
+      for connection in state.connections where !connection.isOver { shutdown(connection.descriptor, CInt(SHUT_RDWR)) }
     }
     shutdown(listener, CInt(SHUT_RDWR))
-    for descriptor in descriptors { shutdown(descriptor, CInt(SHUT_RDWR)) }
     threads.wait()
   }
 
@@ -129,8 +129,8 @@ private final class ScriptedServerCore: Sendable {
     state.withLock { state in
       state.connections[index].isOver = true
       state.connections[index].wasClosedByClient = peer.sawEnd
+      close(descriptor)
     }
-    close(descriptor)
   }
 }
 
