@@ -53,8 +53,9 @@ let package = Package(
     module("WeirAlamofire", ["Weir"]),
     .executableTarget(name: "WeirCommand", dependencies: ["WeirGateway"], swiftSettings: settings),
 
+    .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
     .target(
-      name: "WeirTestSupport", dependencies: ["WeirIO", "CLinux"], path: "Tests/WeirTestSupport",
+      name: "WeirTestSupport", dependencies: ["WeirIO", "CLinux", "CThreadSanitizer"], path: "Tests/WeirTestSupport",
       swiftSettings: settings),
     fuzzTarget("FuzzContentDecoder", ["WeirCompression"]),
 

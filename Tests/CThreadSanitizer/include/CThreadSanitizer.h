@@ -1,0 +1,2 @@
+// Nothing to call: linking this target is its effect. See CThreadSanitizer.c.
+#pragma once
