@@ -51,6 +51,11 @@ public final class Registry: Sendable {
     }
     return removed != nil
   }
+
+  /// Whether a page may show `name`, of a metric or of one of its samples.
+  package func isRegistered(_ name: String) -> Bool {
+    state.withLock { $0.claims[name] != nil }
+  }
 }
 
 extension Registry {
