@@ -5,7 +5,8 @@ extension Exporter {
     public var title = "weir"
     /// Whether `/-/ready` says so (200, else 503). Called on the exporter's thread; must not block.
     public var isReady: @Sendable () -> Bool = { true }
-    /// Whether the page shows the process (processor time, memory, descriptors, …) and `weir_build_info`.
+    /// Whether the page shows the process (``ProcessCollector``) and `weir_build_info` (``BuildInfo``), unless the registry
+    /// has metrics of these names already.
     public var registersProcessMetrics = true
     /// Header fields that every response has besides the exporter's own, for example `Strict-Transport-Security`.
     public var headers: [String: String] = [:]

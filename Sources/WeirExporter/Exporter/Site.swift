@@ -19,9 +19,17 @@ struct Site: Sendable {
     renderer = PageRenderer(registry: registry, showsCreated: options.showsCreated)
     do throws(RegistryError) {
       metrics = try ScrapeMetrics(registry)
+      if options.registersProcessMetrics { try Self.registerProcess(in: registry) }
     } catch {
       throw ExporterError(error)
     }
+  }
+
+  /// Unless they are there already: of another exporter, or of the user's own making.
+  private static func registerProcess(in registry: Registry) throws(RegistryError) {
+    let collector = ProcessCollector()
+    if !collector.metrics.contains(where: { registry.isRegistered($0.name) }) { try registry.register(collector) }
+    if !registry.isRegistered("weir_build_info") { try BuildInfo.current.register(in: registry) }
   }
 
   func handler(on loop: EventLoop, address: SocketAddress) -> ExporterHandler {

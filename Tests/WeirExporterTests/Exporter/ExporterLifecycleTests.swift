@@ -1,5 +1,6 @@
 import Synchronization
 import Testing
+import Weir
 import WeirExporter
 import WeirMetrics
 
@@ -123,7 +124,21 @@ import WeirMetrics
     #expect(try PageClient.get(first.address)?.status == 200)
     let page = try #require(try PageClient.get(second.address)).text
     #expect(page.contains("weir_scrapes_total{code=\"200\"} 1\n"))
+    #expect(page.contains("\nprocess_cpu_seconds_total "))
+    #expect(page.contains("weir_build_info{version=\"\(WeirInfo.version)\""))
     #expect(page.contains("weir_metrics_registration_errors_total{reason=\"already_registered\"} 0\n"))
+  }
+
+  @Test func processMetricsOfTheUsersOwnStay() throws {
+    let registry = Registry()
+    try registry.gauge("process_threads", help: "Mine.").set(7)
+    _ = try make("127.0.0.1:0", registry)
+    #expect(registry.text().contains("# HELP process_threads Mine.\n"))
+    #expect(registry.text().contains("\nweir_build_info{"))
+    let bare = Registry()
+    _ = try make("127.0.0.1:0", bare) { $0.registersProcessMetrics = false }
+    #expect(!bare.text().contains("process_"))
+    #expect(!bare.text().contains("weir_build_info"))
   }
 }
 
