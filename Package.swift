@@ -58,6 +58,7 @@ let package = Package(
       name: "WeirTestSupport", dependencies: ["WeirIO", "CLinux", "CThreadSanitizer"], path: "Tests/WeirTestSupport",
       swiftSettings: settings),
     fuzzTarget("FuzzContentDecoder", ["WeirCompression"]),
+    fuzzTarget("FuzzAccept", ["WeirExporter", "WeirMetrics"]),
 
     tests("WeirIOTests", ["WeirIO"]),
     tests("WeirCompressionTests", ["WeirCompression"]),

@@ -40,14 +40,14 @@ private struct MediaType: Sendable {
   func specificity(of range: Preference) -> Int? {
     let isNamed = range.name == name
     guard isNamed || range.name == type + "/*" || range.name == "*/*" else { return nil }
-    var matched = 0
+    var matched: Set<String> = []
     for parameter in range.parameters {
       // Names here need no escaping, so whichever way of escaping the scraper understands is satisfied.
       if parameter.name == "escaping" { continue }
       guard parameters[parameter.name] == parameter.value else { return nil }
-      matched += 1
+      matched.insert(parameter.name)
     }
-    return isNamed ? 2 + matched : range.name == "*/*" ? 0 : 1
+    return isNamed ? 2 + matched.count : range.name == "*/*" ? 0 : 1
   }
 }
 

@@ -1,5 +1,5 @@
 /// How a page is encoded on its way.
-enum PageCoding: Hashable, Sendable {
+package enum PageCoding: Hashable, Sendable {
   case identity
   case gzip
 }

@@ -1,21 +1,21 @@
 /// One element of a field by which a client says what it prefers: `text/plain;version=0.0.4;q=0.5` of Accept, `gzip` of
 /// Accept-Encoding. All text is in lower case.
-struct Preference: Hashable, Sendable {
-  struct Parameter: Hashable, Sendable {
-    let name: String
-    let value: String
+package struct Preference: Hashable, Sendable {
+  package struct Parameter: Hashable, Sendable {
+    package let name: String
+    package let value: String
   }
 
   /// A token, or two with a slash between them; `*` stands for any.
-  let name: String
-  let parameters: [Parameter]
-  let quality: Quality
+  package let name: String
+  package let parameters: [Parameter]
+  package let quality: Quality
 }
 
 extension Preference {
   /// The elements of a field's value in their order. An element that breaks the grammar is left out: to honour half of
   /// it would be a guess.
-  static func list(_ field: String) -> [Preference] {
+  package static func list(_ field: String) -> [Preference] {
     var scanner = FieldScanner(field)
     var elements: [Preference] = []
     while true {

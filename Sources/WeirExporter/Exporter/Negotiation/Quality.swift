@@ -1,11 +1,11 @@
 /// How much a client wants something, in thousandths; 0 means not at all (RFC 9110 §12.4.2).
-struct Quality: Hashable, Comparable, Sendable {
-  let thousandths: Int
+package struct Quality: Hashable, Comparable, Sendable {
+  package let thousandths: Int
 
   static let full = Quality(thousandths: 1000)
   static let none = Quality(thousandths: 0)
 
-  static func < (left: Quality, right: Quality) -> Bool {
+  package static func < (left: Quality, right: Quality) -> Bool {
     left.thousandths < right.thousandths
   }
 }

@@ -1,29 +1,29 @@
-import WeirMetrics
+package import WeirMetrics
 
 /// What a request to `/metrics` asks for.
-struct ScrapeRequest: Hashable, Sendable {
+package struct ScrapeRequest: Hashable, Sendable {
   /// What makes the page: requests that agree in it can be answered with the same bytes.
-  struct Variant: Hashable, Sendable {
-    let format: Exposition.Format
-    let coding: PageCoding
+  package struct Variant: Hashable, Sendable {
+    package let format: Exposition.Format
+    package let coding: PageCoding
     /// The metrics to show; nil: all.
-    let names: Set<String>?
+    package let names: Set<String>?
   }
 
   /// A request that gets no page.
-  enum Refusal: Error, Hashable {
+  package enum Refusal: Error, Hashable {
     case malformedFilter
     case noAcceptableCoding
   }
 
-  let variant: Variant
+  package let variant: Variant
   /// Seconds within which it must be answered.
-  let timeout: Double
+  package let timeout: Double
 }
 
 extension ScrapeRequest {
   /// - Parameters: the values of the header fields with these names; nil where a request has none.
-  init(
+  package init(
     query: String?, accept: String?, acceptEncoding: String?, announcedTimeout: String?, timeoutLimit: Double
   ) throws(Refusal) {
     guard let coding = PageCoding(acceptEncoding: acceptEncoding) else { throw .noAcceptableCoding }

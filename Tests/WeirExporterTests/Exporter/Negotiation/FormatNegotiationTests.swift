@@ -58,6 +58,10 @@ import WeirMetrics
       (
         "application/openmetrics-text;q=0.1, application/openmetrics-text;version=1.0.0, text/plain;q=0.5", .openMetrics
       ),
+      (
+        "application/openmetrics-text;version=1.0.0;version=1.0.0;q=0, application/openmetrics-text;version=1.0.0",
+        .openMetrics
+      ),
       ("text/*;q=0.3, application/*;q=0.4", .openMetrics),
       ("text/*, application/*", .text),
       // equal weights
