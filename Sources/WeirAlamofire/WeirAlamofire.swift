@@ -11,6 +11,7 @@ public typealias AFResult<Success> = WeirResult<Success>
 public typealias AFDataResponse<Success> = WeirDataResponse<Success> where Success: Sendable
 public typealias AFDownloadResponse<Success> = WeirDownloadResponse<Success> where Success: Sendable
 public typealias AFInfo = WeirInfo
+public typealias AlamofireNotifications = WeirNotifications
 
 extension Error {
   /// This error as a `WeirError`, or nil when it is another one.

@@ -134,6 +134,13 @@ extension DataRequest {
     serializing(by: serializer.lazySerialization, cancelsAutomatically: shouldAutomaticallyCancel)
   }
 
+  /// The same, for serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
+  public func serializingResponse<Serializer: ResponseSerializer>(
+    using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+  ) -> DataTask<Serializer.SerializedObject> {
+    serializing(by: serializer.lazySerialization, cancelsAutomatically: shouldAutomaticallyCancel)
+  }
+
   /// For a serializer of weir's own, which is known to need no built response.
   private func serializing<Serializer: LazyResponseSerializer>(
     _ serializer: Serializer, cancelsAutomatically: Bool

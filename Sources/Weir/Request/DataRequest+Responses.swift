@@ -30,6 +30,19 @@ extension DataRequest {
     return self
   }
 
+  /// The same, for serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
+  @discardableResult
+  public func response<Serializer: ResponseSerializer>(
+    queue: DispatchQueue? = nil, responseSerializer: Serializer,
+    completionHandler: @escaping @Sendable (WeirDataResponse<Serializer.SerializedObject>) -> Void
+  ) -> Self {
+    addHandler(
+      handler(
+        on: queue.map { .explicit($0) } ?? .session, consultsRetriers: true,
+        serialization(by: responseSerializer.lazySerialization), completionHandler))
+    return self
+  }
+
   /// Adds a handler that gets the body, which must not be empty unless method or status allow it.
   @discardableResult
   public func responseData(

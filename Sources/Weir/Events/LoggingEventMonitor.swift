@@ -1,0 +1,246 @@
+public import Dispatch
+public import Foundation
+public import FoundationNetworking
+
+/// Writes one line of text per event: the event, the first digits of the request's identifier, and what it is about.
+///
+/// A line holds no header values, no bodies, no userinfo and no query, so it may go to a log. It is made on ``queue``,
+/// not on the event loop.
+public final class LoggingEventMonitor: EventMonitor {
+  public let queue: DispatchQueue
+  private let sink: @Sendable (String) -> Void
+
+  /// - Parameters:
+  ///   - queue: Where lines are made and passed on; nil: a private serial queue.
+  ///   - sink: Gets each line, without a line end.
+  public init(queue: DispatchQueue? = nil, sink: @escaping @Sendable (String) -> Void) {
+    self.queue = queue ?? DispatchQueue(label: "weir.loggingEventMonitor")
+    self.sink = sink
+  }
+
+  private func log(_ event: String, _ details: String...) {
+    write([event] + details)
+  }
+
+  private func log(_ event: String, _ request: Request, _ details: String...) {
+    write([event, String(request.id.uuidString.prefix(8))] + details)
+  }
+
+  private func log(_ event: String, _ task: TransferTask, _ details: String...) {
+    write([event, task.logText] + details)
+  }
+
+  /// Texts of errors may have several lines; an event has one.
+  private func write(_ parts: [String]) {
+    let line = parts.filter { !$0.isEmpty }.joined(separator: " ")
+    sink(line.contains(where: \.isNewline) ? line.split(whereSeparator: \.isNewline).joined(separator: " ") : line)
+  }
+}
+
+// MARK: - Session level
+
+extension LoggingEventMonitor {
+  public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {
+    log("session.didBecomeInvalid", error.logText)
+  }
+
+  public func urlSession(
+    _ session: Session, task: TransferTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    log("session.didSendBodyData", task, "\(totalBytesSent) of \(totalBytesExpectedToSend) bytes")
+  }
+
+  public func urlSession(
+    _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest
+  ) {
+    log("session.willPerformHTTPRedirection", task, "status \(response.statusCode)", request.logText)
+  }
+
+  public func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics) {
+    log("session.didFinishCollecting", task, metrics.logText)
+  }
+
+  public func urlSession(_ session: Session, task: TransferTask, didCompleteWithError error: (any Error)?) {
+    log("session.didComplete", task, error.logText)
+  }
+
+  public func urlSession(_ session: Session, dataTask: TransferTask, didReceive response: URLResponse) {
+    log("session.didReceiveResponse", dataTask, (response as? HTTPURLResponse).map { "status \($0.statusCode)" } ?? "")
+  }
+
+  public func urlSession(_ session: Session, dataTask: TransferTask, didReceive data: Data) {
+    log("session.didReceiveData", dataTask, "\(data.count) bytes")
+  }
+
+  public func session(_ session: Session, connectionEvent event: ConnectionEvent) {
+    log("session.connection", event.kind.rawValue, "\(event.destination)")
+  }
+
+  public func session(_ session: Session, loopLag lag: TimeInterval) {
+    // Every timer has a lag; only one that people would notice is worth a line.
+    if lag >= 0.1 { log("session.loopLag", lag.logText) }
+  }
+}
+
+// MARK: - Requests
+
+extension LoggingEventMonitor {
+  public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
+    log("request.didCreateInitialURLRequest", request, urlRequest.logText)
+  }
+
+  public func request(_ request: Request, didFailToCreateURLRequestWithError error: WeirError) {
+    log("request.didFailToCreateURLRequest", request, error.logText)
+  }
+
+  public func request(
+    _ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest
+  ) {
+    log("request.didAdaptInitialRequest", request, adaptedRequest.logText)
+  }
+
+  public func request(
+    _ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: WeirError
+  ) {
+    log("request.didFailToAdaptURLRequest", request, initialRequest.logText, error.logText)
+  }
+
+  public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
+    log("request.didCreateURLRequest", request, urlRequest.logText)
+  }
+
+  public func request(_ request: Request, didCreateTask task: TransferTask) {
+    log("request.didCreateTask", request, task.logText)
+  }
+
+  public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {
+    log("request.didGatherMetrics", request, metrics.logText)
+  }
+
+  public func request(_ request: Request, didFailTask task: TransferTask, earlyWithError error: WeirError) {
+    log("request.didFailTaskEarly", request, task.logText, error.logText)
+  }
+
+  public func request(_ request: Request, didCompleteTask task: TransferTask, with error: WeirError?) {
+    log("request.didCompleteTask", request, task.logText, error.logText)
+  }
+
+  public func request(_ request: Request, didResumeTask task: TransferTask) {
+    log("request.didResumeTask", request, task.logText)
+  }
+
+  public func request(_ request: Request, didSuspendTask task: TransferTask) {
+    log("request.didSuspendTask", request, task.logText)
+  }
+
+  public func request(_ request: Request, didCancelTask task: TransferTask) {
+    log("request.didCancelTask", request, task.logText)
+  }
+
+  public func requestIsRetrying(_ request: Request) { log("request.isRetrying", request, "\(request.retryCount)") }
+  public func requestDidFinish(_ request: Request) { log("request.didFinish", request) }
+  public func requestDidResume(_ request: Request) { log("request.didResume", request) }
+  public func requestDidSuspend(_ request: Request) { log("request.didSuspend", request) }
+  public func requestDidCancel(_ request: Request) { log("request.didCancel", request) }
+
+  public func request(
+    _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+    withResult result: Request.ValidationResult
+  ) {
+    log("request.didValidate", request, "status \(response.statusCode)", result.logText)
+  }
+
+  public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>) {
+    log("request.didParseResponse", request, response.result.logText)
+  }
+
+  public func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>) {
+    log("request.didParseResponse", request, response.result.logText)
+  }
+
+  public func request(
+    _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
+  ) {
+    log("request.didAdaptUsing", request, name, duration.logText, error.logText)
+  }
+
+  public func request(_ request: Request, didStartAttempt number: Int) {
+    log("request.didStartAttempt", request, "\(number)")
+  }
+
+  public func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {
+    log("request.didEndAttempt", request, "\(number)", metrics.logText, error.logText)
+  }
+
+  public func request(
+    _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
+  ) {
+    log("request.willRetry", request, "after \(delay.logText)", source.rawValue, reason.rawValue)
+  }
+
+  public func request(_ request: Request, didDenyRetry denial: RetryDenial) {
+    log("request.didDenyRetry", request, denial.reason.rawValue)
+  }
+
+  public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
+    log("request.didSettle", request, outcome.rawValue)
+  }
+}
+
+// MARK: - Texts
+
+extension URLRequest {
+  /// Method and URL without userinfo, query and fragment, each of which may hold a secret.
+  fileprivate var logText: String {
+    let address = url.flatMap { url -> String? in
+      var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+      let hadQuery = parts?.percentEncodedQuery != nil
+      parts?.user = nil
+      parts?.password = nil
+      parts?.percentEncodedQuery = nil
+      parts?.fragment = nil
+      return parts?.string.map { hadQuery ? $0 + "?…" : $0 }
+    }
+    return "\(httpMethod ?? "GET") \(address ?? "(no URL)")"
+  }
+}
+
+extension TransferTask {
+  fileprivate var logText: String { "task \(taskIdentifier)" }
+}
+
+extension TransferMetrics {
+  fileprivate var logText: String {
+    [
+      statusCode.map { "status \($0)" } ?? "no response", total?.logText, "\(bytesSent) bytes sent",
+      "\(bytesReceivedOnWire) received", redirectCount > 0 ? "\(redirectCount) redirects" : nil,
+    ].compactMap { $0 }.joined(separator: ", ")
+  }
+}
+
+extension TimeInterval {
+  fileprivate var logText: String { "\((self * 1e6).rounded() / 1e3) ms" }
+}
+
+extension (any Error)? {
+  fileprivate var logText: String { self.map { "error: \(Redaction.urls(in: $0.localizedDescription))" } ?? "" }
+}
+
+extension WeirError? {
+  fileprivate var logText: String { self.map { "error: \($0)" } ?? "" }
+}
+
+extension WeirError {
+  fileprivate var logText: String { "error: \(self)" }
+}
+
+extension Result where Failure: Error {
+  fileprivate var logText: String {
+    switch self {
+    case .success: "success"
+    case .failure(let error): (error as any Error as (any Error)?).logText
+    }
+  }
+}
