@@ -1,6 +1,6 @@
 /// A retrier made of a closure; it never changes a request.
 // Sendable: all stored properties are constant and Sendable; a subclass answers for its own.
-open class Retrier: RequestInterceptor, NamedInterceptor, @unchecked Sendable {
+open class Retrier: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, @unchecked Sendable {
   /// The name under which it is measured; nil means the type's.
   public let name: String?
   private let retryHandler: RetryHandler

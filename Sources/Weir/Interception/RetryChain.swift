@@ -21,7 +21,7 @@ struct RetryChain: Sendable {
   }
 
   func run() {
-    guard position < retriers.count else { return completion(.doNotRetry) }
+    guard position < retriers.count, !request.isCancelled else { return completion(.doNotRetry) }
     var next = self
     next.position += 1
     let answer = SingleCall<RetryResult> { [next] result in

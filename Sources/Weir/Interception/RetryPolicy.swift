@@ -6,7 +6,7 @@ import FoundationNetworking
 /// A request is retried when it has retries left, its method is idempotent (RFC 9110 section 9.2.2), and its status or
 /// its error is one of the retryable ones. Status codes are seen only by requests that `validate()`.
 // Sendable: all stored properties are constant and Sendable; a subclass answers for its own.
-open class RetryPolicy: RequestInterceptor, NamedInterceptor, @unchecked Sendable {
+open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, @unchecked Sendable {
   public let retryLimit: UInt
   public let exponentialBackoffBase: UInt
   /// Seconds.

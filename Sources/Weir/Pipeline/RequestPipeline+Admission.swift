@@ -5,7 +5,11 @@ struct AdmissionState {
   /// Set while the attempt waits in the queue.
   var ticket: UInt64?
   var holdsSlot = false
-  var began = MonotonicTime(nanoseconds: 0)
+  /// When the attempt asked for a slot.
+  var began: MonotonicTime?
+
+  /// Seconds that the attempt has waited; nil when it never asked.
+  func waited(until now: MonotonicTime) -> Double? { began.map { now.seconds(since: $0) } }
 }
 
 extension RequestPipeline {
@@ -54,8 +58,10 @@ extension RequestPipeline {
   }
 
   private func reject(_ reason: WeirError.RequestRejectionReason, _ step: RequestMachine.Step) {
-    record(.requestRejected(reason: reason))
-    task?.complete(error: nil)
+    let error = WeirError.requestRejected(reason: reason)
+    record(error)
+    if let task { end(task, error: error) }
+    announceCompletion(error)
     perform(decide { $0.rejected(step) })
   }
 

@@ -23,6 +23,9 @@ struct BodyState {
   var isDiscarded = false
   var discarded = 0
   var decoder: ContentDecoder?
+  /// Bytes as they came over the wire.
+  var received: Int64 = 0
+  /// Bytes that the request got.
   var delivered: Int64 = 0
   var limit: Int64?
   /// What went wrong on our side of the wire; wins over what libcurl then reports.
@@ -56,6 +59,10 @@ extension RequestPipeline: TransferDelegate {
     if !body.holds.isEmpty { return .pause }
     if body.isDiscarded { return discard(bytes.count) }
     noteProgress(received: bytes.count)
+    if let limit = body.limit, body.received > limit {
+      exceedLimit(limit)
+      return .stop
+    }
     guard let decoder = body.decoder else {
       deliver(bytes)
       return body.failure == nil ? .proceed : .stop
@@ -141,17 +148,18 @@ extension RequestPipeline: TransferDelegate {
 
   private func passOn(_ response: LazyHTTPResponse) {
     let observer = request.fields.withLock { $0.observers.httpResponse }
-    if let observer, let built = response.response {
+    if let observer, let task, let built = response.response {
       hold(.observer)
       let answer = SingleCall<Request.ResponseDisposition> { [request] disposition in
-        request.onPipeline { $0.observed(disposition) }
+        request.onPipeline { $0.observed(disposition, of: task) }
       }
       (observer.queue ?? request.deliveryQueue).async { observer.handler(built) { answer($0) } }
     }
     if request.receive(response) == .pause { hold(.sink) }
   }
 
-  private func observed(_ disposition: Request.ResponseDisposition) {
+  private func observed(_ disposition: Request.ResponseDisposition, of task: TransferTask) {
+    guard task === self.task, body.holds.contains(.observer) else { return }
     if disposition == .cancel { request.cancel() }
     release(.observer)
   }
@@ -208,11 +216,7 @@ extension RequestPipeline: TransferDelegate {
     }
     body.delivered += Int64(bytes.count)
     tally.decoded += Int64(bytes.count)
-    if let limit = body.limit, body.delivered > limit {
-      body.failure = urlError(
-        .dataLengthExceedsMaximum, "the response is larger than maximumResponseSize (\(limit) bytes)")
-      return
-    }
+    if let limit = body.limit, body.delivered > limit { return exceedLimit(limit) }
     if context.monitors.wants(.data), let session = context.session, let task {
       let data = Data(bytes)
       context.monitors.send(.data) { $0.urlSession(session, dataTask: task, didReceive: data) }
@@ -225,7 +229,13 @@ extension RequestPipeline: TransferDelegate {
     reportDownload()
   }
 
+  private func exceedLimit(_ limit: Int64) {
+    body.failure = urlError(
+      .dataLengthExceedsMaximum, "the response is larger than maximumResponseSize (\(limit) bytes)")
+  }
+
   private func noteProgress(received count: Int) {
+    body.received += Int64(count)
     task?.update { $0.received += Int64(count) }
   }
 

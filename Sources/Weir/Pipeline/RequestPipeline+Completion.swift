@@ -12,10 +12,13 @@ extension RequestPipeline {
       if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
     }
     values.removeAll()
+    verdict = nil
     nextHandler()
   }
 
-  private func nextHandler() {
+  /// Goes on to the next value; before that, the last one takes the error that a retrier gave it.
+  func nextHandler() {
+    if let verdict { replaceLastValue(with: verdict) }
     perform(request.fields.withLock { $0.machine.nextHandler(of: $0.handlers.count) })
   }
 
@@ -33,33 +36,26 @@ extension RequestPipeline {
   }
 
   private func valueMade(_ value: HandlerValue, _ index: Int, _ step: RequestMachine.Step) {
-    let isCurrent = request.fields.withLock { fields in
-      guard fields.machine.isWaiting(in: step) else { return false }
-      return true
-    }
-    guard isCurrent else { return }
+    guard decide({ $0.isWaiting(in: step) }) else { return }
     values.append(value)
     value.announce?()
     let action = request.fields.withLock { fields in
       let asks = value.error != nil && fields.handlers[index].consultsRetriers
       return fields.machine.serialized(index, asksRetriers: asks, step)
     }
-    if action == .none { nextHandler() } else { perform(action) }
+    perform(action)
   }
 
-  /// The retriers let a handler's failure stand, maybe with an error of their own.
-  func serializerRefused() {
-    if let verdict, !values.isEmpty {
-      let index = values.count - 1
-      let (handler, input) = request.fields.withLock { fields in
-        var input = SerializationInput(request, fields)
-        input.verdict = verdict
-        return (fields.handlers[index], input)
-      }
-      values[index] = handler.makeValue(input)
-    }
+  private func replaceLastValue(with error: WeirError) {
     verdict = nil
-    nextHandler()
+    let index = values.count - 1
+    guard index >= 0 else { return }
+    let (handler, input) = request.fields.withLock { fields in
+      var input = SerializationInput(request, fields)
+      input.verdict = input.verdict ?? error
+      return (fields.handlers[index], input)
+    }
+    values[index] = handler.makeValue(input)
   }
 
   func settle() {

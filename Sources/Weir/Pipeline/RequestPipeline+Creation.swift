@@ -6,12 +6,12 @@ import WeirIO
 /// From nothing to a task: the URL request, its adapters, the body.
 extension RequestPipeline {
   func create() {
-    if let refusal = core.refusal { return fail(with: refusal) }
-    let step = request.fields.withLock { fields in
+    let (step, isFirst) = request.fields.withLock { fields in
       fields.attempts.append(RequestFields.Attempt())
-      fields.times = RequestTimes()
-      return fields.machine.step
+      if fields.times == nil { fields.times = RequestTimes() }
+      return (fields.machine.step, fields.attempts.count == 1)
     }
+    if isFirst, let refusal = core.refusal { return fail(with: refusal) }
     guard let queue = context.queues.request else { return created(Self.build(request), step) }
     queue.async { [request] in
       let result = Self.build(request)
@@ -58,69 +58,64 @@ extension RequestPipeline {
   // MARK: Adaptation
 
   private func adapt(_ urlRequest: URLRequest, _ step: RequestMachine.Step) {
-    adapters.removeAll(keepingCapacity: true)
-    if let interceptor = context.interceptor { collectAdapters(of: interceptor) }
-    if let interceptor = request.interceptor { collectAdapters(of: interceptor) }
+    let adapters = core.adapters(of: request)
     guard !adapters.isEmpty else { return prepared(urlRequest, step) }
     guard let session = context.session else { return fail(with: .sessionDeinitialized) }
-    let state = RequestAdapterState(request: request, session: session)
-    if let queue = context.queues.request, let first = adapters.first {
-      queue.async { [request] in Self.ask(first, 0, urlRequest, state, request, step) }
+    let chain = Adaptation(
+      adapters: adapters, state: RequestAdapterState(request: request, session: session), request: request, step: step)
+    if let queue = context.queues.request {
+      queue.async { chain.ask(0, about: urlRequest) }
     } else {
-      askAdapter(0, urlRequest, state, step)
+      chain.ask(0, about: urlRequest)
     }
   }
 
-  /// Takes an `Interceptor` apart, so that each adapter is measured by its own name.
-  private func collectAdapters(of adapter: any RequestAdapter) {
-    if let list = adapter as? Interceptor, type(of: list) == Interceptor.self {
-      for member in list.adapters { collectAdapters(of: member) }
-    } else if !(adapter is Retrier && type(of: adapter) == Retrier.self) {
-      adapters.append(adapter)
+  /// The adapters of one attempt, asked one after another, each wherever its predecessor answered.
+  private struct Adaptation: Sendable {
+    let adapters: [NamedAdapter]
+    let state: RequestAdapterState
+    let request: Request
+    let step: RequestMachine.Step
+
+    func ask(_ index: Int, about urlRequest: URLRequest) {
+      let began = MonotonicTime.now
+      let answer = SingleCall<Result<URLRequest, any Error>> { result in
+        answered(result, index, after: MonotonicTime.now.seconds(since: began))
+      }
+      adapters[index].adapter.adapt(urlRequest, using: state) { answer($0) }
     }
-  }
 
-  private func askAdapter(
-    _ index: Int, _ urlRequest: URLRequest, _ state: RequestAdapterState, _ step: RequestMachine.Step
-  ) {
-    Self.ask(adapters[index], index, urlRequest, state, request, step)
-  }
-
-  private static func ask(
-    _ adapter: any RequestAdapter, _ index: Int, _ urlRequest: URLRequest, _ state: RequestAdapterState,
-    _ request: Request, _ step: RequestMachine.Step
-  ) {
-    let began = MonotonicTime.now
-    let answer = SingleCall<Result<URLRequest, any Error>> { result in
-      request.onPipeline { $0.adapterAnswered(result, index, state, began, step) }
-    }
-    adapter.adapt(urlRequest, using: state) { answer($0) }
-  }
-
-  private func adapterAnswered(
-    _ result: Result<URLRequest, any Error>, _ index: Int, _ state: RequestAdapterState, _ began: MonotonicTime,
-    _ step: RequestMachine.Step
-  ) {
-    guard decide({ $0.isWaiting(in: step) }), index < adapters.count else { return }
-    let duration = MonotonicTime.now.seconds(since: began)
-    if monitors.wants(.attempts) {
-      let name = adapterName(adapters[index])
-      let failure: (any Error)? = if case .failure(let error) = result { error } else { nil }
-      monitors.send(.attempts) { [request] in
-        $0.request(request, didAdaptUsing: name, duration: duration, failed: failure)
+    private func answered(_ result: Result<URLRequest, any Error>, _ index: Int, after duration: TimeInterval) {
+      let (isCurrent, isObserved) = request.fields.withLock { fields in
+        (fields.machine.isWaiting(in: step), fields.monitors.wants(.attempts))
+      }
+      guard isCurrent else { return }
+      if isObserved {
+        let failure: (any Error)? = if case .failure(let error) = result { error } else { nil }
+        request.onPipeline { $0.announce(adapters[index], after: duration, failure, step) }
+      }
+      if case .success(let adapted) = result, index + 1 < adapters.count {
+        ask(index + 1, about: adapted)
+      } else {
+        request.onPipeline { $0.adaptationEnded(result, step) }
       }
     }
-    switch result {
-    case .success(let adapted) where index + 1 < adapters.count: askAdapter(index + 1, adapted, state, step)
-    case .success(let adapted): adaptationEnded(Result { try adapted.validated() }, step)
-    case .failure: adaptationEnded(result, step)
+  }
+
+  private func announce(
+    _ adapter: NamedAdapter, after duration: TimeInterval, _ failure: (any Error)?, _ step: RequestMachine.Step
+  ) {
+    guard decide({ $0.isWaiting(in: step) }) else { return }
+    let name = core.name(of: adapter)
+    monitors.send(.attempts) { [request] in
+      $0.request(request, didAdaptUsing: name, duration: duration, failed: failure)
     }
   }
 
   private func adaptationEnded(_ result: Result<URLRequest, any Error>, _ step: RequestMachine.Step) {
-    let initial = request.fields.withLock { $0.attempts.last?.initial }
-    guard let initial else { return }
-    switch result {
+    guard decide({ $0.isWaiting(in: step) }), let initial = request.fields.withLock({ $0.attempts.last?.initial })
+    else { return }
+    switch result.flatMap({ adapted in Result { try adapted.validated() } }) {
     case .success(let adapted):
       request.fields.withLock { $0.attempts[$0.attempts.count - 1].adapted = adapted }
       if monitors.wants(.creation) {
@@ -145,6 +140,8 @@ extension RequestPipeline {
   private func prepared(_ urlRequest: URLRequest, _ step: RequestMachine.Step) {
     let task = TransferTask(identifier: core.nextTaskIdentifier(), request: urlRequest, owner: request)
     self.task = task
+    phase = .waiting
+    admission.began = nil
     hop = Hop(urlRequest: urlRequest)
     let observers = request.fields.withLock { fields in
       fields.attempts[fields.attempts.count - 1].task = task

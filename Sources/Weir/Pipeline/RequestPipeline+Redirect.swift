@@ -17,7 +17,7 @@ extension RequestPipeline {
     }
     hold(.redirect)
     let answer = SingleCall<URLRequest?> { [request] next in
-      request.onPipeline { $0.redirectDecided(next, response) }
+      request.onPipeline { $0.redirectDecided(next, response, of: task) }
     }
     let ask: @Sendable () -> Void = {
       handler.task(task, willBeRedirectedTo: proposal, for: built) { answer($0) }
@@ -26,8 +26,10 @@ extension RequestPipeline {
     return true
   }
 
-  private func redirectDecided(_ next: URLRequest?, _ response: LazyHTTPResponse) {
-    guard transfer != nil || body.holds.contains(.redirect), hop.next == nil else { return }
+  private func redirectDecided(_ next: URLRequest?, _ response: LazyHTTPResponse, of task: TransferTask) {
+    guard task === self.task, task.lazyResponse === response, transfer != nil, body.holds.contains(.redirect) else {
+      return  // the hop it is about has been cancelled
+    }
     if let next {
       follow(next)
     } else {

@@ -60,9 +60,10 @@ extension RequestPipeline {
   }
 
   private func deny(_ reason: RetryDenial.Reason, about error: WeirError, _ step: RequestMachine.Step) {
-    if monitors.wants(.attempts) {
+    if monitors.wants(.attempts), !hasDenied {
       monitors.send(.attempts) { [request] in $0.request(request, didDenyRetry: RetryDenial(reason: reason)) }
     }
+    hasDenied = true
     perform(decided: .stop, step)
   }
 
@@ -76,12 +77,7 @@ extension RequestPipeline {
   }
 
   private func perform(decided decision: RequestMachine.Decision, _ step: RequestMachine.Step) {
-    let (action, isSerializing) = decide { machine in
-      let action = machine.decided(decision, step)
-      if case .serializing = machine.stage { return (action, true) }
-      return (action, false)
-    }
-    if action == .none, isSerializing { serializerRefused() } else { perform(action) }
+    perform(decide { $0.decided(decision, step) })
   }
 
   func waitForRetry(_ delay: Double) {
@@ -101,9 +97,12 @@ extension RequestPipeline {
   func retry() {
     request.fields.withLock { fields in
       fields.retryCount += 1
-      fields.error = nil
+      if fields.machine.state != .cancelled { fields.error = nil }
       fields.data = nil
+      fields.times = RequestTimes()
     }
+    hasDenied = false
+    request.resetProgress()
     task = nil
     if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestIsRetrying(request) } }
     create()

@@ -11,6 +11,8 @@ struct Hop {
   var next: URLRequest?
   /// Whether secrets meant for the first origin stay behind.
   var hasLeftOrigin = false
+  /// Whether the hop has still to go on the wire, for the request was suspended between two.
+  var isDue = false
 }
 
 /// One attempt on the wire.
@@ -18,7 +20,9 @@ extension RequestPipeline {
   func startAttempt() {
     body.holds = []
     let now = MonotonicTime.now
-    tally = TransferTally(queue: now.seconds(since: admission.began), now: now)
+    tally = TransferTally(queue: admission.waited(until: now), now: now)
+    phase = .onWire
+    request.fields.withLock { $0.attempts[$0.attempts.count - 1].isStarted = true }
     if monitors.wants(.attempts) {
       let number = request.retryCount + 1
       monitors.send(.attempts, (request, number)) { $0.request($1.0, didStartAttempt: $1.1) }
@@ -29,10 +33,10 @@ extension RequestPipeline {
 
   /// Puts the present hop's request on the wire.
   func startHop() {
+    hop.isDue = false
     guard let urlRequest = hop.urlRequest, let url = urlRequest.url, isSupported(url) else {
       return attemptEnded(error: urlError(.unsupportedURL, "only http and https URLs with a host can be requested"))
     }
-    let wasSuspended = body.holds.contains(.suspended)
     body = BodyState(limit: request.maximumBodySize)
     let attemptBody = request.makeBody(of: urlRequest)
     var spec = TransferSpec(url: url.absoluteString, method: urlRequest.httpMethod ?? "GET")
@@ -52,7 +56,6 @@ extension RequestPipeline {
     do {
       let headers = core.headers(for: urlRequest, of: request, withoutSecrets: hop.hasLeftOrigin)
       transfer = try core.engine().start(spec, headers: headers, delegate: self)
-      if wasSuspended { pauseTransfer() }
     } catch {
       attemptEnded(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
     }
@@ -79,26 +82,36 @@ extension RequestPipeline {
     announceTask(.running)
     transfer?.resumeSending()
     release(.suspended)
+    if hop.isDue {
+      retakeSlot()
+      startHop()
+    }
   }
 
   func cancelTransfer() {
-    if let task {
-      task.setState(.canceling)
-      if monitors.wants(.lifecycle), decide({ $0.state == .cancelled }) {
-        monitors.send(.lifecycle) { [request] in $0.request(request, didCancelTask: task) }
-      }
+    guard let task, task.state != .completed else {
+      return taskCompleted(nil)
     }
+    task.setState(.canceling)
+    if monitors.wants(.lifecycle), decide({ $0.state == .cancelled }) {
+      monitors.send(.lifecycle) { [request] in $0.request(request, didCancelTask: task) }
+    }
+    endAttempt()
+  }
+
+  /// Ends the attempt wherever it is, as libcurl would end a cancelled transfer.
+  private func endAttempt() {
+    withdraw()
     hop.next = nil
     if let transfer {
       transfer.cancel()
     } else if let ending = body.ending {
       // libcurl is done, the decoder was not.
       body.ending = nil
-      body.failure = urlError(.cancelled, "cancelled")
+      body.failure = urlError(.cancelled, "the task was cancelled")
       transferEnded(ending.error, ending.report)
-    } else if let task {
-      // Only validators on a queue of their own are left; their answer comes too late.
-      taskCompleted(task, taskError: nil)
+    } else {
+      attemptEnded(error: urlError(.cancelled, "the task was cancelled"))
     }
   }
 
@@ -123,10 +136,9 @@ extension RequestPipeline {
   // MARK: The task itself, steered by the caller
 
   func cancelTask(_ task: TransferTask) {
-    guard task === self.task else { return }
+    guard task === self.task, task.state != .completed else { return }
     task.setState(.canceling)
-    hop.next = nil
-    transfer?.cancel()
+    endAttempt()
   }
 
   func suspendTask(_ task: TransferTask) {
@@ -145,7 +157,7 @@ extension RequestPipeline {
   func announceTask(_ state: TransferTask.State) {
     guard let task else { return }
     if state == .suspended { task.setState(.suspended) }
-    guard monitors.wants(.lifecycle), decide({ $0.state != .initialized }) else { return }
+    guard monitors.wants(.lifecycle) else { return }
     monitors.send(.lifecycle) { [request] in
       if state == .suspended {
         $0.request(request, didSuspendTask: task)
@@ -165,36 +177,45 @@ extension RequestPipeline {
       hop.next = nil
       tally.redirectCount += 1
       task?.redirected(to: next)
-      return startHop()
+      hop.isDue = true
+      if !decide({ $0.isSuspended }) { startHop() }
+      return
     }
+    let url = hop.urlRequest?.url
     // How the transport of a body that nobody wants ended is of no interest.
-    let transportError = body.isDiscarded ? nil : error.map { URLError($0, url: hop.urlRequest?.url) }
+    let transportError = body.isDiscarded && error?.kind != .cancelled ? nil : error.map { URLError($0, url: url) }
     attemptEnded(error: body.failure ?? transportError ?? body.endFailure())
   }
 
   func attemptEnded(error: URLError?) {
-    giveSlot()
-    let now = MonotonicTime.now
-    let metrics = tally.metrics(now: now, response: task?.lazyResponse)
-    let isCancelled = request.fields.withLock { fields in
-      if !fields.attempts.isEmpty { fields.attempts[fields.attempts.count - 1].metrics = metrics }
-      fields.times?.completed = now
-      return fields.machine.state == .cancelled
-    }
-    if metrics.isReusedConnection { core.connection(.reused, destination?.destination) }
-    if error == nil { core.connection(.idle, destination?.destination) }
     guard let task else { return }
-    task.complete(error: error)
-    if monitors.wants(.tasks) { announceEnd(of: task, metrics, error) }
+    let error = error.map { $0.about(hop.urlRequest?.url) }
     if let error, decide({ $0.stage != .cancelling }) { record(.sessionTaskFailed(error: error)) }
-    if error == nil, !isCancelled, request.error == nil, let response = task.lazyResponse {
-      validate(response, of: task)
+    end(task, error: error)
+    if tally.isReusedConnection { core.connection(.reused, destination?.destination) }
+    if error == nil { core.connection(.idle, destination?.destination) }
+    if error == nil, request.error == nil, let response = task.lazyResponse {
+      validate(response)
     } else {
-      taskCompleted(task, taskError: error.map { .sessionTaskFailed(error: $0) })
+      taskCompleted(error.map { .sessionTaskFailed(error: $0) })
     }
   }
 
-  private func announceEnd(of task: TransferTask, _ metrics: TransferMetrics, _ error: URLError?) {
+  /// Completes the task and gathers its metrics.
+  func end(_ task: TransferTask, error: (any Error)?) {
+    giveSlot()
+    let now = MonotonicTime.now
+    if phase == .waiting { tally = TransferTally(queue: admission.waited(until: now), now: now) }
+    let metrics = tally.metrics(now: now, response: task.lazyResponse)
+    request.fields.withLock { fields in
+      if !fields.attempts.isEmpty { fields.attempts[fields.attempts.count - 1].metrics = metrics }
+      fields.times?.completed = now
+    }
+    task.complete(error: error)
+    if monitors.wants(.tasks) { announceEnd(of: task, metrics, error) }
+  }
+
+  private func announceEnd(of task: TransferTask, _ metrics: TransferMetrics, _ error: (any Error)?) {
     let session = context.session
     if let session {
       context.monitors.send(.tasks) { $0.urlSession(session, task: task, didFinishCollecting: metrics) }
@@ -205,37 +226,49 @@ extension RequestPipeline {
     }
   }
 
-  private func validate(_ response: LazyHTTPResponse, of task: TransferTask) {
+  private func validate(_ response: LazyHTTPResponse) {
     let (validators, data) = request.fields.withLock { ($0.validators, $0.data) }
-    guard !validators.isEmpty else { return taskCompleted(task, taskError: nil) }
+    guard !validators.isEmpty else { return taskCompleted(nil) }
     let input = ValidationInput(request: request, urlRequest: request.lastRequest, response: response, data: data)
     guard let root = context.queues.root else {
-      return validated(Validator.firstFailure(validators, input, monitors), task, step)
+      return validated(Validator.firstFailure(validators, input, monitors), step)
     }
+    phase = .validating
     root.async { [monitors, request, step] in
       let failure = Validator.firstFailure(validators, input, monitors)
-      request.onPipeline { $0.validated(failure, task, step) }
+      request.onPipeline { $0.validated(failure, step) }
     }
   }
 
-  private func validated(_ failure: WeirError?, _ task: TransferTask, _ step: RequestMachine.Step) {
+  private func validated(_ failure: WeirError?, _ step: RequestMachine.Step) {
     guard decide({ $0.isWaiting(in: step) }) else { return }
     if let failure { record(failure) }
-    taskCompleted(task, taskError: nil)
+    taskCompleted(nil)
   }
 
-  private func taskCompleted(_ task: TransferTask, taskError: WeirError?) {
+  /// The attempt is over, its validation included.
+  private func taskCompleted(_ taskError: WeirError?) {
+    announceCompletion(taskError)
+    let hasFailed = request.error != nil
+    perform(decide { $0.transferEnded(failed: hasFailed) })
+  }
+
+  /// Tells of the completion, once per task.
+  func announceCompletion(_ taskError: WeirError?) {
+    guard let task, phase != .none else { return }
+    let wasOnWire = phase != .waiting
+    phase = .none
     if monitors.wants(.lifecycle) {
       monitors.send(.lifecycle) { [request] in $0.request(request, didCompleteTask: task, with: taskError) }
     }
+    guard wasOnWire, monitors.wants(.attempts) else { return }
     let (metrics, error, number) = request.fields.withLock { fields in
       (fields.attempts.last?.metrics, fields.error, fields.retryCount + 1)
     }
-    if monitors.wants(.attempts), let metrics {
+    if let metrics {
       monitors.send(.attempts, (request, number, metrics, error)) {
         $0.request($1.0, didEndAttempt: $1.1, metrics: $1.2, error: $1.3)
       }
     }
-    perform(decide { $0.transferEnded(failed: error != nil) })
   }
 }

@@ -8,20 +8,14 @@ import WeirIO
 /// The thin shell around a request's machine: it lives on the loop while the request is active, does what the machine
 /// says, and feeds back what came of it. What happens in which order is decided in `RequestMachine`.
 final class RequestPipeline {
-  enum Verb {
-    case resumed, suspended, cancelled
-  }
-
   let request: Request
   let core: SessionCore
   let context: SessionContext
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
   var monitors: CompositeEventMonitor
 
-  // Creation
-  var adapters: [any RequestAdapter] = []
-
-  // The attempt on the wire
+  // The attempt
+  var phase = AttemptPhase.none
   var destination: DestinationState?
   var admission = AdmissionState()
   var task: TransferTask?
@@ -32,9 +26,12 @@ final class RequestPipeline {
 
   // The end
   var values: [HandlerValue] = []
+  /// Whether monitors know that this attempt is not retried; its handlers may ask again.
+  var hasDenied = false
   /// What a retrier made of the error of one handler's value.
   var verdict: WeirError?
 
+  private var hasStarted = false
   private let deadline = LoopTimer()
   private lazy var wait = LoopTimer()
   private var isWaiting = false
@@ -57,14 +54,14 @@ final class RequestPipeline {
 
   // MARK: What the caller did
 
-  func perform(_ verb: Verb, _ action: RequestMachine.Action) {
+  func perform(_ verb: RequestMachine.Verb, _ action: RequestMachine.Action) {
     switch verb {
-    case .resumed:
-      startDeadline()
+    case .resume:
+      start()
       if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidResume(request) } }
-    case .suspended:
+    case .suspend:
       if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidSuspend(request) } }
-    case .cancelled:
+    case .cancel:
       if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidCancel(request) } }
     }
     perform(action)
@@ -88,6 +85,7 @@ final class RequestPipeline {
     case .retry: retry()
     case .finish: finish()
     case .serialize(let index): serialize(index)
+    case .nextHandler: nextHandler()
     case .settle: settle()
     }
   }
@@ -104,9 +102,13 @@ final class RequestPipeline {
 
   // MARK: Time
 
-  private func startDeadline() {
-    guard !deadline.isArmed, deadlineTime == .distantFuture else { return }
-    let seconds = request.fields.withLock { $0.deadline } ?? core.configuration.timeoutIntervalForResource
+  /// The first `resume()`: times and deadline count from here, also when setup came before it.
+  private func start() {
+    let (isActive, limit) = request.fields.withLock { ($0.machine.isActive, $0.deadline) }
+    guard isActive, !hasStarted else { return }
+    hasStarted = true
+    request.fields.withLock { $0.times = RequestTimes() }
+    let seconds = limit ?? core.configuration.timeoutIntervalForResource
     deadlineTime = MonotonicTime.now.advanced(bySeconds: seconds)
     core.loop.schedule(deadline, at: deadlineTime, handler: self)
   }
@@ -125,6 +127,17 @@ final class RequestPipeline {
     core.loop.cancel(deadline)
     endWait()
   }
+}
+
+/// How far the present attempt has come.
+enum AttemptPhase {
+  /// There is no task, or it is over.
+  case none
+  /// The task exists and is not on the wire yet.
+  case waiting
+  case onWire
+  /// The transfer has ended, validators have not.
+  case validating
 }
 
 extension RequestPipeline: TimerHandler {

@@ -8,19 +8,19 @@ struct TransferTally {
   var decoded: Int64 = 0
   private var began = MonotonicTime(nanoseconds: 0)
   private var startDate = Date()
-  private var queue: TimeInterval = 0
+  private var queue: TimeInterval?
   private var reports: TransferReport?
 
   init() {}
 
-  init(queue: TimeInterval, now: MonotonicTime) {
+  init(queue: TimeInterval?, now: MonotonicTime) {
     began = now
     startDate = Date()
     self.queue = queue
   }
 
-  /// Whether the attempt got as far as the wire.
-  var isEmpty: Bool { reports == nil }
+  /// Whether the last hop went over a connection that had served another request before.
+  var isReusedConnection: Bool { reports?.isReusedConnection ?? false }
 
   mutating func add(_ report: TransferReport) {
     guard var sum = reports else {

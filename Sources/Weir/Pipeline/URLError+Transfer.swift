@@ -12,6 +12,12 @@ extension URLError {
     self.init(Self.code(of: error), userInfo: info)
   }
 
+  /// The same error, with the URL it is about.
+  func about(_ url: URL?) -> URLError {
+    guard let url, failingURL == nil else { return self }
+    return URLError(code, userInfo: errorUserInfo.merging([NSURLErrorFailingURLErrorKey: url]) { old, _ in old })
+  }
+
   init(compression error: CompressionError) {
     let (code, text): (URLError.Code, String) =
       switch error {

@@ -162,12 +162,13 @@ extension DataResponse where Failure == WeirError {
   fileprivate init(
     _ input: SerializationInput, measuring: Bool, _ serialization: DataRequest.Serialization<Success>
   ) {
+    let times = input.times ?? RequestTimes()
     let began = MonotonicTime.now
     let result = input.verdict.map { .failure($0) } ?? serialization(input)
     let ended = measuring ? MonotonicTime.now : began
     self.init(
       request: input.urlRequest, lazyResponse: input.response, data: input.data, metrics: input.metrics,
       serializationDuration: ended.seconds(since: began), result: result,
-      timeline: (input.times ?? RequestTimes()).timeline(serializationCompleted: ended))
+      timeline: times.timeline(serializationCompleted: ended))
   }
 }

@@ -99,7 +99,7 @@ extension Request {
   ) -> Self {
     let latest = fields.withLock { fields in
       fields.observers.urlRequest = .init(handler: handler, queue: queue)
-      return fields.attempts.last.flatMap { $0.adapted ?? $0.initial }
+      return fields.attempts.last { $0.task != nil }.flatMap { $0.adapted ?? $0.initial }
     }
     if let latest { (queue ?? deliveryQueue).async { handler(latest) } }
     return self

@@ -29,7 +29,7 @@ extension Request {
   }
 
   /// Attempts that were put on the wire.
-  public var attemptCount: Int { fields.withLock { $0.attempts.count { $0.metrics != nil } } }
+  public var attemptCount: Int { fields.withLock { $0.attempts.count { $0.isStarted } } }
 
   /// Seconds the serializers of the last attempt took together; nil before the request has settled.
   public var serializationDuration: TimeInterval? { fields.withLock { $0.serializationDuration } }

@@ -93,33 +93,32 @@ public class Request: @unchecked Sendable {
   /// Starts or continues the request.
   @discardableResult
   public final func resume() -> Self {
-    act(.resumed) { $0.resume() }
+    act(.resume)
     return self
   }
 
   /// Stops reading and writing until ``resume()``; the connection is kept, the deadline runs on.
   @discardableResult
   public final func suspend() -> Self {
-    act(.suspended) { $0.suspend() }
+    act(.suspend)
     return self
   }
 
   /// Ends the request: every handler gets ``WeirError/explicitlyCancelled``. Does nothing once it has finished.
   @discardableResult
   public final func cancel() -> Self {
-    act(.cancelled) { $0.cancel() }
+    act(.cancel)
     return self
   }
 
   /// Changes the state in the call; what follows from it happens on the loop.
-  private func act(_ verb: RequestPipeline.Verb, _ input: (inout RequestMachine) -> (Bool, RequestMachine.Action)) {
-    let (changed, action) = fields.withLock { fields in
-      let result = input(&fields.machine)
-      if result.0, verb == .cancelled { fields.error = .explicitlyCancelled }
-      return result
+  private func act(_ verb: RequestMachine.Verb) {
+    let hasChanged = fields.withLock { fields in
+      guard fields.machine.act(verb) else { return false }
+      if verb == .cancel { fields.error = .explicitlyCancelled }
+      return true
     }
-    guard changed else { return }
-    context.loop.post { [self] in context.core.value.activePipeline(of: self).perform(verb, action) }
+    if hasChanged { context.loop.post { [self] in context.core.value.hear(self) } }
   }
 
   // MARK: Handlers
@@ -140,9 +139,8 @@ public class Request: @unchecked Sendable {
 
   /// What the first handler asks for. A request that the caller suspended or cancelled meanwhile stays so.
   private func resumeAutomatically() {
-    let result = fields.withLock { $0.machine.state == .initialized ? $0.machine.resume() : (false, .none) }
-    guard result.0 else { return }
-    context.core.value.activePipeline(of: self).perform(.resumed, result.1)
+    let hasChanged = fields.withLock { $0.machine.state == .initialized && $0.machine.act(.resume) }
+    if hasChanged { context.core.value.hear(self) }
   }
 }
 
@@ -197,6 +195,15 @@ extension Request: Hashable, CustomStringConvertible {
   public final var uploadProgress: Progress { progress.upload }
   /// Decoded bytes received; total −1 when unknown.
   public final var downloadProgress: Progress { progress.download }
+
+  /// Another attempt begins anew.
+  final func resetProgress() {
+    guard let progress = lazyProgress.withLock({ $0 }) else { return }
+    for progress in [progress.upload, progress.download] {
+      progress.totalUnitCount = 0
+      progress.completedUnitCount = 0
+    }
+  }
 
   private var progress: (upload: Progress, download: Progress) {
     lazyProgress.withLock { progress in

@@ -37,6 +37,8 @@ struct RequestFields {
     var adapted: URLRequest?
     var task: TransferTask?
     var metrics: TransferMetrics?
+    /// Whether it was put on the wire.
+    var isStarted = false
   }
 
   /// Closures that watch a request; one of each kind.

@@ -1,18 +1,24 @@
 /// The life of one request as a value: which stage it is in, what the caller may do, what comes next.
 ///
-/// Inputs come from the caller's threads (`resume`, `suspend`, `cancel`) and from the loop (all others); each returns
-/// what is to be done. There is no lock, clock or I/O in here. A stage that waits for somebody else's answer has a
-/// *step* number, which the answer must bring back: an answer to a step that is over is ignored.
+/// The caller's verbs (`resume`, `suspend`, `cancel`) change the *state* at once, on whatever thread; the loop hears of
+/// them later, in their order. Only the loop changes the *stage*: each of its inputs returns what is to be done. There
+/// is no lock, clock or I/O in here. A stage that waits for somebody else's answer has a *step* number, which the
+/// answer must bring back: an answer to a step that is over is ignored. From `cancel()` on nothing moves until the loop
+/// has heard of it.
 ///
 /// ```
 /// idle ─► creating ─► ready ─► admitting ─► transferring ─► deciding ─► delaying ─► creating …
 ///             └──────────────────┴───────────────┴─► deciding ─► serializing ─► settled
-///                                       transferring ─► cancelling ─► serializing
+///         ready, admitting, transferring ─► cancelling ─► serializing
 /// ```
-/// Every stage before `settled` also has the exit to `serializing` by `cancel` and `fail`.
+/// `cancel` and `fail` lead from every stage before `settled` to `serializing`, by `cancelling` when there is a task.
 struct RequestMachine: Sendable {
   typealias State = Request.State
   typealias Step = UInt32
+
+  enum Verb: Sendable {
+    case resume, suspend, cancel
+  }
 
   enum Stage: Equatable, Sendable {
     /// Nothing is set up.
@@ -27,7 +33,7 @@ struct RequestMachine: Sendable {
     case transferring
     /// The retriers are asked about a response whose body waits on the wire.
     case decidingAtHead
-    /// The transfer is being torn down; it will still report its end.
+    /// The task is being ended; it will still report its end.
     case cancelling
     /// The retriers are asked about the attempt's error.
     case deciding
@@ -52,7 +58,7 @@ struct RequestMachine: Sendable {
     case hold
     case suspendTransfer
     case resumeTransfer
-    /// Tear down the transfer; its end is reported as always.
+    /// End the task; its end is reported as always.
     case cancelTransfer
     /// Put the error to the retriers.
     case askRetriers
@@ -68,6 +74,8 @@ struct RequestMachine: Sendable {
     case finish
     /// Make the value of one handler.
     case serialize(Int)
+    /// Go on to the next handler.
+    case nextHandler
     /// Set the outcome and deliver.
     case settle
   }
@@ -78,47 +86,86 @@ struct RequestMachine: Sendable {
     case retry(after: Double)
   }
 
+  /// What the caller sees.
   private(set) var state = State.initialized
   private(set) var stage = Stage.idle
   private(set) var step: Step = 0
+  /// The state as far as the loop has heard of it.
+  private var heard = State.initialized
+  /// What the loop has still to hear.
+  private var unheard: [Verb] = []
   private var hasFinished = false
   private var grantedAtHead: Double?
 
   /// Whether setup has begun and the outcome is open.
   var isActive: Bool { stage != .idle && stage != .settled }
   var isSettled: Bool { stage == .settled }
+  var isSuspended: Bool { heard == .suspended }
 
-  func isWaiting(in step: Step) -> Bool { self.step == step }
+  func isWaiting(in step: Step) -> Bool { self.step == step && !isInterrupted }
+
+  /// Whether the caller has cancelled and the loop does not know yet.
+  private var isInterrupted: Bool { state == .cancelled && heard != .cancelled }
 
   // MARK: The caller
 
-  /// Whether the state changed, and what follows.
-  mutating func resume() -> (changed: Bool, action: Action) {
-    guard state == .initialized || state == .suspended else { return (false, .none) }
-    state = .resumed
-    switch stage {
-    case .idle: return (true, enter(.creating, .create))
-    case .ready: return (true, enter(.admitting, .start))
-    case .transferring: return (true, .resumeTransfer)
-    default: return (true, .none)
+  /// Changes the state if the verb is a legal one; then the loop has to `hear` of it.
+  mutating func act(_ verb: Verb) -> Bool {
+    switch verb {
+    case .resume:
+      guard state == .initialized || state == .suspended else { return false }
+      state = .resumed
+    case .suspend:
+      guard state == .initialized || state == .resumed else { return false }
+      state = .suspended
+    case .cancel:
+      guard state != .cancelled, state != .finished, stage != .settled else { return false }
+      state = .cancelled
+    }
+    unheard.append(verb)
+    return true
+  }
+
+  // MARK: The loop hears of it
+
+  /// The earliest verb that the loop has not heard of, and what follows from it.
+  mutating func hear() -> (verb: Verb, action: Action)? {
+    guard !unheard.isEmpty else { return nil }
+    let verb = unheard.removeFirst()
+    switch verb {
+    case .resume: return (verb, resumed())
+    case .suspend: return (verb, suspended())
+    case .cancel: return (verb, cancelled())
     }
   }
 
-  mutating func suspend() -> (changed: Bool, action: Action) {
-    guard state == .initialized || state == .resumed else { return (false, .none) }
-    state = .suspended
-    return (true, stage == .transferring ? .suspendTransfer : .none)
+  private mutating func resumed() -> Action {
+    heard = .resumed
+    guard !isInterrupted else { return .none }
+    switch stage {
+    case .idle: return enter(.creating, .create)
+    case .ready: return enter(.admitting, .start)
+    case .transferring, .decidingAtHead: return .resumeTransfer
+    default: return .none
+    }
   }
 
-  mutating func cancel() -> (changed: Bool, action: Action) {
-    guard state != .cancelled, state != .finished, stage != .settled else { return (false, .none) }
-    state = .cancelled
-    return (true, abandon())
+  private mutating func suspended() -> Action {
+    heard = .suspended
+    switch stage {
+    case .transferring, .decidingAtHead: return .suspendTransfer
+    default: return .none
+    }
+  }
+
+  private mutating func cancelled() -> Action {
+    heard = .cancelled
+    return stage == .settled ? .none : abandon()
   }
 
   /// Sets up a request that nobody resumed yet (`RequestSetup.eager`).
   mutating func prepare() -> Action {
-    guard stage == .idle, state == .initialized else { return .none }
+    guard stage == .idle, state != .cancelled else { return .none }
     return enter(.creating, .create)
   }
 
@@ -133,12 +180,16 @@ struct RequestMachine: Sendable {
   // MARK: The loop
 
   mutating func created(_ step: Step) -> Action {
-    guard step == self.step, stage == .creating else { return .none }
-    return state == .resumed ? enter(.admitting, .start) : enter(.ready, .hold)
+    guard isWaiting(in: step), stage == .creating else { return .none }
+    switch heard {
+    case .resumed: return enter(.admitting, .start)
+    case .suspended: return enter(.ready, .hold)
+    default: return enter(.ready, .none)
+    }
   }
 
   mutating func creationFailed(_ step: Step) -> Action {
-    guard step == self.step, stage == .creating else { return .none }
+    guard isWaiting(in: step), stage == .creating else { return .none }
     return enter(.deciding, .askRetriers)
   }
 
@@ -146,24 +197,27 @@ struct RequestMachine: Sendable {
 
   /// The destination let the attempt through. A request that was suspended while it waited goes back to `ready`.
   mutating func admitted(_ step: Step) -> Admittance {
-    guard step == self.step, stage == .admitting else { return .stale }
-    _ = enter(state == .suspended ? .ready : .transferring, .none)
-    return state == .suspended ? .hold : .start
+    guard isWaiting(in: step), stage == .admitting else { return .stale }
+    _ = enter(isSuspended ? .ready : .transferring, .none)
+    return isSuspended ? .hold : .start
   }
 
   /// The destination turned the attempt away; retriers are not asked.
   mutating func rejected(_ step: Step) -> Action {
-    guard step == self.step, stage == .admitting else { return .none }
+    guard isWaiting(in: step), stage == .admitting else { return .none }
     return finish()
   }
 
   /// A final head came in for a request that decides before its body is read.
   mutating func headArrived() -> Action {
-    guard stage == .transferring else { return .none }
+    guard stage == .transferring, !isInterrupted else { return .none }
     return enter(.decidingAtHead, .askRetriers)
   }
 
+  /// The attempt is over; it may have ended before it got to the wire.
   mutating func transferEnded(failed: Bool) -> Action {
+    if stage == .cancelling { return finish() }
+    guard !isInterrupted else { return .none }
     switch stage {
     case .transferring:
       if let delay = grantedAtHead {
@@ -171,14 +225,13 @@ struct RequestMachine: Sendable {
         return enter(.delaying, .wait(delay))
       }
       return failed ? enter(.deciding, .askRetriers) : finish()
-    case .decidingAtHead: return failed ? enter(.deciding, .askRetriers) : finish()
-    case .cancelling: return finish()
+    case .ready, .admitting, .decidingAtHead: return failed ? enter(.deciding, .askRetriers) : finish()
     default: return .none
     }
   }
 
   mutating func decided(_ decision: Decision, _ step: Step) -> Action {
-    guard step == self.step else { return .none }
+    guard isWaiting(in: step) else { return .none }
     switch (stage, decision) {
     case (.deciding, .stop): return finish()
     case (.deciding, .retry(let delay)), (.decidingSerializer, .retry(let delay)):
@@ -187,14 +240,14 @@ struct RequestMachine: Sendable {
     case (.decidingAtHead, .retry(let delay)):
       grantedAtHead = delay
       return enter(.transferring, .discardTransfer)
-    case (.decidingSerializer(let index), .stop): return enter(.serializing(next: index + 1), .none)
+    case (.decidingSerializer(let index), .stop): return enter(.serializing(next: index + 1), .nextHandler)
     default: return .none
     }
   }
 
   /// The retry's time has come.
   mutating func delayElapsed() -> Action {
-    guard stage == .delaying else { return .none }
+    guard stage == .delaying, !isInterrupted else { return .none }
     hasFinished = false
     return enter(.creating, .retry)
   }
@@ -207,15 +260,15 @@ struct RequestMachine: Sendable {
 
   /// Which handler is next, or that all have their values.
   mutating func nextHandler(of count: Int) -> Action {
-    guard case .serializing(let next) = stage else { return .none }
+    guard case .serializing(let next) = stage, !isInterrupted else { return .none }
     return next < count ? .serialize(next) : enter(.settled, .settle)
   }
 
   /// A handler's value is there.
   mutating func serialized(_ index: Int, asksRetriers: Bool, _ step: Step) -> Action {
-    guard step == self.step, stage == .serializing(next: index) else { return .none }
+    guard isWaiting(in: step), stage == .serializing(next: index) else { return .none }
     if asksRetriers, state != .cancelled { return enter(.decidingSerializer(index), .askRetriers) }
-    return enter(.serializing(next: index + 1), .none)
+    return enter(.serializing(next: index + 1), .nextHandler)
   }
 
   /// Sets the state that the caller sees while and after handlers are dispatched.
@@ -230,11 +283,11 @@ struct RequestMachine: Sendable {
 
   // MARK: Transitions
 
-  /// Ends the request from outside. A transfer is torn down first, so that its end is measured and reported.
+  /// Ends the request from outside. A task is ended first, so that its end is measured and reported.
   private mutating func abandon() -> Action {
     grantedAtHead = nil
     switch stage {
-    case .transferring, .decidingAtHead: return enter(.cancelling, .cancelTransfer)
+    case .ready, .admitting, .transferring, .decidingAtHead: return enter(.cancelling, .cancelTransfer)
     case .cancelling: return .none
     default: return finish()
     }

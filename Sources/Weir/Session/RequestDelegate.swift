@@ -24,7 +24,9 @@ extension Session: RequestDelegate {
   }
 
   public func cleanup(after request: Request) {
-    context.loop.run { [core = context.core] in core.value.remove(request) }
+    context.loop.run { [core = context.core] in
+      if request.fields.withLock({ $0.machine.isSettled }) { core.value.remove(request) }
+    }
   }
 
   public func retryResult(
@@ -49,8 +51,6 @@ extension Request {
 
   /// Sets the request up without starting its transfer.
   func prepare() {
-    let action = fields.withLock { $0.machine.prepare() }
-    guard action != .none else { return }
-    context.loop.post { [self] in context.core.value.activePipeline(of: self).perform(action) }
+    context.loop.post { [self] in context.core.value.prepare(self) }
   }
 }

@@ -24,6 +24,7 @@ public final class Session: Sendable {
   public static let `default` = Session()
 
   let context: SessionContext
+  private let isOver: Bool
 
   /// Makes a session.
   ///
@@ -66,12 +67,25 @@ public final class Session: Sendable {
           ?? DispatchQueue(label: "weir.session.completion", attributes: .concurrent)),
       interceptor: interceptor, redirectHandler: redirectHandler, monitors: monitors,
       startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup)
+    isOver = false
     context.attach(self)
     watchLoop(monitors)
   }
 
+  /// Stands for a session that is gone, in the events of its end.
+  private init(remainsOf context: SessionContext) {
+    self.context = context
+    isOver = true
+  }
+
   deinit {
-    context.loop.post { [core = context.core] in core.value.end(with: .sessionDeinitialized, event: nil) }
+    guard !isOver else { return }
+    context.loop.post { [context] in
+      let remains = Session(remainsOf: context)
+      context.attach(remains)
+      context.core.value.session = remains
+      context.core.value.end(with: .sessionDeinitialized, event: nil)
+    }
   }
 
   public var rootQueue: DispatchQueue? { context.queues.root }

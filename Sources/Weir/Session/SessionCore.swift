@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import Synchronization
 import WeirCurl
 import WeirIO
 
@@ -13,6 +14,8 @@ final class SessionCore {
   private var destinations: [Spelling: DestinationState] = [:]
   private var transport: TransferEngine?
   private var defaultHeaders: PreparedHeaders?
+  private var adapterTypes = AdapterTypes()
+  private var sessionAdapters: [NamedAdapter]?
   private var ending: Ending?
   private var taskCount = 0
   weak var session: Session?
@@ -46,12 +49,24 @@ final class SessionCore {
     active[ObjectIdentifier(request)]
   }
 
-  /// The request's shell, made now if setup begins with it.
-  func activePipeline(of request: Request) -> RequestPipeline {
+  /// Tells the request's shell of the caller's next verb.
+  func hear(_ request: Request) {
+    let (heard, isActive) = request.fields.withLock { ($0.machine.hear(), $0.machine.isActive) }
+    if let heard { shell(of: request, isActive).perform(heard.verb, heard.action) }
+  }
+
+  /// Sets a request up before anybody resumed it.
+  func prepare(_ request: Request) {
+    let action = request.fields.withLock { $0.machine.prepare() }
+    if action != .none { shell(of: request, true).perform(action) }
+  }
+
+  /// The request's shell; kept from the beginning of setup until the request settles.
+  private func shell(of request: Request, _ isActive: Bool) -> RequestPipeline {
     let key = ObjectIdentifier(request)
     if let pipeline = active[key] { return pipeline }
     let pipeline = RequestPipeline(request: request, core: self)
-    active[key] = pipeline
+    if isActive { active[key] = pipeline }
     return pipeline
   }
 
@@ -66,8 +81,8 @@ final class SessionCore {
   var refusal: WeirError? {
     switch ending {
     case nil: nil
-    case .draining: .sessionInvalidated(error: nil)
-    case .ended(let error): error
+    case .ended(.sessionDeinitialized): .sessionDeinitialized
+    case .draining, .ended: .sessionInvalidated(error: nil)
     }
   }
 
@@ -123,6 +138,17 @@ final class SessionCore {
     for (name, value) in fields { result.append(line: "\(name): \(value)") }
     return result
   }
+
+  /// Who adapts the request's URL requests: the session's adapters, then its own.
+  func adapters(of request: Request) -> [NamedAdapter] {
+    let own = request.interceptor
+    guard let shared = request.context.interceptor else { return own.map { adapterTypes.adapters(of: $0) } ?? [] }
+    let known = sessionAdapters ?? adapterTypes.adapters(of: shared)
+    sessionAdapters = known
+    return own.map { known + adapterTypes.adapters(of: $0) } ?? known
+  }
+
+  func name(of adapter: NamedAdapter) -> String { adapterTypes.name(of: adapter) }
 
   func nextTaskIdentifier() -> Int {
     taskCount += 1

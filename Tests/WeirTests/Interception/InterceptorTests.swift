@@ -190,16 +190,24 @@ import Testing
     }
   }
 
-  @Test func names() {
-    #expect(adapterName(Nothing()) == "Nothing")
-    #expect(adapterName(Adapter { $2(.success($0)) }) == "Adapter")
-    #expect(adapterName(Adapter({ $2(.success($0)) }, name: "token")) == "token")
-    #expect(adapterName(Retrier({ $3(.retry) }, name: "again")) == "again")
-    #expect(adapterName(Interceptor(name: "list")) == "list")
-    #expect(adapterName(RetryPolicy(name: "policy")) == "policy")
-    #expect(adapterName(ConnectionLostRetryPolicy()) == "ConnectionLostRetryPolicy")
+  @Test("Each adapter has its given name, else its type's; those that only retry adapt nothing")
+  func names() {
+    var types = AdapterTypes()
+    func names(of adapter: any RequestAdapter) -> [String] {
+      var names: [String] = []
+      for adapter in types.adapters(of: adapter) { names.append(types.name(of: adapter)) }
+      return names
+    }
+    #expect(names(of: Nothing()) == ["Nothing"])
+    #expect(names(of: Adapter { $2(.success($0)) }) == ["Adapter"])
+    #expect(names(of: Adapter({ $2(.success($0)) }, name: "token")) == ["token"])
+    #expect(names(of: Retrier({ $3(.retry) }, name: "again")) == [])
+    #expect(names(of: RetryPolicy(name: "policy")) == [])
+    #expect(names(of: ConnectionLostRetryPolicy()) == [])
     let pair = Interceptor(adaptHandler: { $2(.success($0)) }, retryHandler: { $3(.retry) }, name: "pair")
-    #expect(pair.adapters.map(adapterName) == ["pair"])
+    #expect(names(of: pair) == ["pair"])
+    let nested = Interceptor(adapters: [Adapter({ $2(.success($0)) }, name: "a")], interceptors: [RetryPolicy(), pair])
+    #expect(names(of: Interceptor(interceptors: [nested, Nothing()])) == ["a", "pair", "Nothing"])
   }
 
   @Test func retryResults() {

@@ -30,7 +30,7 @@ struct RequestMachineSimulationTests {
 /// A request whose shell is a list of answers on their way.
 private struct Simulation {
   private enum Pending {
-    case creation(UInt32), admission(UInt32), transfer, retriers(UInt32), delay, value(Int, UInt32)
+    case verb, creation(UInt32), admission(UInt32), transfer, retriers(UInt32), delay, value(Int, UInt32)
   }
 
   private var machine = RequestMachine()
@@ -56,12 +56,12 @@ private struct Simulation {
       if settles > 0, pending.isEmpty { break }
     }
     // Whoever still waits is woken, whatever was held up is let go.
-    verb("resume") { $0.resume() }
+    verb(.resume)
     var budget = 400
     while machine.stage != .settled, budget > 0 {
       budget -= 1
       if pending.isEmpty {
-        verb("resume") { $0.resume() }
+        verb(.resume)
         if pending.isEmpty { break }
       }
       answer(allowRetry: budget > 200)
@@ -79,8 +79,8 @@ private struct Simulation {
 
   private mutating func step() {
     switch random.next() % 12 {
-    case 0: verb("resume") { $0.resume() }
-    case 1: verb("suspend") { $0.suspend() }
+    case 0: verb(.resume)
+    case 1: verb(.suspend)
     case 2 where random.next() % 4 == 0: cancel()
     case 3: if machine.stage != .settled { handlers += 1 }
     case 4 where random.next() % 12 == 0:
@@ -91,22 +91,23 @@ private struct Simulation {
     }
   }
 
-  private mutating func verb(
-    _ name: String, _ input: (inout RequestMachine) -> (changed: Bool, action: RequestMachine.Action)
-  ) {
-    log.append(name)
-    perform(input(&machine).action)
+  private mutating func verb(_ verb: RequestMachine.Verb) {
+    log.append("\(verb)")
+    if machine.act(verb) { pending.append(.verb) }
   }
 
   private mutating func cancel() {
     let stage = "\(machine.stage)".split(separator: "(").first.map(String.init) ?? ""
     log.append("cancel in \(stage)")
-    let result = machine.cancel()
-    if result.changed {
-      wasCancelled = true
-      cancelledIn.insert(stage)
-    }
-    perform(result.action)
+    guard machine.act(.cancel) else { return }
+    wasCancelled = true
+    cancelledIn.insert(stage)
+    pending.append(.verb)
+  }
+
+  /// What the loop does when it hears of a verb.
+  private mutating func hear() {
+    if let heard = machine.hear() { perform(heard.action) }
   }
 
   private mutating func head() {
@@ -120,6 +121,7 @@ private struct Simulation {
     log.append("\(next)")
     let fails = random.next() % 3 == 0
     switch next {
+    case .verb: hear()
     case .creation(let step): perform(fails ? machine.creationFailed(step) : machine.created(step))
     case .admission(let step):
       if fails {
@@ -134,15 +136,12 @@ private struct Simulation {
       perform(machine.transferEnded(failed: fails))
     case .retriers(let step):
       let wantsRetry = allowRetry && random.next() % 2 == 0
-      let action = machine.decided(wantsRetry ? .retry(after: 1) : .stop, step)
-      if action == .none, case .serializing = machine.stage { nextHandler() } else { perform(action) }
+      perform(machine.decided(wantsRetry ? .retry(after: 1) : .stop, step))
     case .delay:
       isTimerArmed = false
       perform(machine.delayElapsed())
     case .value(let index, let step):
-      guard machine.isWaiting(in: step) else { return }
-      let action = machine.serialized(index, asksRetriers: fails, step)
-      if action == .none { nextHandler() } else { perform(action) }
+      perform(machine.serialized(index, asksRetriers: fails, step))
     }
   }
 
@@ -155,7 +154,7 @@ private struct Simulation {
     case .none, .hold, .suspendTransfer, .resumeTransfer, .continueTransfer, .discardTransfer: break
     case .create, .retry: pending.append(.creation(machine.step))
     case .start: pending.append(.admission(machine.step))
-    case .cancelTransfer: if !isOnWire { violations.append("cancelled a transfer that is not there") }
+    case .cancelTransfer: if !isOnWire { perform(machine.transferEnded(failed: true)) }
     case .askRetriers: pending.append(.retriers(machine.step))
     case .wait:
       if !isTimerArmed { pending.append(.delay) }
@@ -163,6 +162,7 @@ private struct Simulation {
     case .finish:
       _ = machine.finishing()
       nextHandler()
+    case .nextHandler: nextHandler()
     case .serialize(let index): pending.append(.value(index, machine.step))
     case .settle:
       settles += 1

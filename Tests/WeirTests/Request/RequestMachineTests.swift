@@ -4,6 +4,11 @@ import Testing
 
 /// Answers to the present step.
 extension RequestMachine {
+  /// The caller acts and the loop hears of it at once; nil when nothing changed.
+  fileprivate mutating func does(_ verb: Verb) -> Action? {
+    act(verb) ? hear()?.action : nil
+  }
+
   fileprivate mutating func created() -> Action { created(step) }
   fileprivate mutating func admitted() -> Admittance { admitted(step) }
   fileprivate mutating func decided(_ decision: Decision) -> Action { decided(decision, step) }
@@ -16,7 +21,7 @@ extension RequestMachine {
 struct RequestMachineTests {
   private func transferring() -> RequestMachine {
     var machine = RequestMachine()
-    #expect(machine.resume() == (true, .create))
+    #expect(machine.does(.resume) == .create)
     #expect(machine.created() == .start)
     #expect(machine.admitted() == .start)
     return machine
@@ -28,41 +33,41 @@ struct RequestMachineTests {
     #expect(machine.transferEnded(failed: false) == .finish)
     #expect(machine.finishing() == true)
     #expect(machine.nextHandler(of: 2) == .serialize(0))
-    #expect(machine.serialized(0, asksRetriers: false) == .none)
+    #expect(machine.serialized(0, asksRetriers: false) == .nextHandler)
     #expect(machine.nextHandler(of: 2) == .serialize(1))
-    #expect(machine.serialized(1, asksRetriers: false) == .none)
+    #expect(machine.serialized(1, asksRetriers: false) == .nextHandler)
     #expect(machine.nextHandler(of: 2) == .settle)
     machine.delivered()
     #expect(machine.state == .finished)
-    #expect(machine.cancel() == (false, .none))
+    #expect(machine.does(.cancel) == nil)
   }
 
   @Test("Verbs that change nothing say so")
   func illegalVerbs() {
     var machine = RequestMachine()
-    #expect(machine.resume().changed)
-    #expect(!machine.resume().changed)
-    #expect(machine.suspend().changed)
-    #expect(!machine.suspend().changed)
-    #expect(machine.cancel().changed)
-    #expect(!machine.resume().changed)
-    #expect(!machine.suspend().changed)
-    #expect(!machine.cancel().changed)
+    #expect(machine.act(.resume) == true)
+    #expect(machine.act(.resume) == false)
+    #expect(machine.act(.suspend) == true)
+    #expect(machine.act(.suspend) == false)
+    #expect(machine.act(.cancel) == true)
+    #expect(machine.act(.resume) == false)
+    #expect(machine.act(.suspend) == false)
+    #expect(machine.act(.cancel) == false)
   }
 
   @Test("Suspended before it starts, a request is held, and resume starts it")
   func suspendBeforeStart() {
     var machine = RequestMachine()
-    #expect(machine.resume() == (true, .create))
-    #expect(machine.suspend() == (true, .none))
+    #expect(machine.does(.resume) == .create)
+    #expect(machine.does(.suspend) == RequestMachine.Action.none)
     #expect(machine.created() == .hold)
-    #expect(machine.resume() == (true, .start))
-    #expect(machine.suspend() == (true, .none))
+    #expect(machine.does(.resume) == .start)
+    #expect(machine.does(.suspend) == RequestMachine.Action.none)
     #expect(machine.admitted() == .hold)
-    #expect(machine.resume() == (true, .start))
+    #expect(machine.does(.resume) == .start)
     #expect(machine.admitted() == .start)
-    #expect(machine.suspend() == (true, .suspendTransfer))
-    #expect(machine.resume() == (true, .resumeTransfer))
+    #expect(machine.does(.suspend) == .suspendTransfer)
+    #expect(machine.does(.resume) == .resumeTransfer)
   }
 
   @Test("Eager setup waits for resume")
@@ -70,8 +75,8 @@ struct RequestMachineTests {
     var machine = RequestMachine()
     #expect(machine.prepare() == .create)
     #expect(machine.prepare() == .none)
-    #expect(machine.created() == .hold)
-    #expect(machine.resume() == (true, .start))
+    #expect(machine.created() == .none)
+    #expect(machine.does(.resume) == .start)
   }
 
   @Test("A granted retry begins anew after its delay")
@@ -103,9 +108,9 @@ struct RequestMachineTests {
   @Test("Answers to a step that is over are ignored")
   func staleAnswers() {
     var machine = RequestMachine()
-    #expect(machine.resume() == (true, .create))
+    #expect(machine.does(.resume) == .create)
     let creating = machine.step
-    #expect(machine.cancel() == (true, .finish))
+    #expect(machine.does(.cancel) == .finish)
     #expect(machine.created(creating) == .none)
     #expect(machine.creationFailed(creating) == .none)
     #expect(machine.admitted(creating) == .stale)
@@ -116,10 +121,57 @@ struct RequestMachineTests {
   @Test("Cancelling on the wire waits for the transfer's end")
   func cancelTransfer() {
     var machine = transferring()
-    #expect(machine.cancel() == (true, .cancelTransfer))
+    #expect(machine.does(.cancel) == .cancelTransfer)
     #expect(machine.fail() == .none)
     #expect(machine.transferEnded(failed: true) == .finish)
     #expect(machine.state == .cancelled)
+  }
+
+  @Test("A task that is not on the wire is ended like one that is")
+  func cancelWaiting() {
+    var machine = RequestMachine()
+    #expect(machine.does(.resume) == .create)
+    #expect(machine.created() == .start)
+    #expect(machine.does(.cancel) == .cancelTransfer)
+    #expect(machine.transferEnded(failed: true) == .finish)
+  }
+
+  @Test("Nothing moves between a cancel and the loop's hearing of it")
+  func cancelUnheard() {
+    var machine = transferring()
+    #expect(machine.act(.cancel) == true)
+    #expect(machine.headArrived() == .none)
+    #expect(machine.transferEnded(failed: true) == .none)
+    #expect(machine.hear()?.action == .cancelTransfer)
+    #expect(machine.transferEnded(failed: true) == .finish)
+    #expect(machine.nextHandler(of: 0) == .settle)
+  }
+
+  @Test("A cancel during serialization begins it anew")
+  func cancelSerializing() {
+    var machine = transferring()
+    #expect(machine.transferEnded(failed: false) == .finish)
+    #expect(machine.nextHandler(of: 2) == .serialize(0))
+    let step = machine.step
+    #expect(machine.act(.cancel) == true)
+    #expect(machine.serialized(0, asksRetriers: false, step) == .none)
+    #expect(machine.nextHandler(of: 2) == .none)
+    #expect(machine.hear()?.action == .finish)
+    #expect(machine.serialized(0, asksRetriers: false, step) == .none)
+    #expect(machine.nextHandler(of: 2) == .serialize(0))
+  }
+
+  @Test("Verbs are heard in the order in which they changed the state")
+  func order() {
+    var machine = transferring()
+    #expect(machine.act(.suspend) == true)
+    #expect(machine.act(.resume) == true)
+    #expect(machine.act(.suspend) == true)
+    #expect(machine.hear()?.action == .suspendTransfer)
+    #expect(machine.hear()?.action == .resumeTransfer)
+    #expect(machine.hear()?.action == .suspendTransfer)
+    let rest = machine.hear()?.verb
+    #expect(rest == nil)
   }
 
   @Test("The deadline tears a transfer down and asks nobody")
