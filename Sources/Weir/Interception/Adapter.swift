@@ -2,7 +2,7 @@ public import FoundationNetworking
 
 /// An adapter made of a closure; it never retries.
 // Sendable: all stored properties are constant and Sendable; a subclass answers for its own.
-open class Adapter: RequestInterceptor, NamedInterceptor, @unchecked Sendable {
+open class Adapter: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor, @unchecked Sendable {
   /// The name under which it is measured; nil means the type's.
   public let name: String?
   private let adaptHandler: AdaptHandler

@@ -5,12 +5,8 @@ import WeirIO
 /// What follows a failure: the retriers, the deadline, the delay.
 extension RequestPipeline {
   func askRetriers() {
-    let (error, interceptor, step) = request.fields.withLock { fields in
-      (askedError(fields), fields.interceptor, fields.machine.step)
-    }
-    var retriers: [any RequestRetrier] = []
-    if let retrier = context.interceptor { retriers.append(retrier) }
-    if let interceptor { retriers.append(interceptor) }
+    let (error, step) = request.fields.withLock { (askedError($0), $0.machine.step) }
+    let retriers = core.retriers(of: request)
     guard let error, !retriers.isEmpty, let session = context.session else {
       return perform(decided: .stop, step)
     }

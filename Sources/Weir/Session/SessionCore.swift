@@ -14,7 +14,7 @@ final class SessionCore {
   private var destinations: [Spelling: DestinationState] = [:]
   private var transport: TransferEngine?
   private var defaultHeaders: PreparedHeaders?
-  private var adapterTypes = AdapterTypes()
+  private var types = InterceptorTypes()
   private var sessionAdapters: [NamedAdapter]?
   private var ending: Ending?
   private var taskCount = 0
@@ -142,13 +142,18 @@ final class SessionCore {
   /// Who adapts the request's URL requests: the session's adapters, then its own.
   func adapters(of request: Request) -> [NamedAdapter] {
     let own = request.interceptor
-    guard let shared = request.context.interceptor else { return own.map { adapterTypes.adapters(of: $0) } ?? [] }
-    let known = sessionAdapters ?? adapterTypes.adapters(of: shared)
+    guard let shared = request.context.interceptor else { return own.map { types.adapters(of: $0) } ?? [] }
+    let known = sessionAdapters ?? types.adapters(of: shared)
     sessionAdapters = known
-    return own.map { known + adapterTypes.adapters(of: $0) } ?? known
+    return own.map { known + types.adapters(of: $0) } ?? known
   }
 
-  func name(of adapter: NamedAdapter) -> String { adapterTypes.name(of: adapter) }
+  func name(of adapter: NamedAdapter) -> String { types.name(of: adapter) }
+
+  /// Who is asked about a failure: the session's retriers, then the request's own.
+  func retriers(of request: Request) -> [any RequestRetrier] {
+    [request.context.interceptor, request.interceptor].flatMap { $0.map { types.retriers(of: $0) } ?? [] }
+  }
 
   func nextTaskIdentifier() -> Int {
     taskCount += 1

@@ -192,7 +192,7 @@ import Testing
 
   @Test("Each adapter has its given name, else its type's; those that only retry adapt nothing")
   func names() {
-    var types = AdapterTypes()
+    var types = InterceptorTypes()
     func names(of adapter: any RequestAdapter) -> [String] {
       var names: [String] = []
       for adapter in types.adapters(of: adapter) { names.append(types.name(of: adapter)) }
@@ -208,6 +208,8 @@ import Testing
     #expect(names(of: pair) == ["pair"])
     let nested = Interceptor(adapters: [Adapter({ $2(.success($0)) }, name: "a")], interceptors: [RetryPolicy(), pair])
     #expect(names(of: Interceptor(interceptors: [nested, Nothing()])) == ["a", "pair", "Nothing"])
+    #expect(types.retriers(of: Interceptor(interceptors: [nested, Nothing()])).count == 3)
+    #expect(types.retriers(of: Adapter { $2(.success($0)) }).isEmpty)
   }
 
   @Test func retryResults() {

@@ -1,0 +1,86 @@
+import Dispatch
+import Foundation
+import FoundationNetworking
+import Synchronization
+import Testing
+import Weir
+import WeirTestSupport
+
+/// A response with a status line and fields as given; its body is as long as it says.
+func response(_ status: String, _ fields: [String] = [], body: String = "") -> String {
+  (["HTTP/1.1 \(status)", "Content-Length: \(body.utf8.count)"] + fields + ["", body]).joined(separator: "\r\n")
+}
+
+/// A server that answers every request on every connection in the same way.
+func answering(_ text: String) throws -> ScriptedServer { try ScriptedServer(.answering(text)) }
+
+/// Lets callers wait for something that happens once.
+final class Latch: Sendable {
+  private let journal = Journal<Bool>()
+
+  func open() { journal.append(true) }
+
+  func wait() async {
+    await journal.wait { !$0.isEmpty }
+  }
+}
+
+/// Keeps completions that user code was handed until a test answers them.
+final class Held<Answer: Sendable>: Sendable {
+  typealias Completion = @Sendable (Answer) -> Void
+
+  private let journal = Journal<Completion>()
+
+  func keep(_ completion: @escaping Completion) { journal.append(completion) }
+
+  var count: Int { journal.entries.count }
+
+  /// Waits for so many completions.
+  func wait(for count: Int = 1) async {
+    await journal.wait { $0.count >= count }
+  }
+
+  func answer(_ answer: Answer) {
+    for completion in journal.entries { completion(answer) }
+  }
+}
+
+extension Session {
+  /// The requests whose setup began and that have not finished.
+  var activeRequests: Set<Request> {
+    get async {
+      await withCheckedContinuation { continuation in
+        withAllRequests { continuation.resume(returning: $0) }
+      }
+    }
+  }
+
+  /// Returns when the loop has done all that it had been given before.
+  func loopTurn() async {
+    _ = await activeRequests
+  }
+}
+
+extension DataRequest {
+  /// The plain response, from a handler.
+  func plainResponse() async -> WeirDataResponse<Data?> {
+    await withCheckedContinuation { continuation in
+      response { continuation.resume(returning: $0) }
+    }
+  }
+}
+
+extension Request {
+  /// Returns when the request has settled; asks again after each turn of the loop.
+  func settled() async {
+    while outcome == nil {
+      if let session = delegate as? Session { await session.loopTurn() }
+      await Task.yield()
+    }
+  }
+}
+
+extension WeirError {
+  /// The code of a failed transfer.
+  var urlErrorCode: URLError.Code? { (underlyingError as? URLError)?.code }
+}
