@@ -29,9 +29,10 @@ package struct Socket: Hashable, Sendable {
   ) throws(Errno) -> Int {
     var pieces = (Self.piece(first), Self.piece(second), Self.piece(third))
     return try systemCall {
-      withUnsafeMutablePointer(to: &pieces.0) {
+      // The whole tuple: a pointer to its first element would promise nothing of the others.
+      withUnsafeMutableBytes(of: &pieces) {
         var message = msghdr()
-        message.msg_iov = $0
+        message.msg_iov = $0.baseAddress?.assumingMemoryBound(to: iovec.self)
         message.msg_iovlen = third.isEmpty ? 2 : 3
         return sendmsg(descriptor, &message, CInt(MSG_NOSIGNAL))
       }
