@@ -17,14 +17,16 @@ package final class Listener: Sendable {
   }
 
   deinit {
+    close()
     socket.close()
-    if case .unix(let path) = address { Socket.unlink(path) }
   }
 
   /// Refuses new connections from now on, in all loops; for when all servers of this listener stop.
   package func close() {
-    isListening.store(false, ordering: .releasing)
+    guard isListening.exchange(false, ordering: .acquiringAndReleasing) else { return }
     socket.shutdownListening()
+    // Now, as another listener may have the path when this object goes.
+    if case .unix(let path) = address { Socket.unlink(path) }
   }
 
   var isOpen: Bool { isListening.load(ordering: .acquiring) }
