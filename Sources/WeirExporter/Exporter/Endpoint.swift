@@ -19,14 +19,15 @@ final class Endpoint: Sendable {
     server.start()
   }
 
-  /// Blocks until all is closed, except on the loop itself, which would wait for its own work.
+  /// Blocks until all is closed, except on the loop itself, which would wait for its own work. User code that hangs on
+  /// the loop doesn't keep a process from ending.
   func stop(grace: Double) {
     let grace = Self.seconds(grace)
     server.listener.close()
     guard !loop.isCurrent else { return server.stop(grace: grace) }
     let closed = DispatchSemaphore(value: 0)
     server.stop(grace: grace) { closed.signal() }
-    closed.wait()
+    _ = closed.wait(timeout: .now() + grace + 5)
   }
 
   func stop(grace: Double) async {

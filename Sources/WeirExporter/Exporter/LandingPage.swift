@@ -10,7 +10,7 @@ struct LandingPage: Sendable {
   /// When the exporter began to listen.
   let since: MonotonicTime
 
-  static let securityPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+  static let securityPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
 
   func html(_ log: ScrapeLog, isReady: Bool, now: MonotonicTime) -> String {
     """
@@ -96,8 +96,8 @@ struct LandingPage: Sendable {
     @media(prefers-color-scheme:dark){:root{--link:#7ab7ff;--good:#5fd08c;--bad:#ff8a80}}\
     body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}\
     h1{font-size:1.6rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .5rem}p{margin:.25rem 0 1rem}\
-    ul{list-style:none;padding:0;margin:1.5rem 0}li{padding:.5rem 0;border-top:1px solid var(--line)}\
-    a{color:var(--link);font-weight:600;display:inline-block;min-width:7rem;padding:.2rem 0}\
+    ul{list-style:none;padding:0;margin:1.5rem 0}li{display:flex;padding:.4rem 0;border-top:1px solid var(--line)}\
+    a{color:var(--link);font-weight:600;flex:0 0 7.5rem}\
     table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.4rem .5rem .4rem 0;\
     border-top:1px solid var(--line)}th{font-weight:600;width:7rem}\
     pre{border:1px solid var(--line);border-radius:6px;padding:.75rem;overflow-x:auto;overflow-wrap:normal;font-size:.85rem}\

@@ -42,6 +42,18 @@ import WeirMetrics
     }
   }
 
+  @Test func onAUnixSocket() throws {
+    let path = "unix:/tmp/weir-exporter-\(UInt32.random(in: 0 ... .max)).sock"
+    let exporter = try make(path)
+    for _ in 0..<5 {
+      try exporter.start()
+      #expect(exporter.address == path)
+      #expect(try PageClient.get(path)?.status == 200)
+      exporter.stop(grace: 1)
+      #expect(throws: (any Error).self) { try PageClient(path) }
+    }
+  }
+
   @Test func runsOnWhenNobodyHoldsIt() throws {
     weak var exporter: Exporter?
     let address: String?

@@ -17,23 +17,38 @@ final class PageClient {
   private var isOpen = true
   private var received: [UInt8] = []
 
-  /// - Parameter receiveBuffer: a small one makes the server notice soon that nobody reads.
-  init(_ address: String?, receiveBuffer: CInt? = nil) throws(Errno) {
-    let port = UInt16((address ?? "").split(separator: ":").last ?? "") ?? 0
-    descriptor = try systemCall { socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0) }
+  /// - Parameters:
+  ///   - address: the exporter's: `127.0.0.1:port` or `unix:path`.
+  ///   - receiveBuffer: a small one makes the server notice soon that nobody reads.
+  init(_ address: String?, receiveBuffer: CInt? = nil) throws {
+    let address = try SocketAddress(parsing: address ?? "")
+    let family = address.port == nil ? AF_UNIX : AF_INET
+    descriptor = try systemCall { socket(family, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0) }
     var patience = timeval(tv_sec: 10, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     if var size = receiveBuffer {
       setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
     }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    switch address {
+    case .unix(let path):
+      var system = sockaddr_un()
+      system.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &system.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+      try Self.connect(descriptor, &system)
+    default:
+      var system = sockaddr_in()
+      system.sin_family = sa_family_t(AF_INET)
+      system.sin_port = (address.port ?? 0).bigEndian
+      system.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+      try Self.connect(descriptor, &system)
+    }
+  }
+
+  private static func connect<System>(_ descriptor: CInt, _ system: inout System) throws(Errno) {
     _ = try systemCall {
-      withUnsafePointer(to: &address) {
+      withUnsafePointer(to: &system) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+          Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<System>.size))
         }
       }
     }
