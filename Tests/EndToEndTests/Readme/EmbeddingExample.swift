@@ -1,0 +1,19 @@
+import Weir
+import WeirExporter
+
+/// README's example, compiled: what stands between the marks stands in README, word for word.
+func embeddingExample() async throws {
+  // README begins
+  let exporter = try Exporter().start()  // http://127.0.0.1:9464/metrics
+  var configuration = SessionConfiguration.default
+  configuration.timeoutIntervalForResource = 10  // seconds for a request, whatever it takes
+  let session = Session(
+    configuration: configuration, interceptor: RetryPolicy(),
+    eventMonitors: [try MetricsMonitor(registry: exporter.registry)])
+
+  struct Price: Decodable, Sendable { let amount: Double }
+  let price = try await session.request("https://api.example.com/price").validate()
+    .serializingDecodable(Price.self).value
+  // README ends
+  print(price.amount)
+}
