@@ -59,6 +59,7 @@ let package = Package(
       swiftSettings: settings),
     fuzzTarget("FuzzContentDecoder", ["WeirCompression"]),
     fuzzTarget("FuzzAccept", ["WeirExporter", "WeirMetrics"]),
+    fuzzTarget("FuzzRequestParser", ["WeirServer"]),
 
     tests("WeirIOTests", ["WeirIO"]),
     tests("WeirCompressionTests", ["WeirCompression"]),

@@ -32,7 +32,7 @@ struct HeadParser {
   mutating func parse(_ input: Span<UInt8>, at position: inout Int) throws(RequestRefusal) -> RequestHead? {
     if case .done = place { begin() }
     var copied = position
-    try checkFirstOctet(of: input, at: position)
+    if lineStart == held { try checkFirstOctet(of: input, at: position) }
     while let lineFeed = input.firstIndex(of: .lineFeed, from: position) {
       let next = lineFeed + 1
       let lineEnd = held + next - copied
@@ -52,7 +52,7 @@ struct HeadParser {
         head.fields.bytes.append(input.extracting(copied..<position))
         return try finish()
       }
-      if case .afterEmptyLine = place { try checkFirstOctet(of: input, at: position) }
+      try checkFirstOctet(of: input, at: position)
     }
     head.fields.bytes.append(input.extracting(copied..<input.count))
     position = input.count
@@ -69,10 +69,11 @@ struct HeadParser {
     lineStart = 0
   }
 
-  /// What can't be a request is refused at its first octet, since a TLS greeting may hold no line feed to wait for.
+  /// What can't be a request is refused at the first octet of its line, since a TLS greeting may hold no line feed to
+  /// wait for.
   private func checkFirstOctet(of input: Span<UInt8>, at position: Int) throws(RequestRefusal) {
     if case .fields = place { return }
-    guard lineStart == held, position < input.count else { return }
+    guard position < input.count else { return }
     let octet = input[position]
     guard OctetSet.token.contains(octet) || octet == .carriageReturn else {
       throw .badRequest("this is not HTTP")

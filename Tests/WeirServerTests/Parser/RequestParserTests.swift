@@ -57,6 +57,7 @@ import Testing
     ("\nGET / HTTP/1.1\r\n\r\n", 400),
     ("\u{16}\u{3}\u{1}", 400),
     ("\0", 400),
+    ("\r\n\0", 400),
     // Versions
     ("GET / http/1.1\r\n\r\n", 400),
     ("GET / HTTP/1\r\n\r\n", 400),
@@ -83,7 +84,7 @@ import Testing
       $0.bodyBytes = 100
     }
     #expect(Parsed(text, limits: limits).refusal?.status == status)
-    #expect(Parsed(text, limits: limits, cut: 1).refusal?.status == status)
+    #expect(Parsed(text, limits: limits, cut: 1) == Parsed(text, limits: limits))
   }
 
   @Test(arguments: [
