@@ -14,6 +14,8 @@ package struct IOEvents: OptionSet, Sendable {
   package static let error = IOEvents(rawValue: 0x008)  // EPOLLERR, always reported
   package static let hangup = IOEvents(rawValue: 0x010)  // EPOLLHUP, always reported
   package static let peerClosed = IOEvents(rawValue: 0x2000)  // EPOLLRDHUP
+  /// What is reported of a broken or wholly closed connection, asked for or not.
+  package static let failure = IOEvents(rawValue: 0x018)
   /// Wake one of the loops that share a descriptor, not all of them; only valid when a descriptor is first registered.
   package static let exclusive = IOEvents(rawValue: 1 << 28)  // EPOLLEXCLUSIVE
 }

@@ -29,8 +29,8 @@ package final class Exchange {
   package var onWritable: (() -> Void)?
 
   /// Nil when the exchange has ended.
-  var connection: Connection?
-  var responseState = ResponseState.none
+  @exclusivity(unchecked) var connection: Connection?
+  @exclusivity(unchecked) var responseState = ResponseState.none
   var wantsWritable = false
   private var hasBodyEnded = false
 

@@ -70,21 +70,23 @@ extension [UInt8] {
   }
 
   mutating func append(decimal number: Int64) {
-    append(number.magnitude, radix: 10)
+    let start = count
+    var rest = number.magnitude
+    repeat {
+      append(0x30 + UInt8(truncatingIfNeeded: rest % 10))
+      rest /= 10
+    } while rest > 0
+    self[start...].reverse()
   }
 
   /// Lower-case hexadecimal, as chunk sizes are written.
   mutating func append(hexadecimal number: Int) {
-    append(UInt64(number.magnitude), radix: 16)
-  }
-
-  private mutating func append(_ number: UInt64, radix: UInt64) {
     let start = count
-    var rest = number
+    var rest = number.magnitude
     repeat {
-      let digit = UInt8(truncatingIfNeeded: rest % radix)
+      let digit = UInt8(truncatingIfNeeded: rest & 15)
       append(digit < 10 ? 0x30 + digit : 0x57 + digit)
-      rest /= radix
+      rest >>= 4
     } while rest > 0
     self[start...].reverse()
   }

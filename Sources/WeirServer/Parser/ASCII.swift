@@ -1,26 +1,9 @@
 internal import Glibc
 
-/// Sets of octets that the grammar of HTTP names, as two 64-bit masks.
+/// A set of ASCII characters that the grammar of HTTP names, as two 64-bit masks: it is asked for each octet received.
 struct OctetSet: Sendable {
   private let low: UInt64
   private let high: UInt64
-
-  /// The ASCII characters of `members`.
-  init(_ members: StaticString) {
-    var (low, high) = (UInt64(0), UInt64(0))
-    members.withUTF8Buffer {
-      for octet in $0 {
-        if octet < 64 { low |= 1 << UInt64(octet) } else { high |= 1 << UInt64(octet & 63) }
-      }
-    }
-    self.low = low
-    self.high = high
-  }
-
-  private init(low: UInt64, high: UInt64) {
-    self.low = low
-    self.high = high
-  }
 
   @inline(__always)
   func contains(_ octet: UInt8) -> Bool {
@@ -28,14 +11,17 @@ struct OctetSet: Sendable {
     return ((octet < 64 ? low : high) >> UInt64(octet & 63)) & 1 == 1
   }
 
-  /// RFC 9110 §5.6.2: letters, digits and ``!#$%&'*+-.^_`|~``. Written as its masks, since it is asked for each octet.
+  /// RFC 9110 §5.6.2: letters, digits and ``!#$%&'*+-.^_`|~``.
   @inline(__always)
   static var token: OctetSet { OctetSet(low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe) }
 
   /// RFC 3986 §3.2.2: unreserved characters, sub-delims and the percent sign of a registered name.
-  static let registeredName = OctetSet(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=%")
-  static let ipLiteral = OctetSet("ABCDEFabcdef0123456789:.")
+  @inline(__always)
+  static var registeredName: OctetSet { OctetSet(low: 0x2bff_7ff2_0000_0000, high: 0x47ff_fffe_87ff_fffe) }
+
+  /// Hexadecimal digits, colons and periods, of which IP literals are made.
+  @inline(__always)
+  static var ipLiteral: OctetSet { OctetSet(low: 0x07ff_4000_0000_0000, high: 0x0000_007e_0000_007e) }
 }
 
 extension UInt8 {

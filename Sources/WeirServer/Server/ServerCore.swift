@@ -167,14 +167,13 @@ extension ServerCore: EventHandler, TimerHandler {
     default: break
     }
     onEvent?(.acceptFailed(error))
-    // The listener stays ready, so going on at once would spin. Closing a waiting connection frees a descriptor.
-    evict()
+    // The listener stays ready, so going on as before would spin; but a waiting connection can give up its descriptor.
+    if [.tooManyOpenFiles, .tooManyOpenFilesInSystem].contains(error), evict() { return }
     pauseAccepting()
     loop.schedule(acceptTimer, at: loop.turnTime.advanced(bySeconds: Self.acceptPause), handler: self)
   }
 
   /// Closes the connection that can best be spared. A scan is cheap beside the accept that it makes place for.
-  @discardableResult
   private func evict() -> Bool {
     var victim: Connection?
     var least = (rank: Int.max, since: MonotonicTime.distantFuture)
