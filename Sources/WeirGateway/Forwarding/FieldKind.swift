@@ -67,7 +67,9 @@ struct ConnectionOptions {
   init(_ fields: some FieldSource) {
     var names: [[UInt8]] = []
     fields.forEach { name, value in
-      guard case .connection = FieldKind(name) else { return }
+      guard name.count == 10, name.isName("connection") else { return }
+      // What almost every client sends, and what most upstreams do.
+      if value.isName("keep-alive") || value.isName("close") { return }
       for option in value.split(separator: UInt8(ascii: ",")) {
         let option = Self.trimmed(UnsafeRawBufferPointer(rebasing: option))
         // These two name no field that would not end here anyway.

@@ -12,7 +12,8 @@ final class Forwarding {
   private let plan: ActivePlan
   private let log: Logger
   private let method: KnownMethod
-  private let began = MonotonicTime.now
+  private let isHTTP10: Bool
+  private let began: MonotonicTime
   /// An index into the plan's routes; −1 before one is found.
   private var route = -1
   private var request: ForwardRequest?
@@ -22,51 +23,64 @@ final class Forwarding {
   private var isResponseBad = false
   private var isOver = false
 
-  init(_ exchange: Exchange, plan: ActivePlan, log: Logger) {
+  private init(_ exchange: Exchange, _ head: RequestHead, method: String, plan: ActivePlan, log: Logger) {
     self.exchange = exchange
     self.plan = plan
     self.log = log
-    method = KnownMethod(exchange.head.method)
+    self.method = KnownMethod(method)
+    isHTTP10 = head.version == .http10
+    // The turn's: a request that waits behind others of its turn is under way.
+    began = exchange.loop.turnTime
   }
 
-  func start(_ session: Session) {
-    plan.began(method)
-    if method == .connect { return answer(.connectRefused, as: .refused) }
-    switch decision() {
-    case .noRoute: answer(.noRoute, as: .unrouted)
-    case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
-    case .forward(let route, let url):
-      self.route = route
-      let routePlan = plan.plan.routes[route]
-      switch routePlan.headers.request(exchange.head.fields, from: client()) {
-      case .loop: answer(.loop, as: .loop)
-      case .finalRecipient: answer(.finalRecipient(isTrace: method == .trace), as: .answered)
-      case .forward(let fields): forward(fields, to: url, by: routePlan, session)
-      }
-    }
-  }
-
-  private func decision() -> RouteTable.Decision {
-    exchange.head.withAuthorityBytes { host in
-      exchange.head.withTargetBytes { target in
-        plan.plan.table.decide(
-          host: host.bindMemory(to: UInt8.self).span, target: target.bindMemory(to: UInt8.self).span)
-      }
-    }
-  }
-
-  private func client() -> HeaderPolicy.Client {
+  /// Takes an exchange up.
+  static func start(_ exchange: Exchange, plan: ActivePlan, session: Session, log: Logger) {
     let head = exchange.head
-    return HeaderPolicy.Client(
-      address: Array(exchange.peer.ipAddress.utf8), authority: head.withAuthorityBytes { Array($0) },
-      isHTTP10: head.version == .http10, countsForwards: method == .trace || method == .options)
+    let method = head.method
+    let forwarding = Forwarding(exchange, head, method: method, plan: plan, log: log)
+    plan.began(forwarding.method)
+    forwarding.start(head, method: method, session)
   }
 
-  private func forward(
-    _ fields: HeaderBlock, to url: String, by route: ForwardingPlan.RoutePlan, _ session: Session
-  ) {
-    let head = ForwardRequest.Head(
-      url: url, method: exchange.head.method, fields: fields, body: .init(exchange.head.bodyLength))
+  private func start(_ head: RequestHead, method name: String, _ session: Session) {
+    if method == .connect { return answer(.connectRefused, as: .refused) }
+    head.withAuthorityBytes { authority in
+      switch decision(head, authority) {
+      case .noRoute: answer(.noRoute, as: .unrouted)
+      case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
+      case .forward(let index, let url):
+        route = index
+        let route = plan.plan.routes[index]
+        switch fields(head, authority, by: route) {
+        case .loop: answer(.loop, as: .loop)
+        case .finalRecipient: answer(.finalRecipient(isTrace: method == .trace), as: .answered)
+        case .forward(let fields):
+          let head = ForwardRequest.Head(url: url, method: name, fields: fields, body: .init(head.bodyLength))
+          forward(head, by: route, session)
+        }
+      }
+    }
+  }
+
+  private func decision(_ head: RequestHead, _ authority: UnsafeRawBufferPointer) -> RouteTable.Decision {
+    head.withTargetBytes { target in
+      plan.plan.table.decide(
+        host: authority.bindMemory(to: UInt8.self).span, target: target.bindMemory(to: UInt8.self).span)
+    }
+  }
+
+  private func fields(
+    _ head: RequestHead, _ authority: UnsafeRawBufferPointer, by route: ForwardingPlan.RoutePlan
+  ) -> HeaderPolicy.Verdict {
+    plan.text(of: exchange.peer).withUnsafeBytes { address in
+      let client = HeaderPolicy.Client(
+        address: address, authority: authority, isHTTP10: isHTTP10,
+        countsForwards: method == .trace || method == .options)
+      return route.headers.request(head.fields, from: client)
+    }
+  }
+
+  private func forward(_ head: ForwardRequest.Head, by route: ForwardingPlan.RoutePlan, _ session: Session) {
     let request = ForwardRequest(
       session: session, head: head, interceptor: route.interceptor,
       retryableStatusCodes: route.retryableStatusCodes, sink: self)
@@ -97,7 +111,6 @@ final class Forwarding {
     exchange.onAbort = nil
     exchange.onWritable = nil
     let seconds = MonotonicTime.now.seconds(since: began)
-    let isHTTP10 = exchange.head.version == .http10
     plan.ended(
       SeriesCache.Key(route: route, method: method, isHTTP10: isHTTP10, status: status, outcome: outcome),
       seconds: seconds)
@@ -136,10 +149,9 @@ extension Forwarding: BodyReader {
 
 extension Forwarding: ForwardSink {
   func forward(_ request: ForwardRequest, didReceive response: LazyHTTPResponse) -> Weir.BodyFlow {
-    var fields = ResponseFields()
-    let framing = plan.plan.routes[route].headers.response(response, isHTTP10: response.httpVersion == "HTTP/1.0") {
-      fields.add(name: $0, value: $1)
-    }
+    var fields = WeirServer.ResponseFields(reservingBytes: 512)
+    let framing = plan.plan.routes[route].headers.response(
+      response, isHTTP10: response.httpVersion == "HTTP/1.0", to: &fields)
     guard let length = framing.bodyLength(status: response.statusCode, isHead: method == .head) else {
       isResponseBad = true
       request.cancel()
@@ -182,16 +194,6 @@ extension ForwardRequest.Head.Body {
     case .none: self = .none
     case .length(let length): self = .length(length)
     case .chunked: self = .unknown
-    }
-  }
-}
-
-extension SocketAddress {
-  /// Without port and zone; empty for a Unix socket.
-  fileprivate var ipAddress: String {
-    switch self {
-    case .v4, .v6: String(host.prefix { $0 != "%" })
-    case .unix, .unnamed: ""
     }
   }
 }

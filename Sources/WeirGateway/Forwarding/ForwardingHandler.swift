@@ -15,7 +15,7 @@ final class ForwardingHandler: RequestHandler {
   }
 
   func handle(_ exchange: Exchange) {
-    Forwarding(exchange, plan: current.value, log: log).start(session)
+    Forwarding.start(exchange, plan: current.value, session: session, log: log)
   }
 
   /// Requests from now on follow `plan`. On the loop.

@@ -3,11 +3,14 @@ import Weir
 /// A configuration, prepared for forwarding. Immutable and shared by all workers; a reload makes a new one, and requests
 /// under way end by the one they began with.
 final class ForwardingPlan: Sendable {
-  struct RoutePlan: Sendable {
+  /// A class, so that a request keeps all of it by one reference.
+  final class RoutePlan: Sendable {
     let route: Route
     let headers: HeaderPolicy
     /// Retries by the route's rules; nil if it allows none.
     let interceptor: Interceptor?
+    /// The responses that may be retried.
+    let retryableStatusCodes: Set<Int>
     /// Seconds.
     let timeout: Double
 
@@ -16,11 +19,9 @@ final class ForwardingPlan: Sendable {
       headers = HeaderPolicy(route: route, pseudonym: pseudonym)
       // Within an interceptor, which knows that it has no adapters: a policy alone would be asked to adapt as well.
       interceptor = RetryPolicy(route.retry).map { Interceptor(retriers: [$0]) }
+      retryableStatusCodes = interceptor == nil ? [] : route.retry.statusCodes
       timeout = route.timeout / .seconds(1)
     }
-
-    /// The responses that may be retried.
-    var retryableStatusCodes: Set<Int> { interceptor == nil ? [] : route.retry.statusCodes }
   }
 
   let table: RouteTable

@@ -1,20 +1,23 @@
 import WeirCurl
+import WeirServer
 
 /// Which header fields cross the gateway, and which it adds (RFC 9110 §7.6). One per route.
 ///
 /// - What belongs to a connection or to framing ends here, with whatever Connection names.
 /// - Via is extended in both directions; a request that already carries this gateway's pseudonym has come in a circle.
-/// - Host is the upstream's. What the client sent goes to X-Forwarded-Host and Forwarded (RFC 7239).
-/// - X-Forwarded-For and Forwarded are extended; X-Forwarded-Host and -Proto are replaced, since a client could claim
-///   anything there. Behind a TLS terminator, a route sets `X-Forwarded-Proto: https`.
+/// - Host is the upstream's. What the client sent goes to X-Forwarded-Host.
+/// - X-Forwarded-For is extended; X-Forwarded-Host and -Proto are replaced, since a client could claim anything there.
+///   Behind a TLS terminator, a route sets `X-Forwarded-Proto: https`.
+/// - Forwarded (RFC 7239) is extended where somebody on the way uses it, and not begun here: it would say again what
+///   the others say.
 /// - The route's own rules come last and win.
 struct HeaderPolicy: Sendable {
-  /// What the connection tells of a request's sender.
+  /// What the connection tells of a request's sender. The bytes are valid during the call.
   struct Client {
     /// An IP address without brackets; empty if there is none (a Unix socket).
-    var address: [UInt8]
+    var address: UnsafeRawBufferPointer
     /// Host and port that the client asked for; empty if it named none.
-    var authority: [UInt8]
+    var authority: UnsafeRawBufferPointer
     var isHTTP10 = false
     /// Whether the method is TRACE or OPTIONS, of which Max-Forwards counts the hops.
     var countsForwards = false
@@ -29,16 +32,27 @@ struct HeaderPolicy: Sendable {
   }
 
   private let pseudonym: [UInt8]
-  private let authority: [UInt8]
-  private let set: [(lower: [UInt8], name: [UInt8], value: [UInt8])]
-  private let remove: [[UInt8]]
+  /// This gateway's elements of Via, for what came in HTTP/1.1 and in 1.0.
+  private let via: (http11: [UInt8], http10: [UInt8])
+  /// Fields that every request gets: before all others, and after them.
+  private let first: HeaderBlock
+  private let last: HeaderBlock
+  /// The names of fields that the route sets or removes, in lower case.
+  private let ruled: [[UInt8]]
 
   /// - Parameter pseudonym: names this gateway in Via; a token.
   init(route: Route, pseudonym: String) {
+    let rules = route.headers
+    let ruled = rules.set.map { Array($0.name.lowercased().utf8) } + rules.remove.map { Array($0.lowercased().utf8) }
+    var first = HeaderBlock(), last = HeaderBlock()
+    if !ruled.contains(Array("host".utf8)) { first.append(line: "Host: \(route.upstream.authority)") }
+    if !ruled.contains(Array("x-forwarded-proto".utf8)) { last.append(line: "X-Forwarded-Proto: http") }
+    for rule in rules.set { last.append(line: "\(rule.name): \(rule.value)") }
     self.pseudonym = Array(pseudonym.utf8)
-    authority = Array(route.upstream.authority.utf8)
-    set = route.headers.set.map { (Array($0.name.lowercased().utf8), Array($0.name.utf8), Array($0.value.utf8)) }
-    remove = route.headers.remove.map { Array($0.lowercased().utf8) }
+    self.ruled = ruled
+    self.first = first
+    self.last = last
+    via = (Array("1.1 \(pseudonym)".utf8), Array("1.0 \(pseudonym)".utf8))
   }
 
   // MARK: Requests
@@ -49,7 +63,7 @@ struct HeaderPolicy: Sendable {
     var chains = Chains()
     var isLoop = false
     var isFinal = false
-    add("Host", authority, to: &list)
+    list.append(contentsOf: first)
     fields.forEach { name, value in
       if options.contains(name) { return }
       switch FieldKind(name) {
@@ -71,29 +85,21 @@ struct HeaderPolicy: Sendable {
     if isLoop { return .loop }
     if isFinal { return .finalRecipient }
     addOwn(client, chains, to: &list)
-    for rule in set {
-      rule.name.withUnsafeBytes { name in rule.value.withUnsafeBytes { list.append(name: name, value: $0) } }
-    }
+    list.append(contentsOf: last)
     return .forward(list)
   }
 
   private func addOwn(_ client: Client, _ chains: Chains, to list: inout HeaderBlock) {
-    var via = chains.via
-    Chains.extend(&via, with: client.isHTTP10 ? Self.http10 : Self.http11)
-    via.append(contentsOf: pseudonym)
-    add("Via", via, to: &list)
-    var forwarded = chains.forwarded
-    Chains.extend(&forwarded, with: Self.element(client))
-    add("Forwarded", forwarded, to: &list)
-    if !client.address.isEmpty {
-      var addresses = chains.forwardedFor
-      Chains.extend(&addresses, with: client.address)
-      add("X-Forwarded-For", addresses, to: &list)
-    } else if !chains.forwardedFor.isEmpty {
-      add("X-Forwarded-For", chains.forwardedFor, to: &list)
+    add("Via", chains.via, client.isHTTP10 ? via.http10 : via.http11, to: &list)
+    if !chains.forwarded.isEmpty { add("Forwarded", chains.forwarded, Self.element(client), to: &list) }
+    if client.address.isEmpty {
+      if !chains.forwardedFor.isEmpty { add("X-Forwarded-For", chains.forwardedFor, to: &list) }
+    } else if chains.forwardedFor.isEmpty {
+      add("X-Forwarded-For", client.address, to: &list)
+    } else {
+      add("X-Forwarded-For", chains.forwardedFor, Array(client.address), to: &list)
     }
     if !client.authority.isEmpty { add("X-Forwarded-Host", client.authority, to: &list) }
-    add("X-Forwarded-Proto", Self.scheme, to: &list)
   }
 
   /// `for="[2001:db8::1]";host="example.com:8080";proto=http` (RFC 7239 §4).
@@ -118,30 +124,28 @@ struct HeaderPolicy: Sendable {
 
   // MARK: Responses
 
-  /// Calls `emit` with each field that goes to the client; returns what the others say of the body's framing.
+  /// Adds to `result` the fields that go to the client; returns what the others say of the body's framing.
   ///
   /// - Parameter isHTTP10: whether the upstream answered in HTTP/1.0.
-  @discardableResult
-  func response(
-    _ fields: some FieldSource, isHTTP10: Bool,
-    emit: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
-  ) -> ResponseFraming {
+  func response(_ fields: some FieldSource, isHTTP10: Bool, to result: inout WeirServer.ResponseFields) -> ResponseFraming {
     let options = ConnectionOptions(fields)
     var framing = ResponseFraming()
-    var via: [UInt8] = []
+    var chain: [UInt8] = []
     fields.forEach { name, value in
       let kind = FieldKind(name)
       if case .hopByHop = kind { return framing.note(name, value) }
       if options.contains(name) { return }
       switch kind {
       case .connection: break
-      case .via: Chains.extend(&via, with: value)
-      default: emit(name, value)
+      case .via: Chains.extend(&chain, with: value)
+      default: result.add(name: name, value: value)
       }
     }
-    Chains.extend(&via, with: isHTTP10 ? Self.http10 : Self.http11)
-    via.append(contentsOf: pseudonym)
-    Self.viaName.withUnsafeBytes { name in via.withUnsafeBytes { emit(name, $0) } }
+    let own = isHTTP10 ? via.http10 : via.http11
+    if !chain.isEmpty { Chains.extend(&chain, with: own) }
+    Self.viaName.withUnsafeBytes { name in
+      (chain.isEmpty ? own : chain).withUnsafeBytes { _ = result.add(name: name, value: $0) }
+    }
     return framing
   }
 
@@ -161,22 +165,28 @@ struct HeaderPolicy: Sendable {
     }
   }
 
-  private static let http10 = Array("1.0 ".utf8)
-  private static let http11 = Array("1.1 ".utf8)
-  private static let scheme = Array("http".utf8)
   private static let viaName = Array("Via".utf8)
 
   /// A field of the gateway's own, unless the route has a rule about it.
+  private func add(_ name: StaticString, _ value: UnsafeRawBufferPointer, to list: inout HeaderBlock) {
+    let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+    if !isRuled(name) { list.append(name: name, value: value) }
+  }
+
   private func add(_ name: StaticString, _ value: [UInt8], to list: inout HeaderBlock) {
-    name.withUTF8Buffer { name in
-      let name = UnsafeRawBufferPointer(name)
-      if !isRuled(name) { value.withUnsafeBytes { list.append(name: name, value: $0) } }
-    }
+    value.withUnsafeBytes { add(name, $0, to: &list) }
+  }
+
+  /// `own` at the end of a chain.
+  private func add(_ name: StaticString, _ chain: [UInt8], _ own: [UInt8], to list: inout HeaderBlock) {
+    if chain.isEmpty { return add(name, own, to: &list) }
+    var chain = chain
+    Chains.extend(&chain, with: own)
+    add(name, chain, to: &list)
   }
 
   private func isRuled(_ name: UnsafeRawBufferPointer) -> Bool {
-    if set.isEmpty, remove.isEmpty { return false }
-    return set.contains { name.isName($0.lower) } || remove.contains { name.isName($0) }
+    !ruled.isEmpty && ruled.contains { name.isName($0) }
   }
 
   /// Whether an element's received-by is this gateway: `1.1 pseudonym`, perhaps with a comment.

@@ -47,23 +47,3 @@ package final class GatewayMetrics: Sendable {
     reloadSuccessful.set(0)
   }
 }
-
-/// Request methods as labels: a client can make up any other.
-enum KnownMethod: String, CaseIterable, Sendable {
-  case connect = "CONNECT"
-  case delete = "DELETE"
-  case get = "GET"
-  case head = "HEAD"
-  case options = "OPTIONS"
-  case patch = "PATCH"
-  case post = "POST"
-  case put = "PUT"
-  case trace = "TRACE"
-  case other = "_OTHER"
-
-  init(_ name: String) {
-    self = name == "_OTHER" ? .other : Self(rawValue: name) ?? .other
-  }
-
-  var label: String { rawValue }
-}

@@ -21,14 +21,16 @@ struct SeriesCache {
   private let metrics: GatewayMetrics
   private let routes: [String]
   private var series: [Key: Series] = [:]
+  private let active: [Gauge]
 
   init(_ metrics: GatewayMetrics, routes: [String]) {
     self.metrics = metrics
     self.routes = routes
+    active = KnownMethod.allCases.map { metrics.active.with($0.label, "http") }
   }
 
   func active(_ method: KnownMethod) -> Gauge {
-    metrics.active.with(method.label, "http")
+    active[Int(method.rawValue)]
   }
 
   mutating func series(_ key: Key) -> Series {

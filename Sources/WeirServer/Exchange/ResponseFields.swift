@@ -9,6 +9,10 @@ package struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
 
   package init() {}
 
+  package init(reservingBytes count: Int) {
+    bytes.reserveCapacity(count)
+  }
+
   package init(dictionaryLiteral elements: (String, String)...) {
     for (name, value) in elements { add(name, value) }
   }
@@ -23,7 +27,6 @@ package struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
   @discardableResult
   package mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
     guard !name.isEmpty, name.allSatisfy({ OctetSet.token.contains($0) }), !isReserved(name) else { return false }
-    bytes.reserveCapacity(bytes.count + name.count + value.count + 4)
     bytes.append(contentsOf: name)
     bytes.append(.colon)
     bytes.append(.space)

@@ -20,7 +20,7 @@ import WeirTestSupport
       upstream.receivedText()
         == "GET /a/b?q=1&r=%20 HTTP/1.1\r\nHost: 127.0.0.1:\(upstream.port)\r\nAccept: text/plain\r\nX-Twice: 1\r\n"
         + "X-Twice: 2\r\nX-Empty:\r\nAuthorization: Bearer t\r\nCookie: a=b\r\nVia: 1.1 weir\r\n"
-        + "Forwarded: for=127.0.0.1;host=front.example;proto=http\r\nX-Forwarded-For: 127.0.0.1\r\n"
+        + "X-Forwarded-For: 127.0.0.1\r\n"
         + "X-Forwarded-Host: front.example\r\nX-Forwarded-Proto: http\r\n\r\n")
   }
 

@@ -1,5 +1,6 @@
 import Testing
 import WeirCurl
+import WeirServer
 
 @testable import WeirGateway
 
@@ -8,8 +9,8 @@ import WeirCurl
 
   /// What the gateway itself adds to a request of 10.0.0.9 for `front.example`.
   static let own: Fields = [
-    ("Via", "1.1 weir"), ("Forwarded", "for=10.0.0.9;host=front.example;proto=http"), ("X-Forwarded-For", "10.0.0.9"),
-    ("X-Forwarded-Host", "front.example"), ("X-Forwarded-Proto", "http"),
+    ("Via", "1.1 weir"), ("X-Forwarded-For", "10.0.0.9"), ("X-Forwarded-Host", "front.example"),
+    ("X-Forwarded-Proto", "http"),
   ]
 
   @Test(
@@ -62,9 +63,8 @@ import WeirCurl
       ("10.0.0.1", "[::1]", "for=10.0.0.1;host=\"[::1]\";proto=http", "10.0.0.1"),
     ] as [(String, String, String, String?)])
   func tellsWhoAsked(address: String, authority: String, forwarded: String, forwardedFor: String?) throws {
-    let client = HeaderPolicy.Client(address: Array(address.utf8), authority: Array(authority.utf8), isHTTP10: true)
-    let fields = try self.forwarded([], client: client)
-    #expect(fields.first { $0.0 == "Forwarded" }?.1 == forwarded)
+    let fields = try self.forwarded([("Forwarded", "for=x")], from: address, authority, isHTTP10: true)
+    #expect(fields.first { $0.0 == "Forwarded" }?.1 == "for=x, " + forwarded)
     #expect(fields.first { $0.0 == "X-Forwarded-For" }?.1 == forwardedFor)
     #expect(fields.first { $0.0 == "X-Forwarded-Host" }?.1 == (authority.isEmpty ? nil : authority))
     #expect(fields.first { $0.0 == "Via" }?.1 == "1.0 weir")
@@ -89,7 +89,7 @@ import WeirCurl
     ("weir", false), ("1.1 Weir", false), ("", false),
   ])
   func seesItsOwnTrace(via: String, isLoop: Bool) throws {
-    let verdict = try policy().request(list([("Via", via)]), from: client)
+    let verdict = try verdict([("Via", via)])
     if case .loop = verdict { #expect(isLoop) } else { #expect(!isLoop) }
   }
 
@@ -98,9 +98,7 @@ import WeirCurl
       ("0", nil), ("1", "0"), ("10", "9"), ("x", "x"), ("-1", "-1"), ("", ""), ("9999999999", "9999999999"),
     ] as [(String, String?)])
   func countsForwardsOfTraceAndOptions(value: String, expected: String?) throws {
-    var client = client
-    client.countsForwards = true
-    switch try policy().request(list([("Max-Forwards", value)]), from: client) {
+    switch try verdict([("Max-Forwards", value)], countsForwards: true) {
     case .forward(let fields): #expect(fields.pairs.first { $0.name == "Max-Forwards" }?.value == expected)
     case .finalRecipient: #expect(expected == nil)
     case .loop: Issue.record("no loop")
@@ -127,14 +125,15 @@ import WeirCurl
       ),
     ] as [(Fields, Fields)])
   func forwardsResponses(fields: Fields, expected: Fields) throws {
-    var emitted: Fields = []
-    try policy().response(list(fields), isHTTP10: false) { name, value in
-      emitted.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+    var result = WeirServer.ResponseFields()
+    _ = try policy().response(list(fields), isHTTP10: false, to: &result)
+    let lines = String(decoding: result.bytes, as: UTF8.self).split(separator: "\r\n")
+    let emitted = lines.map { line in
+      let parts = line.split(separator: ": ", maxSplits: 1)
+      return (String(parts[0]), String(parts[1]))
     }
     #expect(same(emitted, expected))
   }
-
-  private let client = HeaderPolicy.Client(address: Array("10.0.0.9".utf8), authority: Array("front.example".utf8))
 
   private func policy(_ rules: HeaderRules = HeaderRules()) throws -> HeaderPolicy {
     var route = Route(name: "r", upstream: try Upstream(parsing: "http://up:81"))
@@ -148,14 +147,31 @@ import WeirCurl
     return list
   }
 
+  private func verdict(
+    _ fields: Fields, from address: String = "10.0.0.9", _ authority: String = "front.example", isHTTP10: Bool = false,
+    countsForwards: Bool = false, rules: HeaderRules = HeaderRules()
+  ) throws -> HeaderPolicy.Verdict {
+    let policy = try policy(rules)
+    return Array(address.utf8).withUnsafeBytes { address in
+      Array(authority.utf8).withUnsafeBytes { authority in
+        policy.request(
+          list(fields),
+          from: HeaderPolicy.Client(
+            address: address, authority: authority, isHTTP10: isHTTP10, countsForwards: countsForwards))
+      }
+    }
+  }
+
   private func forwarded(
-    _ fields: Fields, client: HeaderPolicy.Client? = nil, rules: HeaderRules = HeaderRules()
+    _ fields: Fields, from address: String = "10.0.0.9", _ authority: String = "front.example", isHTTP10: Bool = false,
+    rules: HeaderRules = HeaderRules()
   ) throws -> Fields {
-    guard case .forward(let fields) = try policy(rules).request(list(fields), from: client ?? self.client) else {
+    guard case .forward(let list) = try verdict(fields, from: address, authority, isHTTP10: isHTTP10, rules: rules)
+    else {
       Issue.record("not forwarded")
       return []
     }
-    return fields.pairs.map { ($0.name, $0.value) }
+    return list.pairs.map { ($0.name, $0.value) }
   }
 
   private func same(_ left: Fields, _ right: Fields) -> Bool {

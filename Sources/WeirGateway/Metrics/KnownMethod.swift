@@ -1,0 +1,43 @@
+/// Request methods as labels (RFC 9110 §9 and RFC 5789): a client can make up any other.
+enum KnownMethod: UInt8, CaseIterable, Sendable {
+  case connect
+  case delete
+  case get
+  case head
+  case options
+  case patch
+  case post
+  case put
+  case trace
+  case other
+
+  init(_ name: String) {
+    switch name {
+    case "GET": self = .get
+    case "POST": self = .post
+    case "PUT": self = .put
+    case "DELETE": self = .delete
+    case "HEAD": self = .head
+    case "PATCH": self = .patch
+    case "OPTIONS": self = .options
+    case "CONNECT": self = .connect
+    case "TRACE": self = .trace
+    default: self = .other
+    }
+  }
+
+  var label: String {
+    switch self {
+    case .connect: "CONNECT"
+    case .delete: "DELETE"
+    case .get: "GET"
+    case .head: "HEAD"
+    case .options: "OPTIONS"
+    case .patch: "PATCH"
+    case .post: "POST"
+    case .put: "PUT"
+    case .trace: "TRACE"
+    case .other: "_OTHER"
+    }
+  }
+}
