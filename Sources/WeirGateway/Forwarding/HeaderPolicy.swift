@@ -127,7 +127,9 @@ struct HeaderPolicy: Sendable {
   /// Adds to `result` the fields that go to the client; returns what the others say of the body's framing.
   ///
   /// - Parameter isHTTP10: whether the upstream answered in HTTP/1.0.
-  func response(_ fields: some FieldSource, isHTTP10: Bool, to result: inout WeirServer.ResponseFields) -> ResponseFraming {
+  func response(
+    _ fields: some FieldSource, isHTTP10: Bool, to result: inout WeirServer.ResponseFields
+  ) -> ResponseFraming {
     let options = ConnectionOptions(fields)
     var framing = ResponseFraming()
     var chain: [UInt8] = []

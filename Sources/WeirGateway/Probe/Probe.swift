@@ -4,7 +4,6 @@ import Weir
 struct Probe {
   let options: ProbeOptions
 
-  /// Nil if the URL can't be asked for.
   func run() async -> (report: ProbeReport, hasResponse: Bool) {
     let session = Session()
     var headers = HTTPHeaders()
@@ -22,14 +21,23 @@ extension ProbeReport {
     let metrics = response.metrics
     let outcome: String
     if let status = response.response?.statusCode {
-      let protocolName = metrics?.networkProtocolName.map { " over \($0)" } ?? ""
-      outcome = "\(status)\(protocolName)"
+      let version = metrics?.networkProtocolName.map { " over \(Self.version($0))" } ?? ""
+      outcome = "\(status)\(version)"
     } else {
       outcome = response.error.map { "no response: \($0.localizedDescription)" } ?? "no response"
     }
     self.init(
       outcome: outcome, facts: Self.facts(response, metrics), phases: metrics.map(Self.phases) ?? [],
       total: .seconds(metrics?.total ?? response.timeline.totalDuration))
+  }
+
+  /// People say HTTP/2 where ALPN says h2 (RFC 7301).
+  static func version(_ name: String) -> String {
+    switch name {
+    case "h2": "HTTP/2"
+    case "h3": "HTTP/3"
+    default: name.uppercased()
+    }
   }
 
   private static func facts(

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+import WeirTestSupport
+
+/// The program itself, steered by signals.
+@Suite(.serialized) struct SignalTests {
+  private static let anyPort = ["--gateway.listen-address=127.0.0.1:0", "--web.listen-address=127.0.0.1:0"]
+
+  @Test func itServesWithoutConfigurationAndEndsOnSIGTERM() throws {
+    let weir = try WeirProcess("serve", Self.anyPort[0], Self.anyPort[1])
+    #expect(eventually { weir.port(of: "forwarding") != nil })
+    let client = try RawClient(port: weir.port(of: "forwarding") ?? 0)
+    client.send("GET /flaky HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    #expect(client.response()?.text == "third time lucky\n")
+    weir.send(SIGTERM)
+    #expect(eventually { weir.exitStatus != nil })
+    #expect(weir.exitStatus == 0)
+  }
+
+  @Test func aSecondSIGTERMDoesNotWait() throws {
+    let weir = try WeirProcess("serve", Self.anyPort[0], Self.anyPort[1], "--gateway.drain-timeout=1h")
+    #expect(eventually { weir.port(of: "forwarding") != nil })
+    let client = try RawClient(port: weir.port(of: "forwarding") ?? 0)
+    client.send("GET /delay/60s HTTP/1.1\r\nHost: h\r\n\r\n")
+    // Not before the request is under way: there would be nothing to wait for.
+    let active = "http_server_active_requests{http_request_method=\"GET\",url_scheme=\"http\"} 1\n"
+    #expect(eventually { (try? Self.page(weir).contains(active)) == true })
+    weir.send(SIGTERM)
+    #expect(eventually { weir.text.contains("draining") })
+    #expect(weir.exitStatus == nil)
+    weir.send(SIGTERM)
+    #expect(eventually { weir.exitStatus != nil })
+    #expect(weir.exitStatus == 1)
+  }
+
+  @Test func aBadFileKeepsTheOldConfiguration() throws {
+    let one = try ScriptedServer(.answering(okResponse("one"))), two = try ScriptedServer(.answering(okResponse("two")))
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("weir-\(UUID().uuidString).yml")
+    defer { try? FileManager.default.removeItem(at: file) }
+    func write(_ text: String) throws { try text.write(to: file, atomically: true, encoding: .utf8) }
+    try write("routes: [{name: a, upstream: 'http://127.0.0.1:\(one.port)'}]\n")
+    let weir = try WeirProcess("serve", "--config.file=\(file.path)", Self.anyPort[0], Self.anyPort[1])
+    #expect(eventually { weir.port(of: "forwarding") != nil })
+    let port = weir.port(of: "forwarding") ?? 0
+
+    try write("routes: [{nam: a}, {name: b, upstream: ftp://x}]\n")
+    weir.send(SIGHUP)
+    #expect(eventually { weir.text.contains("the configuration stays as it was") })
+    // Every problem, not the first one alone.
+    #expect(weir.text.contains("unknown key") && weir.text.contains("the scheme must be http or https"))
+    #expect(try Self.answer(port) == "one")
+    #expect(try Self.page(weir).contains("weir_config_last_reload_successful 0\n"))
+
+    try write("routes: [{name: a, upstream: 'http://127.0.0.1:\(two.port)'}]\n")
+    weir.send(SIGHUP)
+    #expect(eventually { weir.text.contains("configuration reloaded") })
+    #expect(try Self.answer(port) == "two")
+    #expect(try Self.page(weir).contains("weir_config_last_reload_successful 1\n"))
+  }
+
+  @Test func aBadFileAtTheStartEndsIt() throws {
+    let weir = try WeirProcess("serve", "--config.file=/nonexistent/weir.yml", Self.anyPort[0], Self.anyPort[1])
+    #expect(eventually { weir.exitStatus != nil })
+    #expect(weir.exitStatus == 1)
+    #expect(eventually { weir.text.contains("can't be read") })
+  }
+
+  @Test func probeTellsByItsStatusWhetherAResponseCame() throws {
+    let upstream = try ScriptedServer(.answering("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"))
+    let answered = try WeirProcess("probe", upstream.url)
+    #expect(eventually { answered.exitStatus != nil })
+    #expect(answered.exitStatus == 0)
+    #expect(eventually { answered.text.contains("total") })
+    #expect(answered.text.hasPrefix("500 over HTTP/1.1\n"))
+    upstream.stop()
+    let refused = try WeirProcess("probe", "http://127.0.0.1:1/")
+    #expect(eventually { refused.exitStatus != nil })
+    #expect(refused.exitStatus == 1)
+    #expect(eventually { refused.text.hasPrefix("no response: ") })
+  }
+
+  private static func answer(_ port: UInt16) throws -> String? {
+    let client = try RawClient(port: port)
+    client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    return client.response()?.text
+  }
+
+  private static func page(_ weir: WeirProcess) throws -> String {
+    let line = weir.text.split(separator: "\n").first { $0.contains("msg=\"serving metrics\"") } ?? ""
+    let url = line.split(separator: " ").first { $0.hasPrefix("url=") } ?? ""
+    let port = url.split(separator: ":").last.flatMap { UInt16($0.prefix { $0.isNumber }) } ?? 0
+    let client = try RawClient(port: port)
+    client.send("GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    return client.response()?.text ?? ""
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Synchronization
+
+/// The built program `weir` as a process of its own; killed when let go.
+final class WeirProcess: Sendable {
+  private let process: Child
+  private let output = Mutex("")
+  private let pipe = Pipe()
+
+  /// Waited for at most once: afterwards its number may be another's.
+  private final class Child: Sendable {
+    let identifier: pid_t
+    private let status = Mutex<CInt?>(nil)
+
+    init(identifier: pid_t) {
+      self.identifier = identifier
+    }
+
+    /// The exit status; nil while it runs, and 128 more than the signal for one that a signal ended.
+    func poll() -> CInt? {
+      status.withLock { known in
+        if let known { return known }
+        var raw: CInt = 0
+        guard waitpid(identifier, &raw, WNOHANG) == identifier else { return nil }
+        known = raw & 0x7f == 0 ? (raw >> 8) & 0xff : 128 + (raw & 0x7f)
+        return known
+      }
+    }
+  }
+
+  init(_ arguments: String...) throws {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, STDERR_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, STDOUT_FILENO)
+    let path = try Self.path()
+    var argv = ([path] + arguments).map { strdup($0) } + [nil]
+    defer { for argument in argv { free(argument) } }
+    var identifier: pid_t = 0
+    let failure = posix_spawn(&identifier, path, &actions, nil, &argv, environ)
+    try pipe.fileHandleForWriting.close()
+    guard failure == 0 else { throw StartFailure(reason: String(cString: strerror(failure))) }
+    process = Child(identifier: identifier)
+    Thread.detachNewThread { [pipe, weak self] in
+      while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
+        self?.output.withLock { $0 += String(decoding: data, as: UTF8.self) }
+      }
+    }
+  }
+
+  struct StartFailure: Error {
+    let reason: String
+  }
+
+  deinit {
+    if process.poll() == nil {
+      kill(process.identifier, SIGKILL)
+      var status: CInt = 0
+      waitpid(process.identifier, &status, 0)
+    }
+  }
+
+  /// What it wrote so far.
+  var text: String { output.withLock { $0 } }
+
+  var exitStatus: CInt? { process.poll() }
+
+  func send(_ signal: CInt) {
+    if process.poll() == nil { kill(process.identifier, signal) }
+  }
+
+  /// The port in the log line with this message.
+  func port(of message: String) -> UInt16? {
+    let line = text.split(separator: "\n").first { $0.contains("msg=\(message) ") }
+    return line?.split(separator: " ").first { $0.hasPrefix("url=") }?
+      .split(separator: ":").last.flatMap { UInt16($0.prefix { $0.isNumber }) }
+  }
+
+  /// Beside the test bundle, whose place the process's own memory map tells.
+  private static func path() throws -> String {
+    let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+    for line in maps.split(separator: "\n") where line.hasSuffix(".xctest") {
+      guard let start = line.firstIndex(of: "/") else { continue }
+      let directory = URL(fileURLWithPath: String(line[start...])).deletingLastPathComponent()
+      return directory.appendingPathComponent("weir").path
+    }
+    throw StartFailure(reason: "the test bundle is not in the memory map")
+  }
+}
