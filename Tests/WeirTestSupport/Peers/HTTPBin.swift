@@ -11,8 +11,9 @@ package final class HTTPBin: Sendable {
         "--bind", "127.0.0.1:\(port)", "--worker-class", "gthread", "--threads", "16", "--keep-alive", "60",
         "--log-level", "warning", "httpbin:app",
       ])
-    // Its master listens before the worker has loaded: the first request waits for that.
     try await peer.waitForPort(port)
+    // Its master listens before the worker has loaded; the first request waits for that.
+    try await Tool.curl.run(["-sSf", "--max-time", "30", url("/get")])
   }
 
   package func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
