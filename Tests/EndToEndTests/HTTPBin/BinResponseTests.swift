@@ -127,8 +127,9 @@ import WeirTestSupport
     let client = try MeasuredSession(interceptor: RetryPolicy(retryLimit: 100, exponentialBackoffScale: 0.05)) {
       $0.timeoutIntervalForResource = 1
     }
+    let url = try await Bin.url("/status/503")
     let start = ContinuousClock.now
-    let response = await client.session.request(try await Bin.url("/status/503")).validate().serializingData().response
+    let response = await client.session.request(url).validate().serializingData().response
     // Either the deadline passes in an attempt, or the next delay would pass it.
     #expect(response.urlErrorCode == .timedOut || response.error?.responseCode == 503, "\(response)")
     #expect(ContinuousClock.now - start < .seconds(5))
