@@ -1,3 +1,5 @@
+import Foundation
+import FoundationNetworking
 import Synchronization
 import Weir
 import WeirMetrics
@@ -33,6 +35,17 @@ final class DestinationMetrics: Sendable {
   /// Kept, because `allCases` makes an array each time.
   private static let outcomes = RequestOutcome.allCases
 
+  /// What ``RetryPolicy`` retries by default, as far as it happens to servers. Other reasons have a series once they
+  /// come; the first burst of a retry storm, though, is to be an increase.
+  private static let likelyRetries: [String] = {
+    let codes: [URLError.Code] = [
+      .badServerResponse, .cannotConnectToHost, .cannotFindHost, .networkConnectionLost, .secureConnectionFailed,
+      .timedOut,
+    ]
+    return RetryPolicy.defaultRetryableHTTPStatusCodes.map(String.init)
+      + codes.map { WeirError.sessionTaskFailed(error: URLError($0)).label }
+  }()
+
   init(_ families: ClientMetrics, address: String, port: String) {
     self.families = families
     self.address = address
@@ -51,6 +64,7 @@ final class DestinationMetrics: Sendable {
     gets = Self.outcomes.map { families.requests.with(address, port, "GET", $0.rawValue) }
     getsStarted = families.requestsStarted.with(address, port, "GET")
     for reason in RetryDenial.Reason.allCases { _ = families.retriesDenied.with(address, port, reason.rawValue) }
+    for reason in Self.likelyRetries { _ = families.retries.with(address, port, reason) }
     for source in RetryDelaySource.allCases { _ = families.retryDelay.with(address, port, source.rawValue) }
   }
 
