@@ -66,13 +66,15 @@ struct ConnectionTests {
   }
 
   /// A pooled connection that the server closes as the next request arrives: sent again on a new one.
-  @Test(arguments: [TransferBody.none, .bytes([1, 2, 3]), .pulled(length: 3), .pulled(length: nil)])
+  ///
+  /// A body of unknown length is not among them: it goes out after its head, and when the reset comes first libcurl
+  /// reports that it could not send, which it doesn't retry.
+  @Test(arguments: [TransferBody.none, .bytes([1, 2, 3]), .pulled(length: 3)])
   func staleConnection(body: TransferBody) async throws {
     let stale = Script(.head, .send(okResponse("one")), .head, .close)
     let wire: Script.Step =
       switch body {
       case .none: .bytes(0)
-      case .pulled(nil): .chunkedBody
       default: .bytes(3)
       }
     let server = try ScriptedServer(stale, Script(.head, wire, .send(okResponse("two")), .awaitClose))
@@ -219,7 +221,7 @@ struct ConnectionTests {
     let server = try ScriptedServer(.answering(okResponse("hello")))
     let rig = try await EngineRig { $0.idleConnectionLifetime = 1 }
     #expect(await rig.get(server.url).error == nil)
-    #expect(rig.counts.open == 1)
+    #expect(rig.counts.value.opened == 1)
     #expect(await eventually { rig.counts.open == 0 })
     #expect(await rig.onEngine { $0.openConnections } == 0)
     await rig.close()

@@ -48,14 +48,14 @@ import WeirTestSupport
   }
 
   @Test(arguments: [
-    // POST is no series until the first one comes, so to down.test there is no increase yet.
-    ("Requests started", 3), ("Phases, p99", 8), ("Retries by reason", 1), ("Adaptation failures", 1),
+    // POST is no series until the first one comes, so to down.test there is no increase unless a scrape saw it begin.
+    ("Requests started", 3...4), ("Phases, p99", 8...8), ("Retries by reason", 1...1), ("Adaptation failures", 1...1),
   ])
-  func aPanelHasALinePerSeriesThatMoved(title: String, lines: Int) async throws {
+  func aPanelHasALinePerSeriesThatMoved(title: String, lines: ClosedRange<Int>) async throws {
     let prometheus = try await PrometheusFixture.shared.value.prometheus
     let target = try #require(try panels().first { $0.title == title }?.targets?.first)
     let values = try await prometheus.query("(\(target.query.replacing(".*", with: ".*.test"))) != 0")
-    #expect(values.count == lines, "\(values)")
+    #expect(lines.contains(values.count), "\(values)")
   }
 
   // MARK: Rules
@@ -74,9 +74,11 @@ import WeirTestSupport
     ("WeirScrapeFailing", ["inactive"]),
   ])
   func alertsSeeWhatHappened(name: String, states: [String]) async throws {
-    let rules = try await PrometheusFixture.shared.value.prometheus.rules()
-    let rule = try #require(rules.first { $0.name == name })
-    #expect(states.contains(rule.state ?? ""), "\(rule)")
+    let prometheus = try await PrometheusFixture.shared.value.prometheus
+    try await eventually("\(name) is one of \(states)") {
+      let rule = try #require(try await prometheus.rules().first { $0.name == name })
+      return states.contains(rule.state ?? "")
+    }
   }
 
   @Test func retryDemandIsRecorded() async throws {
