@@ -153,7 +153,7 @@ extension RequestPipeline: TransferDelegate {
       let answer = SingleCall<Request.ResponseDisposition> { [request] disposition in
         request.onPipeline { $0.observed(disposition, of: task) }
       }
-      (observer.queue ?? request.deliveryQueue).async { observer.handler(built) { answer($0) } }
+      request.deliver(on: observer.queue) { observer.handler(built) { answer($0) } }
     }
     if request.receive(response) == .pause { hold(.sink) }
   }
@@ -244,7 +244,7 @@ extension RequestPipeline: TransferDelegate {
     let progress = request.downloadProgress
     progress.totalUnitCount = body.decoder == nil ? task.countOfBytesExpectedToReceive : -1
     progress.completedUnitCount = body.delivered
-    (observer.queue ?? request.deliveryQueue).async { observer.handler(progress) }
+    request.deliver(on: observer.queue) { observer.handler(progress) }
   }
 
   private func reportUpload(_ sent: Int64, of total: Int64) {
@@ -252,6 +252,6 @@ extension RequestPipeline: TransferDelegate {
     let progress = request.uploadProgress
     progress.totalUnitCount = total
     progress.completedUnitCount = sent
-    (observer.queue ?? request.deliveryQueue).async { observer.handler(progress) }
+    request.deliver(on: observer.queue) { observer.handler(progress) }
   }
 }

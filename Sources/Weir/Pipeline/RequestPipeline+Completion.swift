@@ -60,9 +60,8 @@ extension RequestPipeline {
 
   func settle() {
     stopTimers()
-    task?.complete(error: task?.error)
     let failure = values.lazy.compactMap(\.error).first
-    let (handlers, outcome) = request.fields.withLock { fields in
+    let (handlers, observers, outcome) = request.fields.withLock { fields in
       let handlers = fields.handlers.prefix(values.count)
       fields.handlers.removeFirst(min(values.count, fields.handlers.count))
       let status = fields.lastTask?.lazyResponse?.statusCode
@@ -71,15 +70,16 @@ extension RequestPipeline {
       fields.ended = .now
       if !handlers.isEmpty { fields.serializationDuration = values.reduce(0) { $0 + $1.duration } }
       fields.machine.delivered()
-      fields.observers = RequestFields.Observers()
-      return (handlers, outcome)
+      defer { fields.observers = RequestObservers() }
+      return (handlers, fields.observers, outcome)
     }
     core.remove(request)
+    request.describe(to: observers.cURL.filter { !$0.isForEachAttempt })
     request.settled(outcome, error: failure ?? request.error)
     if monitors.wants(.attempts) {
       monitors.send(.attempts, (request, outcome)) { $0.requestDidSettle($1.0, outcome: $1.1) }
     }
-    for (handler, value) in zip(handlers, values) { Self.deliver(value, to: handler, of: request) }
+    for (handler, value) in zip(handlers, values) { request.deliver(on: handler.queue, value.deliver) }
     values.removeAll()
   }
 
@@ -91,27 +91,23 @@ extension RequestPipeline {
       defer { fields.handlers.removeAll() }
       return (fields.handlers, SerializationInput(request, fields))
     }
-    for handler in handlers {
-      let serve: @Sendable () -> Void = {
-        let value = handler.makeValue(input)
-        value.announce?()
-        request.fields.withLock { $0.machine.delivered() }
-        deliver(value, to: handler, of: request)
-      }
-      if let executor = executor(of: input, in: request.context) { executor(serve) } else { serve() }
-    }
+    serve(handlers[...], input)
   }
 
-  private static func deliver(_ value: HandlerValue, to handler: ResponseHandler, of request: Request) {
-    switch handler.queue {
-    case .inline: value.deliver()
-    case .explicit(let queue): queue.async(execute: value.deliver)
-    case .session:
-      switch request.context.configuration.handlerExecution {
-      case .eventLoop: value.deliver()
-      case .completionQueue: request.deliveryQueue.async(execute: value.deliver)
+  /// One after another, wherever serializers run, so that they keep their order.
+  private static func serve(_ handlers: ArraySlice<ResponseHandler>, _ input: SerializationInput) {
+    guard let handler = handlers.first else { return }
+    let request = input.request
+    let serve: @Sendable () -> Void = {
+      let value = handler.makeValue(input)
+      request.context.loop.run {
+        value.announce?()
+        request.fields.withLock { $0.machine.delivered() }
+        request.deliver(on: handler.queue, value.deliver)
+        Self.serve(handlers.dropFirst(), input)
       }
     }
+    if let executor = executor(of: input, in: request.context) { executor(serve) } else { serve() }
   }
 
   /// Where a serializer runs when not here: bodies over 64 KiB would hold up the loop.

@@ -151,13 +151,11 @@ extension RequestPipeline {
     if monitors.wants(.creation) {
       monitors.send(.creation) { [request] in $0.request(request, didCreateURLRequest: urlRequest) }
     }
-    if let observer = observers.urlRequest {
-      (observer.queue ?? request.deliveryQueue).async { observer.handler(urlRequest) }
-    }
+    if let observer = observers.urlRequest { request.deliver(on: observer.queue) { observer.handler(urlRequest) } }
     if monitors.wants(.lifecycle) {
       monitors.send(.lifecycle) { [request] in $0.request(request, didCreateTask: task) }
     }
-    if let observer = observers.task { (observer.queue ?? request.deliveryQueue).async { observer.handler(task) } }
+    if let observer = observers.task { request.deliver(on: observer.queue) { observer.handler(task) } }
     perform(decide { $0.created(step) })
   }
 

@@ -231,18 +231,19 @@ extension RequestPipeline {
     guard !validators.isEmpty else { return taskCompleted(nil) }
     let input = ValidationInput(request: request, urlRequest: request.lastRequest, response: response, data: data)
     guard let root = context.queues.root else {
-      return validated(Validator.firstFailure(validators, input, monitors), step)
+      return validated(Validator.Verdict(of: validators, about: input), input, step)
     }
     phase = .validating
-    root.async { [monitors, request, step] in
-      let failure = Validator.firstFailure(validators, input, monitors)
-      request.onPipeline { $0.validated(failure, step) }
+    root.async { [request, step] in
+      let verdict = Validator.Verdict(of: validators, about: input)
+      request.onPipeline { $0.validated(verdict, input, step) }
     }
   }
 
-  private func validated(_ failure: WeirError?, _ step: RequestMachine.Step) {
+  private func validated(_ verdict: Validator.Verdict, _ input: ValidationInput, _ step: RequestMachine.Step) {
     guard decide({ $0.isWaiting(in: step) }) else { return }
-    if let failure { record(failure) }
+    if let failure = verdict.failure { record(failure) }
+    if monitors.wants(.responses) { verdict.announce(input, to: monitors) }
     taskCompleted(nil)
   }
 

@@ -13,7 +13,7 @@ extension DataRequest {
     queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (WeirDataResponse<Data?>) -> Void
   ) -> Self {
     addHandler(
-      handler(on: queue.map { .explicit($0) } ?? .session, consultsRetriers: false, plain, completionHandler))
+      handler(on: HandlerQueue(queue), consultsRetriers: false, plain, completionHandler))
     return self
   }
 
@@ -25,7 +25,7 @@ extension DataRequest {
   ) -> Self {
     addHandler(
       handler(
-        on: queue.map { .explicit($0) } ?? .session, consultsRetriers: true,
+        on: HandlerQueue(queue), consultsRetriers: true,
         serialization(by: responseSerializer.lazySerialization), completionHandler))
     return self
   }
@@ -38,7 +38,7 @@ extension DataRequest {
   ) -> Self {
     addHandler(
       handler(
-        on: queue.map { .explicit($0) } ?? .session, consultsRetriers: true,
+        on: HandlerQueue(queue), consultsRetriers: true,
         serialization(by: responseSerializer.lazySerialization), completionHandler))
     return self
   }
@@ -100,7 +100,7 @@ extension DataRequest {
   ) -> Self {
     addHandler(
       handler(
-        on: queue.map { .explicit($0) } ?? .session, consultsRetriers: true, serialization(by: serializer.serialize),
+        on: HandlerQueue(queue), consultsRetriers: true, serialization(by: serializer.serialize),
         completionHandler))
     return self
   }
@@ -128,7 +128,7 @@ extension DataRequest {
 
   /// The one place where a response is put together.
   func handler<Value: Sendable>(
-    on queue: ResponseHandler.Queue, consultsRetriers: Bool, _ serialization: @escaping Serialization<Value>,
+    on queue: HandlerQueue, consultsRetriers: Bool, _ serialization: @escaping Serialization<Value>,
     _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
   ) -> ResponseHandler {
     ResponseHandler(queue: queue, consultsRetriers: consultsRetriers) { input in

@@ -61,7 +61,7 @@ public class DataRequest: Request, @unchecked Sendable {
         HTTPURLResponse, _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
       ) -> Void
   ) -> Self {
-    fields.withLock { $0.observers.httpResponse = .init(handler: handler, queue: queue) }
+    observe(\.httpResponse, RequestObserver(handler, on: HandlerQueue(queue)))
     return self
   }
 

@@ -21,31 +21,39 @@ extension Request {
   public func cURLDescription(
     on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void
   ) -> Self {
-    let describe: @Sendable () -> Void = { [weak self] in
-      guard let text = self?.cURLDescription() else { return }
-      queue.async { handler(text) }
-    }
-    let isKnown = fields.withLock { fields in
-      if fields.isURLRequestFinal { return true }
-      fields.observers.cURL.append(describe)
-      return false
-    }
-    if isKnown { describe() }
+    observeDescriptions(CURLObserver(handler: handler, queue: .explicit(queue), isForEachAttempt: false))
     return self
   }
 
   /// The same on the request's handler queue.
   @discardableResult
   public func cURLDescription(calling handler: @escaping @Sendable (String) -> Void) -> Self {
-    cURLDescription(on: deliveryQueue, calling: handler)
+    observeDescriptions(CURLObserver(handler: handler, queue: .session, isForEachAttempt: false))
+    return self
   }
 
-  /// Serves those who wait for the attempt's final URL request.
+  func observeDescriptions(_ observer: CURLObserver) {
+    let isKnown = fields.withLock { fields in
+      let isKnown = fields.isURLRequestFinal
+      if !fields.machine.isSettled, !isKnown || observer.isForEachAttempt { fields.observers.cURL.append(observer) }
+      return isKnown || fields.machine.isSettled
+    }
+    if isKnown { describe(to: [observer]) }
+  }
+
+  /// Serves those who wait for an attempt's final URL request.
   func describeToWaiting() {
     let waiting = fields.withLock { fields in
-      defer { fields.observers.cURL.removeAll() }
-      return fields.observers.cURL
+      let waiting = fields.observers.cURL
+      fields.observers.cURL.removeAll { !$0.isForEachAttempt }
+      return waiting
     }
-    for describe in waiting { describe() }
+    describe(to: waiting)
+  }
+
+  func describe(to observers: [CURLObserver]) {
+    guard !observers.isEmpty else { return }
+    let text = cURLDescription()
+    for observer in observers { deliver(on: observer.queue) { observer.handler(text) } }
   }
 }

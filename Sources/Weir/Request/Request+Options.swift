@@ -81,14 +81,14 @@ extension Request {
   /// Calls `closure` with ``downloadProgress`` as bytes come in; the last closure set counts.
   @discardableResult
   public func downloadProgress(queue: DispatchQueue? = nil, closure: @escaping ProgressHandler) -> Self {
-    fields.withLock { $0.observers.downloadProgress = .init(handler: closure, queue: queue) }
+    observe(\.downloadProgress, RequestObserver(closure, on: HandlerQueue(queue)))
     return self
   }
 
   /// Calls `closure` with ``uploadProgress`` as bytes go out; the last closure set counts.
   @discardableResult
   public func uploadProgress(queue: DispatchQueue? = nil, closure: @escaping ProgressHandler) -> Self {
-    fields.withLock { $0.observers.uploadProgress = .init(handler: closure, queue: queue) }
+    observe(\.uploadProgress, RequestObserver(closure, on: HandlerQueue(queue)))
     return self
   }
 
@@ -97,11 +97,7 @@ extension Request {
   public func onURLRequestCreation(
     on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (URLRequest) -> Void
   ) -> Self {
-    let latest = fields.withLock { fields in
-      fields.observers.urlRequest = .init(handler: handler, queue: queue)
-      return fields.attempts.last { $0.task != nil }.flatMap { $0.adapted ?? $0.initial }
-    }
-    if let latest { (queue ?? deliveryQueue).async { handler(latest) } }
+    observeURLRequests(RequestObserver(handler, on: HandlerQueue(queue)))
     return self
   }
 
@@ -110,12 +106,19 @@ extension Request {
   public func onURLSessionTaskCreation(
     on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (TransferTask) -> Void
   ) -> Self {
-    let latest = fields.withLock { fields in
-      fields.observers.task = .init(handler: handler, queue: queue)
-      return fields.lastTask
-    }
-    if let latest { (queue ?? deliveryQueue).async { handler(latest) } }
+    observeTasks(RequestObserver(handler, on: HandlerQueue(queue)))
     return self
+  }
+
+  func observeURLRequests(_ observer: RequestObserver<@Sendable (URLRequest) -> Void>) {
+    observe(\.urlRequest, observer)
+    let latest = fields.withLock { $0.attempts.last { $0.task != nil }.flatMap { $0.adapted ?? $0.initial } }
+    if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
+  }
+
+  func observeTasks(_ observer: RequestObserver<@Sendable (TransferTask) -> Void>) {
+    observe(\.task, observer)
+    if let latest = lastTask { deliver(on: observer.queue) { observer.handler(latest) } }
   }
 
   private func change(_ transform: ((any RequestInterceptor)?) -> any RequestInterceptor) -> Self {

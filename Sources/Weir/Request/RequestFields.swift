@@ -26,7 +26,7 @@ struct RequestFields {
   var times: RequestTimes?
   var redirectHandler: (any RedirectHandler)?
   var credential: URLCredential?
-  var observers = Observers()
+  var observers = RequestObservers()
   var delivery: DispatchQueue?
   /// Seconds from `resume()`; nil: the session's.
   var deadline: TimeInterval?
@@ -39,21 +39,6 @@ struct RequestFields {
     var metrics: TransferMetrics?
     /// Whether it was put on the wire.
     var isStarted = false
-  }
-
-  /// Closures that watch a request; one of each kind.
-  struct Observers: Sendable {
-    var uploadProgress: Observer<Request.ProgressHandler>?
-    var downloadProgress: Observer<Request.ProgressHandler>?
-    var urlRequest: Observer<@Sendable (URLRequest) -> Void>?
-    var task: Observer<@Sendable (TransferTask) -> Void>?
-    var httpResponse: Observer<Request.ResponseObserver>?
-    var cURL: [@Sendable () -> Void] = []
-  }
-
-  struct Observer<Handler: Sendable>: Sendable {
-    let handler: Handler
-    let queue: DispatchQueue?
   }
 
   init(monitors: CompositeEventMonitor, interceptor: (any RequestInterceptor)?) {

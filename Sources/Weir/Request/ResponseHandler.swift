@@ -4,15 +4,7 @@ import FoundationNetworking
 
 /// One response handler of a request: how its value is made and where it is delivered.
 struct ResponseHandler: Sendable {
-  enum Queue: Sendable {
-    /// The session's choice: its completion queue or the loop.
-    case session
-    /// At once, where the request settles: for continuations, which choose their own executor.
-    case inline
-    case explicit(DispatchQueue)
-  }
-
-  let queue: Queue
+  let queue: HandlerQueue
   /// Whether a failure of the value is put to the retriers; not so for the plain `response` handler.
   let consultsRetriers: Bool
   /// Makes the value. May take long; runs without a lock.

@@ -25,24 +25,30 @@ enum Validator: Sendable {
     }
   }
 
-  /// Runs validators in order up to the first failure, telling monitors of each result.
-  static func firstFailure(
-    _ validators: [Validator], _ input: ValidationInput, _ monitors: CompositeEventMonitor
-  ) -> WeirError? {
-    for validator in validators {
-      let failure = validator.failure(input)
-      if monitors.wants(.responses) { announce(failure, input, monitors) }
-      if let failure { return failure }
-    }
-    return nil
-  }
+  /// What validators said, run in order up to the first failure.
+  struct Verdict: Sendable {
+    var failure: WeirError?
+    /// How many have run.
+    var count = 0
 
-  private static func announce(_ failure: WeirError?, _ input: ValidationInput, _ monitors: CompositeEventMonitor) {
-    guard let request = input.request as? DataRequest, let response = input.response.response else { return }
-    let result: Request.ValidationResult = failure.map { .failure($0) } ?? .success(())
-    monitors.send(.responses) {
-      $0.request(
-        request, didValidateRequest: input.urlRequest, response: response, data: input.data, withResult: result)
+    init(of validators: [Validator], about input: ValidationInput) {
+      for validator in validators where failure == nil {
+        failure = validator.failure(input)
+        count += 1
+      }
+    }
+
+    /// Tells monitors of each validator's result. On the loop.
+    func announce(_ input: ValidationInput, to monitors: CompositeEventMonitor) {
+      guard let request = input.request as? DataRequest, let response = input.response.response else { return }
+      for index in 0..<count {
+        let isLast = index == count - 1
+        let result: Request.ValidationResult = (isLast ? failure : nil).map { .failure($0) } ?? .success(())
+        monitors.send(.responses) {
+          $0.request(
+            request, didValidateRequest: input.urlRequest, response: response, data: input.data, withResult: result)
+        }
+      }
     }
   }
 }

@@ -1,0 +1,55 @@
+/// Values of a request as they come, to be iterated over once.
+public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
+  public typealias BufferingPolicy = AsyncStream<Element>.Continuation.BufferingPolicy
+
+  private let stream: AsyncStream<Element>
+  private let onTermination: (@Sendable () -> Void)?
+
+  /// - Parameters:
+  ///   - onTermination: Called when an iterator is gone: the loop over it was left, or its task cancelled.
+  ///   - build: Sets up whoever feeds the stream.
+  init(
+    bufferingPolicy: BufferingPolicy = .unbounded, onTermination: (@Sendable () -> Void)? = nil,
+    _ build: (StreamFeed<Element>) -> Void
+  ) {
+    let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: bufferingPolicy)
+    self.stream = stream
+    self.onTermination = onTermination
+    build(StreamFeed(continuation))
+  }
+
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(iterator: stream.makeAsyncIterator(), end: onTermination.map(Iterator.End.init))
+  }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate var iterator: AsyncStream<Element>.AsyncIterator
+    fileprivate let end: End?
+
+    public mutating func next() async -> Element? { await iterator.next() }
+
+    /// Tells that the last copy of an iterator is gone.
+    fileprivate final class End: Sendable {
+      private let action: @Sendable () -> Void
+
+      init(_ action: @escaping @Sendable () -> Void) {
+        self.action = action
+      }
+
+      deinit { action() }
+    }
+  }
+}
+
+/// The end of a stream that values are put into; the stream ends when the last reference to it goes.
+final class StreamFeed<Element: Sendable>: Sendable {
+  private let continuation: AsyncStream<Element>.Continuation
+
+  fileprivate init(_ continuation: AsyncStream<Element>.Continuation) {
+    self.continuation = continuation
+  }
+
+  func yield(_ element: Element) { continuation.yield(element) }
+
+  deinit { continuation.finish() }
+}
