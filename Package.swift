@@ -64,7 +64,7 @@ let package = Package(
     tests("WeirIOTests", ["WeirIO"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
     tests("WeirCurlTests", ["WeirCurl", "WeirIO"]),
-    tests("WeirTests", ["Weir", "WeirIO", "WeirCurl"]),
+    tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirIO"]),
     tests("WeirMetricsTests", ["WeirMetrics"]),
     tests("WeirServerTests", ["WeirServer", "WeirIO"]),
     tests(

@@ -25,6 +25,8 @@ package struct Script: Sendable {
     case sleep(Double)
     /// Waits until a test opens the gate.
     case wait(Gate)
+    /// Tells a test how far the script has come.
+    case call(@Sendable () -> Void)
     /// Over and over until the client closes.
     case forever([Step])
   }
@@ -121,6 +123,9 @@ struct ScriptedPeer {
       return true
     case .wait(let gate):
       gate.wait()
+      return true
+    case .call(let body):
+      body()
       return true
     case .forever(let steps):
       while run(steps) {}

@@ -208,8 +208,10 @@ struct EventOrderTests {
     let task = request.serializingData()
     await recorder.events.wait(for: "resumeTask")
     request.suspend()
+    await recorder.events.wait(for: "suspendTask")
     request.resume()
     request.resume()
+    await recorder.events.wait { $0.count { $0 == "resumeTask" } == 2 }
     gate.open()
     #expect(await task.response.value == Data("body".utf8))
     #expect(
