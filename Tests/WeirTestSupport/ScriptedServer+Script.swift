@@ -27,6 +27,8 @@ package struct Script: Sendable {
     case wait(Gate)
     /// Tells a test how far the script has come.
     case call(@Sendable () -> Void)
+    /// One after another.
+    case steps([Step])
     /// Over and over until the client closes.
     case forever([Step])
   }
@@ -127,6 +129,7 @@ struct ScriptedPeer {
     case .call(let body):
       body()
       return true
+    case .steps(let steps): return run(steps)
     case .forever(let steps):
       while run(steps) {}
       return false

@@ -80,6 +80,33 @@ extension Request {
   }
 }
 
+/// Does something on the loop when the first bytes of a body come in, before any other turn of it.
+final class AtFirstData: InlineEventMonitor {
+  private let action: Mutex<(@Sendable () -> Void)?>
+
+  init(_ action: @escaping @Sendable () -> Void) {
+    self.action = Mutex(action)
+  }
+
+  func urlSession(_ session: Session, dataTask: TransferTask, didReceive data: Data) {
+    let action = action.withLock { action in
+      defer { action = nil }
+      return action
+    }
+    action?()
+  }
+}
+
+/// A request that is made after the monitor that needs it.
+final class RequestSlot: Sendable {
+  private let slot = Mutex<DataRequest?>(nil)
+
+  var request: DataRequest? {
+    get { slot.withLock { $0 } }
+    set { slot.withLock { $0 = newValue } }
+  }
+}
+
 extension WeirError {
   /// The code of a failed transfer.
   var urlErrorCode: URLError.Code? { (underlyingError as? URLError)?.code }
