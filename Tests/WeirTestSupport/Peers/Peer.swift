@@ -31,9 +31,7 @@ package final class Peer: Sendable {
   /// Kills it with its children, and returns when it is gone.
   package func stop() {
     exit.withLock { exit in
-      kill(-pid, SIGKILL)
-      if exit == nil { exit = Self.reap(pid, 0) }
-      PeerKeeper.shared.forget(pid)
+      if exit == nil { exit = end(0, killing: true) }
     }
   }
 
@@ -46,9 +44,22 @@ package final class Peer: Sendable {
   /// Nil as long as it runs.
   package var exitStatus: ExitStatus? {
     exit.withLock { exit in
-      if exit == nil { exit = Self.reap(pid, WNOHANG) }
+      if exit == nil { exit = end(WNOHANG, killing: false) }
       return exit
     }
+  }
+
+  /// Takes its exit status, once it has ended. Until that is taken nobody else can have its number, and afterwards
+  /// anybody can: so its group is killed before, and no signal is sent after.
+  private func end(_ options: CInt, killing: Bool) -> ExitStatus? {
+    if killing { kill(-pid, SIGKILL) }
+    var info = siginfo_t()
+    guard (try? systemCall { waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT | options) }) != nil,
+      info.si_signo == SIGCHLD
+    else { return nil }
+    kill(-pid, SIGKILL)
+    PeerKeeper.shared.forget(pid)
+    return Self.reap(pid)
   }
 
   /// What it wrote so far, errors included.
@@ -87,9 +98,9 @@ package final class Peer: Sendable {
     }
   }
 
-  private static func reap(_ pid: Int32, _ options: CInt) -> ExitStatus? {
+  private static func reap(_ pid: Int32) -> ExitStatus? {
     var status: CInt = 0
-    guard let ended = try? systemCall({ waitpid(pid, &status, options) }), ended == pid else { return nil }
+    guard (try? systemCall { waitpid(pid, &status, 0) }) == pid else { return nil }
     let signal = Int(status & 0x7F)
     return signal == 0 ? .exited(Int((status >> 8) & 0xFF)) : .killed(signal: signal)
   }
