@@ -1,5 +1,8 @@
+import Foundation
+import Synchronization
 import Testing
 import WeirIO
+import WeirTestSupport
 
 @Suite struct WorkerPoolTests {
   @Test func noMoreThanItsWidthAtOnce() {
@@ -39,4 +42,75 @@ import WeirIO
     gate.raise()
     #expect(done.wait())
   }
+
+  @Test func jobsBeyondTheBacklogAreRefused() {
+    let (pool, gate, started, done) = (WorkerPool(name: "test", width: 1), Signal(), Signal(), Signal())
+    let job: @Sendable () -> Void = {
+      started.raise()
+      _ = gate.wait()
+    }
+    #expect(pool.submit(unlessWaiting: 0, job))
+    #expect(started.wait())
+    #expect(!pool.submit(unlessWaiting: 0) {})
+    #expect(pool.submit(unlessWaiting: 1) { done.raise() })
+    #expect(!pool.submit(unlessWaiting: 1) {})
+    gate.raise()
+    #expect(done.wait())
+  }
+
+  @Test func threadsComeOnDemandAndEndWhenIdle() async throws {
+    let pool = WorkerPool(name: "test", width: 2, idleTime: 0.01)
+    #expect(pool.threadCount == 0)
+    for _ in 0..<20 {
+      let done = Signal()
+      pool.submit { done.raise() }
+      #expect(done.wait())
+      try await eventually("its thread has ended") { pool.threadCount == 0 }
+    }
+  }
+
+  /// Jobs come just when the thread's time is up.
+  @Test func noJobIsLostToAThreadThatEnds() {
+    let pool = WorkerPool(name: "test", width: 1, idleTime: 0)
+    for _ in 0..<2000 {
+      let done = Signal()
+      pool.submit { done.raise() }
+      guard done.wait() else {
+        Issue.record("a job was not run")
+        return
+      }
+    }
+  }
+
+  @Test func jobsOfAPoolThatHasGoneAreDone() {
+    let (gate, done) = (Signal(), Signal())
+    var pool: WorkerPool? = WorkerPool(name: "test", width: 1)
+    pool?.submit { _ = gate.wait() }
+    pool?.submit { done.raise() }
+    pool = nil
+    gate.raise()
+    #expect(done.wait())
+  }
+
+  @Test func itsThreadsAreItsOwn() {
+    let (pool, done) = (WorkerPool(name: "test-of-names", width: 1), Signal())
+    let name = Text()
+    pool.submit {
+      name.set(threadName())
+      done.raise()
+    }
+    #expect(done.wait())
+    #expect(name.value == "test-of-names\n")
+  }
+}
+
+private final class Text: Sendable {
+  private let text = Mutex("")
+
+  var value: String { text.withLock { $0 } }
+  func set(_ value: String) { text.withLock { $0 = value } }
+}
+
+private func threadName() -> String {
+  (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) ?? ""
 }

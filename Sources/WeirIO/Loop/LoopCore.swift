@@ -204,7 +204,7 @@ private func loopThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutab
 /// Leaves the process's signals to the threads of its owner: a new thread inherits its maker's mask, so that it is
 /// never, not even for its first instructions, one that a signal may be delivered to. SIGPIPE, which libcurl's sockets
 /// may raise, is among those that stay blocked; faults of the thread itself and the profiler's tick are not.
-private func withSignalsBlocked(_ body: () -> CInt) -> CInt {
+func withSignalsBlocked(_ body: () -> CInt) -> CInt {
   var signals = sigset_t()
   var present = sigset_t()
   sigfillset(&signals)

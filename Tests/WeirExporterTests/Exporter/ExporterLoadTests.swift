@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 import WeirExporter
 import WeirIO
@@ -97,6 +98,24 @@ import WeirMetrics
     #expect(try PageClient.get(exporter.address)?.status == 200)
     idle[0].send("st: t\r\n\r\n")
     #expect(idle[0].response()?.status == 200)
+  }
+
+  /// A host that blocks every thread of Dispatch's shared queues.
+  @Test func aScrapeWhileTheHostBlocksAllSharedThreads() throws {
+    let exporter = try start()
+    defer { exporter.stop(grace: 0) }
+    let (gate, blocked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let count = 600
+    for _ in 0..<count {
+      DispatchQueue.global().async {
+        blocked.signal()
+        gate.wait()
+      }
+    }
+    defer { for _ in 0..<count { gate.signal() } }
+    // Dispatch adds a thread per second while its threads are blocked; a job of ours would be the last in its queue.
+    #expect(blocked.wait(timeout: .now() + 20) == .success)
+    #expect(try PageClient.get(exporter.address)?.status == 200)
   }
 
   @Test func connectionsBeyondTheLimitAreServed() throws {
