@@ -36,7 +36,7 @@ let package = Package(
     .executable(name: "weir", targets: ["WeirCommand"]),
   ],
   targets: [
-    system("CLinux"), system("CCurl"), system("CZlib"), system("CYaml"),
+    system("CLinux"), system("CCurl"), system("CZlib"), system("CYaml"), system("CCrypt"),
 
     module("WeirIO", ["CLinux"]),
     module("WeirCompression", ["CZlib"]),
@@ -44,7 +44,7 @@ let package = Package(
     module("Weir", ["WeirIO", "WeirCurl", "WeirCompression"]),
     module("WeirMetrics"),
     module("WeirServer", ["CLinux", "WeirIO", "WeirCompression"]),
-    module("WeirExporter", ["Weir", "WeirCompression", "WeirIO", "WeirMetrics", "WeirServer"]),
+    module("WeirExporter", ["CCrypt", "Weir", "WeirCompression", "WeirIO", "WeirMetrics", "WeirServer"]),
     module(
       "WeirGateway",
       [

@@ -8,6 +8,8 @@ extension Exporter {
     /// Whether the page shows the process (``ProcessCollector``) and `weir_build_info` (``BuildInfo``), unless the registry
     /// has metrics of these names already.
     public var registersProcessMetrics = true
+    /// Who may see the pages; nil lets everybody in. See ``AccessControl``.
+    public var access: AccessControl?
     /// Header fields that every response has besides the exporter's own, for example `Strict-Transport-Security`.
     public var headers: [String: String] = [:]
     /// Whether OpenMetrics pages tell when each counter and histogram began (`_created`).
@@ -29,6 +31,13 @@ extension Exporter {
     public var connections = 512
 
     public init() {}
+  }
+}
+
+extension Exporter.Options {
+  /// Why ``headers`` must not hold this field; nil if it may.
+  package static func problem(header name: String, value: String) -> String? {
+    FixedFields.problem(name, value)
   }
 }
 

@@ -17,8 +17,8 @@ public import WeirMetrics
 /// | `/-/ready` | 200, or 503 while ``Options/isReady`` says no |
 /// | `/` | a page for people |
 ///
-/// It listens with a thread of its own, on loopback by default, and knows no users: to show it to a network, give an address
-/// there and keep the network closed, or put a proxy in front. Any thread may call it. A started exporter runs until it is
+/// It listens with a thread of its own, on loopback by default, and lets everybody in: to show it to a network, give an
+/// address there and say who may come in (``Options/access``), with TLS in front of it. Any thread may call it. A started exporter runs until it is
 /// stopped, whether or not somebody holds it.
 public final class Exporter: Sendable {
   /// What is shown.

@@ -17,6 +17,8 @@ public struct ExporterError: Error, Sendable, CustomStringConvertible {
     case notPermitted
     /// `Options.headers` holds a field that can't be sent.
     case invalidHeader
+    /// `Options.access` lets nobody in, or holds a name, hash or token that can't be used.
+    case invalidAccess
     /// The registry holds other metrics under a name of the exporter's; ``ExporterError/registryError`` says which.
     case registration
     /// `start` was called while the exporter runs.
@@ -69,6 +71,10 @@ extension ExporterError {
 
   static func invalidHeader(_ problem: String) -> ExporterError {
     ExporterError(.invalidHeader, "Options.headers: \(problem)")
+  }
+
+  static func invalidAccess(_ problem: String) -> ExporterError {
+    ExporterError(.invalidAccess, "Options.access: \(problem)")
   }
 
   static let alreadyStarted = ExporterError(

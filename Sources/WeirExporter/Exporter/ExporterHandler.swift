@@ -3,13 +3,34 @@ import WeirServer
 
 /// Answers the exporter's requests, on its loop.
 struct ExporterHandler: RequestHandler {
+  let gatekeeper: LoopBound<Gatekeeper>?
   let scraper: LoopBound<Scraper>
   let landingPage: LandingPage
   let fields: FixedFields
   let isReady: @Sendable () -> Bool
 
   func handle(_ exchange: Exchange) {
-    switch ExporterRoute(method: exchange.head.method, path: exchange.head.path) {
+    let route = ExporterRoute(method: exchange.head.method, path: exchange.head.path)
+    guard let gatekeeper else { return answer(exchange, route) }
+    gatekeeper.value.admit(exchange.head.fields.combined("Authorization")) { verdict in
+      switch verdict {
+      case .granted: answer(exchange, route)
+      case .denied: refuse(exchange, route, status: 401, fields.unauthorized, "unauthorized\n")
+      case .busy: refuse(exchange, route, status: 503, fields.busy, "too many passwords wait to be checked\n")
+      }
+    }
+  }
+
+  /// Nothing is told of what there is; scrapes that are refused are counted as such.
+  private func refuse(
+    _ exchange: Exchange, _ route: ExporterRoute, status: Int, _ fields: ResponseFields, _ text: String
+  ) {
+    if route == .metrics { scraper.value.noteRefusal(status: status) }
+    exchange.respond(status: status, fields: fields, text: text)
+  }
+
+  private func answer(_ exchange: Exchange, _ route: ExporterRoute) {
+    switch route {
     case .metrics:
       scraper.value.handle(exchange)
     case .landing:

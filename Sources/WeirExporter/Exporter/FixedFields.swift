@@ -6,35 +6,43 @@ struct FixedFields: Sendable {
   /// Of every response.
   let common: ResponseFields
   private let policy: String?
+  private let challenges: [String]
 
   /// Fields that depend on the response, so that a fixed one would contradict it.
   private static let reserved: Set<String> = [
     "allow", "connection", "content-encoding", "content-length", "content-type", "date", "keep-alive", "retry-after",
-    "trailer", "transfer-encoding", "upgrade", "vary",
+    "trailer", "transfer-encoding", "upgrade", "vary", "www-authenticate",
   ]
 
   private static let defaults = [
     ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
   ]
 
-  /// - Parameter extra: the user's fields. They replace the exporter's own of these names.
-  init(extra: [String: String]) throws(ExporterError) {
+  /// - Parameters:
+  ///   - extra: the user's fields. They replace the exporter's own of these names.
+  ///   - challenges: how to log in, if one has to.
+  init(extra: [String: String], challenges: [String] = []) throws(ExporterError) {
+    self.challenges = challenges
     var fields = ResponseFields()
     let names = Set(extra.keys.map { $0.lowercased() })
     guard names.count == extra.count else { throw .invalidHeader("one is named twice, in other letters") }
     for (name, value) in Self.defaults where !names.contains(name.lowercased()) { fields.add(name, value) }
     for (name, value) in extra.sorted(by: { $0.key < $1.key }) {
-      guard !Self.reserved.contains(name.lowercased()) else { throw .invalidHeader("\(name) is set by the exporter") }
-      guard !name.isEmpty, name.utf8.allSatisfy(FieldScanner.isTokenByte) else {
-        throw .invalidHeader("\(name.debugDescription) is not a field name")
-      }
-      guard !value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }) else {
-        throw .invalidHeader("the value of \(name) holds a control character")
-      }
+      if let problem = Self.problem(name, value) { throw .invalidHeader(problem) }
       fields.add(name, value)
     }
     common = fields
     policy = names.contains("content-security-policy") ? nil : LandingPage.securityPolicy
+  }
+
+  /// Why a field can't be sent with every response; nil if it can.
+  static func problem(_ name: String, _ value: String) -> String? {
+    if reserved.contains(name.lowercased()) { return "\(name) is set by the exporter" }
+    guard !name.isEmpty, name.utf8.allSatisfy(FieldScanner.isTokenByte) else {
+      return "\(name.debugDescription) is not a field name"
+    }
+    let hasControls = value.utf8.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }
+    return hasControls ? "the value of \(name) holds a control character" : nil
   }
 
   func page(_ variant: ScrapeRequest.Variant) -> ResponseFields {
@@ -42,6 +50,18 @@ struct FixedFields: Sendable {
     fields.add("Content-Type", variant.format.contentType)
     if variant.coding == .gzip { fields.add("Content-Encoding", "gzip") }
     fields.add("Vary", Self.vary)
+    return fields
+  }
+
+  var unauthorized: ResponseFields {
+    var fields = common
+    for challenge in challenges { fields.add("WWW-Authenticate", challenge) }
+    return fields
+  }
+
+  var busy: ResponseFields {
+    var fields = common
+    fields.add("Retry-After", "1")
     return fields
   }
 

@@ -8,6 +8,7 @@ struct Site: Sendable {
   let isReady: @Sendable () -> Bool
   let limits: Exporter.Limits
   let fields: FixedFields
+  let access: AccessRules?
   let metrics: ScrapeMetrics
   let renderer: PageRenderer
 
@@ -15,7 +16,8 @@ struct Site: Sendable {
     title = options.title
     isReady = options.isReady
     limits = options.limits.checked
-    fields = try FixedFields(extra: options.headers)
+    access = try Self.rules(options.access)
+    fields = try FixedFields(extra: options.headers, challenges: access?.challenges ?? [])
     renderer = PageRenderer(registry: registry, showsCreated: options.showsCreated)
     do throws(RegistryError) {
       metrics = try ScrapeMetrics(registry)
@@ -23,6 +25,11 @@ struct Site: Sendable {
     } catch {
       throw ExporterError(error)
     }
+  }
+
+  private static func rules(_ access: AccessControl?) throws(ExporterError) -> AccessRules? {
+    guard let access else { return nil }
+    return try AccessRules(access)
   }
 
   /// Unless they are there already: of another exporter, or of the user's own making.
@@ -36,7 +43,9 @@ struct Site: Sendable {
     let scraper = LoopBound(
       Scraper(loop: loop, renderer: renderer, metrics: metrics, fields: fields, limits: limits), on: loop)
     let landingPage = LandingPage(title: title, address: "\(address)", since: .now)
-    return ExporterHandler(scraper: scraper, landingPage: landingPage, fields: fields, isReady: isReady)
+    let gatekeeper = access.map { LoopBound(Gatekeeper($0, on: loop), on: loop) }
+    return ExporterHandler(
+      gatekeeper: gatekeeper, scraper: scraper, landingPage: landingPage, fields: fields, isReady: isReady)
   }
 
   var serverLimits: ServerLimits {

@@ -3,7 +3,7 @@ package import WeirIO
 /// What a command line asks for.
 package enum Command: Equatable, Sendable {
   case serve(ServeOptions)
-  case check(file: String)
+  case check(CheckOptions)
   case probe(ProbeOptions)
   case help(HelpTopic)
   case version
@@ -20,6 +20,8 @@ package struct ServeOptions: Equatable, Sendable {
   package var configFile: String?
   package var gatewayAddress = SocketAddress.loopback(port: 8080)
   package var webAddress = SocketAddress.loopback(port: 9464)
+  /// Who may see the metrics address. Nil: everybody.
+  package var webConfigFile: String?
   /// Nil: one per core.
   package var workers: Int?
   /// How long requests under way may take once the program was told to end.
@@ -28,6 +30,17 @@ package struct ServeOptions: Equatable, Sendable {
   package var logFormat = LogFormat.logfmt
 
   package init() {}
+}
+
+package struct CheckOptions: Equatable, Sendable {
+  /// Routes.
+  package var file: String?
+  package var webConfigFile: String?
+
+  package init(file: String? = nil, webConfigFile: String? = nil) {
+    self.file = file
+    self.webConfigFile = webConfigFile
+  }
 }
 
 package struct ProbeOptions: Equatable, Sendable {

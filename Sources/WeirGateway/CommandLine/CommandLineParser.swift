@@ -33,12 +33,15 @@ extension Command {
   }
 
   private static func check(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
-    var none: Void = ()
-    switch try FlagParser<Void>(command: .check, flags: []).parse(arguments, into: &none) {
+    var options = CheckOptions()
+    switch try FlagParser(command: .check, flags: Flag<CheckOptions>.all).parse(arguments, into: &options) {
     case .special(let command): return command
     case .operands(let operands):
-      guard operands.count == 1 else { throw CommandLineError("weir check takes one FILE") }
-      return .check(file: operands[0])
+      options.file = operands.first
+      guard operands.count == 1 || operands.isEmpty && options.webConfigFile != nil else {
+        throw CommandLineError("weir check takes one FILE")
+      }
+      return .check(options)
     }
   }
 

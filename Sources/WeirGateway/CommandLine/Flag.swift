@@ -20,8 +20,7 @@ extension Flag<ServeOptions> {
     [
       Flag(name: "--config.file", value: "FILE", help: "Routes, as YAML. Default: a demo origin behind the gateway.") {
         options, text throws(FlagValueError) in
-        guard !text.isEmpty else { throw FlagValueError(expected: "a file's path") }
-        options.configFile = text
+        options.configFile = try path(text)
       },
       Flag(
         name: "--gateway.listen-address", value: "ADDRESS", help: "Requests to forward. Default: 127.0.0.1:8080."
@@ -44,6 +43,12 @@ extension Flag<ServeOptions> {
       Flag(name: "--web.listen-address", value: "ADDRESS", help: "Metrics and health. Default: 127.0.0.1:9464.") {
         options, text throws(FlagValueError) in
         options.webAddress = try address(text)
+      },
+      Flag(
+        name: "--web.config.file", value: "FILE",
+        help: "Who may see the metrics, as YAML. Default: everybody."
+      ) { options, text throws(FlagValueError) in
+        options.webConfigFile = try path(text)
       },
       Flag(name: "--log.level", value: "LEVEL", help: "One of debug, info, warn, error. Default: info.") {
         options, text throws(FlagValueError) in
@@ -73,6 +78,18 @@ extension Flag<ServeOptions> {
   }
 }
 
+extension Flag<CheckOptions> {
+  static var all: [Self] {
+    [
+      Flag(
+        name: "--web.config.file", value: "FILE", help: "Check also, or only, a file for serve's flag of this name."
+      ) { options, text throws(FlagValueError) in
+        options.webConfigFile = try path(text)
+      }
+    ]
+  }
+}
+
 extension Flag<ProbeOptions> {
   static var all: [Self] {
     [
@@ -98,6 +115,11 @@ extension Flag<ProbeOptions> {
       },
     ]
   }
+}
+
+private func path(_ text: String) throws(FlagValueError) -> String {
+  guard !text.isEmpty else { throw FlagValueError(expected: "a file's path") }
+  return text
 }
 
 private func duration(_ text: String, from least: Duration) throws(FlagValueError) -> Duration {

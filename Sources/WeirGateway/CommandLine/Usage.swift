@@ -25,8 +25,12 @@ extension HelpTopic {
 
       Usage:
         weir check FILE
+        weir check --web.config.file=FILE [FILE]
 
-      Exit status: 0 if the file is right, 1 if not.
+      Flags:
+      \(Self.list(Flag<CheckOptions>.all))
+
+      Exit status: 0 if all is right, 1 if not.
 
       """
     case .probe:

@@ -22,7 +22,7 @@ package enum Program {
     case .version:
       write("weir \(WeirInfo.version)\n", to: STDOUT_FILENO)
       return 0
-    case .check(let file): return check(file)
+    case .check(let options): return check(options)
     case .serve(let options):
       // Here, because threads take over what the one that starts them blocks.
       SignalSource.block(Serve.signals)
@@ -31,16 +31,32 @@ package enum Program {
     }
   }
 
-  private static func check(_ file: String) -> CInt {
+  private static func check(_ options: CheckOptions) -> CInt {
+    let routes = check(options.file) { file throws(ConfigurationError) in
+      counted(try Configuration(file: file).routes.count, "route")
+    }
+    let web = check(options.webConfigFile) { file throws(ConfigurationError) in
+      let web = try WebConfiguration(file: file)
+      return "\(counted(web.users.count, "user")), \(counted(web.bearerTokens.count, "token"))"
+    }
+    return max(routes, web)
+  }
+
+  private static func check(
+    _ file: String?, _ read: (String) throws(ConfigurationError) -> String
+  ) -> CInt {
+    guard let file else { return 0 }
     do {
-      let configuration = try Configuration(file: file)
-      let count = configuration.routes.count
-      write("\(file): \(count) \(count == 1 ? "route" : "routes"), no problems\n", to: STDOUT_FILENO)
+      write("\(file): \(try read(file)), no problems\n", to: STDOUT_FILENO)
       return 0
     } catch {
       write("\(error)\n", to: STDERR_FILENO)
       return 1
     }
+  }
+
+  private static func counted(_ count: Int, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
   }
 
   private static func probe(_ options: ProbeOptions) async -> CInt {

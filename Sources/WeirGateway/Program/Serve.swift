@@ -22,7 +22,8 @@ struct Serve {
     do {
       let origin = options.configFile == nil ? try DemoOrigin() : nil
       let configuration = try origin?.configuration() ?? Configuration(file: options.configFile ?? "")
-      let parts = try Parts(configuration, options, log)
+      let web = try options.webConfigFile.map { file throws(ConfigurationError) in try WebConfiguration(file: file) }
+      let parts = try Parts(configuration, web ?? WebConfiguration(), options, log)
       parts.gateway.start()
       parts.metrics.configurationLoaded()
       announce(configuration, parts, isDemo: origin != nil)
@@ -134,11 +135,13 @@ private final class Parts: Sendable {
     let value = Atomic(true)
   }
 
-  init(_ configuration: Configuration, _ options: ServeOptions, _ log: Logger) throws {
+  init(_ configuration: Configuration, _ web: WebConfiguration, _ options: ServeOptions, _ log: Logger) throws {
     let isReady = Flag()
     self.isReady = isReady
     var exporterOptions = Exporter.Options()
     exporterOptions.title = "weir gateway"
+    exporterOptions.access = web.access
+    exporterOptions.headers = web.headers
     exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
     exporter = try Exporter(listenAddress: "\(options.webAddress)", options: exporterOptions)
     let monitor = try MetricsMonitor(registry: exporter.registry)

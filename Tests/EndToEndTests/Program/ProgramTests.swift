@@ -136,6 +136,38 @@ import WeirTestSupport
     #expect(try Data(contentsOf: URL(fileURLWithPath: received)) == body)
   }
 
+  // MARK: Access to the metrics
+
+  @Test func theMetricsMayAskWhoComes() async throws {
+    let directory = try TemporaryDirectory()
+    let file = try directory.file(
+      "web.yml",
+      """
+      basic_auth_users:
+        prometheus: $2b$04$nez2y8oHQZ0ziFYCvRkt5eLCVratZm2iDteOQt160/xLozZPhFIQW
+      bearer_tokens: [t0ken]
+      http_server_config: {headers: {X-Frame-Options: deny}}
+
+      """)
+    #expect(try await Tool.weir.run(["check", "--web.config.file=\(file)"]).contains("1 user, 1 token, no problems"))
+    let weir = try await WeirProgram(["--web.config.file=\(file)"])
+    let metrics = weir.metricsURL("/metrics")
+    #expect(try await CurlAnswer.get(metrics).status == 401)
+    #expect(try await CurlAnswer.get(metrics, "-u", "prometheus:wrong").status == 401)
+    #expect(try await CurlAnswer.get(metrics, "-u", "prometheus:secret").status == 200)
+    #expect(try await CurlAnswer.get(metrics, "-H", "Authorization: Bearer t0ken").status == 200)
+    #expect(try await CurlAnswer.get(weir.metricsURL("/-/healthy")).status == 401)
+    #expect(try await CurlAnswer.get(weir.url("/echo")).status == 200, "only the metrics address asks")
+
+    try directory.file("web.yml", "tls_server_config: {cert_file: a, key_file: b}\n")
+    let refusal = try await Tool.weir.runToEnd(["check", "--web.config.file=\(file)"])
+    #expect(refusal.status == .exited(1) && refusal.output.contains("let nginx terminate TLS"), "\(refusal.output)")
+    let start = try await Tool.weir.runToEnd([
+      "serve", "--web.config.file=\(file)", "--gateway.listen-address=127.0.0.1:0", "--web.listen-address=127.0.0.1:0",
+    ])
+    #expect(start.status == .exited(1) && start.output.contains("tls_server_config"), "\(start.output)")
+  }
+
   // MARK: The other commands
 
   @Test func configurationsAreChecked() async throws {

@@ -16,12 +16,14 @@ import WeirIO
     options.configFile = "weir.yml"
     options.gatewayAddress = .any(port: 80)
     options.webAddress = .v6(high: 0, low: 1, port: 0)
+    options.webConfigFile = "web.yml"
     options.workers = 4
     options.drainTimeout = .milliseconds(1500)
     options.logLevel = .debug
     options.logFormat = .json
     let arguments = [
       "--config.file=weir.yml", "--gateway.listen-address", ":80", "--web.listen-address=[::1]:0",
+      "--web.config.file=web.yml",
       "--gateway.workers=4", "--gateway.drain-timeout=1.5s", "--log.level=debug", "--log.format", "json",
     ]
     #expect(try Command(parsing: arguments) == .serve(options))
@@ -30,8 +32,12 @@ import WeirIO
 
   @Test(
     arguments: [
-      (["check", "a.yml"], .check(file: "a.yml")), (["check", "--", "--odd"], .check(file: "--odd")),
-      (["check", "-"], .check(file: "-")), (["--help"], .help(.serve)), (["-h"], .help(.serve)),
+      (["check", "a.yml"], .check(CheckOptions(file: "a.yml"))),
+      (["check", "--", "--odd"], .check(CheckOptions(file: "--odd"))),
+      (["check", "-"], .check(CheckOptions(file: "-"))),
+      (["check", "--web.config.file=w.yml"], .check(CheckOptions(webConfigFile: "w.yml"))),
+      (["check", "a.yml", "--web.config.file", "w.yml"], .check(CheckOptions(file: "a.yml", webConfigFile: "w.yml"))),
+      (["--help"], .help(.serve)), (["-h"], .help(.serve)),
       (["help"], .help(.serve)), (["help", "probe"], .help(.probe)), (["check", "--help"], .help(.check)),
       (["serve", "--log.level=debug", "-h"], .help(.serve)), (["--version"], .version), (["version"], .version),
       (["probe", "--version"], .version), (["probe", "http://h"], .probe(ProbeOptions(url: "http://h"))),

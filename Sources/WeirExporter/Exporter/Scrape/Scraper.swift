@@ -113,9 +113,14 @@ final class Scraper {
     return scrape
   }
 
-  private func refuse(_ exchange: Exchange, status: Int, text: String, retryAfter: Int? = nil) {
+  /// A scrape was refused, here or at the door.
+  func noteRefusal(status: Int) {
     metrics.refused(status: status)
     log.refused(status: status, at: loop.turnTime)
+  }
+
+  private func refuse(_ exchange: Exchange, status: Int, text: String, retryAfter: Int? = nil) {
+    noteRefusal(status: status)
     exchange.respond(status: status, fields: fields.refusal(retryAfter: retryAfter), text: text)
   }
 }

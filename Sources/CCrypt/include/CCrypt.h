@@ -1,0 +1,3 @@
+// libcrypt (libxcrypt), for password hashes.
+#pragma once
+#include <crypt.h>

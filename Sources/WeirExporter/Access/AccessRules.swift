@@ -1,0 +1,42 @@
+/// An ``AccessControl`` that has been found right.
+struct AccessRules: Sendable {
+  let users: [[UInt8]: BcryptHash]
+  let tokens: [[UInt8]]
+  /// Hashed against for a name that nobody has: the one of all users that takes longest.
+  let decoy: BcryptHash?
+
+  init(_ access: AccessControl) throws(ExporterError) {
+    guard !access.users.isEmpty || !access.bearerTokens.isEmpty else {
+      throw .invalidAccess("names no user and no token, so nobody could see a page; leave it nil to let everybody in")
+    }
+    var users: [[UInt8]: BcryptHash] = [:]
+    for (name, hash) in access.users {
+      if let problem = AccessControl.problem(userName: name) { throw .invalidAccess(problem) }
+      do throws(BcryptHash.Problem) {
+        users[Array(name.utf8)] = try BcryptHash(hash)
+      } catch {
+        throw .invalidAccess("user \(name.debugDescription): \(error)")
+      }
+    }
+    for token in access.bearerTokens {
+      if let problem = AccessControl.problem(token: token) { throw .invalidAccess(problem) }
+    }
+    self.users = users
+    tokens = access.bearerTokens.map { Array($0.utf8) }
+    decoy = users.values.max { $0.cost < $1.cost }
+  }
+
+  /// RFC 9110 §11.6.1: one challenge for each scheme that could do.
+  var challenges: [String] {
+    (users.isEmpty ? [] : [#"Basic realm="metrics", charset="UTF-8""#])
+      + (tokens.isEmpty ? [] : [#"Bearer realm="metrics""#])
+  }
+
+  func accepts(token: [UInt8]) -> Bool {
+    // All of them, whether or not one has matched.
+    tokens.reduce(false) { accepted, known in
+      let isEqual = known.withUnsafeBytes { known in token.withUnsafeBytes { ConstantTime.areEqual(known, $0) } }
+      return isEqual || accepted
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import CCrypt
+import Glibc
+
+/// A password's bcrypt hash, as `htpasswd -B` writes it.
+struct BcryptHash: Sendable, Equatable {
+  /// Base-2 logarithm of the rounds.
+  let cost: Int
+  private let text: String
+
+  enum Problem: Error, Equatable {
+    case notBcrypt
+    case cost(Int)
+  }
+
+  /// Beyond it a login takes more than two seconds, and whoever tries passwords keeps the worker busy.
+  static let costs = 4...15
+
+  /// `$2y$10$`, then 22 characters of salt and 31 of hash.
+  init(_ text: String) throws(Problem) {
+    let bytes = Array(text.utf8)
+    let dollar = UInt8(ascii: "$")
+    guard bytes.count == 60, [0, 3, 6].allSatisfy({ bytes[$0] == dollar }), bytes[1] == UInt8(ascii: "2"),
+      [UInt8(ascii: "a"), UInt8(ascii: "b"), UInt8(ascii: "y")].contains(bytes[2]),
+      let cost = Int(String(decoding: bytes[4..<6], as: UTF8.self)), bytes[7...].allSatisfy(Self.isDigit)
+    else { throw .notBcrypt }
+    guard Self.costs.contains(cost) else { throw .cost(cost) }
+    self.cost = cost
+    self.text = text
+  }
+
+  /// bcrypt's own base 64.
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: ".")...UInt8(ascii: "9"):
+      true
+    default: false
+    }
+  }
+
+  /// Whether it is the hash of `password`. Takes its time: 2^cost rounds.
+  ///
+  /// A password with a NUL is nobody's, since C's end there; it takes the same time.
+  func matches(_ password: [UInt8]) -> Bool {
+    var phrase = password.map { CChar(bitPattern: $0) }
+    phrase.append(0)
+    var data: UnsafeMutableRawPointer?
+    var size: CInt = 0
+    defer {
+      if let data {
+        explicit_bzero(data, Int(size))
+        free(data)
+      }
+    }
+    // The hash begins with its own setting. Null: the system's policy forbids this method, or there is no memory.
+    guard let computed = crypt_ra(phrase, text, &data, &size) else { return false }
+    let computedBytes = UnsafeRawBufferPointer(start: computed, count: strlen(computed))
+    let isEqual = Array(text.utf8).withUnsafeBytes { ConstantTime.areEqual($0, computedBytes) }
+    return isEqual && !password.contains(0)
+  }
+}
+
+extension BcryptHash.Problem: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .notBcrypt:
+      "a password is given as its bcrypt hash, 60 characters that begin with $2y$, $2b$ or $2a$: htpasswd -nBC 10 NAME"
+    case .cost(let cost):
+      "a bcrypt cost of \(cost) won't do; give \(BcryptHash.costs.lowerBound) to \(BcryptHash.costs.upperBound)"
+    }
+  }
+}
+
+enum ConstantTime {
+  /// Compares without telling by its time where two texts differ; their lengths it may tell.
+  static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+    guard left.count == right.count else { return false }
+    var difference: UInt8 = 0
+    for index in 0..<left.count { difference |= left[index] ^ right[index] }
+    return difference == 0
+  }
+}

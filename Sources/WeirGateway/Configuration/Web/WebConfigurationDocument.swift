@@ -1,0 +1,41 @@
+/// A web configuration as written, in the words of exporter-toolkit.
+struct WebConfigurationDocument: Decodable, Sendable {
+  let basicAuthUsers: Located<LocatedMap<Secret>>?
+  let bearerTokens: Located<[Located<Secret>]>?
+  let httpServerConfig: Located<HTTPServerDocument>?
+  let tlsServerConfig: Located<Anything>?
+  let rateLimit: Located<Anything>?
+
+  private enum CodingKeys: String, CodingKey {
+    case basicAuthUsers = "basic_auth_users"
+    case bearerTokens = "bearer_tokens"
+    case httpServerConfig = "http_server_config"
+    case tlsServerConfig = "tls_server_config"
+    case rateLimit = "rate_limit"
+  }
+
+  /// What is there, whatever it is.
+  struct Anything: Decodable, Sendable {
+    init(from decoder: any Decoder) throws {}
+  }
+
+  /// A string that no error text repeats.
+  struct Secret: Decodable, Sendable {
+    let text: String
+
+    init(from decoder: any Decoder) throws {
+      guard let text = try? decoder.singleValueContainer().decode(String.self) else {
+        throw DecodingError.dataCorrupted(
+          DecodingError.Context(
+            codingPath: decoder.codingPath, debugDescription: "expected a string; write it in quotes"))
+      }
+      self.text = text
+    }
+  }
+}
+
+struct HTTPServerDocument: Decodable, Sendable {
+  let headers: Located<LocatedMap<String>>?
+  /// Without TLS exporter-toolkit speaks HTTP/1.1 whatever this says, and so do we.
+  let http2: Located<Bool>?
+}
