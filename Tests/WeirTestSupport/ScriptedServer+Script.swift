@@ -8,6 +8,8 @@ package struct Script: Sendable {
   package indirect enum Step: Sendable {
     /// Reads to the end of a request head.
     case head
+    /// Reads a request with the body that its `Content-Length` announces.
+    case request
     /// Reads so many bytes.
     case bytes(Int)
     /// Reads a chunked body, trailers included.
@@ -15,6 +17,8 @@ package struct Script: Sendable {
     /// Reads to the client's end.
     case awaitClose
     case send([UInt8])
+    /// Sends what is made when it comes to that; nil ends the script.
+    case answer(@Sendable () -> String?)
     /// Sends byte by byte, with so many seconds between.
     case drip([UInt8], every: Double)
     /// Closes our direction only.
@@ -42,6 +46,11 @@ package struct Script: Sendable {
   /// Answers every request, which must have no body, with the same bytes, until the client closes.
   package static func answering(_ response: String) -> Script {
     Script(.forever([.head, .send(response)]))
+  }
+
+  /// Answers requests with whatever `make` says, until that says nothing or the client closes.
+  package static func answering(with make: @escaping @Sendable () -> String?) -> Script {
+    Script(.forever([.request, .answer(make)]))
   }
 
   /// Answers one request with the given bytes and closes.
@@ -101,12 +110,14 @@ struct ScriptedPeer {
   private mutating func run(_ step: Script.Step) -> Bool {
     switch step {
     case .head: return read(through: "\r\n\r\n")
+    case .request: return readRequest()
     case .bytes(let count): return read { $0.count >= count ? count : nil }
     case .chunkedBody: return readChunks()
     case .awaitClose:
       while fill() {}
       return false
     case .send(let bytes): return ServerSocket.send(descriptor, bytes)
+    case .answer(let make): return make().map { ServerSocket.send(descriptor, Array($0.utf8)) } ?? false
     case .drip(let bytes, let delay):
       for byte in bytes {
         guard ServerSocket.send(descriptor, [byte]) else { return false }
@@ -133,6 +144,17 @@ struct ScriptedPeer {
     case .forever(let steps):
       while run(steps) {}
       return false
+    }
+  }
+
+  private mutating func readRequest() -> Bool {
+    read { bytes in
+      guard let end = Self.end(of: Array("\r\n\r\n".utf8), in: bytes) else { return nil }
+      let length = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n").lazy
+        .filter { $0.lowercased().hasPrefix("content-length:") }
+        .compactMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) }.first
+      let total = end + (length ?? 0)
+      return bytes.count >= total ? total : nil
     }
   }
 

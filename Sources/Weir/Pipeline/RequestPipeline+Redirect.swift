@@ -76,8 +76,11 @@ extension RequestPipeline {
       urlError(
         .appTransportSecurityRequiresSecureConnection,
         "the redirect leads from https to http; allowsInsecureRedirects permits that")
-    case .unsupportedScheme:
-      urlError(.unsupportedURL, "the redirect leads to the scheme \(target?.scheme ?? "(none)")")
+    case .unsupportedURL:
+      urlError(
+        .unsupportedURL,
+        "the redirect leads to the scheme \(target?.scheme ?? "(none)"); only http and https URLs with a host are followed"
+      )
     }
   }
 }

@@ -12,7 +12,7 @@ enum RedirectPolicy {
   enum Refusal: Equatable {
     case tooMany
     case insecure
-    case unsupportedScheme
+    case unsupportedURL
   }
 
   /// The request that a response asks for; nil when it is final.
@@ -46,7 +46,7 @@ enum RedirectPolicy {
   ) -> Refusal? {
     if count >= configuration.maximumRedirects { return .tooMany }
     let scheme = target?.scheme?.lowercased()
-    guard scheme == "http" || scheme == "https" else { return .unsupportedScheme }
+    guard scheme == "http" || scheme == "https", target?.host()?.isEmpty == false else { return .unsupportedURL }
     if current?.scheme?.lowercased() == "https", scheme == "http", !configuration.allowsInsecureRedirects {
       return .insecure
     }
@@ -60,12 +60,28 @@ enum RedirectPolicy {
 
   /// A missing fragment is inherited (RFC 9110 section 10.2.2).
   private static func resolve(_ location: String, against current: URL) -> URL? {
-    let trimmed = location.trimmingCharacters(in: .whitespaces)
+    let trimmed = wellFormed(location.trimmingCharacters(in: .whitespaces))
     guard !trimmed.isEmpty, let target = URL(string: trimmed, relativeTo: current)?.absoluteURL else { return nil }
     guard let fragment = current.fragment(percentEncoded: true), target.fragment == nil,
       var parts = URLComponents(url: target, resolvingAgainstBaseURL: true)
     else { return target }
     parts.percentEncodedFragment = fragment
     return parts.url ?? target
+  }
+
+  /// Escapes what may not stand in a URL (RFC 3986 section 2). Foundation would do that too, but escape what is escaped
+  /// already once more.
+  private static func wellFormed(_ location: String) -> String {
+    guard location.contains("%"), URLComponents(string: location, encodingInvalidCharacters: false) == nil else {
+      return location
+    }
+    return location.utf8.reduce(into: "") { text, byte in
+      if (0x21...0x7E).contains(byte), !"\"<>\\^`{|}".utf8.contains(byte) {
+        text.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        text +=
+          byte < 16 ? "%0\(String(byte, radix: 16, uppercase: true))" : "%\(String(byte, radix: 16, uppercase: true))"
+      }
+    }
   }
 }

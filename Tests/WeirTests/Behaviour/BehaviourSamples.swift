@@ -14,6 +14,23 @@ func response(_ status: String, _ fields: [String] = [], body: String = "") -> S
 /// A server that answers every request on every connection in the same way.
 func answering(_ text: String) throws -> ScriptedServer { try ScriptedServer(.answering(text)) }
 
+/// A server that gives its answers one after another, on whatever connection; then it closes.
+func answeringInTurn(_ texts: String...) throws -> ScriptedServer {
+  let turn = Turn(texts)
+  return try ScriptedServer(.answering { turn.next() })
+}
+
+/// Values that are given out once each, to whoever comes first.
+final class Turn<Value: Sendable>: Sendable {
+  private let values: Mutex<ArraySlice<Value>>
+
+  init(_ values: [Value]) {
+    self.values = Mutex(values[...])
+  }
+
+  func next() -> Value? { values.withLock { $0.popFirst() } }
+}
+
 /// Lets callers wait for something that happens once.
 final class Latch: Sendable {
   private let journal = Journal<Bool>()
