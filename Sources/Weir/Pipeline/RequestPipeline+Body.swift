@@ -242,16 +242,14 @@ extension RequestPipeline: TransferDelegate {
   private func reportDownload() {
     guard let observer = request.fields.withLock({ $0.observers.downloadProgress }), let task else { return }
     let progress = request.downloadProgress
-    progress.totalUnitCount = body.decoder == nil ? task.countOfBytesExpectedToReceive : -1
-    progress.completedUnitCount = body.delivered
+    progress.report(body.delivered, of: body.decoder == nil ? task.countOfBytesExpectedToReceive : -1)
     request.deliver(on: observer.queue) { observer.handler(progress) }
   }
 
   private func reportUpload(_ sent: Int64, of total: Int64) {
     guard let observer = request.fields.withLock({ $0.observers.uploadProgress }) else { return }
     let progress = request.uploadProgress
-    progress.totalUnitCount = total
-    progress.completedUnitCount = sent
+    progress.report(sent, of: total)
     request.deliver(on: observer.queue) { observer.handler(progress) }
   }
 }

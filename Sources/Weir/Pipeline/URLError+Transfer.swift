@@ -91,8 +91,14 @@ extension DecodeLimits {
 extension RetryDelaySource {
   /// What a delay comes from: the server's wish when it is what the policy raised the delay to.
   init(delay: Double, response: LazyHTTPResponse?) {
-    let asked = response?.value(forHeader: "Retry-After").flatMap { RetryAfter.delay($0, now: Date()) }
+    guard let text = response?.value(forHeader: "Retry-After"), let asked = RetryAfter.delay(text, now: Date()),
+      asked > 0
+    else {
+      self = .backoff
+      return
+    }
     // A date leaves up to a second between the policy's clock and this one.
-    self = asked.map { $0 > 0 && abs(delay - $0) <= 1 } == true ? .retryAfter : .backoff
+    let tolerance: TimeInterval = Double(text) == nil ? 1 : 0
+    self = abs(delay - asked) <= tolerance ? .retryAfter : .backoff
   }
 }

@@ -199,10 +199,8 @@ extension Request: Hashable, CustomStringConvertible {
   /// Another attempt begins anew.
   final func resetProgress() {
     guard let progress = lazyProgress.withLock({ $0 }) else { return }
-    for progress in [progress.upload, progress.download] {
-      progress.totalUnitCount = 0
-      progress.completedUnitCount = 0
-    }
+    progress.upload.report(0, of: 0)
+    progress.download.report(0, of: 0)
   }
 
   private var progress: (upload: Progress, download: Progress) {
@@ -211,5 +209,15 @@ extension Request: Hashable, CustomStringConvertible {
       progress = value
       return value
     }
+  }
+}
+
+extension Progress {
+  /// Sets both numbers; the total is −1 when unknown.
+  func report(_ completed: Int64, of total: Int64) {
+    // Foundation on Linux traps when a total goes from a positive number straight to zero.
+    if total == 0, totalUnitCount > 0 { totalUnitCount = -1 }
+    totalUnitCount = total
+    completedUnitCount = completed
   }
 }
