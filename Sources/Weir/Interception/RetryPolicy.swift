@@ -69,6 +69,14 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
     return rules.isRetryable(method: method, status: request.lazyResponse?.statusCode, error: error)
   }
 
+  /// Why a failure that this policy retries otherwise is not retried; nil: it is none of those, or is retried.
+  final func denial(of request: Request, dueTo error: any Error) -> RetryDenial.Reason? {
+    guard let method = request.request?.method else { return nil }
+    if rules.refusesMethod(method, status: request.lazyResponse?.statusCode, error: error) { return .method }
+    guard !rules.allowsRetry(after: request.retryCount) else { return nil }
+    return shouldRetry(request: request, dueTo: error) ? .limit : nil
+  }
+
   private var rules: RetryRules {
     RetryRules(
       limit: retryLimit, methods: retryableHTTPMethods, statusCodes: retryableHTTPStatusCodes,

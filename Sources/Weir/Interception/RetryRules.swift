@@ -18,7 +18,15 @@ struct RetryRules: Sendable, Hashable {
   /// Whether the failure is worth another attempt: a retryable status, or an error with a retryable code, as it is or
   /// as the cause of a ``WeirError``.
   func isRetryable(method: HTTPMethod, status: Int?, error: any Error) -> Bool {
-    guard methods.contains(method) else { return false }
+    methods.contains(method) && isTransient(status: status, error: error)
+  }
+
+  /// Whether it is the method alone that keeps the failure from being retried.
+  func refusesMethod(_ method: HTTPMethod, status: Int?, error: any Error) -> Bool {
+    !methods.contains(method) && isTransient(status: status, error: error)
+  }
+
+  private func isTransient(status: Int?, error: any Error) -> Bool {
     if let status, statusCodes.contains(status) { return true }
     let cause = error as? URLError ?? error.asWeirError?.underlyingError as? URLError
     return cause.map { errorCodes.contains($0.code) } ?? false

@@ -33,7 +33,7 @@ extension RequestPipeline {
     switch result {
     case .retry: grant(after: 0, about: error, step)
     case .retryWithDelay(let delay): grant(after: max(0, delay), about: error, step)
-    case .doNotRetry: deny(.policy, about: error, step)
+    case .doNotRetry: deny(reasonOfRefusal(error), about: error, step)
     case .doNotRetryWithError(let cause):
       refuse(with: .requestRetryFailed(retryError: cause, originalError: error))
       deny(.policy, about: error, step)
@@ -55,8 +55,17 @@ extension RequestPipeline {
     perform(decided: .retry(after: delay), step)
   }
 
-  private func deny(_ reason: RetryDenial.Reason, about error: WeirError, _ step: RequestMachine.Step) {
+  /// What kept a retry policy from retrying; `policy` where there is none or the failure is none of its kind.
+  private func reasonOfRefusal(_ error: WeirError) -> RetryDenial.Reason {
+    core.retriers(of: request).lazy.compactMap { ($0 as? RetryPolicy)?.denial(of: self.request, dueTo: error) }
+      .first ?? .policy
+  }
+
+  private func deny(
+    _ reason: @autoclosure () -> RetryDenial.Reason, about error: WeirError, _ step: RequestMachine.Step
+  ) {
     if monitors.wants(.attempts), !hasDenied {
+      let reason = reason()
       monitors.send(.attempts) { [request] in $0.request(request, didDenyRetry: RetryDenial(reason: reason)) }
     }
     hasDenied = true

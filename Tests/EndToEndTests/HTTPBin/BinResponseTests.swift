@@ -90,7 +90,9 @@ import WeirTestSupport
     #expect(client.sum("weir_attempts_started_total") == Double(attempts))
     #expect(client.sum("weir_retries_total", ["reason": "\(status)"]) == Double(attempts - 1))
     #expect(client.sum("weir_retry_delay_seconds_count", ["source": "backoff"]) == Double(attempts - 1))
-    #expect(client.sum("weir_retries_denied_total", ["reason": "policy"]) == 1)
+    let reason = attempts == 3 ? "limit" : method == .post || method == .patch ? "method" : "policy"
+    #expect(client.sum("weir_retries_denied_total", ["reason": reason]) == 1)
+    #expect(client.sum("weir_retries_denied_total") == 1)
     let status = ["http_response_status_code": "\(status)", "http_request_method": method.rawValue]
     #expect(client.sum("http_client_request_duration_seconds_count", status) == Double(attempts))
     #expect(client.sum("weir_requests_total", ["outcome": "http_error"]) == 1)

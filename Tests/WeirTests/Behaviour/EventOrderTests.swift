@@ -142,7 +142,7 @@ struct EventOrderTests {
         == ["resume"] + Self.setup + ["startAttempt(1)"] + attempt
         + ["endAttempt(1, unacceptable_status_code)", "willRetry(backoff, 503)", "isRetrying"]
         + Self.setup + ["startAttempt(2)"] + attempt
-        + ["endAttempt(2, unacceptable_status_code)", "deny(policy)", "finish", "parse(unacceptable_status_code)"]
+        + ["endAttempt(2, unacceptable_status_code)", "deny(limit)", "finish", "parse(unacceptable_status_code)"]
         + ["settle(http_error)"])
   }
 

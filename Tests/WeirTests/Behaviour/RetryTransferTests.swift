@@ -1,0 +1,372 @@
+import Dispatch
+import Foundation
+import FoundationNetworking
+import Synchronization
+import Testing
+import Weir
+import WeirTestSupport
+
+/// Retries on the wire: what is sent again, when, how often, and what is told of it.
+@Suite("Retries on the wire", .timeLimit(.minutes(1)))
+struct RetryTransferTests {
+  private static func policy(
+    limit: UInt = 3, scale: Double = 0.001, methods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
+    respectsRetryAfter: Bool = true
+  ) -> RetryPolicy {
+    RetryPolicy(
+      retryLimit: limit, exponentialBackoffScale: scale, retryableHTTPMethods: methods,
+      respectsRetryAfter: respectsRetryAfter)
+  }
+
+  private let busy = response("503 Busy", body: "busy")
+
+  @Test("Three times 503, then 200: one answer, four attempts, an entry of everything for each")
+  func threeTimesBusy() async throws {
+    let server = try answeringInTurn(busy, busy, busy, okResponse("fine"))
+    let recorder = RetryRecorder()
+    let adapted = Journal<String?>()
+    let session = Session(
+      interceptor: Interceptor(
+        adapters: [
+          Adapter { request, _, completion in
+            adapted.append(request.value(forHTTPHeaderField: "X-Attempt"))
+            var request = request
+            request.setValue("\(adapted.entries.count)", forHTTPHeaderField: "X-Attempt")
+            completion(.success(request))
+          }
+        ], retriers: [Self.policy()]), eventMonitors: [recorder])
+    var urlRequest = try URLRequest(url: server.url, method: .put)
+    urlRequest.httpBody = Data("again and again".utf8)
+    let calls = Journal<String>()
+    let request = session.request(urlRequest).validate()
+    request.responseString { calls.append($0.value ?? "-") }
+    let response = await request.serializingString().response
+    #expect(response.value == "fine")
+    #expect(response.metrics?.statusCode == 200)
+    #expect(calls.entries == ["fine"])
+    #expect(request.retryCount == 3)
+    #expect(request.error == nil)
+    #expect(request.outcome == .success)
+    #expect(request.tasks.map(\.taskIdentifier) == [1, 2, 3, 4])
+    #expect(request.allMetrics.map(\.statusCode) == [503, 503, 503, 200])
+    #expect(request.requests.count == 8, "the initial and the adapted one of each attempt")
+    #expect(recorder.retries.entries == ["0.001 backoff 503", "0.002 backoff 503", "0.004 backoff 503"])
+    #expect(recorder.denials.entries == [])
+    #expect(adapted.entries == [nil, nil, nil, nil], "each attempt starts from the initial request")
+    let received = server.allRequests
+    #expect(received.map(\.body) == Array(repeating: "again and again", count: 4))
+    #expect(received.map { $0.value(of: "X-Attempt") } == ["1", "2", "3", "4"])
+    #expect(server.connectionCount == 1)
+    await session.loopTurn()
+  }
+
+  @Test("A retry starts from nothing: data, progress and error of the attempt before are gone")
+  func startsFromNothing() async throws {
+    let server = try answeringInTurn(response("503 Busy", body: "a long text of no use"), okResponse("ok"))
+    let seen = Journal<String>()
+    let monitor = Retrying { request in
+      let data = (request as? DataRequest)?.data
+      seen.append("\(data?.count ?? -1) \(request.downloadProgress.completedUnitCount) \(request.error == nil)")
+    }
+    let session = Session(interceptor: Self.policy(), eventMonitors: [monitor])
+    let request = session.request(server.url).validate().downloadProgress { _ in }
+    #expect(await request.serializingString().response.value == "ok")
+    #expect(seen.entries == ["-1 0 true"])
+    #expect(request.downloadProgress.completedUnitCount == 2)
+  }
+
+  // MARK: Retry-After
+
+  struct Wish: Sendable, CustomTestStringConvertible {
+    let value: String
+    let delay: ClosedRange<Double>
+    let source: String
+
+    var testDescription: String { value }
+
+    static let all: [Wish] = [
+      Wish(value: "3", delay: 3...3, source: "retry_after"), Wish(value: "60", delay: 60...60, source: "retry_after"),
+      Wish(value: "86400", delay: 60...60, source: "retry_after"),
+      Wish(value: "99999999999999999999999999", delay: 60...60, source: "retry_after"),
+      Wish(value: date(in: 40), delay: 20...40, source: "retry_after"),
+      Wish(value: date(in: 4_000), delay: 60...60, source: "retry_after"),
+      Wish(value: "0", delay: 2...2, source: "backoff"), Wish(value: "1", delay: 2...2, source: "backoff"),
+      Wish(value: date(in: -100), delay: 2...2, source: "backoff"), Wish(value: "-5", delay: 2...2, source: "backoff"),
+      Wish(value: "soon", delay: 2...2, source: "backoff"), Wish(value: "1.5", delay: 2...2, source: "backoff"),
+    ]
+
+    private static func date(in seconds: Double) -> String {
+      let formatter = DateFormatter()
+      formatter.locale = Locale(identifier: "en_US_POSIX")
+      formatter.timeZone = TimeZone(secondsFromGMT: 0)
+      formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+      return formatter.string(from: Date(timeIntervalSinceNow: seconds))
+    }
+  }
+
+  @Test("Retry-After raises the delay, in seconds or as a date, within bounds", arguments: Wish.all)
+  func retryAfter(_ wish: Wish) async throws {
+    let server = try answering(response("503 Busy", ["Retry-After: \(wish.value)"]))
+    let recorder = RetryRecorder()
+    let session = Session(interceptor: Self.policy(scale: 2), eventMonitors: [recorder])
+    let request = session.request(server.url).validate()
+    let task = request.serializingData()
+    await recorder.retries.wait { !$0.isEmpty }
+    request.cancel()
+    #expect(await task.response.error?.isExplicitlyCancelledError == true)
+    let words = try #require(recorder.retries.entries.first).split(separator: " ")
+    #expect(wish.delay.contains(try #require(Double(words[0]))))
+    #expect(words[1] == wish.source)
+  }
+
+  @Test func retryAfterCanBeIgnored() async throws {
+    let server = try answering(response("503 Busy", ["Retry-After: 50"]))
+    let recorder = RetryRecorder()
+    let session = Session(interceptor: Self.policy(limit: 1, respectsRetryAfter: false), eventMonitors: [recorder])
+    #expect(await session.request(server.url).validate().serializingData().response.error?.responseCode == 503)
+    #expect(recorder.retries.entries == ["0.001 backoff 503"])
+  }
+
+  @Test("The delay is waited for")
+  func waits() async throws {
+    let server = try answeringInTurn(response("503 Busy", ["Retry-After: 1"]), okResponse("fine"))
+    let session = Session(interceptor: Self.policy())
+    let began = ContinuousClock.now
+    #expect(await session.request(server.url).validate().serializingString().response.value == "fine")
+    #expect(ContinuousClock.now - began >= .seconds(1))
+    await session.loopTurn()
+  }
+
+  // MARK: What is not retried
+
+  @Test("Methods that are not idempotent are not retried, unless the policy says so", arguments: ["POST", "PATCH"])
+  func methods(_ name: String) async throws {
+    let server = try answeringInTurn(busy, busy, okResponse("fine"))
+    let recorder = RetryRecorder()
+    let session = Session(interceptor: Self.policy(), eventMonitors: [recorder])
+    let method = HTTPMethod(rawValue: name)
+    #expect(await session.request(server.url, method: method).validate().plainResponse().error?.responseCode == 503)
+    #expect(server.allRequests.count == 1)
+    #expect(recorder.retries.entries == [])
+    #expect(recorder.denials.entries == [.method])
+    let willing = Session(interceptor: Self.policy(methods: [method]))
+    let request = willing.request(server.url, method: method).validate()
+    #expect(await request.serializingString().response.value == "fine")
+    #expect(request.retryCount == 1)
+  }
+
+  @Test("After the last retry the last failure stands", arguments: [0, 1, 2] as [UInt])
+  func limit(_ limit: UInt) async throws {
+    let server = try answering(busy)
+    let recorder = RetryRecorder()
+    let session = Session(interceptor: Self.policy(limit: limit), eventMonitors: [recorder])
+    let request = session.request(server.url).validate()
+    let response = await request.plainResponse()
+    #expect(response.error?.responseCode == 503)
+    #expect(response.data == Data("busy".utf8))
+    #expect(request.retryCount == Int(limit))
+    #expect(request.allMetrics.count == Int(limit) + 1)
+    #expect(server.allRequests.count == Int(limit) + 1)
+    #expect(recorder.retries.entries.count == Int(limit))
+    #expect(recorder.denials.entries == [.limit])
+    #expect(request.outcome == .httpError)
+  }
+
+  @Test("A failure that no policy is about is denied by the policy; without retriers nobody denies anything")
+  func denials() async throws {
+    let server = try answering(response("404 Not Found"))
+    let recorder = RetryRecorder()
+    let session = Session(interceptor: Interceptor(interceptors: [Self.policy()]), eventMonitors: [recorder])
+    #expect(await session.request(server.url).validate().serializingData().response.error?.responseCode == 404)
+    #expect(recorder.denials.entries == [.policy])
+    let plain = Session(eventMonitors: [recorder])
+    #expect(await plain.request(server.url).validate().serializingData().response.error?.responseCode == 404)
+    #expect(recorder.denials.entries == [.policy])
+    #expect(server.allRequests.count == 2)
+  }
+
+  @Test("A failure whose method and whose number speak against it is denied once, also when serializers ask again")
+  func deniedOnce() async throws {
+    let server = try answering(busy)
+    let recorder = RetryRecorder()
+    let session = Session(interceptor: Self.policy(limit: 1), eventMonitors: [recorder])
+    let request = session.request(server.url).validate()
+    async let first = request.serializingDecodable(Int.self).response
+    async let second = request.serializingString().response
+    #expect(await first.error?.responseCode == 503)
+    #expect(await second.error?.responseCode == 503)
+    await request.settled()
+    #expect(recorder.denials.entries == [.limit])
+    #expect(server.allRequests.count == 2)
+  }
+
+  @Test("Without validation an error status is a success, and nobody is asked")
+  func withoutValidation() async throws {
+    let server = try answering(busy)
+    let recorder = RetryRecorder()
+    let session = Session(interceptor: Self.policy(), eventMonitors: [recorder])
+    #expect(await session.request(server.url).serializingString().response.value == "busy")
+    #expect(recorder.retries.entries == [])
+    #expect(recorder.denials.entries == [])
+  }
+
+  // MARK: Failures of the transport
+
+  struct Breakage: Sendable, CustomTestStringConvertible {
+    let steps: [Script.Step]
+    let reason: String
+    let testDescription: String
+
+    static let all: [Breakage] = [
+      Breakage(steps: [.head, .reset], reason: "network_connection_lost", testDescription: "reset"),
+      Breakage(steps: [.head, .close], reason: "network_connection_lost", testDescription: "no answer"),
+      Breakage(
+        steps: [.head, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort")], reason: "network_connection_lost",
+        testDescription: "short body"),
+      Breakage(steps: [.head, .send("SSH-2.0-x\r\n\r\n")], reason: "bad_server_response", testDescription: "no HTTP"),
+    ]
+  }
+
+  @Test("Broken transfers are retried on a new connection", arguments: Breakage.all)
+  func broken(_ breakage: Breakage) async throws {
+    let server = try ScriptedServer(Script(.steps(breakage.steps)), .answering(okResponse("fine")))
+    let recorder = RetryRecorder()
+    let session = Session(interceptor: Self.policy(), eventMonitors: [recorder])
+    let request = session.request(server.url)
+    #expect(await request.serializingString().response.value == "fine")
+    #expect(request.retryCount == 1)
+    #expect(recorder.retries.entries == ["0.001 backoff \(breakage.reason)"])
+    #expect(server.connectionCount == 2)
+    #expect(request.tasks.first?.error is URLError)
+    #expect(request.tasks.last?.error == nil)
+    #expect(request.data == Data("fine".utf8), "bytes of the first attempt are gone")
+  }
+
+  @Test("A refused connection is retried; each attempt has its metrics, none of a connection")
+  func refused() async throws {
+    let port = try closedPort()
+    let recorder = RetryRecorder()
+    let session = Session(interceptor: Self.policy(limit: 2), eventMonitors: [recorder])
+    let request = session.request("http://127.0.0.1:\(port)/")
+    #expect(await request.serializingString().response.error?.urlErrorCode == .cannotConnectToHost)
+    #expect(request.allMetrics.count == 3)
+    #expect(request.allMetrics.allSatisfy { $0.networkProtocolName == nil && $0.statusCode == nil })
+    #expect(recorder.retries.entries.allSatisfy { $0.hasSuffix("backoff cannot_connect_to_host") })
+    #expect(recorder.denials.entries == [.limit])
+    #expect(request.outcome == .transportError)
+  }
+
+  @Test("The connection-lost policy retries nothing else")
+  func connectionLost() async throws {
+    let server = try ScriptedServer(
+      Script(.head, .reset), Script(.head, .send(busy), .awaitClose), .answering(okResponse("never")))
+    let session = Session(interceptor: ConnectionLostRetryPolicy(exponentialBackoffScale: 0))
+    let request = session.request(server.url).validate()
+    #expect(await request.serializingString().response.error?.responseCode == 503)
+    #expect(request.retryCount == 1)
+  }
+
+  // MARK: Retriers of one's own
+
+  @Test("Failures of validation, adaptation and creation are put to the retriers too")
+  func stages() async throws {
+    let server = try ScriptedServer(.answering(okResponse("fine", "Content-Type: text/html\r\n")))
+    let asked = Journal<String>()
+    let retrier = Retrier { request, _, error, completion in
+      asked.append((error as? WeirError)?.label ?? "\(error)")
+      completion(request.retryCount < 2 ? .retry : .doNotRetry)
+    }
+    let session = Session(interceptor: retrier)
+    let unacceptable = session.request(server.url).validate(contentType: ["application/json"])
+    #expect(await unacceptable.plainResponse().error?.responseContentType == "text/html")
+    #expect(unacceptable.tasks.count == 3)
+    let failing = session.request(server.url, interceptor: Adapter { $2(.failure(SampleError())) })
+    #expect(await failing.plainResponse().error?.isRequestAdaptationError == true)
+    #expect(failing.retryCount == 2)
+    #expect(failing.tasks.isEmpty)
+    let impossible = session.request("")
+    #expect(await impossible.plainResponse().error?.isInvalidURLError == true)
+    #expect(impossible.retryCount == 2)
+    #expect(
+      asked.entries
+        == ["unacceptable_content_type", "request_adaptation_failed", "invalid_url"].flatMap {
+          [$0, $0, $0]
+        })
+  }
+
+  @Test("A retrier's own error becomes the request's, with the error it was asked about")
+  func ownError() async throws {
+    let server = try answering(busy)
+    let session = Session(interceptor: Retrier { $3(.doNotRetryWithError(SampleError())) })
+    let request = session.request(server.url).validate()
+    let error = try #require(await request.plainResponse().error)
+    guard case .requestRetryFailed(let own, let original) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(own is SampleError)
+    #expect((original as? WeirError)?.responseCode == 503)
+    #expect(request.outcome == .retryFailed)
+  }
+
+  @Test("A retrier that answers twice, and contradicts itself, retries once")
+  func twice() async throws {
+    let server = try answeringInTurn(busy, okResponse("fine"), okResponse("never"))
+    let session = Session(
+      interceptor: Retrier { request, _, _, completion in
+        DispatchQueue.global().async {
+          completion(.retry)
+          completion(.retryWithDelay(0))
+          completion(.doNotRetry)
+        }
+      })
+    let request = session.request(server.url).validate()
+    #expect(await request.serializingString().response.value == "fine")
+    await session.loopTurn()
+    #expect(request.retryCount == 1)
+    #expect(server.allRequests.count == 2)
+  }
+
+  @Test("Thousands of retries at once do not grow the stack")
+  func manyRetries() async throws {
+    let count = 3_000
+    let session = Session(
+      interceptor: Interceptor(
+        adapters: [Adapter { $2(.failure(SampleError())) }],
+        retriers: [Retrier { $3($0.retryCount < count ? .retry : .doNotRetry) }]))
+    let request = session.request("http://127.0.0.1:1/")
+    #expect(await request.plainResponse().error?.isRequestAdaptationError == true)
+    #expect(request.retryCount == count)
+  }
+
+  /// A port of 127.0.0.1 at which nobody listens.
+  private func closedPort() throws -> Int {
+    let server = try BlackHole()
+    server.stop()
+    return server.port
+  }
+}
+
+/// Notes retries and denials as they are told.
+final class RetryRecorder: InlineEventMonitor {
+  /// `delay source reason`.
+  let retries = Journal<String>()
+  let denials = Journal<RetryDenial.Reason>()
+
+  func request(
+    _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
+  ) {
+    retries.append("\(delay) \(source.rawValue) \(reason.rawValue)")
+  }
+
+  func request(_ request: Request, didDenyRetry denial: RetryDenial) {
+    denials.append(denial.reason)
+  }
+}
+
+/// Looks at a request when it is about to be tried again.
+private struct Retrying: InlineEventMonitor {
+  let look: @Sendable (Request) -> Void
+
+  func requestIsRetrying(_ request: Request) { look(request) }
+}
