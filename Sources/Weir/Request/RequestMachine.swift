@@ -180,7 +180,9 @@ struct RequestMachine: Sendable {
   // MARK: The loop
 
   mutating func created(_ step: Step) -> Action {
-    guard isWaiting(in: step), stage == .creating else { return .none }
+    guard self.step == step, stage == .creating else { return .none }
+    // A cancel that the loop has still to hear of finds a task, which has to be ended.
+    if isInterrupted { return enter(.ready, .none) }
     switch heard {
     case .resumed: return enter(.admitting, .start)
     case .suspended: return enter(.ready, .hold)

@@ -283,6 +283,54 @@ struct CancellationTests {
     #expect(!recorder.events.entries.contains("cancel"))
   }
 
+  // MARK: At every event
+
+  @Test("Cancelling in the middle of any event ends the request once, and its task")
+  func atEveryEvent() async throws {
+    var count = 1
+    var index = 0
+    while index < count {
+      let (names, position) = (Journal<String>(), index)
+      let slot = RequestSlot()
+      let recorder = EventRecorder(into: names, notingAttempts: true) { _ in
+        if names.entries.count == position { slot.request?.cancel() }
+      }
+      let server = try answeringInTurn(
+        response("302 Found", ["Location: /next"]), response("503 Busy", body: "x"), okResponse("fine"))
+      let session = Session(
+        startRequestsImmediately: false,
+        interceptor: Interceptor(
+          adapters: [Adapter { $2(.success($0)) }], retriers: [Retrier { $3($0.retryCount < 3 ? .retry : .doNotRetry) }]
+        ),
+        eventMonitors: [recorder])
+      weak var observed: DataRequest?
+      do {
+        let request = session.request(server.url).validate()
+        observed = request
+        slot.request = request
+        let calls = Journal<String>()
+        request.responseString { calls.append($0.error?.label ?? "success") }
+        request.resume()
+        await calls.wait { !$0.isEmpty }
+        await request.settled()
+        let isOpen = position > 0 && names.entries.prefix(position).last?.hasPrefix("settle") != true
+        #expect(calls.entries == [isOpen ? "explicitly_cancelled" : "success"], "\(names.entries)")
+        #expect(request.tasks.count == request.allMetrics.count, "\(names.entries)")
+        #expect(request.tasks.allSatisfy { $0.state == .completed }, "\(names.entries)")
+        #expect(recorder.violations.entries == [])
+        #expect(names.entries.count { $0.hasPrefix("settle") } == 1)
+      }
+      if position == 0 { count = names.entries.count + 1 }
+      slot.request = nil
+      try await eventually("the request is gone, cancelled at \(names.entries.prefix(position).last ?? "-")") {
+        await session.loopTurn()
+        return observed == nil
+      }
+      index += 1
+    }
+    #expect(count > 30)
+  }
+
   // MARK: At random
 
   @Test("Thousands of requests cancelled at random times all settle once and leave nothing behind")

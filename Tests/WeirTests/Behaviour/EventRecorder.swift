@@ -56,7 +56,14 @@ final class EventRecorder: InlineEventMonitor {
   /// Weir's additions to the events are noted as well.
   private let notesAttempts: Bool
 
-  init(_ prefix: String = "", into events: Journal<String> = Journal(), notingAttempts: Bool = false) {
+  /// Called after each, where the event is emitted.
+  private let onNote: (@Sendable (String) -> Void)?
+
+  init(
+    _ prefix: String = "", into events: Journal<String> = Journal(), notingAttempts: Bool = false,
+    onNote: (@Sendable (String) -> Void)? = nil
+  ) {
+    self.onNote = onNote
     self.prefix = prefix
     self.events = events
     notesAttempts = notingAttempts
@@ -69,7 +76,10 @@ final class EventRecorder: InlineEventMonitor {
     }
   }
 
-  private func note(_ name: String) { events.append(prefix + name) }
+  private func note(_ name: String) {
+    events.append(prefix + name)
+    onNote?(name)
+  }
 
   private func check(_ holds: Bool, _ text: String) {
     if !holds { violations.append(prefix + text) }

@@ -118,6 +118,17 @@ struct RequestMachineTests {
     #expect(machine.delayElapsed() == .none)
   }
 
+  @Test("A cancel that is heard of after the task was made ends the task")
+  func cancelAsTheTaskIsMade() {
+    var machine = RequestMachine()
+    #expect(machine.does(.resume) == .create)
+    let isAccepted = machine.act(.cancel)
+    #expect(isAccepted)
+    #expect(machine.created() == .none)
+    let heard = machine.hear()
+    #expect(heard?.action == .cancelTransfer)
+  }
+
   @Test("Cancelling on the wire waits for the transfer's end")
   func cancelTransfer() {
     var machine = transferring()
