@@ -143,7 +143,7 @@ import Testing
     histogram.observe(0.5, exemplar: ["a": "1"])
     histogram.observe(0.75, exemplar: ["a": "\\\n", "b": "3"])
     histogram.observe(1.5, exemplar: ["not valid": "1"])
-    histogram.observe(1.5, exemplar: ["quoted": "\""])
+    for trap in ["\"", "{", "}", "a\u{0}"] { histogram.observe(1.5, exemplar: ["trap": trap]) }
     histogram.observe(1.5, exemplar: ["a": String(repeating: "é", count: 128)])
     histogram.observe(1.5, exemplar: ["a": "1", "a": "2"])
     histogram.observe(3, exemplar: ["a": String(repeating: "é", count: 127)])
@@ -151,10 +151,10 @@ import Testing
       registry.text(Exposition(.openMetrics)) == """
         # TYPE h histogram
         h_bucket{le="1.0"} 2 # {a="\\\\\\n",b="3"} 0.75 1700000000.5
-        h_bucket{le="2.0"} 6
-        h_bucket{le="+Inf"} 7 # {a="\(String(repeating: "é", count: 127))"} 3 1700000000.5
-        h_sum 10.25
-        h_count 7
+        h_bucket{le="2.0"} 9
+        h_bucket{le="+Inf"} 10 # {a="\(String(repeating: "é", count: 127))"} 3 1700000000.5
+        h_sum 14.75
+        h_count 10
         # EOF
 
         """)

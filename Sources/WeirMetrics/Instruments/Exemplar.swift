@@ -13,13 +13,18 @@ struct Exemplar: Sendable, Equatable {
     var characters = 0
     for (name, value) in pairs {
       guard MetricName.isValidLabel(name), value.utf8.count <= 512 else { return nil }
-      // An escaped quote is allowed here, but the parser of Python's prometheus_client (0.2x) refuses the page for it.
-      if value.utf8.contains(UInt8(ascii: "\"")) { return nil }
+      if value.utf8.contains(where: isTrap) { return nil }
       characters += name.unicodeScalars.count + value.unicodeScalars.count
     }
     let names = pairs.map(\.key)
     guard characters <= 128, Set(names).count == names.count else { return nil }
     return LabelSchema(names: names).render(pairs.map(\.value)).text
+  }
+
+  /// What OpenMetrics allows here, and for which readers refuse the whole page: the parser of Python's prometheus_client
+  /// (0.2x) for an escaped quote or a brace, Prometheus (2.x) for a NUL, which its lexer takes for the end.
+  private static func isTrap(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "{") || byte == UInt8(ascii: "}") || byte == 0
   }
 }
 
