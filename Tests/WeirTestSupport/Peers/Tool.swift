@@ -21,6 +21,7 @@ package struct Tool: Sendable {
   package static let nginx = Tool(named: "nginx")
   package static let openssl = Tool(named: "openssl")
   package static let prometheus = Tool(named: "prometheus")
+  package static let pushgateway = Tool(named: "prometheus-pushgateway")
   package static let shell = Tool(named: "bash")
   package static let promtool = Tool(named: "promtool")
   package static let gunicorn = Tool("httpbin", at: ["\(PackageRoot.path)/.build/test-venv/bin/gunicorn"])

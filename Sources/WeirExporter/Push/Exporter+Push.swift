@@ -1,0 +1,72 @@
+import Foundation
+import FoundationNetworking
+public import Weir
+import WeirMetrics
+
+extension Exporter {
+  /// What a push does to the group's metrics that are there already.
+  public enum PushMode: Sendable {
+    /// All of them go (PUT).
+    case replacingGroup
+    /// Those of the same names go (POST).
+    case replacingMetrics
+  }
+
+  /// Sends all metrics to a Pushgateway. The exporter need not be started.
+  ///
+  /// ```swift
+  /// try await exporter.push(to: Pushgateway("http://push.internal:9091", job: "backup", grouping: ["instance": host]))
+  /// ```
+  ///
+  /// Collectors are asked on the thread that calls.
+  /// - Parameter session: What to send with; by default one of its own that gives up after 30 s and retries PUT.
+  public func push(
+    to gateway: Pushgateway, _ mode: PushMode = .replacingGroup, using session: Session? = nil
+  ) async throws(PushError) {
+    var page = ExpositionPage()
+    registry.write(Exposition(.text), to: &page)
+    let body = page.withBytes { Data($0) }
+    try await Push(gateway, mode == .replacingGroup ? .put : .post, body).send(with: session)
+  }
+
+  /// Deletes all metrics of the group (DELETE): for a job that will not run again.
+  /// - Parameter session: As in ``push(to:_:using:)``.
+  public func deletePushed(from gateway: Pushgateway, using session: Session? = nil) async throws(PushError) {
+    try await Push(gateway, .delete, nil).send(with: session)
+  }
+}
+
+/// One request to a Pushgateway.
+private struct Push {
+  private let request: URLRequest
+
+  init(_ gateway: Pushgateway, _ method: HTTPMethod, _ body: Data?) throws(PushError) {
+    var base = gateway.url[...]
+    while base.hasSuffix("/") { base = base.dropLast() }
+    guard let url = URL(string: base + (try gateway.path())), let scheme = url.scheme?.lowercased(),
+      scheme == "http" || scheme == "https", url.host?.isEmpty == false, url.query == nil, url.fragment == nil
+    else { throw .invalidURL }
+    var request = URLRequest(url: url)
+    request.httpMethod = method.rawValue
+    request.httpBody = body
+    if body != nil { request.setValue(Exposition.Format.text.contentType, forHTTPHeaderField: "Content-Type") }
+    for header in gateway.headers { request.setValue(header.value, forHTTPHeaderField: header.name) }
+    self.request = request
+  }
+
+  func send(with session: Session?) async throws(PushError) {
+    let session = session ?? Self.makeSession()
+    // An answer without a body is what a push gets.
+    let response = await session.request(request)
+      .serializingData(emptyResponseCodes: Set(200..<600), emptyRequestMethods: [.put, .post, .delete]).response
+    if let error = response.error { throw .unreachable(error) }
+    let status = response.response?.statusCode ?? 0
+    guard (200..<300).contains(status) else { throw .refused(status: status, answer: response.value ?? Data()) }
+  }
+
+  private static func makeSession() -> Session {
+    var configuration = SessionConfiguration()
+    configuration.timeoutIntervalForResource = 30
+    return Session(configuration: configuration, interceptor: RetryPolicy())
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+public import Weir
+
+/// A Pushgateway, and the group of metrics there that belongs to one job.
+///
+/// For batch jobs that end before anybody could scrape them. A group keeps what was pushed last until it is deleted: give
+/// it labels that tell its jobs apart, and none that every run has anew.
+public struct Pushgateway: Sendable {
+  /// `http://host:9091`, with a path if it has a route prefix.
+  public var url: String
+  /// The `job` label of all metrics; must not be empty.
+  public var job: String
+  /// Further labels of the group, such as `instance`. They win over labels of the same name in the metrics.
+  public var grouping: [String: String]
+  /// Sent with each push, for example `.authorization(username:password:)`.
+  public var headers: HTTPHeaders
+
+  public init(_ url: String, job: String, grouping: [String: String] = [:], headers: HTTPHeaders = []) {
+    self.url = url
+    self.job = job
+    self.grouping = grouping
+    self.headers = headers
+  }
+}
+
+extension Pushgateway {
+  /// Where the group is, below the gateway's URL: `/metrics/job/name/instance/host`.
+  ///
+  /// Values that a path can't hold as they are travel in base 64 (RFC 4648 §5, Pushgateway's `@base64`), an empty one as
+  /// `=`.
+  func path() throws(PushError) -> String {
+    guard !job.isEmpty else { throw .invalidGroup("the job must not be empty") }
+    var path = "/metrics" + Self.segments("job", job)
+    for (name, value) in grouping.sorted(by: { $0.key < $1.key }) {
+      guard Self.isLabelName(name), name != "job" else {
+        throw .invalidGroup("\(name.debugDescription) can't be a label of the group")
+      }
+      path += Self.segments(name, value)
+    }
+    return path
+  }
+
+  private static func segments(_ name: String, _ value: String) -> String {
+    if value.isEmpty { return "/\(name)@base64/=" }
+    let isPlain = value.utf8.allSatisfy(isUnreserved) && value != "." && value != ".."
+    return isPlain ? "/\(name)/\(value)" : "/\(name)@base64/\(base64(value))"
+  }
+
+  /// RFC 3986 §2.3.
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "~"):
+      true
+    default: false
+    }
+  }
+
+  private static func base64(_ text: String) -> String {
+    Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
+
+  private static func isLabelName(_ name: String) -> Bool {
+    let isHead = { (byte: UInt8) in byte == UInt8(ascii: "_") || (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+    guard let first = name.utf8.first, isHead(first), !name.hasPrefix("__") else { return false }
+    return name.utf8.allSatisfy { isHead($0) || $0 &- UInt8(ascii: "0") < 10 }
+  }
+}
