@@ -12,7 +12,13 @@ let package = Package(
         .product(name: "Weir", package: "weir"),
         .product(name: "WeirExporter", package: "weir"),
         .product(name: "WeirMetrics", package: "weir"),
-      ])
+      ]),
+    .executableTarget(
+      name: "metrics",
+      dependencies: [
+        .product(name: "WeirExporter", package: "weir"),
+        .product(name: "WeirMetrics", package: "weir"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )
