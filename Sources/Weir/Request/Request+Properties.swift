@@ -72,11 +72,11 @@ extension Request {
   public var underlyingQueue: DispatchQueue { context.queues.root ?? deliveryQueue }
   public var serializationQueue: DispatchQueue { context.queues.serialization ?? deliveryQueue }
 
-  var deliveryQueue: DispatchQueue {
+  private var deliveryQueue: DispatchQueue {
     fields.withLock { fields in
-      if let queue = fields.delivery { return queue }
+      if let queue = fields.deliveryQueue { return queue }
       let queue = DispatchQueue(label: "weir.request.delivery", target: context.queues.completion)
-      fields.delivery = queue
+      fields.deliveryQueue = queue
       return queue
     }
   }

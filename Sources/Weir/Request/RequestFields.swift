@@ -27,7 +27,9 @@ struct RequestFields {
   var redirectHandler: (any RedirectHandler)?
   var credential: URLCredential?
   var observers = RequestObservers()
-  var delivery: DispatchQueue?
+  var lane = HandlerLane()
+  /// Made when the caller asks for it; the lane's handlers run there then.
+  var deliveryQueue: DispatchQueue?
   /// Seconds from `resume()`; nil: the session's.
   var deadline: TimeInterval?
 

@@ -35,7 +35,7 @@ struct CURLObserver: Sendable {
 enum HandlerQueue: Sendable {
   /// The session's choice: its completion queue or the loop.
   case session
-  /// At once, where the event happens: for continuations, which choose their own executor.
+  /// On the loop: for continuations, which choose their own executor.
   case inline
   case explicit(DispatchQueue)
 
@@ -45,17 +45,54 @@ enum HandlerQueue: Sendable {
   }
 }
 
+/// Handlers without a queue of their own: one request's run one after another, different requests' side by side.
+struct HandlerLane {
+  private var waiting: [@Sendable () -> Void] = []
+  private var isRunning = false
+
+  /// Whether somebody has to begin taking handlers.
+  mutating func add(_ handler: @escaping @Sendable () -> Void) -> Bool {
+    waiting.append(handler)
+    defer { isRunning = true }
+    return !isRunning
+  }
+
+  /// All that wait, for the one who takes them; empty ends the turn.
+  mutating func take() -> [@Sendable () -> Void] {
+    defer { waiting = [] }
+    isRunning = !waiting.isEmpty
+    return waiting
+  }
+}
+
 extension Request {
-  /// Runs a handler where it wants to be run.
+  /// Runs a handler where it wants to be run. What comes of one turn of the loop leaves at its end together, so that
+  /// other threads are woken once for all of it: each wake-up costs about as much as a request.
   func deliver(on queue: HandlerQueue, _ handler: @escaping @Sendable () -> Void) {
+    if case .session = queue, context.configuration.handlerExecution == .eventLoop {
+      context.loop.run(handler)
+    } else if context.loop.isCurrent {
+      context.loop.atEndOfTurn { [self] in handOver(handler, to: queue) }
+    } else {
+      handOver(handler, to: queue)
+    }
+  }
+
+  private func handOver(_ handler: @escaping @Sendable () -> Void, to queue: HandlerQueue) {
     switch queue {
     case .inline: handler()
     case .explicit(let queue): queue.async(execute: handler)
     case .session:
-      switch context.configuration.handlerExecution {
-      case .eventLoop: context.loop.run(handler)
-      case .completionQueue: deliveryQueue.async(execute: handler)
-      }
+      let (isFirst, own) = fields.withLock { ($0.lane.add(handler), $0.deliveryQueue) }
+      if isFirst { (own ?? context.queues.completion).async { [self] in runHandlers() } }
+    }
+  }
+
+  private func runHandlers() {
+    while true {
+      let handlers = fields.withLock { $0.lane.take() }
+      guard !handlers.isEmpty else { return }
+      for handler in handlers { handler() }
     }
   }
 
