@@ -25,8 +25,7 @@ package final class Transfer {
 
   let spec: TransferSpec
   let headers: PreparedHeaders
-  /// Set until the end.
-  var engine: TransferEngine?
+  let engine: TransferEngine
   var delegate: (any TransferDelegate)?
   var handle: EasyHandle?
   var state = State.waiting
@@ -61,7 +60,7 @@ package final class Transfer {
 
   /// Ends the transfer; the delegate hears `.cancelled` by the end of this turn, never from within this call.
   package func cancel() {
-    guard let engine, state != .finished, state != .abandoned else { return }
+    guard !isFinished else { return }
     engine.loop.preconditionCurrent()
     failure = failure ?? .cancelled
     engine.need(.cancel, for: self)
@@ -69,13 +68,13 @@ package final class Transfer {
 
   /// Takes no more bytes of the response. Those that libcurl holds already wait there; the peer is slowed by TCP.
   package func pauseReceiving() {
-    engine?.loop.preconditionCurrent()
+    engine.loop.preconditionCurrent()
     receiving.isPaused = true
   }
 
   /// Goes on after `pauseReceiving` or an answer of `.pause`.
   package func resumeReceiving() {
-    guard let engine, receiving.isPaused else { return }
+    guard !isFinished, receiving.isPaused else { return }
     engine.loop.preconditionCurrent()
     receiving.isPaused = false
     clock.lastProgress = .now
@@ -84,13 +83,13 @@ package final class Transfer {
 
   /// Asks for no more bytes of the request's body.
   package func pauseSending() {
-    engine?.loop.preconditionCurrent()
+    engine.loop.preconditionCurrent()
     sending.isPaused = true
   }
 
   /// Goes on after `pauseSending` or a supply of `.pause`.
   package func resumeSending() {
-    guard let engine, sending.isPaused else { return }
+    guard !isFinished, sending.isPaused else { return }
     engine.loop.preconditionCurrent()
     sending.isPaused = false
     clock.lastProgress = .now

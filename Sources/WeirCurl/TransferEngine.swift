@@ -18,7 +18,8 @@ package final class TransferEngine {
   package let loop: EventLoop
   package let options: TransportOptions
   let prepared: PreparedOptions
-  weak var observer: (any TransferEngineObserver)?
+  /// Held until `close`, so that no weak reference slows down the counting of references to either.
+  private(set) var observer: (any TransferEngineObserver)?
   private let workers: WorkerPool?
   private var ownWorkers: WorkerPool?
 
@@ -112,7 +113,7 @@ extension TransferEngine {
   func scheduleFlush() {
     guard !isFlushScheduled else { return }
     isFlushScheduled = true
-    loop.atEndOfTurn { [weak self] in self?.flush() }
+    loop.atEndOfTurn { [self] in flush() }
   }
 
   /// Takes up a transfer, which had its share of this turn, again in the next one.
@@ -303,7 +304,6 @@ extension TransferEngine {
       release(transfer)
       remove(transfer)
       transfer.state = .finished
-      transfer.engine = nil
     } else {
       finish(transfer, result: result)
     }
@@ -345,7 +345,6 @@ extension TransferEngine {
     remove(transfer)
     transfer.state = .finished
     tell(transfer, error, report)
-    transfer.engine = nil
   }
 
   private func tell(_ transfer: Transfer, _ error: TransferError?, _ report: TransferReport) {
@@ -410,12 +409,12 @@ extension TransferEngine {
         release(transfer)
         remove(transfer)
         transfer.state = .finished
-        transfer.engine = nil
       } else {
         finish(transfer, result: .ok)
       }
     }
     closeMulti()
+    observer = nil
     for handle in pool { loop.cancel(handle.silenceTimer) }
     pool.removeAll()
     for timer in [timeouts.timer, nextTurnTimer, sweeper.timer] { loop.cancel(timer) }

@@ -9,26 +9,29 @@ internal import WeirIO
 func curlHeader(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  guard let transfer = object(Transfer.self, context) else { return 0 }
-  return transfer.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+  with(context, or: 0) { (transfer: Transfer) in
+    transfer.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+  }
 }
 
 func curlWrite(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  guard let transfer = object(Transfer.self, context) else { return 0 }
-  return transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: count))
+  with(context, or: 0) { (transfer: Transfer) in
+    transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: count))
+  }
 }
 
 func curlRead(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  guard let transfer = object(Transfer.self, context) else { return weir_read_abort }
-  return transfer.supply(UnsafeMutableRawBufferPointer(start: buffer, count: size &* count))
+  with(context, or: weir_read_abort) { (transfer: Transfer) in
+    transfer.supply(UnsafeMutableRawBufferPointer(start: buffer, count: size &* count))
+  }
 }
 
 func curlSeek(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: CInt) -> CInt {
-  object(Transfer.self, context)?.seek(to: Int64(offset), origin: origin) ?? CURL_SEEKFUNC_FAIL
+  with(context, or: CURL_SEEKFUNC_FAIL) { (transfer: Transfer) in transfer.seek(to: Int64(offset), origin: origin) }
 }
 
 /// The connection stands, new or pooled, and the request is about to be written to it.
@@ -36,41 +39,48 @@ func curlBeforeRequest(
   _ context: UnsafeMutableRawPointer?, _ address: UnsafeMutablePointer<CChar>?,
   _ localAddress: UnsafeMutablePointer<CChar>?, _ port: CInt, _ localPort: CInt
 ) -> CInt {
-  let mayGoOn = object(Transfer.self, context)?.connectionReady(address: address, port: port) ?? false
-  return mayGoOn ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+  with(context, or: CURL_PREREQFUNC_ABORT) { (transfer: Transfer) in
+    transfer.connectionReady(address: address, port: port) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+  }
 }
 
 /// A name is about to be looked up; anything but 0 makes it fail.
 func curlLookup(
   _ resolver: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) -> CInt {
-  object(Transfer.self, context)?.lookupStarts() ?? false ? 0 : 1
+  with(context, or: 1) { (transfer: Transfer) in transfer.lookupStarts() ? 0 : 1 }
 }
 
 func curlOpenSocket(
   _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-  guard let transfer = object(Transfer.self, context), let address else { return weir_socket_bad }
-  return transfer.openSocket(
-    family: address.pointee.family, type: address.pointee.socktype, protocolNumber: address.pointee.protocol)
+  guard let address = address?.pointee else { return weir_socket_bad }
+  return with(context, or: weir_socket_bad) { (transfer: Transfer) in
+    transfer.openSocket(family: address.family, type: address.socktype, protocolNumber: address.protocol)
+  }
 }
 
 /// Connections outlive transfers, so this one is the engine's.
 func curlCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> CInt {
-  object(TransferEngine.self, context)?.closeSocket(socket) ?? close(socket)
+  guard let context else { return close(socket) }
+  return with(context, or: 0) { (engine: TransferEngine) in engine.closeSocket(socket) }
 }
 
 func curlSocketInterest(
   _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: CInt, _ context: UnsafeMutableRawPointer?,
   _ perSocket: UnsafeMutableRawPointer?
 ) -> CInt {
-  object(TransferEngine.self, context)?.want(socket, IOEvents(curlPoll: what))
-  return 0
+  with(context, or: 0) { (engine: TransferEngine) in
+    engine.want(socket, IOEvents(curlPoll: what))
+    return 0
+  }
 }
 
 func curlTimer(_ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?) -> CInt {
-  object(TransferEngine.self, context)?.timeoutChanged(milliseconds)
-  return 0
+  with(context, or: 0) { (engine: TransferEngine) in
+    engine.timeoutChanged(milliseconds)
+    return 0
+  }
 }
 
 /// The sweeper must not connect to anything.
@@ -80,9 +90,13 @@ func curlRefuseSocket(
   weir_socket_bad
 }
 
+/// Calls `body` with the object behind a context pointer, without counting that reference.
 @inline(__always)
-private func object<Object: AnyObject>(_ type: Object.Type, _ context: UnsafeMutableRawPointer?) -> Object? {
-  context.map { Unmanaged<Object>.fromOpaque($0).takeUnretainedValue() }
+private func with<Object: AnyObject, Answer>(
+  _ context: UnsafeMutableRawPointer?, or absent: Answer, _ body: (Object) -> Answer
+) -> Answer {
+  guard let context else { return absent }
+  return Unmanaged<Object>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
 }
 
 extension IOEvents {
@@ -91,8 +105,8 @@ extension IOEvents {
     switch what {
     case CURL_POLL_IN: self = .read
     case CURL_POLL_OUT: self = .write
-    case CURL_POLL_INOUT: self = [.read, .write]
-    default: self = []
+    case CURL_POLL_INOUT: self = .read.union(.write)
+    default: self.init(rawValue: 0)
     }
   }
 
@@ -101,7 +115,7 @@ extension IOEvents {
     var mask: CInt = 0
     if contains(.read) { mask |= CURL_CSELECT_IN }
     if contains(.write) { mask |= CURL_CSELECT_OUT }
-    if contains(.error) || contains(.hangup) { mask |= CURL_CSELECT_ERR }
+    if !isDisjoint(with: .failure) { mask |= CURL_CSELECT_ERR }
     return mask
   }
 }

@@ -6,9 +6,9 @@ final class EasyHandle {
   let easy: UnsafeMutableRawPointer
   let errorText: UnsafeMutablePointer<CChar>
   /// The lines of the response head so far.
-  var head = ByteBuffer()
+  let head = ByteBuffer()
   /// A small request body, which libcurl then sends together with the head.
-  var body = ByteBuffer()
+  let body = ByteBuffer()
   /// Stays armed from transfer to transfer: re-arming one per request would cost a heap operation each.
   let silenceTimer = LoopTimer()
   /// Its present transfer. Unsafe, as a weak one costs an allocation per transfer: the engine keeps the transfer alive
@@ -25,8 +25,6 @@ final class EasyHandle {
   deinit {
     curl_easy_cleanup(easy)
     errorText.deallocate()
-    head.free()
-    body.free()
   }
 
   /// Makes the handle like new, save for its connections and caches, which belong to the multi handle.
@@ -38,15 +36,17 @@ final class EasyHandle {
   }
 }
 
-/// Bytes that grow in place, without the copies on write of an array. The owner frees it.
-struct ByteBuffer {
+/// Bytes that grow in place, without the copies on write of an array.
+final class ByteBuffer {
   private(set) var base: UnsafeMutableRawPointer?
   private(set) var count = 0
   private var capacity = 0
 
+  deinit { free() }
+
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+  func append(_ bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress, !bytes.isEmpty else { return }
     reserve(count + bytes.count)
     base?.advanced(by: count).copyMemory(from: source, byteCount: bytes.count)
@@ -54,26 +54,26 @@ struct ByteBuffer {
   }
 
   /// Makes room for `length` bytes, lets `fill` write them and returns how many it did.
-  mutating func fill(_ length: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) {
+  func fill(_ length: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) {
     count = 0
     reserve(length)
     count = fill(UnsafeMutableRawBufferPointer(start: base, count: length))
   }
 
   /// Empties the buffer; memory beyond what most transfers need is given back.
-  mutating func removeAll() {
+  func removeAll() {
     count = 0
     if capacity > 16_384 { free() }
   }
 
-  mutating func free() {
+  private func free() {
     base?.deallocate()
     base = nil
     count = 0
     capacity = 0
   }
 
-  private mutating func reserve(_ length: Int) {
+  private func reserve(_ length: Int) {
     guard length > capacity else { return }
     let larger = max(1024, length, capacity * 2)
     let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)

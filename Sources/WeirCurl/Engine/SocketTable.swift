@@ -69,7 +69,7 @@ struct SocketTable {
     guard let index = index(of: fd) else { return ([], .unregister) }
     let wanted = entries[index].wanted
     if wanted.isEmpty { return ([], settle(index, [])) }
-    let failure = events.intersection([.error, .hangup])
+    let failure = events.intersection(.failure)
     let hit = events.intersection(wanted)
     if hit.isEmpty, failure.isEmpty { return ([], settle(index, wanted)) }
     return (hit.union(failure), .none)

@@ -32,7 +32,7 @@ extension Transfer {
 
   /// A line of a head or of trailers.
   func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-    guard let engine, let handle, failure == nil else { return false }
+    guard let handle, failure == nil else { return false }
     clock.lastProgress = engine.now
     receiving.headerBytes += Int64(line.count)
     if receiving.headerBytes > Int64(engine.options.maximumHeaderSize) * Self.headersInAll {
@@ -55,7 +55,7 @@ extension Transfer {
 
   /// Bytes of the body; returns what libcurl is to be told.
   func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-    guard let engine, failure == nil else { return 0 }
+    guard failure == nil else { return 0 }
     clock.lastProgress = engine.now
     if receiving.phase == .refusedExpectation, !deliverHead() { return 0 }
     if receiving.isPaused || exceedsShare(bytes.count, engine) { return pauseInCurl() }

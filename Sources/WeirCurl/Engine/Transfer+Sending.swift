@@ -35,7 +35,7 @@ struct SendingState {
 extension Transfer {
   /// libcurl wants bytes of the body, having sent those it took before.
   func supply(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-    guard let engine, failure == nil else { return weir_read_abort }
+    guard failure == nil else { return weir_read_abort }
     clock.lastProgress = engine.now
     if sending.supplied > sending.reported { didSend(sending.supplied) }
     if failure != nil { return weir_read_abort }

@@ -25,7 +25,7 @@ extension TransferEngine {
 extension Transfer {
   /// Whether libcurl may look a name up now.
   func lookupStarts() -> Bool {
-    guard let engine, state == .running, failure == nil else { return false }
+    guard state == .running, failure == nil else { return false }
     guard lookup == .none, engine.prepared.needsLookup(spec.url) else { return true }
     guard engine.lookups.begin() else {
       lookup = .postponed

@@ -90,7 +90,7 @@ private func socketIdentity(_ fd: CInt) -> UInt64? {
 
 extension Transfer {
   func openSocket(family: CInt, type: CInt, protocolNumber: CInt) -> CInt {
-    guard let engine, state == .running, failure == nil else { return weir_socket_bad }
+    guard state == .running, failure == nil else { return weir_socket_bad }
     engine.endLookup(of: self)
     let fd = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), protocolNumber)
     guard fd >= 0 else { return weir_socket_bad }
@@ -100,7 +100,7 @@ extension Transfer {
   }
 
   func connectionReady(address: UnsafePointer<CChar>?, port: CInt) -> Bool {
-    guard let engine, state == .running, failure == nil else { return false }
+    guard state == .running, failure == nil else { return false }
     engine.endLookup(of: self)
     if !connecting.isEmpty { connecting.removeAll() }
     requestsSent += 1

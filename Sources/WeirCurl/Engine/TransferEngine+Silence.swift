@@ -24,7 +24,8 @@ extension TransferEngine {
 
 extension EasyHandle: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    guard let transfer, let engine = transfer.engine else { return }
+    guard let transfer else { return }
+    let engine = transfer.engine
     engine.checkSilence(self, transfer)
   }
 }

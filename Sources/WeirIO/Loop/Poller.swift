@@ -2,22 +2,26 @@ import CLinux
 import Glibc
 
 /// Which readiness of a descriptor a handler wants to hear of, and hears of.
+///
+/// Inlinable, for every event of every socket is looked at in other modules too, where a set's operations would
+/// otherwise be looked up as those of any type are.
 package struct IOEvents: OptionSet, Sendable {
   package let rawValue: UInt32
 
+  @inlinable
   package init(rawValue: UInt32) {
     self.rawValue = rawValue
   }
 
-  package static let read = IOEvents(rawValue: 0x001)  // EPOLLIN
-  package static let write = IOEvents(rawValue: 0x004)  // EPOLLOUT
-  package static let error = IOEvents(rawValue: 0x008)  // EPOLLERR, always reported
-  package static let hangup = IOEvents(rawValue: 0x010)  // EPOLLHUP, always reported
-  package static let peerClosed = IOEvents(rawValue: 0x2000)  // EPOLLRDHUP
+  @inlinable package static var read: IOEvents { IOEvents(rawValue: 0x001) }  // EPOLLIN
+  @inlinable package static var write: IOEvents { IOEvents(rawValue: 0x004) }  // EPOLLOUT
+  @inlinable package static var error: IOEvents { IOEvents(rawValue: 0x008) }  // EPOLLERR, always reported
+  @inlinable package static var hangup: IOEvents { IOEvents(rawValue: 0x010) }  // EPOLLHUP, always reported
+  @inlinable package static var peerClosed: IOEvents { IOEvents(rawValue: 0x2000) }  // EPOLLRDHUP
   /// What is reported of a broken or wholly closed connection, asked for or not.
-  package static let failure = IOEvents(rawValue: 0x018)
+  @inlinable package static var failure: IOEvents { IOEvents(rawValue: 0x018) }
   /// Wake one of the loops that share a descriptor, not all of them; only valid when a descriptor is first registered.
-  package static let exclusive = IOEvents(rawValue: 1 << 28)  // EPOLLEXCLUSIVE
+  @inlinable package static var exclusive: IOEvents { IOEvents(rawValue: 1 << 28) }  // EPOLLEXCLUSIVE
 }
 
 /// An epoll instance: level-triggered, one registration per descriptor.

@@ -1,60 +1,62 @@
 /// The pending timers of a loop, earliest first: a 4-ary heap whose timers know their place, so that cancelling one
 /// costs a sift and leaves nothing behind.
 struct TimerHeap {
-  private var entries: [LoopTimer] = []
+  /// The due time lies beside its timer, so that comparing two touches neither.
+  private struct Entry {
+    var due: MonotonicTime
+    let timer: LoopTimer
+  }
+
+  private var entries: [Entry] = []
 
   var count: Int { entries.count }
   var earliest: MonotonicTime? { entries.first?.due }
 
   mutating func insert(_ timer: LoopTimer) {
-    timer.slot = entries.count
-    entries.append(timer)
-    siftUp(from: timer.slot)
+    entries.append(Entry(due: timer.due, timer: timer))
+    siftUp(from: entries.count - 1)
   }
 
   mutating func remove(_ timer: LoopTimer) {
     let slot = timer.slot
-    guard slot >= 0, slot < entries.count, entries[slot] === timer else { return }
+    guard slot >= 0, slot < entries.count, entries[slot].timer === timer else { return }
     timer.slot = -1
     let last = entries.removeLast()
-    guard last !== timer else { return }
-    place(last, at: slot)
-    siftUp(from: slot)
-    siftDown(from: last.slot)
+    guard last.timer !== timer else { return }
+    entries[slot] = last
+    siftDown(from: siftUp(from: slot))
   }
 
   /// Restores the order after a timer that is in the heap got another due time.
   mutating func update(_ timer: LoopTimer) {
-    siftUp(from: timer.slot)
-    siftDown(from: timer.slot)
+    let slot = timer.slot
+    guard slot >= 0, slot < entries.count else { return }
+    entries[slot].due = timer.due
+    siftDown(from: siftUp(from: slot))
   }
 
   mutating func popDue(at now: MonotonicTime) -> LoopTimer? {
     guard let first = entries.first, first.due <= now else { return nil }
-    remove(first)
-    return first
+    remove(first.timer)
+    return first.timer
   }
 
-  private mutating func place(_ timer: LoopTimer, at slot: Int) {
-    entries[slot] = timer
-    timer.slot = slot
-  }
-
-  private mutating func siftUp(from start: Int) {
+  /// Moves an entry towards the front and returns where it has come to lie.
+  @discardableResult
+  private mutating func siftUp(from start: Int) -> Int {
     var slot = start
-    let timer = entries[slot]
     while slot > 0 {
       let parent = (slot - 1) / 4
-      guard timer.due < entries[parent].due else { break }
-      place(entries[parent], at: slot)
+      guard entries[slot].due < entries[parent].due else { break }
+      swap(slot, parent)
       slot = parent
     }
-    place(timer, at: slot)
+    entries[slot].timer.slot = slot
+    return slot
   }
 
   private mutating func siftDown(from start: Int) {
     var slot = start
-    let timer = entries[slot]
     while true {
       let first = slot * 4 + 1
       guard first < entries.count else { break }
@@ -63,10 +65,16 @@ struct TimerHeap {
       where entries[child].due < entries[least].due {
         least = child
       }
-      guard entries[least].due < timer.due else { break }
-      place(entries[least], at: slot)
+      guard entries[least].due < entries[slot].due else { break }
+      swap(slot, least)
       slot = least
     }
-    place(timer, at: slot)
+    entries[slot].timer.slot = slot
+  }
+
+  /// Exchanges the moving entry with another, which is told its new place.
+  private mutating func swap(_ moving: Int, _ other: Int) {
+    entries.swapAt(moving, other)
+    entries[moving].timer.slot = moving
   }
 }
