@@ -149,7 +149,7 @@ extension TransferEngine {
       index += 1
       run(wanted, of: transfer)
     }
-    errands.removeFirst(min(index, errands.count))
+    if index < errands.count { errands.removeFirst(index) } else { errands.removeAll(keepingCapacity: true) }
   }
 
   private func run(_ wanted: Transfer.Errands, of transfer: Transfer) {

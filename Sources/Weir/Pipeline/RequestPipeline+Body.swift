@@ -47,7 +47,7 @@ struct BodyState {
 
 extension RequestPipeline: TransferDelegate {
   func transfer(_ transfer: Transfer, didReceiveHead head: WeirCurl.ResponseHead) -> Flow {
-    guard let url = hop.urlRequest?.url else { return .stop }
+    guard let url = hop.url else { return .stop }
     let response = LazyHTTPResponse(
       head: head.raw, url: url, statusCode: head.status, httpVersion: head.version.fieldName)
     task?.received(response)
@@ -181,7 +181,7 @@ extension RequestPipeline: TransferDelegate {
   }
 
   private func mayHaveBody(_ status: Int) -> Bool {
-    status != 204 && status != 304 && hop.urlRequest?.httpMethod != "HEAD"
+    status != 204 && status != 304 && hop.request?.method != "HEAD"
   }
 
   private func decode(

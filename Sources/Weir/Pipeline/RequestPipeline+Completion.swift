@@ -26,19 +26,27 @@ extension RequestPipeline {
     let (handler, input, step) = request.fields.withLock { fields in
       (fields.handlers[index], SerializationInput(request, fields), fields.machine.step)
     }
-    guard let executor = Self.executor(of: input, in: context) else {
-      return valueMade(handler.makeValue(input), index, step)
+    if let executor = Self.executor(of: input, in: context) {
+      makeValue(index, by: handler, from: input, step, on: executor)
+    } else {
+      valueMade(handler.makeValue(input), index, step)
     }
+  }
+
+  private func makeValue(
+    _ index: Int, by handler: any ResponseHandler, from input: SerializationInput, _ step: RequestMachine.Step,
+    on executor: (@escaping @Sendable () -> Void) -> Void
+  ) {
     executor { [request] in
       let value = handler.makeValue(input)
       request.onPipeline { $0.valueMade(value, index, step) }
     }
   }
 
-  private func valueMade(_ value: HandlerValue, _ index: Int, _ step: RequestMachine.Step) {
+  private func valueMade(_ value: any HandlerValue, _ index: Int, _ step: RequestMachine.Step) {
     guard decide({ $0.isWaiting(in: step) }) else { return }
     values.append(value)
-    value.announce?()
+    if monitors.wants(.responses) { value.announce(from: request) }
     let action = request.fields.withLock { fields in
       let asks = value.error != nil && fields.handlers[index].consultsRetriers
       return fields.machine.serialized(index, asksRetriers: asks, step)
@@ -60,7 +68,7 @@ extension RequestPipeline {
 
   func settle() {
     stopTimers()
-    let failure = values.lazy.compactMap(\.error).first
+    let failure = firstFailure
     let (handlers, observers, outcome) = request.fields.withLock { fields in
       let handlers = fields.handlers.prefix(values.count)
       fields.handlers.removeFirst(min(values.count, fields.handlers.count))
@@ -68,7 +76,7 @@ extension RequestPipeline {
       let outcome = RequestOutcome(error: handlers.isEmpty ? fields.error : failure, status: status)
       fields.outcome = outcome
       fields.ended = .now
-      if !handlers.isEmpty { fields.serializationDuration = values.reduce(0) { $0 + $1.duration } }
+      if !handlers.isEmpty { fields.serializationDuration = serializationDuration }
       fields.machine.delivered()
       defer { fields.observers = RequestObservers() }
       return (handlers, fields.observers, outcome)
@@ -79,8 +87,21 @@ extension RequestPipeline {
     if monitors.wants(.attempts) {
       monitors.send(.attempts, (request, outcome)) { $0.requestDidSettle($1.0, outcome: $1.1) }
     }
-    for (handler, value) in zip(handlers, values) { request.deliver(on: handler.queue, value.deliver) }
+    for (handler, value) in zip(handlers, values) { request.deliver(value, on: handler.queue) }
     values.removeAll()
+  }
+
+  private var firstFailure: WeirError? {
+    for value in values {
+      if let error = value.error { return error }
+    }
+    return nil
+  }
+
+  private var serializationDuration: TimeInterval {
+    var sum: TimeInterval = 0
+    for value in values { sum += value.duration }
+    return sum
   }
 
   // MARK: Without a pipeline
@@ -95,15 +116,15 @@ extension RequestPipeline {
   }
 
   /// One after another, wherever serializers run, so that they keep their order.
-  private static func serve(_ handlers: ArraySlice<ResponseHandler>, _ input: SerializationInput) {
+  private static func serve(_ handlers: ArraySlice<any ResponseHandler>, _ input: SerializationInput) {
     guard let handler = handlers.first else { return }
     let request = input.request
     let serve: @Sendable () -> Void = {
       let value = handler.makeValue(input)
       request.context.loop.run {
-        value.announce?()
+        value.announce(from: request)
         request.fields.withLock { $0.machine.delivered() }
-        request.deliver(on: handler.queue, value.deliver)
+        request.deliver(value, on: handler.queue)
         Self.serve(handlers.dropFirst(), input)
       }
     }

@@ -32,21 +32,21 @@ extension RequestPipeline {
   private func created(_ result: Result<URLRequest, WeirError>, _ step: RequestMachine.Step) {
     switch result {
     case .success(let urlRequest):
-      let destination = self.destination ?? urlRequest.url.flatMap(core.destination(of:))
-      self.destination = destination
+      let hop = HopRequest(urlRequest)
+      if destination == nil { destination = hop.url.flatMap(core.destination(of:)) }
       request.fields.withLock { fields in
         fields.attempts[fields.attempts.count - 1].initial = urlRequest
-        fields.begin(with: destination?.destination)
+        fields.begin(with: destination?.destination, method: hop.method)
       }
       if monitors.wants(.creation) {
         monitors.send(.creation, (request, urlRequest)) { $0.request($1.0, didCreateInitialURLRequest: $1.1) }
       }
       guard decide({ $0.isWaiting(in: step) }) else { return }
-      adapt(urlRequest, step)
+      adapt(hop, step)
     case .failure(let error):
       guard decide({ $0.isWaiting(in: step) }) else { return }
       record(error)
-      request.fields.withLock { $0.begin(with: nil) }
+      request.fields.withLock { $0.begin(with: nil, method: nil) }
       if monitors.wants(.creation) {
         monitors.send(.creation) { [request] in $0.request(request, didFailToCreateURLRequestWithError: error) }
       }
@@ -57,9 +57,10 @@ extension RequestPipeline {
 
   // MARK: Adaptation
 
-  private func adapt(_ urlRequest: URLRequest, _ step: RequestMachine.Step) {
+  private func adapt(_ hop: HopRequest, _ step: RequestMachine.Step) {
     let adapters = core.adapters(of: request)
-    guard !adapters.isEmpty else { return prepared(urlRequest, step) }
+    guard !adapters.isEmpty else { return prepared(hop, step) }
+    let urlRequest = hop.urlRequest
     guard let session = context.session else { return fail(with: .sessionDeinitialized) }
     let chain = Adaptation(
       adapters: adapters, state: RequestAdapterState(request: request, session: session), request: request, step: step)
@@ -121,7 +122,7 @@ extension RequestPipeline {
       if monitors.wants(.creation) {
         monitors.send(.creation) { [request] in $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
       }
-      prepared(adapted, step)
+      prepared(HopRequest(adapted), step)
     case .failure(let cause):
       let error = WeirError.requestAdaptationFailed(error: cause)
       record(error)
@@ -137,25 +138,26 @@ extension RequestPipeline {
 
   // MARK: The task
 
-  private func prepared(_ urlRequest: URLRequest, _ step: RequestMachine.Step) {
+  private func prepared(_ hop: HopRequest, _ step: RequestMachine.Step) {
+    let urlRequest = hop.urlRequest
     let task = TransferTask(identifier: core.nextTaskIdentifier(), request: urlRequest, owner: request)
     self.task = task
     phase = .waiting
     admission.began = nil
-    hop = Hop(urlRequest: urlRequest)
-    let observers = request.fields.withLock { fields in
+    self.hop = Hop(request: hop)
+    let (onRequest, onTask, isDescribed) = request.fields.withLock { fields in
       fields.attempts[fields.attempts.count - 1].task = task
-      return fields.observers
+      return (fields.observers.urlRequest, fields.observers.task, !fields.observers.cURL.isEmpty)
     }
-    if !observers.cURL.isEmpty { request.describeToWaiting() }
+    if isDescribed { request.describeToWaiting() }
     if monitors.wants(.creation) {
       monitors.send(.creation) { [request] in $0.request(request, didCreateURLRequest: urlRequest) }
     }
-    if let observer = observers.urlRequest { request.deliver(on: observer.queue) { observer.handler(urlRequest) } }
+    if let onRequest { request.deliver(on: onRequest.queue) { onRequest.handler(urlRequest) } }
     if monitors.wants(.lifecycle) {
       monitors.send(.lifecycle) { [request] in $0.request(request, didCreateTask: task) }
     }
-    if let observer = observers.task { request.deliver(on: observer.queue) { observer.handler(task) } }
+    if let onTask { request.deliver(on: onTask.queue) { onTask.handler(task) } }
     perform(decide { $0.created(step) })
   }
 

@@ -6,7 +6,8 @@ import WeirCurl
 extension RequestPipeline {
   /// Whether the response is a redirect that is being decided about or followed. If not, it is final.
   func followRedirect(_ response: LazyHTTPResponse) -> Bool {
-    guard request.followsRedirects, (300..<400).contains(response.statusCode), let current = hop.urlRequest, let task,
+    guard request.followsRedirects, (300..<400).contains(response.statusCode), let current = hop.request?.urlRequest,
+      let task,
       let proposal = RedirectPolicy.proposal(
         status: response.statusCode, location: response.value(forHeader: "Location"), for: current)
     else { return false }
@@ -40,7 +41,7 @@ extension RequestPipeline {
   }
 
   private func follow(_ next: URLRequest) {
-    let current = hop.urlRequest?.url
+    let current = hop.url
     body.isDiscarded = true
     if let refusal = RedirectPolicy.refusal(
       from: current, to: next.url, count: tally.redirectCount, configuration: core.configuration)

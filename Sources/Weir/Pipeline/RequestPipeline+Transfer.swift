@@ -1,19 +1,9 @@
+import Dispatch
 import Foundation
 import FoundationNetworking
 import Synchronization
 import WeirCurl
 import WeirIO
-
-/// Where an attempt is: the request of the present hop and what follows it.
-struct Hop {
-  var urlRequest: URLRequest?
-  /// Set when this hop's response leads to another request.
-  var next: URLRequest?
-  /// Whether secrets meant for the first origin stay behind.
-  var hasLeftOrigin = false
-  /// Whether the hop has still to go on the wire, for the request was suspended between two.
-  var isDue = false
-}
 
 /// One attempt on the wire.
 extension RequestPipeline {
@@ -34,13 +24,13 @@ extension RequestPipeline {
   /// Puts the present hop's request on the wire.
   func startHop() {
     hop.isDue = false
-    guard let urlRequest = hop.urlRequest, let url = urlRequest.url, isSupported(url) else {
+    guard let hopRequest = hop.request, hopRequest.isSupported else {
       return attemptEnded(error: urlError(.unsupportedURL, "only http and https URLs with a host can be requested"))
     }
     body = BodyState(limit: request.maximumBodySize)
-    let attemptBody = request.makeBody(of: urlRequest)
-    var spec = TransferSpec(url: url.absoluteString, method: urlRequest.httpMethod ?? "GET")
-    switch attemptBody {
+    let urlRequest = hopRequest.urlRequest
+    var spec = TransferSpec(url: hopRequest.text, method: hopRequest.method)
+    switch request.makeBody(of: urlRequest) {
     case .none: break
     case .data(let data): spec.body = .bytes(DataBytes(data))
     case .pulled(let length):
@@ -59,11 +49,6 @@ extension RequestPipeline {
     } catch {
       attemptEnded(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
     }
-  }
-
-  private func isSupported(_ url: URL) -> Bool {
-    guard let scheme = url.scheme, url.host()?.isEmpty == false else { return false }
-    return scheme == "http" || scheme == "https" || ["http", "https"].contains(scheme.lowercased())
   }
 
   // MARK: Steering
@@ -173,7 +158,7 @@ extension RequestPipeline {
   func transferEnded(_ error: TransferError?, _ report: TransferReport) {
     tally.add(report)
     if let next = hop.next, decide({ $0.stage == .transferring }) {
-      hop.urlRequest = next
+      hop.request = HopRequest(next)
       hop.next = nil
       tally.redirectCount += 1
       task?.redirected(to: next)
@@ -181,7 +166,7 @@ extension RequestPipeline {
       if !decide({ $0.isSuspended }) { startHop() }
       return
     }
-    let url = hop.urlRequest?.url
+    let url = hop.url
     // How the transport of a body that nobody wants ended is of no interest.
     let transportError = body.isDiscarded && error?.kind != .cancelled ? nil : error.map { URLError($0, url: url) }
     attemptEnded(error: body.failure ?? transportError ?? body.endFailure())
@@ -189,7 +174,7 @@ extension RequestPipeline {
 
   func attemptEnded(error: URLError?) {
     guard let task else { return }
-    let error = error.map { $0.about(hop.urlRequest?.url) }
+    let error = error.map { $0.about(hop.url) }
     if let error, decide({ $0.stage != .cancelling }) { record(.sessionTaskFailed(error: error)) }
     end(task, error: error)
     if tally.isReusedConnection { core.connection(.reused, destination?.destination) }
@@ -230,9 +215,14 @@ extension RequestPipeline {
     let (validators, data) = request.fields.withLock { ($0.validators, $0.data) }
     guard !validators.isEmpty else { return taskCompleted(nil) }
     let input = ValidationInput(request: request, urlRequest: request.lastRequest, response: response, data: data)
-    guard let root = context.queues.root else {
-      return validated(Validator.Verdict(of: validators, about: input), input, step)
+    if let root = context.queues.root {
+      validate(input, by: validators, on: root)
+    } else {
+      validated(Validator.Verdict(of: validators, about: input), input, step)
     }
+  }
+
+  private func validate(_ input: ValidationInput, by validators: [Validator], on root: DispatchQueue) {
     phase = .validating
     root.async { [request, step] in
       let verdict = Validator.Verdict(of: validators, about: input)

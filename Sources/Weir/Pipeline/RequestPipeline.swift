@@ -25,7 +25,7 @@ final class RequestPipeline {
   var tally = TransferTally()
 
   // The end
-  var values: [HandlerValue] = []
+  var values: [any HandlerValue] = []
   /// Whether monitors know that this attempt is not retried; its handlers may ask again.
   var hasDenied = false
   /// What a retrier made of the error of one handler's value.
@@ -154,7 +154,7 @@ extension RequestPipeline: TimerHandler {
   /// An error of weir's own making, with the URL it is about.
   func urlError(_ code: URLError.Code, _ text: String) -> URLError {
     var info: [String: Any] = [NSLocalizedDescriptionKey: text]
-    if let url = hop.urlRequest?.url ?? request.lastRequest?.url { info[NSURLErrorFailingURLErrorKey] = url }
+    if let url = hop.url ?? request.lastRequest?.url { info[NSURLErrorFailingURLErrorKey] = url }
     return URLError(code, userInfo: info)
   }
 }

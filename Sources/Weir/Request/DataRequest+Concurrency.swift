@@ -50,31 +50,32 @@ public struct DataTask<Value: Sendable>: Sendable {
 /// A value that comes once and is awaited any number of times.
 private final class ResponseBox<Value: Sendable>: Sendable {
   private enum State {
-    case pending([CheckedContinuation<Value, Never>])
+    case pending
+    /// Nearly always there is one; each further one is the head of a list.
+    indirect case awaited(CheckedContinuation<Value, Never>, others: State)
     case done(Value)
   }
 
-  private let state = Mutex(State.pending([]))
+  private let state = Mutex(State.pending)
 
   func fulfill(_ value: Value) {
-    let waiting = state.withLock { state -> [CheckedContinuation<Value, Never>] in
-      guard case .pending(let waiting) = state else { return [] }
-      state = .done(value)
-      return waiting
+    var waiting = state.withLock { state in
+      defer { state = .done(value) }
+      return state
     }
-    for continuation in waiting { continuation.resume(returning: value) }
+    while case .awaited(let continuation, let others) = waiting {
+      continuation.resume(returning: value)
+      waiting = others
+    }
   }
 
   var value: Value {
     get async {
       await withCheckedContinuation { continuation in
         let value = state.withLock { state -> Value? in
-          switch state {
-          case .done(let value): return value
-          case .pending(let waiting):
-            state = .pending(waiting + [continuation])
-            return nil
-          }
+          if case .done(let value) = state { return value }
+          state = .awaited(continuation, others: state)
+          return nil
         }
         if let value { continuation.resume(returning: value) }
       }
@@ -142,20 +143,24 @@ extension DataRequest {
   }
 
   /// For a serializer of weir's own, which is known to need no built response.
-  private func serializing<Serializer: LazyResponseSerializer>(
-    _ serializer: Serializer, cancelsAutomatically: Bool
-  ) -> DataTask<Serializer.SerializedObject> {
-    serializing(by: serializer.serialize, cancelsAutomatically: cancelsAutomatically)
+  private func serializing<Value: Sendable>(
+    _ serializer: some LazyResponseSerializer<Value>, cancelsAutomatically: Bool
+  ) -> DataTask<Value> {
+    awaiting(cancelsAutomatically) { DataResponseHandler(on: .inline, using: serializer, $0.fulfill) }
   }
 
   private func serializing<Value: Sendable>(
-    by serialize: @escaping @Sendable (URLRequest?, LazyHTTPResponse?, Data?, (any Error)?) throws -> Value,
-    cancelsAutomatically: Bool
+    by serialize: @escaping LazySerialization<Value>, cancelsAutomatically: Bool
+  ) -> DataTask<Value> {
+    awaiting(cancelsAutomatically) { DataResponseHandler(on: .inline, serializing: serialize, $0.fulfill) }
+  }
+
+  private func awaiting<Value: Sendable>(
+    _ cancelsAutomatically: Bool, by handler: (ResponseBox<WeirDataResponse<Value>>) -> DataResponseHandler<Value>
   ) -> DataTask<Value> {
     let box = ResponseBox<WeirDataResponse<Value>>()
     if cancelsAutomatically, Task.isCancelled { cancel() }
-    addHandler(
-      handler(on: .inline, consultsRetriers: true, serialization(by: serialize), box.fulfill))
+    addHandler(handler(box))
     return DataTask(self, box, cancelsAutomatically: cancelsAutomatically)
   }
 }

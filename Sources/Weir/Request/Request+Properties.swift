@@ -20,6 +20,8 @@ extension Request {
   public var outcome: RequestOutcome? { fields.withLock { $0.outcome } }
   /// Where the request goes, by its initial URL; nil until one was built.
   public var destination: Destination? { fields.withLock { $0.destination } }
+  /// The method of the initial URL request; nil until one was built. Cheaper than asking that request.
+  public var method: HTTPMethod? { fields.withLock { $0.method }.map(HTTPMethod.init(rawValue:)) }
 
   /// Seconds from the beginning of setup to settling, or to now; nil when setup never began.
   public var duration: TimeInterval? {

@@ -14,11 +14,12 @@ struct RequestFields {
   var data: Data?
   /// By the first URL request; nil when that could not be built.
   var destination: Destination?
+  var method: String?
   /// When setup began, and when the request settled.
   var began: MonotonicTime?
   var ended: MonotonicTime?
   var serializationDuration: TimeInterval?
-  var handlers: [ResponseHandler] = []
+  var handlers: [any ResponseHandler] = []
   var validators: [Validator] = []
   var interceptor: (any RequestInterceptor)?
   var monitors: CompositeEventMonitor
@@ -49,10 +50,11 @@ struct RequestFields {
   }
 
   /// Marks the beginning and what the request counts for, once: later attempts change neither.
-  mutating func begin(with destination: Destination?) {
+  mutating func begin(with destination: Destination?, method: String?) {
     guard began == nil else { return }
     began = .now
     self.destination = destination
+    self.method = method
   }
 
   /// Whether the last attempt's URL request has passed the adapters, or could not be made.

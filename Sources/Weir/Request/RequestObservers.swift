@@ -66,6 +66,15 @@ struct HandlerLane {
 }
 
 extension Request {
+  /// Calls a response handler with its value.
+  func deliver(_ value: any HandlerValue, on queue: HandlerQueue) {
+    if case .session = queue, context.configuration.handlerExecution == .eventLoop, context.loop.isCurrent {
+      value.deliver()
+    } else {
+      deliver(on: queue) { value.deliver() }
+    }
+  }
+
   /// Runs a handler where it wants to be run. What comes of one turn of the loop leaves at its end together, so that
   /// other threads are woken once for all of it: each wake-up costs about as much as a request.
   func deliver(on queue: HandlerQueue, _ handler: @escaping @Sendable () -> Void) {

@@ -3,12 +3,14 @@ import Foundation
 import FoundationNetworking
 
 /// One response handler of a request: how its value is made and where it is delivered.
-struct ResponseHandler: Sendable {
-  let queue: HandlerQueue
+///
+/// Objects and no structs of closures, so that passing one on costs one retain.
+protocol ResponseHandler: AnyObject, Sendable {
+  var queue: HandlerQueue { get }
   /// Whether a failure of the value is put to the retriers; not so for the plain `response` handler.
-  let consultsRetriers: Bool
+  var consultsRetriers: Bool { get }
   /// Makes the value. May take long; runs without a lock.
-  let makeValue: @Sendable (SerializationInput) -> HandlerValue
+  func makeValue(_ input: SerializationInput) -> any HandlerValue
 }
 
 /// What a handler's value is made from.
@@ -25,11 +27,12 @@ struct SerializationInput: Sendable {
 }
 
 /// A handler's value, ready to be delivered once.
-struct HandlerValue: Sendable {
-  let error: WeirError?
+protocol HandlerValue: AnyObject, Sendable {
+  var error: WeirError? { get }
   /// Seconds the serializer took.
-  let duration: TimeInterval
-  /// Tells monitors of the value; nil when nobody listens.
-  let announce: (@Sendable () -> Void)?
-  let deliver: @Sendable () -> Void
+  var duration: TimeInterval { get }
+  /// Tells monitors of the value.
+  func announce(from request: Request)
+  /// Calls the caller's handler.
+  func deliver()
 }

@@ -60,10 +60,10 @@ public struct TransferMetrics: Sendable, Hashable {
 
   private final class Storage: Sendable {
     let values: Values
-    init(_ values: Values) { self.values = values }
+    init(_ values: consuming Values) { self.values = values }
   }
 
-  package init(_ values: Values) {
+  package init(_ values: consuming Values) {
     storage = Storage(values)
   }
 

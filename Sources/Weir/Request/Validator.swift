@@ -9,6 +9,9 @@ enum Validator: Sendable {
   case acceptedContentType
   case custom(@Sendable (ValidationInput) -> WeirError?)
 
+  /// Those of `validate()`; kept, so that most requests share one array.
+  static let usual: [Validator] = [.successStatus, .acceptedContentType]
+
   /// Nil when the response passes.
   func failure(_ input: ValidationInput) -> WeirError? {
     switch self {
@@ -95,6 +98,9 @@ extension DataRequest {
   /// Accepts status codes 200 to 299 and what the request's `Accept` field accepts.
   @discardableResult
   public func validate() -> Self {
-    add(.successStatus).add(.acceptedContentType)
+    fields.withLock { fields in
+      if fields.validators.isEmpty { fields.validators = Validator.usual } else { fields.validators += Validator.usual }
+    }
+    return self
   }
 }

@@ -33,14 +33,15 @@ package protocol LazyResponseSerializer<SerializedObject>: Sendable {
   ) throws -> SerializedObject
 }
 
-extension DataResponseSerializerProtocol {
-  package typealias LazySerialization =
-    @Sendable (
-      _ request: URLRequest?, _ response: LazyHTTPResponse?, _ data: Data?, _ error: (any Error)?
-    ) throws -> SerializedObject
+/// A serializer's work as a function of the lazy response.
+package typealias LazySerialization<Value> =
+  @Sendable (
+    _ request: URLRequest?, _ response: LazyHTTPResponse?, _ data: Data?, _ error: (any Error)?
+  ) throws -> Value
 
+extension DataResponseSerializerProtocol {
   /// This serializer as a function of the lazy response. Ask once, when a handler is added: it costs a cast.
-  package var lazySerialization: LazySerialization {
+  package var lazySerialization: LazySerialization<SerializedObject> {
     if let lazy = self as? any LazyResponseSerializer<SerializedObject> {
       return { try lazy.serialize(request: $0, lazyResponse: $1, data: $2, error: $3) }
     }

@@ -11,10 +11,10 @@ extension Session {
   ) -> DataRequest {
     // Of the encodings, weir's own is known to leave a request without parameters as it is.
     let isEncoded = parameters != nil || !(encoding is URLEncoding)
-    let encode: RequestParts.Encode = { try encoding.encode($0, with: parameters) }
+    var encode: RequestParts.Encode?
+    if isEncoded { encode = { try encoding.encode($0, with: parameters) } }
     return request(
-      RequestParts(
-        url: url, method: method, headers: headers, modifier: requestModifier, encode: isEncoded ? encode : nil),
+      RequestParts(url: url, method: method, headers: headers, modifier: requestModifier, encode: encode),
       interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
   }
 

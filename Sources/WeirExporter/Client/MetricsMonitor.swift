@@ -38,26 +38,26 @@ public final class MetricsMonitor: InlineEventMonitor {
 
   public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
     guard request.retryCount == 0 else { return }
-    started(request, method: urlRequest.httpMethod)
+    started(request)
   }
 
   public func request(_ request: Request, didFailToCreateURLRequestWithError error: WeirError) {
     guard request.retryCount == 0 else { return }
-    started(request, method: nil)
+    started(request)
   }
 
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
     let metrics = destinations.metrics(of: request.destination)
     let duration = request.duration
-    metrics.settled(method: Self.method(request.firstRequest?.httpMethod), outcome: outcome, seconds: duration)
+    metrics.settled(method: Self.method(of: request), outcome: outcome, seconds: duration)
     metrics.attemptsPerRequest.observe(Double(request.attemptCount))
     if duration != nil { metrics.inFlight.decrement() }
     metrics.observe(.serialization, request.serializationDuration)
   }
 
-  private func started(_ request: Request, method: String?) {
+  private func started(_ request: Request) {
     let metrics = destinations.metrics(of: request.destination)
-    metrics.started(method: Self.method(method))
+    metrics.started(method: Self.method(of: request))
     metrics.inFlight.increment()
   }
 
@@ -75,7 +75,7 @@ public final class MetricsMonitor: InlineEventMonitor {
     let metrics = destinations.metrics(of: request.destination)
     metrics.activeAttempts.decrement()
     metrics.attemptEnded(
-      method: Self.method(request.request?.httpMethod), metrics: transfer, errorType: error?.label ?? "")
+      method: Self.method(of: request), metrics: transfer, errorType: error?.label ?? "")
     metrics.observe(.queue, transfer.queue)
     if !transfer.isReusedConnection {
       metrics.observe(.resolve, transfer.nameLookup)
@@ -137,8 +137,8 @@ public final class MetricsMonitor: InlineEventMonitor {
   // MARK: Labels
 
   /// RFC 9110's methods and PATCH (RFC 5789); anything else could be made up by a caller's caller.
-  private static func method(_ name: String?) -> String {
-    switch name {
+  private static func method(of request: Request) -> String {
+    switch request.method?.rawValue {
     case nil, "GET": "GET"
     case .some(let name) where knownMethods.contains(name): name
     default: "_OTHER"

@@ -119,7 +119,7 @@ extension LoopCore.Confined {
       next += 1
       work()
     }
-    endOfTurn.removeFirst(next)
+    if next < endOfTurn.count { endOfTurn.removeFirst(next) } else { endOfTurn.removeAll(keepingCapacity: true) }
   }
 
   private func runJobs() {
