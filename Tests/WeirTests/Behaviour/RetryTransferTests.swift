@@ -43,6 +43,7 @@ struct RetryTransferTests {
     let response = await request.serializingString().response
     #expect(response.value == "fine")
     #expect(response.metrics?.statusCode == 200)
+    await calls.wait { !$0.isEmpty }
     #expect(calls.entries == ["fine"])
     #expect(request.retryCount == 3)
     #expect(request.error == nil)
@@ -78,21 +79,38 @@ struct RetryTransferTests {
   // MARK: Retry-After
 
   struct Wish: Sendable, CustomTestStringConvertible {
-    let value: String
+    enum Field {
+      case text(String)
+      /// A date so many seconds from when it is asked for, which may be long after the tests were listed.
+      case date(in: Double)
+    }
+
+    let field: Field
     let delay: ClosedRange<Double>
     let source: String
 
-    var testDescription: String { value }
+    var testDescription: String { "\(field)" }
+
+    var value: String {
+      switch field {
+      case .text(let text): text
+      case .date(let seconds): Self.date(in: seconds)
+      }
+    }
 
     static let all: [Wish] = [
-      Wish(value: "3", delay: 3...3, source: "retry_after"), Wish(value: "60", delay: 60...60, source: "retry_after"),
-      Wish(value: "86400", delay: 60...60, source: "retry_after"),
-      Wish(value: "99999999999999999999999999", delay: 60...60, source: "retry_after"),
-      Wish(value: date(in: 40), delay: 20...40, source: "retry_after"),
-      Wish(value: date(in: 4_000), delay: 60...60, source: "retry_after"),
-      Wish(value: "0", delay: 2...2, source: "backoff"), Wish(value: "1", delay: 2...2, source: "backoff"),
-      Wish(value: date(in: -100), delay: 2...2, source: "backoff"), Wish(value: "-5", delay: 2...2, source: "backoff"),
-      Wish(value: "soon", delay: 2...2, source: "backoff"), Wish(value: "1.5", delay: 2...2, source: "backoff"),
+      Wish(field: .text("3"), delay: 3...3, source: "retry_after"),
+      Wish(field: .text("60"), delay: 60...60, source: "retry_after"),
+      Wish(field: .text("86400"), delay: 60...60, source: "retry_after"),
+      Wish(field: .text("99999999999999999999999999"), delay: 60...60, source: "retry_after"),
+      Wish(field: .date(in: 40), delay: 20...40, source: "retry_after"),
+      Wish(field: .date(in: 4_000), delay: 60...60, source: "retry_after"),
+      Wish(field: .text("0"), delay: 2...2, source: "backoff"),
+      Wish(field: .text("1"), delay: 2...2, source: "backoff"),
+      Wish(field: .date(in: -100), delay: 2...2, source: "backoff"),
+      Wish(field: .text("-5"), delay: 2...2, source: "backoff"),
+      Wish(field: .text("soon"), delay: 2...2, source: "backoff"),
+      Wish(field: .text("1.5"), delay: 2...2, source: "backoff"),
     ]
 
     private static func date(in seconds: Double) -> String {
