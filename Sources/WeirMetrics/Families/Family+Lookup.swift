@@ -1,9 +1,10 @@
 // One body per number of labels: as a parameter pack each value would be copied, retained and released, which costs more
-// than the search itself.
+// than the search itself. Up to three labels it is inlined, whatever its size: then the caller need not retain the series
+// to use it once, a fifth of the time.
 
 extension Family {
   /// The series with this label value, made at zero if need be.
-  @inlinable
+  @inlinable @inline(__always)
   public func with(_ value: Labels) -> Handle where Labels: LabelValue {
     var hash = LabelHash(seed: store.seed)
     value.withLabelBytes { hash.combine($0) }
@@ -14,7 +15,7 @@ extension Family {
   }
 
   /// The series with these label values, made at zero if need be.
-  @inlinable
+  @inlinable @inline(__always)
   public func with<A: LabelValue, B: LabelValue>(
     _ a: A, _ b: B
   ) -> Handle where Labels == (A, B) {
@@ -29,7 +30,7 @@ extension Family {
   }
 
   /// The series with these label values, made at zero if need be.
-  @inlinable
+  @inlinable @inline(__always)
   public func with<A: LabelValue, B: LabelValue, C: LabelValue>(
     _ a: A, _ b: B, _ c: C
   ) -> Handle where Labels == (A, B, C) {

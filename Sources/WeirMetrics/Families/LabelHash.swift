@@ -28,18 +28,28 @@ struct LabelHash {
       fold(0, 0, 0)
       return
     }
-    if count >= 8 {
+    if count > 16 {
       combineLong(start, count)
-    } else if count >= 4 {
-      let low = start.loadUnaligned(as: UInt32.self)
-      let high = (start + (count - 4)).loadUnaligned(as: UInt32.self)
-      fold(UInt64(low), UInt64(high), count)
+    } else if count > 8 {
+      fold(word(start), short(start + 8, count &- 8), count)
     } else {
-      let first = UInt64(start.load(as: UInt8.self))
-      let middle = UInt64((start + count / 2).load(as: UInt8.self))
-      let last = UInt64((start + (count - 1)).load(as: UInt8.self))
-      fold(first << 16 | middle << 8 | last, 0, count)
+      fold(short(start, count), 0, count)
     }
+  }
+
+  /// One to eight bytes as a number. Short strings have just been put on the stack, as two words: a read across both would
+  /// have to wait until they are in memory.
+  @inlinable @inline(__always)
+  func short(_ start: UnsafeRawPointer, _ count: Int) -> UInt64 {
+    if count >= 4 {
+      let low = start.loadUnaligned(as: UInt32.self)
+      let high = (start + (count &- 4)).loadUnaligned(as: UInt32.self)
+      return UInt64(low) | UInt64(high) << 32
+    }
+    let first = UInt64(start.load(as: UInt8.self))
+    let middle = UInt64((start + count / 2).load(as: UInt8.self))
+    let last = UInt64((start + (count &- 1)).load(as: UInt8.self))
+    return first << 16 | middle << 8 | last
   }
 
   @inlinable @inline(__always)
@@ -53,8 +63,8 @@ struct LabelHash {
       fold(word(start + position), word(start + (position + 8)), 0)
       position &+= 16
     }
-    // The last 16 bytes, or the first and last 8 of fewer: these may overlap with what was taken already.
-    fold(word(start + max(count - 16, 0)), word(start + (count - 8)), count)
+    // The last 16 bytes, some of which may have been taken already.
+    fold(word(start + (count &- 16)), word(start + (count &- 8)), count)
   }
 
   @inlinable @inline(__always)
@@ -64,7 +74,9 @@ struct LabelHash {
 
   @inlinable @inline(__always)
   mutating func fold(_ first: UInt64, _ second: UInt64, _ count: Int) {
-    let product = (first ^ seed ^ UInt64(truncatingIfNeeded: count)).multipliedFullWidth(
+    // Spread, so that a byte of the text can't make up for another length.
+    let length = UInt64(truncatingIfNeeded: count) &* 0xD6E8_FEB8_6659_FD93
+    let product = (first ^ seed ^ length).multipliedFullWidth(
       by: second ^ state ^ 0x9E37_79B9_7F4A_7C15)
     state = product.high ^ product.low
   }

@@ -47,27 +47,30 @@ struct LabelMatcher {
 func equalBytes(_ value: UnsafeRawBufferPointer, _ text: UnsafeRawPointer) -> Bool {
   let count = value.count
   guard let value = value.baseAddress else { return true }
-  guard count >= 8 else {
-    if count >= 4 {
-      return value.loadUnaligned(as: UInt32.self) == text.loadUnaligned(as: UInt32.self)
-        && (value + (count - 4)).loadUnaligned(as: UInt32.self) == (text + (count - 4)).loadUnaligned(as: UInt32.self)
-    }
-    var index = 0
-    while index < count {
-      if (value + index).load(as: UInt8.self) != (text + index).load(as: UInt8.self) { return false }
-      index &+= 1
-    }
-    return true
-  }
+  if count <= 8 { return equalShort(value, text, count) }
   var index = 0
-  while index &+ 8 < count {
+  repeat {
     guard (value + index).loadUnaligned(as: UInt64.self) == (text + index).loadUnaligned(as: UInt64.self) else {
       return false
     }
     index &+= 8
+  } while index &+ 8 < count
+  return equalShort(value + index, text + index, count &- index)
+}
+
+/// Equality of up to eight bytes, read as ``LabelHash`` reads them.
+@inlinable @inline(__always)
+func equalShort(_ value: UnsafeRawPointer, _ text: UnsafeRawPointer, _ count: Int) -> Bool {
+  if count >= 4 {
+    return value.loadUnaligned(as: UInt32.self) == text.loadUnaligned(as: UInt32.self)
+      && (value + (count &- 4)).loadUnaligned(as: UInt32.self) == (text + (count &- 4)).loadUnaligned(as: UInt32.self)
   }
-  let last = count &- 8
-  return (value + last).loadUnaligned(as: UInt64.self) == (text + last).loadUnaligned(as: UInt64.self)
+  var index = 0
+  while index < count {
+    if (value + index).load(as: UInt8.self) != (text + index).load(as: UInt8.self) { return false }
+    index &+= 1
+  }
+  return true
 }
 
 /// The order of two texts by their bytes: below, equal to or above zero.
