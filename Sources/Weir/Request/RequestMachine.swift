@@ -95,6 +95,8 @@ struct RequestMachine: Sendable {
   /// What the loop has still to hear.
   private var unheard: [Verb] = []
   private var hasFinished = false
+  /// Whether the request was ended from outside or turned away: retriers have no say in that.
+  private var isBeyondRetry = false
   private var grantedAtHead: Double?
 
   /// Whether setup has begun and the outcome is open.
@@ -174,6 +176,7 @@ struct RequestMachine: Sendable {
   /// Ends the request at once, with an error that no retrier hears of: deadline, session gone.
   mutating func fail() -> Action {
     guard stage != .settled, state != .cancelled else { return .none }
+    isBeyondRetry = true
     return abandon()
   }
 
@@ -207,6 +210,7 @@ struct RequestMachine: Sendable {
   /// The destination turned the attempt away; retriers are not asked.
   mutating func rejected(_ step: Step) -> Action {
     guard isWaiting(in: step), stage == .admitting else { return .none }
+    isBeyondRetry = true
     return finish()
   }
 
@@ -269,7 +273,7 @@ struct RequestMachine: Sendable {
   /// A handler's value is there.
   mutating func serialized(_ index: Int, asksRetriers: Bool, _ step: Step) -> Action {
     guard isWaiting(in: step), stage == .serializing(next: index) else { return .none }
-    if asksRetriers, state != .cancelled { return enter(.decidingSerializer(index), .askRetriers) }
+    if asksRetriers, !isBeyondRetry, state != .cancelled { return enter(.decidingSerializer(index), .askRetriers) }
     return enter(.serializing(next: index + 1), .nextHandler)
   }
 
