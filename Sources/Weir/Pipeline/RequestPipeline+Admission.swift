@@ -1,12 +1,25 @@
+import WeirCurl
 import WeirIO
 
 /// The attempt's place among those to the same destination.
 struct AdmissionState {
   /// Set while the attempt waits in the queue.
   var ticket: UInt64?
-  var holdsSlot = false
+  /// The same when the attempt had a slot before.
+  var returnTicket: UInt64?
+  /// Tells the answer to an earlier question from one to the present.
+  var question: UInt32 = 0
+  var place = Place.outside
   /// When the attempt asked for a slot.
   var began: MonotonicTime?
+
+  enum Place {
+    /// Neither a slot nor a connection.
+    case outside
+    case slot
+    /// A connection without a slot.
+    case parked
+  }
 
   /// Seconds that the attempt has waited; nil when it never asked.
   func waited(until now: MonotonicTime) -> Double? { began.map { now.seconds(since: $0) } }
@@ -37,7 +50,7 @@ extension RequestPipeline {
     switch decide({ $0.admitted(step) }) {
     case .start:
       leaveQueue()
-      admission.holdsSlot = true
+      admission.place = .slot
       startAttempt()
     case .hold:
       leaveQueue()
@@ -81,15 +94,59 @@ extension RequestPipeline {
   // MARK: The slot
 
   /// An attempt that waits for the caller's code or is suspended keeps its connection, not its slot.
-  func giveSlot() {
-    guard admission.holdsSlot else { return }
-    admission.holdsSlot = false
-    destination?.release()
+  func park() {
+    if admission.returnTicket != nil { withdrawReturn() }
+    if admission.place == .slot, destination?.park() == true { admission.place = .parked }
   }
 
-  func retakeSlot() {
-    guard !admission.holdsSlot, let state = destination else { return }
-    admission.holdsSlot = true
-    state.retake()
+  /// Gives up slot and connection.
+  func leaveSlot() {
+    withdrawReturn()
+    switch admission.place {
+    case .outside: return
+    case .slot: destination?.release()
+    case .parked: destination?.unpark()
+    }
+    admission.place = .outside
+  }
+
+  /// Goes on with the transfer or the next hop; at once if the attempt has a slot, else when it has one again.
+  func goOn() {
+    guard admission.place != .slot, let state = destination else { return proceed() }
+    guard admission.returnTicket == nil else { return }
+    admission.question &+= 1
+    let answer = state.askAgain { [request, question = admission.question] in
+      request.context.loop.run {
+        let pipeline = request.context.core.value.pipeline(of: request)
+        if pipeline?.slotRegained(question) != true { state.release() }
+      }
+    }
+    guard case .waiting(let ticket) = answer else { return takeSlot() }
+    admission.returnTicket = ticket
+    admission.began = .now
+    body.holds.insert(.slot)
+  }
+
+  private func slotRegained(_ question: UInt32) -> Bool {
+    guard admission.returnTicket != nil, admission.question == question else { return false }
+    admission.returnTicket = nil
+    body.holds.remove(.slot)
+    if let waited = admission.waited(until: .now) { tally.waited(waited) }
+    takeSlot()
+    return true
+  }
+
+  private func takeSlot() {
+    if admission.place == .parked { destination?.unpark() }
+    admission.place = .slot
+    transfer?.resumeSending()
+    proceed()
+  }
+
+  private func withdrawReturn() {
+    guard let ticket = admission.returnTicket else { return }
+    admission.returnTicket = nil
+    body.holds.remove(.slot)
+    destination?.withdrawAgain(ticket)
   }
 }

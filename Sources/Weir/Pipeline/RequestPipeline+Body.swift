@@ -17,6 +17,8 @@ struct BodyState {
     static let observer = Holds(rawValue: 8)
     static let decoding = Holds(rawValue: 16)
     static let sink = Holds(rawValue: 32)
+    /// The attempt had given its slot up and waits for one.
+    static let slot = Holds(rawValue: 64)
   }
 
   var holds: Holds = []
@@ -128,6 +130,7 @@ extension RequestPipeline: TransferDelegate {
     if request.decidesAtHead(response) {
       hold(.retryDecision)
       perform(decide { $0.headArrived() })
+      if body.holds.contains(.retryDecision) { park() }
     } else {
       passOn(response)
     }
@@ -154,6 +157,7 @@ extension RequestPipeline: TransferDelegate {
         request.onPipeline { $0.observed(disposition, of: task) }
       }
       request.deliver(on: observer.queue) { observer.handler(built) { answer($0) } }
+      if body.holds.contains(.observer) { park() }
     }
     if request.receive(response) == .pause { hold(.sink) }
   }

@@ -24,6 +24,7 @@ extension RequestPipeline {
       handler.task(task, willBeRedirectedTo: proposal, for: built) { answer($0) }
     }
     if let root = context.queues.root { root.async(execute: ask) } else { ask() }
+    if body.holds.contains(.redirect) { park() }
     return true
   }
 

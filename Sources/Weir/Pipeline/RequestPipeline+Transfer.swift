@@ -61,16 +61,18 @@ extension RequestPipeline {
   private func pauseTransfer() {
     hold(.suspended)
     transfer?.pauseSending()
+    park()
   }
 
   func resumeTransfer() {
     announceTask(.running)
-    transfer?.resumeSending()
+    endPause()
+  }
+
+  private func endPause() {
+    if admission.place != .parked { transfer?.resumeSending() }
     release(.suspended)
-    if hop.isDue {
-      retakeSlot()
-      startHop()
-    }
+    if hop.isDue { goOn() }
   }
 
   func cancelTransfer() {
@@ -103,19 +105,23 @@ extension RequestPipeline {
   /// Stops reading until every reason to wait is gone.
   func hold(_ reason: BodyState.Holds) {
     body.holds.insert(reason)
-    if reason != .decoding, reason != .sink { giveSlot() }
     transfer?.pauseReceiving()
   }
 
   func release(_ reason: BodyState.Holds) {
     guard body.holds.remove(reason) != nil, body.holds.isEmpty else { return }
     if transfer != nil {
-      retakeSlot()
-      transfer?.resumeReceiving()
+      goOn()
     } else if let ending = body.ending {
       body.ending = nil
       transferEnded(ending.error, ending.report)
     }
+  }
+
+  /// The attempt has its slot: the next hop starts if one is due, else reading goes on.
+  func proceed() {
+    if hop.isDue { return startHop() }
+    if body.holds.isEmpty { transfer?.resumeReceiving() }
   }
 
   // MARK: The task itself, steered by the caller
@@ -135,8 +141,7 @@ extension RequestPipeline {
   func resumeTask(_ task: TransferTask) {
     guard task === self.task, transfer != nil else { return }
     task.setState(.running)
-    transfer?.resumeSending()
-    release(.suspended)
+    endPause()
   }
 
   func announceTask(_ state: TransferTask.State) {
@@ -163,7 +168,8 @@ extension RequestPipeline {
       tally.redirectCount += 1
       task?.redirected(to: next)
       hop.isDue = true
-      if !decide({ $0.isSuspended }) { startHop() }
+      leaveSlot()
+      if !decide({ $0.isSuspended }) { goOn() }
       return
     }
     let url = hop.url
@@ -188,7 +194,7 @@ extension RequestPipeline {
 
   /// Completes the task and gathers its metrics.
   func end(_ task: TransferTask, error: (any Error)?) {
-    giveSlot()
+    leaveSlot()
     let now = MonotonicTime.now
     if phase == .waiting { tally = TransferTally(queue: admission.waited(until: now), now: now) }
     let metrics = tally.metrics(now: now, response: task.lazyResponse)

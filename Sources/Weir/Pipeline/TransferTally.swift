@@ -22,6 +22,11 @@ struct TransferTally {
   /// Whether the last hop went over a connection that had served another request before.
   var isReusedConnection: Bool { reports?.isReusedConnection ?? false }
 
+  /// Takes in a wait for a slot that came after the first.
+  mutating func waited(_ seconds: TimeInterval) {
+    queue = (queue ?? 0) + seconds
+  }
+
   mutating func add(_ report: TransferReport) {
     guard var sum = reports else {
       reports = report

@@ -2,6 +2,10 @@ import WeirIO
 
 /// Who may put an attempt on the wire to one destination: a number of slots and a bounded queue, first come, first
 /// served. A value; the shell keeps it under a lock and wakes those whom it lets through.
+///
+/// A transfer that waits for the caller's code is *parked*: it keeps its connection and gives up its slot, so that this
+/// code can use the same destination. To go on it needs a slot again, and gets it before those who never had one; so
+/// there are never more than `slots` transfers under way, nor more than `maximumParked` beside them.
 struct Admission<Waiter: Sendable>: Sendable {
   typealias Ticket = UInt64
 
@@ -16,17 +20,27 @@ struct Admission<Waiter: Sendable>: Sendable {
     case queueFull
   }
 
+  enum Parking {
+    case parked(next: Entry?)
+    case refused
+  }
+
   let slots: Int
   let maximumWaiting: Int
+  let maximumParked: Int
   private(set) var taken = 0
+  private(set) var parked = 0
   private var queue = Deque<Entry>()
+  /// Who had a slot before; at most as many as there are slots and parked transfers.
+  private var returning = Deque<Entry>()
   private var nextTicket: Ticket = 0
   /// Tickets that left the queue early and are skipped when their turn comes.
   private var withdrawn: Set<Ticket> = []
 
-  init(slots: Int, maximumWaiting: Int) {
+  init(slots: Int, maximumWaiting: Int, maximumParked: Int = 256) {
     self.slots = max(1, slots)
     self.maximumWaiting = max(0, maximumWaiting)
+    self.maximumParked = max(0, maximumParked)
   }
 
   var waiting: Int { queue.count - withdrawn.count }
@@ -43,15 +57,26 @@ struct Admission<Waiter: Sendable>: Sendable {
     return .waiting(nextTicket)
   }
 
-  /// Takes a slot even when there is none: a transfer that gave its slot up while it waited for user code goes on.
-  mutating func retake() {
-    taken += 1
+  /// Takes a slot again, or a place among those who had one; never refused.
+  mutating func askAgain(_ waiter: @autoclosure () -> Waiter) -> Answer {
+    if taken < slots {
+      taken += 1
+      return .admitted
+    }
+    nextTicket += 1
+    returning.append(Entry(ticket: nextTicket, waiter: waiter()))
+    return .waiting(nextTicket)
   }
 
   /// Gives a slot back; whoever is next takes it and is to be told.
   mutating func release() -> Entry? {
     taken -= 1
-    while taken < slots, let entry = queue.popFirst() {
+    guard taken < slots else { return nil }
+    if let entry = returning.popFirst() {
+      taken += 1
+      return entry
+    }
+    while let entry = queue.popFirst() {
       if withdrawn.remove(entry.ticket) != nil { continue }
       taken += 1
       return entry
@@ -59,11 +84,28 @@ struct Admission<Waiter: Sendable>: Sendable {
     return nil
   }
 
+  /// Gives a slot back for as long as the transfer is parked; refused when too many are: it keeps its slot.
+  mutating func park() -> Parking {
+    guard parked < maximumParked else { return .refused }
+    parked += 1
+    return .parked(next: release())
+  }
+
+  /// A parked transfer has its slot again, or has ended.
+  mutating func unpark() {
+    parked -= 1
+  }
+
   /// Leaves the queue. A ticket that was let through already is no longer in it: its slot is given back as any other.
   mutating func withdraw(_ ticket: Ticket) {
     guard let first = queue.first, ticket >= first.ticket else { return }
     withdrawn.insert(ticket)
     if withdrawn.count > 64, withdrawn.count > queue.count / 2 { sweep() }
+  }
+
+  /// The same for one who asked again.
+  mutating func withdrawAgain(_ ticket: Ticket) {
+    returning.removeAll { $0.ticket == ticket }
   }
 
   private mutating func sweep() {

@@ -14,12 +14,29 @@ final class DestinationState: Sendable {
     admission = Mutex(Admission(slots: slots, maximumWaiting: maximumWaiting))
   }
 
+  /// Slots taken, transfers parked, attempts waiting for their first slot.
+  var occupancy: [Int] { admission.withLock { [$0.taken, $0.parked, $0.waiting] } }
+
   func ask(_ waiter: @autoclosure () -> Waiter) -> Admission<Waiter>.Answer {
     admission.withLock { $0.ask(waiter()) }
   }
 
-  func retake() {
-    admission.withLock { $0.retake() }
+  func askAgain(_ waiter: @autoclosure () -> Waiter) -> Admission<Waiter>.Answer {
+    admission.withLock { $0.askAgain(waiter()) }
+  }
+
+  /// Whether the slot was given up; if not, the transfer keeps it.
+  func park() -> Bool {
+    switch admission.withLock({ $0.park() }) {
+    case .parked(let next):
+      next?.waiter()
+      return true
+    case .refused: return false
+    }
+  }
+
+  func unpark() {
+    admission.withLock { $0.unpark() }
   }
 
   func release() {
@@ -29,21 +46,43 @@ final class DestinationState: Sendable {
   func withdraw(_ ticket: Admission<Waiter>.Ticket) {
     admission.withLock { $0.withdraw(ticket) }
   }
+
+  func withdrawAgain(_ ticket: Admission<Waiter>.Ticket) {
+    admission.withLock { $0.withdrawAgain(ticket) }
+  }
 }
 
-/// The destinations a process has spoken to. Made by a session for itself, or by the gateway for all its sessions.
+/// The destinations of a process. Made by a session for itself, or by the gateway for all its sessions.
+///
+/// It holds them weakly: a destination to which nothing is under way has nothing that would have to be remembered.
 package final class DestinationTable: Sendable {
-  private let states = Mutex<[Destination: DestinationState]>([:])
+  private struct Entry: Sendable {
+    weak let state: DestinationState?
+  }
+
+  private struct Entries: Sendable {
+    var states: [Destination: Entry] = [:]
+    /// At how many entries those that are gone are looked for.
+    var limit = 64
+  }
+
+  private let entries = Mutex(Entries())
 
   package init() {}
 
+  package var count: Int { entries.withLock { $0.states.count } }
+
   func state(for destination: Destination, configuration: SessionConfiguration) -> DestinationState {
-    states.withLock { states in
-      if let state = states[destination] { return state }
+    entries.withLock { entries in
+      if let state = entries.states[destination]?.state { return state }
       let state = DestinationState(
         destination: destination, slots: configuration.httpMaximumConnectionsPerHost,
         maximumWaiting: configuration.maximumPendingRequestsPerHost)
-      states[destination] = state
+      entries.states[destination] = Entry(state: state)
+      if entries.states.count > entries.limit {
+        entries.states = entries.states.filter { $0.value.state != nil }
+        entries.limit = max(64, 2 * entries.states.count)
+      }
       return state
     }
   }

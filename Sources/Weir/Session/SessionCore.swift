@@ -12,6 +12,7 @@ final class SessionCore {
   private let table: DestinationTable
   private var active: [ObjectIdentifier: RequestPipeline] = [:]
   private var destinations: [Spelling: DestinationState] = [:]
+  private static let cachedDestinations = 256
   private var transport: TransferEngine?
   private var defaultHeaders: PreparedHeaders?
   private var types = InterceptorTypes()
@@ -95,6 +96,8 @@ final class SessionCore {
     if let known = destinations[spelling] { return known }
     guard let destination = Destination(url: url) else { return nil }
     let state = table.state(for: destination, configuration: configuration)
+    // A cache: whoever is under way holds its destination itself.
+    if destinations.count >= Self.cachedDestinations { destinations.removeAll() }
     destinations[spelling] = state
     return state
   }

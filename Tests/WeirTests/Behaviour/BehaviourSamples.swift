@@ -4,6 +4,7 @@ import FoundationNetworking
 import Synchronization
 import Testing
 import Weir
+import WeirIO
 import WeirTestSupport
 
 /// A response with a status line and fields as given; its body is as long as it says.
@@ -127,4 +128,46 @@ final class RequestSlot: Sendable {
 extension WeirError {
   /// The code of a failed transfer.
   var urlErrorCode: URLError.Code? { (underlyingError as? URLError)?.code }
+}
+
+/// A server for whatever host, behind a Unix socket: it gives its answers one after another, on one connection or more.
+final class Hosts: Sendable {
+  let server: ScriptedServer
+  private let path: String
+
+  convenience init(_ answers: String...) throws {
+    try self.init(answers)
+  }
+
+  init(_ answers: [String]) throws {
+    path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).socket").path
+    let turn = Turn(answers)
+    server = try ScriptedServer(unixSocketPath: path, .answering { turn.next() })
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  func session(
+    redirectHandler: (any RedirectHandler)? = nil, interceptor: (any RequestInterceptor)? = nil,
+    eventMonitors: [any EventMonitor] = [], shared table: DestinationTable = DestinationTable(),
+    _ change: (inout SessionConfiguration) -> Void = { _ in }
+  ) throws -> Session {
+    var configuration = SessionConfiguration.default
+    configuration.unixSocketPath = path
+    change(&configuration)
+    return try Session.sharing(
+      table, configuration, interceptor: interceptor, redirectHandler: redirectHandler, eventMonitors: eventMonitors)
+  }
+}
+
+extension Session {
+  /// A session whose destinations a test can look at.
+  static func sharing(
+    _ table: DestinationTable, _ configuration: SessionConfiguration, interceptor: (any RequestInterceptor)? = nil,
+    redirectHandler: (any RedirectHandler)? = nil, eventMonitors: [any EventMonitor] = []
+  ) throws -> Session {
+    Session(
+      loop: try EventLoop(name: "weir.session"), shared: table, configuration: configuration, interceptor: interceptor,
+      redirectHandler: redirectHandler, eventMonitors: eventMonitors)
+  }
 }

@@ -102,7 +102,7 @@ struct RedirectTests {
     ])
   func locations(_ start: String, _ location: String, _ target: String) async throws {
     let hosts = try Hosts(response("302 Found", ["Location: \(location)"], body: "moved"), okResponse("there"))
-    let session = hosts.session()
+    let session = try hosts.session()
     let request = session.request("http://a.test\(start)")
     #expect(await request.serializingString().response.value == "there")
     let current = try #require(request.task?.currentRequest?.url?.absoluteString)
@@ -132,7 +132,7 @@ struct RedirectTests {
     ], [false, true])
   func secrets(_ place: (location: String, isSameOrigin: Bool), _ areOfTheSession: Bool) async throws {
     let hosts = try Hosts(response("307 Moved", ["Location: \(place.location)"]), okResponse("there"))
-    let session = hosts.session { if areOfTheSession { $0.headers = Self.secrets } }
+    let session = try hosts.session { if areOfTheSession { $0.headers = Self.secrets } }
     let request = session.request("http://a.test/", headers: areOfTheSession ? nil : Self.secrets)
     #expect(await request.serializingString().response.value == "there")
     let received = hosts.server.allRequests
@@ -149,7 +149,7 @@ struct RedirectTests {
     let there = response("302 Found", ["Location: http://b.test/"])
     let back = response("302 Found", ["Location: http://a.test/end"])
     let hosts = try Hosts(there, back, okResponse("end"))
-    let session = hosts.session { $0.headers = ["Authorization": "Bearer session"] }
+    let session = try hosts.session { $0.headers = ["Authorization": "Bearer session"] }
     let request = session.request("http://a.test/", headers: ["Cookie": "own=1"])
     #expect(await request.serializingString().response.value == "end")
     let received = hosts.server.allRequests
@@ -161,7 +161,7 @@ struct RedirectTests {
   @Test("What a handler puts into the request it answers with goes out as it is")
   func secretsOfAHandler() async throws {
     let hosts = try Hosts(response("302 Found", ["Location: http://b.test/"]), okResponse("there"))
-    let session = hosts.session { $0.headers = ["Authorization": "Bearer session"] }
+    let session = try hosts.session { $0.headers = ["Authorization": "Bearer session"] }
     let request = session.request("http://a.test/").redirect(
       using: .modify { _, proposal, _ in
         var next = proposal
@@ -185,7 +185,7 @@ struct RedirectTests {
     ])
   func refusedSchemes(_ location: String, _ code: URLError.Code) async throws {
     let hosts = try Hosts(response("302 Found", ["Location: \(location)"], body: "moved"), okResponse("never"))
-    let session = hosts.session()
+    let session = try hosts.session()
     let request = session.request("http://a.test/")
     let response = await request.plainResponse()
     #expect(response.error?.isSessionTaskError == true)
@@ -199,7 +199,7 @@ struct RedirectTests {
   func refusedOfAHandler() async throws {
     let moved = response("302 Found", ["Location: /x"])
     let hosts = try Hosts(moved, moved)
-    let session = hosts.session()
+    let session = try hosts.session()
     for target in ["file:///etc/passwd", "gopher://a.test/"] {
       let request = session.request("http://a.test/").redirect(
         using: .modify { _, _, _ in try? URLRequest(url: target, method: .get) })
@@ -210,7 +210,7 @@ struct RedirectTests {
   @Test("A handler's request that is not valid fails typed")
   func invalidOfAHandler() async throws {
     let hosts = try Hosts(response("302 Found", ["Location: /x"]), okResponse("never"))
-    let session = hosts.session()
+    let session = try hosts.session()
     let request = session.request("http://a.test/").redirect(
       using: .modify { _, proposal, _ in
         var next = proposal
@@ -276,7 +276,7 @@ struct RedirectTests {
   func anyAnswer(_ isLate: Bool) async throws {
     let hosts = try Hosts(response("302 Found", ["Location: /next"], body: "moved"), okResponse("there"))
     let adapted = Journal<String>()
-    let session = hosts.session(
+    let session = try hosts.session(
       redirectHandler: AnsweringRedirector { completion in
         var other = try? URLRequest(url: "http://b.test/other", method: .post, headers: ["X-Own": "1"])
         other?.httpBody = Data("mine".utf8)
@@ -323,7 +323,7 @@ struct RedirectTests {
   func longBody() async throws {
     let hosts = try Hosts(
       response("302 Found", ["Location: /next"], body: String(repeating: "x", count: 300_000)), okResponse("there"))
-    let session = hosts.session()
+    let session = try hosts.session()
     #expect(await session.request("http://a.test/").serializingString().response.value == "there")
   }
 
@@ -336,7 +336,7 @@ struct RedirectTests {
     monitor.taskWillPerformHTTPRedirection = { _, task, response, next in
       order.append("event \(response.statusCode) \(next.url?.path ?? "-")")
     }
-    let session = hosts.session(
+    let session = try hosts.session(
       redirectHandler: AnsweringRedirector { completion in
         order.append("handler")
         completion(try? URLRequest(url: "http://a.test/changed", method: .get))
@@ -347,32 +347,6 @@ struct RedirectTests {
     #expect(Set(order.entries) == ["event 302 /next", "handler"])
     #expect(hosts.server.allRequests.last?.has("Cookie") == false)
     #expect(hosts.server.allRequests.last?.target == "/changed")
-  }
-}
-
-/// A server for whatever host, behind a Unix socket: it gives its answers one after another, on one connection or more.
-final class Hosts: Sendable {
-  let server: ScriptedServer
-  private let path: String
-
-  init(_ answers: String...) throws {
-    path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).socket").path
-    let turn = Turn(answers)
-    server = try ScriptedServer(unixSocketPath: path, .answering { turn.next() })
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
-  func session(
-    redirectHandler: (any RedirectHandler)? = nil, interceptor: (any RequestInterceptor)? = nil,
-    eventMonitors: [any EventMonitor] = [], _ change: (inout SessionConfiguration) -> Void = { _ in }
-  ) -> Session {
-    var configuration = SessionConfiguration.default
-    configuration.unixSocketPath = path
-    change(&configuration)
-    return Session(
-      configuration: configuration, interceptor: interceptor, redirectHandler: redirectHandler,
-      eventMonitors: eventMonitors)
   }
 }
 
