@@ -91,6 +91,7 @@ struct CancellationTests {
     let calls = Journal<String>()
     request.responseData { calls.append($0.error?.label ?? "success") }
     await recorder.events.wait(for: "resumeTask")
+    try await eventually("the first has arrived") { server.connectionCount == 1 }
     request.cancel()
     await calls.wait { !$0.isEmpty }
     #expect(calls.entries == ["explicitly_cancelled"])

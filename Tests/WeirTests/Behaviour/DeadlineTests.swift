@@ -136,7 +136,8 @@ struct DeadlineTests {
     held.answer(nil)
     heads.answer(.allow)
     await first.loopTurn()
-    let suspended = first.request(plain.url).resume().suspend()
+    let hole = try BlackHole()
+    let suspended = first.request(hole.url).resume().suspend()
     #expect(await suspended.serializingData().response.error?.urlErrorCode == .timedOut)
   }
 
