@@ -329,6 +329,7 @@ struct AdmissionTransferTests {
     try await eventually("half has arrived") { request.data?.count == 4 }
     request.suspend()
     await recorder.events.wait(for: "suspendTask")
+    await session.loopTurn()
     #expect(try occupancy(table, server) == [0, 1, 0])
     #expect(await session.request(server.url).serializingString().response.value == "other")
     gate.open()
