@@ -1,14 +1,14 @@
 import Foundation
 
 /// What a request's Authorization field says.
-enum Credentials: Equatable {
+package enum Credentials: Equatable {
   /// RFC 7617; name and password as their bytes, which are UTF-8 by our challenge.
   case basic(name: [UInt8], password: [UInt8])
   /// RFC 6750.
   case bearer(token: [UInt8])
 
   /// Nil for what is neither.
-  init?(authorization: String) {
+  package init?(authorization: String) {
     let parts = authorization.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
     guard parts.count == 2 else { return nil }
     let value = parts[1].drop { $0 == " " }
@@ -27,7 +27,7 @@ enum Credentials: Equatable {
   }
 
   /// RFC 6750 §2.1: b64token.
-  static func isToken(_ text: some StringProtocol) -> Bool {
+  package static func isToken(_ text: some StringProtocol) -> Bool {
     let body = text.utf8.prefix { $0 != UInt8(ascii: "=") }
     let isBodyRight = body.allSatisfy { byte in
       switch byte {

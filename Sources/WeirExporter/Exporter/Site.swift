@@ -20,7 +20,7 @@ struct Site: Sendable {
     fields = try FixedFields(extra: options.headers, challenges: access?.challenges ?? [])
     renderer = PageRenderer(registry: registry, showsCreated: options.showsCreated)
     do throws(RegistryError) {
-      metrics = try ScrapeMetrics(registry)
+      metrics = try ScrapeMetrics(registry, asksWhoComes: access != nil)
       if options.registersProcessMetrics { try Self.registerProcess(in: registry) }
     } catch {
       throw ExporterError(error)

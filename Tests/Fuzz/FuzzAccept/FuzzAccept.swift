@@ -1,14 +1,15 @@
+import Foundation
 import WeirExporter
 import WeirMetrics
 
-// Lines of the input are a scrape's Accept, Accept-Encoding, query and announced timeout. What must hold for any of them:
-// no trap, a timeout within the limit, what is asked for in front of a field is got whatever follows, and what was
-// understood of a field reads the same when it is written down.
+// Lines of the input are a scrape's Accept, Accept-Encoding, query, announced timeout and Authorization. What must hold for
+// any of them: no trap, a timeout within the limit, what is asked for in front of a field is got whatever follows, and
+// what was understood of a field reads the same when it is written down.
 #if FUZZING
   @_cdecl("LLVMFuzzerTestOneInput")
   public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let lines = UnsafeBufferPointer(start: start, count: count).split(
-      separator: UInt8(ascii: "\n"), maxSplits: 3, omittingEmptySubsequences: false)
+      separator: UInt8(ascii: "\n"), maxSplits: 4, omittingEmptySubsequences: false)
     let fields = lines.map { String(decoding: $0, as: UTF8.self) }
     let (accept, encoding) = (fields.first, fields.dropFirst().first)
     let (query, timeout) = (fields.dropFirst(2).first, fields.dropFirst(3).first)
@@ -27,6 +28,7 @@ import WeirMetrics
       fatalError("\(forced)")
     }
     for field in [accept, encoding] { checkList(field ?? "") }
+    checkCredentials(fields.dropFirst(4).first ?? "")
     return 0
   }
 
@@ -39,6 +41,19 @@ import WeirMetrics
     let list = Preference.list(field)
     let rewritten = list.map(text).joined(separator: " ,, ")
     guard Preference.list(rewritten) == list else { fatalError("\(field) became \(rewritten)") }
+  }
+
+  private func checkCredentials(_ field: String) {
+    let written: String
+    switch Credentials(authorization: field) {
+    case nil: return
+    case .basic(let name, let password):
+      written = "BASIC " + Data(name + [UInt8(ascii: ":")] + password).base64EncodedString()
+    case .bearer(let token): written = "bearer   " + String(decoding: token, as: UTF8.self)
+    }
+    guard Credentials(authorization: written) == Credentials(authorization: field) else {
+      fatalError("\(field) became \(written)")
+    }
   }
 
   private func text(_ preference: Preference) -> String {

@@ -38,9 +38,11 @@ import WeirMetrics
   }
 
   @Test func refusalsAreCounted() throws {
+    let name = "/metrics?name[]=weir_scrapes_total"
+    #expect(try get(name, "prometheus:secret").text.contains("weir_scrapes_total{code=\"401\"} 0\n"))
     for user in [nil, "prometheus:wrong"] { #expect(try get("/metrics", user).status == 401) }
     #expect(try get("/", nil).status == 401)
-    let page = try get("/metrics?name[]=weir_scrapes_total", "prometheus:secret").text
+    let page = try get(name, "prometheus:secret").text
     #expect(page.contains("weir_scrapes_total{code=\"401\"} 2\n"))
   }
 

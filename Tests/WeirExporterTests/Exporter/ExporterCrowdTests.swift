@@ -80,7 +80,8 @@ import WeirTestSupport
     }
     // The first round fills pools; after that 6,000 connections leave less than 2 KB each, were it not the allocator.
     let growth = try #require(memory.last) - memory[0]
-    #expect(growth < 12 << 20, "\(memory)")
+    // A sanitizer keeps what is freed for a while.
+    #expect(growth < 12 << 20 || Process.isSanitized, "\(memory)")
   }
 
   @Test func beyondTheLimitTheyMakePlaceForEachOther() async throws {
@@ -100,6 +101,10 @@ import WeirTestSupport
 private enum Process {
   static func openDescriptors() throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+  }
+
+  static var isSanitized: Bool {
+    dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
   }
 
   static func residentBytes() throws -> Int {

@@ -6,7 +6,8 @@ struct ScrapeMetrics: Sendable {
   private let duration: Histogram
   private let size: Histogram
 
-  init(_ registry: Registry) throws(RegistryError) {
+  /// - Parameter asksWhoComes: whether a scrape may be answered 401.
+  init(_ registry: Registry, asksWhoComes: Bool = false) throws(RegistryError) {
     scrapes = try registry.counter(
       "weir_scrapes_total", help: "Requests to the metrics page, by status.", labels: "code")
     duration = try registry.histogram(
@@ -17,7 +18,7 @@ struct ScrapeMetrics: Sendable {
       "weir_scrape_size_bytes", help: "Size of metrics pages as sent, after compression.",
       buckets: .exponential(start: 1024, factor: 4, count: 8))
     // The codes that a scraper meets, so that the first failure is an increase.
-    for code in ["200", "503"] { _ = scrapes.with(code) }
+    for code in ["200", "503"] + (asksWhoComes ? ["401"] : []) { _ = scrapes.with(code) }
   }
 
   func answered(_ page: RenderedPage, seconds: Double) {
