@@ -42,6 +42,8 @@ package final class Transfer {
   var receiving = ReceivingState()
   var sending: SendingState
   var lookup = LookupState.none
+  /// The socket that the response is awaited on.
+  var awaitedSocket: CInt = -1
   var remoteAddress: String?
   var remotePort: Int32 = 0
   /// Requests put on a connection; more than one when libcurl repeats it.

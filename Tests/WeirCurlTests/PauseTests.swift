@@ -178,6 +178,20 @@ struct PauseTests {
   }
 
   @Test
+  func dripWithinALineIsNoSilence() async throws {
+    let head = "HTTP/1.1 200 OK\r\nX: \(String(repeating: "0123456789", count: 6))\r\nContent-Length: 2\r\n\r\n"
+    let server = try ScriptedServer(Script(.forever([.head, .drip(head, every: 0.012), .send("ok")])))
+    let rig = try await EngineRig()
+    for _ in 0..<2 {
+      let outcome = await rig.transfer(TransferSpec(url: server.url, silenceTimeout: 0.4))
+      #expect(outcome.error == nil)
+      #expect(try #require(outcome.report?.total) > 0.9)
+    }
+    #expect(server.connectionCount == 1)
+    await rig.close()
+  }
+
+  @Test
   func uploadThatNobodyReadsIsSilence() async throws {
     let gate = Gate()
     let server = try ScriptedServer(Script(.head, .wait(gate)))

@@ -17,6 +17,10 @@ struct Outcome: Sendable {
   var text: String { String(decoding: body, as: UTF8.self) }
 }
 
+extension ResponseHead {
+  var text: String { String(decoding: raw, as: UTF8.self) }
+}
+
 /// A delegate that writes everything down and asks hooks what to answer. Lives on the loop.
 final class Recorder: TransferDelegate {
   var outcome = Outcome()

@@ -22,11 +22,6 @@ struct ResponseTests {
     let head = "HTTP/1.1 200 Fine, thanks\r\nB: 2\r\na:1\r\nB:  3  \r\nLong: one\r\n two\r\nContent-Length: 0\r\n\r\n"
     let outcome = try await exchange(.once(head))
     #expect(outcome.head?.raw == Array(head.utf8))
-    #expect(outcome.head?.value(for: "A") == "1")
-    #expect(outcome.head?.value(for: "b") == "2")
-    let fields = try #require(outcome.head?.fields)
-    let pairs = fields.map { "\(fields.string($0.name))=\(fields.string($0.value))" }
-    #expect(pairs == ["B=2", "a=1", "B=3", "Long=one   two", "Content-Length=0"])
     #expect(outcome.report?.headerBytes == Int64(head.utf8.count))
   }
 
@@ -54,7 +49,7 @@ struct ResponseTests {
     let outcome = try await exchange(
       .once("HTTP/1.1 100 Continue\r\n\r\n" + interim + interim + okResponse("end")))
     #expect(outcome.heads.map(\.status) == [200])
-    #expect(outcome.head?.value(for: "link") == nil)
+    #expect(outcome.head?.text.contains("Link") == false)
     #expect(outcome.text == "end")
   }
 
@@ -123,7 +118,7 @@ struct ResponseTests {
   @Test
   func zeroBytesInTheHead() async throws {
     let outcome = try await exchange(.once("HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 0\r\n\r\n"))
-    #expect(outcome.error != nil || outcome.head?.value(for: "x") == "a\0b")
+    #expect(outcome.error != nil || outcome.head?.text.contains("X: a\0b\r\n") == true)
   }
 
   @Test

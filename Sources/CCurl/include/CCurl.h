@@ -91,12 +91,6 @@ static inline int64_t weir_easy_get_offset(CURL *easy, CURLINFO info) {
   return value;
 }
 
-static inline const char *weir_easy_get_string(CURL *easy, CURLINFO info) {
-  char *value = NULL;
-  curl_easy_getinfo(easy, info, &value);
-  return value;
-}
-
 static inline void *weir_easy_get_private(CURL *easy) {
   char *value = NULL;
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value);

@@ -72,7 +72,11 @@ func curlSocketInterest(
 ) -> CInt {
   with(context, or: 0) { (engine: TransferEngine) in
     engine.want(socket, IOEvents(curlPoll: what))
-    return 0
+    guard what & CURL_POLL_IN != 0, let easy else { return 0 }
+    return with(weir_easy_get_private(easy), or: 0) { (transfer: Transfer) in
+      transfer.awaitedSocket = socket
+      return 0
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import WeirIO
 
 // The silence timeout. Progress only notes the time; the timer looks at it when it fires, and waits on from there.
@@ -17,8 +18,22 @@ extension TransferEngine {
     if transfer.isHeldByUs || transfer.noticeUpload() { transfer.clock.lastProgress = .now }
     let silence = MonotonicTime.now.seconds(since: transfer.clock.lastProgress)
     guard silence >= limit else { return armSilence(handle, transfer) }
+    if let quiet = secondsSinceArrival(transfer), quiet < limit {
+      transfer.clock.lastProgress = MonotonicTime.now.advanced(bySeconds: -quiet)
+      return armSilence(handle, transfer)
+    }
     transfer.failure = .silence
     need(.cancel, for: transfer)
+  }
+
+  /// When anything last came in, as the system knows it: libcurl tells of a line of the head when it is whole, and one
+  /// may be long. Nil when that says nothing about this transfer.
+  private func secondsSinceArrival(_ transfer: Transfer) -> Double? {
+    guard transfer.receiving.phase == .head, !prepared.waitsForMultiplexing else { return nil }
+    var info = tcp_info()
+    var length = socklen_t(MemoryLayout<tcp_info>.size)
+    guard transfer.awaitedSocket >= 0, getsockopt(transfer.awaitedSocket, CInt(IPPROTO_TCP), TCP_INFO, &info, &length) == 0 else { return nil }
+    return Double(info.tcpi_last_data_recv) * 1e-3
   }
 }
 

@@ -1,0 +1,139 @@
+internal import CCurl
+internal import WeirIO
+
+// How transfers end, and the engine itself.
+extension TransferEngine {
+  func libcurlFinished(_ transfer: Transfer, _ result: CurlCode) {
+    if transfer.lookup == .postponed, transfer.failure == nil { return wait(transfer) }
+    if result == .ok, transfer.failure == nil, transfer.receiving.phase == .refusedExpectation {
+      _ = transfer.deliverHead()
+    }
+    if transfer.state == .abandoned {
+      release(transfer)
+      remove(transfer)
+      transfer.state = .finished
+    } else {
+      finish(transfer, result: result)
+    }
+  }
+
+  /// Ends a transfer from outside of libcurl.
+  func finishEarly(_ transfer: Transfer) {
+    if transfer.state == .running, transfer.lookup == .running, !isClosed {
+      return abandon(transfer)
+    }
+    finish(transfer, result: .ok)
+  }
+
+  /// Ends a transfer for its delegate, and leaves the handle to libcurl until the lookup is over: that thread can't be
+  /// stopped, only be forgotten, and then would no longer be counted.
+  private func abandon(_ transfer: Transfer) {
+    let error = transfer.error(for: .ok)
+    let report = transfer.report()
+    transfer.state = .abandoned
+    tell(transfer, error, report)
+  }
+
+  func finish(_ transfer: Transfer, result: CurlCode) {
+    finish(transfer, error: transfer.error(for: result))
+  }
+
+  func finish(_ transfer: Transfer, error: TransferError?) {
+    let report = transfer.heldReport ?? transfer.report()
+    release(transfer)
+    if error == nil, transfer.receiving.isPaused {
+      transfer.heldReport = report
+      transfer.state = .held
+      return
+    }
+    settle(transfer, error: error, report: report)
+  }
+
+  func settle(_ transfer: Transfer, error: TransferError?, report: TransferReport) {
+    remove(transfer)
+    transfer.state = .finished
+    tell(transfer, error, report)
+  }
+
+  private func tell(_ transfer: Transfer, _ error: TransferError?, _ report: TransferReport) {
+    let delegate = transfer.delegate
+    transfer.delegate = nil
+    delegate?.transfer(transfer, didFinish: error, report: report)
+  }
+
+  /// Takes the handle back from libcurl, and into the pool.
+  func release(_ transfer: Transfer) {
+    guard let handle = transfer.handle else { return }
+    if transfer.state == .running || transfer.state == .abandoned, let multi {
+      curl_multi_remove_handle(multi, handle.easy)
+      reconcile(transfer)
+    }
+    endLookup(of: transfer)
+    transfer.handle = nil
+    handle.transfer = nil
+    if pool.count < Self.pooledHandles { pool.append(handle) } else { loop.cancel(handle.silenceTimer) }
+    sweeper.transferEnded(self)
+  }
+
+  func remove(_ transfer: Transfer) {
+    let slot = transfer.slot
+    guard slot >= 0, slot < transfers.count, transfers[slot] === transfer else { return }
+    let last = transfers.removeLast()
+    if last !== transfer {
+      transfers[slot] = last
+      last.slot = slot
+    }
+    transfer.slot = -1
+  }
+
+  /// Puts a transfer back that must wait for another's lookup to end.
+  func wait(_ transfer: Transfer) {
+    if let multi, let handle = transfer.handle {
+      curl_multi_remove_handle(multi, handle.easy)
+      handle.errorText[0] = 0
+    }
+    transfer.state = .waiting
+    transfer.lookup = .none
+    lookups.postpone(transfer)
+    startPostponedLookups()
+  }
+
+  /// After an error the multi handle is of no use: its transfers fail and a new one takes its place.
+  func replaceMulti() {
+    for transfer in transfers where transfer.state == .running || transfer.state == .abandoned {
+      transfer.failure = transfer.failure ?? .engineFailed
+      finish(transfer, result: .ok)
+    }
+    closeMulti()
+    multi = try? makeMulti()
+  }
+
+  func shutDown() {
+    errands.removeAll()
+    postponed.removeAll()
+    for transfer in transfers {
+      transfer.failure = transfer.failure ?? .engineClosed
+      if transfer.state == .abandoned {
+        release(transfer)
+        remove(transfer)
+        transfer.state = .finished
+      } else {
+        finish(transfer, result: .ok)
+      }
+    }
+    closeMulti()
+    observer = nil
+    for handle in pool { loop.cancel(handle.silenceTimer) }
+    pool.removeAll()
+    for timer in [timeouts.timer, nextTurnTimer, sweeper.timer] { loop.cancel(timer) }
+  }
+
+  private func closeMulti() {
+    guard let old = multi else { return }
+    multi = nil
+    sweeper.detach(from: old)
+    inside { _ = curl_multi_cleanup(old) }
+    closeRemainingSockets()
+    timeouts.clear()
+  }
+}

@@ -1,0 +1,109 @@
+internal import CCurl
+internal import WeirIO
+
+// What delegates ask for, done at the end of the turn.
+extension TransferEngine {
+  func need(_ errand: Transfer.Errands, for transfer: Transfer) {
+    if transfer.errands.isEmpty { errands.append(transfer) }
+    transfer.errands.insert(errand)
+    scheduleFlush()
+  }
+
+  func scheduleFlush() {
+    guard !isFlushScheduled else { return }
+    isFlushScheduled = true
+    loop.atEndOfTurn { [self] in flush() }
+  }
+
+  /// Takes up a transfer, which had its share of this turn, again in the next one.
+  func continueNextTurn(_ transfer: Transfer) {
+    postponed.append(transfer)
+    loop.schedule(nextTurnTimer, at: now, handler: self)
+  }
+
+  private func flush() {
+    isFlushScheduled = false
+    if isClosed { return shutDown() }
+    turn &+= 1
+    now = .now
+    let failed = unwatched
+    unwatched.removeAll()
+    for fd in failed { act(fd, CURL_CSELECT_ERR) }
+    for _ in 0..<Self.roundsPerTurn {
+      runErrands()
+      guard timeouts.isDueNow else { break }
+      serveTimeouts()
+    }
+    if isClosed { return shutDown() }
+    if timeouts.isDueNow || !errands.isEmpty { loop.schedule(nextTurnTimer, at: now, handler: self) }
+  }
+
+  private func runErrands() {
+    var index = 0
+    // Errands that these bring up are run as well: a transfer that ends may start the next one.
+    while index < errands.count, index < 4096 {
+      let transfer = errands[index]
+      let wanted = transfer.errands
+      transfer.errands = []
+      index += 1
+      run(wanted, of: transfer)
+    }
+    if index < errands.count { errands.removeFirst(index) } else { errands.removeAll(keepingCapacity: true) }
+  }
+
+  private func run(_ wanted: Transfer.Errands, of transfer: Transfer) {
+    guard transfer.state != .finished else { return }
+    if wanted.contains(.cancel) || transfer.failure != nil {
+      finishEarly(transfer)
+    } else if wanted.contains(.add) {
+      add(transfer)
+    } else if wanted.contains(.unpause) {
+      unpause(transfer)
+    }
+  }
+
+  private func add(_ transfer: Transfer) {
+    guard transfer.state == .waiting, let multi else { return }
+    if transfer.handle == nil {
+      guard let handle = pool.popLast() ?? EasyHandle() else {
+        return finish(transfer, result: .outOfMemory)
+      }
+      transfer.handle = handle
+      handle.transfer = transfer
+      if let error = handle.prepare(for: transfer, engine: self) { return finish(transfer, error: error) }
+      armSilence(handle, transfer)
+    }
+    transfer.state = .running
+    let code = curl_multi_add_handle(multi, transfer.handle?.easy)
+    if code != CURLM_OK { finish(transfer, result: .failedInit) }
+  }
+
+  private func unpause(_ transfer: Transfer) {
+    if transfer.state == .held, !transfer.receiving.isPaused, let report = transfer.heldReport {
+      return settle(transfer, error: nil, report: report)
+    }
+    guard transfer.state == .running, let handle = transfer.handle else { return }
+    let before = transfer.pausedInCurl
+    if !transfer.receiving.isPaused { transfer.receiving.isPausedInCurl = false }
+    if !transfer.sending.isPaused { transfer.sending.isPausedInCurl = false }
+    let after = transfer.pausedInCurl
+    guard before != after else { return }
+    inside { _ = curl_easy_pause(handle.easy, after) }
+    if transfer.failure != nil { need(.cancel, for: transfer) }
+  }
+
+  /// Files to be sent are read here.
+  func fileWorkers() -> WorkerPool {
+    if let workers = workers ?? ownWorkers { return workers }
+    let made = WorkerPool(name: "weir.files", width: 2)
+    ownWorkers = made
+    return made
+  }
+}
+
+extension Transfer {
+  /// The mask that libcurl was given or is to be given.
+  var pausedInCurl: CInt {
+    (receiving.isPausedInCurl ? CURLPAUSE_RECV : 0) | (sending.isPausedInCurl ? CURLPAUSE_SEND : 0)
+  }
+}
