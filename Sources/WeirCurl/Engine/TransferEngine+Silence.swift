@@ -32,7 +32,9 @@ extension TransferEngine {
     guard transfer.receiving.phase == .head, !prepared.waitsForMultiplexing else { return nil }
     var info = tcp_info()
     var length = socklen_t(MemoryLayout<tcp_info>.size)
-    guard transfer.awaitedSocket >= 0, getsockopt(transfer.awaitedSocket, CInt(IPPROTO_TCP), TCP_INFO, &info, &length) == 0 else { return nil }
+    guard transfer.awaitedSocket >= 0,
+      getsockopt(transfer.awaitedSocket, CInt(IPPROTO_TCP), TCP_INFO, &info, &length) == 0
+    else { return nil }
     return Double(info.tcpi_last_data_recv) * 1e-3
   }
 }
