@@ -13,6 +13,8 @@ struct ExporterHandler: RequestHandler {
     let route = ExporterRoute(method: exchange.head.method, path: exchange.head.path)
     guard let gatekeeper else { return answer(exchange, route) }
     gatekeeper.value.admit(exchange.head.fields.combined("Authorization")) { verdict in
+      // Checking a password takes long enough for a client to leave.
+      if exchange.isEnded { return }
       switch verdict {
       case .granted: answer(exchange, route)
       case .denied: refuse(exchange, route, status: 401, fields.unauthorized, "unauthorized\n")
