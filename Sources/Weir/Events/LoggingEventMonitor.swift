@@ -225,15 +225,34 @@ extension TimeInterval {
 }
 
 extension (any Error)? {
-  fileprivate var logText: String { self.map { "error: \(Redaction.urls(in: $0.localizedDescription))" } ?? "" }
+  fileprivate var logText: String {
+    self.map { "error: \(Redaction.urls(in: $0.localizedDescription).withoutQueries)" } ?? ""
+  }
 }
 
 extension WeirError? {
-  fileprivate var logText: String { self.map { "error: \($0)" } ?? "" }
+  fileprivate var logText: String { self?.logText ?? "" }
 }
 
 extension WeirError {
-  fileprivate var logText: String { "error: \(self)" }
+  fileprivate var logText: String { "error: \("\(self)".withoutQueries)" }
+}
+
+extension String {
+  /// What follows a question mark without a space is taken for a query.
+  fileprivate var withoutQueries: String {
+    guard contains("?") else { return self }
+    var isInQuery = false
+    return reduce(into: "") { text, character in
+      let endsQuery = character.isWhitespace || "\"<>".contains(character)
+      if isInQuery, !endsQuery {
+        if text.last == "?" { text.append("…") }
+        return
+      }
+      isInQuery = character == "?"
+      text.append(character)
+    }
+  }
 }
 
 extension Result where Failure: Error {
