@@ -23,8 +23,11 @@ final class DestinationMetrics: Sendable {
   private let families: ClientMetrics
   private let phases: [Histogram]
   private let durations: [Histogram]
-  private let gets: [Counter]
-  private let getsStarted: Counter
+  private let gets: MethodSeries
+  private let others = Mutex<[String: MethodSeries]>([:])
+  private let adapters = Mutex<[String: AdapterSeries]>([:])
+  /// Adapters' names are a program's own; should it make them up as it goes, no more are kept at hand.
+  private static let adapterLimit = 64
   private let lastKind = Mutex<AttemptSeries?>(nil)
 
   /// The phases of weir_phase_duration_seconds; the raw value is the place of the histogram.
@@ -61,8 +64,7 @@ final class DestinationMetrics: Sendable {
     staleRetries = families.staleRetries.with(address, port)
     phases = Phase.allCases.map { families.phaseDuration.with(address, port, "\($0)") }
     durations = Self.outcomes.map { families.requestDuration.with(address, port, $0.rawValue) }
-    gets = Self.outcomes.map { families.requests.with(address, port, "GET", $0.rawValue) }
-    getsStarted = families.requestsStarted.with(address, port, "GET")
+    gets = MethodSeries(families, address, port, method: "GET", outcomes: Self.outcomes)
     for reason in RetryDenial.Reason.allCases { _ = families.retriesDenied.with(address, port, reason.rawValue) }
     for reason in Self.likelyRetries { _ = families.retries.with(address, port, reason) }
     for source in RetryDelaySource.allCases { _ = families.retryDelay.with(address, port, source.rawValue) }
@@ -72,15 +74,29 @@ final class DestinationMetrics: Sendable {
     if let seconds { phases[phase.rawValue].observe(seconds) }
   }
 
+  func prepare(method: String) {
+    _ = series(of: method)
+  }
+
   func started(method: String) {
-    (method == "GET" ? getsStarted : families.requestsStarted.with(address, port, method)).increment()
+    series(of: method).started.increment()
   }
 
   func settled(method: String, outcome: RequestOutcome, seconds: Double?) {
     guard let index = Self.outcomes.firstIndex(of: outcome) else { return }
-    let counter = method == "GET" ? gets[index] : families.requests.with(address, port, method, outcome.rawValue)
-    counter.increment()
+    series(of: method).settled[index].increment()
     if let seconds { durations[index].observe(seconds) }
+  }
+
+  /// All outcomes of a method are there at zero from its first request on. Methods are few: unknown ones are `_OTHER`.
+  private func series(of method: String) -> MethodSeries {
+    if method == "GET" { return gets }
+    return others.withLock { others in
+      if let known = others[method] { return known }
+      let series = MethodSeries(families, address, port, method: method, outcomes: Self.outcomes)
+      others[method] = series
+      return series
+    }
   }
 
   func attemptEnded(method: String, metrics: TransferMetrics, errorType: String) {
@@ -114,8 +130,23 @@ final class DestinationMetrics: Sendable {
     families.retriesDenied.with(address, port, reason.rawValue).increment()
   }
 
-  func adaptationFailed(adapter: String, reason: String) {
-    families.adaptationFailures.with(address, port, adapter, reason).increment()
+  func prepare(adapter: String) {
+    _ = series(ofAdapter: adapter)
+  }
+
+  func adapted(by adapter: String, seconds: Double, failure: AdaptationFailure?) {
+    let series = series(ofAdapter: adapter)
+    series.duration.observe(seconds)
+    if let failure { series.failures[failure]?.increment() }
+  }
+
+  private func series(ofAdapter name: String) -> AdapterSeries {
+    adapters.withLock { adapters in
+      if let known = adapters[name] { return known }
+      let series = AdapterSeries(families, address, port, name)
+      if adapters.count < Self.adapterLimit { adapters[name] = series }
+      return series
+    }
   }
 
   func redirected(status: Int) {
@@ -168,5 +199,33 @@ private final class AttemptSeries: Sendable {
     attempts = families.attempts.with(address, port, kind.version)
     wireBytes = families.wireBytes.with(address, port, kind.encoding)
     decodedBytes = families.decodedBytes.with(address, port, kind.encoding)
+  }
+}
+
+/// What is counted of a method's requests.
+private struct MethodSeries: Sendable {
+  let started: Counter
+  /// In the order of the outcomes.
+  let settled: [Counter]
+
+  init(
+    _ families: ClientMetrics, _ address: String, _ port: String, method: String, outcomes: [RequestOutcome]
+  ) {
+    started = families.requestsStarted.with(address, port, method)
+    settled = outcomes.map { families.requests.with(address, port, method, $0.rawValue) }
+  }
+}
+
+/// What is measured of an adapter; its failures are there at zero from its first call on.
+private struct AdapterSeries: Sendable {
+  let duration: Histogram
+  let failures: [AdaptationFailure: Counter]
+
+  init(_ families: ClientMetrics, _ address: String, _ port: String, _ name: String) {
+    duration = families.adaptationDuration.with(name)
+    failures = Dictionary(
+      uniqueKeysWithValues: AdaptationFailure.allCases.map {
+        ($0, families.adaptationFailures.with(address, port, name, $0.rawValue))
+      })
   }
 }

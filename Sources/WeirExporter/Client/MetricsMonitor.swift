@@ -24,14 +24,19 @@ public final class MetricsMonitor: InlineEventMonitor {
 
   public var interests: EventInterests { [.creation, .attempts, .connections, .redirects, .session] }
 
-  /// Makes a destination's series at zero before the first request goes there.
+  /// Makes a destination's series at zero before the first request goes there; of methods, those of GET.
   public func prepare(_ destination: Destination) {
     _ = destinations.metrics(of: destination)
   }
 
-  /// Makes an adapter's series for a destination at zero.
+  /// Makes a method's series for a destination at zero; else that is done when such a request starts.
+  public func prepare(method: HTTPMethod, for destination: Destination) {
+    destinations.metrics(of: destination).prepare(method: Self.label(of: method))
+  }
+
+  /// Makes an adapter's series for a destination at zero, before it has adapted anything.
   public func prepare(adapter: String, for destination: Destination) {
-    _ = families.adaptationDuration.with(adapter)
+    destinations.metrics(of: destination).prepare(adapter: adapter)
   }
 
   // MARK: Requests
@@ -103,9 +108,8 @@ public final class MetricsMonitor: InlineEventMonitor {
   public func request(
     _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
   ) {
-    families.adaptationDuration.with(name).observe(duration)
-    guard let error else { return }
-    destinations.metrics(of: request.destination).adaptationFailed(adapter: name, reason: Self.reason(of: error))
+    destinations.metrics(of: request.destination).adapted(
+      by: name, seconds: duration, failure: error.map(AdaptationFailure.init))
   }
 
   public func urlSession(
@@ -137,8 +141,10 @@ public final class MetricsMonitor: InlineEventMonitor {
   // MARK: Labels
 
   /// RFC 9110's methods and PATCH (RFC 5789); anything else could be made up by a caller's caller.
-  private static func method(of request: Request) -> String {
-    switch request.method?.rawValue {
+  private static func method(of request: Request) -> String { label(of: request.method) }
+
+  private static func label(of method: HTTPMethod?) -> String {
+    switch method?.rawValue {
     case nil, "GET": "GET"
     case .some(let name) where knownMethods.contains(name): name
     default: "_OTHER"
@@ -148,11 +154,4 @@ public final class MetricsMonitor: InlineEventMonitor {
   private static let knownMethods: Set<String> = [
     "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
   ]
-
-  /// Types are finite, texts are not.
-  private static func reason(of error: any Error) -> String {
-    if let error = error as? WeirError { return error.label }
-    if let error = error as? URLError { return WeirError.sessionTaskFailed(error: error).label }
-    return String(describing: type(of: error))
-  }
 }

@@ -42,7 +42,7 @@ import WeirTestSupport
     Sum("weir_retry_delay_seconds_count{source=\"backoff\"}", ["flaky.test": 300]),
     // Adaptation.
     Sum("weir_adaptation_failures_total", ["unsigned.test": 7]),
-    Sum("weir_adaptation_failures_total{adapter=\"Signer\", reason=\"NoKey\"}", ["unsigned.test": 7]),
+    Sum("weir_adaptation_failures_total{adapter=\"Signer\", reason=\"error\"}", ["unsigned.test": 7]),
     // Connections and bytes.
     Sum("weir_connections_opened_total", ["slow.test": 6, "flaky.test": 1, "down.test": 1]),
     Sum("weir_connections_reused_total", ["slow.test": 6, "flaky.test": 599, "down.test": 3]),
