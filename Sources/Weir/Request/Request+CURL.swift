@@ -10,8 +10,7 @@ extension Request {
   public func cURLDescription(redactingSecrets: Bool = true) -> String {
     guard let urlRequest = lastRequest else { return CURLCommand.failure }
     return CURLCommand(
-      request: urlRequest, sessionHeaders: context.configuration.headers,
-      credentials: credential.map { [$0] } ?? [], redactingSecrets: redactingSecrets
+      request: urlRequest, sessionHeaders: context.configuration.headers, redactingSecrets: redactingSecrets
     ).text
   }
 

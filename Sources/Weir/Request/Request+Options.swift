@@ -63,21 +63,6 @@ extension Request {
     return self
   }
 
-  /// Answers Basic and Digest challenges with a user and a password.
-  @discardableResult
-  public func authenticate(
-    username: String, password: String, persistence: URLCredential.Persistence = .forSession
-  ) -> Self {
-    authenticate(with: URLCredential(user: username, password: password, persistence: persistence))
-  }
-
-  /// Answers Basic and Digest challenges with a credential.
-  @discardableResult
-  public func authenticate(with credential: URLCredential) -> Self {
-    fields.withLock { $0.credential = credential }
-    return self
-  }
-
   /// Calls `closure` with ``downloadProgress`` as bytes come in; the last closure set counts.
   @discardableResult
   public func downloadProgress(queue: DispatchQueue? = nil, closure: @escaping ProgressHandler) -> Self {

@@ -68,7 +68,6 @@ extension Request {
   public var interceptor: (any RequestInterceptor)? { fields.withLock { $0.interceptor } }
   public var eventMonitor: (any EventMonitor)? { fields.withLock { $0.monitors } }
   public var redirectHandler: (any RedirectHandler)? { fields.withLock { $0.redirectHandler } }
-  public var credential: URLCredential? { fields.withLock { $0.credential } }
 
   /// The serial queue of this request's handlers, which targets the session's completion queue.
   public var underlyingQueue: DispatchQueue { context.queues.root ?? deliveryQueue }

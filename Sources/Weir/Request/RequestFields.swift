@@ -26,7 +26,6 @@ struct RequestFields {
   /// Nil before setup began.
   var times: RequestTimes?
   var redirectHandler: (any RedirectHandler)?
-  var credential: URLCredential?
   var observers = RequestObservers()
   var lane = HandlerLane()
   /// Made when the caller asks for it; the lane's handlers run there then.
