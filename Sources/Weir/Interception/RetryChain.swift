@@ -1,10 +1,11 @@
 /// Asks retriers in order until one answers other than `.doNotRetry`.
 ///
-/// A value: each step's continuation holds a copy that is one step further.
+/// A value: each step's continuation holds a copy that is one step further. It does not keep the session alive: a
+/// retrier may take its time.
 struct RetryChain: Sendable {
   let retriers: [any RequestRetrier]
   let request: Request
-  let session: Session
+  weak let session: Session?
   let error: any Error
   let completion: @Sendable (RetryResult) -> Void
   private var position = 0
@@ -21,7 +22,7 @@ struct RetryChain: Sendable {
   }
 
   func run() {
-    guard position < retriers.count, !request.isCancelled else { return completion(.doNotRetry) }
+    guard position < retriers.count, !request.isCancelled, let session else { return completion(.doNotRetry) }
     var next = self
     next.position += 1
     let answer = SingleCall<RetryResult> { [next] result in

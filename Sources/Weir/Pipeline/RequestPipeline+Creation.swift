@@ -61,9 +61,7 @@ extension RequestPipeline {
     let adapters = core.adapters(of: request)
     guard !adapters.isEmpty else { return prepared(hop, step) }
     let urlRequest = hop.urlRequest
-    guard let session = context.session else { return fail(with: .sessionDeinitialized) }
-    let chain = Adaptation(
-      adapters: adapters, state: RequestAdapterState(request: request, session: session), request: request, step: step)
+    let chain = Adaptation(adapters: adapters, request: request, step: step)
     if let queue = context.queues.request {
       queue.async { chain.ask(0, about: urlRequest) }
     } else {
@@ -71,14 +69,18 @@ extension RequestPipeline {
     }
   }
 
-  /// The adapters of one attempt, asked one after another, each wherever its predecessor answered.
+  /// The adapters of one attempt, asked one after another, each wherever its predecessor answered. It holds no session:
+  /// an adapter that takes its time must not keep one alive.
   private struct Adaptation: Sendable {
     let adapters: [NamedAdapter]
-    let state: RequestAdapterState
     let request: Request
     let step: RequestMachine.Step
 
     func ask(_ index: Int, about urlRequest: URLRequest) {
+      guard let session = request.context.session else {
+        return request.onPipeline { $0.fail(with: .sessionDeinitialized) }
+      }
+      let state = RequestAdapterState(request: request, session: session)
       let began = MonotonicTime.now
       let answer = SingleCall<Result<URLRequest, any Error>> { result in
         answered(result, index, after: MonotonicTime.now.seconds(since: began))
