@@ -83,18 +83,22 @@ struct MonitorTests {
   @Test("A closure can be set and taken away at any time")
   func closuresChange() async throws {
     let server = try answering(okResponse("x"))
-    let monitor = ClosureEventMonitor()
+    let queue = DispatchQueue(label: "monitor")
+    let monitor = ClosureEventMonitor(queue: queue)
     let session = Session(eventMonitors: [monitor])
     let calls = Journal<Int>()
-    _ = await session.request(server.url).plainResponse()
+    func request() async {
+      _ = await session.request(server.url).plainResponse()
+      await session.loopTurn()
+      queue.sync {}
+    }
+    await request()
     monitor.requestDidFinish = { _ in calls.append(1) }
-    _ = await session.request(server.url).plainResponse()
-    await calls.wait { $0.count == 1 }
+    await request()
     monitor.requestDidFinish = nil
-    _ = await session.request(server.url).plainResponse()
+    await request()
     monitor.requestDidParseResponse = { _, _ in calls.append(2) }
-    _ = await session.request(server.url).plainResponse()
-    await calls.wait(for: 2)
+    await request()
     #expect(calls.entries == [1, 2])
   }
 
