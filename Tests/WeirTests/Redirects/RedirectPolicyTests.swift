@@ -1,0 +1,60 @@
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import Weir
+
+@Suite("RedirectPolicy")
+struct RedirectPolicyTests {
+  @Test(
+    arguments: [
+      ("http://a/", "https://a/", false, nil), ("https://a/", "https://b/", false, nil),
+      ("https://a/", "http://a/", false, .insecure), ("HTTPS://a/", "HTTP://a/", false, .insecure),
+      ("https://a/", "http://a/", true, nil), ("http://a/", "http://b/", false, nil),
+      ("https://a/", "ftp://a/", true, .unsupportedURL), ("http://a/", "http:///x", false, .unsupportedURL),
+      ("http://a/", "/x", false, .unsupportedURL),
+    ] as [(String, String, Bool, RedirectPolicy.Refusal?)])
+  func whatIsRefused(from: String, to: String, allowsInsecure: Bool, refusal: RedirectPolicy.Refusal?) {
+    var configuration = SessionConfiguration.default
+    configuration.allowsInsecureRedirects = allowsInsecure
+    let answer = RedirectPolicy.refusal(
+      from: URL(string: from), to: URL(string: to), count: 0, configuration: configuration)
+    #expect(answer == refusal)
+  }
+
+  @Test("The number is looked at first, so that a loop ends whatever it leads to")
+  func tooMany() {
+    var configuration = SessionConfiguration.default
+    configuration.maximumRedirects = 2
+    let refusals = (0...3).map {
+      RedirectPolicy.refusal(
+        from: URL(string: "http://a/"), to: URL(string: "http://a/"), count: $0, configuration: configuration)
+    }
+    #expect(refusals == [nil, nil, .tooMany, .tooMany])
+  }
+
+  @Test(
+    "Origins are scheme, host and port, by their defaults",
+    arguments: [
+      ("http://a/", "http://A:80/x", true), ("https://a/", "https://a:443/", true), ("http://a/", "https://a/", false),
+      ("http://a/", "http://a:81/", false), ("http://a/", "http://b/", false), ("http://u:p@a/", "http://a/", true),
+      ("http://[::1]/", "http://[::1]:80/", true), ("http://a/", "file:///x", false),
+    ])
+  func origins(_ left: String, _ right: String, _ isSame: Bool) throws {
+    let (left, right) = (try #require(URL(string: left)), try #require(URL(string: right)))
+    #expect(RedirectPolicy.isSameOrigin(left, right) == isSame)
+    #expect(RedirectPolicy.isSameOrigin(right, left) == isSame)
+  }
+
+  @Test(
+    "What is escaped stays as it is, what has to be is escaped once",
+    arguments: [
+      ("/a%20b", "/a%20b"), ("/a b", "/a%20b"), ("/a b%20c", "/a%20b%20c"), ("/a\"<b>%41", "/a%22%3Cb%3E%41"),
+      ("/ü%C3%BC", "/%C3%BC%C3%BC"), ("/?q=a%26b&c=d e", "/?q=a%26b&c=d%20e"), ("/a\tb%20", "/a%09b%20"),
+    ])
+  func escapes(_ location: String, _ target: String) throws {
+    let request = try URLRequest(url: "http://h/", method: .get)
+    let next = RedirectPolicy.proposal(status: 302, location: location, for: request)
+    #expect(next?.url?.absoluteString == "http://h" + target)
+  }
+}
