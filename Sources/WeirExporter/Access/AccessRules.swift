@@ -26,6 +26,12 @@ struct AccessRules: Sendable {
     decoy = users.values.max { $0.cost < $1.cost }
   }
 
+  /// Nil lets everybody in.
+  static func of(_ access: AccessControl?) throws(ExporterError) -> AccessRules? {
+    guard let access else { return nil }
+    return try AccessRules(access)
+  }
+
   /// RFC 9110 §11.6.1: one challenge for each scheme that could do.
   var challenges: [String] {
     (users.isEmpty ? [] : [#"Basic realm="metrics", charset="UTF-8""#])

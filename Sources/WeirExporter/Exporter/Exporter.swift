@@ -80,6 +80,13 @@ public final class Exporter: Sendable {
     }
   }
 
+  /// Changes who may see the pages, from the next request on: for a configuration that is read again. Nil lets everybody
+  /// in. Any thread; whether or not it runs.
+  /// - Throws: ``ExporterError`` with ``ExporterError/Code/invalidAccess``; then all stays as it was.
+  public func setAccess(_ access: AccessControl?) throws(ExporterError) {
+    site.access.set(try AccessRules.of(access))
+  }
+
   /// Stops listening, lets scrapes that run end within `grace` seconds, and returns when all is closed.
   ///
   /// Does nothing unless it runs. Called by `isReady` or a collector, it returns at once. It may be started again.

@@ -3,7 +3,7 @@ import WeirServer
 
 /// Answers the exporter's requests, on its loop.
 struct ExporterHandler: RequestHandler {
-  let gatekeeper: LoopBound<Gatekeeper>?
+  let door: LoopBound<Door>
   let scraper: LoopBound<Scraper>
   let landingPage: LandingPage
   let fields: FixedFields
@@ -11,13 +11,12 @@ struct ExporterHandler: RequestHandler {
 
   func handle(_ exchange: Exchange) {
     let route = ExporterRoute(method: exchange.head.method, path: exchange.head.path)
-    guard let gatekeeper else { return answer(exchange, route) }
-    gatekeeper.value.admit(exchange.head.fields.combined("Authorization")) { verdict in
+    door.value.admit(exchange.head.fields.combined("Authorization")) { verdict in
       // Checking a password takes long enough for a client to leave.
       if exchange.isEnded { return }
       switch verdict {
       case .granted: answer(exchange, route)
-      case .denied: refuse(exchange, route, status: 401, fields.unauthorized, "unauthorized\n")
+      case .denied: refuse(exchange, route, status: 401, fields.unauthorized(door.value.challenges), "unauthorized\n")
       case .busy: refuse(exchange, route, status: 503, fields.busy, "too many passwords wait to be checked\n")
       }
     }

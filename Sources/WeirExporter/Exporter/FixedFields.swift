@@ -6,7 +6,6 @@ struct FixedFields: Sendable {
   /// Of every response.
   let common: ResponseFields
   private let policy: String?
-  private let challenges: [String]
 
   /// Fields that depend on the response, so that a fixed one would contradict it.
   private static let reserved: Set<String> = [
@@ -18,11 +17,8 @@ struct FixedFields: Sendable {
     ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
   ]
 
-  /// - Parameters:
-  ///   - extra: the user's fields. They replace the exporter's own of these names.
-  ///   - challenges: how to log in, if one has to.
-  init(extra: [String: String], challenges: [String] = []) throws(ExporterError) {
-    self.challenges = challenges
+  /// - Parameter extra: the user's fields. They replace the exporter's own of these names.
+  init(extra: [String: String]) throws(ExporterError) {
     var fields = ResponseFields()
     let names = Set(extra.keys.map { $0.lowercased() })
     guard names.count == extra.count else { throw .invalidHeader("one is named twice, in other letters") }
@@ -53,7 +49,7 @@ struct FixedFields: Sendable {
     return fields
   }
 
-  var unauthorized: ResponseFields {
+  func unauthorized(_ challenges: [String]) -> ResponseFields {
     var fields = common
     for challenge in challenges { fields.add("WWW-Authenticate", challenge) }
     return fields

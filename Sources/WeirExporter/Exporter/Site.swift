@@ -8,7 +8,7 @@ struct Site: Sendable {
   let isReady: @Sendable () -> Bool
   let limits: Exporter.Limits
   let fields: FixedFields
-  let access: AccessRules?
+  let access: AccessPolicy
   let metrics: ScrapeMetrics
   let renderer: PageRenderer
 
@@ -16,20 +16,15 @@ struct Site: Sendable {
     title = options.title
     isReady = options.isReady
     limits = options.limits.checked
-    access = try Self.rules(options.access)
-    fields = try FixedFields(extra: options.headers, challenges: access?.challenges ?? [])
+    access = AccessPolicy(try AccessRules.of(options.access))
+    fields = try FixedFields(extra: options.headers)
     renderer = PageRenderer(registry: registry, showsCreated: options.showsCreated)
     do throws(RegistryError) {
-      metrics = try ScrapeMetrics(registry, asksWhoComes: access != nil)
+      metrics = try ScrapeMetrics(registry, asksWhoComes: options.access != nil)
       if options.registersProcessMetrics { try Self.registerProcess(in: registry) }
     } catch {
       throw ExporterError(error)
     }
-  }
-
-  private static func rules(_ access: AccessControl?) throws(ExporterError) -> AccessRules? {
-    guard let access else { return nil }
-    return try AccessRules(access)
   }
 
   /// Unless they are there already: of another exporter, or of the user's own making.
@@ -43,9 +38,9 @@ struct Site: Sendable {
     let scraper = LoopBound(
       Scraper(loop: loop, renderer: renderer, metrics: metrics, fields: fields, limits: limits), on: loop)
     let landingPage = LandingPage(title: title, address: "\(address)", since: .now)
-    let gatekeeper = access.map { LoopBound(Gatekeeper($0, on: loop), on: loop) }
     return ExporterHandler(
-      gatekeeper: gatekeeper, scraper: scraper, landingPage: landingPage, fields: fields, isReady: isReady)
+      door: LoopBound(Door(access, on: loop), on: loop), scraper: scraper, landingPage: landingPage, fields: fields,
+      isReady: isReady)
   }
 
   var serverLimits: ServerLimits {

@@ -22,8 +22,7 @@ struct Serve {
     do {
       let origin = options.configFile == nil ? try DemoOrigin() : nil
       let configuration = try origin?.configuration() ?? Configuration(file: options.configFile ?? "")
-      let web = try options.webConfigFile.map { file throws(ConfigurationError) in try WebConfiguration(file: file) }
-      let parts = try Parts(configuration, web ?? WebConfiguration(), options, log)
+      let parts = try Parts(configuration, try webConfiguration() ?? WebConfiguration(), options, log)
       parts.gateway.start()
       parts.metrics.configurationLoaded()
       announce(configuration, parts, isDemo: origin != nil)
@@ -74,19 +73,43 @@ struct Serve {
   }
 
   private func reload(_ parts: Parts) async {
-    guard let file = options.configFile else {
+    guard options.configFile != nil || options.webConfigFile != nil else {
       return log.warn("there is nothing to reload: weir was started without --config.file", [:])
     }
     do {
-      let configuration = try Configuration(file: file)
-      await parts.gateway.reload(configuration)
+      // Both are read before either is followed.
+      let web = try webConfiguration()
+      let configuration = try options.configFile.map { file throws(ConfigurationError) in
+        try Configuration(file: file)
+      }
+      if let web { try follow(web, parts) }
+      if let configuration {
+        await parts.gateway.reload(configuration)
+        let file = LogValue.string(options.configFile ?? "")
+        log.info("configuration reloaded", ["file": file, "routes": .integer(configuration.routes.count)])
+      }
       parts.metrics.configurationLoaded()
-      log.info("configuration reloaded", ["file": .string(file), "routes": .integer(configuration.routes.count)])
     } catch {
       parts.metrics.configurationRefused()
-      log(error)
-      log.error("the configuration stays as it was", ["file": .string(file)])
+      if let error = error as? ConfigurationError {
+        log(error)
+      } else {
+        log.error("configuration", ["problem": "\(error)"])
+      }
+      log.error("the configuration stays as it was", [:])
     }
+  }
+
+  private func webConfiguration() throws(ConfigurationError) -> WebConfiguration? {
+    guard let file = options.webConfigFile else { return nil }
+    return try WebConfiguration(file: file)
+  }
+
+  private func follow(_ web: WebConfiguration, _ parts: Parts) throws(ExporterError) {
+    try parts.exporter.setAccess(web.access)
+    log.info("web configuration reloaded", ["file": .string(options.webConfigFile ?? "")])
+    guard web.headers != parts.webHeaders else { return }
+    log.warn("header fields of the metrics address change with a restart", [:])
   }
 
   // MARK: Log lines
@@ -126,6 +149,7 @@ struct Serve {
 private final class Parts: Sendable {
   let exporter: Exporter
   let exporterAddress: SocketAddress
+  let webHeaders: [String: String]
   let metrics: GatewayMetrics
   let gateway: Gateway
   /// Whether `/-/ready` says so.
@@ -142,6 +166,7 @@ private final class Parts: Sendable {
     exporterOptions.title = "weir gateway"
     exporterOptions.access = web.access
     exporterOptions.headers = web.headers
+    webHeaders = web.headers
     exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
     exporter = try Exporter(listenAddress: "\(options.webAddress)", options: exporterOptions)
     let monitor = try MetricsMonitor(registry: exporter.registry)

@@ -159,6 +159,20 @@ import WeirTestSupport
     #expect(try await CurlAnswer.get(weir.metricsURL("/-/healthy")).status == 401)
     #expect(try await CurlAnswer.get(weir.url("/echo")).status == 200, "only the metrics address asks")
 
+    // Read again at SIGHUP, and not followed if it is wrong.
+    try directory.file("web.yml", "bearer_tokens: [other]\n")
+    weir.peer.send(signal: SIGHUP)
+    try await eventually("the new token holds") {
+      try await CurlAnswer.get(metrics, "-H", "Authorization: Bearer other").status == 200
+    }
+    #expect(try await CurlAnswer.get(metrics, "-H", "Authorization: Bearer t0ken").status == 401)
+    try directory.file("web.yml", "bearer_token: [t0ken]\n")
+    weir.peer.send(signal: SIGHUP)
+    try await eventually("the wrong configuration is refused") {
+      let page = try await CurlAnswer.get(metrics, "-H", "Authorization: Bearer other").body
+      return ExpositionText(page).sum("weir_config_last_reload_successful") == 0 && !page.isEmpty
+    }
+
     try directory.file("web.yml", "tls_server_config: {cert_file: a, key_file: b}\n")
     let refusal = try await Tool.weir.runToEnd(["check", "--web.config.file=\(file)"])
     #expect(refusal.status == .exited(1) && refusal.output.contains("let nginx terminate TLS"), "\(refusal.output)")

@@ -46,6 +46,23 @@ import WeirMetrics
     #expect(page.contains("weir_scrapes_total{code=\"401\"} 2\n"))
   }
 
+  @Test func whoMayComeCanChange() throws {
+    let client = try PageClient(exporter.address)
+    func status(_ user: String?) -> Int? {
+      let fields = user.map { [("Authorization", "Basic " + Data($0.utf8).base64EncodedString())] } ?? []
+      client.request("GET", "/-/healthy", fields)
+      return client.response()?.status
+    }
+    #expect(status("prometheus:secret") == 200)
+    try exporter.setAccess(AccessControl(users: ["other": Sample.slower]))
+    #expect(status("prometheus:secret") == 401, "what was right once is no more")
+    #expect(status("other:secret") == 200)
+    #expect(throws: ExporterError.self) { try exporter.setAccess(AccessControl()) }
+    #expect(status(nil) == 401, "all stays as it was")
+    try exporter.setAccess(nil)
+    #expect(status(nil) == 200)
+  }
+
   @Test func requestsBehindOneAnotherKeepTheirOrder() throws {
     let client = try PageClient(exporter.address)
     let right = Data("prometheus:secret".utf8).base64EncodedString()
