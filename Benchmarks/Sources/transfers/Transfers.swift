@@ -60,15 +60,12 @@ final class Run: Sendable {
   private let started = Atomic(0)
   private let finished = Atomic(0)
   private let failed = Atomic(0)
-  private let latencies: Mutex<[UInt32]>
+  private let latencies = Mutex(Latencies())
 
   init(_ options: Options, _ session: Session) throws {
     self.options = options
     self.session = session
     url = try options.url.asURL()
-    var latencies: [UInt32] = []
-    latencies.reserveCapacity(options.total)
-    self.latencies = Mutex(latencies)
   }
 
   var failures: Int { failed.load(ordering: .relaxed) }
@@ -97,12 +94,12 @@ final class Run: Sendable {
   }
 
   func report(seconds: Double, before: Usage, after: Usage) {
-    let sorted = latencies.withLock { $0.sorted() }
+    let (p50, p99) = latencies.withLock { ($0.quantile(0.5), $0.quantile(0.99)) }
     let cpu = (after.cpuMicroseconds - before.cpuMicroseconds) / Double(options.total)
     print(
       "rps=\(Int(Double(options.total) / seconds))",
-      "p50_us=\(sorted[sorted.count / 2])",
-      "p99_us=\(sorted[sorted.count - 1 - sorted.count / 100])",
+      "p50_us=\(p50)",
+      "p99_us=\(p99)",
       "cpu_us=\(Int(cpu)).\(String(Int(cpu * 100) % 100 + 100).dropFirst())",
       "rss_kb=\(after.peakMemoryKilobytes)")
   }
@@ -122,8 +119,8 @@ final class Run: Sendable {
   /// Notes one request's latency; true for the last of all.
   @discardableResult
   private func record(_ began: ContinuousClock.Instant, _ result: WeirResult<Data>) -> Bool {
-    let microseconds = UInt32(clamping: Int((ContinuousClock.now - began) / .microseconds(1)))
-    latencies.withLock { $0.append(microseconds) }
+    let microseconds = Int((ContinuousClock.now - began) / .microseconds(1))
+    latencies.withLock { $0.add(microseconds) }
     if case .failure = result { failed.wrappingAdd(1, ordering: .relaxed) }
     return finished.wrappingAdd(1, ordering: .relaxed).newValue == options.total
   }
