@@ -64,54 +64,38 @@ import WeirTestSupport
   @Test func aGoodScrapeIsAnsweredAndMemoryStaysFlat() async throws {
     let exporter = try start(connections: 2 * Self.count)
     defer { exporter.stop(grace: 0) }
-    let before = try Process.openDescriptors()
+    let before = try ThisProcess.openDescriptors
     var memory: [Int] = []
     for round in 0..<4 {
       do {
         let crowd = try come(to: exporter)
         // Both ends, without those that the server has closed already.
-        try await eventually("the crowd is in") { try Process.openDescriptors() > before + Self.count * 3 / 2 }
+        try await eventually("the crowd is in") { try ThisProcess.openDescriptors > before + Self.count * 3 / 2 }
         try expectGoodScrape(of: exporter, "round \(round), all there")
         for (guest, client) in crowd where guest == .slowLoris { client.send("-") }
         try expectGoodScrape(of: exporter, "round \(round), all busy")
         for (index, guest) in crowd.enumerated() where index % 3 == 0 { guest.client.reset() }
       }
       try expectGoodScrape(of: exporter, "round \(round), all leaving")
-      try await eventually("the crowd has gone") { try Process.openDescriptors() < before + 20 }
-      memory.append(try Process.residentBytes())
+      try await eventually("the crowd has gone") { try ThisProcess.openDescriptors < before + 20 }
+      memory.append(try ThisProcess.residentBytes)
     }
     // The first round fills pools; after that 6,000 connections leave less than 2 KB each, were it not the allocator.
     let growth = try #require(memory.last) - memory[0]
-    // A sanitizer keeps what is freed for a while.
-    #expect(growth < 12 << 20 || Process.isSanitized, "\(memory)")
+    #expect(growth < 12 << 20 || ThisProcess.isSanitized, "\(memory)")
   }
 
   @Test func beyondTheLimitTheyMakePlaceForEachOther() async throws {
     let exporter = try start(connections: nil)
     defer { exporter.stop(grace: 0) }
-    let before = try Process.openDescriptors()
+    let before = try ThisProcess.openDescriptors
     let crowd = try come(to: exporter)
     try expectGoodScrape(of: exporter, "all there")
     try await eventually("512 connections are open at the server, and no more") {
-      try Process.openDescriptors() <= before + crowd.count + Exporter.Limits().connections + 20
+      try ThisProcess.openDescriptors <= before + crowd.count + Exporter.Limits().connections + 20
     }
     for (guest, client) in crowd where guest == .slowLoris { client.send("-") }
     try expectGoodScrape(of: exporter, "all busy")
-  }
-}
-
-private enum Process {
-  static func openDescriptors() throws -> Int {
-    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-  }
-
-  static var isSanitized: Bool {
-    dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
-  }
-
-  static func residentBytes() throws -> Int {
-    let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
-    return (Int(text.split(separator: " ")[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
   }
 }
 
