@@ -148,11 +148,14 @@ package final class ForwardRequest: Request, @unchecked Sendable {
   }
 
   override var canReplayBody: Bool {
-    !confined.value.isForwarding && (isBodyless || confined.value.buffer.canReplay)
-  }
-
-  private var isBodyless: Bool {
-    if case .none = head.body { true } else { false }
+    guard !confined.value.isForwarding else { return false }
+    let buffer = confined.value.buffer
+    return switch head.body {
+    case .none: true
+    case .length(let length): buffer.canReplay && (buffer.isComplete || length <= ReplayBuffer.defaultLimit)
+    // It might outgrow the buffer while the retry waits.
+    case .unknown: buffer.canReplay && buffer.isComplete
+    }
   }
 
   override func decidesAtHead(_ response: LazyHTTPResponse) -> Bool {
