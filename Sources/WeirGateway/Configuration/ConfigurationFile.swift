@@ -1,8 +1,28 @@
 import CLinux
 import Glibc
 
-/// The bytes of configuration files.
+/// The text of configuration files, and how it becomes a value.
 enum ConfigurationFile {
+  /// Parses a document and has it judged by `build`, which returns what it made of it and what is wrong with that.
+  /// `file` is only a name, for the error text.
+  static func parse<Document: Decodable, Value>(
+    _ bytes: [UInt8], file: String, _ build: (Document) -> (Value, [ConfigurationProblem])
+  ) throws(ConfigurationError) -> Value {
+    let yaml: YAMLDocument
+    do {
+      yaml = try YAMLDocument(parsing: bytes)
+    } catch {
+      throw ConfigurationError(file: file, problems: [error])
+    }
+    let (document, unreadable) = YAMLDecoder(yaml).decode(Document.self)
+    guard let document else { throw ConfigurationError(file: file, problems: unreadable) }
+    let (value, wrong) = build(document)
+    guard unreadable.isEmpty, wrong.isEmpty else {
+      throw ConfigurationError(file: file, problems: unreadable + wrong)
+    }
+    return value
+  }
+
   /// Reads a file of at most 1 MiB, and one byte of a longer one, which the parser then refuses.
   static func bytes(of file: String) throws(ConfigurationError) -> [UInt8] {
     do {

@@ -1,3 +1,5 @@
+import Weir
+
 /// Pieces of HTTP's grammar (RFC 9110 §5).
 enum HTTPGrammar {
   static let commonMethods: Set<String> = [
@@ -6,20 +8,7 @@ enum HTTPGrammar {
 
   /// `1*tchar` (§5.6.2): a method, a field name.
   static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
-    !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
-  }
-
-  static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-      UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-      UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-      true
-    default: false
-    }
+    !bytes.isEmpty && bytes.allSatisfy(FieldSyntax.isTokenByte)
   }
 
   /// `field-value` (§5.5): visible characters and obs-text, with spaces and tabs between but not around them.

@@ -20,20 +20,11 @@ package struct WebConfiguration: Sendable, Equatable {
 extension WebConfiguration {
   /// Reads and judges a file's text. `file` is only a name, for the error text.
   package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
-    let document: YAMLDocument
-    do {
-      document = try YAMLDocument(parsing: bytes)
-    } catch {
-      throw ConfigurationError(file: file, problems: [error])
+    self = try ConfigurationFile.parse(bytes, file: file) { (document: WebConfigurationDocument) in
+      var builder = WebConfigurationBuilder()
+      let configuration = builder.configuration(document)
+      return (configuration, builder.problems)
     }
-    let decoded = YAMLDecoder(document).decode(WebConfigurationDocument.self)
-    var problems = decoded.problems
-    guard let value = decoded.value else { throw ConfigurationError(file: file, problems: problems) }
-    var builder = WebConfigurationBuilder()
-    let configuration = builder.configuration(value)
-    problems += builder.problems
-    guard problems.isEmpty else { throw ConfigurationError(file: file, problems: problems) }
-    self = configuration
   }
 
   /// Reads a file of at most 1 MiB.
