@@ -103,7 +103,7 @@ package final class ForwardRequest: Request, @unchecked Sendable {
   private func wakeSender(_ state: Confined) {
     guard state.wantsBytes else { return }
     state.wantsBytes = false
-    context.core.value.pipeline(of: self)?.transfer?.resumeSending()
+    context.core.value.pipeline(of: self)?.bodyArrived()
   }
 
   // MARK: The pipeline's hooks

@@ -63,7 +63,8 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
     completion(.retryWithDelay(delay))
   }
 
-  /// Whether the failure is one of those this policy retries, the retry limit aside.
+  /// Whether the failure is one of those this policy retries, the retry limit aside. May be asked twice about one: the
+  /// second time, on the event loop, to tell why there is no retry.
   open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
     guard let method = request.request?.method else { return false }
     return rules.isRetryable(method: method, status: request.lazyResponse?.statusCode, error: error)
@@ -72,9 +73,10 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
   /// Why a failure that this policy retries otherwise is not retried; nil: it is none of those, or is retried.
   final func denial(of request: Request, dueTo error: any Error) -> RetryDenial.Reason? {
     guard let method = request.request?.method else { return nil }
-    if rules.refusesMethod(method, status: request.lazyResponse?.statusCode, error: error) { return .method }
-    guard !rules.allowsRetry(after: request.retryCount) else { return nil }
-    return shouldRetry(request: request, dueTo: error) ? .limit : nil
+    if shouldRetry(request: request, dueTo: error) {
+      return rules.allowsRetry(after: request.retryCount) ? nil : .limit
+    }
+    return rules.refusesMethod(method, status: request.lazyResponse?.statusCode, error: error) ? .method : nil
   }
 
   private var rules: RetryRules {

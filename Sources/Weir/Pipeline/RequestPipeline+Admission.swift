@@ -96,7 +96,9 @@ extension RequestPipeline {
   /// An attempt that waits for the caller's code or is suspended keeps its connection, not its slot.
   func park() {
     if admission.returnTicket != nil { withdrawReturn() }
-    if admission.place == .slot, destination?.park() == true { admission.place = .parked }
+    guard admission.place == .slot, destination?.park() == true else { return }
+    admission.place = .parked
+    transfer?.pauseSending()
   }
 
   /// Gives up slot and connection.
@@ -134,6 +136,11 @@ extension RequestPipeline {
     if let waited = admission.waited(until: .now) { tally.waited(waited) }
     takeSlot()
     return true
+  }
+
+  /// There is more of the body to be sent; who has no slot goes on when it has one again.
+  func bodyArrived() {
+    if admission.place != .parked, !body.holds.contains(.suspended) { transfer?.resumeSending() }
   }
 
   private func takeSlot() {

@@ -147,11 +147,13 @@ extension RequestPipeline {
     phase = .waiting
     admission.began = nil
     self.hop = Hop(request: hop)
-    let (onRequest, onTask, isDescribed) = request.fields.withLock { fields in
+    let (onRequest, onTask, described) = request.fields.withLock { fields in
       fields.attempts[fields.attempts.count - 1].task = task
-      return (fields.observers.urlRequest, fields.observers.task, !fields.observers.cURL.isEmpty)
+      return (
+        fields.observers.urlRequest, fields.observers.task, fields.observers.takeWaitingForDescription()
+      )
     }
-    if isDescribed { request.describeToWaiting() }
+    request.describe(to: described)
     if monitors.wants(.creation) {
       monitors.send(.creation) { [request] in $0.request(request, didCreateURLRequest: urlRequest) }
     }

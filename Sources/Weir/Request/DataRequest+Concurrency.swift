@@ -146,13 +146,13 @@ extension DataRequest {
   private func serializing<Value: Sendable>(
     _ serializer: some LazyResponseSerializer<Value>, cancelsAutomatically: Bool
   ) -> DataTask<Value> {
-    awaiting(cancelsAutomatically) { DataResponseHandler(on: .inline, using: serializer, $0.fulfill) }
+    awaiting(cancelsAutomatically) { DataResponseHandler(on: .awaiter, using: serializer, $0.fulfill) }
   }
 
   private func serializing<Value: Sendable>(
     by serialize: @escaping LazySerialization<Value>, cancelsAutomatically: Bool
   ) -> DataTask<Value> {
-    awaiting(cancelsAutomatically) { DataResponseHandler(on: .inline, serializing: serialize, $0.fulfill) }
+    awaiting(cancelsAutomatically) { DataResponseHandler(on: .awaiter, serializing: serialize, $0.fulfill) }
   }
 
   private func awaiting<Value: Sendable>(

@@ -42,12 +42,7 @@ extension Request {
 
   /// Serves those who wait for an attempt's final URL request.
   func describeToWaiting() {
-    let waiting = fields.withLock { fields in
-      let waiting = fields.observers.cURL
-      fields.observers.cURL.removeAll { !$0.isForEachAttempt }
-      return waiting
-    }
-    describe(to: waiting)
+    describe(to: fields.withLock { $0.observers.takeWaitingForDescription() })
   }
 
   func describe(to observers: [CURLObserver]) {

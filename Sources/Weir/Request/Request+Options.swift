@@ -96,14 +96,15 @@ extension Request {
   }
 
   func observeURLRequests(_ observer: RequestObserver<@Sendable (URLRequest) -> Void>) {
-    observe(\.urlRequest, observer)
-    let latest = fields.withLock { $0.attempts.last { $0.task != nil }.flatMap { $0.adapted ?? $0.initial } }
+    let latest = observe(\.urlRequest, observer) {
+      $0.attempts.last { $0.task != nil }.flatMap { $0.adapted ?? $0.initial }
+    }
     if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
   }
 
   func observeTasks(_ observer: RequestObserver<@Sendable (TransferTask) -> Void>) {
-    observe(\.task, observer)
-    if let latest = lastTask { deliver(on: observer.queue) { observer.handler(latest) } }
+    let latest = observe(\.task, observer) { $0.attempts.last { $0.task != nil }?.task }
+    if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
   }
 
   private func change(_ transform: ((any RequestInterceptor)?) -> any RequestInterceptor) -> Self {

@@ -78,7 +78,7 @@ extension DataRequest {
   }
 
   /// Calls back with the final response's head, before its body is received; the body waits for the answer, and
-  /// `.cancel` cancels the request.
+  /// `.cancel` cancels the request. The closure's task is not cancelled with the request.
   @_disfavoredOverload
   @discardableResult
   public func onHTTPResponse(

@@ -12,6 +12,13 @@ struct RequestObservers: Sendable {
   var task: RequestObserver<@Sendable (TransferTask) -> Void>?
   var httpResponse: RequestObserver<Request.ResponseObserver>?
   var cURL: [CURLObserver] = []
+
+  /// Those who wait for an attempt's command line; who wants one of each attempt goes on waiting.
+  mutating func takeWaitingForDescription() -> [CURLObserver] {
+    let waiting = cURL
+    if !waiting.isEmpty { cURL.removeAll { !$0.isForEachAttempt } }
+    return waiting
+  }
 }
 
 struct RequestObserver<Handler: Sendable>: Sendable {
@@ -35,8 +42,10 @@ struct CURLObserver: Sendable {
 enum HandlerQueue: Sendable {
   /// The session's choice: its completion queue or the loop.
   case session
-  /// On the loop: for continuations, which choose their own executor.
+  /// At once, where the event happens: for streams, which keep what they are given.
   case inline
+  /// On the loop: for continuations, which choose their own executor.
+  case awaiter
   case explicit(DispatchQueue)
 
   /// Of a public entry's argument.
@@ -57,12 +66,13 @@ struct HandlerLane {
     return !isRunning
   }
 
-  /// All that wait, for the one who takes them; empty ends the turn.
-  mutating func take() -> [@Sendable () -> Void] {
-    defer { waiting = [] }
+  /// The next one, for the one who takes them; nil ends that.
+  mutating func next() -> (@Sendable () -> Void)? {
     isRunning = !waiting.isEmpty
-    return waiting
+    return waiting.isEmpty ? nil : waiting.removeFirst()
   }
+
+  var isEmpty: Bool { waiting.isEmpty }
 }
 
 extension Request {
@@ -78,7 +88,9 @@ extension Request {
   /// Runs a handler where it wants to be run. What comes of one turn of the loop leaves at its end together, so that
   /// other threads are woken once for all of it: each wake-up costs about as much as a request.
   func deliver(on queue: HandlerQueue, _ handler: @escaping @Sendable () -> Void) {
-    if case .session = queue, context.configuration.handlerExecution == .eventLoop {
+    if case .inline = queue {
+      handler()
+    } else if case .session = queue, context.configuration.handlerExecution == .eventLoop {
       context.loop.run(handler)
     } else if context.loop.isCurrent {
       context.loop.atEndOfTurn { [self] in handOver(handler, to: queue) }
@@ -89,32 +101,55 @@ extension Request {
 
   private func handOver(_ handler: @escaping @Sendable () -> Void, to queue: HandlerQueue) {
     switch queue {
-    case .inline: handler()
+    case .inline, .awaiter: handler()
     case .explicit(let queue): queue.async(execute: handler)
     case .session:
       let (isFirst, own) = fields.withLock { ($0.lane.add(handler), $0.deliveryQueue) }
-      if isFirst { (own ?? context.queues.completion).async { [self] in runHandlers() } }
+      if isFirst { runHandlers(on: own) }
     }
   }
 
-  private func runHandlers() {
-    while true {
-      let handlers = fields.withLock { $0.lane.take() }
-      guard !handlers.isEmpty else { return }
-      for handler in handlers { handler() }
+  /// Runs what waits in the lane on a queue of the request's own, else on the session's; goes over to the former as
+  /// soon as somebody has asked for it.
+  private func runHandlers(on own: DispatchQueue?) {
+    (own ?? context.queues.completion).async { [self] in
+      while true {
+        let (handler, present) = fields.withLock { fields in
+          fields.deliveryQueue === own || fields.lane.isEmpty
+            ? (fields.lane.next(), own) : (nil, fields.deliveryQueue)
+        }
+        guard let handler else {
+          if present !== own { runHandlers(on: present) }
+          return
+        }
+        handler()
+      }
     }
   }
 
   /// Sets the one observer of a kind. One that comes after the request has settled is let go at once.
-  func observe<Handler>(
-    _ kind: WritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ observer: RequestObserver<Handler>
-  ) {
-    let replaced = fields.withLock { fields in
-      guard !fields.machine.isSettled else { return observer as RequestObserver<Handler>? }
+  ///
+  /// Returns what `latest` reads of the same moment: from then on the observer hears of what is new.
+  @discardableResult
+  func observe<Handler, Latest: Sendable>(
+    _ kind: WritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ observer: RequestObserver<Handler>,
+    latest: (RequestFields) -> Latest?
+  ) -> Latest? {
+    let (replaced, latest) = fields.withLock { fields in
+      let latest = latest(fields)
+      guard !fields.machine.isSettled else { return (observer as RequestObserver<Handler>?, latest) }
       defer { fields.observers[keyPath: kind] = observer }
-      return fields.observers[keyPath: kind]
+      return (fields.observers[keyPath: kind], latest)
     }
     // Let go of outside of the lock: what it captured may be the caller's, and do anything when it goes.
     withExtendedLifetime(replaced) {}
+    return latest
+  }
+
+  /// The same for what can't be had afterwards.
+  func observe<Handler>(
+    _ kind: WritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ observer: RequestObserver<Handler>
+  ) {
+    observe(kind, observer) { _ in nil as Void? }
   }
 }

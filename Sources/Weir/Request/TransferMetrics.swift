@@ -3,7 +3,8 @@ public import Foundation
 /// What one attempt cost: when, how long each phase took, how many bytes, over which connection.
 ///
 /// Durations are in seconds and nil when the phase did not happen (no name lookup on a reused connection, no TLS on
-/// plain HTTP). Redirect hops are summed into their attempt. A value is one reference, so copying it costs one retain.
+/// plain HTTP). The phase in which an attempt failed counts up to its end. Redirect hops are summed into their attempt. A
+/// value is one reference, so copying it costs one retain.
 public struct TransferMetrics: Sendable, Hashable {
   private let storage: Storage
 

@@ -102,9 +102,10 @@ final class SessionCore {
     return state
   }
 
-  /// The engine, made on first use.
+  /// The engine, made on first use; there is none after the end.
   func engine() throws -> TransferEngine {
     if let transport { return transport }
+    if case .ended(let error) = ending { throw error }
     let engine = try TransferEngine(
       loop: loop, options: TransportOptions(configuration), observer: monitors.wants(.connections) ? self : nil)
     transport = engine

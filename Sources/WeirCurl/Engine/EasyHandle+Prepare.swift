@@ -109,7 +109,7 @@ extension EasyHandle {
   }
 }
 
-private enum Scheme {
+enum Scheme {
   case http, https
 
   /// nil for other schemes and for URLs with blanks or control characters. As nothing else gets through and redirects

@@ -24,7 +24,10 @@ extension Transfer {
     report.staleRetries = max(0, requestsSent - 1)
     report.remoteAddress = remoteAddress
     report.remotePort = remoteAddress == nil ? nil : Int(remotePort)
-    if let easy = handle?.easy { readNumbers(easy, &report) }
+    if let easy = handle?.easy {
+      readNumbers(easy, &report)
+      readConnection(easy, to: end, &report)
+    }
     if let ready = clock.ready { readExchange(from: ready, to: end, &report) }
     return report
   }
@@ -34,26 +37,35 @@ extension Transfer {
     report.bytesSent = uploaded
     report.connectionsOpened = weir_easy_get_long(easy, CURLINFO_NUM_CONNECTS)
     report.isReusedConnection = report.connectionsOpened == 0 && requestsSent > 0
-    guard report.connectionsOpened > 0 else { return }
-    // On a reused connection these would be 0 while the lookup is not.
+  }
+
+  /// The phases of making a connection. One that was under way when the transfer ended counts up to that: it is the one
+  /// that somebody looks for.
+  private func readConnection(_ easy: UnsafeMutableRawPointer, to end: MonotonicTime, _ report: inout TransferReport) {
+    // On a reused connection they would be 0 while the lookup is not.
+    guard report.connectionsOpened > 0 || !connecting.isEmpty || lookup == .running else { return }
     let lookup = weir_easy_get_offset(easy, CURLINFO_NAMELOOKUP_TIME_T)
     let connect = weir_easy_get_offset(easy, CURLINFO_CONNECT_TIME_T)
     let handshake = weir_easy_get_offset(easy, CURLINFO_APPCONNECT_TIME_T)
-    report.resolve = phase(lookup, from: 0)
-    report.connect = phase(connect, from: lookup)
-    report.tls = phase(handshake, from: connect)
+    let cutOff = clock.ready == nil ? Int64(end.seconds(since: clock.start) * 1e6) : 0
+    report.resolve = phase(from: 0, to: lookup, cutOff)
+    if lookup > 0 { report.connect = phase(from: lookup, to: connect, cutOff) }
+    if connect > 0 { report.tls = phase(from: connect, to: handshake, Scheme(url: spec.url) == .https ? cutOff : 0) }
   }
 
-  private func phase(_ end: Int64, from start: Int64) -> Double? {
-    end > 0 ? Double(max(0, end - start)) * 1e-6 : nil
+  /// Seconds between two of libcurl's times, in microseconds; 0 is one that was not reached.
+  private func phase(from start: Int64, to end: Int64, _ cutOff: Int64) -> Double? {
+    let end = end > 0 ? end : cutOff
+    return end > 0 ? Double(max(0, end - start)) * 1e-6 : nil
   }
 
   private func readExchange(from ready: MonotonicTime, to end: MonotonicTime, _ report: inout TransferReport) {
     // A request without a body, or with one sent together with its head, is on its way when it is begun.
     let sent = clock.sent ?? (sending.isEmpty || sending.isInline ? ready : nil)
-    if let sent { report.send = max(0, sent.seconds(since: ready)) }
-    guard let firstByte = clock.firstByte else { return }
+    report.send = max(0, (sent ?? clock.firstByte ?? end).seconds(since: ready))
+    let firstByte = clock.firstByte ?? end
     if let sent, sent <= firstByte { report.processing = firstByte.seconds(since: sent) }
+    guard clock.firstByte != nil else { return }
     report.transfer = max(0, end.seconds(since: firstByte))
   }
 

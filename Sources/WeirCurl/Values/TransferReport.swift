@@ -3,9 +3,9 @@ package import WeirIO
 /// What one transfer measured. Durations are seconds; nil when the phase did not happen.
 package struct TransferReport: Sendable {
   package var startTime: MonotonicTime
-  /// Only when a connection was made.
+  /// Only when a connection was made or tried. As of all phases, the one that the transfer ended in counts up to the end.
   package var resolve: Double?
-  /// Only when a connection was made.
+  /// Only when a connection was made or tried.
   package var connect: Double?
   /// Only when a connection was made to an https URL.
   package var tls: Double?

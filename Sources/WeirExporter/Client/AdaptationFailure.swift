@@ -15,6 +15,10 @@ enum AdaptationFailure: String, CaseIterable, Sendable {
   case cancelled
 
   init(_ error: any Error) {
+    if error is CancellationError {
+      self = .cancelled
+      return
+    }
     let known = error.asWeirError ?? (error as? URLError).map { .sessionTaskFailed(error: $0) }
     guard let known else {
       self = .error

@@ -119,7 +119,10 @@ extension LoopCore.Confined {
       next += 1
       work()
     }
-    if next < endOfTurn.count { endOfTurn.removeFirst(next) } else { endOfTurn.removeAll(keepingCapacity: true) }
+    // What is done is let go of when the list is in order again: what it captured may be the caller's, and add work.
+    let done = endOfTurn
+    endOfTurn = Array(done[next...])
+    withExtendedLifetime(done) {}
   }
 
   private func runJobs() {

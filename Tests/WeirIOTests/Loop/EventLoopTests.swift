@@ -93,6 +93,26 @@ import Testing
     #expect(log.all == ["job", "first", "second", "added"])
   }
 
+  @Test func endOfTurnWorkMayAddMoreWhenItIsLetGoOf() throws {
+    final class Farewell: Sendable {
+      let loop: EventLoop
+      let done: Signal
+
+      init(_ loop: EventLoop, _ done: Signal) {
+        self.loop = loop
+        self.done = done
+      }
+
+      deinit { loop.atEndOfTurn { [done] in done.raise() } }
+    }
+    let (loop, done) = (try EventLoop(name: "test"), Signal())
+    loop.post {
+      let farewell = Farewell(loop, done)
+      loop.atEndOfTurn { withExtendedLifetime(farewell) {} }
+    }
+    #expect(done.wait())
+  }
+
   @Test func endlessEndOfTurnWorkLetsJobsRun() throws {
     let loop = try EventLoop(name: "test")
     let isOver = Atomic(false)

@@ -112,6 +112,22 @@ struct HandlerTests {
     #expect(found.entries.contains(nil))
   }
 
+  @Test("Who asks for a request's queue finds its further handlers there, one after another with his own work")
+  func underlyingQueue() async throws {
+    let server = try answering(okResponse("1"))
+    let key = DispatchSpecificKey<String>()
+    let request = Session().request(server.url)
+    let order = Journal<String>()
+    request.response { _ in
+      request.underlyingQueue.setSpecific(key: key, value: "own")
+      request.underlyingQueue.async { order.append("work") }
+      order.append("first")
+    }
+    for _ in 0..<3 { request.response { _ in order.append(DispatchQueue.getSpecific(key: key) ?? "elsewhere") } }
+    await order.wait { $0.count == 5 }
+    #expect(order.entries == ["first", "work", "own", "own", "own"])
+  }
+
   @Test("Without a queue, the handlers of one request never overlap, on whatever queue the session has")
   func handlersDoNotOverlap() async throws {
     let server = try answering(okResponse("1"))
