@@ -57,7 +57,7 @@ extension WeirError: CustomStringConvertible {
 
 extension Error {
   /// The text of an inner error.
-  var text: String { localizedDescription }
+  var text: String { (self as? DecodingError)?.summary ?? localizedDescription }
 }
 
 extension URLConvertible {

@@ -67,7 +67,8 @@ struct FirstBurstTests {
     arguments: [
       (Failure() as any Error & Sendable, "error"), (URLError(.timedOut), "timeout"),
       (URLError(.cannotFindHost), "transport_error"), (URLError(.serverCertificateUntrusted), "transport_error"),
-      (URLError(.cancelled), "cancelled"), (CancellationError(), "cancelled"), (WeirError.explicitlyCancelled, "cancelled"),
+      (URLError(.cancelled), "cancelled"), (CancellationError(), "cancelled"),
+      (WeirError.explicitlyCancelled, "cancelled"),
       (WeirError.responseValidationFailed(reason: .unacceptableStatusCode(code: 401)), "bad_response"),
       (WeirError.responseSerializationFailed(reason: .inputDataNilOrZeroLength), "bad_response"),
       (WeirError.sessionTaskFailed(error: URLError(.networkConnectionLost)), "transport_error"),

@@ -123,6 +123,28 @@ import Weir
     #expect(sample.error.url == ErrorSample.file)
   }
 
+  @Test(
+    "A decoding error says what is wrong and where, and no value",
+    arguments: [
+      (#"{"orders": [{"price": 1}, {}]}"#, #"there is no "price" at orders[1]"#),
+      (#"{"orders": [{"price": null}]}"#, "null is no Double at orders[0].price"),
+      (#"{"orders": [{"price": "s3cret"}]}"#, "the value is no Double at orders[0].price"),
+      (#"{"orders": 7}"#, "the value is no Array<Any> at orders"),
+      (#"{"orders": [{"price": 1, "kind": "s3cret"}]}"#, "the value is not valid at orders[0].kind"),
+      ("{", "The given data was not valid JSON."),
+    ])
+  func decodingErrors(body: String, text: String) throws {
+    enum Kind: String, Decodable { case known }
+    struct Order: Decodable {
+      let price: Double
+      let kind: Kind?
+    }
+    struct Orders: Decodable { let orders: [Order] }
+    let error = try #require(throws: (any Error).self) { try JSONDecoder().decode(Orders.self, from: Data(body.utf8)) }
+    let failure = WeirError.responseSerializationFailed(reason: .decodingFailed(error: error))
+    #expect(failure.localizedDescription.hasSuffix("The body could not be decoded: \(text)"))
+  }
+
   @Test func casts() {
     let error: any Error = WeirError.explicitlyCancelled
     #expect(error.asWeirError?.isExplicitlyCancelledError == true)
