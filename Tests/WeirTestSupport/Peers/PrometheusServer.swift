@@ -31,7 +31,7 @@ package final class PrometheusServer: Sendable {
         "--storage.tsdb.path=\(try directory.directory("data"))", "--log.level=warn",
       ])
     try await peer.waitForPort(port)
-    _ = try await eventually("Prometheus is ready") { try? await get("/-/ready", []) }
+    _ = try await eventually("Prometheus is ready") { try? await get("/-/ready", ["--fail"]) }
   }
 
   /// The value now of each series that an expression yields.
