@@ -5,7 +5,7 @@
 struct RetryChain: Sendable {
   let retriers: [any RequestRetrier]
   let request: Request
-  weak let session: Session?
+  private(set) weak var session: Session?
   let error: any Error
   let completion: @Sendable (RetryResult) -> Void
   private var position = 0

@@ -83,11 +83,7 @@ extension DataResponseHandler {
     self.init(
       on: queue, consultsRetriers: true,
       { input in
-        do {
-          return .success(try serialize(input.urlRequest, input.response, input.data, input.error))
-        } catch {
-          return .failure(.serialization(error))
-        }
+        Self.result { try serialize(input.urlRequest, input.response, input.data, input.error) }
       }, completion)
   }
 
@@ -98,13 +94,18 @@ extension DataResponseHandler {
     self.init(
       on: queue, consultsRetriers: true,
       { input in
-        do {
-          return .success(
-            try serializer.serialize(
-              request: input.urlRequest, lazyResponse: input.response, data: input.data, error: input.error))
-        } catch {
-          return .failure(.serialization(error))
+        Self.result {
+          try serializer.serialize(
+            request: input.urlRequest, lazyResponse: input.response, data: input.data, error: input.error)
         }
       }, completion)
+  }
+
+  private static func result(_ serialize: () throws -> Value) -> Result<Value, WeirError> {
+    do {
+      return .success(try serialize())
+    } catch {
+      return .failure(.serialization(error))
+    }
   }
 }

@@ -57,7 +57,7 @@ final class DestinationState: Sendable {
 /// It holds them weakly: a destination to which nothing is under way has nothing that would have to be remembered.
 package final class DestinationTable: Sendable {
   private struct Entry: Sendable {
-    weak let state: DestinationState?
+    weak var state: DestinationState?
   }
 
   private struct Entries: Sendable {
