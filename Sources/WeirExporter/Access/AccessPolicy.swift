@@ -13,8 +13,10 @@ final class AccessPolicy: Sendable {
     state = Mutex(State(rules: rules))
   }
 
+  /// The same rules again are no change: a new version would have every password hashed anew.
   func set(_ rules: AccessRules?) {
     state.withLock { state in
+      guard state.rules != rules else { return }
       state.rules = rules
       state.version += 1
     }

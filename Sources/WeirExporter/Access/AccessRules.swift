@@ -1,6 +1,7 @@
 /// An ``AccessControl`` that has been found right.
 struct AccessRules: Sendable {
   let users: [[UInt8]: BcryptHash]
+  /// In the order of their text.
   let tokens: [[UInt8]]
   /// Hashed against for a name that nobody has: the one of all users that takes longest.
   let decoy: BcryptHash?
@@ -22,7 +23,7 @@ struct AccessRules: Sendable {
       if let problem = AccessControl.problem(token: token) { throw .invalidAccess(problem) }
     }
     self.users = users
-    tokens = access.bearerTokens.map { Array($0.utf8) }
+    tokens = access.bearerTokens.sorted().map { Array($0.utf8) }
     decoy = users.values.max { $0.cost < $1.cost }
   }
 
@@ -44,5 +45,21 @@ struct AccessRules: Sendable {
       let isEqual = known.withUnsafeBytes { known in token.withUnsafeBytes { ConstantTime.areEqual(known, $0) } }
       return isEqual || accepted
     }
+  }
+}
+
+extension AccessRules: Equatable {
+  /// Byte by byte, which texts would not be: two spellings of one letter are two names.
+  static func == (left: AccessRules, right: AccessRules) -> Bool {
+    left.users == right.users && left.tokens == right.tokens
+  }
+}
+
+/// As an ``AccessControl``: how many there are, and none of them.
+extension AccessRules: CustomStringConvertible, CustomReflectable {
+  var description: String { "AccessRules(users: \(users.count), tokens: \(tokens.count))" }
+
+  var customMirror: Mirror {
+    Mirror(self, children: ["users": users.count, "tokens": tokens.count], displayStyle: .struct)
   }
 }

@@ -81,7 +81,8 @@ public final class Exporter: Sendable {
   }
 
   /// Changes who may see the pages, from the next request on: for a configuration that is read again. Nil lets everybody
-  /// in. Any thread; whether or not it runs.
+  /// in. Any thread; whether or not it runs. What is the same as before changes nothing; any change has passwords that
+  /// were right hashed once more.
   /// - Throws: ``ExporterError`` with ``ExporterError/Code/invalidAccess``; then all stays as it was.
   public func setAccess(_ access: AccessControl?) throws(ExporterError) {
     site.access.set(try AccessRules.of(access))

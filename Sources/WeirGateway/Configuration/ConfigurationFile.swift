@@ -5,16 +5,20 @@ import Glibc
 enum ConfigurationFile {
   /// Parses a document and has it judged by `build`, which returns what it made of it and what is wrong with that.
   /// `file` is only a name, for the error text.
+  /// - Parameters:
+  ///   - acceptsEmpty: whether an empty file is one without any key.
+  ///   - quotesValues: whether error texts may repeat values.
   static func parse<Document: Decodable, Value>(
-    _ bytes: [UInt8], file: String, _ build: (Document) -> (Value, [ConfigurationProblem])
+    _ bytes: [UInt8], file: String, acceptsEmpty: Bool = false, quotesValues: Bool = true,
+    _ build: (Document) -> (Value, [ConfigurationProblem])
   ) throws(ConfigurationError) -> Value {
     let yaml: YAMLDocument
     do {
-      yaml = try YAMLDocument(parsing: bytes)
+      yaml = try YAMLDocument(parsing: bytes, acceptsEmpty: acceptsEmpty)
     } catch {
       throw ConfigurationError(file: file, problems: [error])
     }
-    let (document, unreadable) = YAMLDecoder(yaml).decode(Document.self)
+    let (document, unreadable) = YAMLDecoder(yaml, quotesValues: quotesValues).decode(Document.self)
     guard let document else { throw ConfigurationError(file: file, problems: unreadable) }
     let (value, wrong) = build(document)
     guard unreadable.isEmpty, wrong.isEmpty else {

@@ -117,4 +117,55 @@ enum Sample {
     let other = CredentialDigests(limit: 2)
     #expect(other.digest(name: [1], password: [2]) != digests.digest(name: [1], password: [2]), "each has its key")
   }
+
+  @Test func sameRulesAreNoChange() throws {
+    let access = AccessControl(users: ["a": Sample.secret, "b": Sample.slower], bearerTokens: ["x", "y", "z"])
+    let policy = AccessPolicy(try AccessRules(access))
+    policy.set(try AccessRules(access))
+    #expect(policy.rules(since: 0) == nil, "passwords that were right stay remembered")
+    let others: [AccessControl?] = [
+      AccessControl(users: ["a": Sample.slower, "b": Sample.slower], bearerTokens: access.bearerTokens),
+      AccessControl(users: ["a": Sample.secret], bearerTokens: access.bearerTokens),
+      AccessControl(users: access.users, bearerTokens: ["x", "y"]), nil, access,
+    ]
+    var version = 0
+    for other in others {
+      for _ in 0..<2 { policy.set(try AccessRules.of(other)) }
+      let changed = try #require(policy.rules(since: version))
+      #expect(changed.version == version + 1)
+      version = changed.version
+    }
+  }
+
+  /// Two spellings that are equal as texts and not as bytes.
+  @Test func namesAreBytes() throws {
+    let policy = AccessPolicy(try AccessRules(AccessControl(users: ["\u{e9}": Sample.secret])))
+    policy.set(try AccessRules(AccessControl(users: ["e\u{301}": Sample.secret])))
+    #expect(policy.rules(since: 0) != nil)
+  }
+
+  @Test func nothingPrintsSecrets() throws {
+    var options = Exporter.Options()
+    options.access = AccessControl(users: ["alice": Sample.secret], bearerTokens: ["t0ken", "t1ken"])
+    let access = try #require(options.access)
+    let exporter = try Exporter(listenAddress: "127.0.0.1:0", options: options)
+    var texts = ["\(access)", String(reflecting: access), "\(options)", String(reflecting: options), "\(exporter)"]
+    for value in [access, options, exporter, try AccessRules(access)] as [Any] {
+      var text = ""
+      dump(value, to: &text)
+      texts.append(text)
+    }
+    #expect(texts[0] == "AccessControl(users: 1, bearerTokens: 2)")
+    for text in texts {
+      #expect(!text.contains("t0ken") && !text.contains("$2b$") && !text.contains("alice"), "\(text)")
+    }
+  }
+
+  @Test(arguments: [
+    ([:], false), (["a": Sample.secret], false), (["a": Sample.secret, "b": Sample.secret], false),
+    (["a": Sample.secret, "b": Sample.slower], true), (["a": Sample.secret, "b": "no hash"], false),
+  ])
+  func mixedCosts(users: [String: String], expected: Bool) {
+    #expect(AccessControl(users: users).hasMixedCosts == expected)
+  }
 }

@@ -5,6 +5,8 @@ import WeirGateway
 @Suite struct WebConfigurationTests {
   private static let hash = "$2b$04$nez2y8oHQZ0ziFYCvRkt5eLCVratZm2iDteOQt160/xLozZPhFIQW"
 
+  private static let nobody = "is empty, so nobody could log in; leave the key out to let everybody in"
+
   private func read(_ text: String) throws(ConfigurationError) -> WebConfiguration {
     try WebConfiguration(parsing: Array(text.utf8), file: "web.yml")
   }
@@ -31,7 +33,9 @@ import WeirGateway
         == AccessControl(users: ["alice": Self.hash, "5": Self.hash], bearerTokens: ["abc", "d-e"]))
   }
 
-  @Test(arguments: ["{}", "basic_auth_users: {}", "http_server_config: {headers: {X-A: b}}"])
+  @Test(arguments: [
+    "", "# nothing yet\n", "---\n", "{}", "null", "http_server_config:", "http_server_config: {headers: {X-A: b}}",
+  ])
   func withoutUsersEverybodyMay(text: String) throws {
     #expect(try read(text).access == nil)
   }
@@ -52,6 +56,19 @@ import WeirGateway
       "bearer_tokens: ['s3cret token']",
       "1:17: bearer_tokens[0]: a token must be letters, digits and -._~+/, with = only at its end (RFC 6750 section 2.1)"
     ),
+    ("bearer_tokens: s3cret", "1:16: bearer_tokens: expected a list (- item), found a string"),
+    ("bearer_tokens: 123456", "1:16: bearer_tokens: expected a list (- item), found a number"),
+    ("bearer_tokens: {s3cret: x}", "1:16: bearer_tokens: expected a list (- item), found a mapping"),
+    (
+      "basic_auth_users: \"alice:\(hash)\"",
+      "1:19: basic_auth_users: expected a mapping (key: value), found a string"
+    ),
+    ("bearer_tokens s3cret", "1:1: expected a mapping (key: value), found a string"),
+    ("basic_auth_users:", "1:18: basic_auth_users: \(nobody)"),
+    ("basic_auth_users: {}", "1:19: basic_auth_users: \(nobody)"),
+    ("bearer_tokens:", "1:15: bearer_tokens: \(nobody)"),
+    ("bearer_tokens: []", "1:16: bearer_tokens: \(nobody)"),
+    ("bearer_tokens: ~\nbasic_auth_users: {alice: \(hash)}", "1:16: bearer_tokens: \(nobody)"),
     ("basic_auth_user: {}", "1:1: basic_auth_user: unknown key; did you mean \"basic_auth_users\"?"),
     (
       "tls_server_config: {cert_file: a.pem}",
@@ -75,6 +92,22 @@ import WeirGateway
     let error = try #require(throws: ConfigurationError.self) { _ = try read(text) }
     #expect(error.description == "web.yml:" + expected)
     #expect(!error.description.contains("s3cret") && !error.description.contains("123456"))
+    #expect(!error.description.contains("nez2y8o"))
+  }
+
+  @Test func hashesOfDifferentCostsAreNoted() throws {
+    let slower = "$2y$06$CCCCCCCCCCCCCCCCCCCCC.AznMKDrF3UVhFdHxWMKaEfFQjY2htq."
+    #expect(try read("basic_auth_users: {a: \(Self.hash), b: \(Self.hash)}").notes == [])
+    #expect(try read("basic_auth_users: {a: \(Self.hash), b: \(slower)}").notes.count == 1)
+  }
+
+  @Test func nothingPrintsSecrets() throws {
+    let web = try read("basic_auth_users: {a: \(Self.hash)}\nbearer_tokens: [t0ken]")
+    var dumped = ""
+    dump(web, to: &dumped)
+    for text in ["\(web)", String(reflecting: web), dumped] {
+      #expect(!text.contains("t0ken") && !text.contains("$2b$"), "\(text)")
+    }
   }
 
   @Test func aFileThatIsNotThere() throws {

@@ -11,6 +11,12 @@ package struct WebConfiguration: Sendable, Equatable {
 
   package init() {}
 
+  /// What is no mistake, but better known.
+  package var notes: [String] {
+    access?.hasMixedCosts == true
+      ? ["basic_auth_users: hashes of different costs let the time of an answer tell names apart; use one cost"] : []
+  }
+
   /// Nil: everybody may.
   package var access: AccessControl? {
     users.isEmpty && bearerTokens.isEmpty ? nil : AccessControl(users: users, bearerTokens: bearerTokens)
@@ -20,7 +26,8 @@ package struct WebConfiguration: Sendable, Equatable {
 extension WebConfiguration {
   /// Reads and judges a file's text. `file` is only a name, for the error text.
   package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
-    self = try ConfigurationFile.parse(bytes, file: file) { (document: WebConfigurationDocument) in
+    self = try ConfigurationFile.parse(bytes, file: file, acceptsEmpty: true, quotesValues: false) {
+      (document: WebConfigurationDocument) in
       var builder = WebConfigurationBuilder()
       let configuration = builder.configuration(document)
       return (configuration, builder.problems)
@@ -30,5 +37,19 @@ extension WebConfiguration {
   /// Reads a file of at most 1 MiB.
   package init(file: String) throws(ConfigurationError) {
     try self.init(parsing: ConfigurationFile.bytes(of: file), file: file)
+  }
+}
+
+/// How many there are, and none of them: tokens and hashes don't belong in logs.
+extension WebConfiguration: CustomStringConvertible, CustomReflectable {
+  package var description: String {
+    "WebConfiguration(users: \(users.count), bearerTokens: \(bearerTokens.count), headers: \(headers.count))"
+  }
+
+  package var customMirror: Mirror {
+    Mirror(
+      self,
+      children: ["users": users.count, "bearerTokens": bearerTokens.count, "headers": headers.count],
+      displayStyle: .struct)
   }
 }

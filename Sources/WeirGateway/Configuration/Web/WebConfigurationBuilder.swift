@@ -12,7 +12,7 @@ struct WebConfigurationBuilder {
       report(located, AccessControl.problem(userName: name) ?? AccessControl.problem(hash: hash))
       configuration.users[name] = hash
     }
-    for located in document.bearerTokens?.value ?? [] {
+    for located in document.bearerTokens?.value?.elements ?? [] {
       guard let token = located.value?.text else { continue }
       report(located, AccessControl.problem(token: token))
       configuration.bearerTokens.insert(token)

@@ -1,7 +1,7 @@
 /// A web configuration as written, in the words of exporter-toolkit.
 struct WebConfigurationDocument: Decodable, Sendable {
-  let basicAuthUsers: Located<LocatedMap<Secret>>?
-  let bearerTokens: Located<[Located<Secret>]>?
+  let basicAuthUsers: Located<Users>?
+  let bearerTokens: Located<Tokens>?
   let httpServerConfig: Located<HTTPServerDocument>?
   let tlsServerConfig: Located<Anything>?
   let rateLimit: Located<Anything>?
@@ -12,6 +12,49 @@ struct WebConfigurationDocument: Decodable, Sendable {
     case httpServerConfig = "http_server_config"
     case tlsServerConfig = "tls_server_config"
     case rateLimit = "rate_limit"
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    // A key without a value counts as given.
+    basicAuthUsers =
+      container.contains(.basicAuthUsers) ? try container.decode(Located<Users>.self, forKey: .basicAuthUsers) : nil
+    bearerTokens =
+      container.contains(.bearerTokens) ? try container.decode(Located<Tokens>.self, forKey: .bearerTokens) : nil
+    httpServerConfig = try container.decodeIfPresent(Located<HTTPServerDocument>.self, forKey: .httpServerConfig)
+    tlsServerConfig = try container.decodeIfPresent(Located<Anything>.self, forKey: .tlsServerConfig)
+    rateLimit = try container.decodeIfPresent(Located<Anything>.self, forKey: .rateLimit)
+  }
+
+  /// Names and their hashes.
+  struct Users: Decodable, Sendable {
+    let entries: [(key: String, value: Located<Secret>)]
+
+    init(from decoder: any Decoder) throws {
+      entries = try WebConfigurationDocument.isNull(decoder) ? [] : LocatedMap<Secret>(from: decoder).entries
+      if entries.isEmpty { throw WebConfigurationDocument.nobody(decoder) }
+    }
+  }
+
+  struct Tokens: Decodable, Sendable {
+    let elements: [Located<Secret>]
+
+    init(from decoder: any Decoder) throws {
+      elements = try WebConfigurationDocument.isNull(decoder) ? [] : [Located<Secret>](from: decoder)
+      if elements.isEmpty { throw WebConfigurationDocument.nobody(decoder) }
+    }
+  }
+
+  private static func isNull(_ decoder: any Decoder) throws -> Bool {
+    try decoder.singleValueContainer().decodeNil()
+  }
+
+  /// Whoever writes the key means to ask, and without an entry all would be let in.
+  private static func nobody(_ decoder: any Decoder) -> DecodingError {
+    DecodingError.dataCorrupted(
+      DecodingError.Context(
+        codingPath: decoder.codingPath,
+        debugDescription: "is empty, so nobody could log in; leave the key out to let everybody in"))
   }
 
   /// What is there, whatever it is.

@@ -119,7 +119,7 @@ struct YAMLScalarContainer: SingleValueDecodingContainer {
     case .bool, .integer, .float:
       throw ConfigurationProblem(
         at: decoder.node.position, path: decoder.path,
-        "expected a string, found \(decoder.node.summary); write it in quotes")
+        "expected a string, found \(decoder.summary); write it in quotes")
     case .null, nil: throw decoder.mismatch("a string")
     }
   }

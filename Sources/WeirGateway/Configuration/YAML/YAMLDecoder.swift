@@ -4,14 +4,17 @@
 /// at its first one.
 package struct YAMLDecoder {
   private let document: YAMLDocument
+  private let quotesValues: Bool
 
-  package init(_ document: YAMLDocument) {
+  /// - Parameter quotesValues: whether the text of a problem may repeat a value: not where values are secrets.
+  package init(_ document: YAMLDocument, quotesValues: Bool = true) {
     self.document = document
+    self.quotesValues = quotesValues
   }
 
   /// The value, if it could be read at all, and every problem on the way: the value is only fit for use without any.
   package func decode<T: Decodable>(_ type: T.Type) -> (value: T?, problems: [ConfigurationProblem]) {
-    let ledger = YAMLDecodingLedger(root: document.root)
+    let ledger = YAMLDecodingLedger(root: document.root, quotesValues: quotesValues)
     do {
       let value = try T(from: YAMLNodeDecoder(node: document.root, path: ConfigurationPath(), ledger: ledger))
       return (value, document.problems + ledger.problems + ledger.unknownKeys())
@@ -30,12 +33,14 @@ final class YAMLDecodingLedger {
   }
 
   let root: YAMLNode
+  let quotesValues: Bool
   private(set) var problems: [ConfigurationProblem] = []
   private var records: [Int: Record] = [:]
   private var order: [Int] = []
 
-  init(root: YAMLNode) {
+  init(root: YAMLNode, quotesValues: Bool) {
     self.root = root
+    self.quotesValues = quotesValues
   }
 
   /// `T`, or nil and its problem on the list. The keys of mappings that were left half-way are not judged.
@@ -130,8 +135,10 @@ struct YAMLNodeDecoder: Decoder {
     if case .scalar(let scalar) = node.content { scalar.value == .null } else { false }
   }
 
+  var summary: String { node.summary(quotingValue: ledger.quotesValues) }
+
   func mismatch(_ expected: String) -> ConfigurationProblem {
-    ConfigurationProblem(at: node.position, path: path, "expected \(expected), found \(node.summary)")
+    ConfigurationProblem(at: node.position, path: path, "expected \(expected), found \(summary)")
   }
 
   func child(_ node: YAMLNode, _ step: ConfigurationPath.Step) -> Self {

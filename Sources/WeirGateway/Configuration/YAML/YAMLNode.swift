@@ -18,11 +18,11 @@ package struct YAMLNode: Sendable {
   package let content: Content
 
   /// How an error text names this value: `a mapping`, `the integer 5`.
-  package var summary: String {
+  package func summary(quotingValue: Bool) -> String {
     switch content {
     case .mapping: "a mapping"
     case .sequence: "a list"
-    case .scalar(let scalar): scalar.summary
+    case .scalar(let scalar): quotingValue ? scalar.summary : scalar.discreetSummary
     }
   }
 

@@ -15,14 +15,17 @@ package struct YAMLDocument: Sendable {
   package let problems: [ConfigurationProblem]
 
   /// Reads exactly one document. Aliases are refused, so a document can't expand beyond its own size.
-  package init(parsing bytes: [UInt8], limits: YAMLLimits = YAMLLimits()) throws(ConfigurationProblem) {
+  /// - Parameter acceptsEmpty: whether a text without a value is an empty mapping, and no mistake.
+  package init(
+    parsing bytes: [UInt8], limits: YAMLLimits = YAMLLimits(), acceptsEmpty: Bool = false
+  ) throws(ConfigurationProblem) {
     guard bytes.count <= limits.bytes else {
       throw ConfigurationProblem(
         at: nil, path: ConfigurationPath(), "is \(bytes.count) bytes long; at most \(limits.bytes) are read")
     }
     let result: Result<YAMLDocument, ConfigurationProblem> = bytes.withUnsafeBufferPointer { input in
       Result { () throws(ConfigurationProblem) in
-        var composer = try YAMLComposer(input, limits: limits)
+        var composer = try YAMLComposer(input, limits: limits, acceptsEmpty: acceptsEmpty)
         let root = try composer.document()
         return YAMLDocument(root: root, problems: composer.problems)
       }
@@ -41,13 +44,17 @@ private struct YAMLComposer: ~Copyable {
   private let parser: UnsafeMutablePointer<yaml_parser_t>
   private let input: UnsafeBufferPointer<UInt8>
   private let limits: YAMLLimits
+  private let acceptsEmpty: Bool
   private var path = ConfigurationPath()
   private var nodes = 0
   private(set) var problems: [ConfigurationProblem] = []
 
-  init(_ input: UnsafeBufferPointer<UInt8>, limits: YAMLLimits) throws(ConfigurationProblem) {
+  init(
+    _ input: UnsafeBufferPointer<UInt8>, limits: YAMLLimits, acceptsEmpty: Bool
+  ) throws(ConfigurationProblem) {
     self.input = input
     self.limits = limits
+    self.acceptsEmpty = acceptsEmpty
     // On the heap: libyaml keeps a pointer to the parser within itself.
     parser = .allocate(capacity: 1)
     parser.initialize(to: yaml_parser_t())
@@ -65,9 +72,14 @@ private struct YAMLComposer: ~Copyable {
   mutating func document() throws(ConfigurationProblem) -> YAMLNode {
     _ = try next()  // stream start
     guard case .documentStart = try next().kind else {
-      throw ConfigurationProblem(at: SourcePosition(line: 1, column: 1), path: path, "the document is empty")
+      let start = SourcePosition(line: 1, column: 1)
+      if acceptsEmpty { return YAMLNode(id: 0, position: start, content: .mapping([])) }
+      throw ConfigurationProblem(at: start, path: path, "the document is empty")
     }
-    let root = try node(next(), depth: 0)
+    var root = try node(next(), depth: 0)
+    if acceptsEmpty, case .scalar(let scalar) = root.content, scalar.value == .null {
+      root = YAMLNode(id: root.id, position: root.position, content: .mapping([]))
+    }
     _ = try next()  // document end
     let end = try next()
     guard case .streamEnd = end.kind else {

@@ -30,6 +30,16 @@ package struct YAMLScalar: Sendable, Equatable {
     }
   }
 
+  /// As `summary`, for values that no error text may repeat.
+  package var discreetSummary: String {
+    switch value {
+    case .null: "nothing"
+    case .bool: "a boolean"
+    case .integer, .float: "a number"
+    case .string: "a string"
+    }
+  }
+
   private static func resolve(_ text: String) -> Value {
     switch text {
     case "", "~", "null", "Null", "NULL": return .null
