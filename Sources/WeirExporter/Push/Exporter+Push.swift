@@ -56,12 +56,12 @@ private struct Push {
 
   func send(with session: Session?) async throws(PushError) {
     let session = session ?? Self.makeSession()
-    // An answer without a body is what a push gets.
-    let response = await session.request(request)
-      .serializingData(emptyResponseCodes: Set(200..<600), emptyRequestMethods: [.put, .post, .delete]).response
-    if let error = response.error { throw .unreachable(error) }
-    let status = response.response?.statusCode ?? 0
-    guard (200..<300).contains(status) else { throw .refused(status: status, answer: response.value ?? Data()) }
+    // An answer without a body is what a push gets. Validation is what brings a 503 before the retriers.
+    let response = await session.request(request).validate(statusCode: 200..<300)
+      .serializingData(emptyResponseCodes: Set(200..<300), emptyRequestMethods: [.put, .post, .delete]).response
+    guard let error = response.error else { return }
+    guard let status = response.response?.statusCode, !(200..<300).contains(status) else { throw .unreachable(error) }
+    throw .refused(status: status, answer: response.data ?? Data())
   }
 
   private static func makeSession() -> Session {

@@ -2,6 +2,7 @@ public import Weir
 
 /// Why metrics could not be pushed. Its description says what to change.
 public struct PushError: Error, Sendable, CustomStringConvertible {
+  /// What went wrong, in kinds that a program can tell apart.
   @nonexhaustive
   public enum Code: String, Sendable {
     /// ``Pushgateway/url`` is no HTTP URL.

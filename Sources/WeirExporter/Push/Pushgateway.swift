@@ -1,5 +1,6 @@
 import Foundation
 public import Weir
+import WeirMetrics
 
 /// A Pushgateway, and the group of metrics there that belongs to one job.
 ///
@@ -15,6 +16,12 @@ public struct Pushgateway: Sendable {
   /// Sent with each push, for example `.authorization(username:password:)`.
   public var headers: HTTPHeaders
 
+  /// A group of a gateway. Nothing is judged here: a push throws ``PushError`` for a URL or a group that can't be.
+  /// - Parameters:
+  ///   - url: where the gateway is: `http://host:9091`.
+  ///   - job: the `job` label; must not be empty.
+  ///   - grouping: further labels of the group; none by default.
+  ///   - headers: sent with each push; none by default.
   public init(_ url: String, job: String, grouping: [String: String] = [:], headers: HTTPHeaders = []) {
     self.url = url
     self.job = job
@@ -32,7 +39,7 @@ extension Pushgateway {
     guard !job.isEmpty else { throw .invalidGroup("the job must not be empty") }
     var path = "/metrics" + Self.segments("job", job)
     for (name, value) in grouping.sorted(by: { $0.key < $1.key }) {
-      guard Self.isLabelName(name), name != "job" else {
+      guard MetricName.isValidLabel(name), !MetricName.isReservedLabel(name), name != "job" else {
         throw .invalidGroup("\(name.debugDescription) can't be a label of the group")
       }
       path += Self.segments(name, value)
@@ -59,11 +66,5 @@ extension Pushgateway {
 
   private static func base64(_ text: String) -> String {
     Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-  }
-
-  private static func isLabelName(_ name: String) -> Bool {
-    let isHead = { (byte: UInt8) in byte == UInt8(ascii: "_") || (byte | 0x20) &- UInt8(ascii: "a") < 26 }
-    guard let first = name.utf8.first, isHead(first), !name.hasPrefix("__") else { return false }
-    return name.utf8.allSatisfy { isHead($0) || $0 &- UInt8(ascii: "0") < 10 }
   }
 }

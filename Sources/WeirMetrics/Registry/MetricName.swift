@@ -1,17 +1,17 @@
 /// The alphabets of the exposition formats.
-enum MetricName {
+package enum MetricName {
   /// `[a-zA-Z_:][a-zA-Z0-9_:]*`
   static func isValid(_ name: String) -> Bool {
     isValid(name.utf8) { isLetter($0) || $0 == UInt8(ascii: ":") }
   }
 
   /// `[a-zA-Z_][a-zA-Z0-9_]*`
-  static func isValidLabel(_ name: String) -> Bool {
+  package static func isValidLabel(_ name: String) -> Bool {
     isValid(name.utf8, letter: isLetter)
   }
 
   /// Names that the formats (`le`) or Prometheus (`__…`) keep for themselves.
-  static func isReservedLabel(_ name: String) -> Bool {
+  package static func isReservedLabel(_ name: String) -> Bool {
     name == "le" || name.utf8.starts(with: "__".utf8)
   }
 

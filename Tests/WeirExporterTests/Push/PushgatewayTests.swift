@@ -1,4 +1,6 @@
+import Synchronization
 import Testing
+import WeirTestSupport
 
 @testable import WeirExporter
 
@@ -23,6 +25,7 @@ import Testing
     ("j", ["1a": "x"], "\"1a\" can't be a label of the group"),
     ("j", ["a/b": "x"], "\"a/b\" can't be a label of the group"),
     ("j", ["__name__": "x"], "\"__name__\" can't be a label of the group"),
+    ("j", ["le": "x"], "\"le\" can't be a label of the group"),
   ])
   func groupsThatCannotBe(job: String, grouping: [String: String], problem: String) async throws {
     let exporter = try Exporter(listenAddress: "127.0.0.1:0")
@@ -46,6 +49,44 @@ import Testing
     let error = await #expect(throws: PushError.self) { try await exporter.push(to: gateway, .replacingMetrics) }
     #expect(error?.code == .unreachable)
     #expect(error?.underlyingError != nil)
+  }
+
+  /// The statuses of a gateway's answers, one after the other; the last one from then on.
+  private final class Answers: Sendable {
+    private let statuses: Mutex<[Int]>
+    private let asked = Mutex(0)
+
+    init(_ statuses: [Int]) { self.statuses = Mutex(statuses) }
+
+    var count: Int { asked.withLock { $0 } }
+
+    func next() -> String {
+      asked.withLock { $0 += 1 }
+      let status = statuses.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+      return "HTTP/1.1 \(status) X\r\nContent-Length: 6\r\n\r\nsorry\n"
+    }
+  }
+
+  @Test func aGatewayThatIsBusyIsAskedAgain() async throws {
+    let answers = Answers([503, 202])
+    let server = try ScriptedServer(.answering { answers.next() })
+    let exporter = try Exporter(listenAddress: "127.0.0.1:0")
+    try await exporter.push(to: Pushgateway(server.url, job: "j"))
+    #expect(answers.count == 2)
+  }
+
+  @Test(arguments: [([503], Exporter.PushMode.replacingMetrics, 1), ([503, 400], .replacingGroup, 2)])
+  func refusalsAreTold(statuses: [Int], mode: Exporter.PushMode, count: Int) async throws {
+    let answers = Answers(statuses)
+    let server = try ScriptedServer(.answering { answers.next() })
+    let exporter = try Exporter(listenAddress: "127.0.0.1:0")
+    let error = await #expect(throws: PushError.self) {
+      try await exporter.push(to: Pushgateway(server.url, job: "j"), mode)
+    }
+    #expect(error?.code == .refused)
+    #expect(error?.statusCode == statuses.last)
+    #expect(error?.description == "the Pushgateway answered \(statuses.last ?? 0): sorry")
+    #expect(answers.count == count)
   }
 
   @Test func refusalsTellWhatTheGatewaySaid() {
