@@ -28,79 +28,88 @@ struct ClientMetrics: Sendable {
   let redirects: CounterFamily<(String, String, String)>
   let loopLag: Histogram
 
-  init(_ registry: Registry) throws(RegistryError) {
+  /// - Parameter destinations: how many have series of their own, the shared ones included. Each family has room for all
+  ///   of them: were one full before the others, ratios between families would go wrong.
+  init(_ registry: Registry, destinations: Int) throws(RegistryError) {
+    let limits = SeriesLimits(destinations: destinations)
     let address: Label<String> = "server_address"
     let port: Label<String> = "server_port"
     let method: Label<String> = "http_request_method"
     requestsStarted = try registry.counter(
-      "weir_requests_started_total", help: "Requests whose setup began.", labels: address, port, method)
+      "weir_requests_started_total", help: "Requests whose setup began.", seriesLimit: limits.methods, labels: address,
+      port, method)
     requests = try registry.counter(
-      "weir_requests_total", help: "Requests that settled, by outcome.", labels: address, port, method, "outcome")
+      "weir_requests_total", help: "Requests that settled, by outcome.", seriesLimit: limits.outcomesOfMethods,
+      labels: address, port, method, "outcome")
     requestDuration = try registry.histogram(
       "weir_request_duration_seconds",
       help: "Time from the start of a request to its settling: attempts, waits, refreshes, serialization.",
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
-      labels: address, port, "outcome")
+      seriesLimit: limits.outcomes, labels: address, port, "outcome")
     requestAttempts = try registry.histogram(
       "weir_request_attempts", help: "Attempts per settled request.", buckets: [0, 1, 2, 3, 4, 5, 8],
-      labels: address, port)
+      seriesLimit: limits.one, labels: address, port)
     requestsInFlight = try registry.gauge(
-      "weir_requests_in_flight", help: "Requests started and not settled.", labels: address, port)
+      "weir_requests_in_flight", help: "Requests started and not settled.", seriesLimit: limits.one, labels: address,
+      port)
     attemptsStarted = try registry.counter(
-      "weir_attempts_started_total", help: "Attempts put on the wire.", labels: address, port)
+      "weir_attempts_started_total", help: "Attempts put on the wire.", seriesLimit: limits.one, labels: address, port)
     attempts = try registry.counter(
       "weir_attempts_total", help: "Attempts that ended, by protocol.",
-      labels: address, port, "network_protocol_version")
+      seriesLimit: limits.versions, labels: address, port, "network_protocol_version")
     attemptDuration = try registry.histogram(
       "http_client_request_duration_seconds", help: "Duration of one attempt.",
       buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60],
-      labels: address, port, method, "http_response_status_code", "error_type")
+      seriesLimit: limits.attempts, labels: address, port, method, "http_response_status_code", "error_type")
     activeAttempts = try registry.gauge(
-      "http_client_active_requests", help: "Attempts on the wire.", labels: address, port)
+      "http_client_active_requests", help: "Attempts on the wire.", seriesLimit: limits.one, labels: address, port)
     phaseDuration = try registry.histogram(
       "weir_phase_duration_seconds", help: "Duration of one phase of an attempt or request.",
       buckets: [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
       ],
-      labels: address, port, "phase")
+      seriesLimit: limits.phases, labels: address, port, "phase")
     let sizes = Buckets.exponential(start: 256, factor: 4, count: 11)
     requestBodySize = try registry.histogram(
       "http_client_request_body_size_bytes", help: "Size of request bodies on the wire, per attempt.",
-      buckets: sizes, labels: address, port)
+      buckets: sizes, seriesLimit: limits.one, labels: address, port)
     responseBodySize = try registry.histogram(
       "http_client_response_body_size_bytes", help: "Size of response bodies on the wire, per attempt.",
-      buckets: sizes, labels: address, port)
+      buckets: sizes, seriesLimit: limits.one, labels: address, port)
     wireBytes = try registry.counter(
       "weir_response_wire_bytes_total", help: "Response body bytes received, before decoding.",
-      labels: address, port, "content_encoding")
+      seriesLimit: limits.encodings, labels: address, port, "content_encoding")
     decodedBytes = try registry.counter(
       "weir_response_decoded_bytes_total", help: "Response body bytes after decoding.",
-      labels: address, port, "content_encoding")
+      seriesLimit: limits.encodings, labels: address, port, "content_encoding")
     connectionsOpened = try registry.counter(
-      "weir_connections_opened_total", help: "Connections opened.", labels: address, port)
+      "weir_connections_opened_total", help: "Connections opened.", seriesLimit: limits.one, labels: address, port)
     connectionsReused = try registry.counter(
       "weir_connections_reused_total", help: "Attempts that went over a connection that was open already.",
-      labels: address, port)
+      seriesLimit: limits.one, labels: address, port)
     staleRetries = try registry.counter(
       "weir_stale_connection_retries_total",
-      help: "Requests sent again by libcurl because a pooled connection had been closed.", labels: address, port)
+      help: "Requests sent again by libcurl because a pooled connection had been closed.", seriesLimit: limits.one,
+      labels: address, port)
     retries = try registry.counter(
-      "weir_retries_total", help: "Retries carried out, by what caused them.", labels: address, port, "reason")
+      "weir_retries_total", help: "Retries carried out, by what caused them.", seriesLimit: limits.retryReasons,
+      labels: address, port, "reason")
     retriesDenied = try registry.counter(
       "weir_retries_denied_total", help: "Failed attempts that were not tried again, by reason.",
-      labels: address, port, "reason")
+      seriesLimit: limits.denials, labels: address, port, "reason")
     retryDelay = try registry.histogram(
       "weir_retry_delay_seconds", help: "Delay before a retry, by where it comes from.",
-      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60], labels: address, port, "source")
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60], seriesLimit: limits.delaySources, labels: address,
+      port, "source")
     adaptationFailures = try registry.counter(
       "weir_adaptation_failures_total", help: "Requests that an adapter failed, by adapter and reason.",
-      labels: address, port, "adapter", "reason")
+      seriesLimit: limits.adaptationFailures, labels: address, port, "adapter", "reason")
     adaptationDuration = try registry.histogram(
       "weir_adaptation_duration_seconds", help: "Time an adapter took to answer.",
       buckets: [0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30], labels: "adapter")
     redirects = try registry.counter(
       "weir_redirects_total", help: "Redirects received, by status.",
-      labels: address, port, "http_response_status_code")
+      seriesLimit: limits.redirects, labels: address, port, "http_response_status_code")
     loopLag = try registry.histogram(
       "weir_event_loop_lag_seconds", help: "Time a due timer waited for its turn on the event loop.",
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5])

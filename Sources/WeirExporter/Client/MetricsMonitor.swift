@@ -15,11 +15,17 @@ public final class MetricsMonitor: InlineEventMonitor {
   private let destinations: DestinationIndex
 
   /// Registers the client's metrics; throws when the registry holds other metrics of these names.
+  ///
+  /// Each family has room for `destinationLimit` destinations, whatever the registry's own limit says; docs/metrics.md
+  /// has the numbers.
   public init(registry: Registry, destinationLimit: Int = 200) throws(RegistryError) {
-    families = try ClientMetrics(registry)
+    // Two more: requests without a destination, and those beyond the limit.
+    let shown = max(0, min(destinationLimit, .max - 2)) + 2
+    families = try ClientMetrics(registry, destinations: shown)
     destinations = DestinationIndex(families, limit: destinationLimit)
     self.destinationLimit = destinationLimit
-    try registry.register(OpenConnections(destinations: destinations))
+    try registry.register(
+      OpenConnections(destinations: destinations, limit: SeriesLimits(destinations: shown).connectionStates))
   }
 
   public var interests: EventInterests { [.creation, .attempts, .connections, .redirects, .session] }
@@ -31,7 +37,7 @@ public final class MetricsMonitor: InlineEventMonitor {
 
   /// Makes a method's series for a destination at zero; else that is done when such a request starts.
   public func prepare(method: HTTPMethod, for destination: Destination) {
-    destinations.metrics(of: destination).prepare(method: Self.label(of: method))
+    destinations.metrics(of: destination).prepare(method: MethodLabel.of(method))
   }
 
   /// Makes an adapter's series for a destination at zero, before it has adapted anything.
@@ -140,18 +146,5 @@ public final class MetricsMonitor: InlineEventMonitor {
 
   // MARK: Labels
 
-  /// RFC 9110's methods and PATCH (RFC 5789); anything else could be made up by a caller's caller.
-  private static func method(of request: Request) -> String { label(of: request.method) }
-
-  private static func label(of method: HTTPMethod?) -> String {
-    switch method?.rawValue {
-    case nil, "GET": "GET"
-    case .some(let name) where knownMethods.contains(name): name
-    default: "_OTHER"
-    }
-  }
-
-  private static let knownMethods: Set<String> = [
-    "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
-  ]
+  private static func method(of request: Request) -> String { MethodLabel.of(request.method) }
 }

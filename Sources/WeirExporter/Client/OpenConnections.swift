@@ -7,13 +7,15 @@ struct OpenConnections: Collector {
   private static let name = "http_client_open_connections"
 
   let destinations: DestinationIndex
+  /// How many label sets are shown.
+  let limit: Int
 
   var metrics: [CollectedMetric] {
-    [
-      CollectedMetric(
-        Self.name, help: "Open connections by state.", kind: .gauge,
-        labels: ["server_address", "server_port", "http_connection_state"])
-    ]
+    var metric = CollectedMetric(
+      Self.name, help: "Open connections by state.", kind: .gauge,
+      labels: ["server_address", "server_port", "http_connection_state"])
+    metric.seriesLimit = limit
+    return [metric]
   }
 
   func collect(into samples: inout CollectedSamples) {

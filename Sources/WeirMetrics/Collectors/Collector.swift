@@ -20,6 +20,8 @@ public struct CollectedMetric: Sendable {
   public let help: String
   public let kind: Kind
   public let labels: [String]
+  /// How many label sets are shown; nil stands for the registry's limit.
+  package var seriesLimit: Int?
 
   public init(_ name: String, help: String, kind: Kind, labels: [String] = []) {
     self.name = name

@@ -80,7 +80,8 @@ extension Registry {
     try counted { () throws(RegistryError) in
       var families: [CollectedFamily] = []
       for metric in metrics {
-        families.append(CollectedFamily(try metric.descriptor.validated(), limit: seriesLimit, clock: clock))
+        let limit = metric.seriesLimit ?? seriesLimit
+        families.append(CollectedFamily(try metric.descriptor.validated(), limit: limit, clock: clock))
       }
       let entry = CollectorEntry(source: collector, families: families)
       try state.withLock { state throws(RegistryError) in

@@ -1,0 +1,87 @@
+import Foundation
+import Synchronization
+import Testing
+import Weir
+import WeirMetrics
+
+@testable import WeirExporter
+
+/// Destinations beyond the limit share their series in every family; until then no family folds anything.
+@Suite struct DestinationLimitTests {
+  private let registry = Registry()
+
+  private func destination(_ number: Int) -> Destination {
+    Destination(scheme: "https", host: "h\(number).internal", port: 443)
+  }
+
+  /// All that a destination shows when GET and POST end in every way there is.
+  private func use(_ metrics: DestinationMetrics) {
+    for method in ["GET", "POST"] {
+      metrics.started(method: method)
+      for outcome in RequestOutcome.allCases { metrics.settled(method: method, outcome: outcome, seconds: 1) }
+      for (status, error) in [(200, ""), (404, ""), (503, ""), (nil, "timed_out")] {
+        var values = TransferMetrics.Values(taskInterval: DateInterval())
+        values.statusCode = status
+        values.contentEncoding = status == 200 ? "gzip" : nil
+        metrics.attemptEnded(method: method, metrics: TransferMetrics(values), errorType: error)
+      }
+    }
+    for phase in DestinationMetrics.Phase.allCases { metrics.observe(phase, 1) }
+    for reason in ["429", "dns_error"] {
+      metrics.retried(after: 1, source: .backoff, reason: RetryReason(rawValue: reason))
+    }
+    for adapter in ["signer", "tracer", "tenant"] { metrics.adapted(by: adapter, seconds: 1, failure: .timeout) }
+    metrics.redirected(status: 302)
+    metrics.openConnections.add(1, ordering: .relaxed)
+  }
+
+  private func lines(_ prefix: String) -> [Substring] {
+    registry.text().split(separator: "\n").filter { $0.hasPrefix(prefix) }
+  }
+
+  private func index(limit: Int) throws -> DestinationIndex {
+    let families = try ClientMetrics(registry, destinations: limit + 2)
+    let index = DestinationIndex(families, limit: limit)
+    try registry.register(
+      OpenConnections(destinations: index, limit: SeriesLimits(destinations: limit + 2).connectionStates))
+    return index
+  }
+
+  private func checkFamilies(limit: Int, _ page: String) {
+    let families = registry.metrics.filter { $0.labels.contains("server_address") }
+    #expect(families.count == 23)
+    let samples = page.split(separator: "\n").filter { !$0.hasPrefix("#") }
+    for family in families {
+      let suffixes = family.kind == .histogram ? ["_count"] : [""]
+      var addresses: Set<Substring> = []
+      for suffix in suffixes {
+        let prefix = "\(family.name)\(suffix){server_address=\""
+        for sample in samples where sample.hasPrefix(prefix) {
+          addresses.insert(sample.dropFirst(prefix.count).prefix { $0 != "\"" })
+        }
+      }
+      #expect(addresses.count == limit + 2, "\(family.name)")
+      #expect(addresses.contains("_other") && addresses.contains("unknown"), "\(family.name)")
+      #expect(!addresses.contains("h\(limit).internal"), "\(family.name)")
+    }
+  }
+
+  @Test(arguments: [0, 1, 200, 250])
+  func noFamilyFoldsBeforeTheDestinationsDo(limit: Int) throws {
+    let index = try index(limit: limit)
+    use(index.metrics(of: nil))
+    for number in 0...limit { use(index.metrics(of: destination(number))) }
+    let page = registry.text()
+    checkFamilies(limit: limit, page)
+    let folded = page.split(separator: "\n").filter { $0.hasPrefix("weir_metrics_series_folded_total{") }
+    #expect(folded.count > 20)
+    for line in folded { #expect(line.hasSuffix(" 0"), "\(line)") }
+  }
+
+  @Test(arguments: [Int.min, -1, 0, .max])
+  func oddLimitsDoNoHarm(limit: Int) throws {
+    let monitor = try MetricsMonitor(registry: registry, destinationLimit: limit)
+    monitor.prepare(destination(1))
+    #expect(!lines("weir_requests_started_total{").isEmpty)
+  }
+}
