@@ -4,7 +4,7 @@ import WeirExporter
 /// README's example, compiled: what stands between the marks stands in README, word for word.
 func embeddingExample() async throws {
   // README begins
-  let exporter = try Exporter().start()  // http://127.0.0.1:9464/metrics
+  let exporter = try Exporter(listenAddress: "127.0.0.1:9465").start()  // http://127.0.0.1:9465/metrics
   var configuration = SessionConfiguration.default
   configuration.timeoutIntervalForResource = 10  // seconds for a request, whatever it takes
   let session = Session(
