@@ -56,8 +56,21 @@ extension Command {
       guard lower.hasPrefix("http://") || lower.hasPrefix("https://") else {
         throw CommandLineError("\(quoted(options.url)) is no URL to probe; begin with http:// or https://")
       }
+      if let port = portOutOfRange(options.url) {
+        throw CommandLineError("port \(port) of \(quoted(options.url)) is none; ports are 1 to 65535")
+      }
       return .probe(options)
     }
+  }
+
+  /// The digits after the authority's last colon, if they are no port.
+  private static func portOutOfRange(_ url: String) -> Substring? {
+    let rest = url.drop { $0 != ":" }.dropFirst(3)
+    let authority = rest.prefix { !"/?#".contains($0) }
+    guard let colon = authority.lastIndex(of: ":") else { return nil }
+    let port = authority[authority.index(after: colon)...]
+    guard !port.isEmpty, port.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return (1...65_535).contains(Int(port) ?? 0) ? nil : port
   }
 }
 

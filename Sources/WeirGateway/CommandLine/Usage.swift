@@ -43,7 +43,7 @@ extension HelpTopic {
       Flags:
       \(Self.list(Flag<ProbeOptions>.all))
 
-      Exit status: 0 if a response came, whatever its status; 1 if none did.
+      Exit status: 0 if a whole response came, whatever its status; 1 if none did, or it broke off.
 
       """
     }

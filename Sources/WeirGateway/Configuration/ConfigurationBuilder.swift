@@ -134,7 +134,7 @@ struct ConfigurationBuilder {
       rules.statusCodes = []
       for located in codes {
         guard let code = located.value else { continue }
-        if !(100...599).contains(code) { report(located, "\(code) is no status code; give one from 100 to 599") }
+        if !(400...599).contains(code) { report(located, "\(code) is no failure; give a status code from 400 to 599") }
         rules.statusCodes.insert(code)
       }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import Weir
 import WeirCurl
 import WeirIO
@@ -19,6 +20,8 @@ final class Forwarding {
   private var request: ForwardRequest?
   /// The status that went to the client; 0 before.
   private var status = 0
+  /// What the gateway said in place of an upstream.
+  private var ownAnswer: GatewayAnswer?
   private var isClientGone = false
   private var isResponseBad = false
   private var isOver = false
@@ -101,6 +104,7 @@ final class Forwarding {
   /// Answers in place of an upstream.
   private func answer(_ answer: GatewayAnswer, as outcome: GatewayOutcome, _ error: WeirError? = nil) {
     status = answer.status
+    ownAnswer = answer
     exchange.respond(status: answer.status, text: answer.text)
     end(outcome, error)
   }
@@ -114,8 +118,28 @@ final class Forwarding {
     plan.ended(
       SeriesCache.Key(route: route, method: method, isHTTP10: isHTTP10, status: status, outcome: outcome),
       seconds: seconds)
-    logAccess(outcome, error, seconds)
+    if isFailure(error) { logFailure(outcome, error, seconds) } else { logAccess(outcome, error, seconds) }
     request = nil
+  }
+
+  /// Whether somebody should look at it: not for what a client did wrong, nor for what an upstream answered itself.
+  private func isFailure(_ error: WeirError?) -> Bool {
+    guard !isClientGone else { return false }
+    if let ownAnswer { return ownAnswer.status >= 502 }
+    return error != nil
+  }
+
+  private func logFailure(_ outcome: GatewayOutcome, _ error: WeirError?, _ seconds: Double) {
+    let route = route < 0 ? nil : plan.plan.routes[route].route
+    let text = error?.localizedDescription ?? ownAnswer?.text.trimmingCharacters(in: .newlines) ?? ""
+    log.warn(
+      "request failed",
+      [
+        "route": .string(route?.name ?? ""), "method": .string(exchange.head.method), "status": .integer(status),
+        "outcome": .string(outcome.label), "upstream": .string(route?.upstream.authority ?? ""),
+        "seconds": .double(seconds), "attempts": .integer(request.map { $0.retryCount + 1 } ?? 0),
+        "error": .string(error?.label ?? ""), "text": .string(text),
+      ])
   }
 
   /// Without the query and the fields: secrets travel there.

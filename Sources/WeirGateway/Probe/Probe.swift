@@ -1,10 +1,12 @@
+import Foundation
+import FoundationNetworking
 import Weir
 
 /// `weir probe`: one request, and where its time went.
 struct Probe {
   let options: ProbeOptions
 
-  func run() async -> (report: ProbeReport, hasResponse: Bool) {
+  func run() async -> (report: ProbeReport, isWhole: Bool) {
     let session = Session()
     var headers = HTTPHeaders()
     for field in options.headers { headers.add(name: field.name, value: field.value) }
@@ -12,7 +14,7 @@ struct Probe {
       options.url, method: HTTPMethod(rawValue: options.method), headers: headers)
     request.deadline(options.timeout / .seconds(1))
     let response = await request.serializingData(emptyResponseCodes: Set(100...599)).response
-    return (ProbeReport(request, response), response.response != nil)
+    return (ProbeReport(request, response), response.response != nil && response.error == nil)
   }
 }
 
@@ -22,9 +24,10 @@ extension ProbeReport {
     let outcome: String
     if let status = response.response?.statusCode {
       let version = metrics?.networkProtocolName.map { " over \(Self.version($0))" } ?? ""
-      outcome = "\(status)\(version)"
+      let end = response.error.map { ", then it broke off: \(Self.reason($0.localizedDescription))" } ?? ""
+      outcome = "\(status)\(version)\(end)"
     } else {
-      outcome = response.error.map { "no response: \($0.localizedDescription)" } ?? "no response"
+      outcome = response.error.map { "no response: \(Self.reason($0.localizedDescription))" } ?? "no response"
     }
     self.init(
       outcome: outcome, facts: Self.facts(response, metrics), phases: metrics.map(Self.phases) ?? [],
@@ -40,6 +43,23 @@ extension ProbeReport {
     }
   }
 
+  /// An error's text without what it says twice: that a transfer failed, the label, and what libcurl calls it.
+  static func reason(_ text: String) -> String {
+    var text = text[...]
+    if let start = text.range(of: "The transfer failed: "), start.lowerBound == text.startIndex {
+      text = text[start.upperBound...]
+    }
+    if let colon = text.range(of: ": "),
+      text[..<colon.lowerBound].utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (0x61...0x7a).contains($0) })
+    {
+      text = text[colon.upperBound...]
+    }
+    for echo in [": Couldn't connect to server", ": Could not connect to server"] where text.hasSuffix(echo) {
+      text = text.dropLast(echo.count)
+    }
+    return String(text)
+  }
+
   private static func facts(
     _ response: DataResponse<Data, WeirError>, _ metrics: TransferMetrics?
   ) -> [(name: String, value: String)] {
@@ -51,9 +71,11 @@ extension ProbeReport {
     }
     if metrics.redirectCount > 0 { facts.append(("redirects", String(metrics.redirectCount))) }
     guard let head = response.response else { return facts }
+    if metrics.redirectCount > 0, let url = head.url { facts.append(("url", url.absoluteString)) }
     if let type = head.value(forHTTPHeaderField: "Content-Type") { facts.append(("type", type)) }
     let coding = metrics.contentEncoding.map { ", \($0) of \(metrics.bytesDecoded)" } ?? ""
-    facts.append(("body", "\(metrics.bytesReceivedOnWire) bytes\(coding)"))
+    facts.append(
+      ("body", "\(metrics.bytesReceivedOnWire) bytes\(coding)\(response.error == nil ? "" : ", incomplete")"))
     return facts
   }
 

@@ -61,9 +61,9 @@ package enum Program {
   }
 
   private static func probe(_ options: ProbeOptions) async -> CInt {
-    let (report, hasResponse) = await Probe(options: options).run()
+    let (report, isWhole) = await Probe(options: options).run()
     write(report.text(), to: STDOUT_FILENO)
-    return hasResponse ? 0 : 1
+    return isWhole ? 0 : 1
   }
 
   /// Keeps the calling thread until the work, which runs elsewhere, is done.

@@ -4,6 +4,7 @@ import Weir
 import WeirExporter
 import WeirIO
 import WeirMetrics
+import WeirServer
 
 /// `weir serve`: the gateway, its metrics page, and the signals that steer them, until it is told to end.
 struct Serve {
@@ -33,7 +34,7 @@ struct Serve {
       log(error)
       return 1
     } catch {
-      log.error("weir can't start", ["error": "\(error)"])
+      log.error("weir can't start", ["error": .string(Self.startText(error))])
       return 1
     }
   }
@@ -123,17 +124,54 @@ struct Serve {
   private func announce(_ configuration: Configuration, _ parts: Parts, isDemo: Bool) {
     let gateway = Self.url(parts.gateway.address)
     let metrics = Self.url(parts.exporterAddress) + "/metrics"
-    log.info(
-      "forwarding",
-      [
-        "url": .string(gateway), "routes": .integer(configuration.routes.count),
-        "workers": .integer(parts.gateway.workerCount),
-      ])
-    log.info("serving metrics", ["url": .string(metrics)])
+    let routes = LogValue.integer(configuration.routes.count), workers = LogValue.integer(parts.gateway.workerCount)
+    if Self.isOneAddress(parts.gateway.address) {
+      log.info("forwarding", ["url": .string(gateway), "routes": routes, "workers": workers])
+    } else {
+      let address = LogValue.string("\(parts.gateway.address)")
+      log.info("forwarding", ["address": address, "routes": routes, "workers": workers])
+    }
+    if Self.isOneAddress(parts.exporterAddress) {
+      log.info("serving metrics", ["url": .string(metrics)])
+    } else {
+      log.info("serving metrics", ["address": .string("\(parts.exporterAddress)")])
+    }
+    if Self.isReachableFromElsewhere(parts.exporterAddress), options.webConfigFile == nil {
+      log.warn(
+        "everybody who reaches the metrics address may read it; see --web.config.file",
+        ["address": .string("\(parts.exporterAddress)")])
+    }
     guard isDemo else { return }
     log.info("without --config.file, a demo origin stands behind the gateway", ["try": "curl \(gateway)/echo"])
     log.info("a path that fails two times of three, and that retries hide", ["try": "curl \(gateway)/flaky"])
     log.info("what was measured of both", ["try": "curl \(metrics)"])
+  }
+
+  /// Why it can't start, naming the flags of the program rather than the options of the library.
+  static func startText(_ error: any Error) -> String {
+    switch error {
+    case let error as ListenError where error.error == .addressInUse:
+      "\(error); stop it, or give another --gateway.listen-address (port 0 lets the system choose)"
+    case let error as ExporterError: error.description.replacing("listenAddress", with: "--web.listen-address")
+    default: "\(error)"
+    }
+  }
+
+  /// Whether a URL can name it.
+  static func isOneAddress(_ address: SocketAddress) -> Bool {
+    switch address {
+    case .v4(0, _), .v6(0, 0, _, _), .unix, .unnamed: false
+    case .v4, .v6: true
+    }
+  }
+
+  /// Whether it is no loopback address (127.0.0.0/8, ::1) and no socket file.
+  static func isReachableFromElsewhere(_ address: SocketAddress) -> Bool {
+    switch address {
+    case .v4(let number, _): number >> 24 != 127
+    case .v6(let high, let low, _, _): !(high == 0 && low == 1)
+    case .unix, .unnamed: false
+    }
   }
 
   /// An address that curl takes: who listens everywhere is reached by loopback.

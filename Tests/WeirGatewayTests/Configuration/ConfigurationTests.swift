@@ -85,7 +85,11 @@ import Testing
     ("retry: {limit: -1}", "2:20: routes[0].retry.limit: must be 0 to 10"),
     (
       "retry: {statusCodes: [600]}",
-      "2:27: routes[0].retry.statusCodes[0]: 600 is no status code; give one from 100 to 599"
+      "2:27: routes[0].retry.statusCodes[0]: 600 is no failure; give a status code from 400 to 599"
+    ),
+    (
+      "retry: {statusCodes: [200]}",
+      "2:27: routes[0].retry.statusCodes[0]: 200 is no failure; give a status code from 400 to 599"
     ),
     ("retry: {methods: ['a b']}", "2:23: routes[0].retry.methods[0]: \"a b\" is no method name"),
     ("retry: {methods: [get]}", "2:23: routes[0].retry.methods[0]: methods are case-sensitive; write GET"),

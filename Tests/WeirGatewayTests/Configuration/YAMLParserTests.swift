@@ -60,6 +60,10 @@ import WeirGateway
     #expect(problem(deep)?.hasSuffix("nested deeper than 32 levels") == true)
   }
 
+  @Test func namesTheTab() {
+    #expect(problem(Array("a:\n\tb: 1\n".utf8)) == "2:1: a: a tab can't indent YAML; use spaces")
+  }
+
   /// Whatever the bytes, an answer comes. The mutations start from text that reaches every part of the grammar.
   @Test func survivesAnyBytes() {
     let seed = Array(

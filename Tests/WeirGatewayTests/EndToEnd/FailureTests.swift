@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import Weir
 import WeirTestSupport
@@ -30,6 +31,31 @@ import WeirTestSupport
     #expect(response.status == 504)
     #expect(response.text == "the upstream did not answer in time\n")
     #expect(eventually { rig.count("timeout") == 1 && upstream.closedByClientCount == 1 })
+  }
+
+  /// At the default level, where requests that went well leave no line.
+  @Test func whatTheGatewayHadToAnswerItselfIsLogged() throws {
+    let upstream = try ScriptedServer(
+      .once("HTTP/1.1 503 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
+      Script(.head, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"), .close))
+    let lines = Mutex("")
+    let log = Logger(level: .info, format: .logfmt) { line in
+      lines.withLock { $0 += String(decoding: line, as: UTF8.self) }
+    }
+    let dead = try Route(to: 1, path: "/dead", name: "dead")
+    let rig = try GatewayRig(Route(to: upstream.port), dead, log: log)
+    for path in ["/own", "/cut", "/dead"] {
+      let client = try rig.client()
+      client.send("GET \(path)?token=secret HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+      _ = client.response()
+    }
+    #expect(eventually { lines.withLock { $0.split(separator: "\n").count } == 2 })
+    let text = lines.withLock { $0 }.split(separator: "\n")
+    try #require(text.count == 2, "\(text)")
+    #expect(text[0].contains("level=warn msg=\"request failed\" route=r method=GET status=200 outcome=transport_error"))
+    #expect(text[1].contains("route=dead method=GET status=502 outcome=transport_error upstream=127.0.0.1:1 "))
+    #expect(text[1].contains("error=couldnt_connect") || text[1].contains("error=cannot_connect"))
+    #expect(!text.joined().contains("secret"))
   }
 
   @Test(

@@ -12,12 +12,12 @@ final class GatewayRig: Sendable {
   let gateway: Gateway
   let registry = Registry()
 
-  init(_ routes: Route..., workers: Int = 1) throws {
+  init(_ routes: Route..., workers: Int = 1, log: Logger = Logger(level: .error)) throws {
     let monitor = try MetricsMonitor(registry: registry)
     gateway = try Gateway(
       Configuration(routes: routes),
       options: Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: "weir"),
-      metrics: try GatewayMetrics(registry), monitors: [monitor], log: Logger(level: .error), prepare: monitor.prepare)
+      metrics: try GatewayMetrics(registry), monitors: [monitor], log: log, prepare: monitor.prepare)
     gateway.start()
   }
 

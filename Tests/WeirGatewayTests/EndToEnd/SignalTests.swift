@@ -79,6 +79,17 @@ import WeirTestSupport
     #expect(eventually { refused.text.hasPrefix("no response: ") })
   }
 
+  @Test func probeTellsABrokenBodyFromAWholeOne() throws {
+    let upstream = try ScriptedServer(
+      Script(.head, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12"), .close))
+    let probe = try WeirProcess("probe", upstream.url)
+    #expect(eventually { probe.exitStatus != nil })
+    #expect(probe.exitStatus == 1)
+    #expect(eventually { probe.text.contains("total") })
+    #expect(probe.text.hasPrefix("200 over HTTP/1.1, then it broke off: "), "\(probe.text)")
+    #expect(probe.text.contains("2 bytes, incomplete"), "\(probe.text)")
+  }
+
   private static func answer(_ port: UInt16) throws -> String? {
     let client = try RawClient(port: port)
     client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")

@@ -37,6 +37,16 @@ import Testing
   }
 
   @Test(arguments: [
+    (
+      "The transfer failed: couldnt_connect: Failed to connect to h port 1 after 0 ms: Couldn't connect to server",
+      "Failed to connect to h port 1 after 0 ms"
+    ), ("The request was cancelled.", "The request was cancelled."), ("Not a URL: x", "Not a URL: x"),
+  ])
+  func saysWhyOnce(text: String, expected: String) {
+    #expect(ProbeReport.reason(text) == expected)
+  }
+
+  @Test(arguments: [
     (Duration.zero, "0.000 ms"), (.microseconds(1), "0.001 ms"), (.seconds(1), "1000.000 ms"),
     (.microseconds(-5), "-0.005 ms"), (.seconds(Int64.max), "9223372036854775.807 ms"),
   ])

@@ -222,6 +222,12 @@ extension YAMLComposer {
       let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
       return ConfigurationProblem(at: SourcePosition(line: line, column: column), path: path, "not YAML: \(reason)")
     }
+    if reason.hasPrefix("found character that cannot start any token"),
+      input.dropFirst(Int(clamping: failure.problem_mark.index)).first == UInt8(ascii: "\t")
+    {
+      return ConfigurationProblem(
+        at: SourcePosition(failure.problem_mark), path: path, "a tab can't indent YAML; use spaces")
+    }
     let context = failure.context.map { " (\(String(cString: $0)))" } ?? ""
     return ConfigurationProblem(at: SourcePosition(failure.problem_mark), path: path, "not YAML: \(reason)\(context)")
   }
