@@ -60,7 +60,11 @@ struct Serve {
           parts.isReady.value.store(false, ordering: .relaxed)
         case .drain:
           Task {
+            let began = ContinuousClock.now
             await parts.gateway.stop(grace: options.drainTimeout / .seconds(1))
+            if options.drainTimeout > .zero, ContinuousClock.now - began >= options.drainTimeout {
+              log.warn("the drain's time is over; requests that were still under way have been cut off", [:])
+            }
             events.continuation.yield(.drained)
           }
         case .exit(let status):
