@@ -14,6 +14,16 @@ package enum ThisProcess {
     }
   }
 
+  /// Raises the soft limit of descriptors as far as the hard one lets it; false when that is not enough. Tests hold both
+  /// ends of their connections.
+  package static func raiseDescriptorLimit(to count: UInt) -> Bool {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    guard limit.rlim_cur < count else { return true }
+    limit.rlim_cur = min(count, limit.rlim_max)
+    return setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 && limit.rlim_cur >= count
+  }
+
   /// Whether its memory says nothing: a sanitizer keeps what is freed for a while.
   package static var isSanitized: Bool {
     dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil

@@ -144,7 +144,7 @@ struct ConfigurationBuilder {
         guard let method = located.value else { continue }
         if !HTTPGrammar.isToken(method.utf8) {
           report(located, "\(quoted(method)) is no method name")
-        } else if method != method.uppercased(), HTTPGrammar.commonMethods.contains(method.uppercased()) {
+        } else if method != method.uppercased(), KnownMethod(method.uppercased()) != .other {
           report(located, "methods are case-sensitive; write \(method.uppercased())")
         }
         rules.methods.insert(method)

@@ -2,10 +2,6 @@ import Weir
 
 /// Pieces of HTTP's grammar (RFC 9110 §5).
 enum HTTPGrammar {
-  static let commonMethods: Set<String> = [
-    "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
-  ]
-
   /// `1*tchar` (§5.6.2): a method, a field name.
   static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
     !bytes.isEmpty && bytes.allSatisfy(FieldSyntax.isTokenByte)

@@ -28,7 +28,7 @@ import WeirTestSupport
   }
 
   private func start(connections: Int?) throws -> Exporter {
-    try #require(DescriptorLimit.raise(to: 3 * UInt(Self.count)), "both ends of 2,000 connections are ours")
+    try #require(ThisProcess.raiseDescriptorLimit(to: 3 * UInt(Self.count)), "both ends of 2,000 connections are ours")
     var options = Exporter.Options()
     if let connections { options.limits.connections = connections }
     return try Exporter(listenAddress: "127.0.0.1:0", options: options).start()
@@ -96,16 +96,5 @@ import WeirTestSupport
     }
     for (guest, client) in crowd where guest == .slowLoris { client.send("-") }
     try expectGoodScrape(of: exporter, "all busy")
-  }
-}
-
-private enum DescriptorLimit {
-  /// Raises the soft limit as far as the hard one lets it; false when that is not enough.
-  static func raise(to count: UInt) -> Bool {
-    var limit = rlimit()
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    guard limit.rlim_cur < count else { return true }
-    limit.rlim_cur = min(count, limit.rlim_max)
-    return setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 && limit.rlim_cur >= count
   }
 }

@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Testing
 import WeirIO
+import WeirTestSupport
 
 @testable import WeirServer
 
@@ -105,7 +106,8 @@ import WeirIO
     #expect(second.response()?.status == 200)
   }
 
-  @Test(.enabled(if: DescriptorLimit.raise(to: 6000), "both ends of 2,000 connections need 6,000 descriptors"))
+  @Test(
+    .enabled(if: ThisProcess.raiseDescriptorLimit(to: 6000), "both ends of 2,000 connections need 6,000 descriptors"))
   func twoThousandConnections() async throws {
     let rig = try rig { $0.connections = 4000 }
     let clients = try (0..<2000).map { _ in try rig.client() }
@@ -116,23 +118,13 @@ import WeirIO
     #expect(await rig.connectionCount() == 2000)
   }
 
-  @Test(.enabled(if: DescriptorLimit.raise(to: 6000), "both ends of 2,000 connections need 6,000 descriptors"))
+  @Test(
+    .enabled(if: ThisProcess.raiseDescriptorLimit(to: 6000), "both ends of 2,000 connections need 6,000 descriptors"))
   func twoThousandSlowClientsDoNotShutOutAGoodOne() async throws {
     let rig = try rig { $0.connections = 500 }
     let slow = try (0..<2000).map { _ in try rig.client() }
     for client in slow { client.send("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ") }
     #expect(try rig.client().status(of: Self.get) == 200)
     #expect(await rig.connectionCount() <= 500)
-  }
-}
-
-/// Tests hold both ends of their connections.
-private enum DescriptorLimit {
-  static func raise(to count: UInt) -> Bool {
-    var limit = rlimit()
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    guard limit.rlim_cur < count else { return true }
-    limit.rlim_cur = min(count, limit.rlim_max)
-    return setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 && limit.rlim_cur >= count
   }
 }
