@@ -119,9 +119,9 @@ struct HandlerTests {
     let request = Session().request(server.url)
     let order = Journal<String>()
     request.response { _ in
+      order.append("first")
       request.underlyingQueue.setSpecific(key: key, value: "own")
       request.underlyingQueue.async { order.append("work") }
-      order.append("first")
     }
     for _ in 0..<3 { request.response { _ in order.append(DispatchQueue.getSpecific(key: key) ?? "elsewhere") } }
     await order.wait { $0.count == 5 }
