@@ -39,7 +39,7 @@ package final class Transfer {
   var heldReport: TransferReport?
 
   var clock: TransferClock
-  var receiving = ReceivingState()
+  @exclusivity(unchecked) var receiving = ReceivingState()
   var sending: SendingState
   var lookup = LookupState.none
   /// The socket that the response is awaited on.
@@ -49,7 +49,7 @@ package final class Transfer {
   /// Requests put on a connection; more than one when libcurl repeats it.
   var requestsSent = 0
   /// Descriptors opened for this transfer while no connection of it is known to stand.
-  var connecting: [CInt] = []
+  @exclusivity(unchecked) var connecting: [CInt] = []
 
   init(spec: TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate, engine: TransferEngine) {
     self.spec = spec

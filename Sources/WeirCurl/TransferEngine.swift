@@ -24,10 +24,10 @@ package final class TransferEngine {
   var ownWorkers: WorkerPool?
 
   var multi: UnsafeMutableRawPointer?
-  var sockets = SocketTable()
+  @exclusivity(unchecked) var sockets = SocketTable()
   var lookups: LookupGate<Transfer>
   var addresses = AddressCache()
-  var timeouts = CurlTimeouts()
+  @exclusivity(unchecked) var timeouts = CurlTimeouts()
   let sweeper: Sweeper
   /// The time at which libcurl was last entered.
   var now = MonotonicTime.now
@@ -38,10 +38,10 @@ package final class TransferEngine {
   var isClosed = false
   var isFlushScheduled = false
 
-  var transfers: [Transfer] = []
-  var errands: [Transfer] = []
+  @exclusivity(unchecked) var transfers: [Transfer] = []
+  @exclusivity(unchecked) var errands: [Transfer] = []
   var postponed: [Transfer] = []
-  var pool: [EasyHandle] = []
+  @exclusivity(unchecked) var pool: [EasyHandle] = []
   var unwatched: [CInt] = []
   let nextTurnTimer = LoopTimer()
 

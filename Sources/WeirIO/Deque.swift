@@ -1,34 +1,34 @@
-/// A first-in, first-out queue on a ring buffer.
+/// A first-in, first-out queue on a ring buffer. Inlinable, because generic code that other modules can't see the inside
+/// of takes ten times as long there.
 package struct Deque<Element> {
-  private var storage: [Element?] = []
-  private var head = 0
-  package private(set) var count = 0
+  @usableFromInline var storage: [Element?] = []
+  @usableFromInline var head = 0
+  @usableFromInline package var count = 0
 
-  package init() {}
+  @inlinable package init() {}
 
-  package var isEmpty: Bool { count == 0 }
-  package var first: Element? { count == 0 ? nil : storage[head] }
+  @inlinable package var isEmpty: Bool { count == 0 }
+  @inlinable package var first: Element? { count == 0 ? nil : storage[head] }
 
-  package mutating func append(_ element: Element) {
+  @inlinable package mutating func append(_ element: Element) {
     if count == storage.count { grow() }
     storage[(head &+ count) & (storage.count - 1)] = element
     count += 1
   }
 
-  package mutating func append(contentsOf elements: some Sequence<Element>) {
+  @inlinable package mutating func append(contentsOf elements: some Sequence<Element>) {
     for element in elements { append(element) }
   }
 
-  package mutating func popFirst() -> Element? {
+  @inlinable package mutating func popFirst() -> Element? {
     guard count > 0 else { return nil }
-    let element = storage[head]
-    storage[head] = nil
+    let element = storage[head].take()
     head = (head &+ 1) & (storage.count - 1)
     count -= 1
     return element
   }
 
-  package mutating func removeAll(where shouldRemove: (Element) -> Bool) {
+  @inlinable package mutating func removeAll(where shouldRemove: (Element) -> Bool) {
     var kept = Deque()
     while let element = popFirst() {
       if !shouldRemove(element) { kept.append(element) }
@@ -37,7 +37,7 @@ package struct Deque<Element> {
   }
 
   /// Doubles the capacity, which stays a power of two so that wrapping around is a mask.
-  private mutating func grow() {
+  @usableFromInline mutating func grow() {
     var larger: [Element?] = []
     larger.reserveCapacity(max(8, storage.count * 2))
     for offset in 0..<count { larger.append(storage[(head &+ offset) & (storage.count - 1)]) }

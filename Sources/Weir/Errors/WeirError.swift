@@ -3,9 +3,10 @@ public import Foundation
 /// Everything that can go wrong with a request.
 ///
 /// A case says which stage failed, its reason what was wrong, the underlying error what caused it. The enum may grow;
-/// switches over it need `@unknown default`.
+/// switches over it need `@unknown default`. Its payloads are on the heap, so that "no error" costs one word wherever
+/// there could be one.
 @nonexhaustive
-public enum WeirError: Error, Sendable {
+public indirect enum WeirError: Error, Sendable {
   /// The body of an upload could not be made.
   case createUploadableFailed(error: any Error)
   /// `asURLRequest()` or a request modifier threw.

@@ -21,8 +21,10 @@ public struct EventInterests: OptionSet, Sendable {
   public static let attempts = EventInterests(rawValue: 1 << 5)
   /// Circuits, refreshes, loop lag, invalidation.
   public static let session = EventInterests(rawValue: 1 << 6)
-  /// Connections opened, reused, idle and closed.
+  /// Connections opened and closed.
   public static let connections = EventInterests(rawValue: 1 << 8)
+  /// Connections reused for a request, and idle after one: ``TransferMetrics/isReusedConnection`` says the former too.
+  public static let connectionUse = EventInterests(rawValue: 1 << 9)
   /// `urlSession(_:task:willPerformHTTPRedirection:newRequest:)`.
   public static let redirects = EventInterests(rawValue: 1 << 7)
 

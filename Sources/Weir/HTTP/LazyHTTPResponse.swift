@@ -13,7 +13,7 @@ package final class LazyHTTPResponse: Sendable {
   private let built: Mutex<HTTPURLResponse?>
 
   /// Takes the head's bytes: status line, field lines and the blank line, each ended by CRLF.
-  package init(head: [UInt8], url: URL, statusCode: Int, httpVersion: String = "HTTP/1.1") {
+  package init(head: [UInt8], url: URL?, statusCode: Int, httpVersion: String = "HTTP/1.1") {
     self.head = ResponseHead(bytes: head)
     self.url = url
     self.statusCode = statusCode

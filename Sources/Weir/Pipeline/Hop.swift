@@ -21,22 +21,31 @@ final class HopRequest: Sendable {
   /// The URL's text; empty without one.
   let text: String
   let method: String
+  /// The length of scheme and authority in bytes; nil when the URL is no http or https one or names no host.
+  let originLength: Int?
 
   init(_ urlRequest: URLRequest) {
     self.urlRequest = urlRequest
     url = urlRequest.url
-    text = url?.absoluteString ?? ""
+    var text = url?.absoluteString ?? ""
+    originLength = text.withUTF8(Self.originLength)
+    self.text = text
     method = urlRequest.httpMethod ?? "GET"
   }
 
   /// Whether the URL is an http or https one and names a host.
-  var isSupported: Bool {
-    var text = text
-    return text.withUTF8 { bytes in
-      let start = Self.length(of: "http://", in: bytes) ?? Self.length(of: "https://", in: bytes)
-      guard let start, start < bytes.count else { return false }
-      return !"/?#".utf8.contains(bytes[start])
-    }
+  var isSupported: Bool { originLength != nil }
+
+  private static func originLength(of bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard let start = length(of: "http://", in: bytes) ?? length(of: "https://", in: bytes) else { return nil }
+    var end = start
+    while end < bytes.count, !isEndOfAuthority(bytes[end]) { end += 1 }
+    return end > start ? end : nil
+  }
+
+  /// RFC 3986 section 3.2.
+  private static func isEndOfAuthority(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
   }
 
   /// The length of `prefix` when `bytes` begin with it, in whatever case (RFC 9110 section 4.2.3).

@@ -28,17 +28,18 @@ struct AdmissionState {
 extension RequestPipeline {
   func admit() {
     announceTask(.running)
-    admission.began = .now
+    let now = MonotonicTime.now
+    admission.began = now
     let step = self.step
-    guard let state = destination else { return admitted(step) }
+    guard let state = destination else { return slotGranted(step, now) }
     let answer = state.ask { [request] in
       request.context.loop.run {
         guard let pipeline = request.context.core.value.pipeline(of: request) else { return state.release() }
-        pipeline.slotGranted(step)
+        pipeline.slotGranted(step, .now)
       }
     }
     switch answer {
-    case .admitted: slotGranted(step)
+    case .admitted: slotGranted(step, now)
     case .waiting(let ticket):
       admission.ticket = ticket
       startWait(seconds: core.configuration.admissionTimeout)
@@ -46,23 +47,19 @@ extension RequestPipeline {
     }
   }
 
-  private func slotGranted(_ step: RequestMachine.Step) {
+  /// Without a destination there is no slot to count; the attempt fails soon for want of a host.
+  private func slotGranted(_ step: RequestMachine.Step, _ now: MonotonicTime) {
     switch decide({ $0.admitted(step) }) {
     case .start:
       leaveQueue()
-      admission.place = .slot
-      startAttempt()
+      if destination != nil { admission.place = .slot }
+      startAttempt(at: now)
     case .hold:
       leaveQueue()
       destination?.release()
       announceTask(.suspended)
     case .stale: destination?.release()
     }
-  }
-
-  /// Without a destination there is nothing to count; the attempt fails soon for want of a host.
-  private func admitted(_ step: RequestMachine.Step) {
-    if decide({ $0.admitted(step) }) == .start { startAttempt() }
   }
 
   func admissionTimedOut() {

@@ -49,9 +49,9 @@ struct BodyState {
 
 extension RequestPipeline: TransferDelegate {
   func transfer(_ transfer: Transfer, didReceiveHead head: WeirCurl.ResponseHead) -> Flow {
-    guard let url = hop.url else { return .stop }
     let response = LazyHTTPResponse(
-      head: head.raw, url: url, statusCode: head.status, httpVersion: head.version.fieldName)
+      head: head.raw, url: hop.url, statusCode: head.status, httpVersion: head.version.fieldName)
+    tally.contentEncoding = head.isEncoded ? response.value(forHeader: "Content-Encoding") : nil
     task?.received(response)
     if followRedirect(response) { return flow }
     return accept(response)
@@ -123,7 +123,7 @@ extension RequestPipeline: TransferDelegate {
 
   /// The head of the final response.
   func accept(_ response: LazyHTTPResponse) -> Flow {
-    startDecoder(response)
+    startDecoder(response.statusCode)
     if context.monitors.wants(.tasks), let session = context.session, let task, let built = response.response {
       context.monitors.send(.tasks) { $0.urlSession(session, dataTask: task, didReceive: built) }
     }
@@ -173,10 +173,8 @@ extension RequestPipeline: TransferDelegate {
   /// So much is inflated in one turn of the loop.
   static var decodedBytesPerTurn: Int { 64 << 10 }
 
-  private func startDecoder(_ response: LazyHTTPResponse) {
-    guard request.decodesBody, mayHaveBody(response.statusCode),
-      let coding = response.value(forHeader: "Content-Encoding")
-    else { return }
+  private func startDecoder(_ status: Int) {
+    guard let coding = tally.contentEncoding, request.decodesBody, mayHaveBody(status) else { return }
     do throws(CompressionError) {
       body.decoder = try ContentDecoder(contentEncoding: coding, limits: DecodeLimits(core.configuration))
     } catch {

@@ -9,7 +9,7 @@ extension RequestPipeline {
     withdraw()
     endWait()
     if decide({ $0.finishing() }) {
-      if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
+      if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
     }
     values.removeAll()
     verdict = nil
@@ -34,7 +34,7 @@ extension RequestPipeline {
   }
 
   private func makeValue(
-    _ index: Int, by handler: any ResponseHandler, from input: SerializationInput, _ step: RequestMachine.Step,
+    _ index: Int, by handler: ResponseHandler, from input: SerializationInput, _ step: RequestMachine.Step,
     on executor: (@escaping @Sendable () -> Void) -> Void
   ) {
     executor { [request] in
@@ -43,10 +43,10 @@ extension RequestPipeline {
     }
   }
 
-  private func valueMade(_ value: any HandlerValue, _ index: Int, _ step: RequestMachine.Step) {
+  private func valueMade(_ value: HandlerValue, _ index: Int, _ step: RequestMachine.Step) {
     guard decide({ $0.isWaiting(in: step) }) else { return }
     values.append(value)
-    if monitors.wants(.responses) { value.announce(from: request) }
+    if wants(.responses) { value.announce(from: request) }
     let action = request.fields.withLock { fields in
       let asks = value.error != nil && fields.handlers[index].consultsRetriers
       return fields.machine.serialized(index, asksRetriers: asks, step)
@@ -69,26 +69,26 @@ extension RequestPipeline {
   func settle() {
     stopTimers()
     let failure = firstFailure
-    let (handlers, observers, outcome) = request.fields.withLock { fields in
-      let handlers = fields.handlers.prefix(values.count)
-      fields.handlers.removeFirst(min(values.count, fields.handlers.count))
+    let values = values
+    self.values = []
+    let (handlers, observers, outcome, error) = request.fields.withLock { fields in
+      let handlers = fields.takeHandlers(values.count)
       let status = fields.lastTask?.lazyResponse?.statusCode
       let outcome = RequestOutcome(error: handlers.isEmpty ? fields.error : failure, status: status)
       fields.outcome = outcome
       fields.ended = .now
-      if !handlers.isEmpty { fields.serializationDuration = serializationDuration }
+      if !handlers.isEmpty { fields.serializationDuration = values.reduce(0) { $0 + $1.duration } }
       fields.machine.delivered()
       defer { fields.observers = RequestObservers() }
-      return (handlers, fields.observers, outcome)
+      return (handlers, fields.observers, outcome, failure ?? fields.error)
     }
     core.remove(request)
     request.describe(to: observers.cURL.filter { !$0.isForEachAttempt })
-    request.settled(outcome, error: failure ?? request.error)
-    if monitors.wants(.attempts) {
+    request.settled(outcome, error: error)
+    if wants(.attempts) {
       monitors.send(.attempts, (request, outcome)) { $0.requestDidSettle($1.0, outcome: $1.1) }
     }
     for (handler, value) in zip(handlers, values) { request.deliver(value, on: handler.queue) }
-    values.removeAll()
   }
 
   private var firstFailure: WeirError? {
@@ -96,12 +96,6 @@ extension RequestPipeline {
       if let error = value.error { return error }
     }
     return nil
-  }
-
-  private var serializationDuration: TimeInterval {
-    var sum: TimeInterval = 0
-    for value in values { sum += value.duration }
-    return sum
   }
 
   // MARK: Without a pipeline
@@ -116,7 +110,7 @@ extension RequestPipeline {
   }
 
   /// One after another, wherever serializers run, so that they keep their order.
-  private static func serve(_ handlers: ArraySlice<any ResponseHandler>, _ input: SerializationInput) {
+  private static func serve(_ handlers: ArraySlice<ResponseHandler>, _ input: SerializationInput) {
     guard let handler = handlers.first else { return }
     let request = input.request
     let serve: @Sendable () -> Void = {
@@ -143,13 +137,9 @@ extension RequestPipeline {
 
 extension SerializationInput {
   init(_ request: Request, _ fields: borrowing RequestFields) {
-    self.request = request
-    urlRequest = fields.attempts.last.flatMap { $0.adapted ?? $0.initial }
-    response = fields.lastTask?.lazyResponse
-    data = fields.data
-    metrics = fields.attempts.last?.metrics
-    times = fields.times
-    error = fields.error
-    verdict = fields.machine.state == .cancelled ? .explicitlyCancelled : nil
+    self.init(
+      request: request, urlRequest: fields.attempt?.urlRequest, response: fields.lastTask?.lazyResponse,
+      data: fields.data, metrics: fields.attempt?.metrics, times: fields.times, error: fields.error,
+      verdict: fields.machine.state == .cancelled ? .explicitlyCancelled : nil)
   }
 }

@@ -7,9 +7,8 @@ import WeirIO
 extension RequestPipeline {
   func create() {
     let (step, isFirst) = request.fields.withLock { fields in
-      fields.attempts.append(RequestFields.Attempt())
       if fields.times == nil { fields.times = RequestTimes() }
-      return (fields.machine.step, fields.attempts.count == 1)
+      return (fields.machine.step, fields.beginAttempt())
     }
     if isFirst, let refusal = core.refusal { return fail(with: refusal) }
     guard let queue = context.queues.request else { return created(Self.build(request), step) }
@@ -33,12 +32,12 @@ extension RequestPipeline {
     switch result {
     case .success(let urlRequest):
       let hop = HopRequest(urlRequest)
-      if destination == nil { destination = hop.url.flatMap(core.destination(of:)) }
+      if destination == nil { destination = core.destination(of: hop) }
       request.fields.withLock { fields in
-        fields.attempts[fields.attempts.count - 1].initial = urlRequest
+        fields.attempt?.initial = urlRequest
         fields.begin(with: destination?.destination, method: hop.method)
       }
-      if monitors.wants(.creation) {
+      if wants(.creation) {
         monitors.send(.creation, (request, urlRequest)) { $0.request($1.0, didCreateInitialURLRequest: $1.1) }
       }
       guard decide({ $0.isWaiting(in: step) }) else { return }
@@ -47,7 +46,7 @@ extension RequestPipeline {
       guard decide({ $0.isWaiting(in: step) }) else { return }
       record(error)
       request.fields.withLock { $0.begin(with: nil, method: nil) }
-      if monitors.wants(.creation) {
+      if wants(.creation) {
         monitors.send(.creation) { [request] in $0.request(request, didFailToCreateURLRequestWithError: error) }
       }
       request.describeToWaiting()
@@ -116,19 +115,19 @@ extension RequestPipeline {
   }
 
   private func adaptationEnded(_ result: Result<URLRequest, any Error>, _ step: RequestMachine.Step) {
-    guard decide({ $0.isWaiting(in: step) }), let initial = request.fields.withLock({ $0.attempts.last?.initial })
+    guard decide({ $0.isWaiting(in: step) }), let initial = request.fields.withLock({ $0.attempt?.initial })
     else { return }
     switch result.flatMap({ adapted in Result { try adapted.validated() } }) {
     case .success(let adapted):
-      request.fields.withLock { $0.attempts[$0.attempts.count - 1].adapted = adapted }
-      if monitors.wants(.creation) {
+      request.fields.withLock { $0.attempt?.adapted = adapted }
+      if wants(.creation) {
         monitors.send(.creation) { [request] in $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
       }
       prepared(HopRequest(adapted), step)
     case .failure(let cause):
       let error = WeirError.requestAdaptationFailed(error: cause)
       record(error)
-      if monitors.wants(.creation) {
+      if wants(.creation) {
         monitors.send(.creation) { [request] in
           $0.request(request, didFailToAdaptURLRequest: initial, withError: error)
         }
@@ -148,17 +147,17 @@ extension RequestPipeline {
     admission.began = nil
     self.hop = Hop(request: hop)
     let (onRequest, onTask, described) = request.fields.withLock { fields in
-      fields.attempts[fields.attempts.count - 1].task = task
+      fields.attempt?.task = task
       return (
         fields.observers.urlRequest, fields.observers.task, fields.observers.takeWaitingForDescription()
       )
     }
     request.describe(to: described)
-    if monitors.wants(.creation) {
-      monitors.send(.creation) { [request] in $0.request(request, didCreateURLRequest: urlRequest) }
+    if wants(.creation) {
+      monitors.send(.creation, (request, urlRequest)) { $0.request($1.0, didCreateURLRequest: $1.1) }
     }
     if let onRequest { request.deliver(on: onRequest.queue) { onRequest.handler(urlRequest) } }
-    if monitors.wants(.lifecycle) {
+    if wants(.lifecycle) {
       monitors.send(.lifecycle) { [request] in $0.request(request, didCreateTask: task) }
     }
     if let onTask { request.deliver(on: onTask.queue) { onTask.handler(task) } }

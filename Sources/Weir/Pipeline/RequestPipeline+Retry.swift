@@ -45,7 +45,7 @@ extension RequestPipeline {
     guard MonotonicTime.now.advanced(bySeconds: delay) < deadlineTime else {
       return deny(.deadline, about: error, step)
     }
-    if monitors.wants(.attempts) {
+    if wants(.attempts) {
       let reason = RetryReason(error)
       let source = RetryDelaySource(delay: delay, response: request.lazyResponse)
       monitors.send(.attempts) { [request] in
@@ -64,7 +64,7 @@ extension RequestPipeline {
   private func deny(
     _ reason: @autoclosure () -> RetryDenial.Reason, about error: WeirError, _ step: RequestMachine.Step
   ) {
-    if monitors.wants(.attempts), !hasDenied {
+    if wants(.attempts), !hasDenied {
       let reason = reason()
       monitors.send(.attempts) { [request] in $0.request(request, didDenyRetry: RetryDenial(reason: reason)) }
     }
@@ -109,7 +109,7 @@ extension RequestPipeline {
     hasDenied = false
     request.resetProgress()
     task = nil
-    if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestIsRetrying(request) } }
+    if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestIsRetrying(request) } }
     create()
   }
 }

@@ -7,17 +7,15 @@ import WeirIO
 
 /// One attempt on the wire.
 extension RequestPipeline {
-  func startAttempt() {
+  func startAttempt(at now: MonotonicTime) {
     body.holds = []
-    let now = MonotonicTime.now
     tally = TransferTally(queue: admission.waited(until: now), now: now)
     phase = .onWire
-    request.fields.withLock { $0.attempts[$0.attempts.count - 1].isStarted = true }
-    if monitors.wants(.attempts) {
+    request.fields.withLock { $0.attempt?.isStarted = true }
+    if wants(.attempts) {
       let number = request.retryCount + 1
       monitors.send(.attempts, (request, number)) { $0.request($1.0, didStartAttempt: $1.1) }
     }
-    task?.setState(.running)
     startHop()
   }
 
@@ -42,7 +40,7 @@ extension RequestPipeline {
     spec.silenceTimeout =
       urlRequest.timeoutInterval == 60 ? core.configuration.timeoutIntervalForRequest : urlRequest.timeoutInterval
     spec.tag = destination
-    task?.update { $0.expectedToSend = spec.body.length ?? -1 }
+    task?.started(expectedToSend: spec.body.length ?? -1)
     do {
       let headers = core.headers(for: urlRequest, of: request, withoutSecrets: hop.hasLeftOrigin)
       transfer = try core.engine().start(spec, headers: headers, delegate: self)
@@ -80,7 +78,7 @@ extension RequestPipeline {
       return taskCompleted(nil)
     }
     task.setState(.canceling)
-    if monitors.wants(.lifecycle), decide({ $0.state == .cancelled }) {
+    if wants(.lifecycle), decide({ $0.state == .cancelled }) {
       monitors.send(.lifecycle) { [request] in $0.request(request, didCancelTask: task) }
     }
     endAttempt()
@@ -147,7 +145,7 @@ extension RequestPipeline {
   func announceTask(_ state: TransferTask.State) {
     guard let task else { return }
     if state == .suspended { task.setState(.suspended) }
-    guard monitors.wants(.lifecycle) else { return }
+    guard wants(.lifecycle) else { return }
     monitors.send(.lifecycle) { [request] in
       if state == .suspended {
         $0.request(request, didSuspendTask: task)
@@ -165,16 +163,16 @@ extension RequestPipeline {
     if let next = hop.next, decide({ $0.stage == .transferring }) {
       hop.request = HopRequest(next)
       hop.next = nil
-      tally.redirectCount += 1
+      tally.redirected()
       task?.redirected(to: next)
       hop.isDue = true
       leaveSlot()
       if !decide({ $0.isSuspended }) { goOn() }
       return
     }
-    let url = hop.url
     // How the transport of a body that nobody wants ended is of no interest.
-    let transportError = body.isDiscarded && error?.kind != .cancelled ? nil : error.map { URLError($0, url: url) }
+    let isOfInterest = !body.isDiscarded || error?.kind == .cancelled
+    let transportError = isOfInterest ? error.map { URLError($0, url: hop.url) } : nil
     attemptEnded(error: body.failure ?? transportError ?? body.endFailure())
   }
 
@@ -183,8 +181,7 @@ extension RequestPipeline {
     let error = error.map { $0.about(hop.url) }
     if let error, decide({ $0.stage != .cancelling }) { record(.sessionTaskFailed(error: error)) }
     end(task, error: error)
-    if tally.isReusedConnection { core.connection(.reused, destination?.destination) }
-    if error == nil { core.connection(.idle, destination?.destination) }
+    core.connectionUsed(isReused: tally.isReusedConnection, isIdle: error == nil, destination?.destination)
     if error == nil, request.error == nil, let response = task.lazyResponse {
       validate(response)
     } else {
@@ -197,13 +194,13 @@ extension RequestPipeline {
     leaveSlot()
     let now = MonotonicTime.now
     if phase == .waiting { tally = TransferTally(queue: admission.waited(until: now), now: now) }
-    let metrics = tally.metrics(now: now, response: task.lazyResponse)
+    let status = task.complete(error: error)?.statusCode
+    let metrics = tally.metrics(now: now, status: status)
     request.fields.withLock { fields in
-      if !fields.attempts.isEmpty { fields.attempts[fields.attempts.count - 1].metrics = metrics }
+      fields.attempt?.metrics = metrics
       fields.times?.completed = now
     }
-    task.complete(error: error)
-    if monitors.wants(.tasks) { announceEnd(of: task, metrics, error) }
+    if wants(.tasks) { announceEnd(of: task, metrics, error) }
   }
 
   private func announceEnd(of task: TransferTask, _ metrics: TransferMetrics, _ error: (any Error)?) {
@@ -218,19 +215,21 @@ extension RequestPipeline {
   }
 
   private func validate(_ response: LazyHTTPResponse) {
-    let (validators, data) = request.fields.withLock { ($0.validators, $0.data) }
+    let (validators, step) = request.fields.withLock { ($0.validators, $0.machine.step) }
     guard !validators.isEmpty else { return taskCompleted(nil) }
-    let input = ValidationInput(request: request, urlRequest: request.lastRequest, response: response, data: data)
+    let input = ValidationInput(request: request, response: response)
     if let root = context.queues.root {
-      validate(input, by: validators, on: root)
+      validate(input, by: validators, on: root, step)
     } else {
       validated(Validator.Verdict(of: validators, about: input), input, step)
     }
   }
 
-  private func validate(_ input: ValidationInput, by validators: [Validator], on root: DispatchQueue) {
+  private func validate(
+    _ input: ValidationInput, by validators: [Validator], on root: DispatchQueue, _ step: RequestMachine.Step
+  ) {
     phase = .validating
-    root.async { [request, step] in
+    root.async { [request] in
       let verdict = Validator.Verdict(of: validators, about: input)
       request.onPipeline { $0.validated(verdict, input, step) }
     }
@@ -239,15 +238,14 @@ extension RequestPipeline {
   private func validated(_ verdict: Validator.Verdict, _ input: ValidationInput, _ step: RequestMachine.Step) {
     guard decide({ $0.isWaiting(in: step) }) else { return }
     if let failure = verdict.failure { record(failure) }
-    if monitors.wants(.responses) { verdict.announce(input, to: monitors) }
+    if wants(.responses) { verdict.announce(input, to: monitors) }
     taskCompleted(nil)
   }
 
   /// The attempt is over, its validation included.
   private func taskCompleted(_ taskError: WeirError?) {
     announceCompletion(taskError)
-    let hasFailed = request.error != nil
-    perform(decide { $0.transferEnded(failed: hasFailed) })
+    perform(request.fields.withLock { $0.machine.transferEnded(failed: $0.error != nil) })
   }
 
   /// Tells of the completion, once per task.
@@ -255,12 +253,12 @@ extension RequestPipeline {
     guard let task, phase != .none else { return }
     let wasOnWire = phase != .waiting
     phase = .none
-    if monitors.wants(.lifecycle) {
+    if wants(.lifecycle) {
       monitors.send(.lifecycle) { [request] in $0.request(request, didCompleteTask: task, with: taskError) }
     }
-    guard wasOnWire, monitors.wants(.attempts) else { return }
+    guard wasOnWire, wants(.attempts) else { return }
     let (metrics, error, number) = request.fields.withLock { fields in
-      (fields.attempts.last?.metrics, fields.error, fields.retryCount + 1)
+      (fields.attempt?.metrics, fields.error, fields.retryCount + 1)
     }
     if let metrics {
       monitors.send(.attempts, (request, number, metrics, error)) {

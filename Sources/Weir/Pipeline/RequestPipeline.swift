@@ -12,7 +12,10 @@ final class RequestPipeline {
   let core: SessionCore
   let context: SessionContext
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
-  var monitors: CompositeEventMonitor
+  var monitors: CompositeEventMonitor {
+    didSet { interests = monitors.interests }
+  }
+  private var interests: EventInterests
 
   // The attempt
   var phase = AttemptPhase.none
@@ -22,10 +25,10 @@ final class RequestPipeline {
   var transfer: Transfer?
   var hop = Hop()
   var body = BodyState()
-  var tally = TransferTally()
+  @exclusivity(unchecked) var tally = TransferTally()
 
   // The end
-  var values: [any HandlerValue] = []
+  @exclusivity(unchecked) var values: [HandlerValue] = []
   /// Whether monitors know that this attempt is not retried; its handlers may ask again.
   var hasDenied = false
   /// What a retrier made of the error of one handler's value.
@@ -42,7 +45,12 @@ final class RequestPipeline {
     self.core = core
     context = request.context
     monitors = request.fields.withLock { $0.monitors }
+    interests = monitors.interests
   }
+
+  /// Whether any monitor wants to hear; ask before preparing an event.
+  @inline(__always)
+  func wants(_ interest: EventInterests) -> Bool { interests.rawValue & interest.rawValue != 0 }
 
   /// Passes an input to the machine under the request's lock and returns its answer.
   @inline(__always)
@@ -58,11 +66,11 @@ final class RequestPipeline {
     switch verb {
     case .resume:
       start()
-      if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidResume(request) } }
+      if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidResume(request) } }
     case .suspend:
-      if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidSuspend(request) } }
+      if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidSuspend(request) } }
     case .cancel:
-      if monitors.wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidCancel(request) } }
+      if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidCancel(request) } }
     }
     perform(action)
   }
@@ -104,12 +112,16 @@ final class RequestPipeline {
 
   /// The first `resume()`: times and deadline count from here, also when setup came before it.
   private func start() {
-    let (isActive, limit) = request.fields.withLock { ($0.machine.isActive, $0.deadline) }
-    guard isActive, !hasStarted else { return }
+    guard !hasStarted else { return }
+    let times = RequestTimes()
+    let (isActive, limit) = request.fields.withLock { fields in
+      if fields.machine.isActive { fields.times = times }
+      return (fields.machine.isActive, fields.deadline)
+    }
+    guard isActive else { return }
     hasStarted = true
-    request.fields.withLock { $0.times = RequestTimes() }
     let seconds = limit ?? core.configuration.timeoutIntervalForResource
-    deadlineTime = MonotonicTime.now.advanced(bySeconds: seconds)
+    deadlineTime = times.start.advanced(bySeconds: seconds)
     core.loop.schedule(deadline, at: deadlineTime, handler: self)
   }
 

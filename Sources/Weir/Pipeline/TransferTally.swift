@@ -4,10 +4,11 @@ import WeirIO
 
 /// What an attempt has cost so far, its redirect hops summed.
 struct TransferTally {
-  var redirectCount = 0
+  private(set) var redirectCount = 0
   var decoded: Int64 = 0
+  /// The last response's.
+  var contentEncoding: String?
   private var began = MonotonicTime(nanoseconds: 0)
-  private var startDate = Date()
   private var queue: TimeInterval?
   private var reports: TransferReport?
 
@@ -15,7 +16,6 @@ struct TransferTally {
 
   init(queue: TimeInterval?, now: MonotonicTime) {
     began = now
-    startDate = Date()
     self.queue = queue
   }
 
@@ -27,24 +27,25 @@ struct TransferTally {
     queue = (queue ?? 0) + seconds
   }
 
-  mutating func add(_ report: TransferReport) {
-    guard var sum = reports else {
-      reports = report
-      return
-    }
-    sum.add(report)
-    reports = sum
+  mutating func redirected() {
+    redirectCount += 1
+    contentEncoding = nil
   }
 
-  func metrics(now: MonotonicTime, response: LazyHTTPResponse?) -> TransferMetrics {
+  mutating func add(_ report: TransferReport) {
+    if reports == nil { reports = report } else { reports?.add(report) }
+  }
+
+  func metrics(now: MonotonicTime, status: Int?) -> TransferMetrics {
     let total = max(0, now.seconds(since: began))
     var values = TransferMetrics.Values(
-      taskInterval: DateInterval(start: startDate, duration: total), redirectCount: redirectCount)
+      taskInterval: DateInterval(start: Date(timeIntervalSinceNow: -total), duration: total),
+      redirectCount: redirectCount)
     values.queue = queue
     values.total = total
     values.bytesDecoded = decoded
-    values.statusCode = response?.statusCode
-    values.contentEncoding = response?.value(forHeader: "Content-Encoding")
+    values.statusCode = status
+    values.contentEncoding = contentEncoding
     guard let report = reports else { return TransferMetrics(values) }
     values.nameLookup = report.resolve
     values.connect = report.connect

@@ -49,10 +49,11 @@ public struct DataTask<Value: Sendable>: Sendable {
 
 /// A value that comes once and is awaited any number of times.
 private final class ResponseBox<Value: Sendable>: Sendable {
+  /// Continuations are unsafe ones, which cost no allocation: `fulfill` takes each out of here once.
   private enum State {
     case pending
     /// Nearly always there is one; each further one is the head of a list.
-    indirect case awaited(CheckedContinuation<Value, Never>, others: State)
+    indirect case awaited(UnsafeContinuation<Value, Never>, others: State)
     case done(Value)
   }
 
@@ -71,7 +72,7 @@ private final class ResponseBox<Value: Sendable>: Sendable {
 
   var value: Value {
     get async {
-      await withCheckedContinuation { continuation in
+      await withUnsafeContinuation { continuation in
         let value = state.withLock { state -> Value? in
           if case .done(let value) = state { return value }
           state = .awaited(continuation, others: state)
@@ -146,17 +147,17 @@ extension DataRequest {
   private func serializing<Value: Sendable>(
     _ serializer: some LazyResponseSerializer<Value>, cancelsAutomatically: Bool
   ) -> DataTask<Value> {
-    awaiting(cancelsAutomatically) { DataResponseHandler(on: .awaiter, using: serializer, $0.fulfill) }
+    awaiting(cancelsAutomatically) { ResponseHandler(on: .awaiter, using: serializer, $0.fulfill) }
   }
 
   private func serializing<Value: Sendable>(
     by serialize: @escaping LazySerialization<Value>, cancelsAutomatically: Bool
   ) -> DataTask<Value> {
-    awaiting(cancelsAutomatically) { DataResponseHandler(on: .awaiter, serializing: serialize, $0.fulfill) }
+    awaiting(cancelsAutomatically) { ResponseHandler(on: .awaiter, serializing: serialize, $0.fulfill) }
   }
 
   private func awaiting<Value: Sendable>(
-    _ cancelsAutomatically: Bool, by handler: (ResponseBox<WeirDataResponse<Value>>) -> DataResponseHandler<Value>
+    _ cancelsAutomatically: Bool, by handler: (ResponseBox<WeirDataResponse<Value>>) -> ResponseHandler
   ) -> DataTask<Value> {
     let box = ResponseBox<WeirDataResponse<Value>>()
     if cancelsAutomatically, Task.isCancelled { cancel() }

@@ -10,7 +10,7 @@ extension DataRequest {
   public func response(
     queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (WeirDataResponse<Data?>) -> Void
   ) -> Self {
-    addHandler(DataResponseHandler(on: HandlerQueue(queue), completionHandler))
+    addHandler(ResponseHandler(on: HandlerQueue(queue), completionHandler))
     return self
   }
 
@@ -21,7 +21,7 @@ extension DataRequest {
     completionHandler: @escaping @Sendable (WeirDataResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
     addHandler(
-      DataResponseHandler(
+      ResponseHandler(
         on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
     return self
   }
@@ -33,7 +33,7 @@ extension DataRequest {
     completionHandler: @escaping @Sendable (WeirDataResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
     addHandler(
-      DataResponseHandler(
+      ResponseHandler(
         on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
     return self
   }
@@ -48,7 +48,7 @@ extension DataRequest {
     completionHandler: @escaping @Sendable (WeirDataResponse<Data>) -> Void
   ) -> Self {
     addHandler(
-      DataResponseHandler(
+      ResponseHandler(
         on: HandlerQueue(queue),
         using: DataResponseSerializer(
           dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
@@ -67,7 +67,7 @@ extension DataRequest {
     completionHandler: @escaping @Sendable (WeirDataResponse<String>) -> Void
   ) -> Self {
     addHandler(
-      DataResponseHandler(
+      ResponseHandler(
         on: HandlerQueue(queue),
         using: StringResponseSerializer(
           dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
@@ -86,7 +86,7 @@ extension DataRequest {
     completionHandler: @escaping @Sendable (WeirDataResponse<Value>) -> Void
   ) -> Self {
     addHandler(
-      DataResponseHandler(
+      ResponseHandler(
         on: HandlerQueue(queue),
         using: DecodableResponseSerializer<Value>(
           dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,

@@ -97,7 +97,7 @@ extension Request {
 
   func observeURLRequests(_ observer: RequestObserver<@Sendable (URLRequest) -> Void>) {
     let latest = observe(\.urlRequest, observer) {
-      $0.attempts.last { $0.task != nil }.flatMap { $0.adapted ?? $0.initial }
+      $0.attempts.last { $0.task != nil }?.urlRequest
     }
     if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
   }

@@ -31,7 +31,7 @@ extension Request {
   }
 
   /// Attempts that were put on the wire.
-  public var attemptCount: Int { fields.withLock { $0.attempts.count { $0.isStarted } } }
+  public var attemptCount: Int { fields.withLock { $0.startedCount } }
 
   /// Seconds the serializers of the last attempt took together; nil before the request has settled.
   public var serializationDuration: TimeInterval? { fields.withLock { $0.serializationDuration } }
@@ -41,7 +41,7 @@ extension Request {
     fields.withLock { $0.attempts.flatMap { [$0.initial, $0.adapted].compactMap { $0 } } }
   }
   public var firstRequest: URLRequest? { fields.withLock { $0.attempts.first?.initial } }
-  public var lastRequest: URLRequest? { fields.withLock { $0.attempts.last.flatMap { $0.adapted ?? $0.initial } } }
+  public var lastRequest: URLRequest? { fields.withLock { $0.attempt?.urlRequest } }
   /// The same as ``lastRequest``.
   public var request: URLRequest? { lastRequest }
   /// What the tasks sent last, after redirects.
@@ -61,7 +61,7 @@ extension Request {
   /// One entry per attempt.
   public var allMetrics: [TransferMetrics] { fields.withLock { $0.attempts.compactMap(\.metrics) } }
   public var firstMetrics: TransferMetrics? { fields.withLock { $0.attempts.first?.metrics } }
-  public var lastMetrics: TransferMetrics? { fields.withLock { $0.attempts.last?.metrics } }
+  public var lastMetrics: TransferMetrics? { fields.withLock { $0.attempt?.metrics } }
   /// The same as ``lastMetrics``.
   public var metrics: TransferMetrics? { lastMetrics }
 

@@ -124,7 +124,7 @@ public class Request: @unchecked Sendable {
   // MARK: Handlers
 
   /// Adds a handler; the first one resumes the request, later and only if that is wanted.
-  final func addHandler(_ handler: any ResponseHandler) {
+  final func addHandler(_ handler: ResponseHandler) {
     let isSettled = fields.withLock { fields in
       fields.handlers.append(handler)
       fields.machine.reopened()

@@ -6,7 +6,10 @@ import WeirIO
 /// What any thread may read or change of a request; kept under the request's lock.
 struct RequestFields {
   var machine = RequestMachine()
-  var attempts: [Attempt] = []
+  /// The attempts before the present one.
+  private var earlier: [Attempt] = []
+  /// The last attempt, nil before the first. Apart from the others, since only this one changes.
+  var attempt: Attempt?
   var retryCount = 0
   var error: WeirError?
   /// The outcome, once settled.
@@ -19,7 +22,7 @@ struct RequestFields {
   var began: MonotonicTime?
   var ended: MonotonicTime?
   var serializationDuration: TimeInterval?
-  var handlers: [any ResponseHandler] = []
+  var handlers: [ResponseHandler] = []
   var validators: [Validator] = []
   var interceptor: (any RequestInterceptor)?
   var monitors: CompositeEventMonitor
@@ -33,6 +36,26 @@ struct RequestFields {
   /// Seconds from `resume()`; nil: the session's.
   var deadline: TimeInterval?
 
+  var attempts: [Attempt] { attempt.map { earlier + [$0] } ?? [] }
+
+  /// Attempts that were put on the wire.
+  var startedCount: Int { earlier.count { $0.isStarted } + (attempt?.isStarted == true ? 1 : 0) }
+
+  /// Begins an attempt; true for the first.
+  mutating func beginAttempt() -> Bool {
+    defer { attempt = Attempt() }
+    guard let attempt else { return true }
+    earlier.append(attempt)
+    return false
+  }
+
+  /// The first handlers, as many as there are values of; later ones came too late for this delivery.
+  mutating func takeHandlers(_ count: Int) -> [ResponseHandler] {
+    let all = handlers
+    handlers = Array(all.dropFirst(count))
+    return handlers.isEmpty ? all : Array(all.prefix(count))
+  }
+
   /// One run through the pipeline, from the URL request to the task's end.
   struct Attempt {
     var initial: URLRequest?
@@ -41,6 +64,8 @@ struct RequestFields {
     var metrics: TransferMetrics?
     /// Whether it was put on the wire.
     var isStarted = false
+
+    var urlRequest: URLRequest? { adapted ?? initial }
   }
 
   init(monitors: CompositeEventMonitor, interceptor: (any RequestInterceptor)?) {
@@ -51,15 +76,15 @@ struct RequestFields {
   /// Marks the beginning and what the request counts for, once: later attempts change neither.
   mutating func begin(with destination: Destination?, method: String?) {
     guard began == nil else { return }
-    began = .now
+    began = times?.start ?? .now
     self.destination = destination
     self.method = method
   }
 
   /// Whether the last attempt's URL request has passed the adapters, or could not be made.
-  var isURLRequestFinal: Bool { attempts.last.map { $0.task != nil || $0.initial != nil && error != nil } ?? false }
+  var isURLRequestFinal: Bool { attempt.map { $0.task != nil || $0.initial != nil && error != nil } ?? false }
 
-  var lastTask: TransferTask? { attempts.last?.task }
+  var lastTask: TransferTask? { attempt?.task }
 }
 
 /// When the stages of a request's last attempt began.

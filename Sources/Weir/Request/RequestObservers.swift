@@ -77,7 +77,7 @@ struct HandlerLane {
 
 extension Request {
   /// Calls a response handler with its value.
-  func deliver(_ value: any HandlerValue, on queue: HandlerQueue) {
+  func deliver(_ value: HandlerValue, on queue: HandlerQueue) {
     if case .session = queue, context.configuration.handlerExecution == .eventLoop, context.loop.isCurrent {
       value.deliver()
     } else {

@@ -1,16 +1,17 @@
 import Dispatch
 import Foundation
 import FoundationNetworking
+import Synchronization
 
 /// One response handler of a request: how its value is made and where it is delivered.
 ///
-/// Objects and no structs of closures, so that passing one on costs one retain.
-protocol ResponseHandler: AnyObject, Sendable {
-  var queue: HandlerQueue { get }
+/// Not generic, since methods of a generic type would have to find out at run time what kind of value they handle.
+struct ResponseHandler: Sendable {
+  let queue: HandlerQueue
   /// Whether a failure of the value is put to the retriers; not so for the plain `response` handler.
-  var consultsRetriers: Bool { get }
+  let consultsRetriers: Bool
   /// Makes the value. May take long; runs without a lock.
-  func makeValue(_ input: SerializationInput) -> any HandlerValue
+  let makeValue: @Sendable (SerializationInput) -> HandlerValue
 }
 
 /// What a handler's value is made from.
@@ -27,12 +28,29 @@ struct SerializationInput: Sendable {
 }
 
 /// A handler's value, ready to be delivered once.
-protocol HandlerValue: AnyObject, Sendable {
-  var error: WeirError? { get }
+struct HandlerValue: Sendable {
+  enum Use {
+    /// Tell monitors of the value.
+    case announce(request: Request, monitors: CompositeEventMonitor)
+    /// Call the caller's handler.
+    case deliver
+  }
+
+  let error: WeirError?
   /// Seconds the serializer took.
-  var duration: TimeInterval { get }
-  /// Tells monitors of the value.
-  func announce(from request: Request)
-  /// Calls the caller's handler.
-  func deliver()
+  let duration: TimeInterval
+  private let use: @Sendable (Use) -> Void
+
+  init(error: WeirError?, duration: TimeInterval, use: @escaping @Sendable (Use) -> Void) {
+    self.error = error
+    self.duration = duration
+    self.use = use
+  }
+
+  func announce(from request: Request) {
+    let monitors = request.fields.withLock { $0.monitors }
+    if monitors.wants(.responses) { use(.announce(request: request, monitors: monitors)) }
+  }
+
+  func deliver() { use(.deliver) }
 }

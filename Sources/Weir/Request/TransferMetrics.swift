@@ -61,9 +61,11 @@ public struct TransferMetrics: Sendable, Hashable {
 
   private final class Storage: Sendable {
     let values: Values
+    @inline(__always)
     init(_ values: consuming Values) { self.values = values }
   }
 
+  @inline(__always)
   package init(_ values: consuming Values) {
     storage = Storage(values)
   }

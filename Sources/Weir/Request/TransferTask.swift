@@ -91,15 +91,25 @@ public final class TransferTask: Sendable {
     fields.withLock { change(&$0.counts) }
   }
 
-  func complete(error: (any Error)?) {
-    let owner = fields.withLock { fields in
+  func started(expectedToSend length: Int64) {
+    fields.withLock { fields in
+      fields.state = .running
+      fields.counts.expectedToSend = length
+    }
+  }
+
+  /// Returns the last response.
+  @discardableResult
+  func complete(error: (any Error)?) -> LazyHTTPResponse? {
+    let (owner, response) = fields.withLock { fields in
       fields.state = .completed
       fields.error = error
       defer { fields.owner = nil }
-      return fields.owner
+      return (fields.owner, fields.response)
     }
     // Dropped here, outside of the lock: it may be the last reference.
     withExtendedLifetime(owner) {}
+    return response
   }
 }
 

@@ -56,11 +56,13 @@ enum Validator: Sendable {
   }
 }
 
+/// What validators look at. The rest is the request's: most have no need of it.
 struct ValidationInput: Sendable {
   let request: Request
-  let urlRequest: URLRequest?
   let response: LazyHTTPResponse
-  let data: Data?
+
+  var urlRequest: URLRequest? { request.lastRequest }
+  var data: Data? { request.fields.withLock { $0.data } }
 }
 
 extension Request {

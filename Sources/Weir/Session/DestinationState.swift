@@ -54,16 +54,25 @@ final class DestinationState: Sendable {
 
 /// The destinations of a process. Made by a session for itself, or by the gateway for all its sessions.
 ///
-/// It holds them weakly: a destination to which nothing is under way has nothing that would have to be remembered.
+/// Those that nobody else holds are let go when there are too many: to them nothing is under way, so that nothing would
+/// have to be remembered. They are found by looking, since a weak reference would make each retain of a state, of which
+/// every request does several, take the slow way.
 package final class DestinationTable: Sendable {
-  private struct Entry: Sendable {
-    weak var state: DestinationState?
-  }
-
   private struct Entries: Sendable {
-    var states: [Destination: Entry] = [:]
-    /// At how many entries those that are gone are looked for.
+    var states: [Destination: DestinationState] = [:]
+    /// At how many entries those that nobody holds are looked for.
     var limit = 64
+
+    mutating func sweep() {
+      var kept: [Destination: DestinationState] = [:]
+      var index = states.startIndex
+      while index < states.endIndex {
+        if !isKnownUniquelyReferenced(&states.values[index]) { kept[states[index].key] = states[index].value }
+        states.formIndex(after: &index)
+      }
+      states = kept
+      limit = max(64, 2 * kept.count)
+    }
   }
 
   private let entries = Mutex(Entries())
@@ -74,15 +83,12 @@ package final class DestinationTable: Sendable {
 
   func state(for destination: Destination, configuration: SessionConfiguration) -> DestinationState {
     entries.withLock { entries in
-      if let state = entries.states[destination]?.state { return state }
+      if let state = entries.states[destination] { return state }
+      if entries.states.count >= entries.limit { entries.sweep() }
       let state = DestinationState(
         destination: destination, slots: configuration.httpMaximumConnectionsPerHost,
         maximumWaiting: configuration.maximumPendingRequestsPerHost)
-      entries.states[destination] = Entry(state: state)
-      if entries.states.count > entries.limit {
-        entries.states = entries.states.filter { $0.value.state != nil }
-        entries.limit = max(64, 2 * entries.states.count)
-      }
+      entries.states[destination] = state
       return state
     }
   }

@@ -10,8 +10,10 @@ final class SessionCore {
   let configuration: SessionConfiguration
   private let monitors: CompositeEventMonitor
   private let table: DestinationTable
-  private var active: [ObjectIdentifier: RequestPipeline] = [:]
-  private var destinations: [Spelling: DestinationState] = [:]
+  @exclusivity(unchecked) private var active: [ObjectIdentifier: RequestPipeline] = [:]
+  /// By scheme and authority as URLs spell them, so that finding one needs no parsing.
+  private var destinations: [String: DestinationState] = [:]
+  private var lastDestination: (origin: String, state: DestinationState)?
   private static let cachedDestinations = 256
   private var transport: TransferEngine?
   private var defaultHeaders: PreparedHeaders?
@@ -20,13 +22,6 @@ final class SessionCore {
   private var ending: Ending?
   private var taskCount = 0
   weak var session: Session?
-
-  /// A destination as a URL spells it, so that finding its state needs no normalising.
-  private struct Spelling: Hashable {
-    let scheme: String
-    let host: String
-    let port: Int?
-  }
 
   /// Why no further request is taken.
   private enum Ending {
@@ -72,7 +67,9 @@ final class SessionCore {
   }
 
   func remove(_ request: Request) {
-    active[ObjectIdentifier(request)] = nil
+    let pipeline = active.removeValue(forKey: ObjectIdentifier(request))
+    // Let go of afterwards: what goes with it may be the caller's, and come back here.
+    withExtendedLifetime(pipeline) {}
     if case .draining = ending, active.isEmpty { end(with: .sessionInvalidated(error: nil), event: nil) }
   }
 
@@ -89,17 +86,23 @@ final class SessionCore {
 
   // MARK: Destinations
 
-  /// The state of a URL's destination; nil when it has none.
-  func destination(of url: URL) -> DestinationState? {
-    guard let host = url.host(), let scheme = url.scheme else { return nil }
-    let spelling = Spelling(scheme: scheme, host: host, port: url.port)
-    if let known = destinations[spelling] { return known }
-    guard let destination = Destination(url: url) else { return nil }
-    let state = table.state(for: destination, configuration: configuration)
+  /// The state of a request's destination; nil when it has none.
+  func destination(of hop: HopRequest) -> DestinationState? {
+    guard let length = hop.originLength else { return hop.url.flatMap(destination(of:)) }
+    if let last = lastDestination, last.origin.utf8.count == length, hop.text.hasPrefix(last.origin) {
+      return last.state
+    }
+    let origin = String(hop.text.utf8.prefix(length)) ?? hop.text
+    guard let state = destinations[origin] ?? hop.url.flatMap(destination(of:)) else { return nil }
     // A cache: whoever is under way holds its destination itself.
     if destinations.count >= Self.cachedDestinations { destinations.removeAll() }
-    destinations[spelling] = state
+    destinations[origin] = state
+    lastDestination = (origin, state)
     return state
+  }
+
+  private func destination(of url: URL) -> DestinationState? {
+    Destination(url: url).map { table.state(for: $0, configuration: configuration) }
   }
 
   /// The engine, made on first use; there is none after the end.
@@ -187,13 +190,26 @@ final class SessionCore {
 }
 
 extension SessionCore: TransferEngineObserver {
-  func engineDidOpenConnection(tag: AnyObject?) { connection(.opened, (tag as? DestinationState)?.destination) }
+  func engineDidOpenConnection(tag: AnyObject?) { connection(.opened, tag: tag) }
 
-  func engineDidCloseConnection(tag: AnyObject?) { connection(.closed, (tag as? DestinationState)?.destination) }
+  func engineDidCloseConnection(tag: AnyObject?) { connection(.closed, tag: tag) }
 
-  func connection(_ kind: ConnectionEvent.Kind, _ destination: Destination?) {
-    guard monitors.wants(.connections), let session, let destination else { return }
+  /// An attempt is done with its connection.
+  func connectionUsed(isReused: Bool, isIdle: Bool, _ destination: Destination?) {
+    guard monitors.wants(.connectionUse), isReused || isIdle, let session, let destination else { return }
+    if isReused { tell(.connectionUse, session, .reused, destination) }
+    if isIdle { tell(.connectionUse, session, .idle, destination) }
+  }
+
+  private func connection(_ kind: ConnectionEvent.Kind, tag: AnyObject?) {
+    guard let state = tag as? DestinationState, monitors.wants(.connections), let session else { return }
+    tell(.connections, session, kind, state.destination)
+  }
+
+  private func tell(
+    _ interest: EventInterests, _ session: Session, _ kind: ConnectionEvent.Kind, _ destination: Destination
+  ) {
     let event = ConnectionEvent(kind: kind, destination: destination)
-    monitors.send(.connections, (session, event)) { $0.session($1.0, connectionEvent: $1.1) }
+    monitors.send(interest, (session, event)) { $0.session($1.0, connectionEvent: $1.1) }
   }
 }

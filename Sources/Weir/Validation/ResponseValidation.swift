@@ -32,9 +32,9 @@ package enum ResponseValidation {
   /// Whether the content type is one that the request's `Accept` value asks for; without one any is
   /// (RFC 9110 section 12.5.1).
   package static func failure(
-    contentType: @autoclosure () -> String?, accept: String?, isBodyEmpty: Bool
+    contentType: @autoclosure () -> String?, accept: String?, isBodyEmpty: @autoclosure () -> Bool
   ) -> Failure? {
-    guard let accept, !isBodyEmpty else { return nil }
+    guard let accept, !isBodyEmpty() else { return nil }
     return failure(contentType: contentType(), acceptable: acceptableTypes(accept: accept), isBodyEmpty: false)
   }
 

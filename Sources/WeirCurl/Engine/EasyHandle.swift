@@ -5,10 +5,8 @@ internal import WeirIO
 final class EasyHandle {
   let easy: UnsafeMutableRawPointer
   let errorText: UnsafeMutablePointer<CChar>
-  /// The lines of the response head so far.
-  let head = ByteBuffer()
   /// A small request body, which libcurl then sends together with the head.
-  let body = ByteBuffer()
+  let body = BodyBuffer()
   /// Stays armed from transfer to transfer: re-arming one per request would cost a heap operation each.
   let silenceTimer = LoopTimer()
   /// Its present transfer. Unsafe, as a weak one costs an allocation per transfer: the engine keeps the transfer alive
@@ -31,32 +29,25 @@ final class EasyHandle {
   func reset() {
     curl_easy_reset(easy)
     errorText[0] = 0
-    head.removeAll()
     body.removeAll()
   }
 }
 
-/// Bytes that grow in place, without the copies on write of an array.
-final class ByteBuffer {
+/// Memory for a small request body, kept from one transfer to the next.
+final class BodyBuffer {
   private(set) var base: UnsafeMutableRawPointer?
   private(set) var count = 0
   private var capacity = 0
 
   deinit { free() }
 
-  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
-
-  func append(_ bytes: UnsafeRawBufferPointer) {
-    guard let source = bytes.baseAddress, !bytes.isEmpty else { return }
-    reserve(count + bytes.count)
-    base?.advanced(by: count).copyMemory(from: source, byteCount: bytes.count)
-    count += bytes.count
-  }
-
   /// Makes room for `length` bytes, lets `fill` write them and returns how many it did.
   func fill(_ length: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) {
-    count = 0
-    reserve(length)
+    if length > capacity {
+      free()
+      capacity = max(1024, length)
+      base = .allocate(byteCount: capacity, alignment: 16)
+    }
     count = fill(UnsafeMutableRawBufferPointer(start: base, count: length))
   }
 
@@ -71,17 +62,5 @@ final class ByteBuffer {
     base = nil
     count = 0
     capacity = 0
-  }
-
-  private func reserve(_ length: Int) {
-    guard length > capacity else { return }
-    let larger = max(1024, length, capacity * 2)
-    let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
-    if let base {
-      moved.copyMemory(from: base, byteCount: count)
-      base.deallocate()
-    }
-    base = moved
-    capacity = larger
   }
 }

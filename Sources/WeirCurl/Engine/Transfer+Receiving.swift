@@ -16,12 +16,16 @@ struct ReceivingState {
   /// libcurl was told so and waits to be told otherwise.
   var isPausedInCurl = false
   var phase = Phase.head
+  /// The lines of the head so far.
+  var head: [UInt8] = []
   var headerBytes: Int64 = 0
   var bodyBytes: Int64 = 0
   var version: HTTPVersionNumber?
   var status = 0
   /// The response's Content-Length; −1 when it has none.
   var contentLength: Int64 = -1
+  /// Whether the response has a Content-Encoding.
+  var isEncoded = false
   var bytesThisTurn = 0
   var turn: UInt64 = 0
 }
@@ -29,10 +33,12 @@ struct ReceivingState {
 extension Transfer {
   /// Total of interim heads, final head and trailers, as a multiple of the maximum for one head.
   private static let headersInAll: Int64 = 8
+  /// Room for the usual head.
+  private static let usualHead = 960
 
   /// A line of a head or of trailers.
   func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-    guard let handle, failure == nil else { return false }
+    guard failure == nil else { return false }
     clock.lastProgress = engine.now
     receiving.headerBytes += Int64(line.count)
     if receiving.headerBytes > Int64(engine.options.maximumHeaderSize) * Self.headersInAll {
@@ -42,15 +48,15 @@ extension Transfer {
       // Trailers are counted and dropped; only a status line starts another head.
       guard receiving.phase == .refusedExpectation, StatusLine(line) != nil else { return true }
       receiving.phase = .head
-      receiving.contentLength = -1
-      handle.head.removeAll()
+      beginHead()
     }
     if clock.firstByte == nil { noteFirstByte(at: engine.now) }
-    if handle.head.count + line.count > engine.options.maximumHeaderSize { return fail(.headTooLarge) }
-    handle.head.append(line)
-    if (line[0] | 32) == UInt8(ascii: "c"), !noteContentLength(line) { return fail(.conflictingLengths) }
+    if receiving.head.count + line.count > engine.options.maximumHeaderSize { return fail(.headTooLarge) }
+    if receiving.head.isEmpty { receiving.head.reserveCapacity(Self.usualHead) }
+    receiving.head.append(contentsOf: line)
+    if (line[0] | 32) == UInt8(ascii: "c"), !noteContent(line) { return fail(.conflictingLengths) }
     let isBlank = line.count <= 2 && (line.first == 13 || line.first == 10)
-    return isBlank ? endHead(handle) : true
+    return isBlank ? endHead() : true
   }
 
   /// Bytes of the body; returns what libcurl is to be told.
@@ -75,9 +81,11 @@ extension Transfer {
 
   /// Delivers a head that was kept back because a second one might follow; false when the transfer must end.
   func deliverHead() -> Bool {
-    guard let handle, let delegate, let version = receiving.version else { return false }
+    guard let delegate, let version = receiving.version else { return false }
     receiving.phase = .body
-    let head = ResponseHead(status: receiving.status, version: version, raw: [UInt8](handle.head.bytes))
+    let head = ResponseHead(
+      status: receiving.status, version: version, isEncoded: receiving.isEncoded, raw: receiving.head)
+    receiving.head = []
     switch delegate.transfer(self, didReceiveHead: head) {
     case .proceed: break
     case .pause: receiving.isPaused = true
@@ -92,11 +100,17 @@ extension Transfer {
     return false
   }
 
-  private func endHead(_ handle: EasyHandle) -> Bool {
-    guard let line = StatusLine(handle.head.bytes) else { return true }
+  /// Forgets the head so far, since another one follows.
+  private func beginHead() {
+    receiving.contentLength = -1
+    receiving.isEncoded = false
+    receiving.head.removeAll(keepingCapacity: true)
+  }
+
+  private func endHead() -> Bool {
+    guard let line = receiving.head.withUnsafeBytes(StatusLine.init) else { return true }
     if line.isInterim {
-      receiving.contentLength = -1
-      handle.head.removeAll()
+      beginHead()
       return true
     }
     receiving.status = line.status
@@ -108,10 +122,13 @@ extension Transfer {
     return deliverHead()
   }
 
-  /// False when two fields disagree: then nobody can tell where the response ends (RFC 9112 §6.3), and libcurl would
+  /// Notes what is said of the content. False when two lengths disagree: then nobody can tell where the response ends (RFC 9112 §6.3), and libcurl would
   /// believe one of them.
-  private func noteContentLength(_ line: UnsafeRawBufferPointer) -> Bool {
-    guard let length = ContentLength.value(ofLine: line) else { return true }
+  private func noteContent(_ line: UnsafeRawBufferPointer) -> Bool {
+    guard let length = HeaderLine.contentLength(line) else {
+      if HeaderLine.isContentEncoding(line) { receiving.isEncoded = true }
+      return true
+    }
     defer { receiving.contentLength = length }
     return receiving.contentLength < 0 || receiving.contentLength == length
   }

@@ -29,12 +29,15 @@ package struct HTTPVersionNumber: Sendable, Hashable, CustomStringConvertible {
 package struct ResponseHead: Sendable {
   package let status: Int
   package let version: HTTPVersionNumber
+  /// Whether it has a Content-Encoding.
+  package let isEncoded: Bool
   /// Status line to blank line, line ends included. HTTP/2 heads come in the shape of HTTP/1, as libcurl writes them.
   package let raw: [UInt8]
 
-  package init(status: Int, version: HTTPVersionNumber, raw: [UInt8]) {
+  package init(status: Int, version: HTTPVersionNumber, isEncoded: Bool = false, raw: [UInt8]) {
     self.status = status
     self.version = version
+    self.isEncoded = isEncoded
     self.raw = raw
   }
 }

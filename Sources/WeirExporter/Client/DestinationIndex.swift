@@ -7,11 +7,9 @@ final class DestinationIndex: Sendable {
     var unknown: DestinationMetrics?
     var known: [Destination: DestinationMetrics] = [:]
     var other: DestinationMetrics?
-    /// The last one found, since events of one request come together: its identity, so that a look costs no reference
-    /// counting, and what keeps that identity from being given to another destination.
-    var lastIdentity: ObjectIdentifier?
-    var last: DestinationMetrics?
-    var lastDestination: Destination?
+    /// The last one found, since events of one request come together. What is looked at is its identity, so that a look
+    /// counts no references; the destination is kept so that its identity is given to no other.
+    var last: (identity: ObjectIdentifier, destination: Destination, metrics: DestinationMetrics)?
   }
 
   private let families: ClientMetrics
@@ -25,22 +23,24 @@ final class DestinationIndex: Sendable {
 
   /// Nil stands for a request whose URL could not be built.
   func metrics(of destination: Destination?) -> DestinationMetrics {
-    state.withLock { state in
-      guard let destination else { return shared(&state.unknown, named: "unknown") }
-      if state.lastIdentity == destination.identity, let last = state.last { return last }
-      if let known = state.known[destination] {
-        state.lastIdentity = destination.identity
-        state.last = known
-        state.lastDestination = destination
-        return known
-      }
-      if state.known.count < limit {
-        let new = DestinationMetrics(families, address: destination.host, port: String(destination.port))
-        state.known[destination] = new
-        return new
-      }
-      return shared(&state.other, named: "_other")
+    if let identity = destination?.identity, let last = last(identity) { return last }
+    return state.withLock { find(destination, &$0) }
+  }
+
+  private func last(_ identity: ObjectIdentifier) -> DestinationMetrics? {
+    state.withLock { state in state.last?.identity == identity ? state.last?.metrics : nil }
+  }
+
+  private func find(_ destination: Destination?, _ state: inout State) -> DestinationMetrics {
+    guard let destination else { return shared(&state.unknown, named: "unknown") }
+    if let known = state.known[destination] {
+      state.last = (destination.identity, destination, known)
+      return known
     }
+    guard state.known.count < limit else { return shared(&state.other, named: "_other") }
+    let new = DestinationMetrics(families, address: destination.host, port: String(destination.port))
+    state.known[destination] = new
+    return new
   }
 
   private func shared(_ metrics: inout DestinationMetrics?, named name: String) -> DestinationMetrics {

@@ -21,7 +21,7 @@ final class DestinationMetrics: Sendable {
   let staleRetries: Counter
   let openConnections = Atomic(0)
   private let families: ClientMetrics
-  private let phases: [Histogram]
+  let phases: PhaseHistograms
   private let durations: [Histogram]
   private let gets: MethodSeries
   private let others = Mutex<[String: MethodSeries]>([:])
@@ -29,11 +29,6 @@ final class DestinationMetrics: Sendable {
   /// Adapters' names are a program's own; should it make them up as it goes, no more are kept at hand.
   private static let adapterLimit = 64
   private let lastKind = Mutex<AttemptSeries?>(nil)
-
-  /// The phases of weir_phase_duration_seconds; the raw value is the place of the histogram.
-  enum Phase: Int, CaseIterable {
-    case queue, resolve, connect, tls, send, processing, transfer, serialization
-  }
 
   /// Kept, because `allCases` makes an array each time.
   private static let outcomes = RequestOutcome.allCases
@@ -62,16 +57,12 @@ final class DestinationMetrics: Sendable {
     connectionsOpened = families.connectionsOpened.with(address, port)
     connectionsReused = families.connectionsReused.with(address, port)
     staleRetries = families.staleRetries.with(address, port)
-    phases = Phase.allCases.map { families.phaseDuration.with(address, port, "\($0)") }
+    phases = PhaseHistograms { families.phaseDuration.with(address, port, $0.rawValue) }
     durations = Self.outcomes.map { families.requestDuration.with(address, port, $0.rawValue) }
     gets = MethodSeries(families, address, port, method: "GET", outcomes: Self.outcomes)
     for reason in RetryDenial.Reason.allCases { _ = families.retriesDenied.with(address, port, reason.rawValue) }
     for reason in Self.likelyRetries { _ = families.retries.with(address, port, reason) }
     for source in RetryDelaySource.allCases { _ = families.retryDelay.with(address, port, source.rawValue) }
-  }
-
-  func observe(_ phase: Phase, _ seconds: Double?) {
-    if let seconds { phases[phase.rawValue].observe(seconds) }
   }
 
   func prepare(method: String) {
@@ -176,6 +167,41 @@ final class DestinationMetrics: Sendable {
   }
 }
 
+/// weir_phase_duration_seconds, one histogram per phase.
+struct PhaseHistograms: Sendable {
+  enum Phase: String, CaseIterable {
+    case queue, resolve, connect, tls, send, processing, transfer, serialization
+  }
+
+  let queue: Histogram
+  let resolve: Histogram
+  let connect: Histogram
+  let tls: Histogram
+  let send: Histogram
+  let processing: Histogram
+  let transfer: Histogram
+  let serialization: Histogram
+
+  init(_ histogram: (Phase) -> Histogram) {
+    queue = histogram(.queue)
+    resolve = histogram(.resolve)
+    connect = histogram(.connect)
+    tls = histogram(.tls)
+    send = histogram(.send)
+    processing = histogram(.processing)
+    transfer = histogram(.transfer)
+    serialization = histogram(.serialization)
+  }
+}
+
+extension Histogram {
+  /// Counts a phase that has happened.
+  @inline(__always)
+  func observe(ifPresent seconds: Double?) {
+    if let seconds { observe(seconds) }
+  }
+}
+
 /// What the series of an ended attempt depend on, the destination aside.
 private struct AttemptKind: Equatable {
   let method: String
@@ -203,7 +229,7 @@ private final class AttemptSeries: Sendable {
 }
 
 /// What is counted of a method's requests.
-private struct MethodSeries: Sendable {
+private final class MethodSeries: Sendable {
   let started: Counter
   /// In the order of the outcomes.
   let settled: [Counter]

@@ -63,7 +63,7 @@ public final class MetricsMonitor: InlineEventMonitor {
     metrics.settled(method: Self.method(of: request), outcome: outcome, seconds: duration)
     metrics.attemptsPerRequest.observe(Double(request.attemptCount))
     if duration != nil { metrics.inFlight.decrement() }
-    metrics.observe(.serialization, request.serializationDuration)
+    metrics.phases.serialization.observe(ifPresent: request.serializationDuration)
   }
 
   private func started(_ request: Request) {
@@ -87,15 +87,17 @@ public final class MetricsMonitor: InlineEventMonitor {
     metrics.activeAttempts.decrement()
     metrics.attemptEnded(
       method: Self.method(of: request), metrics: transfer, errorType: error?.label ?? "")
-    metrics.observe(.queue, transfer.queue)
-    if !transfer.isReusedConnection {
-      metrics.observe(.resolve, transfer.nameLookup)
-      metrics.observe(.connect, transfer.connect)
-      metrics.observe(.tls, transfer.tls)
+    metrics.phases.queue.observe(ifPresent: transfer.queue)
+    if transfer.isReusedConnection {
+      metrics.connectionsReused.increment()
+    } else {
+      metrics.phases.resolve.observe(ifPresent: transfer.nameLookup)
+      metrics.phases.connect.observe(ifPresent: transfer.connect)
+      metrics.phases.tls.observe(ifPresent: transfer.tls)
     }
-    metrics.observe(.send, transfer.send)
-    metrics.observe(.processing, transfer.processing)
-    metrics.observe(.transfer, transfer.transfer)
+    metrics.phases.send.observe(ifPresent: transfer.send)
+    metrics.phases.processing.observe(ifPresent: transfer.processing)
+    metrics.phases.transfer.observe(ifPresent: transfer.transfer)
     metrics.requestBodySize.observe(Double(transfer.bytesSent))
     metrics.responseBodySize.observe(Double(transfer.bytesReceivedOnWire))
     if transfer.staleConnectionRetries > 0 { metrics.staleRetries.increment(by: transfer.staleConnectionRetries) }
@@ -135,8 +137,7 @@ public final class MetricsMonitor: InlineEventMonitor {
       metrics.connectionsOpened.increment()
       metrics.openConnections.add(1, ordering: .relaxed)
     case .closed: destinations.metrics(of: event.destination).openConnections.subtract(1, ordering: .relaxed)
-    case .reused: destinations.metrics(of: event.destination).connectionsReused.increment()
-    case .idle: break
+    case .reused, .idle: break
     }
   }
 

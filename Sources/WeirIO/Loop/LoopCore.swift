@@ -44,17 +44,21 @@ final class LoopCore: @unchecked Sendable {
   }
 
   /// What only the loop's thread touches.
+  ///
+  /// `@exclusivity(unchecked)`, here and elsewhere on the loop, stands at what every request changes several times. The
+  /// check for overlapping accesses costs as much as an allocation; these can't overlap, since nothing is called out to
+  /// while one of them lasts.
   final class Confined {
     static let wakeupToken = UInt64.max
     /// Jobs run per turn, so that a flood of them can't starve sockets.
     static let jobsPerTurn = 256
 
     let poller: Poller
-    var jobs = Deque<Mailbox.Job>()
+    @exclusivity(unchecked) var jobs = Deque<Mailbox.Job>()
     var endOfTurn: [() -> Void] = []
     var lagObserver: (@Sendable (Double) -> Void)?
     var turnTime = MonotonicTime.now
-    private var timers = TimerHeap()
+    @exclusivity(unchecked) private var timers = TimerHeap()
     private var registrations: [Registration?] = []
     private var generation: UInt32 = 0
 

@@ -19,7 +19,7 @@ public struct Histogram: Instrument {
   }
 
   /// Counts one observation, in the family's unit.
-  @inlinable
+  @inlinable @inline(__always)
   public func observe(_ value: Double) {
     guard value.isFinite else { return series.refuse() }
     series.slab.increment(bucket(of: value))

@@ -26,7 +26,7 @@ import WeirMetrics
         metrics.attemptEnded(method: method, metrics: TransferMetrics(values), errorType: error)
       }
     }
-    for phase in DestinationMetrics.Phase.allCases { metrics.observe(phase, 1) }
+    metrics.phases.queue.observe(1)
     for reason in ["429", "dns_error"] {
       metrics.retried(after: 1, source: .backoff, reason: RetryReason(rawValue: reason))
     }

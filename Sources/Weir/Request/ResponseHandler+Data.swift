@@ -1,0 +1,93 @@
+import Foundation
+import WeirIO
+
+/// Handlers of data requests.
+extension ResponseHandler {
+  /// Gives the body as it is, and asks nobody again.
+  init(
+    on queue: HandlerQueue, _ completion: @escaping @Sendable (WeirDataResponse<Data?>) -> Void
+  ) {
+    self.init(queue: queue, consultsRetriers: false) { input in
+      let now = MonotonicTime.now
+      let error = input.verdict ?? input.error
+      return HandlerValue(error.map { .failure($0) } ?? .success(input.data), of: input, now, now, completion)
+    }
+  }
+
+  /// Gives what a serializer makes of the response.
+  init<Value: Sendable>(
+    on queue: HandlerQueue, serializing serialize: @escaping LazySerialization<Value>,
+    _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
+  ) {
+    self.init(queue: queue, consultsRetriers: true) { input in
+      HandlerValue(of: input, completion) {
+        try serialize(input.urlRequest, input.response, input.data, input.error)
+      }
+    }
+  }
+
+  /// The same for a serializer of weir's own, which is known to need no built response.
+  init<Value: Sendable>(
+    on queue: HandlerQueue, using serializer: some LazyResponseSerializer<Value>,
+    _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
+  ) {
+    self.init(queue: queue, consultsRetriers: true) { input in
+      HandlerValue(of: input, completion) {
+        try serializer.serialize(
+          request: input.urlRequest, lazyResponse: input.response, data: input.data, error: input.error)
+      }
+    }
+  }
+}
+
+extension HandlerValue {
+  /// What a serializer makes of a data request's response, unless the outcome is fixed without it.
+  fileprivate init<Value: Sendable>(
+    of input: SerializationInput, _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void,
+    serialize: () throws -> Value
+  ) {
+    let began = MonotonicTime.now
+    let result: Result<Value, WeirError>
+    if let verdict = input.verdict {
+      result = .failure(verdict)
+    } else {
+      do {
+        result = .success(try serialize())
+      } catch {
+        result = .failure(.serialization(error))
+      }
+    }
+    self.init(result, of: input, began, .now, completion)
+  }
+
+  /// The one place where a data request's response is put together.
+  fileprivate init<Value: Sendable>(
+    _ result: Result<Value, WeirError>, of input: SerializationInput, _ began: MonotonicTime, _ ended: MonotonicTime,
+    _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
+  ) {
+    let times = input.times ?? RequestTimes()
+    let response = WeirDataResponse(
+      request: input.urlRequest, lazyResponse: input.response, data: input.data, metrics: input.metrics,
+      serializationDuration: ended.seconds(since: began), result: result,
+      timeline: times.timeline(serializationCompleted: ended))
+    self.init(error: result.failure, duration: response.serializationDuration) { use in
+      switch use {
+      case .announce(let request, let monitors): response.announce(from: request, to: monitors)
+      case .deliver: completion(response)
+      }
+    }
+  }
+}
+
+extension DataResponse where Failure == WeirError {
+  fileprivate func announce(from request: Request, to monitors: CompositeEventMonitor) {
+    guard let request = request as? DataRequest else { return }
+    monitors.send(.responses) { [self] monitor in
+      if let plain = self as? WeirDataResponse<Data?> {
+        monitor.request(request, didParseResponse: plain)
+      } else {
+        monitor.request(request, didParseResponse: self)
+      }
+    }
+  }
+}
