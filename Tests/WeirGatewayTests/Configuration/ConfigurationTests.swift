@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func readsJSON() throws {
-    let text = #"{"routes": [{"name": "a", "upstream": "http:\/\/h", "timeout": 0.5, "match": null}]}"#
+    let text = #"{"routes": [{"name": "a", "upstream": "http:\/\/h", "timeout": 0.5, "match": {}}]}"#
     #expect(try read(text).routes.first?.timeout == .milliseconds(500))
   }
 
@@ -81,6 +81,14 @@ import Testing
       "timeout: .nan", "2:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found the number .nan"
     ),
     ("timeout: [1]", "2:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found a list"),
+    ("timeout:", "2:13: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found nothing"),
+    ("timeout: null", "2:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found nothing"),
+    ("stripPrefix:", "2:17: routes[0].stripPrefix: expected true or false, found nothing"),
+    ("match:", "2:11: routes[0].match: expected a mapping (key: value), found nothing"),
+    ("match: {host: }", "2:19: routes[0].match.host: expected a string, found nothing"),
+    ("retry: ~", "2:12: routes[0].retry: expected a mapping (key: value), found nothing"),
+    ("retry: {limit: }", "2:20: routes[0].retry.limit: expected a whole number, found nothing"),
+    ("retry: {methods: }", "2:22: routes[0].retry.methods: expected a list (- item), found nothing"),
     ("retry: {limit: 11}", "2:20: routes[0].retry.limit: must be 0 to 10"),
     ("retry: {limit: -1}", "2:20: routes[0].retry.limit: must be 0 to 10"),
     (
@@ -128,7 +136,7 @@ import Testing
   @Test(arguments: [
     ("a: 1", ["1:1: a: unknown key; known keys are routes", "1:1: routes: is missing; list at least one route"]),
     ("routes: []", ["1:9: routes: holds 0 routes; give 1 to 1000"]),
-    ("routes:", ["1:1: routes: is missing; list at least one route"]),
+    ("routes:", ["1:8: routes: expected a list (- item), found nothing"]),
     ("routes: [null]", ["1:10: routes[0]: expected a mapping (key: value), found nothing"]),
     ("5", ["1:1: expected a mapping (key: value), found the number 5"]),
     (

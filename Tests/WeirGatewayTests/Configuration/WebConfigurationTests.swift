@@ -34,7 +34,7 @@ import WeirGateway
   }
 
   @Test(arguments: [
-    "", "# nothing yet\n", "---\n", "{}", "null", "http_server_config:", "http_server_config: {headers: {X-A: b}}",
+    "", "# nothing yet\n", "---\n", "{}", "null", "http_server_config: {headers: {X-A: b}}",
   ])
   func withoutUsersEverybodyMay(text: String) throws {
     #expect(try read(text).access == nil)
@@ -69,6 +69,11 @@ import WeirGateway
     ("bearer_tokens:", "1:15: bearer_tokens: \(nobody)"),
     ("bearer_tokens: []", "1:16: bearer_tokens: \(nobody)"),
     ("bearer_tokens: ~\nbasic_auth_users: {alice: \(hash)}", "1:16: bearer_tokens: \(nobody)"),
+    ("http_server_config:", "1:20: http_server_config: expected a mapping (key: value), found nothing"),
+    (
+      "http_server_config: {http2: }",
+      "1:29: http_server_config.http2: expected true or false, found nothing"
+    ),
     ("basic_auth_user: {}", "1:1: basic_auth_user: unknown key; did you mean \"basic_auth_users\"?"),
     (
       "tls_server_config: {cert_file: a.pem}",

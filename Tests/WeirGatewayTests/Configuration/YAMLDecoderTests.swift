@@ -48,6 +48,8 @@ import WeirGateway
     ),
     ("flag: true\ninner: {number: 1}\nmap: {\"a b\": {}}", "3:14: map[\"a b\"].number: is missing"),
     ("flag: null\ninner: {number: 1}", "1:7: flag: expected true or false, found nothing"),
+    ("flag: true\ninner: {number: 1}\nlist:", "3:6: list: expected a list (- item), found nothing"),
+    ("flag: true\ninner: {number: 1, text: ~}", "2:26: inner.text: expected a string, found nothing"),
     ("- 1", "1:1: expected a mapping (key: value), found a list"),
   ])
   func saysWhatIsWrong(text: String, expected: String) throws {

@@ -14,18 +14,6 @@ struct WebConfigurationDocument: Decodable, Sendable {
     case rateLimit = "rate_limit"
   }
 
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    // A key without a value counts as given.
-    basicAuthUsers =
-      container.contains(.basicAuthUsers) ? try container.decode(Located<Users>.self, forKey: .basicAuthUsers) : nil
-    bearerTokens =
-      container.contains(.bearerTokens) ? try container.decode(Located<Tokens>.self, forKey: .bearerTokens) : nil
-    httpServerConfig = try container.decodeIfPresent(Located<HTTPServerDocument>.self, forKey: .httpServerConfig)
-    tlsServerConfig = try container.decodeIfPresent(Located<Anything>.self, forKey: .tlsServerConfig)
-    rateLimit = try container.decodeIfPresent(Located<Anything>.self, forKey: .rateLimit)
-  }
-
   /// Names and their hashes.
   struct Users: Decodable, Sendable {
     let entries: [(key: String, value: Located<Secret>)]

@@ -15,7 +15,9 @@ struct YAMLKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool { find(key) != nil }
 
-  func decodeNil(forKey key: Key) throws -> Bool { try value(key).isNull }
+  /// Never: `decodeIfPresent` would take a key without a value for one that is absent. Whoever writes `timeout:` means
+  /// something by it, so it is read as a value, of the wrong type.
+  func decodeNil(forKey key: Key) throws -> Bool { false }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try T(from: value(key)) }
 
