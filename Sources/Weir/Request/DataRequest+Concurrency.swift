@@ -8,11 +8,11 @@ import Synchronization
 /// the event loop.
 public struct DataTask<Value: Sendable>: Sendable {
   private let request: DataRequest
-  private let box: ResponseBox<WeirDataResponse<Value>>
+  private let box: ResponseBox
   private let cancelsAutomatically: Bool
 
   fileprivate init(
-    _ request: DataRequest, _ box: ResponseBox<WeirDataResponse<Value>>, cancelsAutomatically: Bool
+    _ request: DataRequest, _ box: ResponseBox, cancelsAutomatically: Bool
   ) {
     self.request = request
     self.box = box
@@ -22,9 +22,16 @@ public struct DataTask<Value: Sendable>: Sendable {
   /// The response; the same however often it is read.
   public var response: WeirDataResponse<Value> {
     get async {
-      guard cancelsAutomatically else { return await box.value }
-      return await withTaskCancellationHandler {
-        await box.value
+      let awaited = cancelsAutomatically ? await cancellableResponse : await box.response
+      // The box is filled by the handler that was made with it, for this type of value.
+      return unsafeDowncast(awaited, to: Awaited<Value>.self).response
+    }
+  }
+
+  private var cancellableResponse: AwaitedResponse {
+    get async {
+      await withTaskCancellationHandler {
+        await box.response
       } onCancel: {
         request.cancel()
       }
@@ -47,40 +54,51 @@ public struct DataTask<Value: Sendable>: Sendable {
   public func suspend() { request.suspend() }
 }
 
-/// A value that comes once and is awaited any number of times.
-private final class ResponseBox<Value: Sendable>: Sendable {
+/// A response that comes once and is awaited any number of times. Not generic, for the same reason as `ResponseHandler`.
+private final class ResponseBox: Sendable {
   /// Continuations are unsafe ones, which cost no allocation: `fulfill` takes each out of here once.
   private enum State {
     case pending
     /// Nearly always there is one; each further one is the head of a list.
-    indirect case awaited(UnsafeContinuation<Value, Never>, others: State)
-    case done(Value)
+    indirect case awaited(UnsafeContinuation<AwaitedResponse, Never>, others: State)
+    case done(AwaitedResponse)
   }
 
   private let state = Mutex(State.pending)
 
-  func fulfill(_ value: Value) {
+  func fulfill(_ response: AwaitedResponse) {
     var waiting = state.withLock { state in
-      defer { state = .done(value) }
+      defer { state = .done(response) }
       return state
     }
     while case .awaited(let continuation, let others) = waiting {
-      continuation.resume(returning: value)
+      continuation.resume(returning: response)
       waiting = others
     }
   }
 
-  var value: Value {
+  var response: AwaitedResponse {
     get async {
       await withUnsafeContinuation { continuation in
-        let value = state.withLock { state -> Value? in
-          if case .done(let value) = state { return value }
+        let response = state.withLock { state -> AwaitedResponse? in
+          if case .done(let response) = state { return response }
           state = .awaited(continuation, others: state)
           return nil
         }
-        if let value { continuation.resume(returning: value) }
+        if let response { continuation.resume(returning: response) }
       }
     }
+  }
+}
+
+/// An ``Awaited`` of whatever value.
+private typealias AwaitedResponse = any AnyObject & Sendable
+
+private final class Awaited<Value: Sendable>: Sendable {
+  let response: WeirDataResponse<Value>
+
+  init(_ response: WeirDataResponse<Value>) {
+    self.response = response
   }
 }
 
@@ -147,19 +165,23 @@ extension DataRequest {
   private func serializing<Value: Sendable>(
     _ serializer: some LazyResponseSerializer<Value>, cancelsAutomatically: Bool
   ) -> DataTask<Value> {
-    awaiting(cancelsAutomatically) { ResponseHandler(on: .awaiter, using: serializer, $0.fulfill) }
+    awaiting(cancelsAutomatically) { box in
+      ResponseHandler(on: .awaiter, using: serializer) { box.fulfill(Awaited($0)) }
+    }
   }
 
   private func serializing<Value: Sendable>(
     by serialize: @escaping LazySerialization<Value>, cancelsAutomatically: Bool
   ) -> DataTask<Value> {
-    awaiting(cancelsAutomatically) { ResponseHandler(on: .awaiter, serializing: serialize, $0.fulfill) }
+    awaiting(cancelsAutomatically) { box in
+      ResponseHandler(on: .awaiter, serializing: serialize) { box.fulfill(Awaited($0)) }
+    }
   }
 
   private func awaiting<Value: Sendable>(
-    _ cancelsAutomatically: Bool, by handler: (ResponseBox<WeirDataResponse<Value>>) -> ResponseHandler
+    _ cancelsAutomatically: Bool, by handler: (ResponseBox) -> ResponseHandler
   ) -> DataTask<Value> {
-    let box = ResponseBox<WeirDataResponse<Value>>()
+    let box = ResponseBox()
     if cancelsAutomatically, Task.isCancelled { cancel() }
     addHandler(handler(box))
     return DataTask(self, box, cancelsAutomatically: cancelsAutomatically)
