@@ -2,6 +2,8 @@
 package struct Configuration: Sendable, Equatable {
   /// In the order of the file. Names are unique, and no two match the same requests.
   package var routes: [Route]
+  /// What is no mistake by any rule but may be one all the same, in the order of the file.
+  package var warnings: [ConfigurationProblem] = []
 
   package init(routes: [Route]) {
     self.routes = routes

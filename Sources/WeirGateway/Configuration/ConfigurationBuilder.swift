@@ -1,6 +1,7 @@
 /// Turns a document into a configuration, collecting all that is wrong with it.
 struct ConfigurationBuilder {
   private(set) var problems: [ConfigurationProblem] = []
+  private var warnings: [ConfigurationProblem] = []
   private var names: [String: SourcePosition?] = [:]
   private var matches: [RouteMatch: String] = [:]
 
@@ -21,7 +22,9 @@ struct ConfigurationBuilder {
     if let count = routes.value?.count, !(1...Self.maximumRoutes).contains(count) {
       report(routes, "holds \(count) routes; give 1 to \(Self.maximumRoutes)")
     }
-    return Configuration(routes: (routes.value ?? []).compactMap { route($0) })
+    var configuration = Configuration(routes: (routes.value ?? []).compactMap { route($0) })
+    configuration.warnings = warnings
+    return configuration
   }
 
   private mutating func route(_ located: Located<RouteDocument>) -> Route? {
@@ -146,6 +149,10 @@ struct ConfigurationBuilder {
           report(located, "\(quoted(method)) is no method name")
         } else if method != method.uppercased(), KnownMethod(method.uppercased()) != .other {
           report(located, "methods are case-sensitive; write \(method.uppercased())")
+        } else if !RegisteredMethod.names.contains(method) {
+          let guess = suggestion(for: method, among: RegisteredMethod.names)
+          let hint = guess.map { "did you mean \(quoted($0))?" } ?? "it is taken as written"
+          warnings.append(located.problem("\(quoted(method)) is no registered method; \(hint)"))
         }
         rules.methods.insert(method)
       }

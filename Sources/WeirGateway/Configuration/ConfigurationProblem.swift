@@ -13,7 +13,7 @@ package struct SourcePosition: Hashable, Sendable, Comparable {
   }
 }
 
-/// One thing that is wrong with a configuration: where, at which path, and what to change.
+/// One thing that is wrong with a configuration, or may be: where, at which path, and what to change.
 package struct ConfigurationProblem: Error, Hashable, Sendable {
   package let position: SourcePosition?
   package let path: ConfigurationPath
@@ -26,10 +26,13 @@ package struct ConfigurationProblem: Error, Hashable, Sendable {
   }
 
   /// `weir.yml:7:5: routes[0].upstrem: unknown key; did you mean "upstream"?`
-  package func description(file: String) -> String {
+  ///
+  /// - Parameter severity: stands behind the place, as compilers have it: `weir.yml:7:5: warning: …`
+  package func description(file: String, severity: String? = nil) -> String {
     var line = file
     if let position { line += ":\(position.line):\(position.column)" }
     line += ": "
+    if let severity { line += "\(severity): " }
     if !path.isEmpty { line += "\(path): " }
     return line + message
   }

@@ -33,12 +33,18 @@ package enum Program {
 
   private static func check(_ options: CheckOptions) -> CInt {
     let routes = check(options.file) { file throws(ConfigurationError) in
-      counted(try Configuration(file: file).routes.count, "route")
+      let configuration = try Configuration(file: file)
+      let warnings = configuration.warnings
+      for warning in warnings {
+        write("\(warning.description(file: file, severity: "warning"))\n", to: STDERR_FILENO)
+      }
+      let routes = counted(configuration.routes.count, "route")
+      return "\(routes), \(warnings.isEmpty ? "no problems" : counted(warnings.count, "warning"))"
     }
     let web = check(options.webConfigFile) { file throws(ConfigurationError) in
       let web = try WebConfiguration(file: file)
       for note in web.notes { write("\(file): note: \(note)\n", to: STDERR_FILENO) }
-      return "\(counted(web.users.count, "user")), \(counted(web.bearerTokens.count, "token"))"
+      return "\(counted(web.users.count, "user")), \(counted(web.bearerTokens.count, "token")), no problems"
     }
     return max(routes, web)
   }
@@ -48,7 +54,7 @@ package enum Program {
   ) -> CInt {
     guard let file else { return 0 }
     do {
-      write("\(file): \(try read(file)), no problems\n", to: STDOUT_FILENO)
+      write("\(file): \(try read(file))\n", to: STDOUT_FILENO)
       return 0
     } catch {
       write("\(error)\n", to: STDERR_FILENO)

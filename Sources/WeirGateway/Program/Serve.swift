@@ -26,6 +26,7 @@ struct Serve {
       let parts = try Parts(configuration, try webConfiguration() ?? WebConfiguration(), options, log)
       parts.gateway.start()
       parts.metrics.configurationLoaded()
+      warn(of: configuration)
       announce(configuration, parts, isDemo: origin != nil)
       let status = try await supervise(parts)
       await origin?.stop()
@@ -89,6 +90,7 @@ struct Serve {
       }
       if let web { try follow(web, parts) }
       if let configuration {
+        warn(of: configuration)
         await parts.gateway.reload(configuration)
         let file = LogValue.string(options.configFile ?? "")
         log.info("configuration reloaded", ["file": file, "routes": .integer(configuration.routes.count)])
@@ -122,6 +124,12 @@ struct Serve {
   private func log(_ error: ConfigurationError) {
     for problem in error.problems {
       log.error("configuration", ["problem": .string(problem.description(file: error.file))])
+    }
+  }
+
+  private func warn(of configuration: Configuration) {
+    for warning in configuration.warnings {
+      log.warn("configuration", ["problem": .string(warning.description(file: options.configFile ?? ""))])
     }
   }
 

@@ -133,6 +133,35 @@ import Testing
     #expect(problems(text).count == (line.hasPrefix("upstrem") ? 2 : 1))
   }
 
+  /// Any token is a method, so a slip can't be told from a word of somebody's own.
+  @Test func unknownMethodsAreTakenWithAWarning() throws {
+    let configuration = try read(
+      """
+      routes:
+        - {name: a, upstream: "http://h", retry: {methods: [GTE, PROPFIND, X-OWN]}}
+        - name: b
+          upstream: http://h
+          match: {pathPrefix: /b}
+          retry:
+            methods: [GET, propfind]
+      """)
+    #expect(configuration.routes.first?.retry.methods == ["GTE", "PROPFIND", "X-OWN"])
+    #expect(
+      configuration.warnings.map { $0.description(file: "f", severity: "warning") } == [
+        "f:2:55: warning: routes[0].retry.methods[0]: \"GTE\" is no registered method; did you mean \"GET\"?",
+        "f:2:70: warning: routes[0].retry.methods[2]: \"X-OWN\" is no registered method; it is taken as written",
+        "f:7:22: warning: routes[1].retry.methods[1]: \"propfind\" is no registered method; "
+          + "did you mean \"PROPFIND\"?",
+      ])
+  }
+
+  @Test func whatIsRightIsNotWarnedOf() throws {
+    let methods = RegisteredMethod.names.sorted().joined(separator: ", ")
+    let text = "routes: [{name: a, upstream: 'http://h', retry: {methods: [\(methods)]}}]"
+    #expect(try read(text).warnings.isEmpty)
+    #expect(KnownMethod.allCases.allSatisfy { $0 == .other || RegisteredMethod.names.contains($0.label) })
+  }
+
   @Test(arguments: [
     ("a: 1", ["1:1: a: unknown key; known keys are routes", "1:1: routes: is missing; list at least one route"]),
     ("routes: []", ["1:9: routes: holds 0 routes; give 1 to 1000"]),

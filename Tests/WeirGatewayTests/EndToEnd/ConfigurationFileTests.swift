@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+/// What the program itself says of the files it is given.
+@Suite(.serialized) struct ConfigurationFileTests {
+  private static let slip = "routes:\n  - {name: a, upstream: 'http://127.0.0.1:1', retry: {methods: [GTE]}}\n"
+
+  @Test func checkWarnsOfAnUnknownMethodAndIsContent() throws {
+    let file = try TemporaryFile(Self.slip)
+    let weir = try WeirProcess("check", file.path)
+    #expect(eventually { weir.exitStatus != nil })
+    #expect(weir.exitStatus == 0)
+    let place = "\(file.path):2:65: warning: routes[0].retry.methods[0]: "
+    let expected = place + "\"GTE\" is no registered method; did you mean \"GET\"?\n\(file.path): 1 route, 1 warning\n"
+    #expect(eventually { weir.text == expected }, "\(weir.text)")
+  }
+
+  @Test func serveWarnsOfAnUnknownMethodAtTheStartAndAtReload() throws {
+    let file = try TemporaryFile(Self.slip)
+    let weir = try WeirProcess(
+      "serve", "--config.file=\(file.path)", "--gateway.listen-address=127.0.0.1:0", "--web.listen-address=127.0.0.1:0")
+    func warnings() -> Int {
+      weir.text.split(separator: "\n").count {
+        $0.contains("level=warn msg=configuration ") && $0.contains("\(file.path):2:65: ") && $0.contains("GTE")
+      }
+    }
+    #expect(eventually { weir.text.contains("msg=\"serving metrics\"") })
+    #expect(warnings() == 1, "\(weir.text)")
+    weir.send(SIGHUP)
+    #expect(eventually { weir.text.contains("msg=\"configuration reloaded\"") })
+    #expect(warnings() == 2, "\(weir.text)")
+  }
+}
+
+/// A file that goes with this object.
+private final class TemporaryFile {
+  private let url = FileManager.default.temporaryDirectory.appendingPathComponent("weir-\(UUID().uuidString).yml")
+
+  init(_ text: String) throws {
+    try text.write(to: url, atomically: true, encoding: .utf8)
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(at: url)
+  }
+
+  var path: String { url.path }
+}
