@@ -23,8 +23,11 @@ final class ForwardingHandler: RequestHandler {
     current.value = ActivePlan(plan, metrics)
   }
 
-  /// Counts a request that the server refused before it got here. On the loop.
-  func countRefused() {
+  /// Counts and logs a request that the server refused itself. On the loop.
+  func noteRefusal(_ refusal: RequestRefusal, of peer: SocketAddress) {
     current.value.countRefused()
+    log.debug(
+      "request refused",
+      ["status": .integer(refusal.status), "client": .string("\(peer)"), "text": .string(refusal.reason)])
   }
 }

@@ -19,7 +19,7 @@ final class Worker: Sendable {
     self.handler = handler
     server = Server(listener: listener, loop: loop, limits: limits, handler: handler) { event in
       switch event {
-      case .requestRefused: handler.countRefused()
+      case .requestRefused(let refusal, let peer): handler.noteRefusal(refusal, of: peer)
       case .acceptFailed(let error): log.warn("accepting a connection failed", ["error": "\(error)"])
       case .connectionEvicted, .timedOut: break
       }

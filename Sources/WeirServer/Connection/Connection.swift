@@ -249,7 +249,7 @@ extension Connection {
     let abandoned = exchange
     exchange = nil
     abandoned?.abandon()
-    server.noteRefusal(refusal)
+    server.noteRefusal(refusal, of: peer)
     sendRefusal(refusal)
   }
 }

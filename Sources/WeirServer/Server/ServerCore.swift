@@ -92,7 +92,9 @@ final class ServerCore {
     if flushing.count == 1 { loop.atEndOfTurn { [self] in flushAll() } }
   }
 
-  func noteRefusal(_ refusal: RequestRefusal) { onEvent?(.requestRefused(refusal)) }
+  func noteRefusal(_ refusal: RequestRefusal, of peer: SocketAddress) {
+    onEvent?(.requestRefused(refusal, peer: peer))
+  }
 
   func noteTimeout(_ action: ConnectionMachine.Action) {
     switch action {

@@ -33,6 +33,35 @@ import WeirTestSupport
     #expect(eventually { rig.count("timeout") == 1 && upstream.closedByClientCount == 1 })
   }
 
+  /// With status, client and reason, and nothing of the request: secrets travel there.
+  @Test func whatTheServerRefusesIsLoggedAtDebug() throws {
+    let lines = Mutex("")
+    let log = Logger(level: .debug, format: .logfmt) { line in
+      lines.withLock { $0 += String(decoding: line, as: UTF8.self) }
+    }
+    let rig = try GatewayRig(Route(to: 1), log: log)
+    let requests = [
+      ("GET /?token=secret HTTP/1.1\r\n\r\n", 400),
+      ("GET /\(String(repeating: "secret", count: 2000)) HTTP/1.1\r\nHost: h\r\n\r\n", 414),
+      ("GET / HTTP/1.1\r\nHost: h\r\nCookie: \(String(repeating: "secret", count: 8000))\r\n\r\n", 431),
+      ("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: secret, chunked\r\n\r\n", 501),
+      ("GET /secret HTTP/3.0\r\nHost: h\r\n\r\n", 505),
+    ]
+    for (request, status) in requests {
+      let client = try rig.client()
+      client.send(request)
+      #expect(client.response()?.status == status)
+    }
+    #expect(eventually { lines.withLock { $0.split(separator: "\n").count } >= requests.count })
+    let text = lines.withLock { $0.split(separator: "\n") }
+    try #require(text.count == requests.count, "\(text)")
+    for (line, (_, status)) in zip(text, requests) {
+      #expect(line.contains(" level=debug msg=\"request refused\" status=\(status) client=127.0.0.1:"), "\(line)")
+      #expect(line.contains(" text=\"") && !line.contains("secret"), "\(line)")
+    }
+    #expect(rig.sample("weir_gateway_requests_total{route=\"\",outcome=\"refused\"}") == Double(requests.count))
+  }
+
   /// At the default level, where requests that went well leave no line.
   @Test func whatTheGatewayHadToAnswerItselfIsLogged() throws {
     let upstream = try ScriptedServer(

@@ -21,6 +21,7 @@ import WeirTestSupport
     #expect(answer.text.hasPrefix("HTTP/1.1 408 Request Timeout\r\n"))
     #expect(answer.ending == .end)
     #expect(rig.events.all.contains("timedOut(status: Optional(408))"))
+    #expect(rig.events.all.contains { $0.hasPrefix("requestRefused(") && $0.contains("status: 408") })
   }
 
   @Test func drippingHeadIsAnswered408() throws {

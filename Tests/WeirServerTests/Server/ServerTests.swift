@@ -117,6 +117,26 @@ import WeirIO
     #expect(client.response()?.body == "hello")
   }
 
+  @Test(arguments: [
+    ("GET /secret\r\n\r\n", 400), ("GET /secret HTTP/1.1\r\n\r\n", 400),
+    ("GET /\(String(repeating: "secret", count: 2000)) HTTP/1.1\r\nHost: a\r\n\r\n", 414),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\n\r\nsecret", 413),
+    ("GET / HTTP/1.1\r\nHost: a\r\nExpect: secret\r\n\r\n", 417),
+    ("GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "secret", count: 8000))\r\n\r\n", 431),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: secret, chunked\r\n\r\n", 501),
+    ("GET /secret HTTP/3.0\r\nHost: a\r\n\r\n", 505),
+  ])
+  func refusalIsToldOfWithoutTheRequest(request: String, status: Int) throws {
+    let rig = try echoPath()
+    let client = try rig.client()
+    #expect(client.status(of: request) == status)
+    let events = rig.events.all
+    #expect(events.count == 1)
+    let event = try #require(events.first)
+    #expect(event.hasPrefix("requestRefused(") && event.contains("status: \(status),"), "\(event)")
+    #expect(event.contains("peer: 127.0.0.1:") && !event.contains("secret"), "\(event)")
+  }
+
   @Test func refusalIsReadInSpiteOfWhatFollows() throws {
     let client = try echoPath().client()
     client.send("GARBAGE\r\n" + String(repeating: "x", count: 100_000))
