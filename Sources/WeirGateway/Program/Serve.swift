@@ -20,10 +20,18 @@ struct Serve {
   func run() async -> CInt {
     FileLimit.raise()
     log.info("weir is starting", ["version": .string(WeirInfo.version)])
+    guard let files = readFiles() else { return 1 }
     do {
-      let origin = options.configFile == nil ? try DemoOrigin() : nil
-      let configuration = try origin?.configuration() ?? Configuration(file: options.configFile ?? "")
-      let parts = try Parts(configuration, try webConfiguration() ?? WebConfiguration(), options, log)
+      var origin: DemoOrigin?
+      let configuration: Configuration
+      if let given = files.configuration {
+        configuration = given
+      } else {
+        let demo = try DemoOrigin()
+        configuration = try demo.configuration()
+        origin = demo
+      }
+      let parts = try Parts(configuration, files.web ?? WebConfiguration(), options, log)
       parts.gateway.start()
       parts.metrics.configurationLoaded()
       warn(of: configuration)
@@ -31,9 +39,6 @@ struct Serve {
       let status = try await supervise(parts)
       await origin?.stop()
       return status
-    } catch let error as ConfigurationError {
-      log(error)
-      return 1
     } catch {
       log.error("weir can't start", ["error": .string(Self.startText(error))])
       return 1
@@ -82,41 +87,67 @@ struct Serve {
     guard options.configFile != nil || options.webConfigFile != nil else {
       return log.warn("there is nothing to reload: weir was started without --config.file", [:])
     }
-    do {
-      // Both are read before either is followed.
-      let web = try webConfiguration()
-      let configuration = try options.configFile.map { file throws(ConfigurationError) in
-        try Configuration(file: file)
-      }
-      if let web { try follow(web, parts) }
-      if let configuration {
-        warn(of: configuration)
-        await parts.gateway.reload(configuration)
-        let file = LogValue.string(options.configFile ?? "")
-        log.info("configuration reloaded", ["file": file, "routes": .integer(configuration.routes.count)])
-      }
+    // Both are read before either is followed.
+    if let files = readFiles(), await follow(files, parts) {
       parts.metrics.configurationLoaded()
-    } catch {
+    } else {
       parts.metrics.configurationRefused()
-      if let error = error as? ConfigurationError {
-        log(error)
-      } else {
-        log.error("configuration", ["problem": "\(error)"])
-      }
       log.error("the configuration stays as it was", [:])
     }
   }
 
-  private func webConfiguration() throws(ConfigurationError) -> WebConfiguration? {
-    guard let file = options.webConfigFile else { return nil }
-    return try WebConfiguration(file: file)
+  /// Returns whether it could be done.
+  private func follow(_ files: Files, _ parts: Parts) async -> Bool {
+    if let web = files.web {
+      do {
+        try parts.exporter.setAccess(web.access)
+      } catch {
+        log.error("configuration", ["problem": "\(error)"])
+        return false
+      }
+      log.info("web configuration reloaded", ["file": .string(options.webConfigFile ?? "")])
+      if web.headers != parts.webHeaders {
+        log.warn("header fields of the metrics address change with a restart", [:])
+      }
+    }
+    if let configuration = files.configuration {
+      warn(of: configuration)
+      await parts.gateway.reload(configuration)
+      let file = LogValue.string(options.configFile ?? "")
+      log.info("configuration reloaded", ["file": file, "routes": .integer(configuration.routes.count)])
+    }
+    return true
   }
 
-  private func follow(_ web: WebConfiguration, _ parts: Parts) throws(ExporterError) {
-    try parts.exporter.setAccess(web.access)
-    log.info("web configuration reloaded", ["file": .string(options.webConfigFile ?? "")])
-    guard web.headers != parts.webHeaders else { return }
-    log.warn("header fields of the metrics address change with a restart", [:])
+  // MARK: Files
+
+  /// What the files that the flags name say; nil for each that none names.
+  private struct Files {
+    var configuration: Configuration?
+    var web: WebConfiguration?
+  }
+
+  /// Nil, and all problems of both in the log, if either is wrong.
+  private func readFiles() -> Files? {
+    var files = Files()
+    var areRight = true
+    if let file = options.configFile {
+      do {
+        files.configuration = try Configuration(file: file)
+      } catch {
+        log(error)
+        areRight = false
+      }
+    }
+    if let file = options.webConfigFile {
+      do {
+        files.web = try WebConfiguration(file: file)
+      } catch {
+        log(error)
+        areRight = false
+      }
+    }
+    return areRight ? files : nil
   }
 
   // MARK: Log lines

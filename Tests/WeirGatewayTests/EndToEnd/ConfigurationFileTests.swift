@@ -30,6 +30,36 @@ import Testing
     #expect(eventually { weir.text.contains("msg=\"configuration reloaded\"") })
     #expect(warnings() == 2, "\(weir.text)")
   }
+
+  @Test func serveNamesTheProblemsOfBothFiles() throws {
+    let file = try TemporaryFile("routes: [{nam: a}]\n"), web = try TemporaryFile("basic_auth_users:\n")
+    let weir = try WeirProcess(
+      "serve", "--config.file=\(file.path)", "--web.config.file=\(web.path)", "--gateway.listen-address=127.0.0.1:0",
+      "--web.listen-address=127.0.0.1:0")
+    #expect(eventually { weir.exitStatus != nil })
+    #expect(weir.exitStatus == 1)
+    #expect(eventually { Self.names(both: file, web, weir.text) }, "\(weir.text)")
+  }
+
+  @Test func aReloadNamesTheProblemsOfBothFiles() throws {
+    let file = try TemporaryFile("routes: [{name: a, upstream: 'http://127.0.0.1:1'}]\n"), web = try TemporaryFile("")
+    let weir = try WeirProcess(
+      "serve", "--config.file=\(file.path)", "--web.config.file=\(web.path)", "--gateway.listen-address=127.0.0.1:0",
+      "--web.listen-address=127.0.0.1:0")
+    #expect(eventually { weir.text.contains("msg=\"serving metrics\"") })
+    try file.write("routes: [{nam: a}]\n")
+    try web.write("basic_auth_users:\n")
+    weir.send(SIGHUP)
+    #expect(eventually { weir.text.contains("the configuration stays as it was") })
+    #expect(Self.names(both: file, web, weir.text), "\(weir.text)")
+    #expect(weir.exitStatus == nil)
+  }
+
+  private static func names(both file: TemporaryFile, _ web: TemporaryFile, _ text: String) -> Bool {
+    text.contains("\(file.path):1:11: routes[0].nam: unknown key")
+      && text.contains("\(file.path):1:10: routes[0].upstream")
+      && text.contains("\(web.path):1:18: basic_auth_users: is empty")
+  }
 }
 
 /// A file that goes with this object.
@@ -37,7 +67,7 @@ private final class TemporaryFile {
   private let url = FileManager.default.temporaryDirectory.appendingPathComponent("weir-\(UUID().uuidString).yml")
 
   init(_ text: String) throws {
-    try text.write(to: url, atomically: true, encoding: .utf8)
+    try write(text)
   }
 
   deinit {
@@ -45,4 +75,8 @@ private final class TemporaryFile {
   }
 
   var path: String { url.path }
+
+  func write(_ text: String) throws {
+    try text.write(to: url, atomically: true, encoding: .utf8)
+  }
 }
