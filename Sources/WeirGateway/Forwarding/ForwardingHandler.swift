@@ -23,9 +23,10 @@ final class ForwardingHandler: RequestHandler {
     current.value = ActivePlan(plan, metrics)
   }
 
-  /// Counts and logs a request that the server refused itself. On the loop.
-  func noteRefusal(_ refusal: RequestRefusal, of peer: SocketAddress) {
-    current.value.countRefused()
+  /// Counts and logs a request that the server refused itself; one that was being forwarded counts for its route. On the
+  /// loop.
+  func noteRefusal(_ refusal: RequestRefusal, of peer: SocketAddress, wasHandled: Bool) {
+    if !wasHandled { current.value.countRefused() }
     log.debug(
       "request refused",
       ["status": .integer(refusal.status), "client": .string("\(peer)"), "text": .string(refusal.reason)])

@@ -19,7 +19,8 @@ final class Worker: Sendable {
     self.handler = handler
     server = Server(listener: listener, loop: loop, limits: limits, handler: handler) { event in
       switch event {
-      case .requestRefused(let refusal, let peer): handler.noteRefusal(refusal, of: peer)
+      case .requestRefused(let refusal, let peer, let wasHandled):
+        handler.noteRefusal(refusal, of: peer, wasHandled: wasHandled)
       case .acceptFailed(let error): log.warn("accepting a connection failed", ["error": "\(error)"])
       case .connectionEvicted, .timedOut: break
       }

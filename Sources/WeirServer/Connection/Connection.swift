@@ -249,7 +249,7 @@ extension Connection {
     let abandoned = exchange
     exchange = nil
     abandoned?.abandon()
-    server.noteRefusal(refusal, of: peer)
+    server.noteRefusal(refusal, of: peer, wasHandled: abandoned != nil)
     sendRefusal(refusal)
   }
 }

@@ -92,8 +92,8 @@ final class ServerCore {
     if flushing.count == 1 { loop.atEndOfTurn { [self] in flushAll() } }
   }
 
-  func noteRefusal(_ refusal: RequestRefusal, of peer: SocketAddress) {
-    onEvent?(.requestRefused(refusal, peer: peer))
+  func noteRefusal(_ refusal: RequestRefusal, of peer: SocketAddress, wasHandled: Bool) {
+    onEvent?(.requestRefused(refusal, peer: peer, wasHandled: wasHandled))
   }
 
   func noteTimeout(_ action: ConnectionMachine.Action) {

@@ -4,8 +4,9 @@ package import WeirIO
 package enum ServerEvent: Sendable {
   /// A connection couldn't be accepted; with `EMFILE` or the like, accepting pauses for a moment.
   case acceptFailed(Errno)
-  /// A request was refused before any handler saw it, or, for its body, while one had it.
-  case requestRefused(RequestRefusal, peer: SocketAddress)
+  /// A request was refused: before any handler saw it, or, for its body, while one had it, who then has heard that the
+  /// request is over.
+  case requestRefused(RequestRefusal, peer: SocketAddress, wasHandled: Bool)
   /// A waiting connection was closed to make place for a new one.
   case connectionEvicted
   /// A client was too slow: with its header or body (408), or in reading its response (no status).

@@ -62,6 +62,17 @@ import WeirTestSupport
     #expect(rig.sample("weir_gateway_requests_total{route=\"\",outcome=\"refused\"}") == Double(requests.count))
   }
 
+  @Test func aBodyThatBreaksTheRulesWhileItIsForwardedCountsOnce() throws {
+    let upstream = try BlackHole()
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+    client.send("xyz\r\n")
+    #expect(client.response()?.status == 400)
+    #expect(eventually { rig.count("cancelled") == 1 })
+    #expect(rig.sample("weir_gateway_requests_total{route=\"\",outcome=\"refused\"}") == 0)
+  }
+
   /// At the default level, where requests that went well leave no line.
   @Test func whatTheGatewayHadToAnswerItselfIsLogged() throws {
     let upstream = try ScriptedServer(
