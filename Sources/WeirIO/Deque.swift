@@ -3,7 +3,7 @@
 package struct Deque<Element> {
   @usableFromInline var storage: [Element?] = []
   @usableFromInline var head = 0
-  @usableFromInline package var count = 0
+  @usableFromInline package internal(set) var count = 0
 
   @inlinable package init() {}
 

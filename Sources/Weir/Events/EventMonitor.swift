@@ -70,6 +70,7 @@ public protocol EventMonitor: Sendable {
   func request(_ request: Request, didDenyRetry denial: RetryDenial)
   /// The outcome is fixed: exactly once per request, after every other event but `didParseResponse`.
   func requestDidSettle(_ request: Request, outcome: RequestOutcome)
+  /// Of two groups of interests: ``EventInterests/connections`` and ``EventInterests/connectionUse``.
   func session(_ session: Session, connectionEvent event: ConnectionEvent)
   /// How long a due timer of the event loop waited for its turn, in seconds.
   func session(_ session: Session, loopLag lag: TimeInterval)

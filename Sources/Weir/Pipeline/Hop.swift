@@ -33,6 +33,9 @@ final class HopRequest: Sendable {
     method = urlRequest.httpMethod ?? "GET"
   }
 
+  /// Scheme and authority as the URL spells them.
+  var origin: String? { originLength.flatMap { String(text.utf8.prefix($0)) } }
+
   /// Whether the URL is an http or https one and names a host.
   var isSupported: Bool { originLength != nil }
 

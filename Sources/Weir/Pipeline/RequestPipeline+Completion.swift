@@ -11,7 +11,8 @@ extension RequestPipeline {
     if decide({ $0.finishing() }) {
       if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
     }
-    values.removeAll()
+    // One by one: what goes with a value may be the caller's, and come back here.
+    while values.popLast() != nil {}
     verdict = nil
     nextHandler()
   }
@@ -56,14 +57,14 @@ extension RequestPipeline {
 
   private func replaceLastValue(with error: WeirError) {
     verdict = nil
-    let index = values.count - 1
-    guard index >= 0 else { return }
+    guard values.popLast() != nil else { return }
+    let index = values.count
     let (handler, input) = request.fields.withLock { fields in
       var input = SerializationInput(request, fields)
       input.verdict = input.verdict ?? error
       return (fields.handlers[index], input)
     }
-    values[index] = handler.makeValue(input)
+    values.append(handler.makeValue(input))
   }
 
   func settle() {

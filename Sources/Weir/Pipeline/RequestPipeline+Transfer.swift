@@ -63,6 +63,7 @@ extension RequestPipeline {
   }
 
   func resumeTransfer() {
+    task?.setState(.running)
     announceTask(.running)
     endPause()
   }
@@ -195,10 +196,11 @@ extension RequestPipeline {
     let now = MonotonicTime.now
     if phase == .waiting { tally = TransferTally(queue: admission.waited(until: now), now: now) }
     let status = task.complete(error: error)?.statusCode
-    let metrics = tally.metrics(now: now, status: status)
-    request.fields.withLock { fields in
-      fields.attempt?.metrics = metrics
+    let metrics = request.fields.withLock { fields in
       fields.times?.completed = now
+      let metrics = tally.metrics(now: now, status: status, times: fields.times ?? RequestTimes())
+      fields.attempt?.metrics = metrics
+      return metrics
     }
     if wants(.tasks) { announceEnd(of: task, metrics, error) }
   }

@@ -36,11 +36,12 @@ struct TransferTally {
     if reports == nil { reports = report } else { reports?.add(report) }
   }
 
-  func metrics(now: MonotonicTime, status: Int?) -> TransferMetrics {
+  /// - Parameter times: the request's, on whose clock the attempt's date is read.
+  func metrics(now: MonotonicTime, status: Int?, times: RequestTimes) -> TransferMetrics {
     let total = max(0, now.seconds(since: began))
+    let start = Date(timeIntervalSinceReferenceDate: times.date(began))
     var values = TransferMetrics.Values(
-      taskInterval: DateInterval(start: Date(timeIntervalSinceNow: -total), duration: total),
-      redirectCount: redirectCount)
+      taskInterval: DateInterval(start: start, duration: total), redirectCount: redirectCount)
     values.queue = queue
     values.total = total
     values.bytesDecoded = decoded

@@ -103,7 +103,8 @@ struct RequestTimes: Sendable {
       requestCompletedTime: date(completed), serializationCompletedTime: date(serializationCompleted))
   }
 
-  private func date(_ time: MonotonicTime) -> TimeInterval {
+  /// In seconds since the reference date.
+  func date(_ time: MonotonicTime) -> TimeInterval {
     startDate + time.seconds(since: start)
   }
 }

@@ -44,12 +44,14 @@ enum Validator: Sendable {
     /// Tells monitors of each validator's result. On the loop.
     func announce(_ input: ValidationInput, to monitors: CompositeEventMonitor) {
       guard let request = input.request as? DataRequest, let response = input.response.response else { return }
+      // As they are now: when a queued monitor hears of it, another attempt may be under way.
+      let urlRequest = input.urlRequest, data = input.data
       for index in 0..<count {
         let isLast = index == count - 1
         let result: Request.ValidationResult = (isLast ? failure : nil).map { .failure($0) } ?? .success(())
         monitors.send(.responses) {
           $0.request(
-            request, didValidateRequest: input.urlRequest, response: response, data: input.data, withResult: result)
+            request, didValidateRequest: urlRequest, response: response, data: data, withResult: result)
         }
       }
     }

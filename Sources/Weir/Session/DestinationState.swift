@@ -60,7 +60,7 @@ final class DestinationState: Sendable {
 package final class DestinationTable: Sendable {
   private struct Entries: Sendable {
     var states: [Destination: DestinationState] = [:]
-    /// At how many entries those that nobody holds are looked for.
+    /// At how many entries those that nobody holds are looked for: twice as many as were held the last time.
     var limit = 64
 
     mutating func sweep() {

@@ -88,16 +88,20 @@ final class SessionCore {
 
   /// The state of a request's destination; nil when it has none.
   func destination(of hop: HopRequest) -> DestinationState? {
-    guard let length = hop.originLength else { return hop.url.flatMap(destination(of:)) }
-    if let last = lastDestination, last.origin.utf8.count == length, hop.text.hasPrefix(last.origin) {
+    if let last = lastDestination, last.origin.utf8.count == hop.originLength, hop.text.hasPrefix(last.origin) {
       return last.state
     }
-    let origin = String(hop.text.utf8.prefix(length)) ?? hop.text
-    guard let state = destinations[origin] ?? hop.url.flatMap(destination(of:)) else { return nil }
+    guard let url = hop.url else { return nil }
+    // Nobody's password is kept.
+    guard let origin = hop.origin, !origin.contains("@") else { return destination(of: url) }
+    if let known = destinations[origin] {
+      lastDestination = (origin, known)
+      return known
+    }
+    guard let state = destination(of: url) else { return nil }
     // A cache: whoever is under way holds its destination itself.
     if destinations.count >= Self.cachedDestinations { destinations.removeAll() }
     destinations[origin] = state
-    lastDestination = (origin, state)
     return state
   }
 

@@ -122,8 +122,8 @@ extension Transfer {
     return deliverHead()
   }
 
-  /// Notes what is said of the content. False when two lengths disagree: then nobody can tell where the response ends (RFC 9112 §6.3), and libcurl would
-  /// believe one of them.
+  /// Notes what is said of the content. False when two lengths disagree: then nobody can tell where the response ends
+  /// (RFC 9112 §6.3), and libcurl would believe one of them.
   private func noteContent(_ line: UnsafeRawBufferPointer) -> Bool {
     guard let length = HeaderLine.contentLength(line) else {
       if HeaderLine.isContentEncoding(line) { receiving.isEncoded = true }

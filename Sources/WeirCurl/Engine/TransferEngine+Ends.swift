@@ -109,8 +109,10 @@ extension TransferEngine {
   }
 
   func shutDown() {
-    errands.removeAll()
+    let dropped = errands
+    errands = []
     postponed.removeAll()
+    withExtendedLifetime(dropped) {}
     for transfer in transfers {
       transfer.failure = transfer.failure ?? .engineClosed
       if transfer.state == .abandoned {

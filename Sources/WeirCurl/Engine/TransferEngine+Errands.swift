@@ -48,7 +48,11 @@ extension TransferEngine {
       index += 1
       run(wanted, of: transfer)
     }
-    if index < errands.count { errands.removeFirst(index) } else { errands.removeAll(keepingCapacity: true) }
+    // What is done is let go of when the list is in order again: what goes with a transfer may be the caller's, and come
+    // back with another errand.
+    let done = errands
+    errands = Array(done[index...])
+    withExtendedLifetime(done) {}
   }
 
   private func run(_ wanted: Transfer.Errands, of transfer: Transfer) {

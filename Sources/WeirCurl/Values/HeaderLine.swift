@@ -1,7 +1,8 @@
 /// What the engine wants to know of a line of a response head.
 enum HeaderLine {
   private static let contentLength: StaticString = "content-length:"
-  private static let contentEncoding: StaticString = "content-encoding:"
+  /// Without the colon, before which there may be blanks: some send them (RFC 9112 section 5.1).
+  private static let contentEncoding: StaticString = "content-encoding"
 
   static func isContentEncoding(_ line: UnsafeRawBufferPointer) -> Bool { hasName(contentEncoding, line) }
 

@@ -34,7 +34,7 @@ package struct ResponseHead: Sendable {
   /// Status line to blank line, line ends included. HTTP/2 heads come in the shape of HTTP/1, as libcurl writes them.
   package let raw: [UInt8]
 
-  package init(status: Int, version: HTTPVersionNumber, isEncoded: Bool = false, raw: [UInt8]) {
+  package init(status: Int, version: HTTPVersionNumber, isEncoded: Bool, raw: [UInt8]) {
     self.status = status
     self.version = version
     self.isEncoded = isEncoded

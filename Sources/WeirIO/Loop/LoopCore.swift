@@ -47,7 +47,7 @@ final class LoopCore: @unchecked Sendable {
   ///
   /// `@exclusivity(unchecked)`, here and elsewhere on the loop, stands at what every request changes several times. The
   /// check for overlapping accesses costs as much as an allocation; these can't overlap, since nothing is called out to
-  /// while one of them lasts.
+  /// while one of them lasts, and nothing let go of that could be the caller's.
   final class Confined {
     static let wakeupToken = UInt64.max
     /// Jobs run per turn, so that a flood of them can't starve sockets.

@@ -60,6 +60,42 @@ struct CancellationAnywhereTests {
 
   // MARK: At random
 
+  @Test("A body's memory is the caller's, who may cancel other requests when it is let go of")
+  func bodiesThatCancelWhenTheyGo() async throws {
+    let hole = try BlackHole()
+    var configuration = SessionConfiguration.default
+    configuration.httpMaximumConnectionsPerHost = 200
+    let session = Session(configuration: configuration)
+    var others: [DataRequest] = []
+    for number in 0..<80 {
+      others.append(session.request(hole.url + "\(number)").resume())
+      await session.loopTurn()
+    }
+    try await eventually("all are on their way") { hole.connectionCount == 80 }
+    let tasks = others.compactMap(\.task)
+    #expect(tasks.count == 80)
+    // In one turn of the loop, so that the transfers' errands are what holds the bodies last.
+    let url = try #require(URL(string: hole.url))
+    session.withAllRequests { _ in
+      for index in 0..<8 {
+        let mine = tasks[(index * 10)..<(index * 10 + 10)]
+        var urlRequest = URLRequest(url: url)
+        urlRequest.httpMethod = "POST"
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: 100, alignment: 1)
+        memory.initializeMemory(as: UInt8.self, repeating: 97, count: 100)
+        urlRequest.httpBody = Data(
+          bytesNoCopy: memory, count: 100,
+          deallocator: .custom { memory, _ in
+            memory.deallocate()
+            for task in mine { task.cancel() }
+          })
+        session.request(urlRequest).resume().cancel()
+      }
+    }
+    for other in others { #expect(await other.serializingData().response.error?.urlErrorCode == .cancelled) }
+    #expect(await session.activeRequests.isEmpty)
+  }
+
   @Test("Thousands of requests cancelled at random times all settle once and leave nothing behind")
   func atRandom() async throws {
     let server = try ScriptedServer(.answering(okResponse("body", "Content-Type: text/plain\r\n")))

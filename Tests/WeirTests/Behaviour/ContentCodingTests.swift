@@ -57,6 +57,15 @@ struct ContentCodingTests {
     #expect(await session.request(server.url).serializingString().response.value == "hello, world")
   }
 
+  @Test("A blank before the colon hides no coding")
+  func blankBeforeTheColon() async throws {
+    let body = try Compression.deflate(Array("hello, world".utf8), .gzip)
+    let head = "HTTP/1.1 200 OK\r\nContent-Encoding : gzip\r\nContent-Length: \(body.count)\r\n\r\n"
+    let server = try ScriptedServer(Script(.head, .drip(Array(head.utf8) + body, every: 0), .awaitClose))
+    let session = Session()
+    #expect(await session.request(server.url).serializingString().response.value == "hello, world")
+  }
+
   @Test("An unknown coding passes through undecoded", arguments: ["br", "gzip, br", "zstd"])
   func unknown(_ coding: String) async throws {
     let body = Self.encoded(.gzip)

@@ -209,9 +209,11 @@ struct EventOrderTests {
     await recorder.events.wait(for: "resumeTask")
     request.suspend()
     await recorder.events.wait(for: "suspendTask")
+    #expect(request.task?.state == .suspended)
     request.resume()
     request.resume()
     await recorder.events.wait { $0.count { $0 == "resumeTask" } == 2 }
+    #expect(request.task?.state == .running)
     gate.open()
     #expect(await task.response.value == Data("body".utf8))
     #expect(

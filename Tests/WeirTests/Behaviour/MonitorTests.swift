@@ -9,6 +9,25 @@ import WeirTestSupport
 /// The monitors that weir brings: closures, lines of a log, notifications.
 @Suite("Monitors", .timeLimit(.minutes(1)))
 struct MonitorTests {
+  @Test("A monitor that hears late of a validation is told of the response that was validated")
+  func validationHeardLate() async throws {
+    let queue = DispatchQueue(label: "monitor")
+    let bodies = Journal<String?>()
+    let monitor = ClosureEventMonitor(queue: queue)
+    monitor.requestDidValidateRequestResponseDataWithResult = { _, _, _, data, _ in
+      bodies.append(data.map { String(decoding: $0, as: UTF8.self) })
+    }
+    let server = try answeringInTurn(response("503 Busy", body: "first"), okResponse("second"))
+    let retrier = Retrier { $3($0.retryCount == 0 ? .retry : .doNotRetry) }
+    let session = Session(interceptor: Interceptor(retriers: [retrier]), eventMonitors: [monitor])
+    queue.suspend()
+    let request = session.request(server.url).validate(statusCode: 200..<300)
+    #expect(await request.serializingString().response.value == "second")
+    queue.resume()
+    await bodies.wait { $0.count == 2 }
+    #expect(bodies.entries == ["first", "second"])
+  }
+
   @Test("Every closure is called for its event, in order, on the monitor's queue")
   func closures() async throws {
     let key = DispatchSpecificKey<Bool>()

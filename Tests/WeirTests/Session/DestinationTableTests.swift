@@ -10,7 +10,7 @@ struct DestinationTableTests {
   }
 
   @Test("A destination that somebody holds is the same for all; one that nobody holds is forgotten")
-  func weakly() {
+  func lettingGo() {
     let table = DestinationTable()
     let held = table.state(for: destination(0), configuration: .default)
     for number in 1...10_000 { _ = table.state(for: destination(number), configuration: .default) }
