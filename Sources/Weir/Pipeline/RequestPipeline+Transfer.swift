@@ -8,6 +8,8 @@ import WeirIO
 /// One attempt on the wire.
 extension RequestPipeline {
   func startAttempt(at now: MonotonicTime) {
+    // What can't be sent is no attempt.
+    guard hop.request?.isSupported == true else { return attemptEnded(error: unsupportedURL) }
     body.holds = []
     tally = TransferTally(queue: admission.waited(until: now), now: now)
     phase = .onWire
@@ -23,7 +25,7 @@ extension RequestPipeline {
   func startHop() {
     hop.isDue = false
     guard let hopRequest = hop.request, hopRequest.isSupported else {
-      return attemptEnded(error: urlError(.unsupportedURL, "only http and https URLs with a host can be requested"))
+      return attemptEnded(error: unsupportedURL)
     }
     body = BodyState(limit: request.maximumBodySize)
     let urlRequest = hopRequest.urlRequest
@@ -47,6 +49,10 @@ extension RequestPipeline {
     } catch {
       attemptEnded(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
     }
+  }
+
+  private var unsupportedURL: URLError {
+    urlError(.unsupportedURL, "only http and https URLs with a host can be requested")
   }
 
   // MARK: Steering

@@ -118,7 +118,10 @@ private struct FlagParser<Options> {
 
   private func unknown(_ name: String) -> CommandLineError {
     let names = flags.map(\.name) + ["--help", "--version"]
-    let hint = suggestion(for: name, among: names).map { "did you mean \($0)?" }
+    let isFileOfCheck = command == .check && name == "--config.file"
+    let hint =
+      isFileOfCheck
+      ? "give the file itself: weir check FILE" : suggestion(for: name, among: names).map { "did you mean \($0)?" }
     return CommandLineError(
       "unknown flag \(quoted(name)); \(hint ?? "weir \(command.rawValue) --help lists what there is")")
   }

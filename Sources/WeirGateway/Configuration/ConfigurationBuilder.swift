@@ -33,7 +33,7 @@ struct ConfigurationBuilder {
     let match = match(document.match, of: located, name: name)
     let upstream = upstream(document, of: located)
     let headers = headers(document.headers?.value)
-    let retry = retry(document.retry?.value)
+    let retry = retry(document.retry)
     let timeout = timeout(document.timeout)
     guard let upstream else { return nil }
     var route = Route(name: name ?? "", match: match, upstream: upstream)
@@ -127,7 +127,8 @@ struct ConfigurationBuilder {
     return rules
   }
 
-  private mutating func retry(_ document: RetryDocument?) -> RetryRules {
+  private mutating func retry(_ located: Located<RetryDocument>?) -> RetryRules {
+    let document = located?.value
     var rules = RetryRules()
     if let located = document?.limit, let limit = located.value {
       if !(0...Self.maximumRetries).contains(limit) { report(located, "must be 0 to \(Self.maximumRetries)") }
@@ -157,7 +158,17 @@ struct ConfigurationBuilder {
         rules.methods.insert(method)
       }
     }
+    if let located, document != nil { warn(of: rules, at: located) }
     return rules
+  }
+
+  /// A retry block under which nothing is ever retried is hardly meant.
+  private mutating func warn(of rules: RetryRules, at located: Located<RetryDocument>) {
+    if rules.limit == 0 {
+      warnings.append(located.problem("retries nothing: limit is 0, its default; give a limit such as 2"))
+    } else if rules.methods.isEmpty {
+      warnings.append(located.problem("retries nothing: methods is empty; without the key, idempotent methods are retried"))
+    }
   }
 
   private mutating func timeout(_ located: Located<ConfigurationDuration>?) -> Duration? {

@@ -137,7 +137,7 @@ final class Forwarding {
       [
         "route": .string(route?.name ?? ""), "method": .string(exchange.head.method), "status": .integer(status),
         "outcome": .string(outcome.label), "upstream": .string(route?.upstream.authority ?? ""),
-        "seconds": .double(seconds), "attempts": .integer(request.map { $0.retryCount + 1 } ?? 0),
+        "seconds": .seconds(seconds), "attempts": .integer(request.map { $0.retryCount + 1 } ?? 0),
         "error": .string(error?.label ?? ""), "text": .string(text),
       ])
   }
@@ -150,7 +150,7 @@ final class Forwarding {
       [
         "route": .string(route < 0 ? "" : plan.plan.routes[route].route.name),
         "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
-        "outcome": .string(outcome.label), "seconds": .double(seconds),
+        "outcome": .string(outcome.label), "seconds": .seconds(seconds),
         "attempts": .integer(request.map { $0.retryCount + 1 } ?? 0), "client": .string("\(exchange.peer)"),
         "error": .string(error?.label ?? ""),
       ])

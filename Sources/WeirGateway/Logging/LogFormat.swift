@@ -39,6 +39,9 @@ extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLitera
   package init(floatLiteral value: Double) { self = .double(value) }
   package init(booleanLiteral value: Bool) { self = .bool(value) }
 
+  /// To the microsecond: what lies beyond is the noise of arithmetic.
+  package static func seconds(_ value: Double) -> LogValue { .double((value * 1e6).rounded() / 1e6) }
+
   /// In seconds, as metrics have it.
   package init(_ duration: Duration) {
     let (seconds, attoseconds) = duration.components

@@ -20,7 +20,10 @@ struct Serve {
   func run() async -> CInt {
     FileLimit.raise()
     log.info("weir is starting", ["version": .string(WeirInfo.version)])
-    guard let files = readFiles() else { return 1 }
+    guard let files = readFiles() else {
+      log.error("weir can't start", ["error": "the configuration has the problems above"])
+      return 1
+    }
     do {
       var origin: DemoOrigin?
       let configuration: Configuration

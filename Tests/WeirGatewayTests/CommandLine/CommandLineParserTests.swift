@@ -61,6 +61,7 @@ import WeirIO
     (["frobnicate"], #"unknown command "frobnicate"; there are serve, check, probe, help, version"#),
     (["serve", "x.yml"], #"unexpected argument "x.yml"; a configuration is given by --config.file"#),
     (["--web.listen-adress=:1"], #"unknown flag "--web.listen-adress"; did you mean --web.listen-address?"#),
+    (["check", "--config.file=f"], #"unknown flag "--config.file"; give the file itself: weir check FILE"#),
     (["-x"], #"unknown flag "-x"; weir serve --help lists what there is"#),
     (["--config.file"], "--config.file needs a value: --config.file=FILE"),
     (["--config.file="], #"--config.file: "" won't do; give a file's path"#),

@@ -138,26 +138,42 @@ import Testing
     let configuration = try read(
       """
       routes:
-        - {name: a, upstream: "http://h", retry: {methods: [GTE, PROPFIND, X-OWN]}}
+        - {name: a, upstream: "http://h", retry: {limit: 1, methods: [GTE, PROPFIND, X-OWN]}}
         - name: b
           upstream: http://h
           match: {pathPrefix: /b}
           retry:
+            limit: 1
             methods: [GET, propfind]
       """)
     #expect(configuration.routes.first?.retry.methods == ["GTE", "PROPFIND", "X-OWN"])
     #expect(
       configuration.warnings.map { $0.description(file: "f", severity: "warning") } == [
-        "f:2:55: warning: routes[0].retry.methods[0]: \"GTE\" is no registered method; did you mean \"GET\"?",
-        "f:2:70: warning: routes[0].retry.methods[2]: \"X-OWN\" is no registered method; it is taken as written",
-        "f:7:22: warning: routes[1].retry.methods[1]: \"propfind\" is no registered method; "
+        "f:2:65: warning: routes[0].retry.methods[0]: \"GTE\" is no registered method; did you mean \"GET\"?",
+        "f:2:80: warning: routes[0].retry.methods[2]: \"X-OWN\" is no registered method; it is taken as written",
+        "f:8:22: warning: routes[1].retry.methods[1]: \"propfind\" is no registered method; "
           + "did you mean \"PROPFIND\"?",
+      ])
+  }
+
+  @Test func retriesThatNeverHappenAreWarnedOf() throws {
+    let configuration = try read(
+      """
+      routes:
+        - {name: a, upstream: "http://h", retry: {statusCodes: [503]}}
+        - {name: b, upstream: "http://h", match: {pathPrefix: /b}, retry: {limit: 2, methods: []}}
+      """)
+    #expect(
+      configuration.warnings.map { $0.description(file: "f", severity: "warning") } == [
+        "f:2:44: warning: routes[0].retry: retries nothing: limit is 0, its default; give a limit such as 2",
+        "f:3:69: warning: routes[1].retry: retries nothing: methods is empty; "
+          + "without the key, idempotent methods are retried",
       ])
   }
 
   @Test func whatIsRightIsNotWarnedOf() throws {
     let methods = RegisteredMethod.names.sorted().joined(separator: ", ")
-    let text = "routes: [{name: a, upstream: 'http://h', retry: {methods: [\(methods)]}}]"
+    let text = "routes: [{name: a, upstream: 'http://h', retry: {limit: 1, methods: [\(methods)]}}]"
     #expect(try read(text).warnings.isEmpty)
     #expect(KnownMethod.allCases.allSatisfy { $0 == .other || RegisteredMethod.names.contains($0.label) })
   }

@@ -3,14 +3,14 @@ import Testing
 
 /// What the program itself says of the files it is given.
 @Suite(.serialized) struct ConfigurationFileTests {
-  private static let slip = "routes:\n  - {name: a, upstream: 'http://127.0.0.1:1', retry: {methods: [GTE]}}\n"
+  private static let slip = "routes:\n  - {name: a, upstream: 'http://127.0.0.1:1', retry: {limit: 1, methods: [GTE]}}\n"
 
   @Test func checkWarnsOfAnUnknownMethodAndIsContent() throws {
     let file = try TemporaryFile(Self.slip)
     let weir = try WeirProcess("check", file.path)
     #expect(eventually { weir.exitStatus != nil })
     #expect(weir.exitStatus == 0)
-    let place = "\(file.path):2:65: warning: routes[0].retry.methods[0]: "
+    let place = "\(file.path):2:75: warning: routes[0].retry.methods[0]: "
     let expected = place + "\"GTE\" is no registered method; did you mean \"GET\"?\n\(file.path): 1 route, 1 warning\n"
     #expect(eventually { weir.text == expected }, "\(weir.text)")
   }
@@ -21,7 +21,7 @@ import Testing
       "serve", "--config.file=\(file.path)", "--gateway.listen-address=127.0.0.1:0", "--web.listen-address=127.0.0.1:0")
     func warnings() -> Int {
       weir.text.split(separator: "\n").count {
-        $0.contains("level=warn msg=configuration ") && $0.contains("\(file.path):2:65: ") && $0.contains("GTE")
+        $0.contains("level=warn msg=configuration ") && $0.contains("\(file.path):2:75: ") && $0.contains("GTE")
       }
     }
     #expect(eventually { weir.text.contains("msg=\"serving metrics\"") })

@@ -84,8 +84,10 @@ struct ResponseTransferTests {
   func otherSchemes(_ url: String) async throws {
     let recorder = EventRecorder(notingAttempts: true)
     let session = Session(eventMonitors: [recorder])
-    let result = await session.request(url).serializingData().response
+    let request = session.request(url)
+    let result = await request.serializingData().response
     #expect(result.error?.urlErrorCode == .unsupportedURL, "\(result)")
+    #expect(request.attemptCount == 0)
     #expect(recorder.violations.entries == [])
     #expect(recorder.names.last == "settle(creation_failed)")
   }
