@@ -167,7 +167,8 @@ struct ConfigurationBuilder {
     if rules.limit == 0 {
       warnings.append(located.problem("retries nothing: limit is 0, its default; give a limit such as 2"))
     } else if rules.methods.isEmpty {
-      warnings.append(located.problem("retries nothing: methods is empty; without the key, idempotent methods are retried"))
+      let text = "retries nothing: methods is empty; without the key, idempotent methods are retried"
+      warnings.append(located.problem(text))
     }
   }
 

@@ -3,7 +3,8 @@ import Testing
 
 /// What the program itself says of the files it is given.
 @Suite(.serialized) struct ConfigurationFileTests {
-  private static let slip = "routes:\n  - {name: a, upstream: 'http://127.0.0.1:1', retry: {limit: 1, methods: [GTE]}}\n"
+  private static let slip =
+    "routes:\n  - {name: a, upstream: 'http://127.0.0.1:1', retry: {limit: 1, methods: [GTE]}}\n"
 
   @Test func checkWarnsOfAnUnknownMethodAndIsContent() throws {
     let file = try TemporaryFile(Self.slip)
