@@ -29,10 +29,7 @@ import WeirTestSupport
   }
 
   @Test func theDocumentShowsIt() throws {
-    let source = try PackageRoot.text(of: "Tests/EndToEndTests/Readme/PriceService.swift")
-    let mark = "// docs/embedding.md"
-    let example = try #require(source.split(separator: "\(mark) begins\n").last?.split(separator: "\(mark) ends").first)
-    let document = try PackageRoot.text(of: "docs/embedding.md")
-    #expect(document.contains("```swift\n\(example)```\n"))
+    let example = try PackageRoot.example("docs/embedding.md", of: "Tests/EndToEndTests/Readme/PriceService.swift")
+    #expect(try PackageRoot.text(of: "docs/embedding.md").contains("```swift\n\(example)```\n"))
   }
 }

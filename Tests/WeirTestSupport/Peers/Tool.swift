@@ -74,4 +74,12 @@ package enum PackageRoot {
   package static func text(of file: String) throws -> String {
     try String(contentsOfFile: "\(path)/\(file)", encoding: .utf8)
   }
+
+  /// What stands in a source file between the comments that say a document's example begins and ends there; empty
+  /// without them.
+  package static func example(_ document: String, of file: String) throws -> Substring {
+    let mark = "// \(document)"
+    let rest = try text(of: file).split(separator: "\(mark) begins\n").last ?? ""
+    return rest.split(separator: "\(mark) ends").first ?? ""
+  }
 }
