@@ -17,7 +17,7 @@ public struct EventInterests: OptionSet, Sendable {
   public static let data = EventInterests(rawValue: 1 << 3)
   /// Validation and serialization.
   public static let responses = EventInterests(rawValue: 1 << 4)
-  /// Adapters' durations, attempts, retry decisions and settling: weir's additions.
+  /// Adapters' durations, attempts, retry decisions and settling, which are weir's additions; and `requestIsRetrying`.
   public static let attempts = EventInterests(rawValue: 1 << 5)
   /// Circuits, refreshes, loop lag, invalidation.
   public static let session = EventInterests(rawValue: 1 << 6)

@@ -45,8 +45,9 @@ extension RequestPipeline {
     guard MonotonicTime.now.advanced(bySeconds: delay) < deadlineTime else {
       return deny(.deadline, about: error, step)
     }
+    let reason = RetryReason(error)
+    grantedReason = reason
     if wants(.attempts) {
-      let reason = RetryReason(error)
       let source = RetryDelaySource(delay: delay, response: request.lazyResponse)
       monitors.send(.attempts) { [request] in
         $0.request(request, willRetryAfter: delay, source: source, reason: reason)
@@ -102,6 +103,7 @@ extension RequestPipeline {
   func retry() {
     request.fields.withLock { fields in
       fields.retryCount += 1
+      fields.retryReason = grantedReason
       if fields.machine.state != .cancelled { fields.error = nil }
       fields.data = nil
       fields.times = RequestTimes()
@@ -109,7 +111,8 @@ extension RequestPipeline {
     hasDenied = false
     request.resetProgress()
     task = nil
-    if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestIsRetrying(request) } }
+    let interested: EventInterests = [.lifecycle, .attempts]
+    if wants(interested) { monitors.send(interested) { [request] in $0.requestIsRetrying(request) } }
     create()
   }
 }

@@ -31,6 +31,8 @@ final class RequestPipeline {
   @exclusivity(unchecked) var values: [HandlerValue] = []
   /// Whether monitors know that this attempt is not retried; its handlers may ask again.
   var hasDenied = false
+  /// Why the next attempt was granted.
+  var grantedReason: RetryReason?
   /// What a retrier made of the error of one handler's value.
   var verdict: WeirError?
 

@@ -14,7 +14,7 @@ extension TransferReport {
     headerBytesSent += hop.headerBytesSent
     bytesReceivedOnWire += hop.bytesReceivedOnWire
     headerBytes += hop.headerBytes
-    isReusedConnection = hop.isReusedConnection
+    isReusedConnection = isReusedConnection && hop.isReusedConnection
     connectionsOpened += hop.connectionsOpened
     staleRetries += hop.staleRetries
     remoteAddress = hop.remoteAddress

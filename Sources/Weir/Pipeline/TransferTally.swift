@@ -19,7 +19,7 @@ struct TransferTally {
     self.queue = queue
   }
 
-  /// Whether the last hop went over a connection that had served another request before.
+  /// Whether no hop opened a connection.
   var isReusedConnection: Bool { reports?.isReusedConnection ?? false }
 
   /// Takes in a wait for a slot that came after the first.

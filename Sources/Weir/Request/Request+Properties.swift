@@ -16,6 +16,8 @@ extension Request {
   public var error: WeirError? { fields.withLock { $0.error } }
   /// How often the request was tried again.
   public var retryCount: Int { fields.withLock { $0.retryCount } }
+  /// Why the present attempt is made, if it is a retry: set before `requestIsRetrying`. Nil for the first attempt.
+  public var retryReason: RetryReason? { fields.withLock { $0.retryReason } }
   /// How the request ended; nil until it settles.
   public var outcome: RequestOutcome? { fields.withLock { $0.outcome } }
   /// Where the request goes, by its initial URL; nil until one was built.

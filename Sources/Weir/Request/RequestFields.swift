@@ -11,6 +11,7 @@ struct RequestFields {
   /// The last attempt, nil before the first. Apart from the others, since only this one changes.
   var attempt: Attempt?
   var retryCount = 0
+  var retryReason: RetryReason?
   var error: WeirError?
   /// The outcome, once settled.
   var outcome: RequestOutcome?

@@ -98,7 +98,7 @@ public struct TransferMetrics: Sendable, Hashable {
   public var bytesDecoded: Int64 { storage.values.bytesDecoded }
   /// `http/1.1` or `h2` (ALPN names, RFC 7301); nil when no connection was made.
   public var networkProtocolName: String? { storage.values.networkProtocolName }
-  /// Whether the connection had served another request before.
+  /// Whether the attempt opened no connection, neither for itself nor for a redirect.
   public var isReusedConnection: Bool { storage.values.isReusedConnection }
   /// The peer's address, as text.
   public var remoteAddress: String? { storage.values.remoteAddress }

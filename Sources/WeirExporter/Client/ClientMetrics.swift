@@ -10,7 +10,7 @@ struct ClientMetrics: Sendable {
   let requestsInFlight: GaugeFamily<(String, String)>
   let attemptsStarted: CounterFamily<(String, String)>
   let attempts: CounterFamily<(String, String, String)>
-  let attemptDuration: HistogramFamily<(String, String, String, String, String)>
+  let attemptDuration: HistogramFamily<(String, String, String, String, String, String)>
   let activeAttempts: GaugeFamily<(String, String)>
   let phaseDuration: HistogramFamily<(String, String, String)>
   let requestBodySize: HistogramFamily<(String, String)>
@@ -60,7 +60,8 @@ struct ClientMetrics: Sendable {
     attemptDuration = try registry.histogram(
       "http_client_request_duration_seconds", help: "Duration of one attempt.",
       buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60],
-      seriesLimit: limits.attempts, labels: address, port, method, "http_response_status_code", "error_type")
+      seriesLimit: limits.attempts, labels: address, port, method, "http_response_status_code", "error_type",
+      "network_protocol_version")
     activeAttempts = try registry.gauge(
       "http_client_active_requests", help: "Attempts on the wire.", seriesLimit: limits.one, labels: address, port)
     phaseDuration = try registry.histogram(

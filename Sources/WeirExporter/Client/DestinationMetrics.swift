@@ -10,7 +10,6 @@ import WeirMetrics
 final class DestinationMetrics: Sendable {
   let address: String
   let port: String
-  let inFlight: Gauge
   let attemptsStarted: Counter
   let attemptsPerRequest: Histogram
   let activeAttempts: Gauge
@@ -21,6 +20,7 @@ final class DestinationMetrics: Sendable {
   let staleRetries: Counter
   let openConnections = Atomic(0)
   private let families: ClientMetrics
+  private let inFlight: Gauge
   let phases: PhaseHistograms
   private let durations: [Histogram]
   private let gets: MethodSeries
@@ -70,13 +70,19 @@ final class DestinationMetrics: Sendable {
   }
 
   func started(method: String) {
-    series(of: method).started.increment()
+    series(of: method).started.add()
   }
 
-  func settled(method: String, outcome: RequestOutcome, seconds: Double?) {
+  func settled(method: String, outcome: RequestOutcome, seconds: Double) {
     guard let index = Self.outcomes.firstIndex(of: outcome) else { return }
-    series(of: method).settled[index].increment()
-    if let seconds { durations[index].observe(seconds) }
+    series(of: method).settled[index].add()
+    durations[index].observe(seconds)
+  }
+
+  /// Puts on the page what is counted of requests, so that those in flight are what was started less what has settled.
+  func show() {
+    let others = others.withLock { Array($0.values) }
+    inFlight.set(Double(others.reduce(gets.show()) { $0 + $1.show() }))
   }
 
   /// All outcomes of a method are there at zero from its first request on. Methods are few: unknown ones are `_OTHER`.
@@ -112,8 +118,11 @@ final class DestinationMetrics: Sendable {
     }
   }
 
-  func retried(after delay: Double, source: RetryDelaySource, reason: RetryReason) {
+  func retried(because reason: RetryReason) {
     families.retries.with(address, port, reason.rawValue).increment()
+  }
+
+  func granted(after delay: Double, source: RetryDelaySource) {
     families.retryDelay.with(address, port, source.rawValue).observe(delay)
   }
 
@@ -221,25 +230,51 @@ private final class AttemptSeries: Sendable {
   init(_ kind: AttemptKind, _ families: ClientMetrics, _ address: String, _ port: String) {
     self.kind = kind
     duration = families.attemptDuration.with(
-      address, port, kind.method, kind.status.map(String.init) ?? "", kind.errorType)
+      address, port, kind.method, kind.status.map(String.init) ?? "", kind.errorType, kind.version)
     attempts = families.attempts.with(address, port, kind.version)
     wireBytes = families.wireBytes.with(address, port, kind.encoding)
     decodedBytes = families.decodedBytes.with(address, port, kind.encoding)
   }
 }
 
-/// What is counted of a method's requests.
+/// What is counted of a method's requests, and the series that show it.
 private final class MethodSeries: Sendable {
-  let started: Counter
+  let started = Tally()
   /// In the order of the outcomes.
-  let settled: [Counter]
+  let settled: [Tally]
+  private let shownStarted: Counter
+  private let shownSettled: [Counter]
 
   init(
     _ families: ClientMetrics, _ address: String, _ port: String, method: String, outcomes: [RequestOutcome]
   ) {
-    started = families.requestsStarted.with(address, port, method)
-    settled = outcomes.map { families.requests.with(address, port, method, $0.rawValue) }
+    settled = outcomes.map { _ in Tally() }
+    shownStarted = families.requestsStarted.with(address, port, method)
+    shownSettled = outcomes.map { families.requests.with(address, port, method, $0.rawValue) }
   }
+
+  /// Brings the page up to date; returns how many were started and have not settled. The settled are read first: whatever
+  /// of them is seen, its start is seen too.
+  func show() -> Int {
+    var ended: UInt64 = 0
+    for (tally, counter) in zip(settled, shownSettled) {
+      let count = tally.count
+      counter.advance(to: count)
+      ended += count
+    }
+    let begun = started.count
+    shownStarted.advance(to: begun)
+    return Int(clamping: begun) - Int(clamping: ended)
+  }
+}
+
+/// A number that is counted here and shown by somebody else.
+private final class Tally: Sendable {
+  private let value = Atomic<UInt64>(0)
+
+  var count: UInt64 { value.load(ordering: .acquiring) }
+
+  func add() { value.wrappingAdd(1, ordering: .releasing) }
 }
 
 /// What is measured of an adapter; its failures are there at zero from its first call on.

@@ -26,6 +26,9 @@ public final class MetricsMonitor: InlineEventMonitor {
     self.destinationLimit = destinationLimit
     try registry.register(
       OpenConnections(destinations: destinations, limit: SeriesLimits(destinations: shown).connectionStates))
+    registry.beforeEachPage { [destinations] in
+      for metrics in destinations.all { metrics.show() }
+    }
   }
 
   public var interests: EventInterests { [.creation, .attempts, .connections, .redirects, .session] }
@@ -58,18 +61,16 @@ public final class MetricsMonitor: InlineEventMonitor {
   }
 
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
+    // Nil: it ended before it began.
+    guard let duration = request.duration else { return }
     let metrics = destinations.metrics(of: request.destination)
-    let duration = request.duration
     metrics.settled(method: Self.method(of: request), outcome: outcome, seconds: duration)
     metrics.attemptsPerRequest.observe(Double(request.attemptCount))
-    if duration != nil { metrics.inFlight.decrement() }
     metrics.phases.serialization.observe(ifPresent: request.serializationDuration)
   }
 
   private func started(_ request: Request) {
-    let metrics = destinations.metrics(of: request.destination)
-    metrics.started(method: Self.method(of: request))
-    metrics.inFlight.increment()
+    destinations.metrics(of: request.destination).started(method: Self.method(of: request))
   }
 
   // MARK: Attempts
@@ -86,15 +87,12 @@ public final class MetricsMonitor: InlineEventMonitor {
     let metrics = destinations.metrics(of: request.destination)
     metrics.activeAttempts.decrement()
     metrics.attemptEnded(
-      method: Self.method(of: request), metrics: transfer, errorType: error?.label ?? "")
+      method: Self.method(of: request), metrics: transfer, errorType: Self.errorType(transfer.statusCode, error))
+    if transfer.isReusedConnection { metrics.connectionsReused.increment() }
     metrics.phases.queue.observe(ifPresent: transfer.queue)
-    if transfer.isReusedConnection {
-      metrics.connectionsReused.increment()
-    } else {
-      metrics.phases.resolve.observe(ifPresent: transfer.nameLookup)
-      metrics.phases.connect.observe(ifPresent: transfer.connect)
-      metrics.phases.tls.observe(ifPresent: transfer.tls)
-    }
+    metrics.phases.resolve.observe(ifPresent: transfer.nameLookup)
+    metrics.phases.connect.observe(ifPresent: transfer.connect)
+    metrics.phases.tls.observe(ifPresent: transfer.tls)
     metrics.phases.send.observe(ifPresent: transfer.send)
     metrics.phases.processing.observe(ifPresent: transfer.processing)
     metrics.phases.transfer.observe(ifPresent: transfer.transfer)
@@ -106,7 +104,12 @@ public final class MetricsMonitor: InlineEventMonitor {
   public func request(
     _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
   ) {
-    destinations.metrics(of: request.destination).retried(after: delay, source: source, reason: reason)
+    destinations.metrics(of: request.destination).granted(after: delay, source: source)
+  }
+
+  public func requestIsRetrying(_ request: Request) {
+    guard let reason = request.retryReason else { return }
+    destinations.metrics(of: request.destination).retried(because: reason)
   }
 
   public func request(_ request: Request, didDenyRetry denial: RetryDenial) {
@@ -146,6 +149,12 @@ public final class MetricsMonitor: InlineEventMonitor {
   }
 
   // MARK: Labels
+
+  /// OpenTelemetry's `error.type`: the status where one came that is an error, else what went wrong.
+  private static func errorType(_ status: Int?, _ error: WeirError?) -> String {
+    if let status, status >= 400 { return String(status) }
+    return error?.label ?? ""
+  }
 
   private static func method(of request: Request) -> String { MethodLabel.of(request.method) }
 }

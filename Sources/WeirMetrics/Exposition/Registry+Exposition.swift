@@ -4,6 +4,7 @@ extension Registry {
   /// Families come by name, series by their labels. No writer waits for this; numbers that change meanwhile are on the
   /// page in one state or the other. Reuse the page: its memory is kept.
   public func write(_ exposition: Exposition = Exposition(), to page: inout ExpositionPage) {
+    prepareForPage()
     let (families, collectors) = all()
     let wanted = families.filter { exposition.shows($0.descriptor) }
     let collected = collect(collectors, families, exposition)

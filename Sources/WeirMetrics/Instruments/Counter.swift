@@ -41,6 +41,17 @@ public struct Counter: Instrument {
     }
   }
 
+  /// Takes over a total of whole amounts that is counted elsewhere; a smaller one than before is ignored.
+  package func advance(to total: UInt64) {
+    var seen = whole
+    while seen < total {
+      let (exchanged, original) = series.first.weakCompareExchange(
+        expected: seen, desired: total, ordering: .relaxed)
+      if exchanged { return }
+      seen = original
+    }
+  }
+
   /// The sum of all amounts so far.
   public var value: Double {
     Double(whole) + rest

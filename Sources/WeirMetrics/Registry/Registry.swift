@@ -19,6 +19,8 @@ public final class Registry: Sendable {
     /// Every name on a page, and the metric it belongs to.
     var claims: [String: String] = [:]
     var collectors: [CollectorEntry] = []
+    /// Called before each page.
+    var preparations: [@Sendable () -> Void] = []
     /// The families by name; nil after a change.
     var sorted: [any MetricFamily]?
   }
@@ -50,6 +52,12 @@ public final class Registry: Sendable {
       return family
     }
     return removed != nil
+  }
+
+  /// Has `prepare` called before each page is written, on the thread that writes it and under no lock: for numbers that
+  /// belong together and are to be on the page as they were at one moment.
+  package func beforeEachPage(_ prepare: @escaping @Sendable () -> Void) {
+    state.withLock { $0.preparations.append(prepare) }
   }
 
   /// Whether a page may show `name`, of a metric or of one of its samples.
@@ -98,6 +106,10 @@ extension Registry {
       state.sorted = sorted
       return (sorted, state.collectors)
     }
+  }
+
+  func prepareForPage() {
+    for prepare in state.withLock({ $0.preparations }) { prepare() }
   }
 
   /// Registrations refused so far, by reason.

@@ -28,8 +28,9 @@ import WeirMetrics
     }
     metrics.phases.queue.observe(1)
     for reason in ["429", "dns_error"] {
-      metrics.retried(after: 1, source: .backoff, reason: RetryReason(rawValue: reason))
+      metrics.retried(because: RetryReason(rawValue: reason))
     }
+    metrics.granted(after: 1, source: .backoff)
     for adapter in ["signer", "tracer", "tenant"] { metrics.adapted(by: adapter, seconds: 1, failure: .timeout) }
     metrics.redirected(status: 302)
     metrics.openConnections.add(1, ordering: .relaxed)
