@@ -5,15 +5,15 @@ public enum RequestOutcome: String, CaseIterable, Sendable {
   case httpError = "http_error"
   /// Content type, custom validation, or a status below 400 that was not accepted.
   case validationFailed = "validation_failed"
-  /// URL, parameters, multipart body or uploadable: nothing was sent.
+  /// URL, parameters or the request itself: nothing was sent.
   case creationFailed = "creation_failed"
   case adaptationFailed = "adaptation_failed"
   case transportError = "transport_error"
   case timeout
-  /// Handshake, certificate, pin or evaluator.
+  /// Handshake, certificate or pin.
   case tlsError = "tls_error"
   case cancelled
-  /// Not admitted: breaker, queue full or admission timeout.
+  /// Not admitted: queue full or admission timeout.
   case rejected
   /// A retrier's own error.
   case retryFailed = "retry_failed"

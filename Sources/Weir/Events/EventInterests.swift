@@ -19,7 +19,7 @@ public struct EventInterests: OptionSet, Sendable {
   public static let responses = EventInterests(rawValue: 1 << 4)
   /// Adapters' durations, attempts, retry decisions and settling, which are weir's additions; and `requestIsRetrying`.
   public static let attempts = EventInterests(rawValue: 1 << 5)
-  /// Circuits, refreshes, loop lag, invalidation.
+  /// Loop lag, invalidation.
   public static let session = EventInterests(rawValue: 1 << 6)
   /// Connections opened and closed.
   public static let connections = EventInterests(rawValue: 1 << 8)

@@ -18,9 +18,17 @@ public enum RetryDelaySource: String, Sendable, CaseIterable {
 
 /// Why a failed attempt is not tried again.
 public struct RetryDenial: Hashable, Sendable {
+  @nonexhaustive
   public enum Reason: String, Sendable, CaseIterable {
-    case budget, limit, deadline, method, body, breaker
-    /// A retrier was asked and said no.
+    /// A retry policy's ``RetryPolicy/retryLimit`` is used up.
+    case limit
+    /// The retry would have started after the request's deadline.
+    case deadline
+    /// A retry policy repeats such failures, but not of this method.
+    case method
+    /// The body can't be sent again.
+    case body
+    /// The retriers said no for reasons of their own.
     case policy
   }
 

@@ -80,7 +80,7 @@ struct RequestMachine: Sendable {
     case settle
   }
 
-  /// The answer of the retriers, after budget and deadline had their say.
+  /// The answer of the retriers, after the deadline had its say.
   enum Decision: Equatable, Sendable {
     case stop
     case retry(after: Double)

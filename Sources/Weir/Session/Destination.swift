@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Where a request goes: scheme, host and port of its initial URL. Limits, breakers and metrics are kept per destination.
+/// Where a request goes: scheme, host and port of its initial URL. Limits and metrics are kept per destination.
 ///
 /// Equal destinations compare by identity first, so that they serve as cheap keys. Hosts are lower-cased, an absent
 /// port is the scheme's default (RFC 9110 section 4.2).
