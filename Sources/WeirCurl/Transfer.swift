@@ -47,7 +47,7 @@ package final class Transfer {
   var remoteAddress: String?
   var remotePort: Int32 = 0
   /// Requests put on a connection; more than one when libcurl repeats it.
-  var requestsSent = 0
+  @exclusivity(unchecked) var repeats = RepeatRule()
   /// Descriptors opened for this transfer while no connection of it is known to stand.
   @exclusivity(unchecked) var connecting: [CInt] = []
 
@@ -111,7 +111,7 @@ package final class Transfer {
 
   /// Content-Length of the response; nil before its head and when it has none.
   package var expectedBytesToReceive: Int64? {
-    receiving.contentLength >= 0 ? receiving.contentLength : nil
+    receiving.framing.contentLength >= 0 ? receiving.framing.contentLength : nil
   }
 
   /// Whether it is us who hold things up, so that silence is no fault of the peer's.

@@ -108,7 +108,7 @@ extension TransferEngine: EventHandler, TimerHandler {
     let (wanted, change) = sockets.ready(fd, events)
     apply(change, to: fd)
     guard !wanted.isEmpty else {
-      if change == .unregister { sweeper.idleConnectionEnded(self) }
+      if change == .unregister { nobodyWanted(fd) }
       return
     }
     act(fd, wanted.curlMask)

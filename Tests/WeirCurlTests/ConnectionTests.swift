@@ -80,7 +80,7 @@ struct ConnectionTests {
     let server = try ScriptedServer(stale, Script(.head, wire, .send(okResponse("two")), .awaitClose))
     let rig = try await EngineRig()
     #expect(await rig.get(server.url).text == "one")
-    let method: String = if case .none = body { "GET" } else { "POST" }
+    let method: String = if case .none = body { "GET" } else { "PUT" }
     let outcome = await rig.transfer(TransferSpec(url: server.url, method: method, body: body)) {
       $0.source = [1, 2, 3]
     }
@@ -100,7 +100,7 @@ struct ConnectionTests {
       Script(.head, .send(okResponse("one")), .head, .bytes(3), .close), .answering(okResponse("two")))
     let rig = try await EngineRig()
     #expect(await rig.get(server.url).text == "one")
-    let spec = TransferSpec(url: server.url, method: "POST", body: .pulled(length: 3))
+    let spec = TransferSpec(url: server.url, method: "PUT", body: .pulled(length: 3))
     let outcome = await rig.transfer(spec) { recorder in
       recorder.source = [1, 2, 3]
       recorder.onRewind = { false }

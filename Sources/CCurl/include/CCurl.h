@@ -1,5 +1,6 @@
 // libcurl, and typed doors to its variadic functions, which Swift cannot call.
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CURL_DISABLE_TYPECHECK 1
@@ -95,6 +96,12 @@ static inline void *weir_easy_get_private(CURL *easy) {
   char *value = NULL;
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value);
   return value;
+}
+
+// Whether the transfer's present connection is encrypted, be it up to a proxy only.
+static inline bool weir_easy_has_tls(CURL *easy) {
+  struct curl_tlssessioninfo *info = NULL;
+  return curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) == CURLE_OK && info && info->internals;
 }
 
 // The next finished transfer, or NULL; its message is a union inside a struct that libcurl may reuse at once.

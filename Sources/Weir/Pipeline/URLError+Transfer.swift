@@ -38,8 +38,8 @@ extension URLError {
     case .silence: .timedOut
     case .headTooLarge: .dataLengthExceedsMaximum
     case .cancelled, .stopped, .engineClosed: .cancelled
-    case .lengthMismatch, .engineFailed: .networkConnectionLost
-    case .conflictingLengths: .badServerResponse
+    case .lengthMismatch, .engineFailed, .connectionLost: .networkConnectionLost
+    case .conflictingLengths, .malformedHead, .refusedTransferEncoding, .unprovableEnd: .badServerResponse
     case .invalidRequest: .badURL
     case .bodyUnavailable, .bodyNotRewindable: .requestBodyStreamExhausted
     }

@@ -40,7 +40,8 @@ func curlBeforeRequest(
   _ localAddress: UnsafeMutablePointer<CChar>?, _ port: CInt, _ localPort: CInt
 ) -> CInt {
   with(context, or: CURL_PREREQFUNC_ABORT) { (transfer: Transfer) in
-    transfer.connectionReady(address: address, port: port) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    transfer.connectionReady(address: address, port: port, localPort: localPort)
+      ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
   }
 }
 
@@ -74,7 +75,7 @@ func curlSocketInterest(
     engine.want(socket, IOEvents(curlPoll: what))
     guard what & CURL_POLL_IN != 0, let easy else { return 0 }
     return with(weir_easy_get_private(easy), or: 0) { (transfer: Transfer) in
-      transfer.awaitedSocket = socket
+      transfer.takes(socket)
       return 0
     }
   }

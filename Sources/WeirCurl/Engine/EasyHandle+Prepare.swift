@@ -14,7 +14,7 @@ extension EasyHandle {
     guard Self.isToken(transfer.spec.method) else {
       return TransferError(.invalidRequest, message: "the method is not a token (RFC 9110 §5.6.2)")
     }
-    reset()
+    guard reset() else { return TransferError(.curl, code: .outOfMemory, message: "no memory for an easy handle") }
     var options = OptionSetter(easy)
     setConnection(&options, transfer, engine)
     setRequest(&options, transfer, engine)

@@ -1,9 +1,11 @@
 internal import CCurl
 internal import WeirIO
 
-/// An owned easy handle with the buffers that its transfers need, used by one transfer after another.
+/// An owned easy handle with the buffers that its transfers need, used by one transfer after another. Where libcurl can't
+/// be trusted with that, each transfer gets a fresh easy handle, and only the rest is kept.
 final class EasyHandle {
-  let easy: UnsafeMutableRawPointer
+  private(set) var easy: UnsafeMutableRawPointer
+  private var isUsed = false
   let errorText: UnsafeMutablePointer<CChar>
   /// A small request body, which libcurl then sends together with the head.
   let body = BodyBuffer()
@@ -25,11 +27,21 @@ final class EasyHandle {
     errorText.deallocate()
   }
 
-  /// Makes the handle like new, save for its connections and caches, which belong to the multi handle.
-  func reset() {
-    curl_easy_reset(easy)
+  /// Makes the handle like new, save for its connections and caches, which belong to the multi handle. False when there
+  /// is no memory for that.
+  func reset() -> Bool {
+    if !isUsed {
+      isUsed = true
+    } else if CurlLibrary.canReuseHandles {
+      curl_easy_reset(easy)
+    } else {
+      guard let fresh = curl_easy_init() else { return false }
+      curl_easy_cleanup(easy)
+      easy = fresh
+    }
     errorText[0] = 0
     body.removeAll()
+    return true
   }
 }
 

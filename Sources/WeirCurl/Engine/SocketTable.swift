@@ -22,9 +22,19 @@ struct SocketTable {
     var tag: AnyObject?
     /// Tells this socket from a later one with the same number.
     var identity: UInt64 = 0
+    /// The transfer that awaits something here; only compared, never followed.
+    var user: UnsafeRawPointer?
+    /// Whether responses of HTTP/1 came here, so that whatever comes in between belongs to nobody.
+    var isHTTP1 = false
+    /// Our port, and the next descriptor that has the same one; −1 for none.
+    var localPort: CInt = 0
+    var nextWithPort: CInt = -1
   }
 
   private var entries: [Entry] = []
+  /// The first descriptor of each local port: libcurl names a connection by its addresses only. Two connections have the
+  /// same one when they lead to different places.
+  private var ports: [CInt: CInt] = [:]
   private(set) var openCount = 0
 
   /// Takes note of a socket just opened; returns one of the same number that must have been closed behind our back.
@@ -46,6 +56,7 @@ struct SocketTable {
   mutating func close(_ fd: CInt) -> Closed? {
     guard let index = index(of: fd) else { return nil }
     let entry = entries[index]
+    if entry.localPort > 0 { unlink(fd, entry) }
     entries[index] = Entry()
     if entry.isOwn { openCount -= 1 }
     return entry.isOwn || !entry.registered.isEmpty
@@ -73,6 +84,66 @@ struct SocketTable {
     let hit = events.intersection(wanted)
     if hit.isEmpty, failure.isEmpty { return ([], settle(index, wanted)) }
     return (hit.union(failure), .none)
+  }
+
+  /// `user` awaits something on `fd`.
+  mutating func use(_ fd: CInt, by user: UnsafeRawPointer) {
+    entries[grow(toHold: fd)].user = user
+  }
+
+  /// `user` is done; `fd` may have become another's meanwhile.
+  mutating func leave(_ fd: CInt, _ user: UnsafeRawPointer) {
+    if let index = index(of: fd), entries[index].user == user { entries[index].user = nil }
+  }
+
+  /// A response came on `fd`.
+  mutating func noteResponse(_ fd: CInt, isHTTP1: Bool) {
+    if let index = index(of: fd) { entries[index].isHTTP1 = isHTTP1 }
+  }
+
+  func isHTTP1(_ fd: CInt) -> Bool { index(of: fd).map { entries[$0].isHTTP1 } ?? false }
+
+  /// Whether what comes in on `fd` is nobody's: idle connections of HTTP/2 have their own frames.
+  func isIdleHTTP1(_ fd: CInt) -> Bool {
+    guard let index = index(of: fd) else { return false }
+    let entry = entries[index]
+    return entry.isOwn && entry.isHTTP1 && entry.user == nil
+  }
+
+  /// The connection on `fd` stands.
+  mutating func setLocalPort(_ fd: CInt, _ port: CInt) {
+    guard port > 0, let index = index(of: fd), entries[index].isOwn, entries[index].localPort == 0 else { return }
+    entries[index].localPort = port
+    entries[index].nextWithPort = ports.updateValue(fd, forKey: port) ?? -1
+  }
+
+  /// The connection with this port on our side; `isIt` is asked when there are several.
+  func connection(atPort port: CInt, _ isIt: (CInt) -> Bool) -> CInt? {
+    guard port > 0, var fd = ports[port], let first = index(of: fd) else { return nil }
+    if entries[first].nextWithPort < 0 { return fd }
+    while let index = index(of: fd) {
+      if isIt(fd) { return fd }
+      fd = entries[index].nextWithPort
+    }
+    return nil
+  }
+
+  func hasLocalPort(_ fd: CInt) -> Bool { index(of: fd).map { entries[$0].localPort > 0 } ?? false }
+
+  private mutating func unlink(_ fd: CInt, _ entry: Entry) {
+    guard var other = ports[entry.localPort] else { return }
+    if other == fd {
+      ports[entry.localPort] = entry.nextWithPort >= 0 ? entry.nextWithPort : nil
+      return
+    }
+    while let index = index(of: other) {
+      let next = entries[index].nextWithPort
+      if next == fd {
+        entries[index].nextWithPort = entry.nextWithPort
+        return
+      }
+      other = next
+    }
   }
 
   /// Whether `fd` is still the socket that was opened, for one whose close may have bypassed us.

@@ -10,6 +10,8 @@ extension Transfer {
     if result == .outOfMemory || result == .tooLarge, receiving.headerBytes > 0, receiving.phase == .head {
       return ownError(.headTooLarge)
     }
+    // A head that begins with a blank, or has a line without a colon.
+    if result == .badFunctionArgument, receiving.phase == .head { return ownError(.malformedHead) }
     let osErrno = handle.map { Int32(truncatingIfNeeded: weir_easy_get_long($0.easy, CURLINFO_OS_ERRNO)) } ?? 0
     return TransferError(.curl, code: result, message: text(of: result), osErrno: osErrno)
   }
@@ -21,7 +23,7 @@ extension Transfer {
     report.bytesReceivedOnWire = receiving.bodyBytes
     report.headerBytes = receiving.headerBytes
     report.version = receiving.version
-    report.staleRetries = max(0, requestsSent - 1)
+    report.staleRetries = repeats.staleRetries
     report.remoteAddress = remoteAddress
     report.remotePort = remoteAddress == nil ? nil : Int(remotePort)
     if let easy = handle?.easy {
@@ -36,7 +38,7 @@ extension Transfer {
     report.headerBytesSent = Int64(weir_easy_get_long(easy, CURLINFO_REQUEST_SIZE))
     report.bytesSent = uploaded
     report.connectionsOpened = weir_easy_get_long(easy, CURLINFO_NUM_CONNECTS)
-    report.isReusedConnection = report.connectionsOpened == 0 && requestsSent > 0
+    report.isReusedConnection = report.connectionsOpened == 0 && repeats.requests > 0
   }
 
   /// The phases of making a connection. One that was under way when the transfer ended counts up to that: it is the one
@@ -100,6 +102,14 @@ extension Transfer {
     case .engineClosed: "the session was closed"
     case .engineFailed: "libcurl's multi handle failed"
     case .conflictingLengths: "the response has several Content-Length fields that disagree"
+    case .malformedHead: receiving.framing.defect ?? "the response head is malformed"
+    case .refusedTransferEncoding: "the response has a Transfer-Encoding other than chunked, which is not supported"
+    case .unprovableEnd:
+      "the end of the response would be the end of its TLS connection, and libcurl \(CurlLibrary.version) takes a cut "
+        + "for that: let the server send Content-Length or chunks, or use libcurl 8.14.1 or newer"
+    case .connectionLost:
+      "the connection was closed without a response after the request was sent: it may have been processed or not, so it "
+        + "was not sent again"
     case .bodyUnavailable: "the request's body could not be read"
     case .bodyNotRewindable: "the request had to be sent again, and its body could not be started anew"
     case .curl, .lengthMismatch, .invalidRequest: ""

@@ -22,12 +22,14 @@ struct ReceivingState {
   var bodyBytes: Int64 = 0
   var version: HTTPVersionNumber?
   var status = 0
-  /// The response's Content-Length; −1 when it has none.
-  var contentLength: Int64 = -1
-  /// Whether the response has a Content-Encoding.
-  var isEncoded = false
+  /// The first line of the head under way.
+  var statusLine: StatusLine?
+  /// What that head says of where the response ends.
+  var framing = ResponseFraming()
   var bytesThisTurn = 0
   var turn: UInt64 = 0
+
+  var isInterim: Bool { statusLine?.isInterim ?? false }
 }
 
 extension Transfer {
@@ -48,13 +50,17 @@ extension Transfer {
       // Trailers are counted and dropped; only a status line starts another head.
       guard receiving.phase == .refusedExpectation, StatusLine(line) != nil else { return true }
       receiving.phase = .head
-      beginHead()
+      forgetHead()
     }
     if clock.firstByte == nil { noteFirstByte(at: engine.now) }
     if receiving.head.count + line.count > engine.options.maximumHeaderSize { return fail(.headTooLarge) }
-    if receiving.head.isEmpty { receiving.head.reserveCapacity(Self.usualHead) }
+    if receiving.head.isEmpty {
+      receiving.head.reserveCapacity(Self.usualHead)
+      guard beginHead(line) else { return false }
+    } else if !receiving.isInterim, let defect = receiving.framing.note(line) {
+      return fail(defect)
+    }
     receiving.head.append(contentsOf: line)
-    if (line[0] | 32) == UInt8(ascii: "c"), !noteContent(line) { return fail(.conflictingLengths) }
     let isBlank = line.count <= 2 && (line.first == 13 || line.first == 10)
     return isBlank ? endHead() : true
   }
@@ -84,7 +90,7 @@ extension Transfer {
     guard let delegate, let version = receiving.version else { return false }
     receiving.phase = .body
     let head = ResponseHead(
-      status: receiving.status, version: version, isEncoded: receiving.isEncoded, raw: receiving.head)
+      status: receiving.status, version: version, isEncoded: receiving.framing.isEncoded, raw: receiving.head)
     receiving.head = []
     switch delegate.transfer(self, didReceiveHead: head) {
     case .proceed: break
@@ -101,20 +107,31 @@ extension Transfer {
   }
 
   /// Forgets the head so far, since another one follows.
-  private func beginHead() {
-    receiving.contentLength = -1
-    receiving.isEncoded = false
+  private func forgetHead() {
+    receiving.statusLine = nil
+    receiving.framing = ResponseFraming()
     receiving.head.removeAll(keepingCapacity: true)
   }
 
+  private func beginHead(_ line: UnsafeRawBufferPointer) -> Bool {
+    guard let status = StatusLine(line), status.isPlausible(onHTTP1: !engine.mayHaveNegotiatedHTTP2(spec.url)) else {
+      receiving.framing.defect = "the response begins with a status line that is none, or of another HTTP version"
+      return fail(.malformedHead)
+    }
+    receiving.statusLine = status
+    return true
+  }
+
   private func endHead() -> Bool {
-    guard let line = receiving.head.withUnsafeBytes(StatusLine.init) else { return true }
+    guard let line = receiving.statusLine else { return true }
     if line.isInterim {
-      beginHead()
+      forgetHead()
       return true
     }
     receiving.status = line.status
     receiving.version = line.version
+    engine.sockets.noteResponse(awaitedSocket, isHTTP1: line.version.major == 1)
+    if endsUnprovably(line) { return fail(.unprovableEnd) }
     if line.status == 417, headers.expectsContinue, !sending.isEmpty {
       receiving.phase = .refusedExpectation
       return true
@@ -122,15 +139,12 @@ extension Transfer {
     return deliverHead()
   }
 
-  /// Notes what is said of the content. False when two lengths disagree: then nobody can tell where the response ends
-  /// (RFC 9112 §6.3), and libcurl would believe one of them.
-  private func noteContent(_ line: UnsafeRawBufferPointer) -> Bool {
-    guard let length = HeaderLine.contentLength(line) else {
-      if HeaderLine.isContentEncoding(line) { receiving.isEncoded = true }
-      return true
-    }
-    defer { receiving.contentLength = length }
-    return receiving.contentLength < 0 || receiving.contentLength == length
+  /// Whether the end of the connection is to be the end of the body, where libcurl could not tell that from a cut.
+  private func endsUnprovably(_ line: StatusLine) -> Bool {
+    guard receiving.framing.endsWithConnection, line.version.major == 1, !CurlLibrary.noticesTruncation,
+      line.mayHaveBody, spec.method != "HEAD", let handle
+    else { return false }
+    return Scheme(url: spec.url) == .https || weir_easy_has_tls(handle.easy)
   }
 
   private func noteFirstByte(at now: MonotonicTime) {
@@ -179,4 +193,10 @@ struct StatusLine {
 
   /// Heads that announce another one; 101 is the last of its transfer (RFC 9110 §15.2).
   var isInterim: Bool { status / 100 == 1 && status != 101 }
+
+  /// Interim responses, 204 and 304 have none (RFC 9112 §6.3).
+  var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
+
+  /// Statuses above 599 are outside of RFC 9110's range, yet in use, and framed like any other.
+  func isPlausible(onHTTP1: Bool) -> Bool { status >= 100 && (version.major == 1 || !onHTTP1) }
 }

@@ -5,6 +5,7 @@ internal import WeirIO
 extension TransferEngine {
   func libcurlFinished(_ transfer: Transfer, _ result: CurlCode) {
     if transfer.lookup == .postponed, transfer.failure == nil { return wait(transfer) }
+    if transfer.repeats.needsFreshConnection, transfer.failure == nil, changeConnection(of: transfer) { return }
     if result == .ok, transfer.failure == nil, transfer.receiving.phase == .refusedExpectation {
       _ = transfer.deliverHead()
     }
@@ -69,6 +70,7 @@ extension TransferEngine {
       reconcile(transfer)
     }
     endLookup(of: transfer)
+    sockets.leave(transfer.awaitedSocket, Unmanaged.passUnretained(transfer).toOpaque())
     transfer.handle = nil
     handle.transfer = nil
     if pool.count < Self.pooledHandles { pool.append(handle) } else { loop.cancel(handle.silenceTimer) }

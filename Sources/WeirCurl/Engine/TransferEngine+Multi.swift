@@ -87,27 +87,3 @@ private func socketIdentity(_ fd: CInt) -> UInt64? {
   var status = stat()
   return fstat(fd, &status) == 0 ? UInt64(status.st_ino) : nil
 }
-
-extension Transfer {
-  func openSocket(family: CInt, type: CInt, protocolNumber: CInt) -> CInt {
-    guard state == .running, failure == nil else { return weir_socket_bad }
-    engine.endLookup(of: self)
-    let fd = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), protocolNumber)
-    guard fd >= 0 else { return weir_socket_bad }
-    connecting.append(fd)
-    engine.didOpen(fd, tag: spec.tag)
-    return fd
-  }
-
-  func connectionReady(address: UnsafePointer<CChar>?, port: CInt) -> Bool {
-    guard state == .running, failure == nil else { return false }
-    engine.endLookup(of: self)
-    if !connecting.isEmpty { connecting.removeAll() }
-    requestsSent += 1
-    remotePort = port
-    if let address { remoteAddress = engine.addresses.string(address) }
-    clock.ready = engine.now
-    clock.lastProgress = engine.now
-    return true
-  }
-}

@@ -13,4 +13,11 @@ package enum CurlLibrary {
 
   /// Below 8.1 parallel HTTP/2 transfers may lose bytes, spin or stall.
   package static let hasReliableHTTP2 = versionNumber >= 0x080100
+
+  // What hostile upstreams need (docs/libcurl.md). Some of it was mended before 8.14.1, which is where it was seen to be.
+
+  /// Older ones keep a pointer to a freed header field beyond `curl_easy_reset`.
+  static let canReuseHandles = versionNumber >= 0x080e01
+  /// Older ones take the cut of a TLS connection for the end of a body that nothing else ends.
+  package static let noticesTruncation = versionNumber >= 0x080e01
 }

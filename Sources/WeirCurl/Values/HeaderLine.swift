@@ -1,40 +1,64 @@
-/// What the engine wants to know of a line of a response head.
-enum HeaderLine {
-  private static let contentLength: StaticString = "content-length:"
-  /// Without the colon, before which there may be blanks: some send them (RFC 9112 section 5.1).
-  private static let contentEncoding: StaticString = "content-encoding"
+/// A line of a response head whose name matters to the engine.
+struct HeaderLine {
+  struct Name {
+    let text: StaticString
 
-  static func isContentEncoding(_ line: UnsafeRawBufferPointer) -> Bool { hasName(contentEncoding, line) }
-
-  private static func hasName(_ name: StaticString, _ line: UnsafeRawBufferPointer) -> Bool {
-    guard line.count > name.utf8CodeUnitCount else { return false }
-    for index in 0..<name.utf8CodeUnitCount {
-      let byte = line[index]
-      guard (byte &- 65 < 26 ? byte | 32 : byte) == name.utf8Start[index] else { return false }
-    }
-    return true
+    static let contentLength = Name(text: "content-length")
+    static let contentEncoding = Name(text: "content-encoding")
+    static let transferEncoding = Name(text: "transfer-encoding")
   }
 
-  /// The value of Content-Length, which decides where a response ends (RFC 9110 section 8.6); nil for other lines and
-  /// for what is no number.
-  static func contentLength(_ line: UnsafeRawBufferPointer) -> Int64? {
-    let name = contentLength
-    guard hasName(name, line) else { return nil }
-    var low = name.utf8CodeUnitCount
+  /// False with blanks before the colon, which some read over (RFC 9112 §5.1).
+  let isWellFormed: Bool
+  /// Without the blanks around it.
+  private let value: UnsafeRawBufferPointer
+
+  /// nil for a line of another name.
+  init?(_ line: UnsafeRawBufferPointer, named name: Name) {
+    guard Self.hasName(name.text, line) else { return nil }
+    var low = name.text.utf8CodeUnitCount
+    isWellFormed = line[low] == UInt8(ascii: ":")
+    while low < line.count, Self.isBlank(line[low]) { low += 1 }
+    guard low < line.count, line[low] == UInt8(ascii: ":") else { return nil }
+    low += 1
     var high = line.count
-    while low < high, isBlank(line[low]) { low += 1 }
-    while high > low, isBlank(line[high - 1]) { high -= 1 }
-    return number(UnsafeRawBufferPointer(rebasing: line[low..<high]))
+    while low < high, Self.isBlank(line[low]) { low += 1 }
+    while high > low, Self.isBlank(line[high - 1]) { high -= 1 }
+    value = UnsafeRawBufferPointer(rebasing: line[low..<high])
   }
 
-  private static func number(_ digits: UnsafeRawBufferPointer) -> Int64? {
-    guard !digits.isEmpty, digits.count < 19 else { return nil }
+  /// Also with blanks before the colon.
+  static func isContentEncoding(_ line: UnsafeRawBufferPointer) -> Bool {
+    hasName(Name.contentEncoding.text, line)
+  }
+
+  /// The value as a length (RFC 9110 §8.6): digits only, and no more than fit.
+  var number: Int64? {
+    guard !value.isEmpty, value.count < 19 else { return nil }
     var length: Int64 = 0
-    for byte in digits {
+    for byte in value {
       guard byte &- 48 < 10 else { return nil }
       length = length * 10 + Int64(byte &- 48)
     }
     return length
+  }
+
+  /// Whether the value is the one coding that every HTTP/1.1 client knows.
+  var isChunked: Bool {
+    let name: StaticString = "chunked"
+    return value.count == name.utf8CodeUnitCount && Self.hasPrefix(name, value)
+  }
+
+  private static func hasName(_ name: StaticString, _ line: UnsafeRawBufferPointer) -> Bool {
+    line.count > name.utf8CodeUnitCount && hasPrefix(name, line)
+  }
+
+  private static func hasPrefix(_ prefix: StaticString, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    for index in 0..<prefix.utf8CodeUnitCount {
+      let byte = bytes[index]
+      guard (byte &- 65 < 26 ? byte | 32 : byte) == prefix.utf8Start[index] else { return false }
+    }
+    return true
   }
 
   /// White space and line ends.

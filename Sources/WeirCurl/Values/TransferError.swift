@@ -18,6 +18,14 @@ package struct TransferError: Error, Sendable, Hashable {
     case lengthMismatch
     /// Content-Length fields that disagree.
     case conflictingLengths
+    /// A head that is none, or that leaves open where the response ends.
+    case malformedHead
+    /// A Transfer-Encoding that is not exactly `chunked`.
+    case refusedTransferEncoding
+    /// A body over TLS whose end nothing but the end of the connection would mark, with a libcurl that takes a cut for it.
+    case unprovableEnd
+    /// The connection ended without an answer, after the request was sent, and it must not go twice.
+    case connectionLost
     /// A method, header line or body that can't be sent.
     case invalidRequest
     /// The delegate or the file could not provide the body.
@@ -53,6 +61,10 @@ package struct TransferError: Error, Sendable, Hashable {
     case .engineFailed: "engine_failed"
     case .lengthMismatch: "length_mismatch"
     case .conflictingLengths: "conflicting_lengths"
+    case .malformedHead: "malformed_head"
+    case .refusedTransferEncoding: "transfer_encoding"
+    case .unprovableEnd: "unprovable_end"
+    case .connectionLost: "connection_lost"
     case .invalidRequest: "invalid_request"
     case .bodyUnavailable: "body_unavailable"
     case .bodyNotRewindable: "body_not_rewindable"

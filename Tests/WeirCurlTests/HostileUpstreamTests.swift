@@ -1,0 +1,108 @@
+import Testing
+import WeirCurl
+import WeirTestSupport
+
+/// Upstreams that answer what nobody asked, or in a shape that libcurl can't bear.
+@Suite(.timeLimit(.minutes(1)))
+struct HostileUpstreamTests {
+  /// libcurl 7.88.1 keeps a pointer to the last field of a handle's earlier response, and continues that one.
+  @Test(arguments: [" A: b", "\tA: b", "  ", "\t"])
+  func headThatBeginsWithABlank(line: String) async throws {
+    let padding = (0..<20).map { "X-\($0): \(String(repeating: "v", count: 40 * $0))\r\n" }.joined()
+    let server = try ScriptedServer(
+      Script(
+        .head, .send(okResponse("one", padding)), .head,
+        .send("HTTP/1.1 200 OK\r\n\(line)\r\nContent-Length: 0\r\n\(padding)\r\n"), .awaitClose))
+    let rig = try await EngineRig()
+    for _ in 0..<3 {
+      #expect(await rig.get(server.url).text == "one")
+      let outcome = await rig.get(server.url)
+      #expect(outcome.finishes == 1)
+      #expect([.malformedHead, .curl].contains(outcome.error?.kind))
+      #expect(outcome.heads.isEmpty)
+    }
+    await rig.close()
+    #expect(rig.counts.open == 0)
+  }
+
+  /// Bytes on an idle connection are nobody's answer.
+  @Test(arguments: [
+    okResponse("stray"), "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "x",
+    String(repeating: okResponse(String(repeating: "s", count: 1000)), count: 200),
+  ])
+  func bytesOnAnIdleConnection(stray: String) async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(
+      Script(.head, .send(okResponse("one")), .wait(gate), .send(stray), .awaitClose), .answering(okResponse("two")))
+    let rig = try await EngineRig()
+    #expect(await rig.get(server.url).text == "one")
+    gate.open()
+    // The engine hears of the bytes, and libcurl's next look finds a dead connection.
+    #expect(await eventually { rig.counts.open == 0 })
+    let outcome = await rig.get(server.url)
+    #expect(outcome.text == "two")
+    #expect(outcome.report?.staleRetries == 0)
+    await rig.close()
+  }
+
+  /// The same, when the next request takes the connection before the loop has looked at it.
+  @Test(arguments: [okResponse("stray"), "x"])
+  func bytesAsTheNextRequestTakesTheConnection(stray: String) async throws {
+    let (gate, sent) = (Gate(), Gate())
+    let server = try ScriptedServer(
+      Script(.head, .send(okResponse("one")), .wait(gate), .send(stray), .call { sent.open() }, .awaitClose),
+      .answering(okResponse("two")))
+    let rig = try await EngineRig()
+    #expect(await rig.get(server.url).text == "one")
+    // The loop is held up until the bytes are there; the transfer that it finds then is started ahead of its next look.
+    let running = Running(loop: rig.loop)
+    await rig.onEngine { engine in
+      gate.open()
+      sent.wait()
+      running.start(TransferSpec(url: server.url), PreparedHeaders(lines: []), engine) { _ in }
+    }
+    let outcome = await running.outcome
+    #expect(outcome.error == nil)
+    #expect(outcome.text == "two")
+    #expect(outcome.report?.isReusedConnection == false)
+    #expect(outcome.report?.staleRetries == 1)
+    #expect(!server.receivedText().dropFirst(10).contains("GET"), "nothing was sent on the first connection")
+    await rig.close()
+    #expect(rig.counts.open == 0)
+  }
+
+  /// Nor are bytes that came together with the response.
+  @Test(arguments: [
+    okResponse("one"), "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n0\r\n\r\n",
+    "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n",
+  ])
+  func bytesBehindTheResponse(first: String) async throws {
+    let server = try ScriptedServer(
+      Script(.head, .send(first + okResponse("stray")), .head, .send(okResponse("two")), .awaitClose),
+      .answering(okResponse("two")))
+    let rig = try await EngineRig()
+    #expect(await rig.get(server.url).error == nil)
+    #expect(await rig.get(server.url).text == "two")
+    await rig.close()
+  }
+
+  /// A paused transfer's socket is readable and not idle.
+  @Test
+  func pausedTransfersKeepTheirConnection() async throws {
+    let body = String(repeating: "0123456789abcdef", count: 100_000)
+    let server = try ScriptedServer(.answering(okResponse(body)))
+    let rig = try await EngineRig()
+    for _ in 0..<3 {
+      let running = await rig.start(TransferSpec(url: server.url)) { $0.onHead = { _, _ in .pause } }
+      #expect(await eventually { await running.soFar().heads.count == 1 })
+      for _ in 0..<20 { await rig.onEngine { _ in } }
+      await running.onTransfer { transfer, recorder in transfer.resumeReceiving() }
+      let outcome = await running.outcome
+      #expect(outcome.error == nil)
+      #expect(outcome.body.count == body.utf8.count)
+    }
+    #expect(server.connectionCount == 1)
+    await rig.close()
+  }
+}
