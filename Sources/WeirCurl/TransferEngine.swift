@@ -82,13 +82,13 @@ package final class TransferEngine {
     return transfer
   }
 
-  /// Fails all transfers, closes all connections and lets go of the loop. Delegates hear the end before this call
-  /// returns, unless it came from within one of libcurl's callbacks: then by the end of the turn.
+  /// Fails all transfers, closes all connections and lets go of the loop. Delegates hear the end by the end of this turn,
+  /// never from within this call.
   package func close() {
     loop.preconditionCurrent()
     guard !isClosed else { return }
     isClosed = true
-    if isInside { scheduleFlush() } else { shutDown() }
+    scheduleFlush()
   }
 
   /// Transfers that have not finished.

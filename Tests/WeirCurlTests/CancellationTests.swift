@@ -1,7 +1,8 @@
 import Testing
-import WeirCurl
 import WeirIO
 import WeirTestSupport
+
+@testable import WeirCurl
 
 /// Ends that come from us, at every stage.
 @Suite(.timeLimit(.minutes(1)))
@@ -230,6 +231,72 @@ struct CancellationTests {
     #expect(await other.outcome.error?.kind == .engineClosed)
     #expect(await eventually { rig.counts.open == 0 })
     await rig.close()
+  }
+
+  // MARK: The engine's end
+
+  /// Closed from within the end of a transfer that was cancelled, while others have ends of theirs to come.
+  @Test
+  func closedByTheEndOfACancelledTransfer() async throws {
+    let hole = try BlackHole()
+    let rig = try await EngineRig()
+    let first = await rig.start(TransferSpec(url: hole.url)) { $0.onFinish = { $0.engine.close() } }
+    let second = await rig.start(TransferSpec(url: hole.url))
+    let third = await rig.start(TransferSpec(url: hole.url))
+    #expect(await eventually { hole.connectionCount == 3 })
+    await rig.onEngine { engine in for transfer in engine.transfers.prefix(2) { transfer.cancel() } }
+    #expect(await first.outcome.error?.kind == .cancelled)
+    #expect(await second.outcome.error?.kind == .cancelled)
+    #expect(await third.outcome.error?.kind == .engineClosed)
+    #expect(await eventually { await rig.onEngine { $0.activeTransfers } == 0 })
+    #expect(rig.counts.open == 0)
+  }
+
+  /// The same when all of them are cancelled in one turn, by silence.
+  @Test
+  func closedByTheEndOfASilentTransfer() async throws {
+    let hole = try BlackHole()
+    let rig = try await EngineRig()
+    let spec = TransferSpec(url: hole.url, silenceTimeout: 0.1)
+    var running: [Running] = []
+    for _ in 0..<3 { running.append(await rig.start(spec) { $0.onFinish = { $0.engine.close() } }) }
+    var kinds: [TransferError.Kind?] = []
+    for transfer in running { kinds.append(await transfer.outcome.error?.kind) }
+    #expect(kinds.first == .silence)
+    #expect(kinds.allSatisfy { $0 == .silence || $0 == .engineClosed })
+    #expect(await eventually { rig.counts.open == 0 })
+  }
+
+  /// A transfer that is started by the end of one that the close ends.
+  @Test
+  func startedWhileTheEngineCloses() async throws {
+    let hole = try BlackHole()
+    let rig = try await EngineRig()
+    let late = Running(loop: rig.loop)
+    let spec = TransferSpec(url: hole.url)
+    let running = await rig.start(spec) {
+      $0.onFinish = { late.start(spec, PreparedHeaders(lines: []), $0.engine) { _ in } }
+    }
+    #expect(await eventually { hole.connectionCount == 1 })
+    await rig.close()
+    #expect(await running.outcome.error?.kind == .engineClosed)
+    #expect(await late.outcome.error?.kind == .engineClosed)
+    #expect(await rig.onEngine { $0.activeTransfers } == 0)
+  }
+
+  /// The end of the engine comes after the step that asked for it.
+  @Test
+  func closeIsNoEndInTheMiddleOfAStep() async throws {
+    let hole = try BlackHole()
+    let rig = try await EngineRig()
+    let running = await rig.start(TransferSpec(url: hole.url))
+    #expect(await eventually { hole.connectionCount == 1 })
+    let finishes = await running.onTransfer { transfer, recorder in
+      transfer.engine.close()
+      return recorder.outcome.finishes
+    }
+    #expect(finishes == 0)
+    #expect(await running.outcome.error?.kind == .engineClosed)
   }
 }
 

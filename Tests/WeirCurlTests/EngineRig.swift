@@ -54,8 +54,10 @@ final class EngineRig: Sendable {
     }
   }
 
+  /// Closes the engine and returns when all has ended, which is at the end of that turn.
   func close() async {
     await onEngine { $0.close() }
+    await onEngine { _ in }
   }
 }
 

@@ -33,7 +33,7 @@ extension RequestPipeline {
     let step = self.step
     guard let state = destination else { return slotGranted(step, now) }
     let answer = state.ask { [request] in
-      request.context.loop.run {
+      request.context.loop.post {
         guard let pipeline = request.context.core.value.pipeline(of: request) else { return state.release() }
         pipeline.slotGranted(step, .now)
       }
@@ -115,7 +115,7 @@ extension RequestPipeline {
     guard admission.returnTicket == nil else { return }
     admission.question &+= 1
     let answer = state.askAgain { [request, question = admission.question] in
-      request.context.loop.run {
+      request.context.loop.post {
         let pipeline = request.context.core.value.pipeline(of: request)
         if pipeline?.slotRegained(question) != true { state.release() }
       }

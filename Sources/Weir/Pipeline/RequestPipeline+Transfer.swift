@@ -42,7 +42,9 @@ extension RequestPipeline {
     spec.silenceTimeout =
       urlRequest.timeoutInterval == 60 ? core.configuration.timeoutIntervalForRequest : urlRequest.timeoutInterval
     spec.tag = destination
-    task?.started(expectedToSend: spec.body.length ?? -1)
+    guard task?.starts(expectedToSend: spec.body.length ?? -1) != false else {
+      return attemptEnded(error: urlError(.cancelled, "the task was cancelled"))
+    }
     do {
       let headers = core.headers(for: urlRequest, of: request, withoutSecrets: hop.hasLeftOrigin)
       transfer = try core.engine().start(spec, headers: headers, delegate: self)

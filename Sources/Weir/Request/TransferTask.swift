@@ -1,6 +1,7 @@
 import Foundation
 public import FoundationNetworking
 import Synchronization
+import WeirIO
 
 /// One attempt of a request, with the redirects followed within it. All members may be used from any thread.
 public final class TransferTask: Sendable {
@@ -52,6 +53,7 @@ public final class TransferTask: Sendable {
 
   /// Makes the attempt fail with `URLError(.cancelled)`, which retriers may retry. To end a request, cancel that.
   public func cancel() {
+    fields.withLock { if $0.state != .completed { $0.state = .canceling } }
     steer { $0.cancelTask(self) }
   }
 
@@ -63,17 +65,19 @@ public final class TransferTask: Sendable {
     steer { $0.resumeTask(self) }
   }
 
+  /// By a job of its own: whoever steers the task may be called in the middle of one of its request's steps.
   private func steer(_ action: @escaping @Sendable (RequestPipeline) -> Void) {
     guard let owner = fields.withLock({ $0.owner }) else { return }
-    owner.onPipeline(action)
+    owner.context.loop.post { owner.onPipeline(action) }
   }
 
   // MARK: The pipeline's view
 
   var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.response } }
 
+  /// A task that is being cancelled stays so until it is completed.
   func setState(_ state: State) {
-    fields.withLock { $0.state = state }
+    fields.withLock { if $0.state != .canceling { $0.state = state } }
   }
 
   func received(_ response: LazyHTTPResponse) {
@@ -91,10 +95,13 @@ public final class TransferTask: Sendable {
     fields.withLock { change(&$0.counts) }
   }
 
-  func started(expectedToSend length: Int64) {
+  /// Takes note of the start; false when the task has been cancelled and must not be sent.
+  func starts(expectedToSend length: Int64) -> Bool {
     fields.withLock { fields in
+      guard fields.state != .canceling else { return false }
       fields.state = .running
       fields.counts.expectedToSend = length
+      return true
     }
   }
 

@@ -3,7 +3,8 @@ import WeirIO
 
 /// What a process keeps per destination. Sessions of one process may share it, so it is locked, not loop-confined.
 final class DestinationState: Sendable {
-  /// Tells a waiter, on its own loop, that it has a slot.
+  /// Tells a waiter that it has a slot: by a job for its loop, never at once. Slots are given up in the middle of other
+  /// steps, and of thousands of waiters that end as soon as they are let through each would do so inside the one before.
   typealias Waiter = @Sendable () -> Void
 
   let destination: Destination

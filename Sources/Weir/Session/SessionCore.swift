@@ -70,6 +70,11 @@ final class SessionCore {
     let pipeline = active.removeValue(forKey: ObjectIdentifier(request))
     // Let go of afterwards: what goes with it may be the caller's, and come back here.
     withExtendedLifetime(pipeline) {}
+    if case .draining = ending, active.isEmpty { loop.atEndOfTurn { [self] in endIfDrained() } }
+  }
+
+  /// Not in the middle of the last request's step.
+  private func endIfDrained() {
     if case .draining = ending, active.isEmpty { end(with: .sessionInvalidated(error: nil), event: nil) }
   }
 
@@ -177,7 +182,7 @@ final class SessionCore {
   func finishAndInvalidate() {
     guard ending == nil else { return }
     ending = .draining
-    if active.isEmpty { end(with: .sessionInvalidated(error: nil), event: nil) }
+    endIfDrained()
   }
 
   /// Ends every unfinished request with `error` and closes all connections.
@@ -190,6 +195,8 @@ final class SessionCore {
     for pipeline in active.values { pipeline.fail(with: error) }
     transport?.close()
     transport = nil
+    // What the transport still tells of its end is told in the session's name.
+    loop.atEndOfTurn { [session] in withExtendedLifetime(session) {} }
   }
 }
 

@@ -110,12 +110,15 @@ extension TransferEngine {
     multi = try? makeMulti()
   }
 
+  /// Reached only at the end of a turn, with no other step of the engine under way. What delegates ask for meanwhile are
+  /// errands of a closed engine, for which this comes again.
   func shutDown() {
     let dropped = errands
     errands = []
+    for transfer in dropped { transfer.errands = [] }
     postponed.removeAll()
     withExtendedLifetime(dropped) {}
-    for transfer in transfers {
+    for transfer in transfers where transfer.state != .finished {
       transfer.failure = transfer.failure ?? .engineClosed
       if transfer.state == .abandoned {
         release(transfer)

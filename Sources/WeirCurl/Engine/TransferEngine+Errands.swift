@@ -29,9 +29,9 @@ extension TransferEngine {
     let failed = unwatched
     unwatched.removeAll()
     for fd in failed { act(fd, CURL_CSELECT_ERR) }
-    for _ in 0..<Self.roundsPerTurn {
+    for _ in 0..<Self.roundsPerTurn where !isClosed {
       runErrands()
-      guard timeouts.isDueNow else { break }
+      guard timeouts.isDueNow, !isClosed else { break }
       serveTimeouts()
     }
     if isClosed { return shutDown() }
@@ -40,8 +40,9 @@ extension TransferEngine {
 
   private func runErrands() {
     var index = 0
-    // Errands that these bring up are run as well: a transfer that ends may start the next one.
-    while index < errands.count, index < 4096 {
+    // Errands that these bring up are run as well: a transfer that ends may start the next one, or close the engine, which
+    // then has an end of its own for what is left.
+    while index < errands.count, index < 4096, !isClosed {
       let transfer = errands[index]
       let wanted = transfer.errands
       transfer.errands = []
@@ -56,7 +57,7 @@ extension TransferEngine {
   }
 
   private func run(_ wanted: Transfer.Errands, of transfer: Transfer) {
-    guard transfer.state != .finished else { return }
+    guard !transfer.isFinished else { return }
     if wanted.contains(.cancel) || transfer.failure != nil {
       finishEarly(transfer)
     } else if wanted.contains(.add) {

@@ -108,9 +108,10 @@ extension LoopCore.Confined {
     var budget = timers.count
     while budget > 0, let timer = timers.popDue(at: turnTime) {
       budget -= 1
-      lagObserver?(turnTime.seconds(since: timer.due))
+      // Taken first: whoever hears of the lag may arm this timer again.
       let handler = timer.handler
       timer.handler = nil
+      lagObserver?(turnTime.seconds(since: timer.due))
       handler?.timerFired(timer, now: turnTime)
     }
   }

@@ -147,8 +147,12 @@ extension SessionConfiguration {
 
 extension DestinationTable {
   /// Slots taken, transfers parked, requests waiting at the destination of a server.
-  func occupancy(of server: ScriptedServer) throws -> [Int] {
-    let url = try #require(URL(string: server.url))
+  func occupancy(of server: ScriptedServer) throws -> [Int] { try occupancy(of: server.url) }
+
+  func occupancy(of hole: BlackHole) throws -> [Int] { try occupancy(of: hole.url) }
+
+  private func occupancy(of url: String) throws -> [Int] {
+    let url = try #require(URL(string: url))
     let destination = try #require(Destination(url: url))
     return state(for: destination, configuration: .default).occupancy
   }

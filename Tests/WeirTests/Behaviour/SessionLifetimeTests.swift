@@ -150,6 +150,33 @@ struct SessionLifetimeTests {
     #expect(recorder.events.count(of: "·invalid") == 1)
   }
 
+  enum LastEnd: CaseIterable, Sendable {
+    case cancel, silence, deadline, cancelOfTheTask
+  }
+
+  @Test("A draining session ends with its last request, however that ends", arguments: LastEnd.allCases)
+  func drainingToTheLast(_ end: LastEnd) async throws {
+    let hole = try BlackHole()
+    let recorder = EventRecorder()
+    var configuration = SessionConfiguration.default
+    if end == .silence { configuration.timeoutIntervalForRequest = 0.2 }
+    if end == .deadline { configuration.timeoutIntervalForResource = 0.2 }
+    let session = Session(configuration: configuration, eventMonitors: [recorder])
+    let last = session.request(hole.url)
+    let task = last.serializingData()
+    try await eventually("it is on the wire") { !hole.received().isEmpty }
+    session.finishRequestsAndInvalidate()
+    switch end {
+    case .cancel: last.cancel()
+    case .cancelOfTheTask: last.task?.cancel()
+    case .silence, .deadline: break
+    }
+    #expect(await task.response.error != nil)
+    await recorder.events.wait(for: "·invalid")
+    try await eventually("the connection is closed") { hole.closedByClientCount == 1 }
+    #expect(await session.request(hole.url).serializingData().response.error?.isSessionInvalidatedError == true)
+  }
+
   @Test("Finished requests keep their result, cancelled ones stay cancelled")
   func finishedAreLeftAlone() async throws {
     let server = try answering(okResponse("fine"))
