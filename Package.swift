@@ -54,6 +54,7 @@ let package = Package(
     .executableTarget(name: "WeirCommand", dependencies: ["WeirGateway"], swiftSettings: settings),
 
     .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
+    .target(name: "CSlowResolver", path: "Tests/CSlowResolver"),
     .target(
       name: "WeirTestSupport", dependencies: ["WeirIO", "CLinux", "CThreadSanitizer"], path: "Tests/WeirTestSupport",
       swiftSettings: settings),
@@ -63,7 +64,7 @@ let package = Package(
 
     tests("WeirIOTests", ["WeirIO"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
-    tests("WeirCurlTests", ["WeirCurl", "WeirIO"]),
+    tests("WeirCurlTests", ["WeirCurl", "WeirIO", "CSlowResolver"]),
     tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirIO"]),
     tests("WeirMetricsTests", ["WeirMetrics"]),
     tests("WeirServerTests", ["WeirServer", "WeirIO"]),

@@ -35,6 +35,8 @@ package final class Transfer {
 
   /// Why the transfer has to fail, when it is for a reason of ours.
   var failure: TransferError.Kind?
+  /// The error, in libcurl's terms, of an end that is not libcurl's.
+  var verdict: TransferError?
   /// libcurl's result while the end is held back.
   var heldReport: TransferReport?
 
@@ -42,6 +44,12 @@ package final class Transfer {
   @exclusivity(unchecked) var receiving = ReceivingState()
   var sending: SendingState
   var lookup = LookupState.none
+  /// The name that is looked up, and the place among those who wait for it.
+  var lookupName = ""
+  var lookupTicket: UInt64 = 0
+  /// Armed when a name has to be looked up.
+  var connectTimer: LoopTimer?
+  var expectation = ProtocolExpectation.unknown
   /// The socket that the response is awaited on.
   var awaitedSocket: CInt = -1
   var remoteAddress: String?
@@ -129,6 +137,8 @@ struct TransferClock {
   var sent: MonotonicTime?
   var firstByte: MonotonicTime?
   var lastProgress: MonotonicTime
+  /// Seconds from the start until libcurl was started anew, after a wait for a lookup; 0 without one.
+  var lookupWait = 0.0
 
   init(start: MonotonicTime) {
     self.start = start
@@ -138,7 +148,11 @@ struct TransferClock {
 
 enum LookupState: UInt8 {
   case none
-  /// Refused for now, to be started again when another lookup ends.
+  /// Refused for now; libcurl is about to report it.
   case postponed
+  /// Among those who are started again when a lookup ends.
+  case waiting
+  /// Counted: under way, or next in its turn.
   case running
+  case failed
 }

@@ -27,6 +27,7 @@ package final class TransferEngine {
   @exclusivity(unchecked) var sockets = SocketTable()
   var lookups: LookupGate<Transfer>
   var addresses = AddressCache()
+  @exclusivity(unchecked) var protocols = ProtocolMemory()
   @exclusivity(unchecked) var timeouts = CurlTimeouts()
   let sweeper: Sweeper
   /// The time at which libcurl was last entered.

@@ -18,6 +18,10 @@ extension EasyHandle {
     var options = OptionSetter(easy)
     setConnection(&options, transfer, engine)
     setRequest(&options, transfer, engine)
+    transfer.expectation = engine.expectation(of: transfer.spec.url, scheme)
+    // Others of the origin wait then while a connection is being made; with HTTP/1 they would for nothing, one after
+    // another. Where HTTP/2 is unreliable, those who waited for the first connection fail.
+    if transfer.expectation == .multiplexed, CurlLibrary.hasReliableHTTP2 { options.set(CURLOPT_PIPEWAIT, 1) }
     if scheme == .https { options.setTrust(transfer.spec.trust ?? engine.prepared.trust) }
     guard options.result == .ok else {
       let text = String(cString: curl_easy_strerror(CURLcode(rawValue: options.result.rawValue)))
@@ -39,7 +43,10 @@ extension EasyHandle {
     // ended. That buffer is no smaller.
     _ = weir_easy_set_long(easy, CURLOPT_BUFFERSIZE, prepared.bufferSize)
     options.set(CURLOPT_HTTP_VERSION, prepared.httpVersion)
-    if prepared.waitsForMultiplexing { options.set(CURLOPT_PIPEWAIT, 1) }
+    if !prepared.reusesConnections {
+      options.set(CURLOPT_FRESH_CONNECT, 1)
+      options.set(CURLOPT_FORBID_REUSE, 1)
+    }
     options.keep(weir_easy_set_open_socket_callback(easy, curlOpenSocket))
     options.set(CURLOPT_OPENSOCKETDATA, context)
     options.keep(weir_easy_set_close_socket_callback(easy, curlCloseSocket))

@@ -27,6 +27,11 @@ final class EasyHandle {
     errorText.deallocate()
   }
 
+  /// Has libcurl wait for a lookup that nobody wants any more, however long that takes.
+  func waitForLookup() {
+    _ = weir_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, PreparedOptions.longestTimeout)
+  }
+
   /// Makes the handle like new, save for its connections and caches, which belong to the multi handle. False when there
   /// is no memory for that.
   func reset() -> Bool {

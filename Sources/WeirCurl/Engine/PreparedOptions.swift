@@ -3,23 +3,36 @@ internal import Glibc
 
 /// An engine's options in the terms of libcurl, worked out once.
 final class PreparedOptions {
+  /// The largest number that libcurl takes for a time, give or take.
+  static let longestTimeout = 2_000_000_000
+  /// libcurl's own, in milliseconds.
+  private static let defaultConnectTimeout = 300_000
+
   let connectTimeout: Int
   let maximumIdle: Int
   let bufferSize: Int
   let httpVersion: Int
-  let waitsForMultiplexing: Bool
+  /// On which schemes HTTP/2 may be spoken.
+  let mayMultiplexPlain: Bool
+  let mayMultiplexSecure: Bool
+  /// Whether a connection may serve more than one transfer: below 8.1, with prior knowledge, all but the first fail.
+  let reusesConnections: Bool
   let unixSocketPath: String?
   let proxy: PreparedProxy
   let trust: TransferTrust
   let resolve: UnsafeMutablePointer<curl_slist>?
 
   init(_ options: TransportOptions) throws(TransferError) {
-    connectTimeout = options.connectTimeout > 0 ? Int(clamping: options.connectTimeout, times: 1000) : 0
+    connectTimeout =
+      options.connectTimeout > 0
+      ? Int(clamping: options.connectTimeout, times: 1000) : Self.defaultConnectTimeout
     maximumIdle = Int(clamping: options.idleConnectionLifetime, times: 1)
     bufferSize = min(max(options.bufferSize, 1024), 512 * 1024)
     let version = Self.version(options.httpVersion)
     httpVersion = version
-    waitsForMultiplexing = version != Int(CURL_HTTP_VERSION_1_1)
+    mayMultiplexPlain = version == Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+    reusesConnections = CurlLibrary.hasReliableHTTP2 || !mayMultiplexPlain
+    mayMultiplexSecure = version != Int(CURL_HTTP_VERSION_1_1)
     unixSocketPath = options.unixSocketPath
     proxy = PreparedProxy(options.proxy)
     trust = TransferTrust(options.tls)
@@ -38,14 +51,16 @@ final class PreparedOptions {
     curl_slist_free_all(resolve)
   }
 
-  /// Whether a connection for `url` may need a thread of the resolver: not for addresses, nor for localhost, which
-  /// libcurl knows.
-  func needsLookup(_ url: String) -> Bool {
-    switch proxy.kind {
-    case .none: HostName.needsLookup(HostName.host(ofURL: url))
-    case .environment: true
-    case .http(let host), .socks(let host): HostName.needsLookup(host[...])
-    }
+  /// The name for which a connection for `url` may need a thread of the resolver; nil for addresses, and for localhost,
+  /// which libcurl knows. Which proxy the environment names is not known here; then it is the URL's host, whatever that is.
+  func lookupName(_ url: String) -> String? {
+    let host =
+      switch proxy.kind {
+      case .none, .environment: HostName.host(ofURL: url)
+      case .http(let host), .socks(let host): host[...]
+      }
+    if case .environment = proxy.kind { return host.lowercased() }
+    return HostName.needsLookup(host) ? host.lowercased() : nil
   }
 
   private static func version(_ choice: HTTPVersionChoice) -> Int {
@@ -118,6 +133,6 @@ extension Int {
   /// A number of seconds in smaller units, rounded up, for C's `long`; absurd ones become the largest libcurl takes.
   fileprivate init(clamping seconds: Double, times unit: Double) {
     let value = (seconds * unit).rounded(.up)
-    self = value.isNaN ? 0 : Int(Swift.min(Swift.max(value, 0), 2_000_000_000))
+    self = value.isNaN ? 0 : Int(Swift.min(Swift.max(value, 0), Double(PreparedOptions.longestTimeout)))
   }
 }

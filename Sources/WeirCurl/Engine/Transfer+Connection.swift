@@ -5,9 +5,9 @@ internal import WeirIO
 // Which connection a request goes out on.
 extension Transfer {
   func openSocket(family: CInt, type: CInt, protocolNumber: CInt) -> CInt {
+    engine.endLookup(of: self)
     // A repeat that may not be is refused here already, before a connection is made for it.
     guard state == .running, failure == nil, mayBeginRequest() else { return weir_socket_bad }
-    engine.endLookup(of: self)
     let fd = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), protocolNumber)
     guard fd >= 0 else { return weir_socket_bad }
     connecting.append(fd)
@@ -31,6 +31,7 @@ extension Transfer {
       }
       takes(socket)
     }
+    if let timer = connectTimer { engine.loop.cancel(timer) }
     repeats.begin(sent: headBytesSent, received: receiving.headerBytes)
     remotePort = port
     if let address { remoteAddress = engine.addresses.string(address) }

@@ -5,6 +5,7 @@ extension Transfer {
   /// What the transfer ended with; nil for success.
   func error(for result: CurlCode) -> TransferError? {
     if let failure { return ownError(failure) }
+    if let verdict { return verdict }
     if result == .ok { return defect() }
     // libcurl has no code for a header line beyond its own limit: its growing buffer just fails.
     if result == .outOfMemory || result == .tooLarge, receiving.headerBytes > 0, receiving.phase == .head {
@@ -12,6 +13,10 @@ extension Transfer {
     }
     // A head that begins with a blank, or has a line without a colon.
     if result == .badFunctionArgument, receiving.phase == .head { return ownError(.malformedHead) }
+    return curlError(result)
+  }
+
+  func curlError(_ result: CurlCode) -> TransferError {
     let osErrno = handle.map { Int32(truncatingIfNeeded: weir_easy_get_long($0.easy, CURLINFO_OS_ERRNO)) } ?? 0
     return TransferError(.curl, code: result, message: text(of: result), osErrno: osErrno)
   }
@@ -45,14 +50,27 @@ extension Transfer {
   /// that somebody looks for.
   private func readConnection(_ easy: UnsafeMutableRawPointer, to end: MonotonicTime, _ report: inout TransferReport) {
     // On a reused connection they would be 0 while the lookup is not.
-    guard report.connectionsOpened > 0 || !connecting.isEmpty || lookup == .running else { return }
-    let lookup = weir_easy_get_offset(easy, CURLINFO_NAMELOOKUP_TIME_T)
-    let connect = weir_easy_get_offset(easy, CURLINFO_CONNECT_TIME_T)
-    let handshake = weir_easy_get_offset(easy, CURLINFO_APPCONNECT_TIME_T)
+    if lookup == .waiting {
+      report.resolve = end.seconds(since: clock.start)
+      return
+    }
+    guard report.connectionsOpened > 0 || !connecting.isEmpty || lookup == .running || lookup == .failed else {
+      if clock.lookupWait > 0 { report.resolve = clock.lookupWait }
+      return
+    }
+    let lookup = time(CURLINFO_NAMELOOKUP_TIME_T, easy)
+    let connect = time(CURLINFO_CONNECT_TIME_T, easy)
+    let handshake = time(CURLINFO_APPCONNECT_TIME_T, easy)
     let cutOff = clock.ready == nil ? Int64(end.seconds(since: clock.start) * 1e6) : 0
     report.resolve = phase(from: 0, to: lookup, cutOff)
     if lookup > 0 { report.connect = phase(from: lookup, to: connect, cutOff) }
     if connect > 0 { report.tls = phase(from: connect, to: handshake, Scheme(url: spec.url) == .https ? cutOff : 0) }
+  }
+
+  /// One of libcurl's times, in microseconds since the transfer's start: libcurl counts from when it was last started.
+  private func time(_ info: CURLINFO, _ easy: UnsafeMutableRawPointer) -> Int64 {
+    let time = weir_easy_get_offset(easy, info)
+    return time > 0 ? time + Int64(clock.lookupWait * 1e6) : time
   }
 
   /// Seconds between two of libcurl's times, in microseconds; 0 is one that was not reached.

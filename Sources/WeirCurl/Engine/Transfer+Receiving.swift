@@ -130,6 +130,7 @@ extension Transfer {
     }
     receiving.status = line.status
     receiving.version = line.version
+    if engine.prepared.mayMultiplexSecure { engine.note(line.version, of: self) }
     engine.sockets.noteResponse(awaitedSocket, isHTTP1: line.version.major == 1)
     if endsUnprovably(line) { return fail(.unprovableEnd) }
     if line.status == 417, headers.expectsContinue, !sending.isEmpty {

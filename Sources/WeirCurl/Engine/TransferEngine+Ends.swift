@@ -4,7 +4,10 @@ internal import WeirIO
 // How transfers end, and the engine itself.
 extension TransferEngine {
   func libcurlFinished(_ transfer: Transfer, _ result: CurlCode) {
-    if transfer.lookup == .postponed, transfer.failure == nil { return wait(transfer) }
+    if transfer.lookup == .postponed, transfer.failure == nil, transfer.state == .running {
+      return waitForLookup(transfer)
+    }
+    lookupFailed(transfer, result)
     if transfer.repeats.needsFreshConnection, transfer.failure == nil, changeConnection(of: transfer) { return }
     if result == .ok, transfer.failure == nil, transfer.receiving.phase == .refusedExpectation {
       _ = transfer.deliverHead()
@@ -27,11 +30,13 @@ extension TransferEngine {
   }
 
   /// Ends a transfer for its delegate, and leaves the handle to libcurl until the lookup is over: that thread can't be
-  /// stopped, only be forgotten, and then would no longer be counted.
+  /// stopped, only be forgotten, and then would no longer be counted. For the same reason there is no timeout any more.
   private func abandon(_ transfer: Transfer) {
     let error = transfer.error(for: .ok)
     let report = transfer.report()
     transfer.state = .abandoned
+    transfer.failure = transfer.failure ?? .cancelled
+    if let handle = transfer.handle { handle.waitForLookup() }
     tell(transfer, error, report)
   }
 
@@ -57,6 +62,7 @@ extension TransferEngine {
   }
 
   private func tell(_ transfer: Transfer, _ error: TransferError?, _ report: TransferReport) {
+    if let timer = transfer.connectTimer { loop.cancel(timer) }
     let delegate = transfer.delegate
     transfer.delegate = nil
     delegate?.transfer(transfer, didFinish: error, report: report)
@@ -64,6 +70,7 @@ extension TransferEngine {
 
   /// Takes the handle back from libcurl, and into the pool.
   func release(_ transfer: Transfer) {
+    leaveLookups(transfer)
     guard let handle = transfer.handle else { return }
     if transfer.state == .running || transfer.state == .abandoned, let multi {
       curl_multi_remove_handle(multi, handle.easy)
@@ -86,18 +93,6 @@ extension TransferEngine {
       last.slot = slot
     }
     transfer.slot = -1
-  }
-
-  /// Puts a transfer back that must wait for another's lookup to end.
-  func wait(_ transfer: Transfer) {
-    if let multi, let handle = transfer.handle {
-      curl_multi_remove_handle(multi, handle.easy)
-      handle.errorText[0] = 0
-    }
-    transfer.state = .waiting
-    transfer.lookup = .none
-    lookups.postpone(transfer)
-    startPostponedLookups()
   }
 
   /// After an error the multi handle is of no use: its transfers fail and a new one takes its place.

@@ -1,24 +1,58 @@
+internal import CCurl
 internal import WeirIO
 
-// The bound on concurrent name lookups: a lookup too many is refused in libcurl's callback, which ends the transfer
-// there and costs others nothing; it is started again when another lookup ends.
+// The bound on name lookups: one too many, or a second one for a name, is refused in libcurl's callback, which ends the
+// transfer there and costs others nothing; it is started again when it may look, or need not any more.
 extension TransferEngine {
+  /// The thread that looked the name up is done, or never was needed.
   func endLookup(of transfer: Transfer) {
     guard transfer.lookup == .running else { return }
     transfer.lookup = .none
-    lookups.end()
+    for waiter in lookups.end(transfer.lookupName) { goOn(waiter) }
     startPostponedLookups()
   }
 
-  func startPostponedLookups() {
-    while let transfer = lookups.next() {
-      guard transfer.state == .waiting, transfer.failure == nil else {
-        lookups.end()
-        continue
-      }
-      transfer.lookup = .running
-      need(.add, for: transfer)
+  /// A name that could not be resolved can't be for those who waited for it either.
+  func lookupFailed(_ transfer: Transfer, _ result: CurlCode) {
+    guard transfer.lookup == .running, result == .couldNotResolveHost || result == .couldNotResolveProxy else { return }
+    transfer.lookup = .failed
+    let error = transfer.curlError(result)
+    for waiter in lookups.end(transfer.lookupName) {
+      waiter.verdict = waiter.verdict ?? error
+      need(.cancel, for: waiter)
     }
+    startPostponedLookups()
+  }
+
+  /// Puts a transfer back that was refused its lookup.
+  func waitForLookup(_ transfer: Transfer) {
+    if let multi, let handle = transfer.handle {
+      curl_multi_remove_handle(multi, handle.easy)
+      handle.errorText[0] = 0
+    }
+    transfer.state = .waiting
+    transfer.lookup = .waiting
+    transfer.lookupTicket = lookups.wait(transfer, for: transfer.lookupName)
+    startPostponedLookups()
+  }
+
+  /// A transfer that waits for a lookup ends.
+  func leaveLookups(_ transfer: Transfer) {
+    guard transfer.lookup == .waiting else { return }
+    lookups.leave(transfer.lookupTicket, for: transfer.lookupName)
+  }
+
+  private func startPostponedLookups() {
+    while let transfer = lookups.next() {
+      goOn(transfer)
+      transfer.lookup = .running
+    }
+  }
+
+  private func goOn(_ transfer: Transfer) {
+    transfer.lookup = .none
+    transfer.clock.lookupWait = MonotonicTime.now.seconds(since: transfer.clock.start)
+    need(.add, for: transfer)
   }
 }
 
@@ -26,12 +60,49 @@ extension Transfer {
   /// Whether libcurl may look a name up now.
   func lookupStarts() -> Bool {
     guard state == .running, failure == nil else { return false }
-    guard lookup == .none, engine.prepared.needsLookup(spec.url) else { return true }
-    guard engine.lookups.begin() else {
+    guard lookup == .none, let name = engine.prepared.lookupName(spec.url) else {
+      limitLookup()
+      return true
+    }
+    lookupName = name
+    limitConnecting()
+    guard engine.lookups.begin(name) else {
       lookup = .postponed
       return false
     }
     lookup = .running
+    limitLookup()
     return true
+  }
+
+  /// Has the connect timeout end the transfer, also while it waits for a lookup. libcurl's own would forget a thread of
+  /// the resolver that still runs.
+  private func limitConnecting() {
+    let timer = connectTimer ?? LoopTimer()
+    guard !timer.isArmed else { return }
+    connectTimer = timer
+    let seconds = Double(engine.prepared.connectTimeout) / 1000
+    // A request that libcurl repeats has the time anew.
+    let start = clock.ready == nil ? clock.start : engine.now
+    engine.loop.schedule(timer, at: start.advanced(bySeconds: seconds), handler: self)
+  }
+
+  /// Lets ours come first. Not by much: newer libcurls give half of the time to the first of several addresses.
+  private func limitLookup() {
+    guard lookup == .running, let handle else { return }
+    let patient = engine.prepared.connectTimeout + engine.prepared.connectTimeout / 4
+    weir_easy_set_long(handle.easy, CURLOPT_CONNECTTIMEOUT_MS, patient)
+  }
+}
+
+extension Transfer: TimerHandler {
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    guard !isFinished else { return }
+    let isResolving = lookup != .none
+    let milliseconds = Int(MonotonicTime.now.seconds(since: clock.start) * 1000)
+    verdict = TransferError(
+      .curl, code: .timedOut,
+      message: "\(isResolving ? "Resolving" : "Connection") timed out after \(milliseconds) milliseconds")
+    engine.need(.cancel, for: self)
   }
 }

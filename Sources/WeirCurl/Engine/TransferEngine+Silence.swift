@@ -27,9 +27,9 @@ extension TransferEngine {
   }
 
   /// When anything last came in, as the system knows it: libcurl tells of a line of the head when it is whole, and one
-  /// may be long. Nil when that says nothing about this transfer.
+  /// may be long. Nil when that says nothing about this transfer: what comes in on an HTTP/2 connection may be for others.
   private func secondsSinceArrival(_ transfer: Transfer) -> Double? {
-    guard transfer.receiving.phase == .head, !prepared.waitsForMultiplexing else { return nil }
+    guard transfer.receiving.phase == .head, transfer.expectation == .http1 else { return nil }
     var info = tcp_info()
     var length = socklen_t(MemoryLayout<tcp_info>.size)
     guard transfer.awaitedSocket >= 0,
