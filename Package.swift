@@ -20,6 +20,12 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies + ["WeirTestSupport"], swiftSettings: settings)
 }
 
+/// Tests whose code is of the language mode that clients may still be in.
+func swift5Tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies + ["WeirTestSupport"], swiftSettings: [.swiftLanguageMode(.v5)])
+}
+
 /// A program that script/fuzz runs under libFuzzer.
 func fuzzTarget(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(
@@ -66,6 +72,7 @@ let package = Package(
     tests("WeirCompressionTests", ["WeirCompression"]),
     tests("WeirCurlTests", ["WeirCurl", "WeirIO", "CSlowResolver"]),
     tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirIO"]),
+    swift5Tests("WeirSwift5Tests", ["Weir", "WeirAlamofire"]),
     tests("WeirMetricsTests", ["WeirMetrics"]),
     tests("WeirServerTests", ["WeirServer", "WeirIO"]),
     tests(

@@ -29,3 +29,8 @@ extension CharacterSet {
   /// What stands unescaped in a query.
   public static var afURLQueryAllowed: CharacterSet { .weirURLQueryAllowed }
 }
+
+extension SessionConfiguration {
+  /// The namespace of `SessionConfiguration.af.default`.
+  public static var af: SessionConfiguration.Type { SessionConfiguration.self }
+}

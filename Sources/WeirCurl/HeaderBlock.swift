@@ -1,6 +1,10 @@
 /// Request header lines as bytes, in the form that libcurl takes.
 ///
 /// Values need not be text: field values are octets (RFC 9110 §5.5), and who forwards them must not change any.
+///
+/// Framing is nobody's but the engine's: fields that say where a message ends, or that belong to one connection, are
+/// left out here, whoever adds them. A wrong length would make the rest of a body the next request. There is one Host
+/// at most, and it is a host.
 package struct HeaderBlock: Sendable {
   /// The lines, each ended by a zero byte.
   private(set) var bytes: [UInt8] = []
@@ -17,15 +21,25 @@ package struct HeaderBlock: Sendable {
     static let accept = NotedFields(rawValue: 1)
     static let contentType = NotedFields(rawValue: 2)
     static let expect = NotedFields(rawValue: 4)
+    static let host = NotedFields(rawValue: 8)
+    /// Of one connection or of a message's framing (RFC 9110 §7.6.1, RFC 9112 §6); never kept.
+    static let framing = NotedFields(rawValue: 16)
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// What a line's name says.
+    /// What a line's name says. The length decides first, so that most names cost one comparison at most.
     init(name: UnsafeRawBufferPointer) {
       switch name.count {
+      case 2 where Self.matches(name, "te"): self = .framing
+      case 4 where Self.matches(name, "host"): self = .host
       case 6 where Self.matches(name, "accept"): self = .accept
       case 6 where Self.matches(name, "expect"): self = .expect
+      case 7 where Self.matches(name, "trailer") || Self.matches(name, "upgrade"): self = .framing
+      case 10 where Self.matches(name, "connection") || Self.matches(name, "keep-alive"): self = .framing
       case 12 where Self.matches(name, "content-type"): self = .contentType
+      case 14 where Self.matches(name, "content-length"): self = .framing
+      case 16 where Self.matches(name, "proxy-connection"): self = .framing
+      case 17 where Self.matches(name, "transfer-encoding"): self = .framing
       default: self = []
       }
     }
@@ -46,13 +60,22 @@ package struct HeaderBlock: Sendable {
 
   package var count: Int { starts.count }
 
-  /// Adds a field. A value without visible bytes is sent as an empty field.
+  /// Whether there is an Accept field.
+  package var hasAccept: Bool { noted.contains(.accept) }
+
+  /// Adds a field, unless it is one of framing. A value without visible bytes is sent as an empty field.
   package mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
     guard !name.isEmpty, Self.isSendable(name: name), Self.isSendable(value: value) else {
       defect = defect ?? "a header line has no name or holds a line end or a zero byte"
       return
     }
-    noted.formUnion(NotedFields(name: name))
+    let kind = NotedFields(name: name)
+    if kind == .framing { return }
+    if kind == .host, let wrong = defect(ofHost: value) {
+      defect = defect ?? wrong
+      return
+    }
+    noted.formUnion(kind)
     starts.append(UInt32(truncatingIfNeeded: bytes.count))
     bytes.append(contentsOf: name)
     // libcurl reads "Name:" as "leave it out", and "Name;" as "send it empty".
@@ -71,6 +94,7 @@ package struct HeaderBlock: Sendable {
     let offset = UInt32(truncatingIfNeeded: bytes.count)
     bytes.append(contentsOf: other.bytes)
     for start in other.starts { starts.append(start &+ offset) }
+    if noted.contains(.host), other.noted.contains(.host) { defect = defect ?? Self.secondHost }
     noted.formUnion(other.noted)
     defect = defect ?? other.defect
   }
@@ -101,6 +125,18 @@ package struct HeaderBlock: Sendable {
       }
     }
   }
+
+  private static let secondHost = "a request has one Host field, and here are two"
+
+  /// Why a Host field can't be sent: the first was another, or this is no host with or without a port (RFC 9110 §7.2).
+  private func defect(ofHost value: UnsafeRawBufferPointer) -> String? {
+    if noted.contains(.host) { return Self.secondHost }
+    let isHost = !value.isEmpty && value.allSatisfy { $0 > 32 && $0 != 127 && !Self.notInHost.contains($0) }
+    return isHost ? nil : "the Host field holds no host, or more than a host and a port"
+  }
+
+  /// What ends a host or lists several: a server might go by either part.
+  private static let notInHost = Array(#",/?#@\"<>"#.utf8)
 
   /// Reductions without early exit, which the optimiser makes into few instructions.
   private static func isSendable(name: UnsafeRawBufferPointer) -> Bool {

@@ -45,4 +45,52 @@ import Testing
     #expect(PreparedHeaders(block).expectsContinue)
     #expect(!PreparedHeaders(lines: []).expectsContinue)
   }
+
+  @Test(
+    "Framing is left out, whoever adds it",
+    arguments: [
+      "Content-Length: 5", "content-length: 5", "CONTENT-LENGTH:", "Transfer-Encoding: chunked", "TE: trailers",
+      "te:gzip", "Connection: close", "Keep-Alive: timeout=5", "Proxy-Connection: keep-alive", "Trailer: X",
+      "Upgrade: h2c",
+    ])
+  func leavesOutFraming(line: String) {
+    var block = HeaderBlock()
+    for line in ["A: b", line, "C: d"] { block.append(line: line) }
+    #expect(String(decoding: block.bytes, as: UTF8.self) == "A: b\0C: d\0")
+    #expect(block.defect == nil)
+  }
+
+  @Test(arguments: ["Content-Lengt: 5", "Content-Length2: 5", "X-TE: a", "tee: a", "Connections: a", "Trailers: a"])
+  func keepsWhatOnlyLooksLikeFraming(line: String) {
+    var block = HeaderBlock()
+    block.append(line: line)
+    #expect(String(decoding: block.bytes, as: UTF8.self) == "\(line)\0")
+  }
+
+  @Test(arguments: ["h", "h:80", "[::1]:80", "a-b.c_d", "h%20", "a!$&'()*+;=~"])
+  func takesAHost(value: String) {
+    var block = HeaderBlock()
+    block.append(line: "hOSt: \(value)")
+    #expect(block.defect == nil)
+    #expect(block.noted == .host)
+    block.append(line: "Host: other")
+    #expect(block.defect != nil)
+    #expect(String(decoding: block.bytes, as: UTF8.self) == "hOSt: \(value)\0")
+  }
+
+  @Test(arguments: ["", " ", "a, b", "a,b", "a b", "a\tb", "a/b", "a?b", "a#b", "u@a", "a\\b", "\"a\"", "<a>", "a "])
+  func refusesWhatIsNoHost(value: String) {
+    var block = HeaderBlock()
+    block.append(line: "Host: \(value)")
+    #expect(block.defect != nil)
+    #expect(block.count == 0)
+  }
+
+  @Test func twoBlocksHaveOneHost() {
+    var first = HeaderBlock(), second = HeaderBlock()
+    first.append(line: "Host: a")
+    second.append(line: "Host: a")
+    first.append(contentsOf: second)
+    #expect(first.defect != nil)
+  }
 }

@@ -153,7 +153,7 @@ struct ScriptedPeer {
       let length = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n").lazy
         .filter { $0.lowercased().hasPrefix("content-length:") }
         .compactMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) }.first
-      let total = end + (length ?? 0)
+      let total = end + max(0, length ?? 0)
       return bytes.count >= total ? total : nil
     }
   }

@@ -24,6 +24,17 @@ package enum ThisProcess {
     return setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 && limit.rlim_cur >= count
   }
 
+  /// Calls `body` while no descriptor can be opened; those there are stay.
+  package static func withoutFreeDescriptors<Result>(_ body: () throws -> Result) rethrows -> Result {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    var none = limit
+    none.rlim_cur = 0
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none)
+    defer { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
+    return try body()
+  }
+
   /// Whether its memory says nothing: a sanitizer keeps what is freed for a while.
   package static var isSanitized: Bool {
     dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil

@@ -48,140 +48,176 @@ public final class ClosureEventMonitor: EventMonitor {
 // MARK: - The closures
 
 extension ClosureEventMonitor {
+  /// What a closure captured is let go of outside of the lock.
+  private func replace<Closure: Sendable>(_ kind: WritableKeyPath<Closures, Closure?>, with closure: Closure?) {
+    let replaced = closures.withLock { closures in
+      defer { closures[keyPath: kind] = closure }
+      return closures[keyPath: kind]
+    }
+    withExtendedLifetime(replaced) {}
+  }
+
+  @preconcurrency
   public var sessionDidBecomeInvalidWithError: (@Sendable (Session, (any Error)?) -> Void)? {
     get { closures.withLock { $0.sessionDidBecomeInvalidWithError } }
-    set { closures.withLock { $0.sessionDidBecomeInvalidWithError = newValue } }
+    set { replace(\.sessionDidBecomeInvalidWithError, with: newValue) }
   }
 
+  @preconcurrency
   public var taskDidSendBodyData: (@Sendable (Session, TransferTask, Int64, Int64, Int64) -> Void)? {
     get { closures.withLock { $0.taskDidSendBodyData } }
-    set { closures.withLock { $0.taskDidSendBodyData = newValue } }
+    set { replace(\.taskDidSendBodyData, with: newValue) }
   }
 
+  @preconcurrency
   public var taskWillPerformHTTPRedirection: (@Sendable (Session, TransferTask, HTTPURLResponse, URLRequest) -> Void)? {
     get { closures.withLock { $0.taskWillPerformHTTPRedirection } }
-    set { closures.withLock { $0.taskWillPerformHTTPRedirection = newValue } }
+    set { replace(\.taskWillPerformHTTPRedirection, with: newValue) }
   }
 
+  @preconcurrency
   public var taskDidFinishCollectingMetrics: (@Sendable (Session, TransferTask, TransferMetrics) -> Void)? {
     get { closures.withLock { $0.taskDidFinishCollectingMetrics } }
-    set { closures.withLock { $0.taskDidFinishCollectingMetrics = newValue } }
+    set { replace(\.taskDidFinishCollectingMetrics, with: newValue) }
   }
 
+  @preconcurrency
   public var taskDidComplete: (@Sendable (Session, TransferTask, (any Error)?) -> Void)? {
     get { closures.withLock { $0.taskDidComplete } }
-    set { closures.withLock { $0.taskDidComplete = newValue } }
+    set { replace(\.taskDidComplete, with: newValue) }
   }
 
+  @preconcurrency
   public var taskIsWaitingForConnectivity: (@Sendable (Session, TransferTask) -> Void)? {
     get { closures.withLock { $0.taskIsWaitingForConnectivity } }
-    set { closures.withLock { $0.taskIsWaitingForConnectivity = newValue } }
+    set { replace(\.taskIsWaitingForConnectivity, with: newValue) }
   }
 
+  @preconcurrency
   public var dataTaskDidReceiveResponse: (@Sendable (Session, TransferTask, URLResponse) -> Void)? {
     get { closures.withLock { $0.dataTaskDidReceiveResponse } }
-    set { closures.withLock { $0.dataTaskDidReceiveResponse = newValue } }
+    set { replace(\.dataTaskDidReceiveResponse, with: newValue) }
   }
 
+  @preconcurrency
   public var dataTaskDidReceiveData: (@Sendable (Session, TransferTask, Data) -> Void)? {
     get { closures.withLock { $0.dataTaskDidReceiveData } }
-    set { closures.withLock { $0.dataTaskDidReceiveData = newValue } }
+    set { replace(\.dataTaskDidReceiveData, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidCreateInitialURLRequest: (@Sendable (Request, URLRequest) -> Void)? {
     get { closures.withLock { $0.requestDidCreateInitialURLRequest } }
-    set { closures.withLock { $0.requestDidCreateInitialURLRequest = newValue } }
+    set { replace(\.requestDidCreateInitialURLRequest, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidFailToCreateURLRequestWithError: (@Sendable (Request, WeirError) -> Void)? {
     get { closures.withLock { $0.requestDidFailToCreateURLRequestWithError } }
-    set { closures.withLock { $0.requestDidFailToCreateURLRequestWithError = newValue } }
+    set { replace(\.requestDidFailToCreateURLRequestWithError, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidAdaptInitialRequestToAdaptedRequest: (@Sendable (Request, URLRequest, URLRequest) -> Void)? {
     get { closures.withLock { $0.requestDidAdaptInitialRequestToAdaptedRequest } }
-    set { closures.withLock { $0.requestDidAdaptInitialRequestToAdaptedRequest = newValue } }
+    set { replace(\.requestDidAdaptInitialRequestToAdaptedRequest, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidFailToAdaptURLRequestWithError: (@Sendable (Request, URLRequest, WeirError) -> Void)? {
     get { closures.withLock { $0.requestDidFailToAdaptURLRequestWithError } }
-    set { closures.withLock { $0.requestDidFailToAdaptURLRequestWithError = newValue } }
+    set { replace(\.requestDidFailToAdaptURLRequestWithError, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidCreateURLRequest: (@Sendable (Request, URLRequest) -> Void)? {
     get { closures.withLock { $0.requestDidCreateURLRequest } }
-    set { closures.withLock { $0.requestDidCreateURLRequest = newValue } }
+    set { replace(\.requestDidCreateURLRequest, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidCreateTask: (@Sendable (Request, TransferTask) -> Void)? {
     get { closures.withLock { $0.requestDidCreateTask } }
-    set { closures.withLock { $0.requestDidCreateTask = newValue } }
+    set { replace(\.requestDidCreateTask, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidGatherMetrics: (@Sendable (Request, TransferMetrics) -> Void)? {
     get { closures.withLock { $0.requestDidGatherMetrics } }
-    set { closures.withLock { $0.requestDidGatherMetrics = newValue } }
+    set { replace(\.requestDidGatherMetrics, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidFailTaskEarlyWithError: (@Sendable (Request, TransferTask, WeirError) -> Void)? {
     get { closures.withLock { $0.requestDidFailTaskEarlyWithError } }
-    set { closures.withLock { $0.requestDidFailTaskEarlyWithError = newValue } }
+    set { replace(\.requestDidFailTaskEarlyWithError, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidCompleteTaskWithError: (@Sendable (Request, TransferTask, WeirError?) -> Void)? {
     get { closures.withLock { $0.requestDidCompleteTaskWithError } }
-    set { closures.withLock { $0.requestDidCompleteTaskWithError = newValue } }
+    set { replace(\.requestDidCompleteTaskWithError, with: newValue) }
   }
 
+  @preconcurrency
   public var requestIsRetrying: (@Sendable (Request) -> Void)? {
     get { closures.withLock { $0.requestIsRetrying } }
-    set { closures.withLock { $0.requestIsRetrying = newValue } }
+    set { replace(\.requestIsRetrying, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidFinish: (@Sendable (Request) -> Void)? {
     get { closures.withLock { $0.requestDidFinish } }
-    set { closures.withLock { $0.requestDidFinish = newValue } }
+    set { replace(\.requestDidFinish, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidResume: (@Sendable (Request) -> Void)? {
     get { closures.withLock { $0.requestDidResume } }
-    set { closures.withLock { $0.requestDidResume = newValue } }
+    set { replace(\.requestDidResume, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidResumeTask: (@Sendable (Request, TransferTask) -> Void)? {
     get { closures.withLock { $0.requestDidResumeTask } }
-    set { closures.withLock { $0.requestDidResumeTask = newValue } }
+    set { replace(\.requestDidResumeTask, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidSuspend: (@Sendable (Request) -> Void)? {
     get { closures.withLock { $0.requestDidSuspend } }
-    set { closures.withLock { $0.requestDidSuspend = newValue } }
+    set { replace(\.requestDidSuspend, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidSuspendTask: (@Sendable (Request, TransferTask) -> Void)? {
     get { closures.withLock { $0.requestDidSuspendTask } }
-    set { closures.withLock { $0.requestDidSuspendTask = newValue } }
+    set { replace(\.requestDidSuspendTask, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidCancel: (@Sendable (Request) -> Void)? {
     get { closures.withLock { $0.requestDidCancel } }
-    set { closures.withLock { $0.requestDidCancel = newValue } }
+    set { replace(\.requestDidCancel, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidCancelTask: (@Sendable (Request, TransferTask) -> Void)? {
     get { closures.withLock { $0.requestDidCancelTask } }
-    set { closures.withLock { $0.requestDidCancelTask = newValue } }
+    set { replace(\.requestDidCancelTask, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidValidateRequestResponseDataWithResult:
     (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
   {
     get { closures.withLock { $0.requestDidValidateRequestResponseDataWithResult } }
-    set { closures.withLock { $0.requestDidValidateRequestResponseDataWithResult = newValue } }
+    set { replace(\.requestDidValidateRequestResponseDataWithResult, with: newValue) }
   }
 
+  @preconcurrency
   public var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, WeirError>) -> Void)? {
     get { closures.withLock { $0.requestDidParseResponse } }
-    set { closures.withLock { $0.requestDidParseResponse = newValue } }
+    set { replace(\.requestDidParseResponse, with: newValue) }
   }
 }

@@ -16,18 +16,30 @@ public final class CompositeEventMonitor: EventMonitor {
   public let interests: EventInterests
   private let members: [Member]
 
-  init(_ monitors: [any EventMonitor]) {
-    members = monitors.map {
-      Member(monitor: $0, interests: $0.interests, queue: $0 is any InlineEventMonitor ? nil : $0.queue)
-    }
+  /// A composite among them, another session's say, stands for those it is made of: its own methods do nothing.
+  convenience init(_ monitors: [any EventMonitor]) {
+    self.init(
+      members: monitors.flatMap { monitor in
+        if let composite = monitor as? CompositeEventMonitor { return composite.members }
+        return [
+          Member(
+            monitor: monitor, interests: monitor.interests,
+            queue: monitor is any InlineEventMonitor ? nil : monitor.queue)
+        ]
+      })
+  }
+
+  private init(members: [Member]) {
+    self.members = members
     interests = members.reduce(into: []) { $0.formUnion($1.interests) }
   }
 
   /// The members, in the order in which they are called.
   public var monitors: [any EventMonitor] { members.map(\.monitor) }
 
-  func adding(_ monitor: any EventMonitor) -> CompositeEventMonitor {
-    CompositeEventMonitor(monitors + [monitor])
+  /// Asks nobody anything.
+  func adding(_ other: CompositeEventMonitor) -> CompositeEventMonitor {
+    CompositeEventMonitor(members: members + other.members)
   }
 
   /// Whether anybody listens; ask before preparing an event.

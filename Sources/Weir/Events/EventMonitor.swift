@@ -6,6 +6,7 @@ public import FoundationNetworking
 ///
 /// Calls arrive on ``queue``, in the order of the events; with an ``InlineEventMonitor`` on the event loop, at once. A
 /// slow monitor delays no request. At each event the request's properties already reflect it.
+@preconcurrency
 public protocol EventMonitor: Sendable {
   /// Where the methods are called. Default: a private serial queue shared by monitors that don't give one.
   var queue: DispatchQueue { get }
@@ -77,6 +78,7 @@ public protocol EventMonitor: Sendable {
 }
 
 /// A monitor that is called synchronously on the event loop: nothing is queued for it, and it must not block.
+@preconcurrency
 public protocol InlineEventMonitor: EventMonitor {}
 
 extension EventMonitor {

@@ -13,6 +13,7 @@ public final class LoggingEventMonitor: EventMonitor {
   /// - Parameters:
   ///   - queue: Where lines are made and passed on; nil: a private serial queue.
   ///   - sink: Gets each line, without a line end.
+  @preconcurrency
   public init(queue: DispatchQueue? = nil, sink: @escaping @Sendable (String) -> Void) {
     self.queue = queue ?? DispatchQueue(label: "weir.loggingEventMonitor")
     self.sink = sink

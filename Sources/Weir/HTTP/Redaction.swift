@@ -1,3 +1,5 @@
+import Foundation
+
 /// Keeps secrets out of texts that people and logs read.
 package enum Redaction {
   package static let placeholder = "<redacted>"
@@ -24,6 +26,13 @@ package enum Redaction {
       }
     }
     return result + rest
+  }
+
+  /// The URL without its userinfo, for errors, which others print.
+  static func url(_ url: URL) -> URL {
+    let text = url.absoluteString
+    guard text.utf8.contains(UInt8(ascii: "@")) else { return url }
+    return URL(string: urls(in: text).replacing("\(placeholder)@", with: "")) ?? url
   }
 
   /// The text of something that was meant as a URL and is none: all before its last `@` may be userinfo.

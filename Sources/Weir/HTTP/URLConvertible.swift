@@ -1,6 +1,7 @@
 public import Foundation
 
 /// What can be turned into a URL.
+@preconcurrency
 public protocol URLConvertible: Sendable {
   /// The URL, or a ``WeirError/invalidURL(url:)``.
   func asURL() throws -> URL

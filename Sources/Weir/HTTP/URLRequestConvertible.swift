@@ -2,6 +2,7 @@ import Foundation
 public import FoundationNetworking
 
 /// What can be turned into a URL request.
+@preconcurrency
 public protocol URLRequestConvertible: Sendable {
   /// The request; any error becomes ``WeirError/createURLRequestFailed(error:)`` unless it is a ``WeirError``.
   func asURLRequest() throws -> URLRequest

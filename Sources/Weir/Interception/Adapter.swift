@@ -7,11 +7,13 @@ open class Adapter: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor, 
   public let name: String?
   private let adaptHandler: AdaptHandler
 
+  @preconcurrency
   public init(_ adaptHandler: @escaping AdaptHandler, name: String? = nil) {
     self.adaptHandler = adaptHandler
     self.name = name
   }
 
+  @preconcurrency
   open func adapt(
     _ urlRequest: URLRequest, for session: Session,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -19,6 +21,7 @@ open class Adapter: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor, 
     adaptHandler(urlRequest, session, completion)
   }
 
+  @preconcurrency
   open func adapt(
     _ urlRequest: URLRequest, using state: RequestAdapterState,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -29,6 +32,7 @@ open class Adapter: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor, 
 
 extension RequestAdapter where Self == Adapter {
   /// An adapter made of a closure.
+  @preconcurrency
   public static func adapter(using closure: @escaping AdaptHandler) -> Adapter {
     Adapter(closure)
   }

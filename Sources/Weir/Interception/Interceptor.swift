@@ -14,6 +14,7 @@ open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendabl
   public let name: String?
 
   /// Makes one of closures.
+  @preconcurrency
   public init(adaptHandler: @escaping AdaptHandler, retryHandler: @escaping RetryHandler, name: String? = nil) {
     adapters = [Adapter(adaptHandler, name: name)]
     retriers = [Retrier(retryHandler, name: name)]
@@ -37,6 +38,13 @@ open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendabl
     self.name = name
   }
 
+  /// The interceptor as a list that can be taken apart; nil for any other, subclasses included: what one overrides
+  /// would be lost.
+  static func list(_ interceptor: any Sendable) -> Interceptor? {
+    type(of: interceptor) == Interceptor.self ? interceptor as? Interceptor : nil
+  }
+
+  @preconcurrency
   open func adapt(
     _ urlRequest: URLRequest, for session: Session,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -47,6 +55,7 @@ open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendabl
     .run(urlRequest)
   }
 
+  @preconcurrency
   open func adapt(
     _ urlRequest: URLRequest, using state: RequestAdapterState,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -57,6 +66,7 @@ open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendabl
     .run(urlRequest)
   }
 
+  @preconcurrency
   open func retry(
     _ request: Request, for session: Session, dueTo error: any Error,
     completion: @escaping @Sendable (RetryResult) -> Void
@@ -67,6 +77,7 @@ open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendabl
 
 extension RequestInterceptor where Self == Interceptor {
   /// An interceptor made of closures.
+  @preconcurrency
   public static func interceptor(
     adapter: @escaping AdaptHandler, retrier: @escaping RetryHandler
   ) -> Interceptor {

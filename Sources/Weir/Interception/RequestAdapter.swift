@@ -35,17 +35,21 @@ public struct RequestAdapterState: Sendable {
 /// Implement one of the two forms; weir calls ``adapt(_:using:completion:)``. The completion may be called at once,
 /// later, and on any thread; a second call is ignored. An error arrives at the request as
 /// ``WeirError/requestAdaptationFailed(error:)``.
+@preconcurrency
 public protocol RequestAdapter: Sendable {
+  @preconcurrency
   func adapt(
     _ urlRequest: URLRequest, for session: Session,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void)
 
+  @preconcurrency
   func adapt(
     _ urlRequest: URLRequest, using state: RequestAdapterState,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void)
 }
 
 extension RequestAdapter {
+  @preconcurrency
   public func adapt(
     _ urlRequest: URLRequest, for session: Session,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -53,6 +57,7 @@ extension RequestAdapter {
     completion(.success(urlRequest))
   }
 
+  @preconcurrency
   public func adapt(
     _ urlRequest: URLRequest, using state: RequestAdapterState,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void

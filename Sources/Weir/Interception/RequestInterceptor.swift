@@ -1,9 +1,11 @@
 public import FoundationNetworking
 
 /// An adapter and a retrier in one; by default it changes nothing and retries nothing.
+@preconcurrency
 public protocol RequestInterceptor: RequestAdapter, RequestRetrier {}
 
 extension RequestInterceptor {
+  @preconcurrency
   public func retry(
     _ request: Request, for session: Session, dueTo error: any Error,
     completion: @escaping @Sendable (RetryResult) -> Void

@@ -2,7 +2,9 @@
 ///
 /// It is asked about errors of every stage; `error` is a ``WeirError``. The completion may be called at once, later,
 /// and on any thread; a second call is ignored.
+@preconcurrency
 public protocol RequestRetrier: Sendable {
+  @preconcurrency
   func retry(
     _ request: Request, for session: Session, dueTo error: any Error,
     completion: @escaping @Sendable (RetryResult) -> Void)

@@ -5,11 +5,13 @@ open class Retrier: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, 
   public let name: String?
   private let retryHandler: RetryHandler
 
+  @preconcurrency
   public init(_ retryHandler: @escaping RetryHandler, name: String? = nil) {
     self.retryHandler = retryHandler
     self.name = name
   }
 
+  @preconcurrency
   open func retry(
     _ request: Request, for session: Session, dueTo error: any Error,
     completion: @escaping @Sendable (RetryResult) -> Void
@@ -20,6 +22,7 @@ open class Retrier: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, 
 
 extension RequestRetrier where Self == Retrier {
   /// A retrier made of a closure.
+  @preconcurrency
   public static func retrier(using closure: @escaping RetryHandler) -> Retrier {
     Retrier(closure)
   }

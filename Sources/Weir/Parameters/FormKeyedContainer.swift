@@ -4,13 +4,17 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   init(encoder: FormNodeEncoder) {
     self.encoder = encoder
-    _ = encoder.node.becomeObject()
+    encoder.node.becomeObject()
   }
 
   var codingPath: [any CodingKey] { encoder.codingPath }
 
   func encodeNil(forKey key: Key) throws {
-    guard let text = encoder.context.nilEncoding.encode() else { return }
+    // What the key had before goes in any case.
+    guard let text = encoder.context.nilEncoding.encode() else {
+      if encoder.node.child(forKey: key.stringValue) != nil { _ = child(key) }
+      return
+    }
     try child(key).encode(text: text)
   }
 
@@ -30,20 +34,20 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     existingOrNewChild(key).unkeyedContainer()
   }
 
+  /// A superclass's keys stand beside its subclass's.
   func superEncoder() -> any Encoder {
-    let key = FormKey(stringValue: "super")
-    return encoder.nested(encoder.node.appendChild(forKey: key.stringValue), key: key)
+    encoder.nested(encoder.node, key: FormKey(stringValue: "super"))
   }
 
   func superEncoder(forKey key: Key) -> any Encoder { child(key) }
 
   private func child(_ key: Key) -> FormNodeEncoder {
-    encoder.nested(encoder.node.appendChild(forKey: key.stringValue), key: key)
+    encoder.nested(encoder.node.setChild(forKey: key.stringValue), key: key)
   }
 
-  /// A second nested container under a key goes on with the first.
+  /// A second nested container under a key goes on with the first if both are of one kind, else takes its place.
   private func existingOrNewChild(_ key: Key) -> FormNodeEncoder {
-    let node = encoder.node.child(forKey: key.stringValue) ?? encoder.node.appendChild(forKey: key.stringValue)
+    let node = encoder.node.child(forKey: key.stringValue) ?? encoder.node.setChild(forKey: key.stringValue)
     return encoder.nested(node, key: key)
   }
 }

@@ -1,10 +1,29 @@
-/// One value of a form while it is encoded: containers write into the node they were made for.
+/// One value of a form while it is encoded: containers write into the node they were made for, and what is written last
+/// holds.
 final class FormNode {
   enum Content {
     case empty
     case text(String)
     case array([FormNode])
-    case object([(key: String, node: FormNode)])
+    case object(Members)
+  }
+
+  /// Keys and their values, in the order in which the keys came.
+  struct Members {
+    private(set) var all: [(key: String, node: FormNode)] = []
+    private var positions: [String: Int] = [:]
+
+    subscript(_ key: String) -> FormNode? { positions[key].map { all[$0].node } }
+
+    /// A key that comes again takes the place of its first.
+    mutating func set(_ key: String, to node: FormNode) {
+      if let position = positions[key] {
+        all[position].node = node
+      } else {
+        positions[key] = all.count
+        all.append((key, node))
+      }
+    }
   }
 
   private(set) var content = Content.empty
@@ -16,48 +35,42 @@ final class FormNode {
     return true
   }
 
-  /// Makes the node an object, or leaves it one; false when it holds something else.
-  func becomeObject() -> Bool {
-    switch content {
-    case .empty: content = .object([])
-    case .object: break
-    case .text, .array: return false
-    }
-    return true
+  /// Makes the node an object, or leaves it one.
+  func becomeObject() {
+    if case .object = content { return }
+    content = .object(Members())
   }
 
-  /// Makes the node an array, or leaves it one; false when it holds something else.
-  func becomeArray() -> Bool {
-    switch content {
-    case .empty: content = .array([])
-    case .array: break
-    case .text, .object: return false
-    }
-    return true
+  /// Makes the node an array, or leaves it one.
+  func becomeArray() {
+    if case .array = content { return }
+    content = .array([])
   }
 
-  /// A new child under a key; a key that comes twice gives two pairs, as forms allow.
-  func appendChild(forKey key: String) -> FormNode {
-    guard case .object(var children) = content else { return FormNode() }
-    // Gives up the other reference to the array, which would else be copied.
-    content = .empty
+  /// A new child under a key, in place of the one that was there.
+  func setChild(forKey key: String) -> FormNode {
+    becomeObject()
     let node = FormNode()
-    children.append((key, node))
-    content = .object(children)
+    guard case .object(var members) = content else { return node }
+    // Gives up the other reference to the members, which would else be copied.
+    content = .empty
+    members.set(key, to: node)
+    content = .object(members)
     return node
   }
 
   /// The child under a key if there is one.
   func child(forKey key: String) -> FormNode? {
-    guard case .object(let children) = content else { return nil }
-    return children.first { $0.key == key }?.node
+    guard case .object(let members) = content else { return nil }
+    return members[key]
   }
 
   /// A new child at the end.
   func appendChild() -> FormNode {
-    guard case .array(var children) = content else { return FormNode() }
-    content = .empty
+    becomeArray()
     let node = FormNode()
+    guard case .array(var children) = content else { return node }
+    content = .empty
     children.append(node)
     content = .array(children)
     return node
@@ -75,7 +88,7 @@ extension FormNode: CustomStringConvertible {
     case .empty: "nothing"
     case .text(let text): text.debugDescription
     case .array(let nodes): "[\(nodes.map(\.description).joined(separator: ", "))]"
-    case .object(let children): "[\(children.map { "\($0.key): \($0.node)" }.joined(separator: ", "))]"
+    case .object(let members): "[\(members.all.map { "\($0.key): \($0.node)" }.joined(separator: ", "))]"
     }
   }
 }

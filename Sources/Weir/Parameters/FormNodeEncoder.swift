@@ -6,8 +6,6 @@ final class FormEncodingContext {
   let dataEncoding: URLEncodedFormEncoder.DataEncoding
   let dateEncoding: URLEncodedFormEncoder.DateEncoding
   let nilEncoding: URLEncodedFormEncoder.NilEncoding
-  /// The first container asked for where another kind was in use: making one can't throw, so it is thrown at the end.
-  var misuse: EncodingError?
 
   init(
     boolEncoding: URLEncodedFormEncoder.BoolEncoding, dataEncoding: URLEncodedFormEncoder.DataEncoding,
@@ -17,10 +15,6 @@ final class FormEncodingContext {
     self.dataEncoding = dataEncoding
     self.dateEncoding = dateEncoding
     self.nilEncoding = nilEncoding
-  }
-
-  func noteMisuse(at codingPath: [any CodingKey], _ text: String) {
-    if misuse == nil { misuse = EncodingError.misuse(at: codingPath, text) }
   }
 }
 
@@ -39,19 +33,11 @@ struct FormNodeEncoder: Encoder {
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    guard node.becomeObject() else {
-      context.noteMisuse(at: codingPath, "A value that holds something else was encoded by keys.")
-      return KeyedEncodingContainer(FormKeyedContainer(encoder: detached()))
-    }
-    return KeyedEncodingContainer(FormKeyedContainer(encoder: self))
+    KeyedEncodingContainer(FormKeyedContainer(encoder: self))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    guard node.becomeArray() else {
-      context.noteMisuse(at: codingPath, "A value that holds something else was encoded as an array.")
-      return FormUnkeyedContainer(encoder: detached())
-    }
-    return FormUnkeyedContainer(encoder: self)
+    FormUnkeyedContainer(encoder: self)
   }
 
   func singleValueContainer() -> any SingleValueEncodingContainer {
@@ -100,9 +86,5 @@ struct FormNodeEncoder: Encoder {
     case .base64: try encode(text: data.base64EncodedString())
     case .custom(let encode): try self.encode(text: try encode(data))
     }
-  }
-
-  private func detached() -> FormNodeEncoder {
-    FormNodeEncoder(node: FormNode(), codingPath: codingPath, context: context)
   }
 }

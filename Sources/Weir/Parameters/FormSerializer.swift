@@ -8,16 +8,16 @@ struct FormSerializer {
   let escaper: PercentEscaper
 
   func text(of root: FormNode) -> String {
-    guard case .object(let children) = root.content else { return "" }
-    return joined(children.map { text(of: $0.node, path: $0.key) })
+    guard case .object(let members) = root.content else { return "" }
+    return joined(members.all.map { text(of: $0.node, path: $0.key) })
   }
 
   private func text(of node: FormNode, path: String) -> String {
     switch node.content {
     case .empty: ""
     case .text(let text): "\(escaped(keyEncoding.encode(path)))=\(escaped(text))"
-    case .object(let children):
-      joined(children.map { text(of: $0.node, path: path + keyPathEncoding.encode($0.key)) })
+    case .object(let members):
+      joined(members.all.map { text(of: $0.node, path: path + keyPathEncoding.encode($0.key)) })
     case .array(let nodes):
       joined(nodes.enumerated().map { text(of: $1, path: arrayEncoding.encode(path, atIndex: $0)) })
     }

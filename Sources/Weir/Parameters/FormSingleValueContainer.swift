@@ -56,5 +56,10 @@ protocol OptionalValue {
 }
 
 extension Optional: OptionalValue {
-  var isNil: Bool { self == nil }
+  var isNil: Bool {
+    switch self {
+    case nil: true
+    case let wrapped?: (wrapped as? any OptionalValue)?.isNil ?? false
+    }
+  }
 }

@@ -4,7 +4,7 @@ struct FormUnkeyedContainer: UnkeyedEncodingContainer {
 
   init(encoder: FormNodeEncoder) {
     self.encoder = encoder
-    _ = encoder.node.becomeArray()
+    encoder.node.becomeArray()
   }
 
   var codingPath: [any CodingKey] { encoder.codingPath }

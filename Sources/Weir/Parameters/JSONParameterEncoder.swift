@@ -27,6 +27,7 @@ public final class JSONParameterEncoder: ParameterEncoder {
     self.init(encoder: encoder)
   }
 
+  @preconcurrency
   public func encode<Parameters: Encodable & Sendable>(
     _ parameters: Parameters?, into request: URLRequest
   ) throws -> URLRequest {

@@ -12,6 +12,7 @@ extension URLEncodedFormEncoder {
     /// As `Data` encodes itself: an array of bytes.
     case deferredToData
     case base64
+    @preconcurrency
     case custom(@Sendable (Data) throws -> String)
   }
 
@@ -24,6 +25,7 @@ extension URLEncodedFormEncoder {
     /// Internet date-time in UTC without fraction (RFC 3339).
     case iso8601
     case formatted(DateFormatter)
+    @preconcurrency
     case custom(@Sendable (Date) throws -> String)
   }
 
@@ -38,6 +40,7 @@ extension URLEncodedFormEncoder {
     case capitalized
     case uppercased
     case lowercased
+    @preconcurrency
     case custom(@Sendable (String) -> String)
   }
 
@@ -51,6 +54,7 @@ extension URLEncodedFormEncoder {
     private let encoding: @Sendable (String) -> String
 
     /// Takes what makes of a nested key the text to append.
+    @preconcurrency
     public init(encoding: @escaping @Sendable (_ subkey: String) -> String) {
       self.encoding = encoding
     }
@@ -70,6 +74,7 @@ extension URLEncodedFormEncoder {
     private let encoding: @Sendable () -> String?
 
     /// Takes what gives the text of nil, or nil to leave the key out.
+    @preconcurrency
     public init(encoding: @escaping @Sendable () -> String?) {
       self.encoding = encoding
     }

@@ -57,13 +57,13 @@ public final class URLEncodedFormEncoder: Sendable {
     }
   }
 
-  /// The value as text; throws ``Error``, `EncodingError`, and what the value or a custom closure throws.
+  /// The value as text, empty for an optional that is nil; throws ``Error``, `EncodingError`, and what the value or a custom closure throws.
   public func encode(_ value: any Encodable) throws -> String {
+    if let optional = value as? any OptionalValue, optional.isNil { return "" }
     let root = FormNode()
     let context = FormEncodingContext(
       boolEncoding: boolEncoding, dataEncoding: dataEncoding, dateEncoding: dateEncoding, nilEncoding: nilEncoding)
     try FormNodeEncoder(node: root, codingPath: [], context: context).encode(value)
-    if let misuse = context.misuse { throw misuse }
     switch root.content {
     case .empty, .object: break
     case .array, .text: throw Error.invalidRootObject(root.description)

@@ -16,6 +16,7 @@ public final class URLEncodedFormParameterEncoder: ParameterEncoder {
     self.destination = destination
   }
 
+  @preconcurrency
   public func encode<Parameters: Encodable & Sendable>(
     _ parameters: Parameters?, into request: URLRequest
   ) throws -> URLRequest {

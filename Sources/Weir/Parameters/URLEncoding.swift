@@ -20,6 +20,7 @@ public struct URLEncoding: ParameterEncoding {
     /// `key[0]`
     case indexInBrackets
     /// What the closure makes of key and index.
+    @preconcurrency
     case custom(@Sendable (_ key: String, _ index: Int) -> String)
 
     func encode(_ key: String, atIndex index: Int) -> String {

@@ -24,6 +24,10 @@ struct BodyState {
   var holds: Holds = []
   var isDiscarded = false
   var discarded = 0
+  /// Whether the rest of a discarded body took too long.
+  var isGivenUp = false
+  /// Whether the transfer ended with an error, of interest or not: its connection is not used again.
+  var hasBroken = false
   var decoder: ContentDecoder?
   /// Bytes as they came over the wire.
   var received: Int64 = 0
@@ -76,14 +80,17 @@ extension RequestPipeline: TransferDelegate {
   }
 
   func transfer(_ transfer: Transfer, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
-    switch request.provideBody(into: buffer) {
+    if bodyStream != nil { return supplyFromStream(buffer) }
+    return switch request.provideBody(into: buffer) {
     case .bytes(let count): .bytes(count)
     case .end: .end
     case .later: .pause
     }
   }
 
-  func transferRewindBody(_ transfer: Transfer) -> Bool { request.rewindBody() }
+  func transferRewindBody(_ transfer: Transfer) -> Bool {
+    bodyStream.map { !$0.state.hasBegun } ?? request.rewindBody()
+  }
 
   func transfer(_ transfer: Transfer, didSendBody totalSent: Int64) {
     guard let task else { return }
@@ -100,6 +107,7 @@ extension RequestPipeline: TransferDelegate {
 
   func transfer(_ transfer: Transfer, didFinish error: TransferError?, report: TransferReport) {
     self.transfer = nil
+    unwantedBodyEnded()
     if error == nil, body.holds.contains(.decoding) || body.holds.contains(.sink) {
       body.ending = (error, report)
     } else {
@@ -146,7 +154,14 @@ extension RequestPipeline: TransferDelegate {
   /// The retriers want another attempt: what is left of this response is of no use.
   func discardBody() {
     body.isDiscarded = true
+    limitUnwantedBody()
     release(.retryDecision)
+  }
+
+  /// The rest of a body that nobody wants does not come: a new connection is cheaper than waiting.
+  func giveUpUnwantedBody() {
+    body.isGivenUp = true
+    transfer?.cancel()
   }
 
   private func passOn(_ response: LazyHTTPResponse) {

@@ -8,7 +8,7 @@ extension RequestPipeline {
   func finish() {
     withdraw()
     endWait()
-    if decide({ $0.finishing() }) {
+    if request.fields.withLock({ $0.machine.finishing(hasHandlers: !$0.handlers.isEmpty) }) {
       if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
     }
     // One by one: what goes with a value may be the caller's, and come back here.
@@ -39,6 +39,8 @@ extension RequestPipeline {
     on executor: (@escaping @Sendable () -> Void) -> Void
   ) {
     executor { [request] in
+      // Nobody serializes for a request that has been answered while this waited.
+      guard request.fields.withLock({ $0.machine.isWaiting(in: step) }) else { return }
       let value = handler.makeValue(input)
       request.onPipeline { $0.valueMade(value, index, step) }
     }
@@ -72,7 +74,7 @@ extension RequestPipeline {
     let failure = firstFailure
     let values = values
     self.values = []
-    let (handlers, observers, outcome, error) = request.fields.withLock { fields in
+    let (handlers, observers, outcome, error, own) = request.fields.withLock { fields in
       let handlers = fields.takeHandlers(values.count)
       let status = fields.lastTask?.lazyResponse?.statusCode
       let outcome = RequestOutcome(error: handlers.isEmpty ? fields.error : failure, status: status)
@@ -81,9 +83,10 @@ extension RequestPipeline {
       if !handlers.isEmpty { fields.serializationDuration = values.reduce(0) { $0 + $1.duration } }
       fields.machine.delivered()
       defer { fields.observers = RequestObservers() }
-      return (handlers, fields.observers, outcome, failure ?? fields.error)
+      return (handlers, fields.observers, outcome, failure ?? fields.error, fields.ownDelegate)
     }
     core.remove(request)
+    own?.delegate?.cleanup(after: request)
     request.describe(to: observers.cURL.filter { !$0.isForEachAttempt })
     request.settled(outcome, error: error)
     if wants(.attempts) {
@@ -126,10 +129,12 @@ extension RequestPipeline {
     if let executor = executor(of: input, in: request.context) { executor(serve) } else { serve() }
   }
 
-  /// Where a serializer runs when not here: bodies over 64 KiB would hold up the loop.
+  /// Where a serializer runs when not here: bodies over 64 KiB would hold up the loop. A fixed outcome asks no
+  /// serializer, and waits for nobody.
   private static func executor(
     of input: SerializationInput, in context: SessionContext
   ) -> ((@escaping @Sendable () -> Void) -> Void)? {
+    if input.verdict != nil { return nil }
     if let queue = context.queues.serialization { return { work in queue.async(execute: work) } }
     if (input.data?.count ?? 0) > 64 << 10 { return context.workers.submit }
     return nil
@@ -141,6 +146,6 @@ extension SerializationInput {
     self.init(
       request: request, urlRequest: fields.attempt?.urlRequest, response: fields.lastTask?.lazyResponse,
       data: fields.data, metrics: fields.attempt?.metrics, times: fields.times, error: fields.error,
-      verdict: fields.machine.state == .cancelled ? .explicitlyCancelled : nil)
+      verdict: fields.verdict)
   }
 }

@@ -166,9 +166,10 @@ extension RequestPipeline {
 
   /// Sets the error of the present stage; a cancelled request keeps its own.
   func record(_ error: WeirError) {
-    request.fields.withLock { fields in
-      if fields.machine.state != .cancelled { fields.error = error }
+    let replaced = request.fields.withLock { fields in
+      fields.machine.state == .cancelled ? nil : fields.exchange(error: error)
     }
+    withExtendedLifetime(replaced) {}
   }
 }
 

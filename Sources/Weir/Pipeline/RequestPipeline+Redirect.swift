@@ -58,6 +58,7 @@ extension RequestPipeline {
     }
     if let current, let target = next.url, !RedirectPolicy.isSameOrigin(current, target) { hop.hasLeftOrigin = true }
     hop.next = next
+    limitUnwantedBody()
   }
 
   private func announce(_ proposal: URLRequest, for response: LazyHTTPResponse, _ task: TransferTask) {

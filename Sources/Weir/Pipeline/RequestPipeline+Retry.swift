@@ -6,6 +6,7 @@ import WeirIO
 extension RequestPipeline {
   func askRetriers() {
     let (error, step) = request.fields.withLock { (askedError($0), $0.machine.step) }
+    if let error, let delegate = request.ownDelegate { return ask(delegate, about: error, step) }
     let retriers = core.retriers(of: request)
     guard let error, !retriers.isEmpty, let session = context.session else {
       return perform(decided: .stop, step)
@@ -15,6 +16,21 @@ extension RequestPipeline {
       request.onPipeline { $0.retriersAnswered(result, about: error, step) }
     }
     if let root = context.queues.root { root.async { chain.run() } } else { chain.run() }
+  }
+
+  /// Whoever takes the session's place asks retriers or decides alone.
+  private func ask(_ delegate: any RequestDelegate, about error: WeirError, _ step: RequestMachine.Step) {
+    let answer = SingleCall<RetryResult> { [request] result in
+      request.onPipeline { $0.retriersAnswered(result, about: error, step) }
+    }
+    delegate.retryResult(for: request, dueTo: error) { answer($0) }
+  }
+
+  /// A retry that somebody asks for who is no retrier, in place of their answer.
+  func retryAsTold(after delay: TimeInterval) {
+    let (error, step, isOpen) = request.fields.withLock { (askedError($0), $0.machine.step, $0.machine.isDeciding) }
+    guard isOpen, let error else { return }
+    grant(after: max(0, delay), about: error, step)
   }
 
   /// What the retriers are asked about: a response whose body waits, one handler's value, or the attempt's error.
@@ -35,13 +51,19 @@ extension RequestPipeline {
     case .retryWithDelay(let delay): grant(after: max(0, delay), about: error, step)
     case .doNotRetry: deny(reasonOfRefusal(error), about: error, step)
     case .doNotRetryWithError(let cause):
-      refuse(with: .requestRetryFailed(retryError: cause, originalError: error))
+      refuse(with: Self.wrapped(cause, about: error))
       deny(.policy, about: error, step)
     }
   }
 
+  /// A delegate's answer may be wrapped already.
+  private static func wrapped(_ cause: any Error, about error: WeirError) -> WeirError {
+    if case .requestRetryFailed? = cause.asWeirError, let cause = cause.asWeirError { return cause }
+    return .requestRetryFailed(retryError: cause, originalError: error)
+  }
+
   private func grant(after delay: Double, about error: WeirError, _ step: RequestMachine.Step) {
-    guard request.canReplayBody else { return deny(.body, about: error, step) }
+    guard request.canReplayBody, bodyStream?.state.hasBegun != true else { return deny(.body, about: error, step) }
     guard MonotonicTime.now.advanced(bySeconds: delay) < deadlineTime else {
       return deny(.deadline, about: error, step)
     }
@@ -101,13 +123,14 @@ extension RequestPipeline {
   }
 
   func retry() {
-    request.fields.withLock { fields in
+    let replaced = request.fields.withLock { fields in
       fields.retryCount += 1
       fields.retryReason = grantedReason
-      if fields.machine.state != .cancelled { fields.error = nil }
       fields.data = nil
       fields.times = RequestTimes()
+      return fields.machine.state == .cancelled ? nil : fields.exchange(error: nil)
     }
+    withExtendedLifetime(replaced) {}
     hasDenied = false
     request.resetProgress()
     task = nil

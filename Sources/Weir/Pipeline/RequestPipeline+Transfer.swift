@@ -30,15 +30,10 @@ extension RequestPipeline {
     body = BodyState(limit: request.maximumBodySize)
     let urlRequest = hopRequest.urlRequest
     var spec = TransferSpec(url: hopRequest.text, method: hopRequest.method)
-    switch request.makeBody(of: urlRequest) {
-    case .none: break
-    case .data(let data): spec.body = .bytes(DataBytes(data))
-    case .pulled(let length):
-      guard request.rewindBody() else {
-        return attemptEnded(error: urlError(.requestBodyStreamExhausted, "the request's body can't be sent again"))
-      }
-      spec.body = .pulled(length: length)
+    guard let transferBody = makeBody(of: hopRequest) else {
+      return attemptEnded(error: urlError(.requestBodyStreamExhausted, "the request's body can't be sent again"))
     }
+    spec.body = transferBody
     spec.silenceTimeout =
       urlRequest.timeoutInterval == 60 ? core.configuration.timeoutIntervalForRequest : urlRequest.timeoutInterval
     spec.tag = destination
@@ -53,6 +48,24 @@ extension RequestPipeline {
     }
   }
 
+  /// Nil: there was one, and it can't be had again.
+  private func makeBody(of hopRequest: HopRequest) -> TransferBody? {
+    let body = request.makeBody(of: hopRequest.urlRequest)
+    if case .stream(let stream, let length) = body {
+      return beginBodyStream(stream) ? .pulled(length: length) : nil
+    }
+    bodyStream = nil
+    switch body {
+    // A length of zero: without one a server might wait for a body (RFC 9110 section 8.6).
+    case .none: return Self.methodsWithBody.contains(hopRequest.method) ? .bytes([UInt8]()) : TransferBody.none
+    case .data(let data): return .bytes(DataBytes(data))
+    case .pulled(let length): return request.rewindBody() ? .pulled(length: length) : nil
+    case .stream: return nil
+    }
+  }
+
+  private static let methodsWithBody = ["POST", "PUT", "PATCH"]
+
   private var unsupportedURL: URLError {
     urlError(.unsupportedURL, "only http and https URLs with a host can be requested")
   }
@@ -60,8 +73,7 @@ extension RequestPipeline {
   // MARK: Steering
 
   func suspendTransfer() {
-    announceTask(.suspended)
-    pauseTransfer()
+    if announceTask(.suspended) { pauseTransfer() }
   }
 
   private func pauseTransfer() {
@@ -71,9 +83,7 @@ extension RequestPipeline {
   }
 
   func resumeTransfer() {
-    task?.setState(.running)
-    announceTask(.running)
-    endPause()
+    if announceTask(.running) { endPause() }
   }
 
   private func endPause() {
@@ -140,21 +150,20 @@ extension RequestPipeline {
   }
 
   func suspendTask(_ task: TransferTask) {
-    guard task === self.task, transfer != nil else { return }
-    task.setState(.suspended)
+    guard task === self.task, transfer != nil, task.setState(.suspended) else { return }
     pauseTransfer()
   }
 
   func resumeTask(_ task: TransferTask) {
-    guard task === self.task, transfer != nil else { return }
-    task.setState(.running)
+    guard task === self.task, transfer != nil, task.setState(.running) else { return }
     endPause()
   }
 
-  func announceTask(_ state: TransferTask.State) {
-    guard let task else { return }
-    if state == .suspended { task.setState(.suspended) }
-    guard wants(.lifecycle) else { return }
+  /// Sets the task's state and tells of it. False: the task is completed already, and stays so.
+  @discardableResult
+  func announceTask(_ state: TransferTask.State) -> Bool {
+    guard let task, task.setState(state) else { return false }
+    guard wants(.lifecycle) else { return true }
     monitors.send(.lifecycle) { [request] in
       if state == .suspended {
         $0.request(request, didSuspendTask: task)
@@ -162,6 +171,7 @@ extension RequestPipeline {
         $0.request(request, didResumeTask: task)
       }
     }
+    return true
   }
 
   // MARK: The end of an attempt
@@ -169,6 +179,7 @@ extension RequestPipeline {
   /// A hop has ended: the next one begins, or the attempt is over.
   func transferEnded(_ error: TransferError?, _ report: TransferReport) {
     tally.add(report)
+    body.hasBroken = error != nil
     if let next = hop.next, decide({ $0.stage == .transferring }) {
       hop.request = HopRequest(next)
       hop.next = nil
@@ -180,7 +191,7 @@ extension RequestPipeline {
       return
     }
     // How the transport of a body that nobody wants ended is of no interest.
-    let isOfInterest = !body.isDiscarded || error?.kind == .cancelled
+    let isOfInterest = !body.isDiscarded || error?.kind == .cancelled && !body.isGivenUp
     let transportError = isOfInterest ? error.map { URLError($0, url: hop.url) } : nil
     attemptEnded(error: body.failure ?? transportError ?? body.endFailure())
   }
@@ -190,7 +201,8 @@ extension RequestPipeline {
     let error = error.map { $0.about(hop.url) }
     if let error, decide({ $0.stage != .cancelling }) { record(.sessionTaskFailed(error: error)) }
     end(task, error: error)
-    core.connectionUsed(isReused: tally.isReusedConnection, isIdle: error == nil, destination?.destination)
+    core.connectionUsed(
+      isReused: tally.isReusedConnection, isIdle: error == nil && !body.hasBroken, destination?.destination)
     if error == nil, request.error == nil, let response = task.lazyResponse {
       validate(response)
     } else {

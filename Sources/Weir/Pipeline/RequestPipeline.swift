@@ -25,6 +25,8 @@ final class RequestPipeline {
   var transfer: Transfer?
   var hop = Hop()
   var body = BodyState()
+  /// The stream that the request's body comes out of; kept as long as it could be asked for again.
+  var bodyStream: (stream: InputStream, state: BodyStream)?
   @exclusivity(unchecked) var tally = TransferTally()
 
   // The end
@@ -39,6 +41,8 @@ final class RequestPipeline {
   private var hasStarted = false
   private let deadline = LoopTimer()
   private lazy var wait = LoopTimer()
+  /// Set while the rest of a body that nobody wants may still come.
+  private var unwantedBody: LoopTimer?
   private var isWaiting = false
   private(set) var deadlineTime = MonotonicTime.distantFuture
 
@@ -84,7 +88,9 @@ final class RequestPipeline {
     case .none: break
     case .create: create()
     case .start: admit()
-    case .hold: announceTask(.suspended)
+    case .hold:
+      withdraw()
+      announceTask(.suspended)
     case .suspendTransfer: suspendTransfer()
     case .resumeTransfer: resumeTransfer()
     case .cancelTransfer: cancelTransfer()
@@ -102,11 +108,11 @@ final class RequestPipeline {
 
   /// Ends the request with an error that no retrier hears of.
   func fail(with error: WeirError) {
-    let action = request.fields.withLock { fields in
+    let (action, replaced) = request.fields.withLock { fields in
       let action = fields.machine.fail()
-      if action != .none { fields.error = error }
-      return action
+      return (action, action == .none ? nil : fields.exchange(error: error))
     }
+    withExtendedLifetime(replaced) {}
     perform(action)
   }
 
@@ -137,6 +143,21 @@ final class RequestPipeline {
     isWaiting = false
   }
 
+  /// How long the rest of a body that nobody wants may take, so that its connection can be used again.
+  private static let unwantedBodyTime = 0.25
+
+  func limitUnwantedBody() {
+    let timer = unwantedBody ?? LoopTimer()
+    unwantedBody = timer
+    core.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: Self.unwantedBodyTime), handler: self)
+  }
+
+  func unwantedBodyEnded() {
+    guard let timer = unwantedBody else { return }
+    unwantedBody = nil
+    core.loop.cancel(timer)
+  }
+
   func stopTimers() {
     core.loop.cancel(deadline)
     endWait()
@@ -158,8 +179,10 @@ extension RequestPipeline: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     if timer === deadline {
       fail(with: .sessionTaskFailed(error: urlError(.timedOut, "the request's deadline has passed")))
+    } else if timer === unwantedBody {
+      giveUpUnwantedBody()
     } else if admission.ticket != nil {
-      admissionTimedOut()
+      if decide({ $0.awaitsSlot }) { admissionTimedOut() }
     } else {
       perform(decide { $0.delayElapsed() })
     }
@@ -168,7 +191,7 @@ extension RequestPipeline: TimerHandler {
   /// An error of weir's own making, with the URL it is about.
   func urlError(_ code: URLError.Code, _ text: String) -> URLError {
     var info: [String: Any] = [NSLocalizedDescriptionKey: text]
-    if let url = hop.url ?? request.lastRequest?.url { info[NSURLErrorFailingURLErrorKey] = url }
+    if let url = hop.url ?? request.lastRequest?.url { info[NSURLErrorFailingURLErrorKey] = Redaction.url(url) }
     return URLError(code, userInfo: info)
   }
 }

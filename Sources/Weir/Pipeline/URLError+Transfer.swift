@@ -7,7 +7,7 @@ extension URLError {
   /// speak of hosts, ports and certificates only.
   init(_ error: TransferError, url: URL?) {
     var info: [String: Any] = [NSLocalizedDescriptionKey: error.description]
-    if let url { info[NSURLErrorFailingURLErrorKey] = url }
+    if let url { info[NSURLErrorFailingURLErrorKey] = Redaction.url(url) }
     info["weir.libcurl.code"] = Int(error.code.rawValue)
     self.init(Self.code(of: error), userInfo: info)
   }
@@ -15,7 +15,8 @@ extension URLError {
   /// The same error, with the URL it is about.
   func about(_ url: URL?) -> URLError {
     guard let url, failingURL == nil else { return self }
-    return URLError(code, userInfo: errorUserInfo.merging([NSURLErrorFailingURLErrorKey: url]) { old, _ in old })
+    return URLError(
+      code, userInfo: errorUserInfo.merging([NSURLErrorFailingURLErrorKey: Redaction.url(url)]) { old, _ in old })
   }
 
   init(compression error: CompressionError) {
@@ -47,8 +48,8 @@ extension URLError {
 
   private static func code(of code: CurlCode, text: String) -> URLError.Code {
     switch code {
-    // The other side's protocol, where it answers as HTTP/0.9 did.
-    case .unsupportedProtocol: text.contains("HTTP/0.9") ? .badServerResponse : .unsupportedURL
+    // Mostly the other side's, whose answer speaks of no version of HTTP or of an unknown one.
+    case .unsupportedProtocol: text.contains("HTTP") ? .badServerResponse : .unsupportedURL
     case .malformedURL: .badURL
     case .couldNotResolveHost, .couldNotResolveProxy: .cannotFindHost
     case .couldNotConnect, .proxy, .interfaceFailed: .cannotConnectToHost

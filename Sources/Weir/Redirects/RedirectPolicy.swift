@@ -3,8 +3,8 @@ import FoundationNetworking
 
 /// The rules of redirection (RFC 9110 section 15.4): which responses redirect, to what request, and what forbids it.
 enum RedirectPolicy {
-  /// Fields that hold secrets of one origin.
-  static let secretFields = ["Authorization", "Proxy-Authorization", "Cookie"]
+  /// Fields that are for one origin: its secrets, and its name.
+  static let originFields = ["Authorization", "Proxy-Authorization", "Cookie", "Host"]
   private static let bodyFields = [
     "Content-Encoding", "Content-Language", "Content-Location", "Content-Type", "Content-Length", "Transfer-Encoding",
   ]
@@ -32,10 +32,11 @@ enum RedirectPolicy {
     if losesBody {
       next.httpMethod = "GET"
       next.httpBody = nil
+      next.httpBodyStream = nil
       for field in bodyFields { next.setValue(nil, forHTTPHeaderField: field) }
     }
     if !isSameOrigin(current, target) {
-      for field in secretFields { next.setValue(nil, forHTTPHeaderField: field) }
+      for field in originFields { next.setValue(nil, forHTTPHeaderField: field) }
     }
     return next
   }

@@ -32,16 +32,16 @@ package struct CURLCommand {
     guard let url = request.url, url.host?.isEmpty == false, let method = request.httpMethod else {
       return Self.failure
     }
-    var parts = ["$ curl -v", "-X \(method)"]
+    var parts = ["$ curl -v", "-X \(Self.quoted(method))"]
     parts += credentials.map(credentialPart)
-    if !cookies.isEmpty {
-      parts.append("-b \"\(cookies.map(cookiePart).joined(separator: ";"))\"")
-    }
+    if !cookies.isEmpty { parts.append("-b \(Self.quoted(cookies.map(cookiePart).joined(separator: ";")))") }
     parts += headers.map(headerPart)
     if let body = request.httpBody {
-      parts.append("-d \"\(Self.escapedBody(String(decoding: body, as: UTF8.self)))\"")
+      let text = String(decoding: body, as: UTF8.self)
+      // Of what begins with an `@`, curl itself would read a file.
+      parts.append("\(text.hasPrefix("@") ? "--data-raw" : "-d") \(Self.quoted(text))")
     }
-    parts.append("\"\(redactingSecrets ? Redaction.urls(in: url.absoluteString) : url.absoluteString)\"")
+    parts.append(Self.quoted(redactingSecrets ? Redaction.urls(in: url.absoluteString) : url.absoluteString))
     return parts.joined(separator: " \\\n\t")
   }
 
@@ -53,7 +53,8 @@ package struct CURLCommand {
   }
 
   private func credentialPart(_ credential: URLCredential) -> String {
-    "-u \(credential.user ?? ""):\(redactingSecrets ? Redaction.placeholder : credential.password ?? "")"
+    let password = redactingSecrets ? Redaction.placeholder : credential.password ?? ""
+    return "-u \(Self.quoted("\(credential.user ?? ""):\(password)"))"
   }
 
   private func cookiePart(_ cookie: HTTPCookie) -> String {
@@ -62,11 +63,11 @@ package struct CURLCommand {
 
   private func headerPart(_ header: HTTPHeader) -> String {
     let value = redactingSecrets && Redaction.isSecretField(header.name) ? Redaction.placeholder : header.value
-    return "-H \"\(header.name): \(value.replacingOccurrences(of: "\"", with: "\\\""))\""
+    return "-H \(Self.quoted("\(header.name): \(value)"))"
   }
 
-  /// A backslash before each quote; the backslash that already stood right before one is doubled, others stay.
-  private static func escapedBody(_ body: String) -> String {
-    body.replacingOccurrences(of: "\\\"", with: "\\\\\"").replacingOccurrences(of: "\"", with: "\\\"")
+  /// One word of a shell, in which nothing is expanded.
+  private static func quoted(_ text: String) -> String {
+    "'\(text.replacing("'", with: #"'\''"#))'"
   }
 }

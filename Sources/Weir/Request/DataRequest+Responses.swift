@@ -6,6 +6,7 @@ extension DataRequest {
   /// Adds a handler that gets the body as it is. It never asks the retriers again.
   ///
   /// - Parameter queue: Where the handler runs; nil: see ``SessionConfiguration/handlerExecution``.
+  @preconcurrency
   @discardableResult
   public func response(
     queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (WeirDataResponse<Data?>) -> Void
@@ -15,6 +16,7 @@ extension DataRequest {
   }
 
   /// Adds a handler that gets what `serializer` makes of the response.
+  @preconcurrency
   @discardableResult
   public func response<Serializer: DataResponseSerializerProtocol>(
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
@@ -27,6 +29,7 @@ extension DataRequest {
   }
 
   /// The same, for serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
+  @preconcurrency
   @discardableResult
   public func response<Serializer: ResponseSerializer>(
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
@@ -39,6 +42,7 @@ extension DataRequest {
   }
 
   /// Adds a handler that gets the body, which must not be empty unless method or status allow it.
+  @preconcurrency
   @discardableResult
   public func responseData(
     queue: DispatchQueue? = nil,
@@ -57,6 +61,7 @@ extension DataRequest {
   }
 
   /// Adds a handler that gets the body as text, decoded by `encoding`, else by the response's charset.
+  @preconcurrency
   @discardableResult
   public func responseString(
     queue: DispatchQueue? = nil,
@@ -76,6 +81,7 @@ extension DataRequest {
   }
 
   /// Adds a handler that gets a value decoded from the body.
+  @preconcurrency
   @discardableResult
   public func responseDecodable<Value: Decodable & Sendable>(
     of type: Value.Type = Value.self, queue: DispatchQueue? = nil,

@@ -40,6 +40,7 @@ public class DataRequest: Request, @unchecked Sendable {
   }
 
   /// Adds a validation; validations run in the order added, up to the first failure.
+  @preconcurrency
   @discardableResult
   public func validate(_ validation: @escaping Validation) -> Self {
     add(
@@ -52,6 +53,7 @@ public class DataRequest: Request, @unchecked Sendable {
 
   /// Calls back with the final response's head, before its body is received; the body waits for the answer. Only the
   /// last closure counts. Without a queue: the request's handler queue.
+  @preconcurrency
   @_disfavoredOverload
   @discardableResult
   public func onHTTPResponse(
@@ -66,6 +68,7 @@ public class DataRequest: Request, @unchecked Sendable {
   }
 
   /// Calls back with the final response's head, before its body is received.
+  @preconcurrency
   @discardableResult
   public func onHTTPResponse(
     on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (HTTPURLResponse) -> Void

@@ -16,6 +16,7 @@ extension Request {
 
   /// Calls `handler` once with the redacted command line: at once if there is a URL request, else when the attempt's
   /// final one is created or could not be.
+  @preconcurrency
   @discardableResult
   public func cURLDescription(
     on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void
@@ -25,6 +26,7 @@ extension Request {
   }
 
   /// The same on the request's handler queue.
+  @preconcurrency
   @discardableResult
   public func cURLDescription(calling handler: @escaping @Sendable (String) -> Void) -> Self {
     observeDescriptions(CURLObserver(handler: handler, queue: .session, isForEachAttempt: false))

@@ -15,10 +15,10 @@ extension Request {
   public func adapt(using adapter: any RequestAdapter) -> Self {
     change { existing in
       guard let existing else { return Interceptor(adapters: [adapter]) }
-      guard let list = existing as? Interceptor else {
+      guard let list = Interceptor.list(existing) else {
         return Interceptor(adapters: [adapter], interceptors: [existing])
       }
-      return Interceptor(adapters: list.adapters + [adapter], retriers: list.retriers)
+      return Interceptor(adapters: list.adapters + [adapter], retriers: list.retriers, name: list.name)
     }
   }
 
@@ -27,21 +27,26 @@ extension Request {
   public func retry(using retrier: any RequestRetrier) -> Self {
     change { existing in
       guard let existing else { return Interceptor(retriers: [retrier]) }
-      guard let list = existing as? Interceptor else {
+      guard let list = Interceptor.list(existing) else {
         return Interceptor(retriers: [retrier], interceptors: [existing])
       }
-      return Interceptor(adapters: list.adapters, retriers: list.retriers + [retrier])
+      return Interceptor(adapters: list.adapters, retriers: list.retriers + [retrier], name: list.name)
     }
   }
 
   /// Adds a monitor, which hears request-level events from now on, after the session's monitors.
   @discardableResult
   public func eventMonitor(_ monitor: any EventMonitor) -> Self {
-    let monitors = fields.withLock { fields in
-      fields.monitors = fields.monitors.adding(monitor)
-      return fields.monitors
+    // Asked what it wants before the lock is taken.
+    let added = CompositeEventMonitor([monitor])
+    let replaced = fields.withLock { fields in
+      let existing = fields.monitors
+      fields.monitors = existing.adding(added)
+      return existing
     }
-    onPipeline { $0.monitors = monitors }
+    withExtendedLifetime(replaced) {}
+    // As they are then: of two that are added at once, either may come first.
+    onPipeline { pipeline in pipeline.monitors = pipeline.request.fields.withLock { $0.monitors } }
     return self
   }
 
@@ -64,6 +69,7 @@ extension Request {
   }
 
   /// Calls `closure` with ``downloadProgress`` as bytes come in; the last closure set counts.
+  @preconcurrency
   @discardableResult
   public func downloadProgress(queue: DispatchQueue? = nil, closure: @escaping ProgressHandler) -> Self {
     observe(\.downloadProgress, RequestObserver(closure, on: HandlerQueue(queue)))
@@ -71,6 +77,7 @@ extension Request {
   }
 
   /// Calls `closure` with ``uploadProgress`` as bytes go out; the last closure set counts.
+  @preconcurrency
   @discardableResult
   public func uploadProgress(queue: DispatchQueue? = nil, closure: @escaping ProgressHandler) -> Self {
     observe(\.uploadProgress, RequestObserver(closure, on: HandlerQueue(queue)))
@@ -78,6 +85,7 @@ extension Request {
   }
 
   /// Calls the closure with the adapted URL request of every attempt, and at once with the latest there is.
+  @preconcurrency
   @discardableResult
   public func onURLRequestCreation(
     on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (URLRequest) -> Void
@@ -87,6 +95,7 @@ extension Request {
   }
 
   /// Calls the closure with the task of every attempt, and at once with the latest there is.
+  @preconcurrency
   @discardableResult
   public func onURLSessionTaskCreation(
     on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (TransferTask) -> Void
@@ -108,7 +117,12 @@ extension Request {
   }
 
   private func change(_ transform: ((any RequestInterceptor)?) -> any RequestInterceptor) -> Self {
-    fields.withLock { $0.interceptor = transform($0.interceptor) }
+    let replaced = fields.withLock { fields in
+      let existing = fields.interceptor
+      fields.interceptor = transform(existing)
+      return existing
+    }
+    withExtendedLifetime(replaced) {}
     return self
   }
 
@@ -116,7 +130,7 @@ extension Request {
     _ existing: (any RequestInterceptor)?, with new: any RequestInterceptor
   ) -> any RequestInterceptor {
     guard let existing else { return new }
-    guard let list = existing as? Interceptor else { return Interceptor(interceptors: [existing, new]) }
-    return Interceptor(adapters: list.adapters + [new], retriers: list.retriers + [new])
+    guard let list = Interceptor.list(existing) else { return Interceptor(interceptors: [existing, new]) }
+    return Interceptor(adapters: list.adapters + [new], retriers: list.retriers + [new], name: list.name)
   }
 }

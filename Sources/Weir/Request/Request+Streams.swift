@@ -67,6 +67,7 @@ extension DataRequest {
   }
 
   /// Calls back with the final response's head, before its body is received; the body waits until the closure returns.
+  @preconcurrency
   @discardableResult
   public func onHTTPResponse(
     perform handler: @escaping @Sendable (HTTPURLResponse) async -> Void
@@ -79,6 +80,7 @@ extension DataRequest {
 
   /// Calls back with the final response's head, before its body is received; the body waits for the answer, and
   /// `.cancel` cancels the request. The closure's task is not cancelled with the request.
+  @preconcurrency
   @_disfavoredOverload
   @discardableResult
   public func onHTTPResponse(

@@ -53,7 +53,8 @@ public class Request: @unchecked Sendable {
 
   /// The body of an attempt. On the loop.
   func makeBody(of urlRequest: URLRequest) -> AttemptBody {
-    urlRequest.httpBody.map { $0.isEmpty ? .none : .data($0) } ?? .none
+    if let data = urlRequest.httpBody { return data.isEmpty ? .none : .data(data) }
+    return urlRequest.httpBodyStream.map { .stream($0, length: BodyStream.length(of: urlRequest)) } ?? .none
   }
 
   /// Whether the retriers are asked about this response before its body is read. On the loop.
@@ -113,11 +114,11 @@ public class Request: @unchecked Sendable {
 
   /// Changes the state in the call; what follows from it happens on the loop.
   private func act(_ verb: RequestMachine.Verb) {
-    let hasChanged = fields.withLock { fields in
-      guard fields.machine.act(verb) else { return false }
-      if verb == .cancel { fields.error = .explicitlyCancelled }
-      return true
+    let (hasChanged, replaced) = fields.withLock { fields in
+      guard fields.machine.act(verb) else { return (false, nil as WeirError?) }
+      return (true, verb == .cancel ? fields.exchange(error: .explicitlyCancelled) : nil)
     }
+    withExtendedLifetime(replaced) {}
     if hasChanged { context.loop.post { [self] in context.core.value.hear(self) } }
   }
 
@@ -125,14 +126,14 @@ public class Request: @unchecked Sendable {
 
   /// Adds a handler; the first one resumes the request, later and only if that is wanted.
   final func addHandler(_ handler: ResponseHandler) {
-    let isSettled = fields.withLock { fields in
+    let (isSettled, own) = fields.withLock { fields in
       fields.handlers.append(handler)
       fields.machine.reopened()
-      return fields.machine.isSettled
+      return (fields.machine.isSettled, fields.ownDelegate)
     }
     if isSettled {
       context.loop.post { [self] in RequestPipeline.serveLateHandlers(of: self) }
-    } else if shouldAutomaticallyResume ?? context.startRequestsImmediately {
+    } else if shouldAutomaticallyResume ?? own?.delegate?.startImmediately ?? context.startRequestsImmediately {
       context.loop.post { [self] in resumeAutomatically() }
     }
   }
@@ -145,11 +146,13 @@ public class Request: @unchecked Sendable {
 }
 
 /// The body of one attempt.
-package enum AttemptBody: Sendable {
+package enum AttemptBody {
   case none
   case data(Data)
   /// Asked for piece by piece; without a length it goes out in chunks.
   case pulled(length: Int64?)
+  /// Read once, on a worker.
+  case stream(InputStream, length: Int64?)
 }
 
 /// A piece of a pulled body.
@@ -182,12 +185,12 @@ extension Request: Hashable, CustomStringConvertible {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// `METHOD url (status)`, as far as known.
+  /// `METHOD url (status)`, as far as known; without the URL's userinfo.
   public var description: String {
     guard let request = performedRequests.last ?? request, let url = request.url else {
       return "No request created yet."
     }
-    let line = "\(request.httpMethod ?? "GET") \(url.absoluteString)"
+    let line = "\(request.httpMethod ?? "GET") \(Redaction.urls(in: url.absoluteString))"
     return lazyResponse.map { "\(line) (\($0.statusCode))" } ?? line
   }
 

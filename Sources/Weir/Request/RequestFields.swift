@@ -30,6 +30,8 @@ struct RequestFields {
   /// Nil before setup began.
   var times: RequestTimes?
   var redirectHandler: (any RedirectHandler)?
+  /// Nil: the session is asked.
+  var ownDelegate: OwnDelegate?
   var observers = RequestObservers()
   var lane = HandlerLane()
   /// Made when the caller asks for it; the lane's handlers run there then.
@@ -48,6 +50,12 @@ struct RequestFields {
     guard let attempt else { return true }
     earlier.append(attempt)
     return false
+  }
+
+  /// Sets the error and returns the one before, which is the caller's and must not go under the lock.
+  mutating func exchange(error: WeirError?) -> WeirError? {
+    defer { self.error = error }
+    return self.error
   }
 
   /// The first handlers, as many as there are values of; later ones came too late for this delivery.
@@ -86,6 +94,12 @@ struct RequestFields {
   var isURLRequestFinal: Bool { attempt.map { $0.task != nil || $0.initial != nil && error != nil } ?? false }
 
   var lastTask: TransferTask? { attempt?.task }
+
+  /// The error that no serializer has a say in: the request was cancelled, or ended or turned away from outside.
+  var verdict: WeirError? {
+    if machine.state == .cancelled { return .explicitlyCancelled }
+    return machine.isBeyondRetry ? error : nil
+  }
 }
 
 /// When the stages of a request's last attempt began.

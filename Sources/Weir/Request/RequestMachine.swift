@@ -54,7 +54,7 @@ struct RequestMachine: Sendable {
     case create
     /// Ask for admission and start the transfer.
     case start
-    /// Tell that the task exists but is suspended.
+    /// Leave the queue for a slot, and tell that the task exists but is suspended.
     case hold
     case suspendTransfer
     case resumeTransfer
@@ -95,14 +95,24 @@ struct RequestMachine: Sendable {
   /// What the loop has still to hear.
   private var unheard: [Verb] = []
   private var hasFinished = false
-  /// Whether the request was ended from outside or turned away: retriers have no say in that.
-  private var isBeyondRetry = false
+  /// Whether the request was ended from outside or turned away: neither retriers nor serializers have a say in that.
+  private(set) var isBeyondRetry = false
   private var grantedAtHead: Double?
 
   /// Whether setup has begun and the outcome is open.
   var isActive: Bool { stage != .idle && stage != .settled }
   var isSettled: Bool { stage == .settled }
   var isSuspended: Bool { heard == .suspended }
+  /// Whether the wait for a slot may end the request: not when the caller has said otherwise meanwhile.
+  var awaitsSlot: Bool { stage == .admitting && state == .resumed }
+
+  /// Whether it is being decided if there is another attempt.
+  var isDeciding: Bool {
+    switch stage {
+    case .deciding, .decidingAtHead, .decidingSerializer: !isInterrupted
+    default: false
+    }
+  }
 
   func isWaiting(in step: Step) -> Bool { self.step == step && !isInterrupted }
 
@@ -156,6 +166,9 @@ struct RequestMachine: Sendable {
     heard = .suspended
     switch stage {
     case .transferring, .decidingAtHead: return .suspendTransfer
+    case .ready: return .hold
+    // Who is suspended waits for no slot, and no admission timeout reaches it.
+    case .admitting: return enter(.ready, .hold)
     default: return .none
     }
   }
@@ -258,8 +271,10 @@ struct RequestMachine: Sendable {
     return enter(.creating, .retry)
   }
 
-  /// Whether `requestDidFinish` is to be told now; it is told once per run through the pipeline.
-  mutating func finishing() -> Bool {
+  /// Whether `requestDidFinish` is to be told now; it is told once per run through the pipeline. Without handlers the
+  /// request is finished then.
+  mutating func finishing(hasHandlers: Bool) -> Bool {
+    if !hasHandlers { delivered() }
     defer { hasFinished = true }
     return !hasFinished
   }

@@ -23,7 +23,7 @@ struct SerializationInput: Sendable {
   let metrics: TransferMetrics?
   let times: RequestTimes?
   let error: WeirError?
-  /// Set when the outcome doesn't ask a serializer any more: cancelled, or refused by a retrier.
+  /// Set when the outcome doesn't ask a serializer any more: cancelled, ended from outside, or refused by a retrier.
   var verdict: WeirError?
 }
 

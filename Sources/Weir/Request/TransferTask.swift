@@ -75,9 +75,14 @@ public final class TransferTask: Sendable {
 
   var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.response } }
 
-  /// A task that is being cancelled stays so until it is completed.
-  func setState(_ state: State) {
-    fields.withLock { if $0.state != .canceling { $0.state = state } }
+  /// False for a task that is completed, or is being cancelled: it stays so.
+  @discardableResult
+  func setState(_ state: State) -> Bool {
+    fields.withLock { fields in
+      guard fields.state != .completed, fields.state != .canceling || state == .canceling else { return false }
+      fields.state = state
+      return true
+    }
   }
 
   func received(_ response: LazyHTTPResponse) {
@@ -85,10 +90,13 @@ public final class TransferTask: Sendable {
   }
 
   func redirected(to request: URLRequest) {
-    fields.withLock { fields in
-      fields.current = request
+    let replaced = fields.withLock { fields in
+      defer { fields.current = request }
       fields.response = nil
+      return fields.current
     }
+    // Outside of the lock: its body's stream is the caller's.
+    withExtendedLifetime(replaced) {}
   }
 
   func update(_ change: (inout Counts) -> Void) {

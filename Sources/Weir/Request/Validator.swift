@@ -76,6 +76,7 @@ extension Request {
 
 extension DataRequest {
   /// Accepts only these status codes.
+  @preconcurrency
   @discardableResult
   public func validate(statusCode acceptable: some Sequence<Int> & Sendable) -> Self {
     add(
@@ -86,6 +87,7 @@ extension DataRequest {
   }
 
   /// Accepts only these content types; `*` stands for any type or subtype. An empty body always passes.
+  @preconcurrency
   @discardableResult
   public func validate<Types: Sequence<String> & SendableMetatype>(
     contentType acceptable: @escaping @Sendable @autoclosure () -> Types

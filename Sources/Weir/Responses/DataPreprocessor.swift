@@ -1,6 +1,7 @@
 public import Foundation
 
 /// Changes a body before it is serialized. It is not asked about empty bodies.
+@preconcurrency
 public protocol DataPreprocessor: Sendable {
   func preprocess(_ data: Data) throws -> Data
 }

@@ -49,11 +49,13 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
   public var error: Failure? { result.failure }
 
   /// The same response with its value transformed.
+  @preconcurrency
   public func map<New: Sendable>(_ transform: (Success) -> New) -> DataResponse<New, Failure> {
     with(result.map(transform))
   }
 
   /// The same response with its value transformed; what the closure throws becomes the failure.
+  @preconcurrency
   public func tryMap<New: Sendable>(_ transform: (Success) throws -> New) -> DataResponse<New, any Error> {
     with(result.tryMap(transform))
   }

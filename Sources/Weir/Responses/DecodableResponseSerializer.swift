@@ -42,6 +42,7 @@ extension DecodableResponseSerializer: BodySerializer {
 
 extension ResponseSerializer {
   /// Decodes the body.
+  @preconcurrency
   public static func decodable<Value: Decodable & Sendable>(
     of type: Value.Type,
     dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,

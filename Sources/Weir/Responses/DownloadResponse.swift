@@ -53,11 +53,13 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   public var error: Failure? { result.failure }
 
   /// The same response with its value transformed.
+  @preconcurrency
   public func map<New: Sendable>(_ transform: (Success) -> New) -> DownloadResponse<New, Failure> {
     with(result.map(transform))
   }
 
   /// The same response with its value transformed; what the closure throws becomes the failure.
+  @preconcurrency
   public func tryMap<New: Sendable>(_ transform: (Success) throws -> New) -> DownloadResponse<New, any Error> {
     with(result.tryMap(transform))
   }

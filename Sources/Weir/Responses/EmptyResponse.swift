@@ -1,4 +1,5 @@
 /// A type with a value for "no body".
+@preconcurrency
 public protocol EmptyResponse: Sendable {
   static func emptyValue() -> Self
 }

@@ -2,6 +2,7 @@ public import Foundation
 public import FoundationNetworking
 
 /// A serializer of bodies in memory and in files that knows when a body may be empty.
+@preconcurrency
 public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProtocol,
   DownloadResponseSerializerProtocol
 {

@@ -6,6 +6,7 @@ public import FoundationNetworking
 /// It is called for failed requests too, with the error; it may rethrow it or make a value all the same. A thrown
 /// ``WeirError`` is kept, any other error arrives as
 /// ``WeirError/ResponseSerializationFailureReason/customSerializationFailed(error:)``.
+@preconcurrency
 public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
   associatedtype SerializedObject: Sendable
 
@@ -15,6 +16,7 @@ public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
 }
 
 /// Makes a value of a downloaded file, by the same rules.
+@preconcurrency
 public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
   associatedtype SerializedObject: Sendable
 

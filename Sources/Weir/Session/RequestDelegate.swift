@@ -1,8 +1,9 @@
-import Foundation
+public import Foundation
 import Synchronization
 import WeirIO
 
-/// What a request asks of its session.
+/// What a request asks of its session, or of whoever takes its place (``Request/delegate``).
+@preconcurrency
 public protocol RequestDelegate: AnyObject, Sendable {
   var sessionConfiguration: SessionConfiguration { get }
   /// Whether the first response handler resumes a request.
@@ -12,8 +13,12 @@ public protocol RequestDelegate: AnyObject, Sendable {
   /// Drops a request from the active ones.
   func cleanup(after request: Request)
   /// Asks the retriers and answers on the event loop; `.doNotRetry` if there are none.
+  @preconcurrency
   func retryResult(
     for request: Request, dueTo error: WeirError, completion: @escaping @Sendable (RetryResult) -> Void)
+  /// Tries a request again whose retriers are being asked, after so many seconds; nil means at once. For any other
+  /// request it does nothing.
+  func retryRequest(_ request: Request, withDelay delay: TimeInterval?)
 }
 
 extension Session: RequestDelegate {
@@ -29,6 +34,7 @@ extension Session: RequestDelegate {
     }
   }
 
+  @preconcurrency
   public func retryResult(
     for request: Request, dueTo error: WeirError, completion: @escaping @Sendable (RetryResult) -> Void
   ) {
@@ -43,11 +49,33 @@ extension Session: RequestDelegate {
       }
     }.run()
   }
+
+  public func retryRequest(_ request: Request, withDelay delay: TimeInterval?) {
+    request.onPipeline { $0.retryAsTold(after: delay ?? 0) }
+  }
+}
+
+/// A delegate that the caller gave a request.
+struct OwnDelegate: Sendable {
+  weak var delegate: (any RequestDelegate)?
 }
 
 extension Request {
-  /// The session, as long as it lives.
-  public var delegate: (any RequestDelegate)? { context.session }
+  /// The session, as long as it lives, or what was set here: that is asked then whether the first handler resumes the
+  /// request and whether a failure is retried, and told when the request has settled.
+  public var delegate: (any RequestDelegate)? {
+    get {
+      let own = fields.withLock { $0.ownDelegate }
+      return own.map { $0.delegate } ?? context.session
+    }
+    set {
+      let own = newValue === context.session ? nil : OwnDelegate(delegate: newValue)
+      fields.withLock { $0.ownDelegate = own }
+    }
+  }
+
+  /// The delegate that takes the session's place; nil: none does.
+  var ownDelegate: (any RequestDelegate)? { fields.withLock { $0.ownDelegate }?.delegate }
 
   /// Sets the request up without starting its transfer.
   func prepare() {

@@ -3,6 +3,7 @@ import FoundationNetworking
 
 extension Session {
   /// Makes a request of a URL and a dictionary of parameters. Never throws: failures arrive at the handlers.
+  @preconcurrency
   public func request(
     _ url: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
     encoding: any ParameterEncoding = URLEncoding.default, headers: HTTPHeaders? = nil,
@@ -19,6 +20,7 @@ extension Session {
   }
 
   /// Makes a request of a URL and encodable parameters.
+  @preconcurrency
   public func request<Values: Encodable & Sendable>(
     _ url: any URLConvertible, method: HTTPMethod = .get, parameters: Values? = nil,
     encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,

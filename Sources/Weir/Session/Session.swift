@@ -1,5 +1,6 @@
 public import Dispatch
 import Foundation
+import FoundationNetworking
 import Synchronization
 package import WeirIO
 
@@ -26,7 +27,8 @@ public final class Session: Sendable {
   let context: SessionContext
   private let isOver: Bool
 
-  /// Makes a session.
+  /// Makes a session. Never fails: where the process has no descriptors or threads left for one, that is the error of
+  /// each of its requests.
   ///
   /// - Parameters:
   ///   - rootQueue: Where the first retrier, redirect handlers and validators run. Nil: the event loop.
@@ -40,16 +42,20 @@ public final class Session: Sendable {
     serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
     redirectHandler: (any RedirectHandler)? = nil, eventMonitors: [any EventMonitor] = []
   ) {
+    let (loop, defect) = Self.makeLoop()
     self.init(
-      loop: Self.makeLoop(), shared: DestinationTable(), configuration: configuration, rootQueue: rootQueue,
+      loop: loop, defect: defect, shared: DestinationTable(), configuration: configuration, rootQueue: rootQueue,
       startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup, requestQueue: requestQueue,
       serializationQueue: serializationQueue, interceptor: interceptor, redirectHandler: redirectHandler,
       eventMonitors: eventMonitors)
   }
 
   /// Makes a session on a loop that others use too, with the state per destination of a whole process.
+  ///
+  /// - Parameter defect: why the session can't do anything; every request's error.
   package init(
-    loop: EventLoop, shared table: DestinationTable, configuration: SessionConfiguration = .default,
+    loop: EventLoop, defect: WeirError? = nil, shared table: DestinationTable,
+    configuration: SessionConfiguration = .default,
     rootQueue: DispatchQueue? = nil, startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy,
     requestQueue: DispatchQueue? = nil, serializationQueue: DispatchQueue? = nil,
     interceptor: (any RequestInterceptor)? = nil, redirectHandler: (any RedirectHandler)? = nil,
@@ -57,7 +63,8 @@ public final class Session: Sendable {
   ) {
     let monitors = CompositeEventMonitor(eventMonitors)
     let core = LoopBound(
-      SessionCore(loop: loop, configuration: configuration, monitors: monitors, table: table), on: loop)
+      SessionCore(loop: loop, defect: defect, configuration: configuration, monitors: monitors, table: table),
+      on: loop)
     context = SessionContext(
       loop: loop, core: core, configuration: configuration,
       queues: SessionContext.Queues(
@@ -106,6 +113,7 @@ public final class Session: Sendable {
 
   /// Calls back once, on ``rootQueue`` or the event loop, with the requests whose setup began and that have not
   /// finished.
+  @preconcurrency
   public func withAllRequests(perform action: @escaping @Sendable (Set<Request>) -> Void) {
     context.loop.post { [context] in
       let requests = context.core.value.activeRequests
@@ -114,6 +122,7 @@ public final class Session: Sendable {
   }
 
   /// Cancels all active requests, then calls `completion`; it does not wait for them to finish.
+  @preconcurrency
   public func cancelAllRequests(
     completingOnQueue queue: DispatchQueue? = nil, completion: (@Sendable () -> Void)? = nil
   ) {
@@ -135,12 +144,14 @@ public final class Session: Sendable {
     context.loop.post { [core = context.core] in core.value.finishAndInvalidate() }
   }
 
-  private static func makeLoop() -> EventLoop {
+  /// The loop and, when the process has no descriptors or threads left for it, the error of all requests.
+  private static func makeLoop() -> (EventLoop, WeirError?) {
     do {
-      return try EventLoop(name: "weir.session")
+      return (try EventLoop(name: "weir.session"), nil)
     } catch {
-      // Like a failed allocation: without a thread or a descriptor the process can't do anything useful.
-      preconditionFailure("weir can't start a thread for a session: \(error)")
+      let text = "a session needs a thread and descriptors: \(error); raise the limit of open files (RLIMIT_NOFILE)"
+      let defect = URLError(.cannotLoadFromNetwork, userInfo: [NSLocalizedDescriptionKey: text])
+      return (EventLoop(withoutDescriptors: "weir.session"), .sessionTaskFailed(error: defect))
     }
   }
 

@@ -19,6 +19,7 @@ final class SessionCore {
   private var defaultHeaders: PreparedHeaders?
   private var types = InterceptorTypes()
   private var sessionAdapters: [NamedAdapter]?
+  private let defect: WeirError?
   private var ending: Ending?
   private var taskCount = 0
   weak var session: Session?
@@ -30,9 +31,11 @@ final class SessionCore {
   }
 
   init(
-    loop: EventLoop, configuration: SessionConfiguration, monitors: CompositeEventMonitor, table: DestinationTable
+    loop: EventLoop, defect: WeirError?, configuration: SessionConfiguration, monitors: CompositeEventMonitor,
+    table: DestinationTable
   ) {
     self.loop = loop
+    self.defect = defect
     self.configuration = configuration
     self.monitors = monitors
     self.table = table
@@ -83,7 +86,7 @@ final class SessionCore {
   /// The error of requests that come too late; nil while the session takes requests.
   var refusal: WeirError? {
     switch ending {
-    case nil: nil
+    case nil: defect
     case .ended(.sessionDeinitialized): .sessionDeinitialized
     case .draining, .ended: .sessionInvalidated(error: nil)
     }
@@ -127,9 +130,17 @@ final class SessionCore {
   /// The session's headers as they go on the wire when a request has none of its own.
   func preparedDefaultHeaders() -> PreparedHeaders {
     if let defaultHeaders { return defaultHeaders }
-    let headers = PreparedHeaders(lines: configuration.headers.map { "\($0.name): \($0.value)" })
+    let headers = Self.prepared(configuration.headers)
     defaultHeaders = headers
     return headers
+  }
+
+  /// Header lines for the wire; where nobody says what is accepted, anything is.
+  private static func prepared(_ headers: HTTPHeaders) -> PreparedHeaders {
+    var block = HeaderBlock()
+    for header in headers { block.append(line: "\(header.name): \(header.value)") }
+    if !block.hasAccept { block.append(line: "Accept: */*") }
+    return PreparedHeaders(block)
   }
 
   /// The headers of a URL request as they go on the wire, the session's merged under its own.
@@ -138,9 +149,9 @@ final class SessionCore {
     if let block = request.headerBlock { return PreparedHeaders(Self.overlay(own, on: block)) }
     if own.isEmpty, !withoutSecrets { return preparedDefaultHeaders() }
     var merged = configuration.headers
-    if withoutSecrets { for name in RedirectPolicy.secretFields { merged.remove(name: name) } }
+    if withoutSecrets { for name in RedirectPolicy.originFields { merged.remove(name: name) } }
     for (name, value) in own { merged.update(name: name, value: value) }
-    return PreparedHeaders(lines: merged.map { "\($0.name): \($0.value)" })
+    return Self.prepared(merged)
   }
 
   /// Fields that an adapter set replace those of the same name.

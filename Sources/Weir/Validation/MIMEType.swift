@@ -12,6 +12,11 @@ package struct MIMEType: Sendable, Hashable {
     if type.isEmpty || subtype.isEmpty { return nil }
   }
 
+  /// What stands before the parameters, as it is written.
+  static func name(in text: String) -> String {
+    String(FieldSyntax.trimmed(Substring(text.utf8.prefix { $0 != UInt8(ascii: ";") })))
+  }
+
   /// Whether the pattern accepts everything, also a response without a type.
   package var isWildcard: Bool { type == "*" && subtype == "*" }
 

@@ -26,7 +26,8 @@ package enum ResponseValidation {
       return .missingContentType(acceptableContentTypes: accepted.sorted())
     }
     if let type = MIMEType(text), patterns.contains(where: { $0.matches(type) }) { return nil }
-    return .unacceptableContentType(acceptableContentTypes: accepted.sorted(), responseContentType: text)
+    return .unacceptableContentType(
+      acceptableContentTypes: accepted.sorted(), responseContentType: MIMEType.name(in: text))
   }
 
   /// Whether the content type is one that the request's `Accept` value asks for; without one any is

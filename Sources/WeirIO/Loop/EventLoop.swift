@@ -1,3 +1,5 @@
+import Dispatch
+
 /// A thread that hosts everything that waits: sockets, timers and jobs from other threads.
 ///
 /// The loop runs as long as somebody holds this object; when the last reference goes, the thread runs the jobs it was
@@ -9,6 +11,17 @@ package final class EventLoop: Sendable {
   package init(name: String) throws(Errno) {
     core = try LoopCore()
     try core.start(name: name)
+  }
+
+  /// A loop for a process that has no descriptors left: it hosts jobs and timers, so that what can't be done is at least
+  /// answered, and registers nothing.
+  package init(withoutDescriptors name: String) {
+    core = LoopCore(ringing: DispatchSemaphore(value: 0))
+    do {
+      try core.start(name: name)
+    } catch {
+      core.startOnSharedThread()
+    }
   }
 
   deinit {

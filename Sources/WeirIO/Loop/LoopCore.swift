@@ -1,4 +1,5 @@
 import CLinux
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -17,6 +18,12 @@ final class LoopCore: @unchecked Sendable {
     try confined.poller.add(mailbox.wakeup, events: .read, token: Confined.wakeupToken)
   }
 
+  /// One without descriptors, woken by the bell.
+  init(ringing bell: DispatchSemaphore) {
+    mailbox = Mailbox(ringing: bell)
+    confined = Confined(Poller(waitingFor: bell))
+  }
+
   @inline(__always)
   var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
@@ -29,6 +36,11 @@ final class LoopCore: @unchecked Sendable {
       throw Errno(rawValue: failure)
     }
     pthread_detach(id)
+  }
+
+  /// Where the system has no thread to give: one of those that Dispatch has already.
+  func startOnSharedThread() {
+    DispatchQueue.global().async { self.run() }
   }
 
   fileprivate func run() {
@@ -64,6 +76,10 @@ final class LoopCore: @unchecked Sendable {
 
     init() throws(Errno) {
       poller = try Poller()
+    }
+
+    init(_ poller: Poller) {
+      self.poller = poller
     }
   }
 }

@@ -1,4 +1,5 @@
 import CLinux
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -16,14 +17,22 @@ final class Mailbox: Sendable {
   }
 
   let wakeup: CInt
+  /// Rung in place of the descriptor by a loop that has none.
+  private let bell: DispatchSemaphore?
   private let state = Mutex(State())
 
   init() throws(Errno) {
     wakeup = try systemCall { eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)) }
+    bell = nil
+  }
+
+  init(ringing bell: DispatchSemaphore) {
+    wakeup = -1
+    self.bell = bell
   }
 
   deinit {
-    close(wakeup)
+    if wakeup >= 0 { close(wakeup) }
   }
 
   var isStopped: Bool { state.withLock { $0.isStopped } }
@@ -61,6 +70,10 @@ final class Mailbox: Sendable {
   }
 
   private func ring() {
+    if let bell {
+      bell.signal()
+      return
+    }
     var one: UInt64 = 1
     _ = write(wakeup, &one, 8)
   }

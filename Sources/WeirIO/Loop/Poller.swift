@@ -1,4 +1,5 @@
 import CLinux
+import Dispatch
 import Glibc
 
 /// Which readiness of a descriptor a handler wants to hear of, and hears of.
@@ -27,14 +28,23 @@ package struct IOEvents: OptionSet, Sendable {
 /// An epoll instance: level-triggered, one registration per descriptor.
 final class Poller {
   private let descriptor: CInt
+  /// Waited for in place of descriptors by a loop that has none.
+  private let bell: DispatchSemaphore?
   private var buffer = [epoll_event](repeating: epoll_event(), count: 256)
 
   init() throws(Errno) {
     descriptor = try systemCall { epoll_create1(CInt(EPOLL_CLOEXEC)) }
+    bell = nil
+  }
+
+  /// One that registers nothing and waits for the bell.
+  init(waitingFor bell: DispatchSemaphore) {
+    descriptor = -1
+    self.bell = bell
   }
 
   deinit {
-    close(descriptor)
+    if descriptor >= 0 { close(descriptor) }
   }
 
   func add(_ fd: CInt, events: IOEvents, token: UInt64) throws(Errno) {
@@ -52,6 +62,11 @@ final class Poller {
 
   /// Waits for readiness, at most for `timeout`. Returns how many descriptors `forEach` will report.
   func wait(timeout: Timeout) -> Int {
+    if let bell {
+      _ = bell.wait(
+        timeout: timeout.milliseconds < 0 ? .distantFuture : .now() + .milliseconds(Int(timeout.milliseconds)))
+      return 0
+    }
     let count = buffer.withUnsafeMutableBufferPointer {
       epoll_wait(descriptor, $0.baseAddress, CInt($0.count), timeout.milliseconds)
     }

@@ -4,6 +4,7 @@ import FoundationNetworking
 import Synchronization
 import Testing
 import Weir
+import WeirCompression
 import WeirTestSupport
 
 /// What requests tell of the time they took and the connection they used.
@@ -72,17 +73,20 @@ struct MeasurementTests {
 
   @Test("The bytes of a body that was sent are counted, and those of one that was coded")
   func bytes() async throws {
-    let server = try answering(okResponse("got it"))
+    let text = String(repeating: "measured ", count: 1_000)
+    let coded = try Compression.deflate(Array(text.utf8), .gzip)
+    let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(coded.count)\r\n\r\n"
+    let server = try ScriptedServer(Script(.request, .send(Array(head.utf8) + coded), .awaitClose))
     let session = Session()
     var urlRequest = try URLRequest(url: server.url, method: .put)
     urlRequest.httpBody = Data(repeating: 1, count: 1_000)
-    let hosts = try answeringInTurn(okResponse("got it"))
-    urlRequest.url = URL(string: hosts.url)
     let response = await session.request(urlRequest).serializingString().response
-    #expect(response.metrics?.bytesSent == 1_000)
-    #expect(response.metrics?.bytesReceivedOnWire == 6)
-    await session.loopTurn()
-    withExtendedLifetime(server) {}
+    #expect(response.value == text)
+    let metrics = try #require(response.metrics)
+    #expect(metrics.bytesSent == 1_000)
+    #expect(metrics.bytesReceivedOnWire == Int64(coded.count))
+    #expect(metrics.bytesDecoded == 9_000)
+    #expect(metrics.contentEncoding == "gzip")
   }
 
   @Test("One entry per attempt, of a retried request too; its timeline is that of the last attempt")

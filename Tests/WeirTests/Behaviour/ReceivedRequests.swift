@@ -32,7 +32,8 @@ struct ReceivedRequest: Equatable {
           value: String(line.drop { $0 != ":" }.dropFirst().drop { $0 == " " })
         )
       }
-      let length = fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } ?? 0
+      let length =
+        fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) }.map { max(0, $0) } ?? 0
       rest = rest[end.upperBound...]
       requests.append(
         ReceivedRequest(line: String(lines.first ?? ""), fields: Array(fields), body: String(rest.prefix(length))))

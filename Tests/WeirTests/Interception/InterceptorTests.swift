@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import FoundationNetworking
 import Testing
+import WeirTestSupport
 
 @testable import Weir
 
@@ -228,5 +229,99 @@ import Testing
     #expect(log.values.count == 1)
     call(-1)
     #expect(!log.values.contains(-1))
+  }
+}
+
+/// Who is added to a request's interceptors keeps what its type overrides.
+@Suite(.timeLimit(.minutes(1))) struct CombinedInterceptorTests {
+  /// Overrides both of what it inherits.
+  private final class Custom: Interceptor, @unchecked Sendable {
+    override func adapt(
+      _ urlRequest: URLRequest, using state: RequestAdapterState,
+      completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+      super.adapt(urlRequest, using: state) { result in
+        completion(
+          result.map { urlRequest in
+            var urlRequest = urlRequest
+            urlRequest.addValue("custom", forHTTPHeaderField: "Trace")
+            return urlRequest
+          })
+      }
+    }
+
+    override func retry(
+      _ request: Request, for session: Session, dueTo error: any Error,
+      completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+      completion(request.retryCount == 0 ? .retry : .doNotRetry)
+    }
+  }
+
+  private static func tracing(_ text: String) -> Adapter {
+    Adapter { urlRequest, _, completion in
+      var urlRequest = urlRequest
+      urlRequest.addValue(text, forHTTPHeaderField: "Trace")
+      completion(.success(urlRequest))
+    }
+  }
+
+  enum Addition: String, CaseIterable {
+    case none, interceptor, adapter, retrier, all
+  }
+
+  @Test(arguments: Addition.allCases, [true, false])
+  func overridesStay(_ addition: Addition, _ isOfTheSession: Bool) async throws {
+    let server = try answering("HTTP/1.1 500 Error\r\nContent-Length: 0\r\n\r\n")
+    let asked = Log<Int>()
+    let custom = Custom(adapters: [Self.tracing("inner")])
+    let session = Session(interceptor: isOfTheSession ? custom : nil)
+    let request = session.request(server.url, interceptor: isOfTheSession ? nil : custom).validate()
+    let counting = Retrier { request, _, _, completion in
+      asked.append(request.retryCount)
+      completion(.doNotRetry)
+    }
+    if addition == .interceptor || addition == .all { request.interceptor(Self.tracing("added")) }
+    if addition == .adapter || addition == .all { request.adapt(using: Self.tracing("adapter")) }
+    if addition == .retrier || addition == .all { request.retry(using: counting) }
+    _ = await request.plainResponse()
+    #expect(request.retryCount == 1)
+    let traces = request.request?.value(forHTTPHeaderField: "Trace")?.split(separator: ",").map {
+      $0.trimmingCharacters(in: .whitespaces)
+    }
+    let isFirst = isOfTheSession || addition == .none || addition == .interceptor || addition == .retrier
+    let expected: [String] =
+      switch addition {
+      case .none, .retrier: ["inner", "custom"]
+      case .interceptor: ["inner", "custom", "added"]
+      case .adapter: isFirst ? ["inner", "custom", "adapter"] : ["adapter", "inner", "custom"]
+      case .all: ["inner", "custom", "added", "adapter"]
+      }
+    #expect(traces == expected)
+    if addition == .retrier || addition == .all { #expect(asked.values.last == 1) }
+  }
+
+  @Test func aListStaysAListWithItsName() async throws {
+    let session = Session()
+    let request = session.request("http://h/", interceptor: Interceptor(adapters: [Self.tracing("a")], name: "chain"))
+    request.adapt(using: Self.tracing("b")).retry(using: RetryPolicy()).interceptor(Self.tracing("c"))
+    let list = try #require(request.interceptor as? Interceptor)
+    #expect(list.adapters.count == 3)
+    #expect(list.retriers.count == 2)
+    #expect(list.name == "chain")
+  }
+
+  /// A composite's own methods do nothing: those it is made of have to hear.
+  @Test func aSessionsMonitorsServeAnotherSession() async throws {
+    let server = try answering(okResponse("1"))
+    let heard = Journal<String>()
+    let monitors = Session(eventMonitors: [EventRecorder(into: heard)]).eventMonitor
+    let another = Session(eventMonitors: [monitors])
+    #expect(await another.request(server.url).plainResponse().error == nil)
+    #expect(heard.entries.contains("finish"))
+    let before = heard.entries.count
+    let session = Session()
+    #expect(await session.request(server.url).eventMonitor(monitors).plainResponse().error == nil)
+    #expect(heard.entries.dropFirst(before).contains("finish"))
   }
 }

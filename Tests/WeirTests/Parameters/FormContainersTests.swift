@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func superclasses() throws {
-    #expect(try URLEncodedFormEncoderTests.text(Derived()) == "derived=2&other[base]=1&super[base]=1")
+    #expect(try URLEncodedFormEncoderTests.text(Derived()) == "base=1&derived=2&other[base]=1")
     #expect(try URLEncodedFormEncoderTests.text(Flat()) == "base=1&derived=2")
   }
 
@@ -102,8 +102,9 @@ import Testing
     }
   }
 
-  @Test func mixedKindsOfContainersAreAnError() {
-    #expect(throws: EncodingError.self) {
+  @Test("Of two kinds of containers for one value the last wins")
+  func mixedKindsOfContainers() throws {
+    #expect(throws: URLEncodedFormEncoder.Error.invalidRootObject(#"["1"]"#)) {
       try Self.text { encoder in
         var container = encoder.container(keyedBy: Encoding.Key.self)
         try container.encode(1, forKey: .a)
@@ -111,14 +112,54 @@ import Testing
         try array.encode(1)
       }
     }
-    #expect(throws: EncodingError.self) {
-      try Self.text { encoder in
-        var array = encoder.unkeyedContainer()
-        try array.encode(1)
-        var container = encoder.container(keyedBy: Encoding.Key.self)
-        try container.encode(1, forKey: .a)
-      }
+    let keyedLast = try Self.text { encoder in
+      var array = encoder.unkeyedContainer()
+      try array.encode(1)
+      var container = encoder.container(keyedBy: Encoding.Key.self)
+      try container.encode(1, forKey: .a)
     }
+    #expect(keyedLast == "a=1")
+    let underOneKey = try Self.text { encoder in
+      var root = encoder.container(keyedBy: Encoding.Key.self)
+      var keyed = root.nestedContainer(keyedBy: Encoding.Key.self, forKey: .a)
+      try keyed.encode(1, forKey: .b)
+      var array = root.nestedUnkeyedContainer(forKey: .a)
+      try array.encode(2)
+      try root.encode(3, forKey: .b)
+      var second = root.nestedUnkeyedContainer(forKey: .b)
+      try second.encode(4)
+      var third = root.nestedContainer(keyedBy: Encoding.Key.self, forKey: .c)
+      try third.encode(5, forKey: .a)
+      try root.encode(6, forKey: .c)
+    }
+    #expect(underOneKey == "a[]=2&b[]=4&c=6")
+  }
+
+  @Test("A key that comes again replaces")
+  func repeatedKeys() throws {
+    let text = try Self.text { encoder in
+      var root = encoder.container(keyedBy: Encoding.Key.self)
+      try root.encode(1, forKey: .a)
+      try root.encode(["x": 1], forKey: .b)
+      try root.encode(2, forKey: .a)
+      try root.encode(["y": 2], forKey: .b)
+      try root.encode(3, forKey: .c)
+      try root.encodeNil(forKey: .c)
+    }
+    #expect(text == "a=2&b[y]=2")
+  }
+
+  @Test("A nil at the root is nothing, whatever stands for nil elsewhere")
+  func nilRoot() throws {
+    let some: Int? = nil
+    let nested: [String: Int]?? = .some(nil)
+    for encoder in [URLEncodedFormEncoder(), URLEncodedFormEncoder(nilEncoding: .null)] {
+      let texts: [String] = [try encoder.encode(some), try encoder.encode(nested)]
+      #expect(texts == ["", ""])
+    }
+    let present: [String: Int]? = ["a": 1]
+    let text: String = try URLEncodedFormEncoder().encode(present)
+    #expect(text == "a=1")
   }
 
   @Test func codingPathsNameWhereAValueIs() throws {

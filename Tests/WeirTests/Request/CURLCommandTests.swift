@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Testing
+import WeirTestSupport
 
 @testable import Weir
 
@@ -23,7 +24,7 @@ import Testing
   }
 
   @Test func plain() throws {
-    #expect(try Self.text("http://h/p?q=1") == "$ curl -v \\\n\t-X GET \\\n\t\"http://h/p?q=1\"")
+    #expect(try Self.text("http://h/p?q=1") == "$ curl -v \\\n\t-X 'GET' \\\n\t'http://h/p?q=1'")
   }
 
   @Test func everythingInOrder() throws {
@@ -34,8 +35,8 @@ import Testing
       cookies: [try Self.cookie("n", "v"), try Self.cookie("n2", "v2")], redacting: false)
     #expect(
       text.components(separatedBy: " \\\n\t") == [
-        "$ curl -v", "-X POST", "-u u:p", #"-b "n=v;n2=v2""#, #"-H "Accept: b""#, #"-H "S: 1""#, #"-H "Z: a\"b""#,
-        #"-d "k=v""#, #""http://h/""#,
+        "$ curl -v", "-X 'POST'", "-u 'u:p'", "-b 'n=v;n2=v2'", "-H 'Accept: b'", "-H 'S: 1'", #"-H 'Z: a"b'"#,
+        "-d 'k=v'", "'http://h/'",
       ])
   }
 
@@ -46,18 +47,43 @@ import Testing
       cookies: [try Self.cookie("n", "crumb")])
     #expect(
       text.components(separatedBy: " \\\n\t") == [
-        "$ curl -v", "-X GET", "-u u:<redacted>", #"-b "n=<redacted>""#, #"-H "Authorization: <redacted>""#,
-        #"-H "proxy-authorization: <redacted>""#, #""http://<redacted>@h/""#,
+        "$ curl -v", "-X 'GET'", "-u 'u:<redacted>'", "-b 'n=<redacted>'", "-H 'Authorization: <redacted>'",
+        "-H 'proxy-authorization: <redacted>'", "'http://<redacted>@h/'",
       ])
   }
 
   @Test(arguments: [
-    (#"{"a":1}"#, #"{\"a\":1}"#), (#"\""#, #"\\\""#), (#"a\b"#, #"a\b"#), (#"\n"#, #"\n"#), ("", ""),
-    (#"{"a":"x\"y"}"#, #"{\"a\":\"x\\\"y\"}"#),
+    (#"{"a":1}"#, #"{"a":1}"#), (#"\""#, #"\""#), (#"a\b"#, #"a\b"#), ("", ""), ("it's", #"it'\''s"#),
   ])
-  func bodies(body: String, escaped: String) throws {
+  func bodies(body: String, quoted: String) throws {
     let text = try Self.text("http://h/", method: .post, body: body)
-    #expect(text.contains("-d \"\(escaped)\" \\\n"))
+    #expect(text.contains("-d '\(quoted)' \\\n"))
+  }
+
+  @Test(
+    "A shell that is given the command expands nothing, and curl reads no file",
+    .enabled(if: Tool.shell.isInstalled, "\(Tool.shell.isMissing)"),
+    arguments: [
+      "$(echo no)", "`echo no`", "$HOME", "!!", "a b", "a\nb", "'", "'+'", #"\"#, #"\'"#, #"""#, "*", "~", "&", ";",
+      "|", "# no", "@/etc/passwd", "ü",
+    ])
+  func inAShell(_ text: String) async throws {
+    var request = try URLRequest(url: "http://h/p?q=1'$(echo%20no)", method: HTTPMethod(rawValue: "P`'$!&|*#~"))
+    request.headers = ["X": text.replacing("\n", with: " ")]
+    request.httpBody = Data(text.utf8)
+    let command = CURLCommand(
+      request: request, credentials: [URLCredential(user: text, password: text, persistence: .none)],
+      cookies: [try Self.cookie("n", "v'$(echo no)")], redactingSecrets: false
+    ).text
+    #expect(command.hasPrefix("$ curl"))
+    let script = "curl() { printf '<%s>\\n' \"$@\"; }\n\(command.dropFirst(2))"
+    let words = try await Tool.shell.run(["-c", script])
+    let expected = [
+      "-v", "-X", "P`'$!&|*#~", "-u", "\(text):\(text)", "-b", "n=v'$(echo no)", "-H",
+      "X: \(text.replacing("\n", with: " "))", text.hasPrefix("@") ? "--data-raw" : "-d", text,
+      request.url?.absoluteString ?? "-",
+    ]
+    #expect(words == expected.map { "<\($0)>\n" }.joined())
   }
 
   @Test func withoutURLOrHost() throws {

@@ -160,7 +160,7 @@ private struct Simulation {
       if !isTimerArmed { pending.append(.delay) }
       isTimerArmed = true
     case .finish:
-      _ = machine.finishing()
+      _ = machine.finishing(hasHandlers: handlers > 0)
       nextHandler()
     case .nextHandler: nextHandler()
     case .serialize(let index): pending.append(.value(index, machine.step))

@@ -31,7 +31,7 @@ struct RequestMachineTests {
   func success() {
     var machine = transferring()
     #expect(machine.transferEnded(failed: false) == .finish)
-    #expect(machine.finishing() == true)
+    #expect(machine.finishing(hasHandlers: true) == true)
     #expect(machine.nextHandler(of: 2) == .serialize(0))
     #expect(machine.serialized(0, asksRetriers: false) == .nextHandler)
     #expect(machine.nextHandler(of: 2) == .serialize(1))
@@ -62,9 +62,13 @@ struct RequestMachineTests {
     #expect(machine.does(.suspend) == RequestMachine.Action.none)
     #expect(machine.created() == .hold)
     #expect(machine.does(.resume) == .start)
-    #expect(machine.does(.suspend) == RequestMachine.Action.none)
-    #expect(machine.admitted() == .hold)
+    #expect(machine.awaitsSlot)
+    let asked = machine.step
+    #expect(machine.does(.suspend) == .hold, "who is suspended does not wait for a slot")
+    #expect(!machine.awaitsSlot)
+    #expect(machine.admitted(asked) == .stale)
     #expect(machine.does(.resume) == .start)
+    #expect(machine.admitted(asked) == .stale)
     #expect(machine.admitted() == .start)
     #expect(machine.does(.suspend) == .suspendTransfer)
     #expect(machine.does(.resume) == .resumeTransfer)
@@ -76,7 +80,30 @@ struct RequestMachineTests {
     #expect(machine.prepare() == .create)
     #expect(machine.prepare() == .none)
     #expect(machine.created() == .none)
+    #expect(machine.does(.suspend) == .hold)
     #expect(machine.does(.resume) == .start)
+    #expect(machine.act(.suspend) == true)
+    #expect(!machine.awaitsSlot, "the loop will hear of it")
+    #expect(machine.act(.resume) == true)
+    #expect(machine.awaitsSlot)
+    #expect(machine.act(.cancel) == true)
+    #expect(!machine.awaitsSlot)
+  }
+
+  @Test("A request without handlers is finished when requestDidFinish is told")
+  func finishing() {
+    var machine = transferring()
+    #expect(machine.transferEnded(failed: false) == .finish)
+    #expect(machine.finishing(hasHandlers: false) == true)
+    #expect(machine.state == .finished)
+    machine.reopened()
+    #expect(machine.state == .resumed)
+    #expect(machine.nextHandler(of: 1) == .serialize(0))
+    var cancelled = transferring()
+    #expect(cancelled.does(.cancel) == .cancelTransfer)
+    #expect(cancelled.transferEnded(failed: true) == .finish)
+    #expect(cancelled.finishing(hasHandlers: false) == true)
+    #expect(cancelled.state == .cancelled)
   }
 
   @Test("A granted retry begins anew after its delay")
@@ -197,11 +224,11 @@ struct RequestMachineTests {
   func serializerRetry() {
     var machine = transferring()
     #expect(machine.transferEnded(failed: false) == .finish)
-    #expect(machine.finishing() == true)
+    #expect(machine.finishing(hasHandlers: true) == true)
     #expect(machine.nextHandler(of: 1) == .serialize(0))
     #expect(machine.serialized(0, asksRetriers: true) == .askRetriers)
     #expect(machine.decided(.retry(after: 0)) == .wait(0))
     #expect(machine.delayElapsed() == .retry)
-    #expect(machine.finishing() == true, "requestDidFinish comes again after such a retry")
+    #expect(machine.finishing(hasHandlers: true) == true, "requestDidFinish comes again after such a retry")
   }
 }

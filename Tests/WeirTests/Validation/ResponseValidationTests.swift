@@ -57,9 +57,18 @@ import Weir
       Issue.record("\(missing)")
       return
     }
+  }
+
+  @Test(
+    "A type that is not acceptable is named without its parameters",
+    arguments: [
+      ("x/y; z=1", "x/y"), ("X/y", "X/y"), (" x/y ;charset=utf-8", "x/y"), ("x/y;a;b", "x/y"), ("nonsense", "nonsense"),
+      ("", ""), (";", ""),
+    ])
+  func responseContentType(_ given: String, _ named: String) throws {
     let wrong = try #require(
-      ResponseValidation.failure(contentType: "x/y; z=1", acceptable: ["c/d", "a/b"], isBodyEmpty: false))
-    guard case .unacceptableContentType(["a/b", "c/d"], "x/y; z=1") = wrong else {
+      ResponseValidation.failure(contentType: given, acceptable: ["c/d", "a/b"], isBodyEmpty: false))
+    guard case .unacceptableContentType(["a/b", "c/d"], named) = wrong else {
       Issue.record("\(wrong)")
       return
     }

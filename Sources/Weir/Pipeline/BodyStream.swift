@@ -1,0 +1,118 @@
+import Foundation
+import FoundationNetworking
+import WeirCurl
+import WeirIO
+
+/// A request body that comes out of an `InputStream`. A stream may make its reader wait, so it is opened, read and
+/// closed on a worker, a piece at a time; and it can be read once only.
+struct BodyStream {
+  /// What one reading gave.
+  enum Piece: Sendable {
+    case bytes([UInt8])
+    case end
+    case failed(String)
+  }
+
+  enum Supply {
+    case bytes(Int)
+    case end
+    case failed(String)
+    /// Nothing yet; true: somebody has to read.
+    case later(reads: Bool)
+  }
+
+  private static let pieceSize = 64 << 10
+
+  /// Whether reading has begun; then there is no way back to the beginning.
+  private(set) var hasBegun = false
+  private var isReading = false
+  private var last = Piece.bytes([])
+  private var taken = 0
+
+  /// Copies bytes that were read, or says why there are none.
+  mutating func take(into buffer: UnsafeMutableRawBufferPointer) -> Supply {
+    switch last {
+    case .end: return .end
+    case .failed(let text): return .failed(text)
+    case .bytes(let bytes):
+      let count = min(buffer.count, bytes.count - taken)
+      guard count > 0 else { return wait() }
+      bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[taken..<taken + count])) }
+      taken += count
+      return .bytes(count)
+    }
+  }
+
+  mutating func arrived(_ piece: Piece) {
+    isReading = false
+    last = piece
+    taken = 0
+  }
+
+  private mutating func wait() -> Supply {
+    defer { isReading = true }
+    hasBegun = true
+    return .later(reads: !isReading)
+  }
+
+  /// Reads on, and closes the stream at its end. May take long.
+  static func read(from stream: InputStream) -> Piece {
+    if stream.streamStatus == .notOpen { stream.open() }
+    var result = -1
+    let bytes = [UInt8](unsafeUninitializedCapacity: pieceSize) { buffer, count in
+      if let start = buffer.baseAddress { result = stream.read(start, maxLength: buffer.count) }
+      count = max(0, result)
+    }
+    if result > 0 { return .bytes(bytes) }
+    defer { stream.close() }
+    return result == 0 ? .end : .failed(stream.streamError?.localizedDescription ?? "it can't be read")
+  }
+
+  /// How much of the stream a request announces; nil: its end is the body's.
+  static func length(of urlRequest: URLRequest) -> Int64? {
+    guard let text = urlRequest.value(forHTTPHeaderField: "Content-Length"), text.utf8.allSatisfy({ $0 &- 48 < 10 })
+    else { return nil }
+    return Int64(text)
+  }
+}
+
+extension RequestPipeline {
+  /// Whether the hop's stream can be sent: nobody has read of it, neither an earlier hop nor another request.
+  func beginBodyStream(_ stream: InputStream) -> Bool {
+    let isAnother = bodyStream?.stream !== stream
+    guard stream.streamStatus == .notOpen, isAnother || bodyStream?.state.hasBegun == false else { return false }
+    if isAnother { bodyStream = (stream, BodyStream()) }
+    return true
+  }
+
+  /// Bytes of the body's stream for libcurl.
+  func supplyFromStream(_ buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+    switch bodyStream?.state.take(into: buffer) {
+    case .bytes(let count)?: return .bytes(count)
+    case .end?: return .end
+    case .failed(let text)?:
+      body.failure = urlError(.requestBodyStreamExhausted, "the request's body stream failed: \(text)")
+      return .failed
+    case .later(let reads)?:
+      if reads { readBodyStream() }
+      return .pause
+    case nil: return .failed
+    }
+  }
+
+  private func readBodyStream() {
+    guard let hopRequest = hop.request else { return }
+    context.workers.submit { [request] in
+      // By way of the URL request, which may cross threads as the stream itself may not.
+      guard let stream = hopRequest.urlRequest.httpBodyStream else { return }
+      let piece = BodyStream.read(from: stream)
+      request.onPipeline { $0.bodyStreamRead(piece, for: hopRequest) }
+    }
+  }
+
+  private func bodyStreamRead(_ piece: BodyStream.Piece, for hopRequest: HopRequest) {
+    guard hop.request === hopRequest, bodyStream != nil else { return }
+    bodyStream?.state.arrived(piece)
+    bodyArrived()
+  }
+}

@@ -1,0 +1,197 @@
+import Dispatch
+import Foundation
+import FoundationNetworking
+import Testing
+import Weir
+import WeirAlamofire
+import WeirTestSupport
+
+// A client as people wrote them before Swift 6: classes that are not Sendable, captured in closures. This target is
+// compiled in Swift 5 mode, where weir must not make warnings of that; as all of weir it is built with warnings as
+// errors.
+
+class Account: Decodable {
+  var name: String
+
+  init(name: String) {
+    self.name = name
+  }
+}
+
+class Client {
+  var received: [String] = []
+  var errors: [Error] = []
+  var requests = 0
+  let session: Session
+  let monitor = ClosureEventMonitor()
+
+  init(adapting headers: Headers) {
+    var configuration = SessionConfiguration.af.default
+    configuration.timeoutIntervalForRequest = 30
+    let interceptor = Interceptor(
+      adaptHandler: { request, session, completion in
+        var request = request
+        headers.used += 1
+        request.setValue(headers.token, forHTTPHeaderField: "X-Token")
+        completion(.success(request))
+      },
+      retryHandler: { request, session, error, completion in
+        headers.asked += 1
+        completion(request.retryCount < 1 ? .retryWithDelay(0) : .doNotRetry)
+      })
+    session = Session(
+      configuration: configuration, interceptor: interceptor, redirectHandler: Redirects(),
+      eventMonitors: [Watch(), monitor])
+    monitor.requestDidFinish = { request in self.requests += 1 }
+  }
+
+  func load(_ url: URLConvertible, on queue: DispatchQueue, done: @escaping (Client) -> Void) {
+    session.request(url, requestModifier: { request in request.timeoutInterval = self.requests == 0 ? 20 : 30 })
+      .validate { request, response, data in
+        self.received.append("status \(response.statusCode)")
+        return .success(())
+      }
+      .downloadProgress(queue: queue) { progress in self.received.append("\(progress.completedUnitCount)") }
+      .onURLRequestCreation(on: queue) { request in self.requests += 0 }
+      .onURLSessionTaskCreation(on: queue) { task in self.requests += task.taskIdentifier * 0 }
+      .onHTTPResponse(on: queue) { response in self.received.append("head \(response.statusCode)") }
+      .cURLDescription(on: queue) { text in self.received.append(String(text.prefix(6))) }
+      .responseDecodable(of: Account.self, queue: queue, decoder: Decoder()) { response in
+        switch response.result {
+        case .success(let account): self.received.append(account.name)
+        case .failure(let error): self.errors.append(error)
+        }
+        done(self)
+      }
+      .responseString(queue: queue) { response in self.received.append(response.value ?? "-") }
+      .responseData(queue: queue) { response in self.received.append("\(response.value?.count ?? -1)") }
+      .response(queue: queue, responseSerializer: Length()) { response in
+        self.received.append("length \(response.value ?? -1)")
+      }
+  }
+}
+
+class Finder {
+  let session = Session(interceptor: Tokens())
+
+  func find(_ url: URLConvertible, _ query: Query) -> DataRequest {
+    session.request(url, parameters: query, interceptor: Patient())
+  }
+
+  func find(_ endpoint: Endpoint) -> DataRequest { session.request(endpoint) }
+}
+
+class Headers {
+  var token = "t"
+  var used = 0
+  var asked = 0
+}
+
+class Decoder: DataDecoder {
+  var count = 0
+
+  func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D {
+    count += 1
+    return try JSONDecoder().decode(type, from: data)
+  }
+}
+
+class Length: DataResponseSerializerProtocol {
+  var calls = 0
+
+  func serialize(request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: Error?) throws -> Int {
+    calls += 1
+    return data?.count ?? 0
+  }
+}
+
+class Redirects: RedirectHandler {
+  var count = 0
+
+  func task(
+    _ task: TransferTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
+    completion: @escaping (URLRequest?) -> Void
+  ) {
+    count += 1
+    completion(request)
+  }
+}
+
+class Watch: EventMonitor {
+  var events: [String] = []
+  let queue = DispatchQueue(label: "watch")
+
+  func requestDidResume(_ request: Request) { events.append("resume") }
+  func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>) {
+    events.append("parse")
+  }
+}
+
+class Tokens: RequestInterceptor {
+  var current = "a"
+
+  func adapt(
+    _ urlRequest: URLRequest, for session: Session, completion: @escaping (Result<URLRequest, Error>) -> Void
+  ) {
+    current += "b"
+    completion(.success(urlRequest))
+  }
+
+  func retry(
+    _ request: Request, for session: Session, dueTo error: Error, completion: @escaping (RetryResult) -> Void
+  ) {
+    DispatchQueue.global().async {
+      self.current += "c"
+      completion(.doNotRetry)
+    }
+  }
+}
+
+// A subclass restates this in Swift 5 mode too.
+class Patient: RetryPolicy, @unchecked Sendable {
+  override func shouldRetry(request: Request, dueTo error: Error) -> Bool { true }
+
+  override func retry(
+    _ request: Request, for session: Session, dueTo error: Error, completion: @escaping (RetryResult) -> Void
+  ) {
+    super.retry(request, for: session, dueTo: error, completion: completion)
+  }
+}
+
+enum Endpoint: URLRequestConvertible {
+  case account(Account)
+
+  func asURLRequest() throws -> URLRequest { try URLRequest(url: "http://127.0.0.1:1/", method: .get) }
+}
+
+class Query: Encodable {
+  var page = 1
+}
+
+@Suite("A client in Swift 5 mode", .timeLimit(.minutes(1)))
+struct Swift5ClientTests {
+  @Test func works() async throws {
+    let body = #"{"name":"weir"}"#
+    let server = try ScriptedServer(.answering(okResponse(body, "Content-Type: application/json\r\n")))
+    let headers = Headers()
+    let client = Client(adapting: headers)
+    let queue = DispatchQueue(label: "client")
+    await withCheckedContinuation { continuation in
+      client.load(server.url, on: queue) { _ in continuation.resume() }
+    }
+    let names = queue.sync { client.received }
+    #expect(names.contains("weir"))
+    #expect(client.errors.isEmpty)
+    #expect(headers.used == 1)
+    #expect(server.receivedText().contains("X-Token: t"))
+  }
+
+  @Test func encodes() async throws {
+    let server = try ScriptedServer(.answering(okResponse("1")))
+    let finder = Finder()
+    #expect(await finder.find(server.url, Query()).serializingString().response.value == "1")
+    #expect(server.receivedText().hasPrefix("GET /?page=1 "))
+    let failed = await finder.find(.account(Account(name: "a"))).serializingData().response
+    #expect(failed.error != nil)
+  }
+}

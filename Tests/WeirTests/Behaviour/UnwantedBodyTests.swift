@@ -1,0 +1,117 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+import Testing
+import WeirCurl
+import WeirIO
+import WeirTestSupport
+
+@testable import Weir
+
+/// Bodies that nobody wants are not waited for.
+@Suite("Unwanted bodies", .timeLimit(.minutes(1)))
+struct UnwantedBodyTests {
+  private static let bodies = [
+    "Content-Length: 10\r\n\r\nhalf", "Content-Length: 10\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+    "\r\n", "Content-Length: 1000000000\r\n\r\nmuch more",
+  ]
+
+  @Test("A redirect whose body never comes is followed at once", arguments: bodies)
+  func redirect(_ body: String) async throws {
+    let server = try ScriptedServer(
+      Script(.head, .send("HTTP/1.1 302 Found\r\nLocation: /next\r\n\(body)"), .awaitClose),
+      .answering(okResponse("there")))
+    var urlRequest = try URLRequest(url: server.url, method: .get)
+    urlRequest.timeoutInterval = 8
+    let session = Session()
+    let request = session.request(urlRequest)
+    #expect(await request.serializingString().response.value == "there")
+    #expect(request.metrics?.redirectCount == 1)
+    #expect(try #require(request.duration) < 4)
+  }
+
+  @Test("One that comes a little later leaves a connection to go on with")
+  func reuse() async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(
+      Script(
+        .head, .send("HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 4\r\n\r\n"), .wait(gate), .send("late"),
+        .head, .send(okResponse("there")), .awaitClose))
+    let handler = Redirector.modify { _, urlRequest, _ in
+      gate.open()
+      return urlRequest
+    }
+    let session = Session(redirectHandler: handler)
+    let response = await session.request(server.url).serializingString().response
+    #expect(response.value == "there")
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test("A suspended request follows when it is resumed")
+  func suspended() async throws {
+    let server = try ScriptedServer(
+      Script(.head, .send("HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 4\r\n\r\n"), .awaitClose),
+      .answering(okResponse("there")))
+    let slot = RequestSlot()
+    let handler = Redirector.modify { _, urlRequest, _ in
+      slot.request?.suspend()
+      return urlRequest
+    }
+    let recorder = EventRecorder()
+    let session = Session(redirectHandler: handler, eventMonitors: [recorder])
+    let request = session.request(server.url)
+    slot.request = request
+    let task = request.serializingString()
+    await recorder.events.wait(for: "suspendTask")
+    try await eventually("the connection is given up") { server.closedByClientCount == 1 }
+    #expect(server.connectionCount == 1)
+    request.resume()
+    #expect(await task.response.value == "there")
+    slot.request = nil
+  }
+
+  @Test("Nor is that of a response about which a retry was decided at its head", arguments: bodies)
+  func retry(_ body: String) async throws {
+    let server = try ScriptedServer(
+      Script(.head, .send("HTTP/1.1 503 Busy\r\n\(body)"), .awaitClose), .answering(okResponse("there")))
+    var configuration = SessionConfiguration.default
+    configuration.timeoutIntervalForRequest = 8
+    let session = Session(
+      configuration: configuration,
+      interceptor: Retrier { request, _, _, completion in completion(request.retryCount == 0 ? .retry : .doNotRetry) })
+    let sink = Sink()
+    session.context.loop.run {
+      ForwardRequest(
+        session: session, head: ForwardRequest.Head(url: server.url, method: "GET", fields: HeaderBlock()),
+        interceptor: nil, retryableStatusCodes: [503], sink: sink
+      ).resume()
+    }
+    await sink.events.wait { $0.last?.hasPrefix("settled") == true }
+    #expect(sink.events.entries == ["200", "there", "settled success"])
+    #expect(sink.seconds < 4)
+  }
+
+  private final class Sink: ForwardSink, Sendable {
+    let events = Journal<String>()
+    private let duration = Mutex<TimeInterval>(60)
+
+    var seconds: TimeInterval { duration.withLock { $0 } }
+
+    func forward(_ request: ForwardRequest, didReceive response: LazyHTTPResponse) -> BodyFlow {
+      events.append("\(response.statusCode)")
+      return .proceed
+    }
+
+    func forward(_ request: ForwardRequest, didReceive bytes: UnsafeRawBufferPointer) -> BodyFlow {
+      events.append(String(decoding: bytes, as: UTF8.self))
+      return .proceed
+    }
+
+    func forwardWantsBody(_ request: ForwardRequest) {}
+
+    func forward(_ request: ForwardRequest, didSettle outcome: RequestOutcome, error: WeirError?) {
+      duration.withLock { $0 = request.duration ?? 60 }
+      events.append("settled \(outcome.rawValue)")
+    }
+  }
+}
