@@ -29,7 +29,8 @@ extension RequestPipeline {
     }
     body = BodyState(limit: request.maximumBodySize)
     let urlRequest = hopRequest.urlRequest
-    var spec = TransferSpec(url: hopRequest.text, method: hopRequest.method)
+    let line = request.requestLine
+    var spec = TransferSpec(url: hopRequest.text, target: line?.target, method: line?.method ?? hopRequest.method)
     switch request.makeBody(of: urlRequest) {
     case .none: break
     case .data(let data): spec.body = .bytes(DataBytes(data))
@@ -187,6 +188,7 @@ extension RequestPipeline {
     guard let task else { return }
     let error = error.map { $0.about(hop.url) }
     if let error, decide({ $0.stage != .cancelling }) { record(.sessionTaskFailed(error: error)) }
+    if error != nil { request.attemptFailed() }
     end(task, error: error)
     core.connectionUsed(isReused: tally.isReusedConnection, isIdle: error == nil, destination?.destination)
     if error == nil, request.error == nil, let response = task.lazyResponse {
