@@ -17,6 +17,8 @@ package struct Script: Sendable {
     /// Reads to the client's end.
     case awaitClose
     case send([UInt8])
+    /// Reads a request, body included, and goes on with the steps that its first line decides on.
+    case dispatch(@Sendable (_ requestLine: String) -> [Step])
     /// Sends what is made when it comes to that; nil ends the script.
     case answer(@Sendable () -> String?)
     /// Sends byte by byte, with so many seconds between.
@@ -111,6 +113,9 @@ struct ScriptedPeer {
     switch step {
     case .head: return read(through: "\r\n\r\n")
     case .request: return readRequest()
+    case .dispatch(let decide):
+      guard let line = readRequestLine() else { return false }
+      return run(decide(line))
     case .bytes(let count): return read { $0.count >= count ? count : nil }
     case .chunkedBody: return readChunks()
     case .awaitClose:
@@ -145,6 +150,15 @@ struct ScriptedPeer {
       while run(steps) {}
       return false
     }
+  }
+
+  private mutating func readRequestLine() -> String? {
+    var line: String?
+    let hasLine = read(until: { bytes in
+      line = Self.end(of: [13, 10], in: bytes).map { String(decoding: bytes[..<($0 - 2)], as: UTF8.self) }
+      return line == nil ? nil : 0
+    })
+    return hasLine && readRequest() ? line : nil
   }
 
   private mutating func readRequest() -> Bool {

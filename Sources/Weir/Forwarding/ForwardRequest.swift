@@ -10,6 +10,9 @@ package protocol ForwardSink: AnyObject {
   /// Bytes of the body as they came over the wire. They are taken in any case; `.pause` stops further ones until
   /// ``ForwardRequest/resumeReceiving()``.
   func forward(_ request: ForwardRequest, didReceive bytes: UnsafeRawBufferPointer) -> BodyFlow
+  /// The attempt has failed after its head. True: nothing of the response has gone further, and what was received of it
+  /// is forgotten; another one may follow.
+  func forwardTakesBack(_ request: ForwardRequest) -> Bool
   /// There is room for more of the request's body.
   func forwardWantsBody(_ request: ForwardRequest)
   /// The request has settled. The last call.
@@ -24,8 +27,11 @@ package protocol ForwardSink: AnyObject {
 /// `@unchecked Sendable`: see ``Request``; this class adds constants only, the mutable part is bound to the loop.
 package final class ForwardRequest: Request, @unchecked Sendable {
   package struct Head: Sendable {
-    /// Absolute, percent-encoded.
-    package var url: String
+    /// Where the request goes; its path and query are not looked at.
+    package var origin: URL
+    /// Sent as it is.
+    package var target: String
+    /// Sent as it is: methods are case-sensitive (RFC 9110 §9.1).
     package var method: String
     /// In the order in which they go out.
     package var fields: HeaderBlock
@@ -38,8 +44,9 @@ package final class ForwardRequest: Request, @unchecked Sendable {
       case unknown
     }
 
-    package init(url: String, method: String, fields: HeaderBlock, body: Body = .none) {
-      self.url = url
+    package init(origin: URL, target: String, method: String, fields: HeaderBlock, body: Body = .none) {
+      self.origin = origin
+      self.target = target
       self.method = method
       self.fields = fields
       self.body = body
@@ -109,10 +116,21 @@ package final class ForwardRequest: Request, @unchecked Sendable {
   // MARK: The pipeline's hooks
 
   override func makeURLRequest() throws -> URLRequest {
-    var request = URLRequest(url: try head.url.asURL())
-    if head.method != "GET" { request.httpMethod = head.method }
+    var request = URLRequest(url: head.origin)
+    if head.method != "GET" { request.httpMethod = Self.asGiven(head.method) }
     return request
   }
+
+  /// Foundation makes `get` a GET, and retriers and metrics would take it for one. What goes on the wire is the request
+  /// line's.
+  private static func asGiven(_ method: String) -> String {
+    guard method.utf8.contains(where: { $0 &- 97 < 26 }) else { return method }
+    let isKnown = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"]
+      .contains(method.uppercased())
+    return isKnown ? "_\(method)" : method
+  }
+
+  override var requestLine: RequestLine? { RequestLine(method: head.method, target: head.target) }
 
   override var headerBlock: HeaderBlock? { head.fields }
   override var decodesBody: Bool { false }
@@ -169,6 +187,12 @@ package final class ForwardRequest: Request, @unchecked Sendable {
 
   override func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
     confined.value.sink?.forward(self, didReceive: bytes) ?? .stop
+  }
+
+  override func attemptFailed() {
+    let state = confined.value
+    guard state.isForwarding, let sink = state.sink else { return }
+    state.isForwarding = !sink.forwardTakesBack(self)
   }
 
   override func settled(_ outcome: RequestOutcome, error: WeirError?) {

@@ -19,4 +19,10 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
   public init(rawValue: String) {
     self.rawValue = rawValue
   }
+
+  /// Whether it is CONNECT in some spelling. It opens a tunnel, and is none of the requests that can be made: an upstream
+  /// that takes methods in any case would answer with a tunnel on a connection that others use next.
+  package var isConnect: Bool {
+    rawValue.utf8.count == 7 && rawValue.utf8.elementsEqual("connect".utf8) { FieldSyntax.lowercased($0) == $1 }
+  }
 }

@@ -29,7 +29,8 @@ extension RequestPipeline {
     }
     body = BodyState(limit: request.maximumBodySize)
     let urlRequest = hopRequest.urlRequest
-    var spec = TransferSpec(url: hopRequest.text, method: hopRequest.method)
+    let line = request.requestLine
+    var spec = TransferSpec(url: hopRequest.text, target: line?.target, method: line?.method ?? hopRequest.method)
     guard let transferBody = makeBody(of: hopRequest) else {
       return attemptEnded(error: urlError(.requestBodyStreamExhausted, "the request's body can't be sent again"))
     }
@@ -200,6 +201,7 @@ extension RequestPipeline {
     guard let task else { return }
     let error = error.map { $0.about(hop.url) }
     if let error, decide({ $0.stage != .cancelling }) { record(.sessionTaskFailed(error: error)) }
+    if error != nil { request.attemptFailed() }
     end(task, error: error)
     core.connectionUsed(
       isReused: tally.isReusedConnection, isIdle: error == nil && !body.hasBroken, destination?.destination)

@@ -66,6 +66,9 @@ public class Request: @unchecked Sendable {
   /// Decoded bytes of the body. Returns whether more may come at once. On the loop.
   func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow { .proceed }
 
+  /// An attempt ended in an error, about which the retriers will be asked. On the loop.
+  func attemptFailed() {}
+
   /// Bytes that may be received at the most; nil: unlimited.
   var maximumBodySize: Int64? { nil }
 
@@ -77,6 +80,9 @@ public class Request: @unchecked Sendable {
 
   /// Whether another attempt could send the same body. On the loop.
   var canReplayBody: Bool { true }
+
+  /// Method and target that go out as they are, in place of the URL request's; nil: those.
+  var requestLine: RequestLine? { nil }
 
   /// Fields that go out as they are, in place of the session's headers; nil: the URL request's fields do.
   var headerBlock: HeaderBlock? { nil }
@@ -143,6 +149,12 @@ public class Request: @unchecked Sendable {
     let hasChanged = fields.withLock { $0.machine.state == .initialized && $0.machine.act(.resume) }
     if hasChanged { context.core.value.hear(self) }
   }
+}
+
+/// What a request line says besides the version (RFC 9112 §3).
+struct RequestLine: Sendable {
+  let method: String
+  let target: String
 }
 
 /// The body of one attempt.

@@ -11,8 +11,8 @@ extension EasyHandle {
       return TransferError(
         .curl, code: .unsupportedProtocol, message: "the URL does not begin with http:// or https://, or holds blanks")
     }
-    guard Self.isToken(transfer.spec.method) else {
-      return TransferError(.invalidRequest, message: "the method is not a token (RFC 9110 §5.6.2)")
+    if let defect = Self.defect(ofMethod: transfer.spec.method) ?? transfer.spec.target.flatMap(Self.defect(ofTarget:)) {
+      return TransferError(.invalidRequest, message: defect)
     }
     guard reset() else { return TransferError(.curl, code: .outOfMemory, message: "no memory for an easy handle") }
     var options = OptionSetter(easy)
@@ -65,6 +65,7 @@ extension EasyHandle {
     options.set(CURLOPT_URL, transfer.spec.url)
     // The path is the caller's: a "/../" in it is sent, not resolved.
     options.set(CURLOPT_PATH_AS_IS, 1)
+    if let target = transfer.spec.target { options.set(CURLOPT_REQUEST_TARGET, target) }
     if let list = transfer.headers.list { options.set(CURLOPT_HTTPHEADER, list) }
     options.keep(weir_easy_set_io_callback(easy, CURLOPT_HEADERFUNCTION, curlHeader))
     options.set(CURLOPT_HEADERDATA, context)
@@ -105,14 +106,24 @@ extension EasyHandle {
     options.set(CURLOPT_SEEKDATA, context)
   }
 
-  /// RFC 9110 §5.6.2; what holds a blank or a line end would change the request's shape.
-  private static func isToken(_ method: String) -> Bool {
-    if method == "GET" || method == "POST" { return true }
+  /// RFC 9110 §5.6.2: what holds a blank or a line end would change the request's shape. And servers that take methods
+  /// in any case would open a tunnel on a connection that goes back to the pool.
+  private static func defect(ofMethod method: String) -> String? {
+    if method == "GET" || method == "POST" { return nil }
     let marks = "!#$%&'*+-.^_`|~".utf8
-    return !method.isEmpty
+    let isToken =
+      !method.isEmpty
       && method.utf8.allSatisfy { byte in
         byte &- 48 < 10 || (byte | 32) &- 97 < 26 || marks.contains(byte)
       }
+    guard isToken else { return "the method is not a token (RFC 9110 §5.6.2)" }
+    let isConnect = method.utf8.count == 7 && method.utf8.elementsEqual("connect".utf8) { $0 | 32 == $1 }
+    return isConnect ? "CONNECT opens a tunnel, which is no request" : nil
+  }
+
+  private static func defect(ofTarget target: String) -> String? {
+    guard target.isEmpty || !target.utf8.allSatisfy({ $0 > 32 && $0 != 127 }) else { return nil }
+    return "the request target is empty or holds blanks"
   }
 }
 

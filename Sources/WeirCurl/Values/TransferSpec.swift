@@ -2,6 +2,8 @@
 package struct TransferSpec: Sendable {
   /// An absolute `http` or `https` URL, already percent-encoded.
   package var url: String
+  /// Sent as it is in place of the URL's path and query (RFC 9112 §3.2); nil: those.
+  package var target: String?
   package var method: String
   package var body: TransferBody
   /// Longest time in seconds without progress in either direction before the transfer fails; 0 means no limit. The
@@ -13,10 +15,11 @@ package struct TransferSpec: Sendable {
   package var trust: TransferTrust?
 
   package init(
-    url: String, method: String = "GET", body: TransferBody = .none, silenceTimeout: Double = 0,
+    url: String, target: String? = nil, method: String = "GET", body: TransferBody = .none, silenceTimeout: Double = 0,
     tag: (any AnyObject & Sendable)? = nil, trust: TransferTrust? = nil
   ) {
     self.url = url
+    self.target = target
     self.method = method
     self.body = body
     self.silenceTimeout = silenceTimeout

@@ -24,7 +24,9 @@ package struct ServeOptions: Equatable, Sendable {
   package var webConfigFile: String?
   /// Nil: one per core.
   package var workers: Int?
-  /// How long requests under way may take once the program was told to end.
+  /// How long requests are accepted as before, but `/-/ready` says no, once the program was told to end.
+  package var shutdownDelay: Duration = .zero
+  /// How long requests under way may take after that.
   package var drainTimeout: Duration = .seconds(30)
   package var logLevel = LogLevel.info
   package var logFormat = LogFormat.logfmt

@@ -35,8 +35,14 @@ extension Flag<ServeOptions> {
         options.workers = count
       },
       Flag(
+        name: "--gateway.shutdown-delay", value: "DURATION",
+        help: "How long to accept requests, not ready, after SIGTERM. Default: 0s."
+      ) { options, text throws(FlagValueError) in
+        options.shutdownDelay = try duration(text, from: .zero)
+      },
+      Flag(
         name: "--gateway.drain-timeout", value: "DURATION",
-        help: "How long requests may take to end after SIGTERM. Default: 30s."
+        help: "How long requests may then take to end. Default: 30s."
       ) { options, text throws(FlagValueError) in
         options.drainTimeout = try duration(text, from: .zero)
       },

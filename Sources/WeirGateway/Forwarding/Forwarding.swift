@@ -46,19 +46,20 @@ final class Forwarding {
   }
 
   private func start(_ head: RequestHead, method name: String, _ session: Session) {
-    if method == .connect { return answer(.connectRefused, as: .refused) }
+    if method.isConnect(name) { return answer(.connectRefused, as: .refused) }
     head.withAuthorityBytes { authority in
       switch decision(head, authority) {
       case .noRoute: answer(.noRoute, as: .unrouted)
       case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
-      case .forward(let index, let url):
+      case .forward(let index, let target):
         route = index
         let route = plan.plan.routes[index]
         switch fields(head, authority, by: route) {
         case .loop: answer(.loop, as: .loop)
         case .finalRecipient: answer(.finalRecipient(isTrace: method == .trace), as: .answered)
         case .forward(let fields):
-          let head = ForwardRequest.Head(url: url, method: name, fields: fields, body: .init(head.bodyLength))
+          let head = ForwardRequest.Head(
+            origin: route.origin, target: target, method: name, fields: fields, body: .init(head.bodyLength))
           forward(head, by: route, session)
         }
       }
@@ -68,7 +69,8 @@ final class Forwarding {
   private func decision(_ head: RequestHead, _ authority: UnsafeRawBufferPointer) -> RouteTable.Decision {
     head.withTargetBytes { target in
       plan.plan.table.decide(
-        host: authority.bindMemory(to: UInt8.self).span, target: target.bindMemory(to: UInt8.self).span)
+        host: authority.bindMemory(to: UInt8.self).span, target: target.bindMemory(to: UInt8.self).span,
+        isOptions: method == .options)
     }
   }
 
@@ -190,6 +192,13 @@ extension Forwarding: ForwardSink {
     if exchange.write(bytes) { return .proceed }
     if exchange.onWritable == nil { exchange.onWritable = { [self] in self.request?.resumeReceiving() } }
     return .pause
+  }
+
+  func forwardTakesBack(_ request: ForwardRequest) -> Bool {
+    guard exchange.retract() else { return false }
+    status = 0
+    exchange.onWritable = nil
+    return true
   }
 
   func forwardWantsBody(_ request: ForwardRequest) {

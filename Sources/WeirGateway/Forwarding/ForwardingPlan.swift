@@ -1,3 +1,4 @@
+import Foundation
 import Weir
 
 /// A configuration, prepared for forwarding. Immutable and shared by all workers; a reload makes a new one, and requests
@@ -6,6 +7,7 @@ final class ForwardingPlan: Sendable {
   /// A class, so that a request keeps all of it by one reference.
   final class RoutePlan: Sendable {
     let route: Route
+    let origin: URL
     let headers: HeaderPolicy
     /// Retries by the route's rules; nil if it allows none.
     let interceptor: Interceptor?
@@ -16,6 +18,7 @@ final class ForwardingPlan: Sendable {
 
     init(_ route: Route, pseudonym: String) {
       self.route = route
+      origin = route.upstream.origin
       headers = HeaderPolicy(route: route, pseudonym: pseudonym)
       // Within an interceptor, which knows that it has no adapters: a policy alone would be asked to adapt as well.
       interceptor = RetryPolicy(route.retry).map { Interceptor(retriers: [$0]) }

@@ -65,7 +65,8 @@ package final class Gateway: Sendable {
     for worker in workers { await worker.install(plan, metrics) }
   }
 
-  /// Stops accepting and returns when all requests under way have ended, at the latest after `grace` seconds.
+  /// Stops accepting and returns when all requests under way have ended, at the latest after `grace` seconds. A request
+  /// that comes on an open connection within a second is one that was under way.
   package func stop(grace: Double) async {
     await withTaskGroup { group in
       for worker in workers { group.addTask { await worker.stop(grace: grace) } }
@@ -86,6 +87,7 @@ extension ServerLimits {
     var limits = ServerLimits()
     limits.bodyBytes = nil
     limits.connections = 8192
+    limits.stopLinger = 1
     return limits
   }
 }

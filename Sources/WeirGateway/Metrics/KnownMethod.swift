@@ -1,3 +1,5 @@
+import Weir
+
 /// Request methods as labels (RFC 9110 §9 and RFC 5789): a client can make up any other.
 enum KnownMethod: UInt8, CaseIterable, Sendable {
   case connect
@@ -24,6 +26,11 @@ enum KnownMethod: UInt8, CaseIterable, Sendable {
     case "TRACE": self = .trace
     default: self = .other
     }
+  }
+
+  /// Whether a method that has become this one is CONNECT, in whatever spelling: the upstream may take it in any.
+  func isConnect(_ name: String) -> Bool {
+    self == .connect || self == .other && HTTPMethod(rawValue: name).isConnect
   }
 
   var label: String {

@@ -1,10 +1,13 @@
 /// When the program begins to end, and with which exit status. A value; the shell carries out the actions in order.
 ///
-/// Exits: `running` → `draining` by a first SIGTERM or SIGINT, → `ended` by a listener's failure; `draining` → `ended`
-/// when all is done, when the time is up, or by a second signal.
+/// Exits: `running` → `delaying`, or `draining` where there is no delay, by a first SIGTERM or SIGINT; `delaying` →
+/// `draining` when its time is up or by another signal; `draining` → `ended` when all is done, when the time is up, or
+/// by another signal.
 struct Lifecycle: Equatable {
   enum State: Equatable {
     case running
+    /// Not ready, but still accepting, until load balancers have noticed.
+    case delaying
     case draining
     case ended
   }
@@ -14,6 +17,8 @@ struct Lifecycle: Equatable {
     case terminate
     /// SIGHUP.
     case hangUp
+    /// The delay before the drain is over.
+    case delayed
     /// The last request under way has ended.
     case drained
     /// The time for that is up; what was left has been cut.
@@ -24,27 +29,36 @@ struct Lifecycle: Equatable {
     case reload
     /// `/-/ready` answers 503 from now on.
     case becomeUnready
+    /// Wait for the delay to be over.
+    case delay
     /// Stop accepting, let requests end.
     case drain
     case exit(CInt)
   }
 
   private(set) var state = State.running
+  /// Whether there is a delay between the signal and the drain.
+  var hasDelay = false
 
   mutating func handle(_ event: Event) -> [Action] {
     switch (state, event) {
     case (.running, .hangUp): return [.reload]
     case (.running, .terminate):
+      state = hasDelay ? .delaying : .draining
+      return [.becomeUnready, hasDelay ? .delay : .drain]
+    // Whoever asks twice does not want to wait for what is waited for now.
+    case (.delaying, .terminate), (.delaying, .delayed):
       state = .draining
-      return [.becomeUnready, .drain]
-    // Whoever asks twice does not want to wait.
+      return [.drain]
     case (.draining, .terminate):
       state = .ended
       return [.exit(1)]
     case (.draining, .drained), (.draining, .drainTimedOut):
       state = .ended
       return [.exit(0)]
-    case (.running, .drained), (.running, .drainTimedOut), (.draining, .hangUp), (.ended, _): return []
+    case (.running, .drained), (.running, .drainTimedOut), (.running, .delayed), (.delaying, _),
+      (.draining, .hangUp), (.draining, .delayed), (.ended, _):
+      return []
     }
   }
 }

@@ -59,15 +59,22 @@ struct Serve {
     try await SignalSource.start(Self.signals, on: loop) { signal in
       events.continuation.yield(signal == SIGHUP ? .hangUp : .terminate)
     }
-    var lifecycle = Lifecycle()
+    var lifecycle = Lifecycle(hasDelay: options.shutdownDelay > .zero)
     for await event in events.stream {
       for action in lifecycle.handle(event) {
         switch action {
         case .reload: await reload(parts)
-        case .becomeUnready:
-          log.info("draining; a second signal ends at once", ["timeout": LogValue(options.drainTimeout)])
-          parts.isReady.value.store(false, ordering: .relaxed)
+        case .becomeUnready: parts.isReady.value.store(false, ordering: .relaxed)
+        case .delay:
+          log.info(
+            "no longer ready, still accepting; another signal ends the delay",
+            ["delay": LogValue(options.shutdownDelay)])
+          Task {
+            try? await Task.sleep(for: options.shutdownDelay)
+            events.continuation.yield(.delayed)
+          }
         case .drain:
+          log.info("draining; another signal ends at once", ["timeout": LogValue(options.drainTimeout)])
           Task {
             let began = ContinuousClock.now
             await parts.gateway.stop(grace: options.drainTimeout / .seconds(1))

@@ -1,11 +1,12 @@
-/// Finds the route of a request, and the URL it is sent to.
+/// Finds the route of a request, and the target it is sent to there.
 ///
 /// Host before path: routes that name the request's host are tried first, then the routes without a host. Among each,
 /// the longest matching prefix wins. Immutable, so every worker reads it without a lock.
 package struct RouteTable: Sendable {
   package enum Decision: Equatable, Sendable {
-    /// `route` is an index into `routes`.
-    case forward(route: Int, url: String)
+    /// `route` is an index into `routes`. The target's bytes are the request's own, but for the path's prefix and normal
+    /// form.
+    case forward(route: Int, target: String)
     /// 404.
     case noRoute
     /// 400, with what is wrong with the request's target.
@@ -33,16 +34,24 @@ package struct RouteTable: Sendable {
   /// - Parameters:
   ///   - host: The Host field's value, if the request has one. A target in absolute form overrides it (RFC 9112 §3.2.2).
   ///   - target: The request target as it arrived.
-  package func decide(host: Span<UInt8>, target: Span<UInt8>) -> Decision {
+  ///   - isOptions: Whether the method is OPTIONS.
+  package func decide(host: Span<UInt8>, target: Span<UInt8>, isOptions: Bool = false) -> Decision {
     guard !target.isEmpty else { return .badTarget("the target is empty") }
     if target[0] == UInt8(ascii: "/") { return decide(hostOf: host, originForm: target) }
-    // `OPTIONS *` asks about the server itself, for which no route stands.
-    if target.count == 1, target[0] == UInt8(ascii: "*") { return .noRoute }
+    if target.count == 1, target[0] == UInt8(ascii: "*") { return decide(serverOf: host) }
     guard let authority = Self.authority(ofAbsoluteForm: target) else {
       return .badTarget("the target must begin with /")
     }
     let rest = target.extracting(authority.upperBound...)
+    // RFC 9112 §3.2.4.
+    if rest.isEmpty, isOptions { return decide(serverOf: target.extracting(authority)) }
     return decide(hostOf: target.extracting(authority), originForm: rest)
+  }
+
+  /// `OPTIONS *` asks about a server as a whole: who has all paths of the host is asked.
+  private func decide(serverOf authority: Span<UInt8>) -> Decision {
+    guard let entry = entry(hostOf: authority, path: [UInt8(ascii: "/")].span) else { return .noRoute }
+    return .forward(route: entry.route, target: "*")
   }
 
   private func decide(hostOf authority: Span<UInt8>, originForm target: Span<UInt8>) -> Decision {
@@ -63,7 +72,7 @@ package struct RouteTable: Sendable {
   private func forward(hostOf authority: Span<UInt8>, path: Span<UInt8>, query: Span<UInt8>) -> Decision {
     guard let entry = entry(hostOf: authority, path: path) else { return .noRoute }
     let rest = path.extracting((entry.strips ? entry.prefix.count : 0)...)
-    return .forward(route: entry.route, url: entry.url(rest: rest, query: query))
+    return .forward(route: entry.route, target: entry.target(rest: rest, query: query))
   }
 
   private func entry(hostOf authority: Span<UInt8>, path: Span<UInt8>) -> Entry? {
@@ -88,14 +97,12 @@ extension RouteTable {
     /// Empty for `/`, so that what follows a matching prefix is nothing or begins with a slash.
     let prefix: [UInt8]
     let base: [UInt8]
-    let hasBasePath: Bool
     let strips: Bool
 
     init(route: Route, index: Int) {
       self.route = index
       prefix = route.match.pathPrefix == "/" ? [] : Array(route.match.pathPrefix.utf8)
-      base = Array(route.upstream.base.utf8)
-      hasBasePath = !route.upstream.basePath.isEmpty
+      base = Array(route.upstream.basePath.utf8)
       strips = route.stripPrefix
     }
 
@@ -105,9 +112,9 @@ extension RouteTable {
       return path.extracting(..<prefix.count).equals(prefix.span, ignoringCase: false)
     }
 
-    func url(rest: Span<UInt8>, query: Span<UInt8>) -> String {
-      // A stripped path may be empty; a URL's path is not, unless the base's stands for it.
-      let slash = rest.isEmpty && !hasBasePath
+    func target(rest: Span<UInt8>, query: Span<UInt8>) -> String {
+      // A stripped path may be empty; a target's is not, unless the base's stands for it.
+      let slash = rest.isEmpty && base.isEmpty
       let count = base.count + (slash ? 1 : 0) + rest.count + query.count
       return String(unsafeUninitializedCapacity: count) { buffer in
         var end = 0

@@ -1,4 +1,5 @@
 import CLinux
+package import Foundation
 import Glibc
 
 /// Where a route's requests go: the origin, and the path that is put before theirs.
@@ -18,10 +19,10 @@ package struct Upstream: Sendable, Hashable {
   package let basePath: String
 
   /// The value of the Host field (RFC 9110 §7.2): without the scheme's own port.
-  package var authority: String { port == scheme.defaultPort ? host : "\(host):\(port)" }
+  package var authority: String { Self.authority(host, port, of: scheme) }
 
-  /// `http://host:port/base`, to be followed by a path.
-  package var base: String { "\(scheme.rawValue)://\(authority)\(basePath)" }
+  /// `http://host:port/`.
+  package let origin: URL
 
   /// Takes `http://host[:port][/base]`, and nothing that a URL parser would have to guess at.
   package init(parsing text: String) throws(UpstreamProblem) {
@@ -35,9 +36,15 @@ package struct Upstream: Sendable, Hashable {
     }
     let authority = rest.prefix { $0 != "/" }
     guard !authority.contains("@") else { throw UpstreamProblem("must have no user name or password") }
-    (host, port) = try Self.hostAndPort(authority, of: scheme)
+    let (host, port) = try Self.hostAndPort(authority, of: scheme)
     basePath = try Self.basePath(rest[authority.endIndex...])
-    self.scheme = scheme
+    let text = "\(scheme.rawValue)://\(Self.authority(host, port, of: scheme))/"
+    guard let origin = URL(string: text) else { throw UpstreamProblem("\(quoted(host)) is no host name") }
+    (self.scheme, self.host, self.port, self.origin) = (scheme, host, port, origin)
+  }
+
+  private static func authority(_ host: String, _ port: Int, of scheme: Scheme) -> String {
+    port == scheme.defaultPort ? host : "\(host):\(port)"
   }
 
   private static func hostAndPort(

@@ -13,11 +13,34 @@ extension Connection {
   }
 
   func write(_ response: ResponseHead, fields: ResponseFields, version: RequestHead.Version) {
-    let keepsAlive = machine.beginResponse(delimitedByClose: response.framing == .close)
+    let keepsAlive = machine.beginResponse(
+      delimitedByClose: response.framing == .close, hasInput: hasUnreadInput)
     server.date.refresh(now: now)
+    output.beginResponse()
     response.write(
       to: &output.bytes, fields: fields, date: server.date.field, keepsAlive: keepsAlive, version: version)
     noteAppended()
+  }
+
+  /// Takes back the response that has begun. False when the client may have got some of it.
+  func retractResponse() -> Bool {
+    guard machine.phase == .open, !isBroken, output.retractResponse() else { return false }
+    machine.retractResponse()
+    if output.isEmpty { machine.noteOutput(.empty, now: now) }
+    return true
+  }
+
+  /// Ends the response that has begun before it is whole, in a way that the client can't mistake.
+  ///
+  /// What there is of it is sent first: a client that gets nothing takes that for a connection that had gone stale, and
+  /// sends its request again.
+  func cutResponse(isDelimitedByClose: Bool) {
+    if machine.cutResponse(isDelimitedByClose: isDelimitedByClose, now: now) {
+      responseEnded()
+    } else {
+      flush()
+      finish(.reset)
+    }
   }
 
   func writeContinue() {
@@ -49,11 +72,16 @@ extension Connection {
     noteAppended()
   }
 
-  /// All of the response is buffered. What follows it may be taken up.
+  /// All of the response is buffered.
   func endResponse() {
+    machine.endResponse(now: now)
+    responseEnded()
+  }
+
+  /// What follows the response may be taken up.
+  private func responseEnded() {
     exchange?.detach()
     exchange = nil
-    machine.endResponse(now: now)
     server.notePlace()
     if isProcessing {
       // Responses to pipelined requests go out together, but a body that is kept as it is must be the last piece.

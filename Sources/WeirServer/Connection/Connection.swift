@@ -70,7 +70,7 @@ final class Connection {
 
   /// The server takes no more requests.
   func stop() {
-    machine.stop()
+    machine.stop(now: now)
     proceed()
   }
 

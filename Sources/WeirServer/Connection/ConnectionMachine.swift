@@ -77,6 +77,8 @@ struct ConnectionMachine {
   private var head = RequestFacts()
   private var isStopping = false
   private var isPersistent = true
+  /// What `isPersistent` was before the response began.
+  private var wasPersistent = true
   private var inputEnded = false
   /// Input may be under way that nobody will read.
   private var mustLinger = false
@@ -117,7 +119,7 @@ struct ConnectionMachine {
       switch request {
       case .none where position == input.count:
         if output == .unsent { return .flush }
-        if isStopping, !parser.isInsideHead { return end(.close) }
+        if isStopping, !parser.isInsideHead, timing.stopLinger == 0 { return end(.close) }
       case .none: break
       case .arriving where response != .ended && reader != .active: return .pause
       case .arriving: break
@@ -153,11 +155,32 @@ struct ConnectionMachine {
   }
 
   /// A response begins. Returns whether the connection may outlive it.
-  mutating func beginResponse(delimitedByClose: Bool) -> Bool {
+  ///
+  /// - Parameter hasInput: Whether there is input that nobody has read. While stopping, a pipelined request in it is
+  ///   answered as well, so the client must not be told that none is.
+  mutating func beginResponse(delimitedByClose: Bool, hasInput: Bool = false) -> Bool {
     response = .begun
-    isPersistent =
-      isPersistent && head.keepsAlive && !isStopping && !delimitedByClose && !mayBeLeftUnread
+    wasPersistent = isPersistent
+    let isLast = isStopping && !(hasInput && request == .complete)
+    isPersistent = isPersistent && head.keepsAlive && !isLast && !delimitedByClose && !mayBeLeftUnread
     return isPersistent
+  }
+
+  /// The response has been taken back before the client got any of it; another one may begin.
+  mutating func retractResponse() {
+    guard response == .begun else { return }
+    response = .pending
+    isPersistent = wasPersistent
+  }
+
+  /// A response ends before it is whole. True: send what there is of it and end the connection, which the client can't
+  /// take for the end of the response. False: only a reset tells it.
+  mutating func cutResponse(isDelimitedByClose: Bool, now: MonotonicTime) -> Bool {
+    guard phase == .open, response == .begun, !isDelimitedByClose else { return false }
+    isPersistent = false
+    mustLinger = true
+    endResponse(now: now)
+    return true
   }
 
   /// All of a response has been buffered.
@@ -171,8 +194,14 @@ struct ConnectionMachine {
 
   mutating func closeAfterResponse() { isPersistent = false }
 
-  /// Finish what is there and take no more requests.
-  mutating func stop() { isStopping = true }
+  /// Finish what is there and take no more requests than those that the client may have sent before it could know.
+  mutating func stop(now: MonotonicTime) {
+    isStopping = true
+    if isIdle { readDeadline = min(readDeadline, now.advanced(bySeconds: timing.stopLinger)) }
+  }
+
+  /// Whether it waits for a request of which nothing has come.
+  var isIdle: Bool { phase == .open && request == .none && !parser.isInsideHead }
 
   mutating func noteOutput(_ state: Output, now: MonotonicTime) {
     output = state
@@ -201,6 +230,7 @@ extension ConnectionMachine {
     var idle: Double
     var write: Double
     var linger = 2.0
+    var stopLinger: Double
     var drainBytes: Int
 
     init(_ limits: ServerLimits) {
@@ -208,6 +238,7 @@ extension ConnectionMachine {
       body = limits.bodyTimeout
       idle = limits.idleTimeout
       write = limits.writeTimeout
+      stopLinger = limits.stopLinger
       drainBytes = limits.drainBytes
     }
   }
@@ -218,10 +249,10 @@ extension ConnectionMachine {
     guard now >= readDeadline, phase != .closed else { return nil }
     if phase == .lingering || response == .ended { return end(.close) }
     if request == .none, output == .blocked {
-      readDeadline = .distantFuture  // the write deadline decides
+      readDeadline = now.advanced(bySeconds: waitForRequest)  // until then the write deadline decides
       return nil
     }
-    if request == .none, !parser.isInsideHead { return end(.close) }
+    if isIdle { return isStopping ? abandonInput(now: now) : end(.close) }
     return refuse(.slowRequest)
   }
 
@@ -282,19 +313,23 @@ extension ConnectionMachine {
 
   /// The response has been handed over: make way for the next request, or come to the end. Nil: go on parsing.
   private mutating func afterResponse(hasInput: Bool, now: MonotonicTime) -> Action? {
-    let isLast = !isPersistent || isStopping || (request == .arriving && head.awaitsContinue)
+    let isLast =
+      !isPersistent || isStopping && timing.stopLinger == 0 || (request == .arriving && head.awaitsContinue)
     if isLast {
       if output == .unsent { return .flush }
+      let mustLinger = mustLinger || isStopping && timing.stopLinger > 0
       let isClean = request == .complete && !mustLinger && !hasInput
       return isClean || inputEnded ? end(.close) : abandonInput(now: now)
     }
     if request == .complete {
       (request, response) = (.none, .none)
       since = now
-      readDeadline = now.advanced(bySeconds: timing.idle)
+      readDeadline = now.advanced(bySeconds: waitForRequest)
     }
     return nil
   }
+
+  private var waitForRequest: Double { isStopping ? timing.stopLinger : timing.idle }
 
   /// Discards a part of a body whose response has ended, within a bound.
   private mutating func drain(_ count: Int, now: MonotonicTime) -> Action? {

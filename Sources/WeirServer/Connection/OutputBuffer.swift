@@ -12,10 +12,25 @@ struct OutputBuffer {
   private var sent = 0
   private var body: [UInt8] = []
   private var bodySent = 0
+  /// Where in `bytes` the present response begins; nil when there is none, or when the socket has some of it.
+  private var mark: Int?
 
   var count: Int { bytes.count - sent + body.count - bodySent }
   var isEmpty: Bool { count == 0 }
   var holdsBody: Bool { !body.isEmpty }
+
+  /// A response begins here, that can be taken back until the socket gets a byte of it.
+  mutating func beginResponse() {
+    mark = bytes.count
+  }
+
+  /// Takes back the response that began last. False, and nothing changes, when some of it has left.
+  mutating func retractResponse() -> Bool {
+    guard let mark else { return false }
+    bytes.removeSubrange(mark...)
+    self.mark = nil
+    return true
+  }
 
   /// Puts the last piece behind all others; nothing may be appended until it is sent.
   mutating func close(with body: [UInt8]) {
@@ -70,9 +85,11 @@ struct OutputBuffer {
     let own = min(count, bytes.count - sent)
     sent += own
     bodySent += count - own
+    if let mark, sent > mark { self.mark = nil }
     // A client that never quite catches up must not make the sent part grow.
     if sent >= 64 * 1024, sent < bytes.count {
       bytes.removeFirst(sent)
+      mark = mark.map { $0 - sent }
       sent = 0
     }
   }
@@ -81,5 +98,6 @@ struct OutputBuffer {
     bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
     body = []
     (sent, bodySent) = (0, 0)
+    mark = nil
   }
 }

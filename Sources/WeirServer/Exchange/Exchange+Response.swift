@@ -46,7 +46,16 @@ extension Exchange {
     bytes.withUnsafeBytes(write)
   }
 
-  /// Ends the response. One that is shorter than its announced length resets the connection.
+  /// Takes back a response that has begun, so that another one can take its place. False, and nothing changes, when the
+  /// client may have got some of it.
+  package func retract() -> Bool {
+    guard case .begun = responseState, let connection, connection.retractResponse() else { return false }
+    responseState = .none
+    wantsWritable = false
+    return true
+  }
+
+  /// Ends the response. One that is shorter than its announced length is cut off, as by `abort`.
   package func end() {
     guard case .begun(let response, let remaining) = responseState, let connection else { return }
     if case .length = response.framing, response.hasBody, remaining > 0 { return abort() }
@@ -55,11 +64,14 @@ extension Exchange {
     connection.endResponse()
   }
 
-  /// Resets the connection, so that the client can't take a cut response for a whole one. `onAbort` isn't called.
+  /// Ends the connection, so that the client can't take a cut response for a whole one: after what there is of it where
+  /// its framing shows that more should come, by a reset elsewhere. `onAbort` isn't called.
   package func abort() {
     guard let connection else { return }
     onAbort = nil
-    connection.finish(.reset)
+    guard case .begun(let response, _) = responseState else { return connection.finish(.reset) }
+    responseState = .ended
+    connection.cutResponse(isDelimitedByClose: response.framing == .close && response.hasBody)
   }
 
   /// Closes the connection after this response; called before it begins, the client is told.

@@ -30,8 +30,9 @@ package final class Server: Sendable {
     loop.run { [core] in core.value.start() }
   }
 
-  /// Stops accepting, closes waiting connections, lets running exchanges end with `Connection: close`, and cuts what
-  /// is left after `grace` seconds. `completion` is called on the loop when the last connection has closed.
+  /// Accepts who waits to be accepted, closes the listener, for all who share it, answers what has arrived or is under
+  /// way with `Connection: close`, and cuts what is left after `grace` seconds. `completion` is called on the loop when
+  /// the last connection has closed.
   package func stop(grace: Double, completion: @escaping @Sendable () -> Void = {}) {
     loop.run { [core] in core.value.stop(grace: grace, completion: completion) }
   }

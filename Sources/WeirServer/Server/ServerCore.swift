@@ -53,6 +53,8 @@ final class ServerCore {
 
   func stop(grace: Double, completion: (@Sendable () -> Void)?) {
     if let completion { drained.append(completion) }
+    if state == .accepting || state == .paused { acceptWaiting() }
+    listener.close()
     if state == .accepting { loop.unregister(listener.socket.descriptor) }
     state = .stopping
     loop.cancel(acceptTimer)
@@ -145,7 +147,19 @@ extension ServerCore: EventHandler, TimerHandler {
     } else if timer === acceptTimer {
       if state == .paused { resumeAccepting() }
     } else {
-      for connection in connections { connection.finish(.reset) }
+      for connection in connections { connection.finish(connection.machine.isIdle ? .close : .reset) }
+    }
+  }
+
+  /// Who waits to be accepted has been told that it is connected, and would be reset when the listener closes.
+  private func acceptWaiting() {
+    while listener.isOpen, connections.count < limits.connections || evict() {
+      do {
+        let (socket, peer) = try listener.socket.accept()
+        admit(socket, peer)
+      } catch {
+        if error != .connectionAborted { return }
+      }
     }
   }
 

@@ -17,6 +17,9 @@ package struct ServerLimits: Sendable {
   package var bodyTimeout = 30.0
   /// Between requests of a connection.
   package var idleTimeout = 75.0
+  /// How long, once the server stops, a connection that waits for a request stays readable, since one may be under way;
+  /// it is then answered with `Connection: close`. 0: such connections close at once.
+  package var stopLinger = 0.0
   /// Without progress while a client doesn't read its response; then the connection is reset.
   package var writeTimeout = 30.0
   /// Response bytes that wait for a slow client before `Exchange.write` says to stop.

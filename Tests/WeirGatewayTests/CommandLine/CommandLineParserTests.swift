@@ -18,13 +18,14 @@ import WeirIO
     options.webAddress = .v6(high: 0, low: 1, port: 0)
     options.webConfigFile = "web.yml"
     options.workers = 4
+    options.shutdownDelay = .seconds(5)
     options.drainTimeout = .milliseconds(1500)
     options.logLevel = .debug
     options.logFormat = .json
     let arguments = [
       "--config.file=weir.yml", "--gateway.listen-address", ":80", "--web.listen-address=[::1]:0",
       "--web.config.file=web.yml",
-      "--gateway.workers=4", "--gateway.drain-timeout=1.5s", "--log.level=debug", "--log.format", "json",
+      "--gateway.workers=4", "--gateway.shutdown-delay=5s", "--gateway.drain-timeout=1.5s", "--log.level=debug", "--log.format", "json",
     ]
     #expect(try Command(parsing: arguments) == .serve(options))
     #expect(try Command(parsing: ["serve"] + arguments) == .serve(options))

@@ -24,6 +24,64 @@ import WeirTestSupport
         + "X-Forwarded-Host: front.example\r\nX-Forwarded-Proto: http\r\n\r\n")
   }
 
+  /// The upstream gets the bytes that came, whatever a URL parser would make of them.
+  @Test(
+    arguments: [
+      ("/x?ids[]=1%2C2", "/x?ids[]=1%2C2"),
+      ("/x?q=a|b&r={c}&s=^`<>\"\\", "/x?q=a|b&r={c}&s=^`<>\"\\"),
+      ("/a%2Fb/%C3%A9;v=1?%zz&%", "/a%2Fb/%C3%A9;v=1?%zz&%"),
+      ("/[a]/{b}|c?", "/[a]/{b}|c?"),
+      ("//double//slash", "//double//slash"),
+      ("http://other.example/p?ids[]=%2C", "/p?ids[]=%2C"),
+      ("http://other.example?q", "/?q"),
+      ("/?url=http://u:p@h:99999/../x#".replacing("#", with: ""), "/?url=http://u:p@h:99999/../x"),
+    ])
+  func targetsCrossByteForByte(sent: String, received: String) throws {
+    let upstream = try ScriptedServer(.answering(okResponse("hi")))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("GET \(sent) HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.text == "hi")
+    #expect(upstream.receivedText().prefix { $0 != "\r\n" } == "GET \(received) HTTP/1.1")
+  }
+
+  @Test(
+    arguments: [
+      ("OPTIONS", "*", "*"), ("OPTIONS", "http://other.example", "*"), ("OPTIONS", "http://other.example/", "/"),
+    ])
+  func theServerItselfCanBeAsked(method: String, sent: String, received: String) throws {
+    let upstream = try ScriptedServer(.answering(okResponse("hi")))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("\(method) \(sent) HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.text == "hi")
+    #expect(upstream.receivedText().prefix { $0 != "\r\n" } == "\(method) \(received) HTTP/1.1")
+  }
+
+  /// Methods are case-sensitive (RFC 9110 §9.1).
+  @Test(arguments: [
+    "get", "Post", "delete", "PROPFIND", "M-SEARCH", "head", "pUt", "options", "patch", "!#$%&'*+-.^_`|~1",
+  ])
+  func methodsCrossByteForByte(method: String) throws {
+    let upstream = try ScriptedServer(.answering(okResponse("hi")))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("\(method) / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.text == "hi")
+    #expect(upstream.receivedText().prefix { $0 != "\r\n" } == "\(method) / HTTP/1.1")
+  }
+
+  /// What an upstream answers to one opens a tunnel through which other clients' requests would go.
+  @Test(arguments: ["connect", "Connect", "cONNECT"])
+  func noSpellingOfCONNECTGoesOn(method: String) throws {
+    let upstream = try ScriptedServer(.answering(okResponse("hi")))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("\(method) / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 501)
+    #expect(upstream.connectionCount == 0)
+  }
+
   @Test func responsesCrossWithoutWhatIsTheConnections() throws {
     let upstream = try ScriptedServer(
       .once(

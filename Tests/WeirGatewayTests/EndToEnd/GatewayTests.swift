@@ -48,6 +48,57 @@ import WeirTestSupport
     await stopped.value
   }
 
+  /// A request that was under way as the gateway was told to stop, on a connection that looked idle.
+  @Test func stoppingAnswersWhatWasUnderWay() async throws {
+    let upstream = try ScriptedServer(.answering(okResponse("ok")))
+    let rig = try GatewayRig(Route(to: upstream.port), workers: 2)
+    let used = try (0..<8).map { _ in try rig.client() }, fresh = try (0..<8).map { _ in try rig.client() }
+    for client in used {
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(client.response()?.values("Connection") == [])
+    }
+    let port = rig.gateway.address.port ?? 0
+    let stopped = Task { await rig.gateway.stop(grace: 10) }
+    // The listener has gone: whoever comes now is refused at once and can go elsewhere.
+    #expect(eventually { (try? RawClient(port: port)) == nil })
+    for client in used + fresh { client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
+    for client in used + fresh {
+      let response = client.response()
+      #expect(response?.text == "ok" && response?.values("Connection") == ["close"])
+      #expect(client.rest().isEmpty && !client.wasReset)
+    }
+    await stopped.value
+  }
+
+  /// Those that wait to be accepted have been told that they are connected.
+  @Test func stoppingAcceptsWhoWaits() async throws {
+    let upstream = try ScriptedServer(.answering(okResponse("ok")))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let clients = try (0..<100).map { _ in try rig.client() }
+    for client in clients { client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
+    let stopped = Task { await rig.gateway.stop(grace: 10) }
+    #expect(clients.count { $0.response()?.text == "ok" } == 100)
+    await stopped.value
+  }
+
+  @Test func stoppingAnswersAllThatWasPipelined() async throws {
+    let gate = Gate()
+    let upstream = try ScriptedServer(
+      Script(.head, .wait(gate), .send(okResponse("one")), .forever([.head, .send(okResponse("more"))])))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send((1...3).map { "GET /\($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
+    #expect(eventually { !upstream.received().isEmpty })
+    let port = rig.gateway.address.port ?? 0
+    let stopped = Task { await rig.gateway.stop(grace: 10) }
+    #expect(eventually { (try? RawClient(port: port)) == nil })
+    gate.open()
+    let responses = (1...3).map { _ in client.response() }
+    #expect(responses.map { $0?.text } == ["one", "more", "more"])
+    #expect(responses.map { $0?.values("Connection") } == [[], [], ["close"]])
+    await stopped.value
+  }
+
   @Test func stoppingCutsWhatTakesTooLong() async throws {
     let upstream = try BlackHole()
     let rig = try GatewayRig(Route(to: upstream.port))

@@ -17,6 +17,25 @@ import WeirTestSupport
     #expect(weir.exitStatus == 0)
   }
 
+  /// For load balancers: not ready, but taking requests, until the delay or a second signal ends it.
+  @Test func theShutdownDelayGoesOnAccepting() throws {
+    let weir = try WeirProcess("serve", Self.anyPort[0], Self.anyPort[1], "--gateway.shutdown-delay=1h")
+    #expect(eventually { weir.port(of: "forwarding") != nil })
+    #expect(eventually { (try? Self.status(of: "/-/ready", weir)) == 200 })
+    weir.send(SIGTERM)
+    #expect(eventually { (try? Self.status(of: "/-/ready", weir)) == 503 })
+    let client = try RawClient(port: weir.port(of: "forwarding") ?? 0)
+    for _ in 0..<2 {
+      client.send("GET /echo HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = client.response()
+      #expect(response?.status == 200 && response?.values("Connection") == [])
+    }
+    weir.send(SIGTERM)
+    #expect(eventually { weir.exitStatus != nil })
+    #expect(weir.exitStatus == 0)
+    #expect(client.rest().isEmpty && !client.wasReset)
+  }
+
   @Test func aSecondSIGTERMDoesNotWait() throws {
     let weir = try WeirProcess("serve", Self.anyPort[0], Self.anyPort[1], "--gateway.drain-timeout=1h")
     #expect(eventually { weir.port(of: "forwarding") != nil })
@@ -96,11 +115,20 @@ import WeirTestSupport
     return client.response()?.text
   }
 
-  private static func page(_ weir: WeirProcess) throws -> String {
+  private static func status(of path: String, _ weir: WeirProcess) throws -> Int? {
+    let client = try RawClient(port: metricsPort(weir))
+    client.send("GET \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    return client.response()?.status
+  }
+
+  private static func metricsPort(_ weir: WeirProcess) -> UInt16 {
     let line = weir.text.split(separator: "\n").first { $0.contains("msg=\"serving metrics\"") } ?? ""
     let url = line.split(separator: " ").first { $0.hasPrefix("url=") } ?? ""
-    let port = url.split(separator: ":").last.flatMap { UInt16($0.prefix { $0.isNumber }) } ?? 0
-    let client = try RawClient(port: port)
+    return url.split(separator: ":").last.flatMap { UInt16($0.prefix { $0.isNumber }) } ?? 0
+  }
+
+  private static func page(_ weir: WeirProcess) throws -> String {
+    let client = try RawClient(port: metricsPort(weir))
     client.send("GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
     return client.response()?.text ?? ""
   }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import WeirGateway
@@ -18,7 +19,8 @@ import Testing
     let plan = ForwardingPlan(configuration, pseudonym: "weir")
     let host: [UInt8] = [], target = Array("/a/x".utf8)
     let decision = plan.table.decide(host: host.span, target: target.span)
-    #expect(decision == .forward(route: 0, url: "http://a/a/x"))
+    #expect(decision == .forward(route: 0, target: "/a/x"))
+    #expect(plan.routes.map(\.origin.absoluteString) == ["http://a/", "http://b/"])
     #expect(plan.routes.map(\.route.name) == ["a", "b"])
   }
 }

@@ -24,4 +24,21 @@ import Testing
     #expect(taken == actions)
     #expect(lifecycle.state == state)
   }
+
+  @Test(
+    arguments: [
+      ([.terminate], [.becomeUnready, .delay], .delaying),
+      ([.terminate, .hangUp, .drained], [.becomeUnready, .delay], .delaying),
+      ([.terminate, .delayed], [.becomeUnready, .delay, .drain], .draining),
+      ([.terminate, .delayed, .drained], [.becomeUnready, .delay, .drain, .exit(0)], .ended),
+      ([.terminate, .terminate, .delayed], [.becomeUnready, .delay, .drain], .draining),
+      ([.terminate, .terminate, .terminate], [.becomeUnready, .delay, .drain, .exit(1)], .ended),
+      ([.delayed], [], .running),
+    ] as [([Lifecycle.Event], [Lifecycle.Action], Lifecycle.State)])
+  func actsWithADelay(events: [Lifecycle.Event], actions: [Lifecycle.Action], state: Lifecycle.State) {
+    var lifecycle = Lifecycle(hasDelay: true)
+    let taken = events.flatMap { lifecycle.handle($0) }
+    #expect(taken == actions)
+    #expect(lifecycle.state == state)
+  }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import WeirGateway
 
@@ -11,7 +12,7 @@ import WeirGateway
   ])
   func takes(text: String, base: String, authority: String) throws {
     let upstream = try Upstream(parsing: text)
-    #expect(upstream.base == base)
+    #expect(upstream.origin.absoluteString.dropLast() + upstream.basePath == base)
     #expect(upstream.authority == authority)
   }
 

@@ -136,12 +136,12 @@ import WeirTestSupport
 
   @Test func stopping() {
     var driver = Driver()
-    driver.machine.stop()
+    driver.machine.stop(now: driver.now)
     #expect(driver.proceed() == "close")
 
     driver = Driver()
     _ = driver.receive("GET / HT")
-    driver.machine.stop()
+    driver.machine.stop(now: driver.now)
     #expect(driver.proceed() == "read")
     #expect(driver.receive("TP/1.1\r\nHost: a\r\n\r\n") == "begin wait")
     #expect(driver.machine.beginResponse(delimitedByClose: false) == false)
@@ -150,8 +150,63 @@ import WeirTestSupport
     driver = Driver()
     _ = driver.receive(Self.get)
     _ = driver.machine.beginResponse(delimitedByClose: false)
-    driver.machine.stop()
+    driver.machine.stop(now: driver.now)
     #expect(driver.respond() == "flush close")
+  }
+
+  /// A request may be under way on each connection that looks idle.
+  @Test func stoppingWithALinger() {
+    let limits = ServerLimits.with { $0.stopLinger = 1 }
+    var driver = Driver(limits)
+    driver.machine.stop(now: driver.now)
+    #expect(driver.proceed() == "read")
+    #expect(driver.wait(0.9) == nil)
+    #expect(driver.receive("GET / HT") == "read")
+    #expect(driver.wait(2) == nil, "a head that has begun has its own time")
+    #expect(driver.receive("TP/1.1\r\nHost: a\r\n\r\n") == "begin wait")
+    #expect(driver.machine.beginResponse(delimitedByClose: false) == false)
+    #expect(driver.respond() == "flush shutdown read")
+    #expect(driver.end() == "close")
+
+    // Nothing comes.
+    driver = Driver(limits)
+    driver.machine.stop(now: driver.now)
+    _ = driver.proceed()
+    #expect(driver.wait(1.1) == "shutdown read")
+    #expect(driver.end() == "close")
+
+    // Its client was promised that the connection goes on.
+    driver = Driver(limits)
+    _ = driver.receive(Self.get)
+    #expect(driver.machine.beginResponse(delimitedByClose: false) == true)
+    driver.machine.stop(now: driver.now)
+    #expect(driver.respond() == "flush read")
+    #expect(driver.receive(Self.get) == "begin wait")
+    #expect(driver.machine.beginResponse(delimitedByClose: false) == false)
+    #expect(driver.respond() == "flush shutdown read")
+
+    // Pipelined requests have arrived as well.
+    driver = Driver(limits)
+    _ = driver.receive(Self.get + Self.get)
+    driver.machine.stop(now: driver.now)
+    #expect(driver.machine.beginResponse(delimitedByClose: false, hasInput: true) == true)
+    #expect(driver.respond() == "begin wait")
+    #expect(driver.machine.beginResponse(delimitedByClose: false, hasInput: false) == false)
+    #expect(driver.respond() == "flush shutdown read")
+  }
+
+  @Test func responsesTakenBackAndCut() {
+    var driver = Driver()
+    _ = driver.receive(Self.get)
+    #expect(driver.machine.beginResponse(delimitedByClose: true) == false)
+    driver.machine.retractResponse()
+    #expect(driver.machine.beginResponse(delimitedByClose: false) == true)
+    #expect(driver.machine.cutResponse(isDelimitedByClose: true, now: driver.now) == false, "a reset must tell it")
+    #expect(driver.machine.cutResponse(isDelimitedByClose: false, now: driver.now) == true)
+    #expect(driver.machine.cutResponse(isDelimitedByClose: false, now: driver.now) == false, "it has ended")
+    driver.machine.noteOutput(.unsent, now: driver.now)
+    #expect(driver.proceed() == "flush shutdown read")
+    #expect(driver.end() == "close")
   }
 
   @Test func deadlines() {
@@ -242,7 +297,7 @@ import WeirTestSupport
       default: if Bool.random(using: &random) { _ = driver.end() }
       }
     }
-    driver.machine.stop()
+    driver.machine.stop(now: driver.now)
     _ = driver.attach()
     _ = driver.respond()
     _ = driver.end()

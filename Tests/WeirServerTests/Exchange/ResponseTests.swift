@@ -54,7 +54,7 @@ import WeirIO
     #expect(client.response()?.body == "helloworld")
   }
 
-  @Test func shortResponseIsReset() throws {
+  @Test func shortResponseIsCut() throws {
     let rig = try ServerRig { exchange in
       exchange.begin(status: 200, length: .length(10))
       exchange.write(Array("hello".utf8))
@@ -62,7 +62,47 @@ import WeirIO
     }
     let client = try rig.client()
     client.send(Self.get)
-    #expect(client.readToEnd().ending == .reset)
+    let (text, ending) = client.readToEnd()
+    #expect(text.hasSuffix("\r\n\r\nhello") && text.contains("Content-Length: 10\r\n"))
+    #expect(ending == .end)
+  }
+
+  /// Where the connection's end would end the body, only a reset tells the client.
+  @Test func cutResponseWithoutFramingIsReset() throws {
+    let rig = try ServerRig { exchange in
+      exchange.begin(status: 200, length: .chunked)
+      exchange.write(Array("hello".utf8))
+      exchange.abort()
+    }
+    let client = try rig.client()
+    client.send("GET / HTTP/1.0\r\n\r\n")
+    let (text, ending) = client.readToEnd()
+    #expect(text.hasSuffix("\r\n\r\nhello"))
+    #expect(ending == .reset)
+  }
+
+  @Test func responseCanBeTakenBackUntilItLeaves() throws {
+    let rig = try ServerRig { exchange in
+      exchange.begin(status: 200, fields: ["X-First": "1"], length: .chunked)
+      exchange.write(Array("hello".utf8))
+      let isBack = exchange.retract()
+      exchange.respond(status: 502, text: "\(isBack) \(exchange.retract())")
+    }
+    let client = try rig.client()
+    client.send(Self.get + Self.get)
+    for _ in 0..<2 {
+      let response = try #require(client.response())
+      #expect(response.status == 502 && response.body == "true false")
+      #expect(response.fields["x-first"] == nil)
+    }
+    let large = try ServerRig { exchange in
+      exchange.begin(status: 200, length: .chunked)
+      exchange.write([UInt8](repeating: 0x61, count: 20_000))
+      if !exchange.retract() { exchange.end() }
+    }
+    let other = try large.client()
+    other.send(Self.get)
+    #expect(other.response()?.body.utf8.count == 20_000)
   }
 
   @Test func abortedResponseIsReset() async throws {

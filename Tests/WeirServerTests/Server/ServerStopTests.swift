@@ -53,9 +53,41 @@ import WeirIO
   @Test func stoppedServerAcceptsNoMore() async throws {
     let rig = try ServerRig { $0.respond(status: 200) }
     await rig.server.stop(grace: 1)
-    let late = try rig.client()  // the listener's queue takes it
-    late.send(Self.get)
+    #expect(throws: (any Error).self) { try rig.client() }
     #expect(await rig.connectionCount() == 0)
+  }
+
+  /// Before its loop has come round to them.
+  @Test func waitingForAcceptanceIsAnswered() async throws {
+    let rig = try ServerRig(limits: .with { $0.stopLinger = 1 }) { $0.respond(status: 200) }
+    let clients = try await withCheckedThrowingContinuation { continuation in
+      rig.server.loop.run {
+        do {
+          let clients = try (0..<50).map { _ in try rig.client() }
+          rig.server.stop(grace: 10)
+          continuation.resume(returning: clients)
+        } catch {
+          continuation.resume(throwing: error)
+        }
+      }
+    }
+    for client in clients {
+      client.send(Self.get)
+      #expect(client.response()?.fields["connection"] == "close")
+      #expect(client.readToEnd() == ("", .end))
+    }
+  }
+
+  @Test func aRequestUnderWayIsAnswered() async throws {
+    let rig = try ServerRig(limits: .with { $0.stopLinger = 1 }) { $0.respond(status: 200) }
+    let used = try rig.client(), silent = try rig.client()
+    for client in [used, silent] { #expect(client.status(of: Self.get) == 200) }
+    rig.server.stop(grace: 10) {}
+    #expect(try await rig.waitForConnections { _ in !rig.server.listener.isOpen })
+    used.send(Self.get)
+    #expect(used.response()?.fields["connection"] == "close")
+    #expect(used.readToEnd() == ("", .end))
+    #expect(silent.readToEnd() == ("", .end))
   }
 
   @Test func releasedServerCloses() throws {

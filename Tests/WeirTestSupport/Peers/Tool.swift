@@ -28,6 +28,12 @@ package struct Tool: Sendable {
   /// The gateway, built into the directory of the tests.
   package static let weir = Tool("weir", at: [PackageRoot.products + "/weir"])
 
+  /// The same as it is shipped, where script/test has built it; else the one above.
+  package static let shippedWeir = Tool(
+    "weir", at: [ProcessInfo.processInfo.environment["WEIR_PROGRAM"] ?? PackageRoot.products + "/weir"])
+  package static let haproxy = Tool(named: "haproxy")
+  package static let wrk = Tool(named: "wrk")
+
   package var isInstalled: Bool { (try? path) != nil }
 
   /// For a test that is skipped without it.

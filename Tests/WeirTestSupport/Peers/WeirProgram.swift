@@ -4,12 +4,17 @@ package final class WeirProgram: Sendable {
   package let metricsPort: Int
   package let peer: Peer
 
-  /// - Parameter arguments: Flags besides those of the two addresses.
-  package init(_ arguments: [String] = []) async throws {
-    port = LoopbackPort.free()
-    metricsPort = LoopbackPort.free()
+  /// - Parameters:
+  ///   - arguments: Flags besides those of the two addresses.
+  ///   - port: Where it forwards; nil: on a free port.
+  package init(
+    _ arguments: [String] = [], program: Tool = .weir, port: Int? = nil, metricsPort: Int? = nil
+  ) async throws {
+    let port = port ?? LoopbackPort.free(), metricsPort = metricsPort ?? LoopbackPort.free()
+    self.port = port
+    self.metricsPort = metricsPort
     peer = try Peer(
-      .weir,
+      program,
       [
         "serve", "--gateway.listen-address=127.0.0.1:\(port)", "--web.listen-address=127.0.0.1:\(metricsPort)",
       ] + arguments)

@@ -77,6 +77,8 @@ import Testing
     ValidationCase(method: "M-SEARCH"),
     ValidationCase(method: "", reason: .invalidMethod("")),
     ValidationCase(method: "GET /x HTTP/1.1\r\nX: y", reason: .invalidMethod("GET /x HTTP/1.1\r\nX: y")),
+    ValidationCase(method: "CONNECT", reason: .invalidMethod("CONNECT")),
+    ValidationCase(method: "cOnNECT", reason: .invalidMethod("CONNECT")),
     ValidationCase(method: "PÖST", reason: .invalidMethod("PÖST")),
     ValidationCase(headers: ["X-A": "ü\u{7F}\t"]),
     ValidationCase(headers: ["X A": "v"], reason: .invalidHeaderField(name: "X A")),
