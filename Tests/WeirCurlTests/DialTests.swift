@@ -53,7 +53,8 @@ struct DialTests {
     await rig.close()
   }
 
-  @Test("A proxy that answers nothing is the phase connect; one whose tunnel leads nowhere is tls", arguments: [false, true])
+  @Test(
+    "A proxy that answers nothing is the phase connect; a tunnel that leads nowhere is tls", arguments: [false, true])
   func hungTunnel(isMade: Bool) async throws {
     let steps: [Script.Step] = isMade ? [.send("HTTP/1.1 200 OK\r\n\r\n")] : []
     let proxy = try ScriptedServer(Script(.head, .steps(steps), .awaitClose))

@@ -5,6 +5,7 @@ internal import WeirIO
 extension TransferEngine {
   func libcurlFinished(_ transfer: Transfer, _ result: CurlCode) {
     if transfer.lookup == .postponed, transfer.failure == nil { return wait(transfer) }
+    transfer.noteHandshake(failed: result)
     if transfer.repeats.needsFreshConnection, transfer.failure == nil, changeConnection(of: transfer) { return }
     if result == .ok, transfer.failure == nil, transfer.receiving.phase == .refusedExpectation {
       _ = transfer.deliverHead()
