@@ -21,6 +21,8 @@ package final class Transfer {
     static let add = Errands(rawValue: 1)
     static let cancel = Errands(rawValue: 2)
     static let unpause = Errands(rawValue: 4)
+    /// libcurl is to look at the transfer, though nothing happened to it.
+    static let nudge = Errands(rawValue: 8)
   }
 
   let spec: TransferSpec
@@ -131,6 +133,8 @@ package final class Transfer {
 /// When things happened; durations are taken from it at the end.
 struct TransferClock {
   let start: MonotonicTime
+  /// TCP stood, and something was awaited from the other side before the request could be written: a handshake, a tunnel.
+  var connected: MonotonicTime?
   /// The connection stood and the request was about to be written.
   var ready: MonotonicTime?
   /// The last byte of the request was handed to libcurl.

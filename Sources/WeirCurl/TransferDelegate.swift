@@ -46,7 +46,8 @@ extension TransferDelegate {
   package func transfer(_ transfer: Transfer, didSendBody totalSent: Int64) {}
 }
 
-/// Who hears of an engine's sockets, on the loop. For every descriptor that was opened there is exactly one close.
+/// Who hears of an engine's connections, on the loop: of those that stood ready for a request, not of those that were tried.
+/// For each that was opened there is exactly one close.
 package protocol TransferEngineObserver: AnyObject {
   func engineDidOpenConnection(tag: AnyObject?)
   func engineDidCloseConnection(tag: AnyObject?)

@@ -4,9 +4,14 @@ import WeirIO
 
 /// Blocking sockets for servers in tests.
 enum ServerSocket {
-  static func listenOnLoopback(queue: CInt = 512) throws(Errno) -> (descriptor: CInt, port: Int) {
+  /// - Parameters:
+  ///   - host: the last number of an address of 127.0.0.0/8.
+  ///   - port: 0 for a free one.
+  static func listenOnLoopback(
+    queue: CInt = 512, host: UInt8 = 1, port: Int = 0
+  ) throws(Errno) -> (descriptor: CInt, port: Int) {
     let fd = try systemCall { socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0) }
-    var address = loopback(port: 0)
+    var address = loopback(host: host, port: port)
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     _ = try withSocketAddress(&address) { pointer throws(Errno) in try systemCall { bind(fd, pointer, size) } }
     _ = try systemCall { Glibc.listen(fd, queue) }
@@ -30,19 +35,47 @@ enum ServerSocket {
   }
 
   /// A connection that may still be under way when this returns.
-  static func beginConnecting(toLoopback port: Int) throws(Errno) -> CInt {
+  static func beginConnecting(toLoopback port: Int, host: UInt8 = 1) throws(Errno) -> CInt {
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     let fd = try systemCall { socket(AF_INET, type, 0) }
-    var address = loopback(port: port)
+    var address = loopback(host: host, port: port)
     let size = socklen_t(MemoryLayout<sockaddr_in>.size)
     _ = withSocketAddress(&address) { connect(fd, $0, size) }
     return fd
   }
 
-  private static func loopback(port: Int) -> sockaddr_in {
+  /// Takes no connection from its queue, which is as short as can be.
+  static func listenOnIPv6Loopback(port: Int) throws(Errno) -> CInt {
+    let fd = try systemCall { socket(AF_INET6, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0) }
+    var (address, on) = (loopback6(port: port), CInt(1))
+    let size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    setsockopt(fd, CInt(IPPROTO_IPV6), IPV6_V6ONLY, &on, socklen_t(MemoryLayout<CInt>.size))
+    _ = try withSocketAddress(&address) { pointer throws(Errno) in try systemCall { bind(fd, pointer, size) } }
+    _ = try systemCall { Glibc.listen(fd, 0) }
+    return fd
+  }
+
+  static func beginConnecting(toIPv6Loopback port: Int) throws(Errno) -> CInt {
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let fd = try systemCall { socket(AF_INET6, type, 0) }
+    var address = loopback6(port: port)
+    let size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    _ = withSocketAddress(&address) { connect(fd, $0, size) }
+    return fd
+  }
+
+  private static func loopback6(port: Int) -> sockaddr_in6 {
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_addr = in6addr_loopback
+    address.sin6_port = UInt16(truncatingIfNeeded: port).bigEndian
+    return address
+  }
+
+  private static func loopback(host: UInt8, port: Int) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_addr.s_addr = (UInt32(0x7F00_0000) + UInt32(host)).bigEndian
     address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
     return address
   }

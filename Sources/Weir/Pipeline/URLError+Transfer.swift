@@ -41,6 +41,7 @@ extension URLError {
     case .cancelled, .stopped, .engineClosed: .cancelled
     case .lengthMismatch, .engineFailed, .connectionLost: .networkConnectionLost
     case .conflictingLengths, .malformedHead, .refusedTransferEncoding, .unprovableEnd: .badServerResponse
+    case .tunnelRefused(let status): code(ofTunnel: status)
     case .invalidRequest: .badURL
     case .bodyUnavailable, .bodyNotRewindable: .requestBodyStreamExhausted
     }
@@ -55,19 +56,30 @@ extension URLError {
     case .couldNotConnect, .proxy, .interfaceFailed: .cannotConnectToHost
     case .timedOut: .timedOut
     case .weirdServerReply, .chunkFailed: .badServerResponse
-    case .emptyReply, .partialFile, .sendError, .receiveError, .http2Framing, .http2Stream, .sendRewindFailed:
-      .networkConnectionLost
-    case .tlsConnect, .tlsCipher, .tlsEngineInitFailed, .tlsEngineNotFound, .tlsEngineSetFailed: .secureConnectionFailed
+    case .sendError, .receiveError: TLSFailure(text)?.code ?? .networkConnectionLost
+    case .emptyReply, .partialFile, .http2Framing, .http2Stream, .sendRewindFailed: .networkConnectionLost
+    case .tlsConnect: TLSFailure(text)?.code ?? .secureConnectionFailed
+    case .tlsCipher, .tlsEngineInitFailed, .tlsEngineNotFound, .tlsEngineSetFailed: .secureConnectionFailed
     case .peerFailedVerification: certificateCode(text)
     case .tlsIssuerError, .invalidCertificateStatus, .pinnedPublicKeyMismatch: .serverCertificateUntrusted
     case .badTrustRoots: .serverCertificateHasUnknownRoot
-    case .clientCertificateProblem, .clientCertificateRequired: .clientCertificateRejected
+    case .clientCertificateProblem: .clientCertificateRejected
+    case .clientCertificateRequired: .clientCertificateRequired
     case .fileSizeExceeded, .tooLarge: .dataLengthExceedsMaximum
     case .badContentEncoding: .cannotDecodeContentData
     case .tooManyRedirects: .httpTooManyRedirects
     case .abortedByCallback: .cancelled
     case .writeError: .cannotWriteToFile
     default: .unknown
+    }
+  }
+
+  /// A proxy that wants other credentials, or doesn't make such tunnels, will say so again; one that fails may not.
+  private static func code(ofTunnel status: Int) -> URLError.Code {
+    switch status {
+    case 407: .userAuthenticationRequired
+    case 408, 429, 500...: .cannotConnectToHost
+    default: .resourceUnavailable
     }
   }
 

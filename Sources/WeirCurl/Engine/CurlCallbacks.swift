@@ -73,7 +73,14 @@ func curlSocketInterest(
 ) -> CInt {
   with(context, or: 0) { (engine: TransferEngine) in
     engine.want(socket, IOEvents(curlPoll: what))
-    guard what & CURL_POLL_IN != 0, let easy else { return 0 }
+    guard let easy else { return 0 }
+    if what == CURL_POLL_REMOVE, CurlLibrary.forgetsNextAddress {
+      return with(weir_easy_get_private(easy), or: 0) { (transfer: Transfer) in
+        transfer.loses(socket)
+        return 0
+      }
+    }
+    guard what & CURL_POLL_IN != 0 else { return 0 }
     return with(weir_easy_get_private(easy), or: 0) { (transfer: Transfer) in
       transfer.takes(socket)
       return 0

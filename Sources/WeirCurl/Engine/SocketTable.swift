@@ -19,6 +19,8 @@ struct SocketTable {
     var registered: IOEvents = []
     /// Opened through our callback, so its close comes through ours too.
     var isOwn = false
+    /// A connection stands on it, of which others were told.
+    var isConnected = false
     var tag: AnyObject?
     /// Tells this socket from a later one with the same number.
     var identity: UInt64 = 0
@@ -49,6 +51,7 @@ struct SocketTable {
   struct Closed {
     let tag: AnyObject?
     let isOwn: Bool
+    let isConnected: Bool
     let wasRegistered: Bool
   }
 
@@ -60,7 +63,16 @@ struct SocketTable {
     entries[index] = Entry()
     if entry.isOwn { openCount -= 1 }
     return entry.isOwn || !entry.registered.isEmpty
-      ? Closed(tag: entry.tag, isOwn: entry.isOwn, wasRegistered: !entry.registered.isEmpty) : nil
+      ? Closed(
+        tag: entry.tag, isOwn: entry.isOwn, isConnected: entry.isConnected, wasRegistered: !entry.registered.isEmpty)
+      : nil
+  }
+
+  /// A connection stands on a socket of ours; its tag, and false when that was known.
+  mutating func connected(_ fd: CInt) -> (isNew: Bool, tag: AnyObject?) {
+    guard let index = index(of: fd), entries[index].isOwn, !entries[index].isConnected else { return (false, nil) }
+    entries[index].isConnected = true
+    return (true, entries[index].tag)
   }
 
   /// libcurl wants to hear of `events` from now on.

@@ -20,10 +20,7 @@ extension Transfer {
     guard state == .running, failure == nil, mayBeginRequest() else { return false }
     engine.endLookup(of: self)
     let isPooled = connecting.isEmpty
-    if !isPooled {
-      engine.noteConnection(among: connecting, localPort: localPort)
-      connecting.removeAll()
-    }
+    if !isPooled { engine.didConnect(self, localPort: localPort) }
     if let socket = engine.connection(localPort: localPort, peer: address) {
       if isPooled, !engine.isQuiet(socket) {
         repeats.needsFreshConnection = true
@@ -40,10 +37,23 @@ extension Transfer {
     return true
   }
 
-  /// The response is awaited on `socket`.
+  /// Something is awaited on `socket`. Of a connection that is not ready that is the first sign that TCP stands: until then
+  /// it waits to be able to write.
   func takes(_ socket: CInt) {
     awaitedSocket = socket
+    if clock.ready == nil, clock.connected == nil, connecting.contains(socket) { clock.connected = engine.now }
     engine.sockets.use(socket, by: Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// libcurl waits for a socket no longer. If it was one to be connected, the next address may be due.
+  func loses(_ socket: CInt) {
+    guard clock.ready == nil, state == .running, connecting.contains(socket) else { return }
+    engine.need(.nudge, for: self)
+  }
+
+  /// A handshake that fails on what comes at once waits for nothing before.
+  func noteHandshake(failed result: CurlCode) {
+    if result.isOfHandshake, clock.ready == nil, clock.connected == nil { clock.connected = engine.now }
   }
 
   /// Notes a failure when the request was sent, has no answer, and must not be sent twice.
@@ -60,8 +70,17 @@ extension Transfer {
 }
 
 extension TransferEngine {
+  /// The transfer has its connection. Of the sockets that it tried, those that lost are closed by now, in some versions
+  /// without a word.
+  func didConnect(_ transfer: Transfer, localPort: CInt) {
+    let tried = transfer.connecting
+    reconcile(transfer)
+    noteConnection(among: tried, localPort: localPort)
+    for fd in tried { announce(fd) }
+  }
+
   /// Finds out which of a transfer's sockets became its connection.
-  func noteConnection(among candidates: [CInt], localPort: CInt) {
+  private func noteConnection(among candidates: [CInt], localPort: CInt) {
     guard localPort > 0 else { return }
     for fd in candidates where InternetAddress(localOf: fd)?.port == localPort { sockets.setLocalPort(fd, localPort) }
   }

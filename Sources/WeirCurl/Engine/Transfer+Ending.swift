@@ -13,6 +13,10 @@ extension Transfer {
     }
     // A head that begins with a blank, or has a line without a colon.
     if result == .badFunctionArgument, receiving.phase == .head { return ownError(.malformedHead) }
+    if clock.ready == nil, connectStatus >= 300 {
+      let text = "the proxy answered CONNECT with \(connectStatus)"
+      return TransferError(.tunnelRefused(status: connectStatus), code: result, message: text)
+    }
     return curlError(result)
   }
 
@@ -63,8 +67,23 @@ extension Transfer {
     let handshake = time(CURLINFO_APPCONNECT_TIME_T, easy)
     let cutOff = clock.ready == nil ? Int64(end.seconds(since: clock.start) * 1e6) : 0
     report.resolve = phase(from: 0, to: lookup, cutOff)
-    if lookup > 0 { report.connect = phase(from: lookup, to: connect, cutOff) }
-    if connect > 0 { report.tls = phase(from: connect, to: handshake, Scheme(url: spec.url) == .https ? cutOff : 0) }
+    // Some versions say when TCP stood only once the handshake is done.
+    let connected = connect > 0 ? connect : Int64((clock.connected?.seconds(since: clock.start) ?? 0) * 1e6)
+    let reached = hasTunnel ? connected : 0
+    if lookup > 0 { report.connect = phase(from: lookup, to: reached, cutOff) }
+    if reached > 0 { report.tls = phase(from: reached, to: handshake, Scheme(url: spec.url) == .https ? cutOff : 0) }
+  }
+
+  /// What the proxy said to CONNECT; 0 when it was not asked or said nothing.
+  private var connectStatus: Int { handle.map { weir_easy_get_long($0.easy, CURLINFO_HTTP_CONNECTCODE) } ?? 0 }
+
+  /// Whether nothing stands between the connection and the server: the proxy made its tunnel, or none is needed. What
+  /// a tunnel takes counts to the connection.
+  private var hasTunnel: Bool {
+    guard clock.ready == nil else { return true }
+    if connectStatus != 0 { return connectStatus / 100 == 2 }
+    guard case .http = engine.prepared.proxy.kind else { return true }
+    return Scheme(url: spec.url) != .https
   }
 
   /// One of libcurl's times, in microseconds since the transfer's start: libcurl counts from when it was last started.
@@ -130,7 +149,7 @@ extension Transfer {
         + "was not sent again"
     case .bodyUnavailable: "the request's body could not be read"
     case .bodyNotRewindable: "the request had to be sent again, and its body could not be started anew"
-    case .curl, .lengthMismatch, .invalidRequest: ""
+    case .curl, .lengthMismatch, .invalidRequest, .tunnelRefused: ""
     }
   }
 }

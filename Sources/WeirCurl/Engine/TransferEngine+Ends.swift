@@ -8,6 +8,7 @@ extension TransferEngine {
       return waitForLookup(transfer)
     }
     lookupFailed(transfer, result)
+    transfer.noteHandshake(failed: result)
     if transfer.repeats.needsFreshConnection, transfer.failure == nil, changeConnection(of: transfer) { return }
     if result == .ok, transfer.failure == nil, transfer.receiving.phase == .refusedExpectation {
       _ = transfer.deliverHead()

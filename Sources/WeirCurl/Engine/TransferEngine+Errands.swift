@@ -62,8 +62,9 @@ extension TransferEngine {
       finishEarly(transfer)
     } else if wanted.contains(.add) {
       add(transfer)
-    } else if wanted.contains(.unpause) {
-      unpause(transfer)
+    } else {
+      if wanted.contains(.unpause) { unpause(transfer) }
+      if wanted.contains(.nudge) { nudge(transfer) }
     }
   }
 
@@ -95,6 +96,16 @@ extension TransferEngine {
     guard before != after else { return }
     inside { _ = curl_easy_pause(handle.easy, after) }
     if transfer.failure != nil { need(.cancel, for: transfer) }
+  }
+
+  /// Makes libcurl go on with a connection that it has stopped to wait for. Of what it can be asked from outside only a
+  /// change of the pauses does that; before the request is written there is nothing that could be paused.
+  private func nudge(_ transfer: Transfer) {
+    guard transfer.state == .running, transfer.clock.ready == nil, let handle = transfer.handle else { return }
+    inside {
+      _ = curl_easy_pause(handle.easy, CURLPAUSE_RECV)
+      _ = curl_easy_pause(handle.easy, transfer.pausedInCurl)
+    }
   }
 
   /// Files to be sent are read here.

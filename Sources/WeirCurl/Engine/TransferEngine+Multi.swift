@@ -46,7 +46,12 @@ extension TransferEngine {
 
   func didOpen(_ fd: CInt, tag: AnyObject?) {
     if let stale = sockets.open(fd, tag: tag, identity: socketIdentity(fd) ?? 0) { forget(fd, stale) }
-    observer?.engineDidOpenConnection(tag: tag)
+  }
+
+  /// Tells of a connection that stands, once.
+  func announce(_ fd: CInt) {
+    let (isNew, tag) = sockets.connected(fd)
+    if isNew { observer?.engineDidOpenConnection(tag: tag) }
   }
 
   func closeSocket(_ fd: CInt) -> CInt {
@@ -78,7 +83,7 @@ extension TransferEngine {
 
   private func forget(_ fd: CInt, _ closed: SocketTable.Closed) {
     if closed.wasRegistered { loop.unregister(fd) }
-    if closed.isOwn { observer?.engineDidCloseConnection(tag: closed.tag) }
+    if closed.isConnected { observer?.engineDidCloseConnection(tag: closed.tag) }
   }
 }
 

@@ -75,6 +75,16 @@ extension CurlCode {
 }
 
 extension CurlCode {
+  /// Whether it tells of TLS, which begins when TCP stands.
+  var isOfHandshake: Bool {
+    switch self {
+    case .tlsConnect, .tlsCipher, .peerFailedVerification, .clientCertificateProblem, .clientCertificateRequired,
+      .badTrustRoots, .badRevocationList, .tlsIssuerError, .pinnedPublicKeyMismatch, .invalidCertificateStatus:
+      true
+    default: false
+    }
+  }
+
   /// The code's name in the C header, in small letters without prefix; `other` for codes without a name here.
   package var label: String {
     switch rawValue {

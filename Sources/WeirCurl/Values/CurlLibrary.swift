@@ -11,6 +11,10 @@ package enum CurlLibrary {
   /// Such as `7.88.1`.
   package static let version: String = weir_curl_version_text().map { String(cString: $0) } ?? ""
 
+  /// 7.88.1 gives a second address its turn when the first has not answered in time, and then waits for nothing: not even
+  /// to open that socket. 8.14.1 does not.
+  static let forgetsNextAddress = versionNumber < 0x080100
+
   /// Below 8.1 parallel HTTP/2 transfers may lose bytes, spin or stall.
   package static let hasReliableHTTP2 = versionNumber >= 0x080100
 

@@ -16,6 +16,8 @@ package struct TransferError: Error, Sendable, Hashable {
     case engineFailed
     /// An HTTP/2 response whose body is not as long as its Content-Length.
     case lengthMismatch
+    /// The proxy answered CONNECT with this status.
+    case tunnelRefused(status: Int)
     /// Content-Length fields that disagree.
     case conflictingLengths
     /// A head that is none, or that leaves open where the response ends.
@@ -60,6 +62,7 @@ package struct TransferError: Error, Sendable, Hashable {
     case .engineClosed: "engine_closed"
     case .engineFailed: "engine_failed"
     case .lengthMismatch: "length_mismatch"
+    case .tunnelRefused: "tunnel_refused"
     case .conflictingLengths: "conflicting_lengths"
     case .malformedHead: "malformed_head"
     case .refusedTransferEncoding: "transfer_encoding"

@@ -21,6 +21,9 @@ package final class TestCertificates: Sendable {
   package let expired: Pair
   package let client: Pair
 
+  /// Where they lie, each as NAME.pem and NAME.key.
+  package var path: String { directory.path }
+
   package init() async throws {
     directory = try TemporaryDirectory()
     let maker = CertificateMaker(directory: directory.path)
@@ -31,6 +34,9 @@ package final class TestCertificates: Sendable {
     wrongHost = try await maker.issue("wrong-host", by: authority, extensions: "subjectAltName=DNS:weir.example")
     expired = try await maker.issue("expired", by: authority, extensions: loopback, days: -1)
     client = try await maker.issue("client", by: authority, extensions: "extendedKeyUsage=clientAuth")
+    _ = try await maker.issue("foreign", by: otherAuthority, extensions: loopback)
+    _ = try await maker.authority("self-signed", extensions: [loopback])
+    _ = try await maker.issueForTheFuture("future", by: authority, extensions: loopback)
   }
 
   /// The base64 SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).
@@ -45,13 +51,44 @@ package final class TestCertificates: Sendable {
 private struct CertificateMaker {
   let directory: String
 
-  func authority(_ name: String) async throws -> TestCertificates.Pair {
+  func authority(_ name: String, extensions: [String] = []) async throws -> TestCertificates.Pair {
     let pair = pair(name)
     try await Tool.openssl.run(
       [
         "req", "-x509", "-subj", "/CN=weir test \(name)", "-out", pair.certificate, "-addext",
         "basicConstraints=critical,CA:TRUE",
-      ] + newKey(pair.key))
+      ] + extensions.flatMap { ["-addext", $0] } + newKey(pair.key))
+    return pair
+  }
+
+  /// Not yet valid. Only `openssl ca`, which wants files of its own, lets one choose when that begins.
+  func issueForTheFuture(
+    _ name: String, by authority: TestCertificates.Pair, extensions: String
+  ) async throws -> TestCertificates.Pair {
+    let (pair, request, base) = (pair(name), "\(directory)/\(name).csr", "\(directory)/\(name)")
+    let settings = """
+      [ca]
+      default_ca = it
+      [it]
+      database = \(base).index
+      rand_serial = yes
+      new_certs_dir = \(directory)
+      default_md = sha256
+      policy = any
+      x509_extensions = extensions
+      [any]
+      commonName = supplied
+      [extensions]
+      \(extensions)
+
+      """
+    try Data(settings.utf8).write(to: URL(fileURLWithPath: "\(base).cnf"))
+    try Data().write(to: URL(fileURLWithPath: "\(base).index"))
+    try await Tool.openssl.run(["req", "-new", "-subj", "/CN=weir test \(name)", "-out", request] + newKey(pair.key))
+    try await Tool.openssl.run([
+      "ca", "-batch", "-notext", "-config", "\(base).cnf", "-in", request, "-out", pair.certificate, "-cert",
+      authority.certificate, "-keyfile", authority.key, "-startdate", "20960101000000Z", "-enddate", "20980101000000Z",
+    ])
     return pair
   }
 

@@ -25,6 +25,10 @@ package struct Tool: Sendable {
   package static let shell = Tool(named: "bash")
   package static let promtool = Tool(named: "promtool")
   package static let gunicorn = Tool("httpbin", at: ["\(PackageRoot.path)/.build/test-venv/bin/gunicorn"])
+  /// Debian's Python, whose packages `script/setup --test` installs.
+  package static let python = Tool("python3", at: ["/usr/bin/python3"])
+  /// HTTP/2 for that Python: the directory of the package.
+  package static let pythonHTTP2 = Tool("python3-h2", at: ["/usr/lib/python3/dist-packages/h2"])
   /// The gateway, built into the directory of the tests.
   package static let weir = Tool("weir", at: [PackageRoot.products + "/weir"])
 

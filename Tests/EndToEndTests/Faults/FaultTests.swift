@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+import Weir
+import WeirTestSupport
+
+/// Each fault of TLS and HTTP/2 against what the caller is told and what is counted.
+@Suite(.needs(.openssl, .python, .pythonHTTP2), .timeLimit(.minutes(2))) struct FaultTests {
+  private static let servers = Task { try await FaultyServers() }
+
+  @Test(arguments: Fault.table) func aFaultEndsAsItShould(fault: Fault) async throws {
+    if fault.isKnownIssue {
+      await withKnownIssue { try await check(fault) }
+    } else {
+      try await check(fault)
+    }
+  }
+
+  @Test func theTableHasAllFaults() async throws {
+    #expect(Set(Fault.table.map(\.name)) == (try await Self.servers.value.faults))
+  }
+
+  private func check(_ fault: Fault) async throws {
+    let servers = try await Self.servers.value
+    let client = try MeasuredSession {
+      $0.tls.trustRoots = .file(servers.certificates.authority.certificate)
+      $0.httpVersion = fault.isHTTP2 ? .http2 : .http1_1
+      $0.connectTimeout = fault.patience
+      $0.timeoutIntervalForRequest = fault.stage == .handshake ? 30 : fault.patience
+    }
+    let url = try servers.url(fault.name)
+    let response = await client.session.request(
+      url, method: fault.sendsBody ? .put : .get, parameters: fault.sendsBody ? ["a": "b"] : nil,
+      encoder: URLEncodedFormParameterEncoder(destination: .httpBody)
+    ).serializingData().response
+    check(response, fault)
+    count(client, fault)
+    // A stream may fail and leave its connection to others; a response of HTTP/1.1 takes its connection with it.
+    try await eventually("nothing of it is left open") {
+      if case .whole = fault.expected { return true }
+      let left = client.sum("http_client_open_connections", fault.isHTTP2 ? ["http_connection_state": "active"] : [:])
+      return left == 0
+    }
+    // The session lives.
+    let good = try servers.url(fault.isHTTP2 ? "h2 whole" : "certificate server")
+    #expect(await client.get(good).value == Data("body".utf8))
+    #expect(servers.log == "")
+  }
+
+  private func check(_ response: WeirDataResponse<Data>, _ fault: Fault) {
+    switch fault.expected {
+    case .whole:
+      #expect(response.value == Data("body".utf8), "\(response)")
+    case .failed(let code, _):
+      #expect(response.urlErrorCode == code, "\(response)")
+    }
+    guard fault.stage == .handshake, let metrics = response.metrics else { return }
+    #expect(metrics.connect != nil && metrics.processing == nil && metrics.transfer == nil)
+    #expect((metrics.connect ?? 0) < (metrics.tls ?? 0), "the handshake takes longer than to connect on the loopback")
+  }
+
+  private func count(_ client: MeasuredSession, _ fault: Fault) {
+    let (outcome, label): (RequestOutcome, String) =
+      switch fault.expected {
+      case .whole: (.success, "")
+      case .failed(let code, let outcome): (outcome, code.label)
+      }
+    #expect(client.sum("weir_requests_total", ["outcome": outcome.rawValue]) == 1)
+    #expect(client.sum("weir_requests_total") == 1)
+    #expect(client.sum("http_client_request_duration_seconds_count", ["error_type": label]) == 1)
+    let opened = client.sum("weir_connections_opened_total")
+    #expect(fault.stage == .handshake ? opened == 0 : opened >= 1)
+    #expect(client.sum("weir_phase_duration_seconds_count", ["phase": "tls"]) == 1)
+  }
+}
