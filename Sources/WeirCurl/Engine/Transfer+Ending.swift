@@ -12,6 +12,8 @@ extension Transfer {
     }
     // A head that begins with a blank, or has a line without a colon.
     if result == .badFunctionArgument, receiving.phase == .head { return ownError(.malformedHead) }
+    // Content-Encoding is not for libcurl to decode, so this is about the other one; newer versions refuse some themselves.
+    if result == .badContentEncoding, receiving.phase == .head { return ownError(.refusedTransferEncoding) }
     let osErrno = handle.map { Int32(truncatingIfNeeded: weir_easy_get_long($0.easy, CURLINFO_OS_ERRNO)) } ?? 0
     return TransferError(.curl, code: result, message: text(of: result), osErrno: osErrno)
   }
