@@ -67,6 +67,7 @@ let package = Package(
     fuzzTarget("FuzzContentDecoder", ["WeirCompression"]),
     fuzzTarget("FuzzAccept", ["WeirExporter", "WeirMetrics"]),
     fuzzTarget("FuzzRequestParser", ["WeirServer"]),
+    fuzzTarget("FuzzResponse", ["CLinux", "WeirCurl", "WeirIO"]),
 
     tests("WeirIOTests", ["WeirIO"]),
     tests("WeirCompressionTests", ["WeirCompression"]),

@@ -37,8 +37,8 @@ struct HostileUpstreamTests {
     let rig = try await EngineRig()
     #expect(await rig.get(server.url).text == "one")
     gate.open()
-    // The engine hears of the bytes, and libcurl's next look finds a dead connection.
-    #expect(await eventually { rig.counts.open == 0 })
+    // The engine hears of the bytes and shuts the connection down, so that libcurl's next look finds it dead.
+    #expect(await eventually { server.closedByClientCount == 1 })
     let outcome = await rig.get(server.url)
     #expect(outcome.text == "two")
     #expect(outcome.report?.staleRetries == 0)
@@ -65,7 +65,8 @@ struct HostileUpstreamTests {
     #expect(outcome.error == nil)
     #expect(outcome.text == "two")
     #expect(outcome.report?.isReusedConnection == false)
-    #expect(outcome.report?.staleRetries == 1)
+    // From 8.14.1 on libcurl looks itself, and such a connection is not chosen in the first place.
+    #expect(outcome.report?.staleRetries == (CurlLibrary.versionNumber >= 0x080e01 ? 0 : 1))
     #expect(!server.receivedText().dropFirst(10).contains("GET"), "nothing was sent on the first connection")
     await rig.close()
     #expect(rig.counts.open == 0)

@@ -104,6 +104,13 @@ static inline bool weir_easy_has_tls(CURL *easy) {
   return curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) == CURLE_OK && info && info->internals;
 }
 
+// OpenSSL's object for the transfer's present connection; NULL without TLS or with another library.
+static inline void *weir_easy_openssl(CURL *easy) {
+  struct curl_tlssessioninfo *info = NULL;
+  CURLcode code = curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info);
+  return code == CURLE_OK && info && info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
+}
+
 // The next finished transfer, or NULL; its message is a union inside a struct that libcurl may reuse at once.
 static inline CURL *weir_multi_next_done(CURLM *multi, CURLcode *result) {
   int left = 0;

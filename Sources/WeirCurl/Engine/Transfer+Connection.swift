@@ -22,7 +22,7 @@ extension Transfer {
     let isPooled = connecting.isEmpty
     if !isPooled { engine.didConnect(self, localPort: localPort) }
     if let socket = engine.connection(localPort: localPort, peer: address) {
-      if isPooled, !engine.isQuiet(socket) {
+      if isPooled, !engine.isQuiet(socket, handle) {
         repeats.needsFreshConnection = true
         return false
       }
@@ -95,8 +95,11 @@ extension TransferEngine {
 
   /// Whether nothing has come in on a pooled connection of HTTP/1. libcurl 7.88.1 calls one alive that has bytes waiting,
   /// and would take them for the response to whatever is sent next.
-  func isQuiet(_ fd: CInt) -> Bool {
+  /// Of a record that held more than a response's last bytes the rest waits in the TLS library, where libcurl up to 8.14.1
+  /// doesn't look.
+  func isQuiet(_ fd: CInt, _ handle: EasyHandle?) -> Bool {
     guard sockets.isHTTP1(fd) else { return true }
+    if let handle, !TLSBuffer.isEmpty(handle.easy) { return false }
     var byte: UInt8 = 0
     return recv(fd, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) < 0 && errno == EAGAIN
   }

@@ -13,6 +13,8 @@ extension Transfer {
     }
     // A head that begins with a blank, or has a line without a colon.
     if result == .badFunctionArgument, receiving.phase == .head { return ownError(.malformedHead) }
+    // Content-Encoding is not for libcurl to decode, so this is about the other one; newer versions refuse some themselves.
+    if result == .badContentEncoding, receiving.phase == .head { return ownError(.refusedTransferEncoding) }
     if clock.ready == nil, connectStatus >= 300 {
       let text = "the proxy answered CONNECT with \(connectStatus)"
       return TransferError(.tunnelRefused(status: connectStatus), code: result, message: text)
