@@ -49,7 +49,8 @@ struct ResponseDescription {
   private static func headersText(_ headers: HTTPHeaders) -> String {
     guard !headers.isEmpty else { return "[Headers]: None" }
     let lines = headers.sorted().map { header in
-      Redaction.isSecretField(header.name) ? "\(header.name): \(Redaction.placeholder)" : header.description
+      Redaction.isSecretField(header.name)
+        ? "\(header.name): \(Redaction.placeholder)" : Redaction.urls(in: header.description)
     }
     return "[Headers]:\n\(indented(lines.joined(separator: "\n")))"
   }

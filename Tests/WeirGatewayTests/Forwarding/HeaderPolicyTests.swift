@@ -141,11 +141,7 @@ import WeirServer
     return HeaderPolicy(route: route, pseudonym: "weir")
   }
 
-  private func list(_ fields: Fields) -> HeaderBlock {
-    var list = HeaderBlock()
-    for (name, value) in fields { list.append(line: "\(name): \(value)") }
-    return list
-  }
+  private func list(_ fields: Fields) -> Incoming { Incoming(fields: fields) }
 
   private func verdict(
     _ fields: Fields, from address: String = "10.0.0.9", _ authority: String = "front.example", isHTTP10: Bool = false,
@@ -178,6 +174,17 @@ import WeirServer
     let isSame = left.elementsEqual(right, by: ==)
     if !isSame { Issue.record("\(left)\nis not\n\(right)") }
     return isSame
+  }
+}
+
+/// Fields as they come in, framing included.
+private struct Incoming: FieldSource {
+  let fields: [(String, String)]
+
+  func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+    for (name, value) in fields {
+      Array(name.utf8).withUnsafeBytes { name in Array(value.utf8).withUnsafeBytes { body(name, $0) } }
+    }
   }
 }
 

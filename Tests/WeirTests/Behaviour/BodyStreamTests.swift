@@ -137,7 +137,7 @@ struct BodyStreamTests {
     close(open(path, O_WRONLY))
   }
 
-  private final class ClosureDenials: EventMonitor {
+  private final class ClosureDenials: InlineEventMonitor {
     let tell: @Sendable (RetryDenial.Reason) -> Void
 
     init(_ tell: @escaping @Sendable (RetryDenial.Reason) -> Void) {

@@ -11,7 +11,7 @@ struct MalformedReplyTests {
     "They are the server's fault, not the URL's",
     arguments: [
       "garbage\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "\r\n\r\n", "HTTP/3.7 200 OK\r\n\r\n", "HTTP/9 200 OK\r\n\r\n",
-      "HTTP/1.1 2x0 OK\r\n\r\n", "HTTP/1.1\r\n\r\n", "http/1.1 200 OK\r\n\r\n", "HTTP/1.1 99 Low\r\n\r\n",
+      "HTTP/1.1 2x0 OK\r\n\r\n", "HTTP/1.1\r\n\r\n", "HTTP/1.1 99 Low\r\n\r\n",
       "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ])

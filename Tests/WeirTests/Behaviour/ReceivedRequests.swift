@@ -36,8 +36,10 @@ struct ReceivedRequest: Equatable {
         fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) }.map { max(0, $0) } ?? 0
       rest = rest[end.upperBound...]
       requests.append(
-        ReceivedRequest(line: String(lines.first ?? ""), fields: Array(fields), body: String(rest.prefix(length))))
-      rest = rest.dropFirst(length)
+        // By bytes: a line end is one character.
+        ReceivedRequest(
+          line: String(lines.first ?? ""), fields: Array(fields), body: String(Substring(rest.utf8.prefix(length)))))
+      rest = Substring(rest.utf8.dropFirst(length))
     }
     return requests
   }

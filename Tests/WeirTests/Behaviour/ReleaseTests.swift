@@ -24,7 +24,7 @@ struct ReleaseTests {
   }
 
   enum End: CaseIterable {
-    case retry, cancel, deadline
+    case retry, cancel, invalidation
   }
 
   @Test("Errors that something takes the place of", arguments: End.allCases)
@@ -42,18 +42,18 @@ struct ReleaseTests {
     let retrier = Retrier { request, _, _, completion in
       switch end {
       case .retry: completion(.retryWithDelay(0.05))
-      case .cancel, .deadline: completion(.retryWithDelay(600))
+      case .cancel, .invalidation: completion(.retryWithDelay(600))
       }
       asked.open()
     }
     let session = Session(interceptor: Interceptor(adapters: [adapter], retriers: [retrier]))
     let request = session.request(server.url, shouldAutomaticallyResume: false)
-    if end == .deadline { request.deadline(0.3) }
     slot.request = request
     request.resume()
     await asked.wait()
     await session.loopTurn()
     if end == .cancel { request.cancel() }
+    if end == .invalidation { session.invalidateAndCancel() }
     await request.settled()
     try await eventually("the error is gone") { !gone.entries.isEmpty }
     slot.request = nil

@@ -295,7 +295,7 @@ import WeirTestSupport
       case .none, .retrier: ["inner", "custom"]
       case .interceptor: ["inner", "custom", "added"]
       case .adapter: isFirst ? ["inner", "custom", "adapter"] : ["adapter", "inner", "custom"]
-      case .all: ["inner", "custom", "added", "adapter"]
+      case .all: isOfTheSession ? ["inner", "custom", "adapter", "added"] : ["inner", "custom", "added", "adapter"]
       }
     #expect(traces == expected)
     if addition == .retrier || addition == .all { #expect(asked.values.last == 1) }
