@@ -48,7 +48,7 @@ extension URLError {
   private static func code(of code: CurlCode, text: String) -> URLError.Code {
     switch code {
     // The other side's protocol, where it answers as HTTP/0.9 did.
-    case .unsupportedProtocol: text.contains("HTTP/0.9") ? .badServerResponse : .unsupportedURL
+    case .unsupportedProtocol: isAboutReply(text) ? .badServerResponse : .unsupportedURL
     case .malformedURL: .badURL
     case .couldNotResolveHost, .couldNotResolveProxy: .cannotFindHost
     case .couldNotConnect, .proxy, .interfaceFailed: .cannotConnectToHost
@@ -68,6 +68,11 @@ extension URLError {
     case .writeError: .cannotWriteToFile
     default: .unknown
     }
+  }
+
+  /// "Received HTTP/0.9 when not allowed", "Unsupported HTTP version in response" and the like.
+  private static func isAboutReply(_ text: String) -> Bool {
+    text.contains("HTTP/0.9") || text.contains("in response")
   }
 
   /// libcurl has one code for all that can be wrong with a certificate; OpenSSL's text tells more.
