@@ -29,17 +29,26 @@ enum FieldKind {
     case 12: self = name.isName("max-forwards") ? .maxForwards : .endToEnd
     case 14: self = name.isName("content-length") || name.isName("http2-settings") ? .hopByHop : .endToEnd
     case 15: self = name.isName("x-forwarded-for") ? .forwardedFor : .endToEnd
-    case 16:
-      self =
-        name.isName("proxy-connection") ? .hopByHop : name.isName("x-forwarded-host") ? .forwardedFact : .endToEnd
+    case 16: self = name.isName("x-forwarded-host") ? .forwardedFact : .endToEnd
     case 17:
       self =
         name.isName("transfer-encoding") ? .hopByHop : name.isName("x-forwarded-proto") ? .forwardedFact : .endToEnd
-    case 18: self = name.isName("proxy-authenticate") ? .hopByHop : .endToEnd
-    case 19: self = name.isName("proxy-authorization") ? .hopByHop : .endToEnd
-    case 25: self = name.isName("proxy-authentication-info") ? .hopByHop : .endToEnd
     default: self = .endToEnd
     }
+    // Proxy-Connection, Proxy-Authorization and whatever else is between a client and its proxy.
+    if case .endToEnd = self, name.count > 6, name[0] | 32 == UInt8(ascii: "p"),
+      UnsafeRawBufferPointer(rebasing: name[..<6]).isName("proxy-")
+    {
+      self = .hopByHop
+    }
+  }
+
+  /// Whether a name with underscores would be a field that means something here if they were hyphens. Upstreams that
+  /// hand fields on as environment variables (RFC 3875 §4.1.18) can't tell the two apart.
+  static func isDisguised(_ name: UnsafeRawBufferPointer) -> Bool {
+    guard name.contains(UInt8(ascii: "_")) else { return false }
+    let plain = name.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 }
+    return plain.withUnsafeBytes { if case .endToEnd = FieldKind($0) { false } else { true } }
   }
 }
 
@@ -56,6 +65,16 @@ extension UnsafeRawBufferPointer {
   func isName(_ name: [UInt8]) -> Bool {
     guard count == name.count else { return false }
     for index in 0..<name.count where lowercased(self[index]) != name[index] { return false }
+    return true
+  }
+
+  /// As `isName`, where an underscore passes for a hyphen: who reads fields as environment variables sees one name.
+  func isNameForCGI(_ name: [UInt8]) -> Bool {
+    guard count == name.count else { return false }
+    for index in 0..<name.count {
+      let byte = lowercased(self[index])
+      guard byte == name[index] || byte == UInt8(ascii: "_") && name[index] == UInt8(ascii: "-") else { return false }
+    }
     return true
   }
 }

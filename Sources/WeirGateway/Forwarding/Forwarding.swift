@@ -178,7 +178,10 @@ extension Forwarding: ForwardSink {
     var fields = WeirServer.ResponseFields(reservingBytes: 512)
     let framing = plan.plan.routes[route].headers.response(
       response, isHTTP10: response.httpVersion == "HTTP/1.0", to: &fields)
-    guard let length = framing.bodyLength(status: response.statusCode, isHead: method == .head) else {
+    // An upstream that switches protocols does so on its own: Upgrade ends here, so nobody asked for it.
+    guard response.statusCode >= 200,
+      let length = framing.bodyLength(status: response.statusCode, isHead: method == .head)
+    else {
       isResponseBad = true
       request.cancel()
       return .stop

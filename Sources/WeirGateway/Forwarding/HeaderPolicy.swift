@@ -67,12 +67,13 @@ struct HeaderPolicy: Sendable {
     fields.forEach { name, value in
       if options.contains(name) { return }
       switch FieldKind(name) {
-      case .endToEnd: if !isRuled(name) { list.append(name: name, value: value) }
+      case .endToEnd: if !isRuled(name), !FieldKind.isDisguised(name) { list.append(name: name, value: value) }
       case .connection, .hopByHop, .host, .forwardedFact: break
       case .via:
         if contains(pseudonym: value) { isLoop = true }
         Chains.extend(&chains.via, with: value)
-      case .forwarded: Chains.extend(&chains.forwarded, with: value)
+      // An open quotation would swallow the element that is put behind it.
+      case .forwarded: if Self.hasWholeQuotations(value) { Chains.extend(&chains.forwarded, with: value) }
       case .forwardedFor: Chains.extend(&chains.forwardedFor, with: value)
       case .maxForwards:
         guard client.countsForwards, let hops = Self.number(value) else {
@@ -188,7 +189,7 @@ struct HeaderPolicy: Sendable {
   }
 
   private func isRuled(_ name: UnsafeRawBufferPointer) -> Bool {
-    !ruled.isEmpty && ruled.contains { name.isName($0) }
+    !ruled.isEmpty && ruled.contains { name.isNameForCGI($0) }
   }
 
   /// Whether an element's received-by is this gateway: `1.1 pseudonym`, perhaps with a comment.
@@ -197,6 +198,22 @@ struct HeaderPolicy: Sendable {
       let words = element.split { $0 == 0x20 || $0 == 0x09 }
       return words.count >= 2 && words[1].elementsEqual(pseudonym)
     }
+  }
+
+  /// RFC 9110 §5.6.4.
+  private static func hasWholeQuotations(_ value: UnsafeRawBufferPointer) -> Bool {
+    var isInside = false
+    var isEscaped = false
+    for byte in value {
+      if isEscaped {
+        isEscaped = false
+      } else if byte == UInt8(ascii: "\"") {
+        isInside.toggle()
+      } else if isInside, byte == UInt8(ascii: "\\") {
+        isEscaped = true
+      }
+    }
+    return !isInside
   }
 
   private static func number(_ value: UnsafeRawBufferPointer) -> Int? {

@@ -13,8 +13,10 @@ struct ChunkedBody {
 
   private enum Place {
     case size(digits: Int)
-    case beforeExtension
+    /// Behind a semicolon, where a name must begin.
+    case extensionStart
     case `extension`
+    case quotation(isEscaped: Bool)
     case sizeLineFeed
     case data
     case dataReturn
@@ -59,7 +61,7 @@ struct ChunkedBody {
   private mutating func take(_ octet: UInt8) throws(RequestRefusal) {
     switch place {
     case .size(let digits): try takeSize(octet, digits: digits)
-    case .beforeExtension, .extension: try takeExtension(octet)
+    case .extensionStart, .extension, .quotation: try takeExtension(octet)
     case .sizeLineFeed:
       try expect(octet, .lineFeed)
       place = remaining > 0 ? .data : .trailerStart
@@ -92,8 +94,8 @@ struct ChunkedBody {
   private mutating func takeAfterSize(_ octet: UInt8) throws(RequestRefusal) {
     switch octet {
     case .carriageReturn: place = .sizeLineFeed
-    case .semicolon: place = .extension
-    case .space, .tab: place = .beforeExtension
+    case .semicolon: place = .extensionStart
+    // The grammar's "bad white space", also before an extension, which others read otherwise.
     default: throw .badRequest("a chunk's size is malformed")
     }
   }
@@ -104,16 +106,23 @@ struct ChunkedBody {
     guard lineLength <= Self.longestSizeLine, extensions <= Self.mostExtensions else {
       throw .badRequest("the chunk extensions are too long")
     }
-    if case .beforeExtension = place {
-      // A blank must lead to an extension: "5 \r\n" isn't in the grammar.
-      guard octet == .semicolon || octet.isBlank else { throw .badRequest("a chunk's size is malformed") }
-      if octet == .semicolon { place = .extension }
-    } else if octet == .carriageReturn {
-      place = .sizeLineFeed
-    } else if !octet.isFieldContent {
+    switch (place, octet) {
+    case (.extensionStart, _):
+      guard OctetSet.token.contains(octet) else { throw .badRequest("a chunk extension has no name") }
+      place = .extension
+    case (.extension, .carriageReturn): place = .sizeLineFeed
+    case (.extension, .semicolon): place = .extensionStart
+    case (.extension, UInt8(ascii: "\"")), (.quotation(isEscaped: true), _): place = .quotation(isEscaped: false)
+    case (.quotation(isEscaped: false), UInt8(ascii: "\"")): place = .extension
+    case (.quotation(isEscaped: false), UInt8(ascii: "\\")): place = .quotation(isEscaped: true)
+    default: break
+    }
+    guard octet.isFieldContent || isPlaceOfLineFeed else {
       throw .badRequest("a chunk extension holds a control character")
     }
   }
+
+  private var isPlaceOfLineFeed: Bool { if case .sizeLineFeed = place { true } else { false } }
 
   private mutating func takeTrailer(_ octet: UInt8) throws(RequestRefusal) {
     trailers += 1

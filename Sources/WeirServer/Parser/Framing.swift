@@ -54,6 +54,7 @@ struct Framing {
   }
 
   private mutating func takeExpectation(_ value: Span<UInt8>) throws(RequestRefusal) {
+    guard !expectsContinue else { throw .badRequest("more than one Expect field") }
     guard value.spells("100-continue") else { throw .expectation }
     expectsContinue = true
   }

@@ -135,6 +135,7 @@ struct HeadParser {
       head.authorityRange = framing.host.map(ByteRange.init) ?? .empty
     }
     place = .done
+    defer { head.forgetLargeBuffers() }
     return head
   }
 

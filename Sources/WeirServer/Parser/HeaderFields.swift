@@ -72,6 +72,9 @@ package struct HeaderFields: Sendable {
     places.removeAll(keepingCapacity: places.capacity <= 64)
   }
 
+  /// Whether `reset` would not keep the memory.
+  var isLarge: Bool { bytes.capacity > 4096 || places.capacity > 64 }
+
   private func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     bytes.withUnsafeBytes(body)
   }

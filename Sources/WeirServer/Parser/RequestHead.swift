@@ -70,6 +70,11 @@ package struct RequestHead: Sendable {
     self.fields = fields
   }
 
+  /// Gives back what a long head took: the connection may wait long for the next one.
+  mutating func forgetLargeBuffers() {
+    if fields.isLarge { self = RequestHead() }
+  }
+
   /// `http://example.com` and `http://example.com?a` mean the path `/` (RFC 9110 §4.2.3).
   private var hasImpliedPath: Bool { form == .absolute && pathRange.isEmpty }
 

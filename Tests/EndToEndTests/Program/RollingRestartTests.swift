@@ -9,13 +9,16 @@ import WeirTestSupport
     let port = LoopbackPort.free(), metricsPort = LoopbackPort.free()
   }
 
-  @Test(arguments: ["", "http-reuse always", "http-reuse never", "option http-server-close"])
-  func noRequestIsLost(reuse: String) async throws {
+  /// With a delay in which haproxy notices, and without one, where it is the refused connection that tells it.
+  @Test(arguments: [("http-reuse always", "1s"), ("http-reuse safe", "1s"), ("option redispatch 1", nil)])
+  func noRequestIsLost(backend: String, delay: String?) async throws {
     let upstream = try ScriptedServer(.answering(okResponse("hello")))
     let directory = try TemporaryDirectory()
     let config = try directory.file(
       "weir.yml", "routes: [{name: all, upstream: \"http://127.0.0.1:\(upstream.port)\"}]\n")
-    let flags = ["--config.file=\(config)", "--gateway.workers=2", "--gateway.shutdown-delay=1s"]
+    let flags =
+      ["--config.file=\(config)", "--gateway.workers=2"]
+      + (delay.map { ["--gateway.shutdown-delay=\($0)"] } ?? [])
     let places = [Place(), Place()]
     var gateways: [WeirProgram] = []
     for place in places {
@@ -25,7 +28,7 @@ import WeirTestSupport
     let front = LoopbackPort.free(), statistics = LoopbackPort.free()
     let haproxy = try Peer(
       .haproxy,
-      ["-db", "-f", try directory.file("haproxy.cfg", Self.haproxyConfig(front, statistics, places, reuse))])
+      ["-db", "-f", try directory.file("haproxy.cfg", Self.haproxyConfig(front, statistics, places, backend))])
     try await haproxy.waitForPort(front)
     let report = try directory.file("report.lua", Self.report)
     let wrk = try Peer(
@@ -55,7 +58,7 @@ import WeirTestSupport
 
     """
 
-  private static func haproxyConfig(_ front: Int, _ statistics: Int, _ places: [Place], _ reuse: String) -> String {
+  private static func haproxyConfig(_ front: Int, _ statistics: Int, _ places: [Place], _ backend: String) -> String {
     let servers = places.enumerated().map { index, place in
       "  server weir\(index) 127.0.0.1:\(place.port) check port \(place.metricsPort) inter 100ms fall 1 rise 1"
     }
@@ -73,7 +76,7 @@ import WeirTestSupport
         stats enable
         stats uri /stats
       backend weir
-        \(reuse)
+        \(backend)
         option httpchk GET /-/ready
         http-check expect status 200
       \(servers.joined(separator: "\n"))

@@ -99,6 +99,23 @@ extension UpstreamCase {
       "a first line that begins with a blank", "HTTP/1.1 200 OK|\tA: b|Content-Length: 2||ok", .close, want: .refused),
   ]
 
-  static let all: [UpstreamCase] =
-    statuses + oddStatuses + interims + lengths + chunks + heads + ends + unsolicited + ambiguous
+  enum Group: CaseIterable {
+    case statuses, oddStatuses, interims, lengths, chunks, heads, ends, unsolicited, ambiguous
+
+    var cases: [UpstreamCase] {
+      switch self {
+      case .statuses: UpstreamCase.statuses
+      case .oddStatuses: UpstreamCase.oddStatuses
+      case .interims: UpstreamCase.interims
+      case .lengths: UpstreamCase.lengths
+      case .chunks: UpstreamCase.chunks
+      case .heads: UpstreamCase.heads
+      case .ends: UpstreamCase.ends
+      case .unsolicited: UpstreamCase.unsolicited
+      case .ambiguous: UpstreamCase.ambiguous
+      }
+    }
+  }
+
+  static let all = Group.allCases.flatMap(\.cases)
 }

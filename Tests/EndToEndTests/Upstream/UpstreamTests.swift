@@ -4,14 +4,9 @@ import WeirTestSupport
 /// All that an upstream can answer, and what a client of the program gets of it: the bytes are right, a cut response is
 /// no whole one, the connection goes on or ends as it should, and the next request gets its own answer.
 @Suite(.needs(.shippedWeir)) struct UpstreamTests {
-  @Test(arguments: [
-    ("statuses", UpstreamCase.statuses), ("odd statuses", UpstreamCase.oddStatuses),
-    ("interims", UpstreamCase.interims),
-    ("lengths", UpstreamCase.lengths), ("chunks", UpstreamCase.chunks), ("heads", UpstreamCase.heads),
-    ("ends", UpstreamCase.ends), ("unsolicited bytes", UpstreamCase.unsolicited),
-    ("ambiguous framing", UpstreamCase.ambiguous),
-  ])
-  func theClientGetsWhatIsRight(group: String, cases: [UpstreamCase]) async throws {
+  @Test(arguments: UpstreamCase.Group.allCases)
+  func theClientGetsWhatIsRight(group: UpstreamCase.Group) async throws {
+    let cases = group.cases
     let bench = try await UpstreamBench(cases)
     for index in cases.indices {
       try bench.run(index)

@@ -58,6 +58,41 @@ import WeirTestSupport
     #expect(upstream.receivedText().prefix { $0 != "\r\n" } == "\(method) \(received) HTTP/1.1")
   }
 
+  /// What says where a body ends is read once, strictly, and written anew: an upstream never sees two readings.
+  @Test(
+    arguments: [
+      ("Content-Length: 3|Content-Length: 3||abc", 400), ("Content-Length: 3|Content-Length: 4||abcd", 400),
+      ("Content-Length: 3, 3||abc", 400), ("Content-Length: +3||abc", 400), ("Content-Length: 0x3||abc", 400),
+      ("Content-Length:||", 400), ("Content-Length: -1||", 400), ("Content-Length : 3||abc", 400),
+      ("Content-Length: 3|Transfer-Encoding: chunked||3|abc|0||", 400),
+      ("Transfer-Encoding: chunked|Content-Length: 3||3|abc|0||", 400),
+      ("Transfer-Encoding: chunked, chunked||0||", 400), ("Transfer-Encoding: gzip, chunked||0||", 501),
+      ("Transfer-Encoding: chunked, gzip||0||", 400), ("Transfer-Encoding: identity||abc", 501),
+      ("Transfer-Encoding: xchunked||0||", 501), ("Transfer-Encoding:||0||", 400),
+      ("Transfer-Encoding : chunked||0||", 400), ("Transfer-Encoding:\u{b}chunked||0||", 400),
+      ("Transfer-Encoding: chunked| X: folded||0||", 400), ("X: a|\tb|Content-Length: 0||", 400),
+      (" Content-Length: 3||abc", 400), ("Host: other|Content-Length: 0||", 400), ("Content-Length: 3\nX: y||abc", 400),
+      ("Content-Length: 99999999999999999999||", 413),
+      ("Content-Length: 3||abc", 200), ("Content-Length: 0003||abc", 200),
+      ("Transfer-Encoding: chunked||3|abc|0||", 200),
+      ("TRANSFER-ENCODING: Chunked||3;x=y|abc|0|T: 1||", 200), ("Content_Length: 9|Content-Length: 3||abc", 200),
+    ])
+  func framingIsReadOnce(fields: String, status: Int) throws {
+    let upstream = try ScriptedServer(Script(.head, .send(okResponse("ok")), .awaitClose))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("POST / HTTP/1.1\r\nHost: h\r\n" + fields.replacing("|", with: "\r\n"))
+    #expect(client.response()?.status == status)
+    guard status == 200 else { return #expect(upstream.connectionCount == 0) }
+    let isChunked = fields.lowercased().hasPrefix("transfer")
+    let end = isChunked ? "3\r\nabc\r\n0\r\n\r\n" : "abc"
+    #expect(eventually { upstream.receivedText().hasSuffix("\r\n\r\n" + end) }, "\(upstream.receivedText())")
+    let lines = upstream.receivedText().lowercased().split(separator: "\r\n").filter {
+      $0.hasPrefix("content") || $0.hasPrefix("transfer")
+    }
+    #expect(lines == [isChunked ? "transfer-encoding: chunked" : "content-length: 3"])
+  }
+
   /// Methods are case-sensitive (RFC 9110 §9.1).
   @Test(arguments: [
     "get", "Post", "delete", "PROPFIND", "M-SEARCH", "head", "pUt", "options", "patch", "!#$%&'*+-.^_`|~1",

@@ -31,6 +31,15 @@ import WeirServer
       ([("X-A", "1"), ("CONNECTION", " x-a ,,\tX-B , close"), ("x-b", "2"), ("X-C", "3")], [("X-C", "3")]),
       ([("Connection", "X-A"), ("Connection", "X-B"), ("X-B", "2"), ("X-A", "1")], []),
       ([("X-Forwarded-Host", "evil"), ("X-Forwarded-Proto", "https")], []),
+      ([("Proxy-Foo", "1"), ("proxy-authentication-info", "2"), ("Proxyfoo", "3")], [("Proxyfoo", "3")]),
+      // For upstreams that hand fields on as environment variables.
+      (
+        [
+          ("X_Forwarded_For", "1"), ("x-forwarded_proto", "https"), ("Transfer_Encoding", "chunked"),
+          ("Proxy_Foo", "2"),
+          ("X_Other", "3"), ("Content_Length", "9"),
+        ], [("X_Other", "3")]
+      ),
       ([("Max-Forwards", "0")], [("Max-Forwards", "0")]),
       ([("Authorization", "secret"), ("Cookie", "a=b")], [("Authorization", "secret"), ("Cookie", "a=b")]),
     ] as [(Fields, Fields)])
@@ -48,6 +57,14 @@ import WeirServer
       (
         [("Forwarded", "for=a"), ("Forwarded", "for=b")], "Forwarded",
         "for=a, for=b, for=10.0.0.9;host=front.example;proto=http"
+      ),
+      (
+        [("Forwarded", "for=\"a"), ("Forwarded", "for=b"), ("Forwarded", "for=\"c\\\"")], "Forwarded",
+        "for=b, for=10.0.0.9;host=front.example;proto=http"
+      ),
+      (
+        [("Forwarded", "for=\"a\\\",b\"")], "Forwarded",
+        "for=\"a\\\",b\", for=10.0.0.9;host=front.example;proto=http"
       ),
     ] as [(Fields, String, String)])
   func extendsChains(fields: Fields, name: String, expected: String) throws {
@@ -77,7 +94,8 @@ import WeirServer
       HeaderRule(name: "accept", value: "mine"), HeaderRule(name: "X-Forwarded-Proto", value: "https"),
     ]
     rules.remove = ["Cookie", "Forwarded", "x-forwarded-for", "X-Forwarded-Host", "via"]
-    let fields = try forwarded([("Cookie", "c"), ("Accept", "theirs"), ("X-Old", "2")], rules: rules)
+    let fields = try forwarded(
+      [("Cookie", "c"), ("Accept", "theirs"), ("X-Old", "2"), ("X_New", "theirs"), ("x_new", "theirs")], rules: rules)
     #expect(
       same(
         fields,

@@ -132,6 +132,7 @@ import Testing
     ("Host: a\r\nTransfer-Encoding: chunked;a=b", 501),
     ("Host: a\r\nTransfer-Encoding: \"chunked\"", 501),
     ("Host: a\r\nExpect: 200-ok", 417),
+    ("Host: a\r\nExpect: 100-continue\r\nExpect: 100-continue", 400),
     ("Host: a\r\nExpect: 100-continue, x", 417),
   ])
   func refusedFields(fields: String, status: Int) {
