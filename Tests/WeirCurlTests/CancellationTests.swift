@@ -34,7 +34,7 @@ struct CancellationTests {
     let full = try FullListener()
     let rig = try await EngineRig()
     let running = await rig.start(TransferSpec(url: full.url))
-    #expect(await eventually { rig.counts.open == 1 })
+    #expect(await eventually { await rig.onEngine { $0.openConnections } == 1 })
     await running.onTransfer { transfer, _ in transfer.cancel() }
     let outcome = await running.outcome
     #expect(outcome.error?.kind == .cancelled)

@@ -28,7 +28,7 @@ struct Fault: Sendable, CustomTestStringConvertible {
   /// How long to wait for a handshake, and for any sign of life, in seconds: short where nothing comes.
   var patience = 30.0
   var sendsBody = false
-  /// libcurl doesn't tell; docs/libcurl.md says so.
+  /// This libcurl doesn't tell.
   var isKnownIssue = false
 
   var testDescription: String { name }
