@@ -80,9 +80,11 @@ struct UnwantedBodyTests {
       configuration: configuration,
       interceptor: Retrier { request, _, _, completion in completion(request.retryCount == 0 ? .retry : .doNotRetry) })
     let sink = Sink()
+    let origin = try #require(URL(string: server.url))
     session.context.loop.run {
       ForwardRequest(
-        session: session, head: ForwardRequest.Head(url: server.url, method: "GET", fields: HeaderBlock()),
+        session: session,
+        head: ForwardRequest.Head(origin: origin, target: "/", method: "GET", fields: HeaderBlock()),
         interceptor: nil, retryableStatusCodes: [503], sink: sink
       ).resume()
     }
@@ -106,6 +108,8 @@ struct UnwantedBodyTests {
       events.append(String(decoding: bytes, as: UTF8.self))
       return .proceed
     }
+
+    func forwardTakesBack(_ request: ForwardRequest) -> Bool { false }
 
     func forwardWantsBody(_ request: ForwardRequest) {}
 
