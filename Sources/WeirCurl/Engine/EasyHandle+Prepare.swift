@@ -11,7 +11,8 @@ extension EasyHandle {
       return TransferError(
         .curl, code: .unsupportedProtocol, message: "the URL does not begin with http:// or https://, or holds blanks")
     }
-    if let defect = Self.defect(ofMethod: transfer.spec.method) ?? transfer.spec.target.flatMap(Self.defect(ofTarget:)) {
+    if let defect = Self.defect(ofMethod: transfer.spec.method) ?? transfer.spec.target.flatMap(Self.defect(ofTarget:))
+    {
       return TransferError(.invalidRequest, message: defect)
     }
     guard reset() else { return TransferError(.curl, code: .outOfMemory, message: "no memory for an easy handle") }

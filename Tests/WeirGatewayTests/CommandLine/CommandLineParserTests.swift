@@ -25,7 +25,8 @@ import WeirIO
     let arguments = [
       "--config.file=weir.yml", "--gateway.listen-address", ":80", "--web.listen-address=[::1]:0",
       "--web.config.file=web.yml",
-      "--gateway.workers=4", "--gateway.shutdown-delay=5s", "--gateway.drain-timeout=1.5s", "--log.level=debug", "--log.format", "json",
+      "--gateway.workers=4", "--gateway.shutdown-delay=5s",
+      "--gateway.drain-timeout=1.5s", "--log.level=debug", "--log.format", "json",
     ]
     #expect(try Command(parsing: arguments) == .serve(options))
     #expect(try Command(parsing: ["serve"] + arguments) == .serve(options))
