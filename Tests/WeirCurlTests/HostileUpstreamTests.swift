@@ -38,7 +38,8 @@ struct HostileUpstreamTests {
     #expect(await rig.get(server.url).text == "one")
     gate.open()
     // The engine hears of the bytes and shuts the connection down, so that libcurl's next look finds it dead.
-    #expect(await eventually { server.closedByClientCount == 1 })
+    #expect(await eventually { server.finishedCount == 1 })
+    #expect(await eventually { rig.counts.open == 0 })
     let outcome = await rig.get(server.url)
     #expect(outcome.text == "two")
     #expect(outcome.report?.staleRetries == 0)

@@ -83,7 +83,12 @@ enum ServerSocket {
   static func accept(_ listener: CInt) -> CInt? {
     while true {
       let fd = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
-      if fd >= 0 { return fd }
+      if fd >= 0 {
+        // What a script sends is there when `send` has returned, also behind something that nobody has acknowledged yet.
+        var isOn: CInt = 1
+        setsockopt(fd, CInt(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<CInt>.size))
+        return fd
+      }
       guard [EINTR, ECONNABORTED].contains(errno) else { return nil }
     }
   }

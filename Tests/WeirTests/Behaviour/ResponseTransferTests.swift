@@ -24,7 +24,7 @@ struct ResponseTransferTests {
       Broken(
         testDescription: "malformed chunk",
         script: Script(.head, .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n")),
-        code: .networkConnectionLost),
+        code: .badServerResponse),
       Broken(testDescription: "empty reply", script: Script(.head, .close), code: .networkConnectionLost),
       Broken(testDescription: "reset before the head", script: Script(.head, .reset), code: .networkConnectionLost),
       Broken(
