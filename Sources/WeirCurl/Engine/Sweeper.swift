@@ -39,7 +39,9 @@ final class Sweeper {
 
   func finished(_ engine: TransferEngine, _ multi: UnsafeMutableRawPointer) {
     detach(from: multi)
-    if engine.openConnections > 0 { arm(engine, after: period) }
+    guard engine.openConnections > 0 else { return }
+    // A connection that was reset counts as alive at libcurl's first look, which clears the error; the second finds it dead.
+    arm(engine, after: engine.sockets.spentCount > 0 ? Self.pace : period)
   }
 
   func detach(from multi: UnsafeMutableRawPointer) {

@@ -119,6 +119,7 @@ extension TransferEngine {
     if sockets.isIdleHTTP1(fd), sockets.hasLocalPort(fd) || knowsAllSockets {
       shutdown(fd, CInt(SHUT_RDWR))
       drain(fd)
+      sockets.spend(fd)
     }
     sweeper.idleConnectionEnded(self)
   }
