@@ -145,7 +145,9 @@ private final class Calls: Sendable {
 
   var pending: Int { state.withLock { $0.pending } }
 
-  var wrong: [Int] { state.withLock { state in state.counts.indices.filter { state.counts[$0] != state.expected[$0] } } }
+  var wrong: [Int] {
+    state.withLock { state in state.counts.indices.filter { state.counts[$0] != state.expected[$0] } }
+  }
 }
 
 /// Sends requests by one session after another, and interferes with them.
