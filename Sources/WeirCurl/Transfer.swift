@@ -141,8 +141,8 @@ struct TransferClock {
   var sent: MonotonicTime?
   var firstByte: MonotonicTime?
   var lastProgress: MonotonicTime
-  /// Seconds from the start until libcurl was started anew, after a wait for a lookup; 0 without one.
-  var lookupWait = 0.0
+  /// Seconds from the start until libcurl began anew, after a wait for a lookup or on another connection; 0 if it did not.
+  var restarted = 0.0
 
   init(start: MonotonicTime) {
     self.start = start

@@ -20,18 +20,25 @@ extension RequestPipeline {
   /// Goes on to the next value; before that, the last one takes the error that a retrier gave it.
   func nextHandler() {
     if let verdict { replaceLastValue(with: verdict) }
-    perform(request.fields.withLock { $0.machine.nextHandler(of: $0.handlers.count) })
+    // A loop, since there may be thousands.
+    var action = RequestMachine.Action.nextHandler
+    while action == .nextHandler {
+      action = request.fields.withLock { $0.machine.nextHandler(of: $0.handlers.count) }
+      if case .serialize(let index) = action { action = serialize(index) }
+    }
+    perform(action)
   }
 
-  func serialize(_ index: Int) {
+  /// Makes a handler's value, and returns what follows; nothing yet when that is done elsewhere.
+  private func serialize(_ index: Int) -> RequestMachine.Action {
     let (handler, input, step) = request.fields.withLock { fields in
       (fields.handlers[index], SerializationInput(request, fields), fields.machine.step)
     }
     if let executor = Self.executor(of: input, in: context) {
       makeValue(index, by: handler, from: input, step, on: executor)
-    } else {
-      valueMade(handler.makeValue(input), index, step)
+      return .none
     }
+    return valueMade(handler.makeValue(input), index, step)
   }
 
   private func makeValue(
@@ -42,19 +49,18 @@ extension RequestPipeline {
       // Nobody serializes for a request that has been answered while this waited.
       guard request.fields.withLock({ $0.machine.isWaiting(in: step) }) else { return }
       let value = handler.makeValue(input)
-      request.onPipeline { $0.valueMade(value, index, step) }
+      request.onPipeline { $0.perform($0.valueMade(value, index, step)) }
     }
   }
 
-  private func valueMade(_ value: HandlerValue, _ index: Int, _ step: RequestMachine.Step) {
-    guard decide({ $0.isWaiting(in: step) }) else { return }
+  private func valueMade(_ value: HandlerValue, _ index: Int, _ step: RequestMachine.Step) -> RequestMachine.Action {
+    guard decide({ $0.isWaiting(in: step) }) else { return .none }
     values.append(value)
     if wants(.responses) { value.announce(from: request) }
-    let action = request.fields.withLock { fields in
+    return request.fields.withLock { fields in
       let asks = value.error != nil && fields.handlers[index].consultsRetriers
       return fields.machine.serialized(index, asksRetriers: asks, step)
     }
-    perform(action)
   }
 
   private func replaceLastValue(with error: WeirError) {
@@ -115,18 +121,27 @@ extension RequestPipeline {
 
   /// One after another, wherever serializers run, so that they keep their order.
   private static func serve(_ handlers: ArraySlice<ResponseHandler>, _ input: SerializationInput) {
-    guard let handler = handlers.first else { return }
-    let request = input.request
-    let serve: @Sendable () -> Void = {
-      let value = handler.makeValue(input)
-      request.context.loop.run {
-        value.announce(from: request)
-        request.fields.withLock { $0.machine.delivered() }
-        request.deliver(value, on: handler.queue)
-        Self.serve(handlers.dropFirst(), input)
+    let executor = executor(of: input, in: input.request.context)
+    var rest = handlers
+    while let handler = rest.popFirst() {
+      guard let executor else {
+        serve(handler.makeValue(input), of: handler, input.request)
+        continue
+      }
+      return executor { [rest] in
+        let value = handler.makeValue(input)
+        input.request.context.loop.run {
+          serve(value, of: handler, input.request)
+          serve(rest, input)
+        }
       }
     }
-    if let executor = executor(of: input, in: request.context) { executor(serve) } else { serve() }
+  }
+
+  private static func serve(_ value: HandlerValue, of handler: ResponseHandler, _ request: Request) {
+    value.announce(from: request)
+    request.fields.withLock { $0.machine.delivered() }
+    request.deliver(value, on: handler.queue)
   }
 
   /// Where a serializer runs when not here: bodies over 64 KiB would hold up the loop. A fixed outcome asks no

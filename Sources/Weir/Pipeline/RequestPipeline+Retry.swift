@@ -23,7 +23,8 @@ extension RequestPipeline {
     let answer = SingleCall<RetryResult> { [request] result in
       request.onPipeline { $0.retriersAnswered(result, about: error, step) }
     }
-    delegate.retryResult(for: request, dueTo: error) { answer($0) }
+    let ask: @Sendable () -> Void = { [request] in delegate.retryResult(for: request, dueTo: error) { answer($0) } }
+    if let root = context.queues.root { root.async(execute: ask) } else { ask() }
   }
 
   /// A retry that somebody asks for who is no retrier, in place of their answer.

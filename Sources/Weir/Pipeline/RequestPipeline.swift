@@ -100,7 +100,7 @@ final class RequestPipeline {
     case .wait(let delay): waitForRetry(delay)
     case .retry: retry()
     case .finish: finish()
-    case .serialize(let index): serialize(index)
+    case .serialize: break  // an answer to `nextHandler` alone, which does it
     case .nextHandler: nextHandler()
     case .settle: settle()
     }

@@ -56,8 +56,8 @@ extension URLError {
     case .couldNotConnect, .proxy, .interfaceFailed: .cannotConnectToHost
     case .timedOut: .timedOut
     case .weirdServerReply, .chunkFailed: .badServerResponse
-    // What older libraries say of chunks that are none.
-    case .receiveError where text.hasSuffix("in chunked-encoding"): .badServerResponse
+    // "Malformed encoding found in chunked-encoding", "chunk hex-length char not a hex digit" and the like.
+    case .receiveError where text.contains("chunk"): .badServerResponse
     case .sendError, .receiveError: TLSFailure(text)?.code ?? .networkConnectionLost
     case .emptyReply, .partialFile, .http2Framing, .http2Stream, .sendRewindFailed: .networkConnectionLost
     case .tlsConnect: TLSFailure(text)?.code ?? .secureConnectionFailed

@@ -3,7 +3,9 @@ public import FoundationNetworking
 
 /// Makes a value of a response held in memory.
 ///
-/// It is called for failed requests too, with the error; it may rethrow it or make a value all the same. A thrown
+/// It is called for failed requests too, with the error; it may rethrow it or make a value all the same. Not for those that
+/// were ended from outside (cancelled, past their deadline, turned away, of a session that is gone): their outcome waits
+/// for no serializer. A thrown
 /// ``WeirError`` is kept, any other error arrives as
 /// ``WeirError/ResponseSerializationFailureReason/customSerializationFailed(error:)``.
 @preconcurrency

@@ -29,8 +29,8 @@ struct RepeatRule {
   }
 
   /// libcurl starts from nothing, with its counts too; what was sent before was allowed to go again.
-  mutating func changedConnection() {
-    staleRetries += 1
+  mutating func startAnew(isStale: Bool) {
+    if isStale { staleRetries += 1 }
     requests = 0
     sentBefore = 0
   }

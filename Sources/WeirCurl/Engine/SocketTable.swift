@@ -28,8 +28,6 @@ struct SocketTable {
     var user: UnsafeRawPointer?
     /// Whether responses of HTTP/1 came here, so that whatever comes in between belongs to nobody.
     var isHTTP1 = false
-    /// Shut down by us, for libcurl to find and close.
-    var isSpent = false
     /// Our port, and the next descriptor that has the same one; −1 for none.
     var localPort: CInt = 0
     var nextWithPort: CInt = -1
@@ -40,8 +38,6 @@ struct SocketTable {
   /// same one when they lead to different places.
   private var ports: [CInt: CInt] = [:]
   private(set) var openCount = 0
-  /// Those that are shut down and not closed yet.
-  private(set) var spentCount = 0
 
   /// Takes note of a socket just opened; returns one of the same number that must have been closed behind our back.
   mutating func open(_ fd: CInt, tag: AnyObject?, identity: UInt64) -> Closed? {
@@ -66,7 +62,6 @@ struct SocketTable {
     if entry.localPort > 0 { unlink(fd, entry) }
     entries[index] = Entry()
     if entry.isOwn { openCount -= 1 }
-    if entry.isSpent { spentCount -= 1 }
     return entry.isOwn || !entry.registered.isEmpty
       ? Closed(
         tag: entry.tag, isOwn: entry.isOwn, isConnected: entry.isConnected, wasRegistered: !entry.registered.isEmpty)
@@ -125,13 +120,6 @@ struct SocketTable {
     guard let index = index(of: fd) else { return false }
     let entry = entries[index]
     return entry.isOwn && entry.isHTTP1 && entry.user == nil
-  }
-
-  /// `fd` is shut down.
-  mutating func spend(_ fd: CInt) {
-    guard let index = index(of: fd), !entries[index].isSpent else { return }
-    entries[index].isSpent = true
-    spentCount += 1
   }
 
   /// The connection on `fd` stands.

@@ -10,6 +10,11 @@ final class Sweeper {
   private let lifetime: Double
   private var easy: UnsafeMutableRawPointer?
   private var isRunning = false
+  /// How often libcurl is still to be made to look soon.
+  private var looksDue = 0
+  /// The first look may come within a second of one before, and find nothing for that. And one that was reset counts as
+  /// alive at the first look, which clears the error; the second finds it dead.
+  private static let looksAtOnce = 2
   /// Seconds after which libcurl is willing to look again.
   private static let pace = 1.1
 
@@ -28,6 +33,7 @@ final class Sweeper {
 
   /// The peer of an idle connection closed it, or sent what nobody asked for.
   func idleConnectionEnded(_ engine: TransferEngine) {
+    looksDue = Self.looksAtOnce
     let due = MonotonicTime.now.advanced(bySeconds: Self.pace)
     if !timer.isArmed || timer.due > due { arm(engine, after: Self.pace) }
   }
@@ -40,8 +46,8 @@ final class Sweeper {
   func finished(_ engine: TransferEngine, _ multi: UnsafeMutableRawPointer) {
     detach(from: multi)
     guard engine.openConnections > 0 else { return }
-    // A connection that was reset counts as alive at libcurl's first look, which clears the error; the second finds it dead.
-    arm(engine, after: engine.sockets.spentCount > 0 ? Self.pace : period)
+    arm(engine, after: looksDue > 0 ? Self.pace : period)
+    looksDue = max(0, looksDue - 1)
   }
 
   func detach(from multi: UnsafeMutableRawPointer) {

@@ -57,7 +57,7 @@ extension Transfer {
   }
 
   /// Notes a failure when the request was sent, has no answer, and must not be sent twice.
-  private func mayBeginRequest() -> Bool {
+  func mayBeginRequest() -> Bool {
     repeats.requests == 0
       || repeats.allowsAnother(method: spec.method, sent: headBytesSent, received: receiving.headerBytes)
       || fail(.connectionLost)
@@ -119,7 +119,6 @@ extension TransferEngine {
     if sockets.isIdleHTTP1(fd), sockets.hasLocalPort(fd) || knowsAllSockets {
       shutdown(fd, CInt(SHUT_RDWR))
       drain(fd)
-      sockets.spend(fd)
     }
     sweeper.idleConnectionEnded(self)
   }
@@ -137,27 +136,6 @@ extension TransferEngine {
     withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
       for _ in 0..<256 where recv(fd, buffer.baseAddress, buffer.count, flags) <= 0 { return }
     }
-  }
-
-  /// Starts a transfer again of which nothing was sent on the connection it got; false when it can't be.
-  func changeConnection(of transfer: Transfer) -> Bool {
-    transfer.repeats.needsFreshConnection = false
-    guard let multi, let handle = transfer.handle, transfer.receiving.headerBytes == 0 else {
-      return transfer.fail(.connectionLost)
-    }
-    // An earlier connection may have taken some of the body, and libcurl forgets about that when it starts anew.
-    if transfer.sending.supplied > 0, !transfer.sending.isInline,
-      transfer.seek(to: 0, origin: SEEK_SET) != CURL_SEEKFUNC_OK
-    {
-      return false
-    }
-    curl_multi_remove_handle(multi, handle.easy)
-    handle.errorText[0] = 0
-    guard weir_easy_set_long(handle.easy, CURLOPT_FRESH_CONNECT, 1) == CURLE_OK else { return false }
-    transfer.repeats.changedConnection()
-    transfer.state = .waiting
-    need(.add, for: transfer)
-    return true
   }
 }
 

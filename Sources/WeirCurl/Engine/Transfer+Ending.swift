@@ -61,7 +61,7 @@ extension Transfer {
       return
     }
     guard report.connectionsOpened > 0 || !connecting.isEmpty || lookup == .running || lookup == .failed else {
-      if clock.lookupWait > 0 { report.resolve = clock.lookupWait }
+      if clock.restarted > 0 { report.resolve = clock.restarted }
       return
     }
     let lookup = time(CURLINFO_NAMELOOKUP_TIME_T, easy)
@@ -91,7 +91,7 @@ extension Transfer {
   /// One of libcurl's times, in microseconds since the transfer's start: libcurl counts from when it was last started.
   private func time(_ info: CURLINFO, _ easy: UnsafeMutableRawPointer) -> Int64 {
     let time = weir_easy_get_offset(easy, info)
-    return time > 0 ? time + Int64(clock.lookupWait * 1e6) : time
+    return time > 0 ? time + Int64(clock.restarted * 1e6) : time
   }
 
   /// Seconds between two of libcurl's times, in microseconds; 0 is one that was not reached.
@@ -148,7 +148,7 @@ extension Transfer {
         + "for that: let the server send Content-Length or chunks, or use libcurl 8.14.1 or newer"
     case .connectionLost:
       "the connection was closed without a response after the request was sent: it may have been processed or not, so it "
-        + "was not sent again"
+        + "was not sent again (so with HTTP/2 also when its stream was refused)"
     case .bodyUnavailable: "the request's body could not be read"
     case .bodyNotRewindable: "the request had to be sent again, and its body could not be started anew"
     case .curl, .lengthMismatch, .invalidRequest, .tunnelRefused: ""

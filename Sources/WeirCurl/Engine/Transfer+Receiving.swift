@@ -188,6 +188,8 @@ struct StatusLine {
       guard digit &- 48 < 10 else { return nil }
       status = status * 10 + Int(digit &- 48)
     }
+    // Newer versions of libcurl read the first three of four digits.
+    if bytes.count > start + 3, ![32, 13, 10].contains(bytes[start + 3]) { return nil }
     version = HTTPVersionNumber(major: major, minor: minor)
     self.status = status
   }

@@ -4,8 +4,8 @@ internal import WeirIO
 // How transfers end, and the engine itself.
 extension TransferEngine {
   func libcurlFinished(_ transfer: Transfer, _ result: CurlCode) {
-    if transfer.lookup == .postponed, transfer.failure == nil, transfer.state == .running {
-      return waitForLookup(transfer)
+    if transfer.lookup == .postponed, transfer.failure == nil, transfer.state == .running, waitForLookup(transfer) {
+      return
     }
     lookupFailed(transfer, result)
     transfer.noteHandshake(failed: result)

@@ -24,16 +24,13 @@ extension TransferEngine {
     startPostponedLookups()
   }
 
-  /// Puts a transfer back that was refused its lookup.
-  func waitForLookup(_ transfer: Transfer) {
-    if let multi, let handle = transfer.handle {
-      curl_multi_remove_handle(multi, handle.easy)
-      handle.errorText[0] = 0
-    }
-    transfer.state = .waiting
+  /// Puts a transfer back that was refused its lookup; false when it can't wait, and ends.
+  func waitForLookup(_ transfer: Transfer) -> Bool {
+    guard takeBack(transfer, isStale: transfer.repeats.requests > 0) else { return false }
     transfer.lookup = .waiting
     transfer.lookupTicket = lookups.wait(transfer, for: transfer.lookupName)
     startPostponedLookups()
+    return true
   }
 
   /// A transfer that waits for a lookup ends.
@@ -51,7 +48,7 @@ extension TransferEngine {
 
   private func goOn(_ transfer: Transfer) {
     transfer.lookup = .none
-    transfer.clock.lookupWait = MonotonicTime.now.seconds(since: transfer.clock.start)
+    transfer.clock.restarted = MonotonicTime.now.seconds(since: transfer.clock.start)
     need(.add, for: transfer)
   }
 }
@@ -59,7 +56,8 @@ extension TransferEngine {
 extension Transfer {
   /// Whether libcurl may look a name up now.
   func lookupStarts() -> Bool {
-    guard state == .running, failure == nil else { return false }
+    // A repeat that may not be needs no name.
+    guard state == .running, failure == nil, mayBeginRequest() else { return false }
     guard lookup == .none, let name = engine.prepared.lookupName(spec.url) else {
       limitLookup()
       return true

@@ -19,7 +19,7 @@ struct SeriesLimits: Sendable {
   var connectionStates: Int { each(2) }
   var denials: Int { each(RetryDenial.Reason.allCases.count) }
   var delaySources: Int { each(RetryDelaySource.allCases.count) }
-  /// Method, status and error together.
+  /// Method, status, error and version together.
   var attempts: Int { each(100) }
   /// Statuses and errors.
   var retryReasons: Int { each(50) }

@@ -26,7 +26,11 @@ extension Connection {
   func retractResponse() -> Bool {
     guard machine.phase == .open, !isBroken, output.retractResponse() else { return false }
     machine.retractResponse()
-    if output.isEmpty { machine.noteOutput(.empty, now: now) }
+    if output.isEmpty {
+      let wasBlocked = machine.output == .blocked
+      machine.noteOutput(.empty, now: now)
+      if wasBlocked { updateInterest() }
+    }
     return true
   }
 

@@ -249,7 +249,8 @@ extension ConnectionMachine {
     guard now >= readDeadline, phase != .closed else { return nil }
     if phase == .lingering || response == .ended { return end(.close) }
     if request == .none, output == .blocked {
-      readDeadline = now.advanced(bySeconds: waitForRequest)  // until then the write deadline decides
+      // Until then, or altogether, the write deadline decides.
+      readDeadline = waitForRequest > 0 ? now.advanced(bySeconds: waitForRequest) : .distantFuture
       return nil
     }
     if isIdle { return isStopping ? abandonInput(now: now) : end(.close) }

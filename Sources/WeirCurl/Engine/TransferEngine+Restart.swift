@@ -1,0 +1,37 @@
+internal import CCurl
+internal import Glibc
+internal import WeirIO
+
+// Transfers that are begun again before anything came in answer.
+extension TransferEngine {
+  /// Starts a transfer again of which nothing was sent on the connection it got; false when it can't be.
+  func changeConnection(of transfer: Transfer) -> Bool {
+    transfer.repeats.needsFreshConnection = false
+    guard let handle = transfer.handle, transfer.receiving.headerBytes == 0 else { return transfer.fail(.connectionLost) }
+    guard takeBack(transfer, isStale: true),
+      weir_easy_set_long(handle.easy, CURLOPT_FRESH_CONNECT, 1) == CURLE_OK
+    else { return false }
+    need(.add, for: transfer)
+    return true
+  }
+
+  /// Takes a transfer back from libcurl, which will know nothing of it when it is added again; false when its body can't
+  /// be sent from the beginning.
+  func takeBack(_ transfer: Transfer, isStale: Bool) -> Bool {
+    guard let multi, let handle = transfer.handle else { return false }
+    // An earlier connection may have taken some of it.
+    if transfer.sending.supplied > 0, !transfer.sending.isInline,
+      transfer.seek(to: 0, origin: SEEK_SET) != CURL_SEEKFUNC_OK
+    {
+      return false
+    }
+    curl_multi_remove_handle(multi, handle.easy)
+    handle.errorText[0] = 0
+    sockets.leave(transfer.awaitedSocket, Unmanaged.passUnretained(transfer).toOpaque())
+    transfer.awaitedSocket = -1
+    transfer.repeats.startAnew(isStale: isStale)
+    transfer.clock.restarted = MonotonicTime.now.seconds(since: transfer.clock.start)
+    transfer.state = .waiting
+    return true
+  }
+}
