@@ -13,25 +13,26 @@ final class Endpoint: Sendable {
     do throws(ListenError) { listener = try Listener(address) } catch { throw ExporterError(error) }
     do throws(Errno) { loop = try EventLoop(name: "weir-exporter") } catch { throw ExporterError(error) }
     self.address = listener.address
+    let limits = site.limits.within(descriptors: DescriptorLimit.current)
     server = Server(
-      listener: listener, loop: loop, limits: site.serverLimits,
-      handler: site.handler(on: loop, address: listener.address))
+      listener: listener, loop: loop, limits: site.serverLimits(limits),
+      handler: site.handler(on: loop, address: listener.address, limits: limits), onEvent: site.onServerEvent)
     server.start()
   }
 
   /// Blocks until all is closed, except on the loop itself, which would wait for its own work. User code that hangs on
   /// the loop doesn't keep a process from ending.
+  ///
+  /// The server closes the listener, after it has accepted who waits: they are connected and would be reset.
   func stop(grace: Double) {
     let grace = Self.seconds(grace)
-    server.listener.close()
     guard !loop.isCurrent else { return server.stop(grace: grace) }
     let closed = DispatchSemaphore(value: 0)
     server.stop(grace: grace) { closed.signal() }
-    _ = closed.wait(timeout: .now() + grace + 5)
+    if closed.wait(timeout: .now() + grace + 5) == .timedOut { server.listener.close() }
   }
 
   func stop(grace: Double) async {
-    server.listener.close()
     await server.stop(grace: Self.seconds(grace))
   }
 

@@ -6,7 +6,9 @@ import WeirServer
 struct Site: Sendable {
   let title: String
   let isReady: @Sendable () -> Bool
+  /// As asked for.
   let limits: Exporter.Limits
+  let onServerEvent: (@Sendable (ServerEvent) -> Void)?
   let fields: FixedFields
   let access: AccessPolicy
   let metrics: ScrapeMetrics
@@ -15,7 +17,8 @@ struct Site: Sendable {
   init(registry: Registry, options: Exporter.Options) throws(ExporterError) {
     title = options.title
     isReady = options.isReady
-    limits = options.limits.checked
+    limits = options.limits
+    onServerEvent = options.onServerEvent
     access = AccessPolicy(try AccessRules.of(options.access))
     fields = try FixedFields(extra: options.headers)
     renderer = PageRenderer(registry: registry, showsCreated: options.showsCreated)
@@ -34,7 +37,7 @@ struct Site: Sendable {
     if !registry.isRegistered("weir_build_info") { try BuildInfo.current.register(in: registry) }
   }
 
-  func handler(on loop: EventLoop, address: SocketAddress) -> ExporterHandler {
+  func handler(on loop: EventLoop, address: SocketAddress, limits: Exporter.Limits) -> ExporterHandler {
     let scraper = LoopBound(
       Scraper(loop: loop, renderer: renderer, metrics: metrics, fields: fields, limits: limits), on: loop)
     let landingPage = LandingPage(title: title, address: "\(address)", since: .now)
@@ -43,7 +46,7 @@ struct Site: Sendable {
       isReady: isReady)
   }
 
-  var serverLimits: ServerLimits {
+  func serverLimits(_ limits: Exporter.Limits) -> ServerLimits {
     var server = ServerLimits()
     server.connections = limits.connections
     server.headerBytes = 16 * 1024

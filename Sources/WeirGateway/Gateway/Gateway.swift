@@ -10,11 +10,14 @@ package final class Gateway: Sendable {
     package var workers: Int
     /// Names this gateway in Via; a token. Nil: made up.
     package var pseudonym: String?
+    /// Open connections of clients, of all workers together; never more than 8,192 per worker.
+    package var connections: Int
 
-    package init(address: SocketAddress, workers: Int = 1, pseudonym: String? = nil) {
+    package init(address: SocketAddress, workers: Int = 1, pseudonym: String? = nil, connections: Int = .max) {
       self.address = address
       self.workers = max(1, workers)
       self.pseudonym = pseudonym
+      self.connections = connections
     }
   }
 
@@ -42,10 +45,12 @@ package final class Gateway: Sendable {
     let listener = try Listener(options.address)
     self.listener = listener
     let destinations = DestinationTable()
+    let limits = ServerLimits.gateway(connections: options.connections / options.workers)
+    let crowd = CrowdLog(listener: "gateway", connections: limits.connections * options.workers, log: log)
     workers = try (0..<options.workers).map { number in
       try Worker(
         number: number, listener: listener, plan: plan, destinations: destinations, monitors: monitors,
-        metrics: metrics, limits: .gateway, log: log)
+        metrics: metrics, limits: limits, crowd: crowd, log: log)
     }
   }
 
@@ -83,10 +88,10 @@ package final class Gateway: Sendable {
 
 extension ServerLimits {
   /// Bodies are streamed, so their size is the upstream's business.
-  static var gateway: ServerLimits {
+  static func gateway(connections: Int) -> ServerLimits {
     var limits = ServerLimits()
     limits.bodyBytes = nil
-    limits.connections = 8192
+    limits.connections = min(max(1, connections), 8192)
     limits.stopLinger = 1
     return limits
   }

@@ -11,7 +11,7 @@ final class Worker: Sendable {
 
   init(
     number: Int, listener: Listener, plan: ForwardingPlan, destinations: DestinationTable,
-    monitors: [any EventMonitor], metrics: GatewayMetrics, limits: ServerLimits, log: Logger
+    monitors: [any EventMonitor], metrics: GatewayMetrics, limits: ServerLimits, crowd: CrowdLog, log: Logger
   ) throws(Errno) {
     loop = try EventLoop(name: "weir.gateway.\(number)")
     session = Session(loop: loop, shared: destinations, configuration: .gateway, eventMonitors: monitors)
@@ -21,8 +21,8 @@ final class Worker: Sendable {
       switch event {
       case .requestRefused(let refusal, let peer, let wasHandled):
         handler.noteRefusal(refusal, of: peer, wasHandled: wasHandled)
-      case .acceptFailed(let error): log.warn("accepting a connection failed", ["error": "\(error)"])
-      case .connectionEvicted, .timedOut: break
+      case .acceptFailed, .connectionsWait, .connectionEvicted: crowd.note(event)
+      case .timedOut: break
       }
     }
   }

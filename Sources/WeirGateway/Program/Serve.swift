@@ -18,7 +18,7 @@ struct Serve {
 
   /// Returns the exit status. The signals must be blocked in all threads.
   func run() async -> CInt {
-    FileLimit.raise()
+    DescriptorLimit.raise()
     log.info("weir is starting", ["version": .string(WeirInfo.version)])
     guard let files = readFiles() else {
       log.error("weir can't start", ["error": "the configuration has the problems above"])
@@ -34,7 +34,9 @@ struct Serve {
         configuration = try demo.configuration()
         origin = demo
       }
-      let parts = try Parts(configuration, files.web ?? WebConfiguration(), options, log)
+      let workers = options.workers ?? max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
+      let shares = DescriptorShares(limit: DescriptorLimit.current, workers: workers, hasOrigin: origin != nil)
+      let parts = try Parts(configuration, files.web ?? WebConfiguration(), options, workers, shares, log)
       parts.gateway.start()
       parts.metrics.configurationLoaded()
       warn(of: configuration)
@@ -250,7 +252,10 @@ private final class Parts: Sendable {
     let value = Atomic(true)
   }
 
-  init(_ configuration: Configuration, _ web: WebConfiguration, _ options: ServeOptions, _ log: Logger) throws {
+  init(
+    _ configuration: Configuration, _ web: WebConfiguration, _ options: ServeOptions, _ workers: Int,
+    _ shares: DescriptorShares, _ log: Logger
+  ) throws {
     let isReady = Flag()
     self.isReady = isReady
     var exporterOptions = Exporter.Options()
@@ -259,13 +264,15 @@ private final class Parts: Sendable {
     exporterOptions.headers = web.headers
     webHeaders = web.headers
     exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
+    let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)
+    exporterOptions.onServerEvent = { crowd.note($0) }
     exporter = try Exporter(listenAddress: "\(options.webAddress)", options: exporterOptions)
     let monitor = try MetricsMonitor(registry: exporter.registry)
     metrics = try GatewayMetrics(exporter.registry)
-    let workers = options.workers ?? max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
     gateway = try Gateway(
-      configuration, options: Gateway.Options(address: options.gatewayAddress, workers: workers), metrics: metrics,
-      monitors: [monitor], log: log, prepare: monitor.prepare)
+      configuration,
+      options: Gateway.Options(address: options.gatewayAddress, workers: workers, connections: shares.clients),
+      metrics: metrics, monitors: [monitor], log: log, prepare: monitor.prepare)
     try exporter.start()
     exporterAddress = try SocketAddress(parsing: exporter.address ?? "")
   }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import WeirIO
 
 /// One client's connection: it reads, asks its machine what to do, and does that.
@@ -22,6 +23,8 @@ final class Connection {
   var isBroken = false
   var isFlushScheduled = false
   private var isDeferred = false
+  /// What has arrived is to be looked at before the connection goes on.
+  private var receivesFirst = false
   private var isFinished = false
   private var isReading = true
   private var isInputOver = false
@@ -65,13 +68,28 @@ final class Connection {
   func resume() {
     isDeferred = false
     if isFinished { return }
-    if isBroken { die() } else { process(held: true) }
+    if isBroken { return die() }
+    if receivesFirst {
+      receivesFirst = false
+      if isReading { receive() }
+    }
+    process(held: true)
   }
 
   /// The server takes no more requests.
   func stop() {
     machine.stop(now: now)
-    proceed()
+    guard machine.isIdle else { return proceed() }
+    // A request that has arrived unseen would be reset; it isn't read here, since a handler may be on the stack.
+    receivesFirst = true
+    proceedSoon()
+  }
+
+  /// Whether a request has begun to arrive that this connection has not looked at yet.
+  var hasUnseenRequest: Bool {
+    guard machine.isIdle, isReading else { return false }
+    var octet: UInt8 = 0
+    return recv(socket.descriptor, &octet, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) > 0
   }
 
   /// Whether there is input that no reader has got yet.

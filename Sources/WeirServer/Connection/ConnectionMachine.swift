@@ -85,6 +85,8 @@ struct ConnectionMachine {
   private var drained = 0
   private(set) var readDeadline: MonotonicTime
   private(set) var writeDeadline = MonotonicTime.distantFuture
+  /// Since when the client has taken nothing of what waits for it; nil while nothing does.
+  private(set) var blockedSince: MonotonicTime?
   private var isHeadTimed = false
 
   /// When the present wait for the client began.
@@ -205,6 +207,7 @@ struct ConnectionMachine {
 
   mutating func noteOutput(_ state: Output, now: MonotonicTime) {
     output = state
+    blockedSince = state == .blocked ? now : nil
     writeDeadline = state == .blocked ? now.advanced(bySeconds: timing.write) : .distantFuture
   }
 
@@ -304,6 +307,7 @@ extension ConnectionMachine {
 
   private mutating func refuse(_ refusal: RequestRefusal) -> Action {
     if response == .begun { return end(.reset) }
+    parser.forget()
     isPersistent = false
     mustLinger = true
     request = .complete

@@ -47,6 +47,9 @@ package final class Exchange {
   /// Whether the response has ended or the connection has gone.
   package var isEnded: Bool { connection == nil }
 
+  /// Since when the client has taken nothing of the response that waits for it; nil while nothing waits.
+  package var blockedSince: MonotonicTime? { connection?.machine.blockedSince }
+
   /// Continues after a body reader said `pause`. Bytes come after this call has returned.
   package func resumeReading() {
     guard let connection, bodyReader != nil else { return }

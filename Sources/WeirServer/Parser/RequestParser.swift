@@ -49,6 +49,11 @@ package struct RequestParser: Sendable {
   /// Whether a part of a head has arrived.
   package var isInsideHead: Bool { headParser.isInside }
 
+  /// Gives back what is held of a head; nothing more will be parsed.
+  mutating func forget() {
+    headParser = HeadParser(limits: limits)
+  }
+
   /// Takes what the next event needs from `input`, beginning at `position`, which moves on.
   package mutating func next(_ input: Span<UInt8>, at position: inout Int) -> Event {
     do {

@@ -7,7 +7,7 @@ package final class Server: Sendable {
   package let listener: Listener
   package let loop: EventLoop
   package let limits: ServerLimits
-  private let core: LoopBound<ServerCore>
+  let core: LoopBound<ServerCore>
 
   /// - Parameter onEvent: told of what no handler sees, on the loop; must not block.
   package init(

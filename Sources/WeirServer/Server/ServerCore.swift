@@ -127,15 +127,24 @@ extension ServerCore: EventHandler, TimerHandler {
   /// One connection per wake-up, so that the loops which share the listener share its connections.
   func descriptorReady(_ fd: CInt, events: IOEvents) {
     guard state == .accepting else { return }
-    if connections.count >= limits.connections, !evict() {
-      pauseAccepting()
-      return
+    if connections.count >= limits.connections {
+      switch evict() {
+      case .done: break
+      case .soon: return
+      case .impossible:
+        onEvent?(.connectionsWait)
+        return pauseAccepting()
+      }
     }
+    accept(mayEvict: true)
+  }
+
+  private func accept(mayEvict: Bool) {
     do {
       let (socket, peer) = try listener.socket.accept()
       admit(socket, peer)
     } catch {
-      acceptFailed(error)
+      acceptFailed(error, mayEvict: mayEvict)
     }
   }
 
@@ -153,12 +162,16 @@ extension ServerCore: EventHandler, TimerHandler {
 
   /// Who waits to be accepted has been told that it is connected, and would be reset when the listener closes.
   private func acceptWaiting() {
-    while listener.isOpen, connections.count < limits.connections || evict() {
+    while listener.isOpen, connections.count < limits.connections || evict() == .done {
       do {
         let (socket, peer) = try listener.socket.accept()
         admit(socket, peer)
       } catch {
-        if error != .connectionAborted { return }
+        switch AcceptFailure(error, isListening: listener.isOpen, mayEvict: true) {
+        case .nothing where error == .connectionAborted: continue
+        case .evict where evict() == .done: continue
+        default: return
+        }
       }
     }
   }
@@ -176,32 +189,43 @@ extension ServerCore: EventHandler, TimerHandler {
     connections.append(connection)
   }
 
-  private func acceptFailed(_ error: Errno) {
-    switch error {
-    case .wouldBlock, .connectionAborted: return  // another loop was faster, or the client has left
-    case .invalidArgument where !listener.isOpen: return pauseAccepting()
-    default: break
+  private func acceptFailed(_ error: Errno, mayEvict: Bool) {
+    switch AcceptFailure(error, isListening: listener.isOpen, mayEvict: mayEvict) {
+    case .nothing: return
+    case .end: return pauseAccepting()
+    case .evict where evict() == .done: return accept(mayEvict: false)
+    case .evict, .pause: break
     }
     onEvent?(.acceptFailed(error))
-    // The listener stays ready, so going on as before would spin; but a waiting connection can give up its descriptor.
-    if [.tooManyOpenFiles, .tooManyOpenFilesInSystem].contains(error), evict() { return }
     pauseAccepting()
     loop.schedule(acceptTimer, at: loop.turnTime.advanced(bySeconds: Self.acceptPause), handler: self)
   }
 
+  private enum Eviction {
+    case done
+    /// Requests have arrived where one would be closed: ask again when they have been read.
+    case soon
+    /// All are at work.
+    case impossible
+  }
+
   /// Closes the connection that can best be spared. A scan is cheap beside the accept that it makes place for.
-  private func evict() -> Bool {
+  ///
+  /// Not one whose request has just arrived: it would be reset.
+  private func evict() -> Eviction {
     var victim: Connection?
+    var isSoon = false
     var least = (rank: Int.max, since: MonotonicTime.distantFuture)
     for connection in connections {
       guard let rank = connection.machine.evictionRank else { continue }
       let candidate = (rank: rank, since: connection.machine.since)
-      if candidate < least { (victim, least) = (connection, candidate) }
+      guard candidate < least else { continue }
+      if connection.hasUnseenRequest { isSoon = true } else { (victim, least) = (connection, candidate) }
     }
-    guard let victim else { return false }
+    guard let victim else { return isSoon ? .soon : .impossible }
     onEvent?(.connectionEvicted)
     victim.finish(.close)
-    return true
+    return .done
   }
 
   private func pauseAccepting() {

@@ -2,8 +2,10 @@ package import WeirIO
 
 /// What a server tells its owner about, for logs and metrics.
 package enum ServerEvent: Sendable {
-  /// A connection couldn't be accepted; with `EMFILE` or the like, accepting pauses for a moment.
+  /// A connection couldn't be accepted; accepting pauses for a moment.
   case acceptFailed(Errno)
+  /// There are as many connections as there may be, and none can be spared: who comes now waits in the listener's queue.
+  case connectionsWait
   /// A request was refused: before any handler saw it, or, for its body, while one had it, who then has heard that the
   /// request is over.
   case requestRefused(RequestRefusal, peer: SocketAddress, wasHandled: Bool)

@@ -1,8 +1,10 @@
+import Dispatch
 import Synchronization
 import Testing
 import Weir
 import WeirExporter
 import WeirMetrics
+import WeirTestSupport
 
 @Suite struct ExporterLifecycleTests {
   private func make(
@@ -81,6 +83,34 @@ import WeirMetrics
     #expect(response.status == 200)
     await stopped
     #expect(client.response() == nil)
+  }
+
+  /// Their connections are made and their requests sent, though the loop has not come round to them.
+  @Test func stoppingAnswersWhoWaitsToBeAccepted() async throws {
+    let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let exporter = try make {
+      $0.isReady = {
+        entered.signal()
+        gate.wait()
+        return true
+      }
+    }
+    try exporter.start()
+    let address = exporter.address
+    let holdingUp = try PageClient(address)
+    holdingUp.request("GET", "/-/ready")
+    #expect(entered.wait(timeout: .now() + 10) == .success)
+    let waiting = try (0..<20).map { _ in try PageClient(address) }
+    for client in waiting { client.request("GET", "/metrics") }
+    async let stopped: Void = exporter.stop(grace: 10)
+    try await eventually("the exporter is being stopped") { exporter.address == nil }
+    gate.signal()
+    #expect(holdingUp.response()?.status == 200)
+    for client in waiting {
+      let response = client.response()
+      #expect(response?.status == 200 && response?.fields["connection"] == "close")
+    }
+    await stopped
   }
 
   @Test func stoppingDoesNotWaitForAHungCollector() throws {

@@ -3,6 +3,7 @@ import Testing
 import WeirExporter
 import WeirIO
 import WeirMetrics
+import WeirTestSupport
 
 /// Slow collectors, many clients, clients that misbehave.
 @Suite struct ExporterLoadTests {
@@ -151,19 +152,66 @@ import WeirMetrics
         == "\(registry.text(Exposition(only: ["large_total"])).utf8.count)")
   }
 
-  @Test func whoDoesNotReadIsCutOffForWhoDoes() throws {
+  @Test func whoDoesNotReadIsCutOffForWhoDoes() async throws {
     try fill(labelSize: 400)
     let exporter = try start { $0.limits.concurrentScrapes = 2 }
     defer { exporter.stop(grace: 0) }
-    let lazy = try (0..<4).map { _ in try PageClient(exporter.address, receiveBuffer: 4096) }
+    let lazy = try (0..<2).map { _ in try PageClient(exporter.address, receiveBuffer: 4096) }
     for (index, client) in lazy.enumerated() {
       client.request("GET", "/metrics")
       #expect(try wait(for: index + 1, "Answered", on: exporter))
     }
-    let isWhole = try PageClient.get(exporter.address)?.status == 200
-    #expect(isWhole)
+    try await eventually("one of them is given up") { try PageClient.get(exporter.address)?.status == 200 }
     let wasCutOff = lazy[0].response() == nil
-    #expect(wasCutOff, "the oldest made place")
+    #expect(wasCutOff, "who has taken nothing for longest made place")
+  }
+
+  /// They may have begun to read a moment ago.
+  @Test func whoComesTooManyIsToldSoAndCutsNobodyOff() throws {
+    try fill(labelSize: 400)
+    let exporter = try start { $0.limits.concurrentScrapes = 2 }
+    defer { exporter.stop(grace: 0) }
+    let first = try (0..<2).map { _ in try PageClient(exporter.address, receiveBuffer: 4096) }
+    for (index, client) in first.enumerated() {
+      client.request("GET", "/metrics?name[]=large_total")
+      #expect(try wait(for: index + 1, "Answered", on: exporter))
+    }
+    let refused = try PageClient.get(exporter.address)
+    #expect(refused?.status == 503 && refused?.fields["retry-after"] == "1")
+    #expect(refused?.text == "2 large pages are on their way already\n")
+    for client in first {
+      let isWhole = client.response()?.status == 200
+      #expect(isWhole)
+    }
+  }
+
+  /// Fewer connections than scrapes: all would be busy, and nobody left to tell.
+  @Test func scrapesLeaveConnectionsToRefuseOthers() throws {
+    try registry.register(collector)
+    let exporter = try start { $0.limits.connections = 8 }
+    defer { exporter.stop(grace: 0) }
+    let waiting = try (0..<6).map { _ in try PageClient(exporter.address) }
+    for client in waiting { client.request("GET", "/metrics") }
+    #expect(try wait(for: 6, on: exporter))
+    for _ in 0..<10 { #expect(try PageClient.get(exporter.address)?.status == 503) }
+    collector.open()
+    for client in waiting { #expect(client.response()?.status == 200) }
+  }
+
+  @Test(arguments: [
+    (descriptors: 20_000, connections: 512, scrapes: 40, within: (512, 40)),
+    (1024, 512, 40, (128, 40)),
+    (256, 512, 40, (32, 24)),
+    (16, 512, 40, (8, 6)),
+    (256, 4, 40, (4, 3)),
+    (256, 0, 0, (1, 1)),
+  ])
+  func limitsWithinTheProcessesOwn(descriptors: Int, connections: Int, scrapes: Int, within: (Int, Int)) {
+    var limits = Exporter.Limits()
+    limits.connections = connections
+    limits.concurrentScrapes = scrapes
+    limits = limits.within(descriptors: descriptors)
+    #expect(limits.connections == within.0 && limits.concurrentScrapes == within.1)
   }
 
   @Test func aClientThatLeavesAmidALargePageIsForgotten() throws {

@@ -28,17 +28,19 @@ final class WeirProcess: Sendable {
     }
   }
 
-  init(_ arguments: String...) throws {
+  /// - Parameter descriptors: how many it may have open, soft and hard; nil: as many as this process.
+  init(descriptors: Int? = nil, _ arguments: String...) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, STDERR_FILENO)
     posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, STDOUT_FILENO)
-    let path = try Self.path()
-    var argv = ([path] + arguments).map { strdup($0) } + [nil]
+    var command = [try Self.path()] + arguments
+    if let descriptors { command = ["/bin/sh", "-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\""] + command }
+    var argv = command.map { strdup($0) } + [nil]
     defer { for argument in argv { free(argument) } }
     var identifier: pid_t = 0
-    let failure = posix_spawn(&identifier, path, &actions, nil, &argv, environ)
+    let failure = posix_spawn(&identifier, command[0], &actions, nil, &argv, environ)
     try pipe.fileHandleForWriting.close()
     guard failure == 0 else { throw StartFailure(reason: String(cString: strerror(failure))) }
     process = Child(identifier: identifier)

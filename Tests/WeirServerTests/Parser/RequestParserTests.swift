@@ -189,6 +189,16 @@ import Testing
     }
   }
 
+  /// RFC 9112 §2.2: one that an old client sends after a body. A second one is no request.
+  @Test(arguments: [1, 2, 3, .max])
+  func oneEmptyLineMayFollowABody(cut: Int) {
+    let (post, get) = ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    let one = Parsed(post + "\r\n" + get, cut: cut)
+    #expect(one.requests.map(\.isComplete) == [true, true] && one.refusal == nil)
+    let two = Parsed(post + "\r\n\r\n" + get, cut: cut)
+    #expect(two.requests.count == 1 && two.refusal?.status == 400)
+  }
+
   @Test func continuesOnlyWithABody() {
     func expects(_ fields: String) -> Bool {
       var parser = RequestParser(limits: RequestParser.Limits(ServerLimits()))

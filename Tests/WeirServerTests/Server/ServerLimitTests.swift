@@ -90,6 +90,51 @@ import WeirTestSupport
     #expect(rig.events.all == ["connectionEvicted"])
   }
 
+  /// The first of the two that could make place has sent a request that the server has not seen yet.
+  @Test func whoHasJustAskedIsAnsweredFirst() async throws {
+    let rig = try rig { $0.connections = 1 }
+    let used = try rig.client()
+    #expect(used.status(of: Self.get) == 200)
+    let second = try await withCheckedThrowingContinuation { continuation in
+      rig.server.loop.run {
+        do {
+          let second = try rig.client()
+          used.send(Self.get)
+          continuation.resume(returning: second)
+        } catch {
+          continuation.resume(throwing: error)
+        }
+      }
+    }
+    #expect(used.response()?.status == 200)
+    #expect(used.readToEnd() == ("", .end))
+    #expect(second.status(of: Self.get) == 200)
+  }
+
+  /// Without free descriptors a waiting connection gives up its own; one at most, as it may go to others.
+  @Test func withoutDescriptorsOneMakesPlaceAndAcceptingPauses() async throws {
+    let rig = try rig { _ in }
+    let waiting = try (0..<3).map { _ in try rig.client() }
+    for client in waiting { #expect(client.status(of: Self.get) == 200) }
+    let late = try await withCheckedThrowingContinuation { continuation in
+      rig.server.loop.run {
+        do {
+          let late = try rig.client()
+          late.send(Self.get)
+          continuation.resume(returning: late)
+        } catch {
+          continuation.resume(throwing: error)
+        }
+        ThisProcess.withoutFreeDescriptors { rig.server.core.value.descriptorReady(-1, events: .read) }
+      }
+    }
+    #expect(late.response()?.status == 200)
+    #expect(waiting[0].readToEnd() == ("", .end))
+    for client in waiting.dropFirst() { #expect(client.status(of: Self.get) == 200) }
+    let events = rig.events.all
+    #expect(events.count == 2 && events[0] == "connectionEvicted" && events[1].hasPrefix("acceptFailed("), "\(events)")
+  }
+
   @Test func busyConnectionsMakeNoPlace() async throws {
     let pending = Pending()
     let rig = try ServerRig(limits: .with { $0.connections = 1 }) { pending.append($0.bound) }

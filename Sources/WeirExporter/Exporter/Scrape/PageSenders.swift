@@ -1,3 +1,4 @@
+import WeirIO
 import WeirServer
 
 /// Sends pages, and bounds how many clients that read slowly can make it keep. Confined to the loop.
@@ -8,19 +9,22 @@ final class PageSenders {
   /// A page up to this size is left to the server, in one write.
   private static let smallPage = 64 * 1024
 
-  /// - Parameter limit: how many large pages are under way at once. One more, and the oldest of them is cut off: a client
-  ///   that doesn't read must not keep another from scraping.
+  /// Seconds after which a client that takes nothing is given up for one more.
+  static let patience = 2.0
+
+  /// - Parameter limit: how many large pages are under way at once. For one more, the client that has taken nothing for
+  ///   longest is cut off, if that is long enough: who doesn't read must not keep another from scraping.
   init(limit: Int) {
     self.limit = max(1, limit)
   }
 
-  func send(_ body: [UInt8], fields: ResponseFields, over exchange: Exchange) {
+  /// False, and nothing is sent, if too many large pages are on their way to clients that read them.
+  func send(_ body: [UInt8], fields: ResponseFields, over exchange: Exchange) -> Bool {
     if body.count <= Self.smallPage || exchange.head.isMethod("HEAD") {
-      return exchange.respond(status: 200, fields: fields, body: body)
+      exchange.respond(status: 200, fields: fields, body: body)
+      return true
     }
-    if active.count >= limit {
-      active.removeFirst().exchange.abort()
-    }
+    if active.count >= limit, !cutOffWhoDoesNotRead(at: exchange.loop.turnTime) { return false }
     let sender = PageSender(body, exchange)
     active.append(sender)
     exchange.onAbort = { [weak self, weak sender, unowned exchange] in
@@ -31,6 +35,17 @@ final class PageSenders {
     }
     exchange.begin(status: 200, fields: fields, length: .length(Int64(body.count)))
     proceed(sender)
+    return true
+  }
+
+  private func cutOffWhoDoesNotRead(at now: MonotonicTime) -> Bool {
+    let longest = active.min { ($0.exchange.blockedSince ?? now) < ($1.exchange.blockedSince ?? now) }
+    guard let longest, let since = longest.exchange.blockedSince, now.seconds(since: since) >= Self.patience else {
+      return false
+    }
+    remove(longest)
+    longest.exchange.abort()
+    return true
   }
 
   private func proceed(_ sender: PageSender) {

@@ -94,9 +94,12 @@ final class Scraper {
 
   private func answer(_ scrape: WaitingScrape, _ page: RenderedPage) {
     let seconds = MonotonicTime.now.seconds(since: scrape.since)
+    guard senders.send(page.body, fields: fields.page(scrape.request.variant), over: scrape.exchange) else {
+      let text = "\(limits.concurrentScrapes) large pages are on their way already\n"
+      return refuse(scrape.exchange, status: 503, text: text, retryAfter: 1)
+    }
     metrics.answered(page, seconds: seconds)
     log.answered(page, scrape.request.variant, seconds: seconds, at: loop.turnTime)
-    senders.send(page.body, fields: fields.page(scrape.request.variant), over: scrape.exchange)
   }
 
   private func timeIsUp(for waiter: ScrapeQueue.Waiter) {

@@ -1,0 +1,28 @@
+import Synchronization
+import WeirIO
+import WeirServer
+
+/// Tells the log why clients of a listener wait or were closed. Shared by the loops of the listener.
+final class CrowdLog: Sendable {
+  private let listener: String
+  private let connections: Int
+  private let log: Logger
+  private let notice = Mutex(CrowdNotice())
+
+  /// - Parameter connections: how many the listener may have.
+  init(listener: String, connections: Int, log: Logger) {
+    self.listener = listener
+    self.connections = connections
+    self.log = log
+  }
+
+  func note(_ event: ServerEvent) {
+    guard let tally = notice.withLock({ $0.note(event, at: .now) }) else { return }
+    log.warn(
+      "clients wait to be accepted, or were closed for others",
+      [
+        "listener": .string(listener), "connections": .integer(connections), "reason": .string(tally.reason),
+        "closed": .integer(tally.evicted), "waits": .integer(tally.waits), "failures": .integer(tally.failures),
+      ])
+  }
+}

@@ -1,0 +1,45 @@
+import WeirIO
+import WeirServer
+
+/// When the log tells that a listener has more clients than it can have connections, and of how many since it last did:
+/// at once, then once a minute. A value.
+struct CrowdNotice {
+  /// Seconds between two lines.
+  static let interval = 60.0
+
+  /// What happened since the last line.
+  struct Tally: Equatable {
+    /// Connections closed to make place for others.
+    var evicted = 0
+    /// How often new ones had to wait, since all there were at work.
+    var waits = 0
+    /// Accepts that failed, and the error of the last.
+    var failures = 0
+    var error: Errno?
+
+    var reason: String {
+      if let error { return "\(error)" }
+      return waits > 0
+        ? "all connections that there may be are at work" : "there are as many connections as there may be"
+    }
+  }
+
+  private var tally = Tally()
+  private var due: MonotonicTime?
+
+  /// The tally, if it is time for a line.
+  mutating func note(_ event: ServerEvent, at now: MonotonicTime) -> Tally? {
+    switch event {
+    case .connectionEvicted: tally.evicted += 1
+    case .connectionsWait: tally.waits += 1
+    case .acceptFailed(let error):
+      tally.failures += 1
+      tally.error = error
+    case .requestRefused, .timedOut: return nil
+    }
+    if let due, now < due { return nil }
+    due = now.advanced(bySeconds: Self.interval)
+    defer { tally = Tally() }
+    return tally
+  }
+}
