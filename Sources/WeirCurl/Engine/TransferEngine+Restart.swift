@@ -7,7 +7,9 @@ extension TransferEngine {
   /// Starts a transfer again of which nothing was sent on the connection it got; false when it can't be.
   func changeConnection(of transfer: Transfer) -> Bool {
     transfer.repeats.needsFreshConnection = false
-    guard let handle = transfer.handle, transfer.receiving.headerBytes == 0 else { return transfer.fail(.connectionLost) }
+    guard let handle = transfer.handle, transfer.receiving.headerBytes == 0 else {
+      return transfer.fail(.connectionLost)
+    }
     guard takeBack(transfer, isStale: true),
       weir_easy_set_long(handle.easy, CURLOPT_FRESH_CONNECT, 1) == CURLE_OK
     else { return false }

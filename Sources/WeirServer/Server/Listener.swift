@@ -6,13 +6,16 @@ package import WeirIO
 /// Each loop registers it with `EPOLLEXCLUSIVE`. `SO_REUSEPORT` is left off: it would hide a second instance on the
 /// same port. The descriptor closes with the last reference.
 package final class Listener: Sendable {
+  /// Connections that wait to be accepted, unless said otherwise.
+  package static let backlog = 1024
+
   /// Where it listens; with the real port when port 0 was asked for.
   package let address: SocketAddress
   let socket: Socket
   private let isListening = Atomic(true)
 
   /// - Parameter backlog: connections that wait to be accepted; the system's limit applies too.
-  package init(_ address: SocketAddress, backlog: Int = 1024) throws(ListenError) {
+  package init(_ address: SocketAddress, backlog: Int = Listener.backlog) throws(ListenError) {
     (socket, self.address) = try Listener.open(address, backlog: backlog)
   }
 

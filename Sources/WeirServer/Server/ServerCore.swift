@@ -160,9 +160,10 @@ extension ServerCore: EventHandler, TimerHandler {
     }
   }
 
-  /// Who waits to be accepted has been told that it is connected, and would be reset when the listener closes.
+  /// Who waits to be accepted has been told that it is connected, and would be reset when the listener closes. For as many
+  /// as a backlog holds the limit may be passed: nobody is closed for them who may have sent a request.
   private func acceptWaiting() {
-    while listener.isOpen, connections.count < limits.connections || evict() == .done {
+    for _ in 0..<Listener.backlog where listener.isOpen {
       do {
         let (socket, peer) = try listener.socket.accept()
         admit(socket, peer)
