@@ -36,7 +36,7 @@ final class RawConnection {
     var buffer = [UInt8](repeating: 0, count: 16 << 10)
     let count = recv(descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
     if count > 0 { return received += buffer[..<count] }
-    if count < 0, errno == EAGAIN { return }
+    if count < 0, errno == EAGAIN || errno == EINTR { return }
     wasReset = count < 0
     isOver = true
     poll.forget(descriptor)
@@ -54,9 +54,13 @@ final class Prober {
   func turn() {
     let request = Array("GET / HTTP/1.1\r\nHost: h\r\n\r\n".utf8)
     var buffer = [UInt8](repeating: 0, count: 1024)
-    guard Glibc.send(descriptor, request, request.count, CInt(MSG_NOSIGNAL)) == request.count,
-      recv(descriptor, &buffer, buffer.count, 0) > 0
-    else { fatalError("the gateway doesn't answer") }
+    let sent = Glibc.send(descriptor, request, request.count, CInt(MSG_NOSIGNAL))
+    var count = 0
+    // libFuzzer's timer interrupts.
+    repeat { count = recv(descriptor, &buffer, buffer.count, 0) } while count < 0 && errno == EINTR
+    guard sent == request.count, count > 0 else {
+      fatalError("the gateway doesn't answer: \(sent) sent, \(count) received, error \(errno)")
+    }
   }
 }
 

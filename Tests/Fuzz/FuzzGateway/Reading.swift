@@ -35,7 +35,7 @@ enum Reading {
   ) throws(Malformed) -> Reading {
     let start = Array("HTTP/1.1 ".utf8)
     guard bytes.prefix(start.count).elementsEqual(start.prefix(bytes.count)) else { throw Malformed(why: "start") }
-    guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound else { return .partial }
+    guard let end = endOfHead(bytes) else { return .partial }
     let head = try Head(Array(bytes[..<(end - 2)]))
     let body = bytes[end...]
     var answer = ClientAnswer(
@@ -61,6 +61,17 @@ enum Reading {
     guard request.isHTTP10 else { throw Malformed(why: "no framing") }
     answer.body = Array(body)
     return hasEnded ? .whole(answer, count: bytes.count) : .partial
+  }
+
+  private static func endOfHead(_ bytes: [UInt8]) -> Int? {
+    var index = 3
+    while index < bytes.count {
+      if bytes[index] == 0x0A, bytes[index - 1] == 0x0D, bytes[index - 2] == 0x0A, bytes[index - 3] == 0x0D {
+        return index + 1
+      }
+      index += 1
+    }
+    return nil
   }
 
   /// The body and where it ends; nil if there is more to come.
@@ -94,10 +105,10 @@ enum Reading {
     /// - Parameter bytes: up to the end of the last field line.
     init(_ bytes: [UInt8]) throws(Malformed) {
       var lines: [ArraySlice<UInt8>] = []
-      var rest = bytes[...]
-      while let end = rest.firstRange(of: [0x0D, 0x0A]) {
-        lines.append(rest[..<end.lowerBound])
-        rest = rest[end.upperBound...]
+      var start = 0
+      for end in bytes.indices where bytes[end] == 0x0A && end > start && bytes[end - 1] == 0x0D {
+        lines.append(bytes[start..<(end - 1)])
+        start = end + 1
       }
       guard lines.allSatisfy({ $0.allSatisfy { $0 != 0x0D && $0 != 0x0A && $0 != 0 } }), let first = lines.first else {
         throw Malformed(why: "a control character")

@@ -4,22 +4,43 @@ struct ReceivedRequest {
 
   /// Nil as long as more has to come.
   init?(_ bytes: [UInt8]) {
-    guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound else { return nil }
-    let lines = String(decoding: bytes[..<(end - 4)], as: UTF8.self).split(
-      separator: "\r\n", omittingEmptySubsequences: false)
-    guard let line = lines.first?.split(separator: " ", omittingEmptySubsequences: false), line.count == 3,
-      line[2] == "HTTP/1.1", line[1].hasPrefix("/"), line[1].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-    else { fatalError("a malformed request: \(lines)") }
+    var start = 0
+    var target: String?
     var length = 0
-    for line in lines.dropFirst() {
-      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
-        parts[1].utf8.allSatisfy({ $0 >= 0x20 || $0 == 0x09 })
-      else { fatalError("a malformed field: \(lines)") }
-      if parts[0] == "Content-Length" { length = Int(parts[1].drop { $0 == " " }) ?? -1 }
+    while true {
+      guard let end = bytes[start...].firstIndex(of: 0x0D), end + 1 < bytes.count else { return nil }
+      let line = bytes[start..<end]
+      guard bytes[end + 1] == 0x0A else { Self.fail("a lone CR", bytes) }
+      start = end + 2
+      if line.isEmpty { break }
+      if target == nil { target = Self.target(of: line, bytes) } else { Self.check(line, &length, bytes) }
     }
-    if length >= 0, bytes.count < end + length { return nil }
-    guard bytes.count == end + length else { fatalError("bytes behind a request: \(lines)") }
-    target = String(line[1])
+    guard let target else { Self.fail("an empty line", bytes) }
+    if bytes.count < start + length { return nil }
+    guard bytes.count == start + length else { Self.fail("bytes behind a request", bytes) }
+    self.target = target
+  }
+
+  private static func target(of line: ArraySlice<UInt8>, _ all: [UInt8]) -> String {
+    let words = line.split(separator: 0x20, omittingEmptySubsequences: false)
+    guard words.count == 3, words[2].elementsEqual("HTTP/1.1".utf8), words[1].first == 0x2F,
+      words[1].allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+    else { fail("a malformed request line", all) }
+    return String(decoding: words[1], as: UTF8.self)
+  }
+
+  private static func check(_ line: ArraySlice<UInt8>, _ length: inout Int, _ all: [UInt8]) {
+    let name = line.prefix { $0 != 0x3A }
+    guard !name.isEmpty, name.count < line.count, name.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
+      line.allSatisfy({ $0 >= 0x20 || $0 == 0x09 })
+    else { fail("a malformed field", all) }
+    guard name.elementsEqual("Content-Length".utf8) else { return }
+    let digits = line.dropFirst(name.count + 1).drop { $0 == 0x20 }
+    guard let number = Int(String(decoding: digits, as: UTF8.self)), number >= 0 else { fail("a bad length", all) }
+    length = number
+  }
+
+  private static func fail(_ why: String, _ bytes: [UInt8]) -> Never {
+    fatalError("\(why): \(String(decoding: bytes, as: UTF8.self))")
   }
 }

@@ -81,7 +81,7 @@ package final class Upstream {
   private func receive(_ fd: CInt) {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = recv(fd, &buffer, buffer.count, 0)
-    if count < 0, errno == EAGAIN { return }
+    if count < 0, errno == EAGAIN || errno == EINTR { return }
     guard count > 0 else { return close(fd) }
     let bytes = connections[fd, default: []] + buffer[..<count]
     guard let request = ReceivedRequest(bytes) else { return connections[fd] = bytes }
