@@ -67,7 +67,10 @@ let package = Package(
     fuzzTarget("FuzzContentDecoder", ["WeirCompression"]),
     fuzzTarget("FuzzAccept", ["WeirExporter", "WeirMetrics"]),
     fuzzTarget("FuzzRequestParser", ["WeirServer"]),
-    fuzzTarget("FuzzResponse", ["CLinux", "WeirCurl", "WeirIO"]),
+    .target(
+      name: "FuzzSupport", dependencies: ["CLinux", "WeirIO"], path: "Tests/Fuzz/FuzzSupport", swiftSettings: settings),
+    fuzzTarget("FuzzResponse", ["CLinux", "FuzzSupport", "Weir", "WeirIO"]),
+    fuzzTarget("FuzzGateway", ["CLinux", "FuzzSupport", "WeirExporter", "WeirGateway", "WeirIO", "WeirMetrics"]),
 
     tests("WeirIOTests", ["WeirIO"]),
     tests("WeirCompressionTests", ["WeirCompression"]),

@@ -1,0 +1,33 @@
+import Foundation
+import FuzzSupport
+import Synchronization
+
+// What must hold whatever an upstream sends to a gateway: its client gets one well-formed response, or a visible end
+// before that is whole, but never nothing; no byte of another request's answer; a request that follows gets its own; a
+// line of the log is one line; no descriptor is lost.
+//
+// Of the options, the lowest two, both set, choose a route that retries; the third has the client send all its requests
+// at once.
+private func check(_ bytes: UnsafeRawBufferPointer) {
+  guard let input = FuzzInput(bytes) else { return }
+  rig.withLock { $0.check(input) }
+}
+
+private let rig = Mutex(GatewayRig())
+
+#if FUZZING
+  @_cdecl("LLVMFuzzerTestOneInput") public func testOneInput(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
+    check(UnsafeRawBufferPointer(start: start, count: count))
+    return 0
+  }
+#else
+  /// Runs the inputs in the files that are named.
+  @main enum Main {
+    static func main() throws {
+      for path in CommandLine.arguments.dropFirst() {
+        try Data(contentsOf: URL(fileURLWithPath: path)).withUnsafeBytes(check)
+        print("\(path): holds")
+      }
+    }
+  }
+#endif
