@@ -78,7 +78,7 @@ import WeirTestSupport
   func quantilesAreWhereTheDelayIs(host: String, phase: String, above: Double, upTo: Double) async throws {
     let prometheus = try await PrometheusFixture.shared.value.prometheus
     let buckets = "weir_phase_duration_seconds_bucket{server_address=\"\(host)\", phase=\"\(phase)\"}"
-    for series in [buckets, "rate(\(buckets)[1m])"] {
+    for series in [buckets, "rate(\(buckets)[1h])"] {
       let quantile = try #require(try await prometheus.value("histogram_quantile(0.99, sum by (le) (\(series)))"))
       #expect(quantile > above && quantile <= upTo, "\(series)")
     }
