@@ -24,6 +24,9 @@ package struct HeaderBlock: Sendable {
     static let host = NotedFields(rawValue: 8)
     /// Of one connection or of a message's framing (RFC 9110 §7.6.1, RFC 9112 §6); never kept.
     static let framing = NotedFields(rawValue: 16)
+    static let authorization = NotedFields(rawValue: 32)
+    /// Credentials that are the connection's.
+    static let connectionAuthentication = NotedFields(rawValue: 64)
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -37,6 +40,7 @@ package struct HeaderBlock: Sendable {
       case 7 where Self.matches(name, "trailer") || Self.matches(name, "upgrade"): self = .framing
       case 10 where Self.matches(name, "connection") || Self.matches(name, "keep-alive"): self = .framing
       case 12 where Self.matches(name, "content-type"): self = .contentType
+      case 13 where Self.matches(name, "authorization"): self = .authorization
       case 14 where Self.matches(name, "content-length"): self = .framing
       case 16 where Self.matches(name, "proxy-connection"): self = .framing
       case 17 where Self.matches(name, "transfer-encoding"): self = .framing
@@ -76,6 +80,7 @@ package struct HeaderBlock: Sendable {
       return
     }
     noted.formUnion(kind)
+    if kind == .authorization, ConnectionAuthentication.begins(value) { noted.insert(.connectionAuthentication) }
     starts.append(UInt32(truncatingIfNeeded: bytes.count))
     bytes.append(contentsOf: name)
     // libcurl reads "Name:" as "leave it out", and "Name;" as "send it empty".

@@ -10,6 +10,8 @@ package final class PreparedHeaders {
   /// Why the lines can't be sent; a transfer with them fails.
   let defect: String?
   let expectsContinue: Bool
+  /// Whether they hold credentials that authenticate the connection.
+  let authenticatesConnection: Bool
   /// The list's nodes and behind them their lines, in one piece of memory. libcurl only reads it.
   private let memory: UnsafeMutableRawPointer
 
@@ -32,6 +34,7 @@ package final class PreparedHeaders {
     list = count == 0 ? nil : nodes
     defect = block.defect
     expectsContinue = block.noted.contains(.expect)
+    authenticatesConnection = block.noted.contains(.connectionAuthentication)
   }
 
   /// - Parameter lines: `Name: value` each; a name without a value sends an empty field.

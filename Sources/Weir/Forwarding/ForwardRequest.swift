@@ -86,6 +86,9 @@ package final class ForwardRequest: Request, @unchecked Sendable {
 
   // MARK: The receiving side, on the loop
 
+  /// Whether the upstream has taken all that came of the body and could take more.
+  package var awaitsBody: Bool { confined.value.wantsBytes }
+
   /// More of the request's body. `.pause`: send no more until ``ForwardSink/forwardWantsBody(_:)``.
   package func append(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
     let state = confined.value
@@ -135,6 +138,7 @@ package final class ForwardRequest: Request, @unchecked Sendable {
   override var headerBlock: HeaderBlock? { head.fields }
   override var decodesBody: Bool { false }
   override var followsRedirects: Bool { false }
+  override var isForOneOfMany: Bool { true }
 
   override func makeBody(of urlRequest: URLRequest) -> AttemptBody {
     switch head.body {

@@ -38,6 +38,7 @@ extension RequestPipeline {
     spec.silenceTimeout =
       urlRequest.timeoutInterval == 60 ? core.configuration.timeoutIntervalForRequest : urlRequest.timeoutInterval
     spec.tag = destination
+    spec.isForOneOfMany = request.isForOneOfMany
     guard task?.starts(expectedToSend: spec.body.length ?? -1) != false else {
       return attemptEnded(error: urlError(.cancelled, "the task was cancelled"))
     }

@@ -92,6 +92,9 @@ public class Request: @unchecked Sendable {
 
   var followsRedirects: Bool { true }
 
+  /// Whether it shares its connections with requests of other users.
+  var isForOneOfMany: Bool { false }
+
   /// The outcome is fixed. On the loop.
   func settled(_ outcome: RequestOutcome, error: WeirError?) {}
 

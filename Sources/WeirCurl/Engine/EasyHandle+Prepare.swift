@@ -47,6 +47,8 @@ extension EasyHandle {
     if !prepared.reusesConnections {
       options.set(CURLOPT_FRESH_CONNECT, 1)
       options.set(CURLOPT_FORBID_REUSE, 1)
+    } else if transfer.spec.isForOneOfMany, transfer.headers.authenticatesConnection {
+      options.set(CURLOPT_FORBID_REUSE, 1)
     }
     options.keep(weir_easy_set_open_socket_callback(easy, curlOpenSocket))
     options.set(CURLOPT_OPENSOCKETDATA, context)

@@ -133,11 +133,19 @@ extension Transfer {
     if engine.prepared.mayMultiplexSecure { engine.note(line.version, of: self) }
     engine.sockets.noteResponse(awaitedSocket, isHTTP1: line.version.major == 1)
     if endsUnprovably(line) { return fail(.unprovableEnd) }
+    if line.status == 401, spec.isForOneOfMany, !separatesConnection() { return fail(.connectionLost) }
     if line.status == 417, headers.expectsContinue, !sending.isEmpty {
       receiving.phase = .refusedExpectation
       return true
     }
     return deliverHead()
+  }
+
+  /// Sees to it that a connection isn't used again on which authentication of the connection has begun; false if that
+  /// can't be done.
+  private func separatesConnection() -> Bool {
+    guard let handle, ConnectionAuthentication.isAskedFor(in: receiving.head) else { return true }
+    return weir_easy_set_long(handle.easy, CURLOPT_FORBID_REUSE, 1) == CURLE_OK
   }
 
   /// Whether the end of the connection is to be the end of the body, where libcurl could not tell that from a cut.

@@ -5,13 +5,14 @@ struct HeaderLine {
 
     static let contentLength = Name(text: "content-length")
     static let contentEncoding = Name(text: "content-encoding")
+    static let authenticate = Name(text: "www-authenticate")
     static let transferEncoding = Name(text: "transfer-encoding")
   }
 
   /// False with blanks before the colon, which some read over (RFC 9112 §5.1).
   let isWellFormed: Bool
   /// Without the blanks around it.
-  private let value: UnsafeRawBufferPointer
+  let value: UnsafeRawBufferPointer
 
   /// nil for a line of another name.
   init?(_ line: UnsafeRawBufferPointer, named name: Name) {

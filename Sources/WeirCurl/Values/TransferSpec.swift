@@ -13,6 +13,9 @@ package struct TransferSpec: Sendable {
   package var tag: (any AnyObject & Sendable)?
   /// Trust rules in place of the engine's; connections are never shared between different rules.
   package var trust: TransferTrust?
+  /// Whether others' requests may follow on the connection: one that this transfer authenticated (NTLM, Negotiate) isn't
+  /// used again.
+  package var isForOneOfMany = false
 
   package init(
     url: String, target: String? = nil, method: String = "GET", body: TransferBody = .none, silenceTimeout: Double = 0,

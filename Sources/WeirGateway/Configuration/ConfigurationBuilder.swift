@@ -2,6 +2,7 @@
 struct ConfigurationBuilder {
   private(set) var problems: [ConfigurationProblem] = []
   private var warnings: [ConfigurationProblem] = []
+  private var omittedWarnings = 0
   private var names: [String: SourcePosition?] = [:]
   private var matches: [RouteMatch: String] = [:]
 
@@ -24,6 +25,10 @@ struct ConfigurationBuilder {
     }
     var configuration = Configuration(routes: (routes.value ?? []).compactMap { route($0) })
     configuration.warnings = warnings
+    if omittedWarnings > 0 {
+      let text = "and \(omittedWarnings) more"
+      configuration.warnings.append(ConfigurationProblem(at: nil, path: ConfigurationPath(), text))
+    }
     return configuration
   }
 
@@ -151,9 +156,7 @@ struct ConfigurationBuilder {
         } else if method != method.uppercased(), KnownMethod(method.uppercased()) != .other {
           report(located, "methods are case-sensitive; write \(method.uppercased())")
         } else if !RegisteredMethod.names.contains(method) {
-          let guess = suggestion(for: method, among: RegisteredMethod.names)
-          let hint = guess.map { "did you mean \(quoted($0))?" } ?? "it is taken as written"
-          warnings.append(located.problem("\(quoted(method)) is no registered method; \(hint)"))
+          warn(located, Self.text(ofUnknown: method))
         }
         rules.methods.insert(method)
       }
@@ -165,10 +168,9 @@ struct ConfigurationBuilder {
   /// A retry block under which nothing is ever retried is hardly meant.
   private mutating func warn(of rules: RetryRules, at located: Located<RetryDocument>) {
     if rules.limit == 0 {
-      warnings.append(located.problem("retries nothing: limit is 0, its default; give a limit such as 2"))
+      warn(located, "retries nothing: limit is 0, its default; give a limit such as 2")
     } else if rules.methods.isEmpty {
-      let text = "retries nothing: methods is empty; without the key, idempotent methods are retried"
-      warnings.append(located.problem(text))
+      warn(located, "retries nothing: methods is empty; without the key, idempotent methods are retried")
     }
   }
 
@@ -176,6 +178,20 @@ struct ConfigurationBuilder {
     guard let located, let timeout = located.value?.duration else { return nil }
     if timeout <= .zero || timeout > Self.maximumTimeout { report(located, "must be more than 0 and at most 1 day") }
     return timeout
+  }
+
+  private static func text(ofUnknown method: String) -> String {
+    let guess = suggestion(for: method, among: RegisteredMethod.names)
+    let hint = guess.map { "did you mean \(quoted($0))?" } ?? "it is taken as written"
+    return "\(quoted(method)) is no registered method; \(hint)"
+  }
+
+  private mutating func warn(_ located: Located<some Any>, _ message: @autoclosure () -> String) {
+    if warnings.count < ConfigurationError.maximumCount {
+      warnings.append(located.problem(message()))
+    } else {
+      omittedWarnings += 1
+    }
   }
 
   private mutating func report(_ located: Located<some Any>, _ message: String) {

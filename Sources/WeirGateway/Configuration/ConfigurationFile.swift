@@ -32,19 +32,38 @@ enum ConfigurationFile {
     do {
       return try read(file, limit: YAMLLimits().bytes + 1)
     } catch {
-      let problem = ConfigurationProblem(at: nil, path: ConfigurationPath(), "can't be read: \(error.text)")
+      let problem = ConfigurationProblem(at: nil, path: ConfigurationPath(), error.text)
       throw ConfigurationError(file: file, problems: [problem])
     }
   }
 
   private struct ReadFailure: Error {
-    let text = String(cString: strerror(errno))
+    let text: String
+
+    init(_ text: String = "can't be read: " + String(cString: strerror(errno))) {
+      self.text = text
+    }
+  }
+
+  /// What it is if no regular file. A configuration is read again at each reload: a pipe has nothing more then, and who
+  /// waits for it, or for a terminal, does nothing else. A directory says itself that it can't be read.
+  private static func otherKind(of descriptor: CInt) -> String? {
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0 else { return nil }
+    switch facts.st_mode & S_IFMT {
+    case S_IFREG, S_IFDIR: return nil
+    case S_IFIFO: return "a pipe"
+    case S_IFCHR, S_IFBLK: return "a device"
+    default: return "no file"
+    }
   }
 
   private static func read(_ file: String, limit: Int) throws(ReadFailure) -> [UInt8] {
-    let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+    // To open a pipe without O_NONBLOCK waits for somebody who writes.
+    let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw ReadFailure() }
     defer { close(descriptor) }
+    if let kind = otherKind(of: descriptor) { throw ReadFailure("is \(kind); give a regular file") }
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
     var filled = 0
     while filled < limit {

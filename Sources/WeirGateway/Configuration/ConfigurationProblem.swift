@@ -38,10 +38,15 @@ package struct ConfigurationProblem: Error, Hashable, Sendable {
   }
 }
 
-/// All that is wrong with one configuration file, in the order of the file.
+/// What is wrong with one configuration file, in the order of the file: the first hundred things.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
   package let file: String
   package let problems: [ConfigurationProblem]
+  /// How many more there are.
+  package let omitted: Int
+
+  /// Of problems and of warnings.
+  static let maximumCount = 100
 
   package init(file: String, problems: [ConfigurationProblem]) {
     let start = SourcePosition(line: 0, column: 0)
@@ -50,10 +55,17 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
     self.problems =
       problems.enumerated()
       .sorted { ($0.element.position ?? start, $0.offset) < ($1.element.position ?? start, $1.offset) }
-      .map(\.element)
+      .prefix(Self.maximumCount).map(\.element)
+    omitted = problems.count - self.problems.count
   }
 
   package var description: String {
-    problems.map { $0.description(file: file) }.joined(separator: "\n")
+    lines.joined(separator: "\n")
+  }
+
+  /// One for each, and one that says how many more there are.
+  package var lines: [String] {
+    let lines = problems.map { $0.description(file: file) }
+    return omitted == 0 ? lines : lines + ["\(file): and \(omitted) more problem\(omitted == 1 ? "" : "s")"]
   }
 }

@@ -9,24 +9,30 @@ import WeirServer
 ///
 /// Kept alive by the exchange until that has ended, and by the forwarded request until that has settled.
 final class Forwarding {
-  private let exchange: Exchange
+  let exchange: Exchange
   private let plan: ActivePlan
-  private let log: Logger
+  private let log: RequestLog
   private let method: KnownMethod
   private let isHTTP10: Bool
   private let began: MonotonicTime
   /// An index into the plan's routes; −1 before one is found.
   private var route = -1
-  private var request: ForwardRequest?
+  private(set) var request: ForwardRequest?
+  var intake = BodyIntake()
+  /// Of the body's time, while it comes.
+  var bodyTimer: LoopTimer?
+  /// What the body has entered, while it streams.
+  var gate: UploadGate?
   /// The status that went to the client; 0 before.
   private var status = 0
   /// What the gateway said in place of an upstream.
   private var ownAnswer: GatewayAnswer?
   private var isClientGone = false
   private var isResponseBad = false
+  private var isBodyTooSlow = false
   private var isOver = false
 
-  private init(_ exchange: Exchange, _ head: RequestHead, method: String, plan: ActivePlan, log: Logger) {
+  private init(_ exchange: Exchange, _ head: RequestHead, method: String, plan: ActivePlan, log: RequestLog) {
     self.exchange = exchange
     self.plan = plan
     self.log = log
@@ -37,7 +43,7 @@ final class Forwarding {
   }
 
   /// Takes an exchange up.
-  static func start(_ exchange: Exchange, plan: ActivePlan, session: Session, log: Logger) {
+  static func start(_ exchange: Exchange, plan: ActivePlan, session: Session, log: RequestLog) {
     let head = exchange.head
     let method = head.method
     let forwarding = Forwarding(exchange, head, method: method, plan: plan, log: log)
@@ -91,16 +97,41 @@ final class Forwarding {
       retryableStatusCodes: route.retryableStatusCodes, sink: self)
     self.request = request
     exchange.onAbort = { [self] in clientLeft() }
-    request.deadline(route.timeout).resume()
-    if case .none = head.body { return }
-    exchange.bodyReader = self
+    request.deadline(route.timeout)
+    if case .none = head.body { request.resume() } else { takeBody(within: route.timeout) }
   }
+
+  /// Who may stream a body to the route's upstream.
+  var uploads: UploadGate { plan.plan.routes[route].uploads }
 
   // MARK: The end
 
   private func clientLeft() {
     isClientGone = true
+    if intake.stage == .gathering, bodyTimer != nil {
+      exchange.abort()
+      end(.forwarded(.cancelled))
+    } else {
+      request?.cancel()
+    }
+  }
+
+  /// The body does not come as fast as it must.
+  func bodyIsTooSlow() {
+    if intake.stage == .gathering { return answerSlowBody() }
+    isBodyTooSlow = true
     request?.cancel()
+  }
+
+  private func answerSlowBody(_ error: WeirError? = nil) {
+    exchange.closeAfterResponse()
+    answer(.slowBody, as: .bodyTimeout, error)
+  }
+
+  /// There are too many that stream a body.
+  func uploadIsRefused() {
+    exchange.closeAfterResponse()
+    answer(.tooManyUploads, as: .forwarded(.rejected))
   }
 
   /// Answers in place of an upstream.
@@ -116,60 +147,48 @@ final class Forwarding {
     isOver = true
     exchange.onAbort = nil
     exchange.onWritable = nil
+    bodyIsOver()
     let seconds = MonotonicTime.now.seconds(since: began)
     plan.ended(
       SeriesCache.Key(route: route, method: method, isHTTP10: isHTTP10, status: status, outcome: outcome),
       seconds: seconds)
-    if isFailure(error) { logFailure(outcome, error, seconds) } else { logAccess(outcome, error, seconds) }
+    if isFailure(error) { logFailure(outcome, error, seconds) }
+    logAccess(outcome, error, seconds)
     request = nil
   }
 
-  /// Whether somebody should look at it: not for what a client did wrong, nor for what an upstream answered itself.
+  /// Whether somebody should look at it: the gateway or the upstream could not do its part, as either of them says; not
+  /// for what a client did wrong, nor for an application's own errors.
   private func isFailure(_ error: WeirError?) -> Bool {
-    guard !isClientGone else { return false }
-    if let ownAnswer { return ownAnswer.status >= 502 }
-    return error != nil
+    guard !isClientGone, !isBodyTooSlow else { return false }
+    switch status {
+    case 502, 503, 504, 508: return true
+    default: return error != nil && ownAnswer == nil
+    }
   }
 
   private func logFailure(_ outcome: GatewayOutcome, _ error: WeirError?, _ seconds: Double) {
     let route = route < 0 ? nil : plan.plan.routes[route].route
     let text = error?.localizedDescription ?? ownAnswer?.text.trimmingCharacters(in: .newlines) ?? ""
-    log.warn(
-      "request failed",
-      [
-        "route": .string(route?.name ?? ""), "method": .string(exchange.head.method), "status": .integer(status),
-        "outcome": .string(outcome.label), "upstream": .string(route?.upstream.authority ?? ""),
-        "seconds": .seconds(seconds), "attempts": .integer(request.map { $0.retryCount + 1 } ?? 0),
-        "error": .string(error?.label ?? ""), "text": .string(text),
-      ])
+    log.failed(
+      FailedRequest(
+        kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,
+        upstream: route?.upstream.authority ?? "", seconds: seconds, attempts: request?.attemptCount ?? 0,
+        error: error?.label ?? "", text: text))
   }
 
   /// Without the query and the fields: secrets travel there.
   private func logAccess(_ outcome: GatewayOutcome, _ error: WeirError?, _ seconds: Double) {
-    guard log.level <= .debug else { return }
-    log.debug(
+    guard log.log.level <= .debug else { return }
+    log.log.debug(
       "request",
       [
         "route": .string(route < 0 ? "" : plan.plan.routes[route].route.name),
         "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
         "outcome": .string(outcome.label), "seconds": .seconds(seconds),
-        "attempts": .integer(request.map { $0.retryCount + 1 } ?? 0), "client": .string("\(exchange.peer)"),
+        "attempts": .integer(request?.attemptCount ?? 0), "client": .string("\(exchange.peer)"),
         "error": .string(error?.label ?? ""),
       ])
-  }
-}
-
-extension Forwarding: BodyReader {
-  func didReceive(_ bytes: UnsafeRawBufferPointer) -> WeirServer.BodyFlow {
-    switch request?.append(bytes) {
-    case .pause: .pause
-    // Nobody wants the rest; the server discards it.
-    case .proceed, .stop, nil: .proceed
-    }
-  }
-
-  func didEnd() {
-    request?.endBody()
   }
 }
 
@@ -214,12 +233,14 @@ extension Forwarding: ForwardSink {
       end(.forwarded(outcome), error)
     } else if isResponseBad {
       answer(.badResponse, as: .forwarded(.transportError))
+    } else if isBodyTooSlow, status == 0 {
+      answerSlowBody(error)
     } else if status == 0 {
       answer(GatewayAnswer(outcome), as: .forwarded(outcome), error)
     } else {
       // A response that stops in the middle must not look like a whole one.
       if error == nil { exchange.end() } else { exchange.abort() }
-      end(.forwarded(outcome), error)
+      end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome), error)
     }
   }
 }

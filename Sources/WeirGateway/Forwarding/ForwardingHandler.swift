@@ -6,16 +6,20 @@ import WeirServer
 final class ForwardingHandler: RequestHandler {
   private let session: Session
   private let log: Logger
+  private let requests: LoopBound<RequestLog>
   private let current: LoopBound<ActivePlan>
 
-  init(session: Session, plan: ForwardingPlan, metrics: GatewayMetrics, log: Logger, loop: EventLoop) {
+  init(
+    session: Session, plan: ForwardingPlan, metrics: GatewayMetrics, log: Logger, failures: FailureLog, loop: EventLoop
+  ) {
     self.session = session
     self.log = log
+    requests = LoopBound(RequestLog(log, failures, on: loop), on: loop)
     current = LoopBound(ActivePlan(plan, metrics), on: loop)
   }
 
   func handle(_ exchange: Exchange) {
-    Forwarding.start(exchange, plan: current.value, session: session, log: log)
+    Forwarding.start(exchange, plan: current.value, session: session, log: requests.value)
   }
 
   /// Requests from now on follow `plan`. On the loop.

@@ -15,8 +15,10 @@ final class ForwardingPlan: Sendable {
     let retryableStatusCodes: Set<Int>
     /// Seconds.
     let timeout: Double
+    /// Who may stream a body to the upstream.
+    let uploads: UploadGate
 
-    init(_ route: Route, pseudonym: String) {
+    init(_ route: Route, pseudonym: String, uploads: UploadGate) {
       self.route = route
       origin = route.upstream.origin
       headers = HeaderPolicy(route: route, pseudonym: pseudonym)
@@ -24,31 +26,38 @@ final class ForwardingPlan: Sendable {
       interceptor = RetryPolicy(route.retry).map { Interceptor(retriers: [$0]) }
       retryableStatusCodes = interceptor == nil ? [] : route.retry.statusCodes
       timeout = route.timeout / .seconds(1)
+      self.uploads = uploads
     }
   }
 
   let table: RouteTable
   let routes: [RoutePlan]
 
-  /// - Parameter pseudonym: names this gateway in Via.
-  init(_ configuration: Configuration, pseudonym: String) {
-    table = RouteTable(configuration.routes)
-    routes = configuration.routes.map { RoutePlan($0, pseudonym: pseudonym) }
-  }
-
   /// The upstreams of all routes, each once.
-  var destinations: Set<Destination> {
-    Set(
-      routes.map { plan in
-        let upstream = plan.route.upstream
-        return Destination(scheme: upstream.scheme.rawValue, host: upstream.host, port: upstream.port)
-      })
+  let destinations: Set<Destination>
+
+  /// - Parameters:
+  ///   - pseudonym: names this gateway in Via.
+  ///   - gates: those of the process, which outlive a plan.
+  init(_ configuration: Configuration, pseudonym: String, gates: UploadGates) {
+    table = RouteTable(configuration.routes)
+    destinations = Set(configuration.routes.map(\.upstream.destination))
+    let uploads = gates.follow(destinations)
+    routes = configuration.routes.map { route in
+      RoutePlan(route, pseudonym: pseudonym, uploads: uploads[route.upstream.destination] ?? UploadGate(limit: 1))
+    }
   }
 
   /// A name that no other gateway on the way has, so that a request that comes back is known.
   static func pseudonym(using random: inout some RandomNumberGenerator) -> String {
     let digits = String(UInt32.random(in: 0 ... .max, using: &random), radix: 16)
     return "weir-" + String(repeating: "0", count: 8 - digits.count) + digits
+  }
+}
+
+extension Upstream {
+  fileprivate var destination: Destination {
+    Destination(scheme: scheme.rawValue, host: host, port: port)
   }
 }
 

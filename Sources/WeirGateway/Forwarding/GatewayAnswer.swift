@@ -7,6 +7,8 @@ struct GatewayAnswer: Equatable, Sendable {
 
   static let noRoute = GatewayAnswer(404, "no route matches this request")
   static let loop = GatewayAnswer(508, "this request has already passed this gateway")
+  static let slowBody = GatewayAnswer(408, "the request's body did not arrive in time")
+  static let tooManyUploads = GatewayAnswer(503, "too many large requests are arriving for the upstream")
   static let connectRefused = GatewayAnswer(501, "this gateway makes no tunnels")
 
   /// The upstream's response could be taken for two different ones.

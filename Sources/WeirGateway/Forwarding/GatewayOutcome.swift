@@ -8,6 +8,8 @@ enum GatewayOutcome: Hashable, Sendable {
   case unrouted
   /// The request can't be understood or is none that a gateway takes: 4xx, 501.
   case refused
+  /// The client's body came too slowly: 408.
+  case bodyTimeout
   /// It has been here before: 508.
   case loop
   /// The gateway was the one asked (Max-Forwards).
@@ -18,6 +20,7 @@ enum GatewayOutcome: Hashable, Sendable {
     case .forwarded(let outcome): outcome.rawValue
     case .unrouted: "no_route"
     case .refused: "refused"
+    case .bodyTimeout: "body_timeout"
     case .loop: "loop"
     case .answered: "answered"
     }
@@ -26,7 +29,7 @@ enum GatewayOutcome: Hashable, Sendable {
   /// OpenTelemetry's `error.type` of the server's side: what the server is to blame for, nothing that its client is.
   func errorType(status: Int) -> String {
     switch self {
-    case .forwarded(.success), .forwarded(.httpError), .unrouted, .refused, .loop, .answered:
+    case .forwarded(.success), .forwarded(.httpError), .unrouted, .refused, .bodyTimeout, .loop, .answered:
       status >= 500 ? String(status) : ""
     case .forwarded(let outcome): outcome.rawValue
     }
@@ -34,7 +37,7 @@ enum GatewayOutcome: Hashable, Sendable {
 
   /// The outcomes that requests of a route can have.
   static let ofRoutes: [GatewayOutcome] =
-    RequestOutcome.allCases.map(GatewayOutcome.forwarded) + [.loop, .answered]
+    RequestOutcome.allCases.map(GatewayOutcome.forwarded) + [.bodyTimeout, .loop, .answered]
   /// The outcomes of requests that belong to no route.
   static let ofNoRoute: [GatewayOutcome] = [.unrouted, .refused]
 }

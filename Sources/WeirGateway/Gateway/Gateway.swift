@@ -12,6 +12,8 @@ package final class Gateway: Sendable {
     package var pseudonym: String?
     /// Open connections of clients, of all workers together; never more than 8,192 per worker.
     package var connections: Int
+    /// How long, in seconds, only the first of many failures alike has a line in the log; the others are counted.
+    package var failureWindow = 10.0
 
     package init(address: SocketAddress, workers: Int = 1, pseudonym: String? = nil, connections: Int = .max) {
       self.address = address
@@ -24,6 +26,8 @@ package final class Gateway: Sendable {
   private let listener: Listener
   private let workers: [Worker]
   private let pseudonym: String
+  private let gates = UploadGates(limit: SessionConfiguration.gatewayUploads)
+  private let failures: FailureLog
   private let metrics: GatewayMetrics
   private let monitor: @Sendable (Destination) -> Void
 
@@ -40,7 +44,9 @@ package final class Gateway: Sendable {
     pseudonym = options.pseudonym ?? ForwardingPlan.pseudonym(using: &random)
     self.metrics = metrics
     monitor = prepare
-    let plan = ForwardingPlan(configuration, pseudonym: pseudonym)
+    let failures = FailureLog(log, window: options.failureWindow)
+    self.failures = failures
+    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates)
     Self.prepare(for: plan, metrics, prepare)
     let listener = try Listener(options.address)
     self.listener = listener
@@ -50,7 +56,7 @@ package final class Gateway: Sendable {
     workers = try (0..<options.workers).map { number in
       try Worker(
         number: number, listener: listener, plan: plan, destinations: destinations, monitors: monitors,
-        metrics: metrics, limits: limits, crowd: crowd, log: log)
+        metrics: metrics, limits: limits, crowd: crowd, log: log, failures: failures)
     }
   }
 
@@ -65,7 +71,7 @@ package final class Gateway: Sendable {
 
   /// Returns when all new requests follow `configuration`; those under way end by the old one.
   package func reload(_ configuration: Configuration) async {
-    let plan = ForwardingPlan(configuration, pseudonym: pseudonym)
+    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates)
     Self.prepare(for: plan, metrics, monitor)
     for worker in workers { await worker.install(plan, metrics) }
   }
@@ -76,6 +82,8 @@ package final class Gateway: Sendable {
     await withTaskGroup { group in
       for worker in workers { group.addTask { await worker.stop(grace: grace) } }
     }
+    // What has been counted is told before the end.
+    _ = failures.windowsEnded(at: .distantFuture)
   }
 
   private static func prepare(

@@ -16,4 +16,7 @@ extension SessionConfiguration {
     configuration.httpMaximumConnectionsPerHost = 512
     return configuration
   }
+
+  /// How many requests whose bodies are still coming may have a connection to one upstream: half of them.
+  static let gatewayUploads = gateway.httpMaximumConnectionsPerHost / 2
 }

@@ -11,11 +11,13 @@ final class Worker: Sendable {
 
   init(
     number: Int, listener: Listener, plan: ForwardingPlan, destinations: DestinationTable,
-    monitors: [any EventMonitor], metrics: GatewayMetrics, limits: ServerLimits, crowd: CrowdLog, log: Logger
+    monitors: [any EventMonitor], metrics: GatewayMetrics, limits: ServerLimits, crowd: CrowdLog, log: Logger,
+    failures: FailureLog
   ) throws(Errno) {
     loop = try EventLoop(name: "weir.gateway.\(number)")
     session = Session(loop: loop, shared: destinations, configuration: .gateway, eventMonitors: monitors)
-    let handler = ForwardingHandler(session: session, plan: plan, metrics: metrics, log: log, loop: loop)
+    let handler = ForwardingHandler(
+      session: session, plan: plan, metrics: metrics, log: log, failures: failures, loop: loop)
     self.handler = handler
     server = Server(listener: listener, loop: loop, limits: limits, handler: handler) { event in
       switch event {

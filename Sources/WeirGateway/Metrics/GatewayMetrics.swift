@@ -1,4 +1,6 @@
 import Glibc
+import Synchronization
+import WeirIO
 package import WeirMetrics
 
 /// The server's side of the gateway in numbers, registered once per registry. Names and labels are OpenTelemetry's
@@ -9,6 +11,7 @@ package final class GatewayMetrics: Sendable {
   let requests: CounterFamily<(String, String)>
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
+  private let routes = Mutex(RouteSeries())
 
   package init(_ registry: Registry) throws(RegistryError) {
     duration = try registry.histogram(
@@ -27,15 +30,40 @@ package final class GatewayMetrics: Sendable {
       "weir_config_last_reload_successful", help: "Whether the last attempt to load the configuration succeeded.")
     reloadTime = try registry.gauge(
       "weir_config_last_reload_success_timestamp_seconds", help: "When the configuration was last loaded, Unix time.")
+    registry.beforeEachPage { [weak self] in self?.dropRoutesGone(at: .now) }
   }
 
-  /// Makes the counters of these routes at zero, so that the first failure is an increase.
-  func prepare(routes: [String]) {
+  /// Makes the counters of these routes, which are all that there are now, at zero, so that the first failure is an
+  /// increase.
+  func prepare(routes: [String], at now: MonotonicTime = .now) {
+    self.routes.withLock { $0.follow(Set(routes), at: now) }
+    dropRoutesGone(at: now)
     for outcome in GatewayOutcome.ofNoRoute { _ = requests.with("", outcome.label) }
     for route in routes {
       for outcome in GatewayOutcome.ofRoutes { _ = requests.with(route, outcome.label) }
     }
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
+  }
+
+  /// The series of requests that ended in this way.
+  func series(
+    route: String, _ labels: RouteSeries.Labels, outcome: GatewayOutcome, at now: MonotonicTime = .now
+  ) -> (duration: Histogram, count: Counter) {
+    routes.withLock { $0.made(labels, for: route, at: now) }
+    return (
+      duration.with(labels.method, "http", route, labels.status, labels.errorType, labels.version),
+      requests.with(route, outcome.label)
+    )
+  }
+
+  /// Takes the series of routes off the page that have been gone from the configuration for ten minutes.
+  func dropRoutesGone(at now: MonotonicTime) {
+    for (route, made) in routes.withLock({ $0.expired(at: now) }) {
+      for outcome in GatewayOutcome.ofRoutes { requests.remove(route, outcome.label) }
+      for labels in made {
+        duration.remove(labels.method, "http", route, labels.status, labels.errorType, labels.version)
+      }
+    }
   }
 
   func configurationLoaded(at time: LogTime = .now) {

@@ -36,11 +36,11 @@ struct SeriesCache {
   mutating func series(_ key: Key) -> Series {
     if let known = series[key] { return known }
     let route = routes.indices.contains(key.route) ? routes[key.route] : ""
-    let new = Series(
-      duration: metrics.duration.with(
-        key.method.label, "http", route, key.status == 0 ? "" : String(key.status),
-        key.outcome.errorType(status: key.status), key.isHTTP10 ? "1.0" : "1.1"),
-      count: metrics.requests.with(route, key.outcome.label))
+    let labels = RouteSeries.Labels(
+      method: key.method.label, status: key.status == 0 ? "" : String(key.status),
+      errorType: key.outcome.errorType(status: key.status), version: key.isHTTP10 ? "1.0" : "1.1")
+    let made = metrics.series(route: route, labels, outcome: key.outcome)
+    let new = Series(duration: made.duration, count: made.count)
     // A bound for upstreams that use every status there is.
     if series.count < 4096 { series[key] = new }
     return new

@@ -165,9 +165,7 @@ struct Serve {
   // MARK: Log lines
 
   private func log(_ error: ConfigurationError) {
-    for problem in error.problems {
-      log.error("configuration", ["problem": .string(problem.description(file: error.file))])
-    }
+    for line in error.lines { log.error("configuration", ["problem": .string(line)]) }
   }
 
   private func warn(of configuration: Configuration) {

@@ -1,6 +1,8 @@
 import Synchronization
 import Testing
 import Weir
+import WeirIO
+import WeirMetrics
 import WeirTestSupport
 
 @testable import WeirGateway
@@ -74,7 +76,7 @@ import WeirTestSupport
   }
 
   /// At the default level, where requests that went well leave no line.
-  @Test func whatTheGatewayHadToAnswerItselfIsLogged() throws {
+  @Test func whatFailedIsLogged() throws {
     let gate = Gate()
     let upstream = try ScriptedServer(
       .once("HTTP/1.1 503 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
@@ -94,13 +96,85 @@ import WeirTestSupport
       }
       _ = client.rest()
     }
-    #expect(eventually { lines.withLock { $0.split(separator: "\n").count } == 2 })
+    #expect(eventually { lines.withLock { $0.split(separator: "\n").count } == 3 })
     let text = lines.withLock { $0 }.split(separator: "\n")
-    try #require(text.count == 2, "\(text)")
-    #expect(text[0].contains("level=warn msg=\"request failed\" route=r method=GET status=200 outcome=transport_error"))
-    #expect(text[1].contains("route=dead method=GET status=502 outcome=transport_error upstream=127.0.0.1:1 "))
-    #expect(text[1].contains("error=couldnt_connect") || text[1].contains("error=cannot_connect"))
+    try #require(text.count == 3, "\(text)")
+    #expect(text[0].contains("level=warn msg=\"request failed\" route=r method=GET status=503 outcome=http_error"))
+    #expect(text[1].contains("level=warn msg=\"request failed\" route=r method=GET status=200 outcome=transport_error"))
+    #expect(text[2].contains("route=dead method=GET status=502 outcome=transport_error upstream=127.0.0.1:1 "))
+    #expect(text[2].contains("error=couldnt_connect") || text[2].contains("error=cannot_connect"))
     #expect(!text.joined().contains("secret"))
+  }
+
+  /// What an upstream in trouble answers is as much worth a line as what the gateway does.
+  @Test(arguments: [(500, false), (502, true), (503, true), (504, true), (404, false)])
+  func aBrownOutLeavesALine(status: Int, isLogged: Bool) throws {
+    let upstream = try ScriptedServer(.answering("HTTP/1.1 \(status) No\r\nContent-Length: 0\r\n\r\n"))
+    let lines = Mutex("")
+    let log = Logger(level: .info, format: .logfmt) { line in
+      lines.withLock { $0 += String(decoding: line, as: UTF8.self) }
+    }
+    let rig = try GatewayRig(Route(to: upstream.port), log: log)
+    let client = try rig.client()
+    for _ in 0..<20 {
+      client.send("GET /secret HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(client.response()?.status == status)
+    }
+    #expect(eventually { rig.count("http_error") == 20 })
+    let text = lines.withLock { $0 }.split(separator: "\n")
+    #expect(text.count == (isLogged ? 1 : 0), "\(text)")
+    let start = "level=warn msg=\"request failed\" route=r method=GET status=\(status) outcome=http_error upstream=127"
+    if isLogged { #expect(text.first?.contains(start) == true && text.first?.contains("attempts=1 ") == true) }
+    #expect(!text.joined().contains("secret"))
+  }
+
+  /// At debug each request has its own line with path and client; at warn a dead upstream's don't bury all else.
+  @Test func aDeadUpstreamIsToldOncePerWindow() throws {
+    let lines = Mutex("")
+    let log = Logger(level: .debug, format: .logfmt) { line in
+      lines.withLock { $0 += String(decoding: line, as: UTF8.self) }
+    }
+    let rig = try GatewayRig(Route(to: 1), log: log)
+    let client = try rig.client()
+    for _ in 0..<20 {
+      client.send("GET /path HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(client.response()?.status == 502)
+    }
+    #expect(eventually { rig.count("transport_error") == 20 })
+    let text = lines.withLock { $0 }.split(separator: "\n")
+    let warnings = text.filter { $0.contains("level=warn") }, details = text.filter { $0.contains("level=debug") }
+    #expect(warnings.count == 1)
+    #expect(!warnings.joined().contains("/path") && !warnings.joined().contains("client="))
+    #expect(details.count == 20)
+    #expect(details.allSatisfy { $0.contains("path=/path") && $0.contains("client=127.0.0.1:") })
+  }
+
+  /// What a window held beyond its first is told when it ends, and at the latest when the gateway does.
+  @Test(arguments: [0.05, 60]) func theOthersAreCounted(window: Double) async throws {
+    let lines = Mutex("")
+    let log = Logger(level: .info, format: .logfmt) { line in
+      lines.withLock { $0 += String(decoding: line, as: UTF8.self) }
+    }
+    var options = Gateway.Options(address: .loopback(port: 0))
+    options.failureWindow = window
+    let gateway = try Gateway(
+      Configuration(routes: [Route(to: 1)]), options: options, metrics: GatewayMetrics(Registry()), log: log)
+    gateway.start()
+    let client = try RawClient(port: gateway.address.port ?? 0)
+    for _ in 0..<20 {
+      client.send("GET /path HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(client.response()?.status == 502)
+    }
+    func told() -> Int {
+      lines.withLock { $0 }.split(separator: "\n").reduce(0) { sum, line in
+        if line.contains("msg=\"request failed\" route=r ") { return sum + 1 }
+        let count = line.split(separator: " ").first { $0.hasPrefix("count=") }?.dropFirst(6)
+        return sum + (line.contains("msg=\"more requests failed\"") ? count.flatMap { Int($0) } ?? 0 : 0)
+      }
+    }
+    if window < 1 { #expect(eventually { told() == 20 }) } else { #expect(told() == 1) }
+    await gateway.stop(grace: 1)
+    #expect(told() == 20)
   }
 
   @Test(
@@ -236,7 +310,8 @@ import WeirTestSupport
     let upstream = try ScriptedServer(Script(.head, .awaitClose))
     let rig = try GatewayRig(Route(to: upstream.port))
     let client = try rig.client()
-    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n12345")
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n")
+    client.send(String(repeating: "x", count: 70_000) + "12345")
     #expect(eventually { upstream.receivedText().hasSuffix("12345") })
     client.reset()
     #expect(eventually { upstream.closedByClientCount == 1 && rig.count("cancelled") == 1 })
@@ -247,7 +322,8 @@ import WeirTestSupport
       Script(.head, .send("HTTP/1.1 413 No\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig"), .awaitClose))
     let rig = try GatewayRig(Route(to: upstream.port))
     let client = try rig.client()
-    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n12345")
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n")
+    client.send(String(repeating: "x", count: 70_000))
     let response = try #require(client.response())
     #expect(response.status == 413)
     #expect(response.text == "big")

@@ -16,11 +16,12 @@ import Testing
       Route(name: "a", match: RouteMatch(pathPrefix: "/a"), upstream: try Upstream(parsing: "http://a")),
       Route(name: "b", upstream: try Upstream(parsing: "http://b")),
     ])
-    let plan = ForwardingPlan(configuration, pseudonym: "weir")
+    let plan = ForwardingPlan(configuration, pseudonym: "weir", gates: UploadGates(limit: 4))
     let host: [UInt8] = [], target = Array("/a/x".utf8)
     let decision = plan.table.decide(host: host.span, target: target.span)
     #expect(decision == .forward(route: 0, target: "/a/x"))
     #expect(plan.routes.map(\.origin.absoluteString) == ["http://a/", "http://b/"])
     #expect(plan.routes.map(\.route.name) == ["a", "b"])
+    #expect(plan.routes.map { $0.uploads.enter() } == [true, true])
   }
 }

@@ -11,7 +11,7 @@ import Weir
       (.forwarded(.transportError), 200, "transport_error", "transport_error"),
       (.forwarded(.cancelled), 0, "cancelled", "cancelled"), (.unrouted, 404, "no_route", ""),
       (.refused, 400, "refused", ""), (.refused, 501, "refused", "501"), (.loop, 508, "loop", "508"),
-      (.answered, 200, "answered", ""),
+      (.answered, 200, "answered", ""), (.bodyTimeout, 408, "body_timeout", ""),
     ] as [(GatewayOutcome, Int, String, String)])
   func namesWhatHappened(outcome: GatewayOutcome, status: Int, label: String, errorType: String) {
     #expect(outcome.label == label)

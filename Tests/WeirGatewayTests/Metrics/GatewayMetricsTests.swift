@@ -1,5 +1,6 @@
 import Testing
 import Weir
+import WeirIO
 import WeirMetrics
 
 @testable import WeirGateway
@@ -35,6 +36,39 @@ import WeirMetrics
       #expect(text.contains("weir_gateway_requests_total{route=\"a\",outcome=\"\(outcome.label)\"} 0\n"))
     }
     #expect(text.contains("weir_gateway_requests_total{route=\"\",outcome=\"no_route\"} 0\n"))
+  }
+
+  /// Names may change for ever; those that come back in time go on counting.
+  @Test func routesThatAreGoneLeaveThePage() throws {
+    let metrics = try GatewayMetrics(registry)
+    let start = MonotonicTime.now
+    func after(_ seconds: Double) -> MonotonicTime { start.advanced(bySeconds: seconds) }
+    metrics.prepare(routes: ["a", "b", "c"], at: start)
+    var cache = SeriesCache(metrics, routes: ["a", "b", "c"])
+    for route in 0..<3 {
+      let key = SeriesCache.Key(route: route, method: .get, isHTTP10: false, status: 200, outcome: .forwarded(.success))
+      cache.series(key).count.increment()
+      cache.series(key).duration.observe(1)
+    }
+    let before = registry.text()
+    metrics.prepare(routes: ["a"], at: after(1))
+    metrics.dropRoutesGone(at: after(500))
+    #expect(registry.text() == before)
+    metrics.prepare(routes: ["a", "c"], at: after(501))
+    metrics.dropRoutesGone(at: after(602))
+    let text = registry.text()
+    #expect(!text.contains("route=\"b\""))
+    for route in ["a", "c"] {
+      #expect(text.contains("weir_gateway_requests_total{route=\"\(route)\",outcome=\"success\"} 1\n"))
+      #expect(text.contains("http_route=\"\(route)\""))
+    }
+    // One under way that ends later is dropped after the same time.
+    var late = SeriesCache(metrics, routes: ["b"])
+    _ = late.series(
+      SeriesCache.Key(route: 0, method: .get, isHTTP10: false, status: 0, outcome: .forwarded(.cancelled)))
+    #expect(registry.text().contains("route=\"b\""))
+    metrics.dropRoutesGone(at: MonotonicTime.now.advanced(bySeconds: 601))
+    #expect(!registry.text().contains("route=\"b\""))
   }
 
   @Test func tellsOfReloads() throws {

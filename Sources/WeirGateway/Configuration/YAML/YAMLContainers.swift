@@ -2,6 +2,16 @@
 struct YAMLKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let decoder: YAMLNodeDecoder
   let entries: [YAMLNode.Entry]
+  /// Where each key is; only of mappings that are long to walk through.
+  private let places: [String: Int]?
+
+  init(decoder: YAMLNodeDecoder, entries: [YAMLNode.Entry]) {
+    self.decoder = decoder
+    self.entries = entries
+    places =
+      entries.count <= 16
+      ? nil : Dictionary(entries.indices.map { (entries[$0].key, $0) }, uniquingKeysWith: { first, _ in first })
+  }
 
   var codingPath: [any CodingKey] { decoder.codingPath }
 
@@ -37,6 +47,7 @@ struct YAMLKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   private func find(_ key: Key) -> YAMLNode? {
     decoder.ledger.ask(decoder.node, for: key.stringValue)
+    if let places { return places[key.stringValue].map { entries[$0].value } }
     return decoder.node.child(.key(key.stringValue))
   }
 

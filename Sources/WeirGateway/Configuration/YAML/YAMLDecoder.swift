@@ -68,11 +68,14 @@ final class YAMLDecodingLedger {
 
   func unknownKeys() -> [ConfigurationProblem] {
     order.compactMap { records[$0] }.flatMap { record in
-      let present = Set(record.entries.map(\.key))
-      return record.entries.filter { !record.asked.contains($0.key) }.map { entry in
-        let guess = suggestion(for: entry.key, among: record.asked.subtracting(present))
-        let known = record.asked.sorted().joined(separator: ", ")
-        let hint = guess.map { "did you mean \(quoted($0))?" } ?? "known keys are \(known)"
+      let unknown = record.entries.filter { !record.asked.contains($0.key) }
+      guard !unknown.isEmpty else { return [ConfigurationProblem]() }
+      let absent = record.asked.subtracting(record.entries.map(\.key))
+      let known = "known keys are " + record.asked.sorted().joined(separator: ", ")
+      return unknown.enumerated().map { index, entry in
+        // To guess takes its time, and those behind are not shown.
+        let guess = index < ConfigurationError.maximumCount ? suggestion(for: entry.key, among: absent) : nil
+        let hint = guess.map { "did you mean \(quoted($0))?" } ?? known
         return ConfigurationProblem(
           at: entry.keyPosition, path: record.path.key(entry.key), "unknown key; \(hint)")
       }
