@@ -91,20 +91,14 @@ import WeirTestSupport
   }
 
   /// The first of the two that could make place has sent a request that the server has not seen yet.
-  @Test func whoHasJustAskedIsAnsweredFirst() async throws {
+  @Test func whoHasJustAskedIsAnsweredFirst() throws {
     let rig = try rig { $0.connections = 1 }
     let used = try rig.client()
     #expect(used.status(of: Self.get) == 200)
-    let second = try await withCheckedThrowingContinuation { continuation in
-      rig.server.loop.run {
-        do {
-          let second = try rig.client()
-          used.send(Self.get)
-          continuation.resume(returning: second)
-        } catch {
-          continuation.resume(throwing: error)
-        }
-      }
+    let second = try rig.whileLoopIsHeld {
+      let second = try rig.client()
+      used.send(Self.get)
+      return second
     }
     #expect(used.response()?.status == 200)
     #expect(used.readToEnd() == ("", .end))
@@ -116,17 +110,13 @@ import WeirTestSupport
     let rig = try rig { _ in }
     let waiting = try (0..<3).map { _ in try rig.client() }
     for client in waiting { #expect(client.status(of: Self.get) == 200) }
-    let late = try await withCheckedThrowingContinuation { continuation in
-      rig.server.loop.run {
-        do {
-          let late = try rig.client()
-          late.send(Self.get)
-          continuation.resume(returning: late)
-        } catch {
-          continuation.resume(throwing: error)
-        }
+    let late = try rig.whileLoopIsHeld {
+      rig.server.loop.post {
         ThisProcess.withoutFreeDescriptors { rig.server.core.value.descriptorReady(-1, events: .read) }
       }
+      let late = try rig.client()
+      late.send(Self.get)
+      return late
     }
     #expect(late.response()?.status == 200)
     #expect(waiting[0].readToEnd() == ("", .end))

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 import WeirIO
 import WeirServer
@@ -26,6 +27,18 @@ final class ServerRig: Sendable {
 
   func connectionCount() async -> Int {
     await withCheckedContinuation { continuation in server.countConnections { continuation.resume(returning: $0) } }
+  }
+
+  /// Calls `body` while the loop does nothing, so that what `body` brings about comes to the server together.
+  func whileLoopIsHeld<Result>(_ body: () throws -> Result) rethrows -> Result {
+    let (held, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    server.loop.run {
+      held.signal()
+      gate.wait()
+    }
+    held.wait()
+    defer { gate.signal() }
+    return try body()
   }
 
   /// Waits until `condition` holds for the number of connections; false after five seconds.
