@@ -233,13 +233,15 @@ import WeirTestSupport
   }
 
   @Test func pipelinedRequestsAreAnsweredInOrder() throws {
+    let gate = Gate()
     let upstream = try ScriptedServer(
       Script(
-        .head, .sleep(0.05), .send(okResponse("1")), .head, .send(okResponse("2")), .head, .send(okResponse("3")),
+        .head, .wait(gate), .send(okResponse("1")), .head, .send(okResponse("2")), .head, .send(okResponse("3")),
         .awaitClose))
     let rig = try GatewayRig(Route(to: upstream.port))
     let client = try rig.client()
     client.send((1...3).map { "GET /\($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
+    gate.open()
     #expect((1...3).map { _ in client.response()?.text } == ["1", "2", "3"])
   }
 

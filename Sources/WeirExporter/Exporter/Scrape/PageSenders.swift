@@ -24,6 +24,8 @@ final class PageSenders {
       exchange.respond(status: 200, fields: fields, body: body)
       return true
     }
+    // A client that first ended its side and then left was only told of once.
+    active.removeAll { $0.exchange.isEnded }
     if active.count >= limit, !cutOffWhoDoesNotRead(at: exchange.loop.turnTime) { return false }
     let sender = PageSender(body, exchange)
     active.append(sender)
