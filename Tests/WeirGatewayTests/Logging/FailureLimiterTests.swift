@@ -32,7 +32,8 @@ import WeirIO
       switch step {
       case .note(let kind, let time, let isWritten):
         number += 1
-        #expect(limiter.note(kind, number, at: Self.time(time)) == isWritten, "\(index)")
+        let hasLine = limiter.note(kind, number, at: Self.time(time))
+        #expect(hasLine == isWritten, "\(index)")
       case .look(let time, let expected):
         let rests = limiter.ended(at: Self.time(time)).map { "\($0.kind) \($0.count) \($0.line)" }
         #expect(rests == expected, "\(index)")
