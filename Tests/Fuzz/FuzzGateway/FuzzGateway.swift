@@ -6,8 +6,8 @@ import Synchronization
 // before that is whole, but never nothing; no byte of another request's answer; a request that follows gets its own; a
 // line of the log is one line; no descriptor is lost.
 //
-// Of the options, the lowest two, both set, choose a route that retries; the third has the client send all its requests
-// at once.
+// Of the options, the lowest two, both set, choose a route that retries for the first request; the third has the client
+// send all its requests at once.
 private func check(_ bytes: UnsafeRawBufferPointer) {
   guard let input = FuzzInput(bytes) else { return }
   rig.withLock { $0.check(input) }
