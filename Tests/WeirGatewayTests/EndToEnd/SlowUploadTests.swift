@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import Weir
 import WeirIO
+import WeirServer
 import WeirTestSupport
 
 @testable import WeirGateway
@@ -13,7 +14,7 @@ import WeirTestSupport
 
   /// A body of up to 64 KiB takes its slot when all of it is there.
   @Test func smallBodiesThatDribbleTakeNoSlot() throws {
-    FileLimit.raise()
+    DescriptorLimit.raise()
     let upstream = try ScriptedServer(.answering(okResponse("ok")))
     let rig = try GatewayRig(Route(to: upstream.port))
     let slow = try (0..<Self.crowd).map { _ in
@@ -33,7 +34,7 @@ import WeirTestSupport
 
   /// Of larger ones, as many as half of the slots are let through; the others hear at once that it is too much.
   @Test func largeBodiesThatDribbleTakeHalfOfTheSlots() throws {
-    FileLimit.raise()
+    DescriptorLimit.raise()
     let upstream = try ScriptedServer(.answering(okResponse("ok")))
     let rig = try GatewayRig(Route(to: upstream.port))
     let piece = String(repeating: "x", count: 70_000)
