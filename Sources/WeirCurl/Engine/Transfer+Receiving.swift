@@ -61,8 +61,9 @@ extension Transfer {
       return fail(defect)
     }
     receiving.head.append(contentsOf: line)
-    let isBlank = line.count <= 2 && (line.first == 13 || line.first == 10)
-    return isBlank ? endHead() : true
+    guard line.first == 13 || line.first == 10 else { return true }
+    // libcurl ends a head at any line that begins so, and would pool the connection.
+    return line.count <= 2 ? endHead() : fail(.malformedHead)
   }
 
   /// Bytes of the body; returns what libcurl is to be told.
