@@ -89,6 +89,23 @@ struct HostileUpstreamTests {
     await rig.close()
   }
 
+  /// Nor are those behind a head that libcurl calls whole and nobody else does.
+  @Test
+  func bytesBehindAHeadThatHasNoEnd() async throws {
+    let (gate, sent) = (Gate(), Gate())
+    let server = try ScriptedServer(
+      Script(
+        .head, .send("HTTP/1.1 304 No\r\nA: b\r\n\rX: y\n"), .wait(gate), .send(okResponse("stray")),
+        .call { sent.open() }, .awaitClose),
+      .answering(okResponse("two")))
+    let rig = try await EngineRig()
+    #expect(await rig.get(server.url).error != nil)
+    gate.open()
+    sent.wait()
+    #expect(await rig.get(server.url).text == "two")
+    await rig.close()
+  }
+
   /// A paused transfer's socket is readable and not idle.
   @Test
   func pausedTransfersKeepTheirConnection() async throws {

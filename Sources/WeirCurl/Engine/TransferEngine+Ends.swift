@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Glibc
 internal import WeirIO
 
 // How transfers end, and the engine itself.
@@ -42,7 +43,15 @@ extension TransferEngine {
   }
 
   func finish(_ transfer: Transfer, result: CurlCode) {
-    finish(transfer, error: transfer.error(for: result))
+    let error = transfer.error(for: result)
+    // What libcurl takes for a response and is none ended nobody knows where: its connection, which libcurl keeps, must not
+    // serve another.
+    if error != nil, result == .ok, transfer.failure == nil, transfer.verdict == nil, transfer.awaitedSocket >= 0,
+      !mayHaveNegotiatedHTTP2(transfer.spec.url)
+    {
+      shutdown(transfer.awaitedSocket, CInt(SHUT_RDWR))
+    }
+    finish(transfer, error: error)
   }
 
   func finish(_ transfer: Transfer, error: TransferError?) {

@@ -106,7 +106,9 @@ import WeirTestSupport
     route.retry.methods = ["POST"]
     let rig = try GatewayRig(route)
     let client = try rig.client()
-    client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n")
+    // As much as is kept, upon which the request begins.
+    client.send(String(repeating: "a", count: 64 << 10) + "\r\n")
     let response = try #require(client.response())
     #expect(response.status == 503)
     #expect(response.text == "busy")

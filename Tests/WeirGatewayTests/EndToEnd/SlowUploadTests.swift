@@ -35,7 +35,7 @@ import WeirTestSupport
   /// Of larger ones, as many as half of the slots are let through; the others hear at once that it is too much.
   @Test func largeBodiesThatDribbleTakeHalfOfTheSlots() throws {
     DescriptorLimit.raise()
-    let upstream = try ScriptedServer(.answering(okResponse("ok")))
+    let upstream = try ScriptedServer(.answering(with: { okResponse("ok") }))
     let rig = try GatewayRig(Route(to: upstream.port))
     let piece = String(repeating: "x", count: 70_000)
     let slow = try (0..<Self.crowd).map { _ in

@@ -19,7 +19,7 @@ import WeirIO
       .note("a", 1, isWritten: true), .next(11), .note("a", 2, isWritten: false), .note("b", 3, isWritten: true),
       .note("a", 10.9, isWritten: false), .next(11), .look(10.9, []),
       // What goes on is told of once per window, from the look on.
-      .look(11, ["a 2 3"]), .next(13), .note("a", 12, isWritten: false), .look(13, []), .next(21),
+      .look(11, ["a 2 4"]), .next(13), .note("a", 12, isWritten: false), .look(13, []), .next(21),
       .note("b", 14, isWritten: true), .look(21, ["a 1 5"]), .next(24),
       // After a window without any it begins anew.
       .look(31, []), .next(nil), .note("a", 31, isWritten: true), .next(41),

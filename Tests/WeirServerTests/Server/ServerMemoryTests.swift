@@ -6,11 +6,11 @@ import WeirTestSupport
 
 /// What a server keeps of what it has done with.
 @Suite(.serialized) struct ServerMemoryTests {
-  private static let count = 2000
+  private static let count = 400
   private static let field = "X-Large: " + String(repeating: "x", count: 31 * 1024)
 
   @Test(
-    .enabled(if: ThisProcess.raiseDescriptorLimit(to: 6000), "both ends of 2,000 connections need 6,000 descriptors"),
+    .enabled(if: ThisProcess.raiseDescriptorLimit(to: 1500), "both ends of 400 connections need 1,500 descriptors"),
     .enabled(if: !ThisProcess.isSanitized, "a sanitizer keeps what is freed"))
   func largeHeadsAreGivenBack() async throws {
     let limits = ServerLimits.with {
