@@ -1,4 +1,7 @@
 import Glibc
 import WeirGateway
 
-exit(Program.run(Array(CommandLine.arguments.dropFirst())))
+let status = Program.run(Array(CommandLine.arguments.dropFirst()))
+// Not `exit`: its handlers would tear libraries down (OpenSSL's state) under event loops that still run.
+fflush(nil)
+_exit(status)
