@@ -58,8 +58,8 @@ package final class Transfer {
   var remotePort: Int32 = 0
   /// Requests put on a connection; more than one when libcurl repeats it.
   @exclusivity(unchecked) var repeats = RepeatRule()
-  /// Descriptors opened for this transfer while no connection of it is known to stand.
-  @exclusivity(unchecked) var connecting: [CInt] = []
+  /// Sockets opened for this transfer while no connection of it is known to stand.
+  @exclusivity(unchecked) var connecting: [OpenedSocket] = []
 
   init(spec: TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate, engine: TransferEngine) {
     self.spec = spec

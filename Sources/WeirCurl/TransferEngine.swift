@@ -29,6 +29,7 @@ package final class TransferEngine {
   var addresses = AddressCache()
   @exclusivity(unchecked) var protocols = ProtocolMemory()
   @exclusivity(unchecked) var timeouts = CurlTimeouts()
+  let tlsSessions = TLSSessions()
   let sweeper: Sweeper
   /// The time at which libcurl was last entered.
   var now = MonotonicTime.now

@@ -7,8 +7,8 @@ private let python = Tool(named: "python3")
 /// What differs when the connection is encrypted.
 @Suite(.timeLimit(.minutes(1)), .enabled(if: python.isInstalled && Tool.openssl.isInstalled))
 struct TLSUpstreamTests {
-  /// Sends what the path of the request says: records of their own, separated by `|`, with `~` for a while without any;
-  /// at the end the connection goes on (`/keep`), is closed (`/close`) or cut without close_notify (`/cut`).
+  /// Sends what the path of the request says: records of their own, separated by `|`, with `~` for a while without any and
+  /// `@` for `1` if the handshake took up an earlier session, else `0`; at the end the connection goes on (`/keep`), is closed (`/close`) or cut without close_notify (`/cut`).
   private static let script = """
     import socket, ssl, sys, threading, time, urllib.parse
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -28,7 +28,7 @@ struct TLSUpstreamTests {
                 _, how, what = line.split(b" ")[1].decode().split("/", 2)
                 for part in urllib.parse.unquote(what).split("|"):
                     if part == "~": time.sleep(0.1)
-                    else: c.sendall(part.encode())
+                    else: c.sendall(part.replace("@", str(int(c.session_reused))).encode())
                 if how == "close": c.unwrap()
                 if how != "keep": return plain.shutdown(socket.SHUT_RDWR) or c.close()
         except OSError: pass
@@ -95,6 +95,19 @@ struct TLSUpstreamTests {
       #expect(outcome.report?.isReusedConnection == (round > 0))
     }
     #expect(rig.counts.value.opened == 1)
+    await rig.close()
+  }
+
+  /// A new connection to a server that is known costs a short handshake.
+  @Test(arguments: ["1.2", "1.3"])
+  func sessionsAreResumed(version: String) async throws {
+    let upstream = try await Upstream(version)
+    let rig = try await upstream.rig()
+    let url = upstream.url("close", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\n@")
+    var resumed: [String] = []
+    for _ in 0..<3 { resumed.append(await rig.get(url).text) }
+    #expect(resumed == ["0", "1", "1"])
+    #expect(rig.counts.value.opened == 3)
     await rig.close()
   }
 

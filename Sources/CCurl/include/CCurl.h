@@ -77,6 +77,10 @@ static inline CURLMcode weir_multi_set_timer_callback(CURLM *multi, curl_multi_t
   return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
 }
 
+static inline CURLSHcode weir_share_set_long(CURLSH *share, CURLSHoption option, long value) {
+  return curl_share_setopt(share, option, value);
+}
+
 // `curl_easy_getinfo` is variadic and writes through a pointer of the type that the name of the info tells. What it
 // does not know stays at the value given.
 

@@ -49,17 +49,13 @@ extension RequestPipeline {
 
   /// Without a destination there is no slot to count; the attempt fails soon for want of a host.
   private func slotGranted(_ step: RequestMachine.Step, _ now: MonotonicTime) {
-    switch decide({ $0.admitted(step) }) {
-    case .start:
-      leaveQueue()
-      if destination != nil { admission.place = .slot }
-      startAttempt(at: now)
-    case .hold:
-      leaveQueue()
+    guard decide({ $0.admitted(step) }) else {
       destination?.release()
-      announceTask(.suspended)
-    case .stale: destination?.release()
+      return
     }
+    leaveQueue()
+    if destination != nil { admission.place = .slot }
+    startAttempt(at: now)
   }
 
   func admissionTimedOut() {

@@ -211,13 +211,11 @@ struct RequestMachine: Sendable {
     return enter(.deciding, .askRetriers)
   }
 
-  enum Admittance { case start, hold, stale }
-
-  /// The destination let the attempt through. A request that was suspended while it waited goes back to `ready`.
-  mutating func admitted(_ step: Step) -> Admittance {
-    guard isWaiting(in: step), stage == .admitting else { return .stale }
-    _ = enter(isSuspended ? .ready : .transferring, .none)
-    return isSuspended ? .hold : .start
+  /// The destination let the attempt through; false when nobody waits for that any more.
+  mutating func admitted(_ step: Step) -> Bool {
+    guard isWaiting(in: step), stage == .admitting else { return false }
+    _ = enter(.transferring, .none)
+    return true
   }
 
   /// The destination turned the attempt away; retriers are not asked.

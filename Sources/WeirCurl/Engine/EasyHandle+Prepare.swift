@@ -23,7 +23,11 @@ extension EasyHandle {
     // Others of the origin wait then while a connection is being made; with HTTP/1 they would for nothing, one after
     // another. Where HTTP/2 is unreliable, those who waited for the first connection fail.
     if transfer.expectation == .multiplexed, CurlLibrary.hasReliableHTTP2 { options.set(CURLOPT_PIPEWAIT, 1) }
-    if scheme == .https { options.setTrust(transfer.spec.trust ?? engine.prepared.trust) }
+    if scheme == .https {
+      options.setTrust(transfer.spec.trust ?? engine.prepared.trust)
+      tlsSessions = engine.tlsSessions
+      if let tlsSessions { options.set(CURLOPT_SHARE, tlsSessions.share) }
+    }
     guard options.result == .ok else {
       let text = String(cString: curl_easy_strerror(CURLcode(rawValue: options.result.rawValue)))
       return TransferError(.curl, code: options.result, message: text)

@@ -6,6 +6,8 @@ internal import WeirIO
 final class EasyHandle {
   private(set) var easy: UnsafeMutableRawPointer
   private var isUsed = false
+  /// What the easy handle shares with others, which has to outlive it.
+  var tlsSessions: TLSSessions?
   let errorText: UnsafeMutablePointer<CChar>
   /// A small request body, which libcurl then sends together with the head.
   let body = BodyBuffer()

@@ -18,12 +18,11 @@ struct SocketTable {
     var wanted: IOEvents = []
     var registered: IOEvents = []
     /// Opened through our callback, so its close comes through ours too.
-    var isOwn = false
+    var isOwn: Bool { socket != nil }
+    var socket: OpenedSocket?
     /// A connection stands on it, of which others were told.
     var isConnected = false
     var tag: AnyObject?
-    /// Tells this socket from a later one with the same number.
-    var identity: UInt64 = 0
     /// The transfer that awaits something here; only compared, never followed.
     var user: UnsafeRawPointer?
     /// Whether responses of HTTP/1 came here, so that whatever comes in between belongs to nobody.
@@ -40,10 +39,10 @@ struct SocketTable {
   private(set) var openCount = 0
 
   /// Takes note of a socket just opened; returns one of the same number that must have been closed behind our back.
-  mutating func open(_ fd: CInt, tag: AnyObject?, identity: UInt64) -> Closed? {
-    let index = grow(toHold: fd)
-    let stale = close(fd)
-    entries[index] = Entry(isOwn: true, tag: tag, identity: identity)
+  mutating func open(_ socket: OpenedSocket, tag: AnyObject?) -> Closed? {
+    let index = grow(toHold: socket.descriptor)
+    let stale = close(socket.descriptor)
+    entries[index] = Entry(socket: socket, tag: tag)
     openCount += 1
     return stale
   }
@@ -158,11 +157,10 @@ struct SocketTable {
     }
   }
 
-  /// Whether `fd` is still the socket that was opened, for one whose close may have bypassed us.
-  func identity(of fd: CInt) -> UInt64? {
-    guard let index = index(of: fd), entries[index].isOwn else { return nil }
-    return entries[index].identity
-  }
+  func isOwn(_ fd: CInt) -> Bool { index(of: fd).map { entries[$0].isOwn } ?? false }
+
+  /// Whether the descriptor was not given to another socket since.
+  func knows(_ socket: OpenedSocket) -> Bool { index(of: socket.descriptor).map { entries[$0].socket == socket } ?? false }
 
   /// The registration could not be made or is gone.
   mutating func forgetRegistration(_ fd: CInt) {

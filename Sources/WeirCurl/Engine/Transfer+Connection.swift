@@ -10,8 +10,7 @@ extension Transfer {
     guard state == .running, failure == nil, mayBeginRequest() else { return weir_socket_bad }
     let fd = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), protocolNumber)
     guard fd >= 0 else { return weir_socket_bad }
-    connecting.append(fd)
-    engine.didOpen(fd, tag: spec.tag)
+    connecting.append(engine.didOpen(fd, tag: spec.tag))
     return fd
   }
 
@@ -41,13 +40,13 @@ extension Transfer {
   /// it waits to be able to write.
   func takes(_ socket: CInt) {
     awaitedSocket = socket
-    if clock.ready == nil, clock.connected == nil, connecting.contains(socket) { clock.connected = engine.now }
+    if clock.ready == nil, clock.connected == nil, connecting.contains(where: { $0.descriptor == socket }) { clock.connected = engine.now }
     engine.sockets.use(socket, by: Unmanaged.passUnretained(self).toOpaque())
   }
 
   /// libcurl waits for a socket no longer. If it was one to be connected, the next address may be due.
   func loses(_ socket: CInt) {
-    guard clock.ready == nil, state == .running, connecting.contains(socket) else { return }
+    guard clock.ready == nil, state == .running, connecting.contains(where: { $0.descriptor == socket }) else { return }
     engine.need(.nudge, for: self)
   }
 
@@ -73,23 +72,19 @@ extension TransferEngine {
   /// The transfer has its connection. Of the sockets that it tried, those that lost are closed by now, in some versions
   /// without a word.
   func didConnect(_ transfer: Transfer, localPort: CInt) {
-    let tried = transfer.connecting
-    reconcile(transfer)
-    noteConnection(among: tried, localPort: localPort)
-    for fd in tried { announce(fd) }
-  }
-
-  /// Finds out which of a transfer's sockets became its connection.
-  private func noteConnection(among candidates: [CInt], localPort: CInt) {
-    guard localPort > 0 else { return }
-    for fd in candidates where InternetAddress(localOf: fd)?.port == localPort { sockets.setLocalPort(fd, localPort) }
+    for fd in reconcile(transfer) {
+      if let port = SocketAddress(localOf: fd)?.port, CInt(port) == localPort { sockets.setLocalPort(fd, localPort) }
+      announce(fd)
+    }
   }
 
   /// The connection that libcurl speaks of by its addresses; nil for one of a Unix socket.
   func connection(localPort: CInt, peer: UnsafePointer<CChar>?) -> CInt? {
     sockets.connection(atPort: localPort) { fd in
-      guard let peer, let known = InternetAddress(peerOf: fd) else { return false }
-      return known.text == String(cString: peer)
+      guard let peer, let known = SocketAddress(peerOf: fd) else { return false }
+      // libcurl names neither the interface of a link-local address nor IPv4 behind an IPv6 socket as such.
+      let (text, host) = (String(cString: peer), known.host.prefix { $0 != "%" })
+      return text == host || text == "::ffff:" + host
     }
   }
 
@@ -102,15 +97,6 @@ extension TransferEngine {
     if let handle, !TLSBuffer.isEmpty(handle.easy) { return false }
     var byte: UInt8 = 0
     return recv(fd, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) < 0 && errno == EAGAIN
-  }
-
-  /// Whether a response for `url` may have come by HTTP/2.
-  func mayHaveNegotiatedHTTP2(_ url: String) -> Bool {
-    switch prepared.httpVersion {
-    case Int(CURL_HTTP_VERSION_1_1): false
-    case Int(CURL_HTTP_VERSION_2TLS): Scheme(url: url) == .https
-    default: true
-    }
   }
 
   /// Something came in on a socket that libcurl asks nothing of: of a paused transfer, or on an idle connection, which is
@@ -136,43 +122,5 @@ extension TransferEngine {
     withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
       for _ in 0..<256 where recv(fd, buffer.baseAddress, buffer.count, flags) <= 0 { return }
     }
-  }
-}
-
-/// One end of a TCP connection.
-private struct InternetAddress {
-  let port: CInt
-  let text: String
-
-  init?(localOf fd: CInt) { self.init(fd, getsockname) }
-
-  init?(peerOf fd: CInt) { self.init(fd, getpeername) }
-
-  private init?(
-    _ fd: CInt, _ name: (CInt, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
-  ) {
-    var address = sockaddr_storage()
-    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-    let port: CInt? = withUnsafeMutablePointer(to: &address) { storage in
-      let result = storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { name(fd, $0, &size) }
-      guard result == 0 else { return nil }
-      switch CInt(storage.pointee.ss_family) {
-      case AF_INET:
-        return storage.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-          _ = inet_ntop(AF_INET, &$0.pointee.sin_addr, &text, socklen_t(text.count))
-          return CInt(UInt16(bigEndian: $0.pointee.sin_port))
-        }
-      case AF_INET6:
-        return storage.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
-          _ = inet_ntop(AF_INET6, &$0.pointee.sin6_addr, &text, socklen_t(text.count))
-          return CInt(UInt16(bigEndian: $0.pointee.sin6_port))
-        }
-      default: return nil
-      }
-    }
-    guard let port else { return nil }
-    self.port = port
-    self.text = text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
   }
 }

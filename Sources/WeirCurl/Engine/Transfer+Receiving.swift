@@ -115,7 +115,7 @@ extension Transfer {
   }
 
   private func beginHead(_ line: UnsafeRawBufferPointer) -> Bool {
-    guard let status = StatusLine(line), status.isPlausible(onHTTP1: !engine.mayHaveNegotiatedHTTP2(spec.url)) else {
+    guard let status = StatusLine(line), status.isPlausible(asFor: expectation) else {
       receiving.framing.defect = "the response begins with a status line that is none, or of another HTTP version"
       return fail(.malformedHead)
     }
@@ -210,5 +210,7 @@ struct StatusLine {
   var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
 
   /// Statuses above 599 are outside of RFC 9110's range, yet in use, and framed like any other.
-  func isPlausible(onHTTP1: Bool) -> Bool { status >= 100 && (version.major == 1 || !onHTTP1) }
+  func isPlausible(asFor expectation: ProtocolExpectation) -> Bool {
+    status >= 100 && (version.major == 1 || expectation != .http1)
+  }
 }

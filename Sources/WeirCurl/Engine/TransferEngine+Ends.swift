@@ -47,7 +47,7 @@ extension TransferEngine {
     // What libcurl takes for a response and is none ended nobody knows where: its connection, which libcurl keeps, must not
     // serve another.
     if error != nil, result == .ok, transfer.failure == nil, transfer.verdict == nil, transfer.awaitedSocket >= 0,
-      !mayHaveNegotiatedHTTP2(transfer.spec.url)
+      transfer.expectation == .http1
     {
       shutdown(transfer.awaitedSocket, CInt(SHUT_RDWR))
     }

@@ -44,8 +44,10 @@ extension TransferEngine {
     }
   }
 
-  func didOpen(_ fd: CInt, tag: AnyObject?) {
-    if let stale = sockets.open(fd, tag: tag, identity: socketIdentity(fd) ?? 0) { forget(fd, stale) }
+  func didOpen(_ fd: CInt, tag: AnyObject?) -> OpenedSocket {
+    let socket = OpenedSocket(descriptor: fd)
+    if let stale = sockets.open(socket, tag: tag) { forget(fd, stale) }
+    return socket
   }
 
   /// Tells of a connection that stands, once.
@@ -61,18 +63,25 @@ extension TransferEngine {
 
   /// Before 8.2 libcurl may close the socket of a connection that was given up early without telling us. Only sockets
   /// that this transfer opened, and only one that never got to send anything, can be among them.
-  func reconcile(_ transfer: Transfer) {
-    guard !transfer.connecting.isEmpty else { return }
-    for fd in transfer.connecting {
-      guard let known = sockets.identity(of: fd), known != socketIdentity(fd) else { continue }
-      if let closed = sockets.close(fd) { forget(fd, closed) }
+  /// Returns those that are open.
+  @discardableResult func reconcile(_ transfer: Transfer) -> [CInt] {
+    guard !transfer.connecting.isEmpty else { return [] }
+    var open: [CInt] = []
+    for socket in transfer.connecting where sockets.knows(socket) {
+      let fd = socket.descriptor
+      if socket.isOpen {
+        open.append(fd)
+      } else if let closed = sockets.close(fd) {
+        forget(fd, closed)
+      }
     }
     transfer.connecting.removeAll()
+    return open
   }
 
   /// What libcurl has not closed through our callback by the time its multi handle is gone.
   func closeRemainingSockets() {
-    for fd in sockets.registeredDescriptors where sockets.identity(of: fd) == nil {
+    for fd in sockets.registeredDescriptors where !sockets.isOwn(fd) {
       loop.unregister(fd)
       sockets.forgetRegistration(fd)
     }
@@ -87,8 +96,17 @@ extension TransferEngine {
   }
 }
 
-/// The inode of a socket, which no other open one has.
-private func socketIdentity(_ fd: CInt) -> UInt64? {
-  var status = stat()
-  return fstat(fd, &status) == 0 ? UInt64(status.st_ino) : nil
+/// A socket, told from a later one with the same number by its inode, which no other open one has.
+struct OpenedSocket: Equatable {
+  let descriptor: CInt
+  private let inode: UInt64?
+
+  init(descriptor: CInt) {
+    self.descriptor = descriptor
+    var status = stat()
+    inode = fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
+  }
+
+  /// Whether it has not been closed.
+  var isOpen: Bool { inode != nil && OpenedSocket(descriptor: descriptor) == self }
 }

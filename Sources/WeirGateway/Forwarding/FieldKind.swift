@@ -35,9 +35,10 @@ enum FieldKind {
         name.isName("transfer-encoding") ? .hopByHop : name.isName("x-forwarded-proto") ? .forwardedFact : .endToEnd
     default: self = .endToEnd
     }
-    // Proxy-Connection, Proxy-Authorization and whatever else is between a client and its proxy.
+    // Proxy-Connection, Proxy-Authorization and whatever else is between a client and its proxy; but Proxy-Status tells
+    // clients what happened on the way (RFC 9209 §2).
     if case .endToEnd = self, name.count > 6, name[0] | 32 == UInt8(ascii: "p"),
-      UnsafeRawBufferPointer(rebasing: name[..<6]).isName("proxy-")
+      UnsafeRawBufferPointer(rebasing: name[..<6]).isName("proxy-"), !name.isName("proxy-status")
     {
       self = .hopByHop
     }

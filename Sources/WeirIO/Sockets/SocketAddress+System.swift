@@ -97,3 +97,17 @@ extension SocketAddress {
     }
   }
 }
+
+extension SocketAddress {
+  /// Of this end of the socket `descriptor`; nil for what is none.
+  package init?(localOf descriptor: CInt) {
+    guard let read = try? Self.read({ getsockname(descriptor, $0, $1) }) else { return nil }
+    self = read.address
+  }
+
+  /// Of the other end of the socket `descriptor`; nil without one.
+  package init?(peerOf descriptor: CInt) {
+    guard let read = try? Self.read({ getpeername(descriptor, $0, $1) }) else { return nil }
+    self = read.address
+  }
+}

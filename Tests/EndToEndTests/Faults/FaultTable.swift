@@ -102,7 +102,8 @@ extension Fault {
     .stalled("h2 stall without a window") { $0.sendsBody = true },
     Fault("h2 garbage for settings", .lost) {
       $0.patience = 1
-      // 8.14.1 was seen to wait for more: then it is the silence that ends it.
+      // When it comes after the request, 8.14.1 sends GOAWAY and finds out only when it is called again, for whatever
+      // reason: then it is the silence that ends it.
       $0.isKnownIssue = CurlLibrary.hasReliableHTTP2
     },
     .lost("h2 garbage in the middle"),

@@ -126,7 +126,7 @@ private struct Simulation {
     case .admission(let step):
       if fails {
         perform(machine.rejected(step))
-      } else if machine.admitted(step) == .start {
+      } else if machine.admitted(step) {
         if wasCancelled { attemptsAfterCancel += 1 }
         isOnWire = true
         pending.append(.transfer)

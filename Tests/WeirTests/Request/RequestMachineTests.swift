@@ -10,7 +10,7 @@ extension RequestMachine {
   }
 
   fileprivate mutating func created() -> Action { created(step) }
-  fileprivate mutating func admitted() -> Admittance { admitted(step) }
+  fileprivate mutating func admitted() -> Bool { admitted(step) }
   fileprivate mutating func decided(_ decision: Decision) -> Action { decided(decision, step) }
   fileprivate mutating func serialized(_ index: Int, asksRetriers: Bool) -> Action {
     serialized(index, asksRetriers: asksRetriers, step)
@@ -23,7 +23,7 @@ struct RequestMachineTests {
     var machine = RequestMachine()
     #expect(machine.does(.resume) == .create)
     #expect(machine.created() == .start)
-    #expect(machine.admitted() == .start)
+    #expect(machine.admitted() == true)
     return machine
   }
 
@@ -66,10 +66,10 @@ struct RequestMachineTests {
     let asked = machine.step
     #expect(machine.does(.suspend) == .hold, "who is suspended does not wait for a slot")
     #expect(!machine.awaitsSlot)
-    #expect(machine.admitted(asked) == .stale)
+    #expect(machine.admitted(asked) == false)
     #expect(machine.does(.resume) == .start)
-    #expect(machine.admitted(asked) == .stale)
-    #expect(machine.admitted() == .start)
+    #expect(machine.admitted(asked) == false)
+    #expect(machine.admitted() == true)
     #expect(machine.does(.suspend) == .suspendTransfer)
     #expect(machine.does(.resume) == .resumeTransfer)
   }
@@ -140,7 +140,7 @@ struct RequestMachineTests {
     #expect(machine.does(.cancel) == .finish)
     #expect(machine.created(creating) == .none)
     #expect(machine.creationFailed(creating) == .none)
-    #expect(machine.admitted(creating) == .stale)
+    #expect(machine.admitted(creating) == false)
     #expect(machine.decided(.retry(after: 0), creating) == .none)
     #expect(machine.delayElapsed() == .none)
   }
