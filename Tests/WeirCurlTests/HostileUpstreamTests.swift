@@ -106,6 +106,63 @@ struct HostileUpstreamTests {
     await rig.close()
   }
 
+  /// libcurl speaks 1.0 where 1.0 was answered, and there is no chunked body in that.
+  @Test
+  func http10() async throws {
+    let server = try ScriptedServer(
+      Script(.head, .send("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 3\r\n\r\none"), .awaitClose),
+      Script(.head, .chunkedBody, .send(okResponse("two")), .awaitClose))
+    let rig = try await EngineRig()
+    #expect(await rig.get(server.url).text == "one")
+    let spec = TransferSpec(url: server.url, method: "POST", body: .pulled(length: nil))
+    #expect(await rig.transfer(spec).text == "two")
+    #expect(await eventually { server.finishedCount >= 1 })
+    await rig.close()
+  }
+
+  /// A server that wants the whole body before it ends its refusal gets to the end of what there is.
+  @Test(arguments: [300, 404, 500], ["", "Connection: keep-alive\r\n"])
+  func earlyRefusal(status: Int, field: String) async throws {
+    let server = try ScriptedServer(
+      Script(
+        .head, .send("HTTP/1.1 \(status) x\r\n\(field)Transfer-Encoding: chunked\r\n\r\n2\r\nno\r\n"), .awaitEnd,
+        .send("3\r\nend\r\n0\r\n\r\n")))
+    let rig = try await EngineRig()
+    let outcome = await rig.start(Self.pausedUpload(server)) { $0.onProvide = { _, _ in .pause } }.outcome
+    #expect(outcome.error == nil)
+    #expect(outcome.text == "noend")
+    await rig.close()
+  }
+
+  /// A refusal is whole also when its request is not, and nobody is going to go on with that.
+  @Test(arguments: ["", "Connection: close\r\n"])
+  func refusalOfAPausedUpload(field: String) async throws {
+    let server = try ScriptedServer(
+      Script(.head, .send("HTTP/1.1 413 x\r\n\(field)Content-Length: 2\r\n\r\nno"), .awaitClose))
+    let rig = try await EngineRig()
+    let outcome = await rig.start(Self.pausedUpload(server)) { $0.onProvide = { _, _ in .pause } }.outcome
+    #expect(outcome.error == nil)
+    #expect(outcome.text == "no")
+    await rig.close()
+  }
+
+  private static func pausedUpload(_ server: ScriptedServer) -> TransferSpec {
+    TransferSpec(url: server.url, method: "PUT", body: .pulled(length: 100_000), silenceTimeout: 10)
+  }
+
+  /// A folded line (RFC 9112 §5.2) hides nothing from who reads line by line.
+  @Test
+  func foldedLines() async throws {
+    let server = try ScriptedServer(
+      Script(.head, .send("HTTP/1.1 200 OK\r\nA: b \t\r\n \t c\r\n\td\nContent-Length: 0\r\n\r\n"), .awaitClose))
+    let rig = try await EngineRig()
+    let outcome = await rig.get(server.url)
+    #expect(
+      outcome.heads.first.map { String(decoding: $0.raw, as: UTF8.self) }
+        == "HTTP/1.1 200 OK\r\nA: b c d\nContent-Length: 0\r\n\r\n")
+    await rig.close()
+  }
+
   /// A paused transfer's socket is readable and not idle.
   @Test
   func pausedTransfersKeepTheirConnection() async throws {

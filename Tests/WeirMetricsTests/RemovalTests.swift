@@ -20,6 +20,34 @@ import Testing
     #expect(registry.text() == "# TYPE a_total counter\na_total{x=\"1\"} 5\na_total{x=\"2\"} 1\n")
   }
 
+  @Test func takesAllWithCertainValuesOffThePage() throws {
+    let family = try registry.counter("a_total", help: "", seriesLimit: 6, labels: "host", "port", "code")
+    let tricky = "x\",port=\"1"
+    let held = family.with("h", "1", "200")
+    held.increment()
+    for (host, port, code) in [
+      ("h", "1", "404"), ("h", "2", "200"), ("hh", "1", "200"), (tricky, "2", "1"), ("", "", ""),
+    ] {
+      family.with(host, port, code).increment()
+    }
+    family.with("one", "too", "many").increment()
+    #expect(family.removeAll(where: [:]) == 0)
+    #expect(family.removeAll(where: ["hos": "h"]) == 0)
+    #expect(family.removeAll(where: ["host": "_other"]) == 0)
+    #expect(family.removeAll(where: ["host": "h", "port": "1"]) == 2)
+    #expect(family.removeAll(where: ["port": "1"]) == 1)
+    #expect(family.removeAll(where: ["host": tricky]) == 1)
+    #expect(family.store.seriesCount == 3)
+    held.increment()
+    family.with("h", "1", "200").increment()
+    let values = registry.text().split(separator: "\n").dropFirst()
+    #expect(
+      values == [
+        #"a_total{host="",port="",code=""} 1"#, #"a_total{host="_other",port="_other",code="_other"} 1"#,
+        #"a_total{host="h",port="1",code="200"} 1"#, #"a_total{host="h",port="2",code="200"} 1"#,
+      ])
+  }
+
   @Test func givesTheirPlaceFree() throws {
     let family = try registry.counter("a_total", help: "", seriesLimit: 2, labels: "x")
     for value in ["a", "b", "c"] { family.with(value).increment() }

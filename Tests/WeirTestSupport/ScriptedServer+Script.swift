@@ -16,6 +16,8 @@ package struct Script: Sendable {
     case chunkedBody
     /// Reads to the client's end.
     case awaitClose
+    /// Reads until the client sends no more, and goes on.
+    case awaitEnd
     case send([UInt8])
     /// Reads a request, body included, and goes on with the steps that its first line decides on.
     case dispatch(@Sendable (_ requestLine: String) -> [Step])
@@ -121,6 +123,9 @@ struct ScriptedPeer {
     case .awaitClose:
       while fill() {}
       return false
+    case .awaitEnd:
+      while fill() {}
+      return true
     case .send(let bytes): return ServerSocket.send(descriptor, bytes)
     case .answer(let make): return make().map { ServerSocket.send(descriptor, Array($0.utf8)) } ?? false
     case .drip(let bytes, let delay):

@@ -2,9 +2,8 @@ import Foundation
 
 /// The bytes of one response head and the reading of its fields.
 ///
-/// The head comes from libcurl, which has checked its framing, but the reading trusts nothing: a line without a colon
-/// is skipped, a folded line (RFC 9112 section 5.2) is unfolded to one space, bytes that are not UTF-8 are read as
-/// ISO Latin 1.
+/// The head comes from the engine, which has checked its framing and unfolded its lines, but the reading trusts nothing: a
+/// line that begins with a blank or has no colon is skipped, bytes that are not UTF-8 are read as ISO Latin 1.
 package struct ResponseHead: Sendable {
   package let bytes: [UInt8]
 
@@ -31,7 +30,7 @@ package struct ResponseHead: Sendable {
     }
   }
 
-  /// Passes on each field as received; a folded value with its folds.
+  /// Passes on each field as received.
   package func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
     bytes.withUnsafeBytes { bytes in
       var lines = FieldLines(bytes)
@@ -70,7 +69,7 @@ package struct ResponseHead: Sendable {
   }
 }
 
-/// Walks the field lines of a head, folded lines included in the one they continue.
+/// Walks the field lines of a head.
 private struct FieldLines {
   private let bytes: UnsafeRawBufferPointer
   private var position: Int
@@ -84,15 +83,13 @@ private struct FieldLines {
   mutating func next() -> FieldLine? {
     while position < bytes.count {
       let start = position
-      var end = endOfLine(from: start)
-      let isFolded = end < bytes.count && bytes[end].isBlank
-      while end < bytes.count, bytes[end].isBlank { end = endOfLine(from: end) }
+      let end = endOfLine(from: start)
       position = end
-      guard let colon = bytes.position(of: UInt8(ascii: ":"), in: start..<end) else { continue }
+      guard !bytes[start].isBlank, let colon = bytes.position(of: UInt8(ascii: ":"), in: start..<end) else { continue }
       // RFC 9112 section 5.1 has blanks before the colon removed.
       let name = bytes.trimmed(start..<colon)
       if name.isEmpty { continue }
-      return FieldLine(name: name, value: (colon + 1)..<end, isFolded: isFolded)
+      return FieldLine(name: name, value: (colon + 1)..<end)
     }
     return nil
   }
@@ -106,7 +103,6 @@ private struct FieldLines {
 private struct FieldLine {
   let name: Range<Int>
   let value: Range<Int>
-  let isFolded: Bool
 
   func hasName(_ wanted: UnsafeBufferPointer<UInt8>, in bytes: UnsafeRawBufferPointer) -> Bool {
     guard wanted.count == name.count else { return false }
@@ -122,27 +118,7 @@ private struct FieldLine {
   }
 
   func valueText(in bytes: UnsafeRawBufferPointer) -> String {
-    let raw = UnsafeRawBufferPointer(rebasing: bytes[bytes.trimmed(value)])
-    guard isFolded else { return text(raw) }
-    return unfolded(raw).withUnsafeBytes(text)
-  }
-
-  /// Each fold (blanks, line break, blanks) becomes one space.
-  private func unfolded(_ raw: UnsafeRawBufferPointer) -> [UInt8] {
-    var result: [UInt8] = []
-    result.reserveCapacity(raw.count)
-    var index = 0
-    while index < raw.count {
-      guard raw[index].isLineBreak else {
-        result.append(raw[index])
-        index += 1
-        continue
-      }
-      while result.last?.isBlank == true { result.removeLast() }
-      while index < raw.count, raw[index].isBlank || raw[index].isLineBreak { index += 1 }
-      result.append(UInt8(ascii: " "))
-    }
-    return result
+    text(UnsafeRawBufferPointer(rebasing: bytes[bytes.trimmed(value)]))
   }
 
   private func text(_ raw: UnsafeRawBufferPointer) -> String {

@@ -30,6 +30,15 @@ struct ReceivingState {
   var turn: UInt64 = 0
 
   var isInterim: Bool { statusLine?.isInterim ?? false }
+
+  /// Adds a line to the head. A folded one continues the line before (RFC 9112 §5.2): what is hidden there from those who
+  /// read line by line would be read by others.
+  mutating func append(_ line: UnsafeRawBufferPointer) {
+    guard line.first == 32 || line.first == 9 else { return head.append(contentsOf: line) }
+    while let last = head.last, last <= 32 { head.removeLast() }
+    head.append(32)
+    head.append(contentsOf: line.drop { $0 == 32 || $0 == 9 })
+  }
 }
 
 extension Transfer {
@@ -60,7 +69,7 @@ extension Transfer {
     } else if !receiving.isInterim, let defect = receiving.framing.note(line) {
       return fail(defect)
     }
-    receiving.head.append(contentsOf: line)
+    receiving.append(line)
     guard line.first == 13 || line.first == 10 else { return true }
     // libcurl ends a head at any line that begins so, and would pool the connection.
     return line.count <= 2 ? endHead() : fail(.malformedHead)
@@ -134,19 +143,38 @@ extension Transfer {
     if engine.prepared.mayMultiplexSecure { engine.note(line.version, of: self) }
     engine.sockets.noteResponse(awaitedSocket, isHTTP1: line.version.major == 1)
     if endsUnprovably(line) { return fail(.unprovableEnd) }
-    if line.status == 401, spec.isForOneOfMany, !separatesConnection() { return fail(.connectionLost) }
+    // libcurl would speak 1.0 on it from then on: no body of unknown length could be sent.
+    if line.version.minor == 0, line.version.major == 1, !closesAfterResponse() { return fail(.connectionLost) }
+    if line.status == 401, spec.isForOneOfMany, ConnectionAuthentication.isAskedFor(in: receiving.head),
+      !closesAfterResponse()
+    {
+      return fail(.connectionLost)
+    }
     if line.status == 417, headers.expectsContinue, !sending.isEmpty {
       receiving.phase = .refusedExpectation
       return true
     }
+    if line.status >= 300 { endUpload(line.version) }
     return deliverHead()
   }
 
-  /// Sees to it that a connection isn't used again on which authentication of the connection has begun; false if that
-  /// can't be done.
-  private func separatesConnection() -> Bool {
-    guard let handle, ConnectionAuthentication.isAskedFor(in: receiving.head) else { return true }
-    return weir_easy_set_long(handle.easy, CURLOPT_FORBID_REUSE, 1) == CURLE_OK
+  /// Sees to it that the connection isn't used again; false if that can't be done.
+  private func closesAfterResponse() -> Bool {
+    handle.map { weir_easy_set_long($0.easy, CURLOPT_FORBID_REUSE, 1) == CURLE_OK } ?? true
+  }
+
+  /// After such a head libcurl sends no more of a body, unless the server closes the connection anyway.
+  private func endUpload(_ version: HTTPVersionNumber) {
+    guard !sending.isEmpty, !sending.isComplete else { return }
+    // To libcurl what is paused is not over, also when it will send no more.
+    if sending.isPausedInCurl {
+      sending.isPaused = false
+      engine.need(.unpause, for: self)
+    }
+    // A server that reads on would wait for the rest until the connection is closed, which is when the response has ended.
+    if version.major == 1, awaitedSocket >= 0, !receiving.framing.announcesClose {
+      shutdown(awaitedSocket, CInt(SHUT_WR))
+    }
   }
 
   /// Whether the end of the connection is to be the end of the body, where libcurl could not tell that from a cut.

@@ -3,6 +3,7 @@ struct HeaderLine {
   struct Name {
     let text: StaticString
 
+    static let connection = Name(text: "connection")
     static let contentLength = Name(text: "content-length")
     static let contentEncoding = Name(text: "content-encoding")
     static let authenticate = Name(text: "www-authenticate")
@@ -45,9 +46,12 @@ struct HeaderLine {
   }
 
   /// Whether the value is the one coding that every HTTP/1.1 client knows.
-  var isChunked: Bool {
-    let name: StaticString = "chunked"
-    return value.count == name.utf8CodeUnitCount && Self.hasPrefix(name, value)
+  var isChunked: Bool { isValue("chunked") }
+
+  var isKeepAlive: Bool { isValue("keep-alive") }
+
+  private func isValue(_ text: StaticString) -> Bool {
+    value.count == text.utf8CodeUnitCount && Self.hasPrefix(text, value)
   }
 
   private static func hasName(_ name: StaticString, _ line: UnsafeRawBufferPointer) -> Bool {

@@ -6,6 +6,8 @@ struct ResponseFraming {
   private(set) var isChunked = false
   /// Whether there is a Content-Encoding.
   private(set) var isEncoded = false
+  /// Whether there may be `Connection: close`: any value but `keep-alive`.
+  private(set) var announcesClose = false
   /// In words, what made the head malformed.
   var defect: String?
   /// Whether the line before decides about the framing, so that a folded line would change it.
@@ -20,7 +22,7 @@ struct ResponseFraming {
     if first == 32 || first == 9 { return noteContinuation() }
     mustNotContinue = false
     switch first | 32 {
-    case UInt8(ascii: "c"): return noteContent(line)
+    case UInt8(ascii: "c"): return noteContentOrConnection(line)
     case UInt8(ascii: "t"): return noteCoding(line)
     default: return nil
     }
@@ -31,9 +33,10 @@ struct ResponseFraming {
     return isChunked ? .refusedTransferEncoding : malformed("a folded line where the framing is decided")
   }
 
-  private mutating func noteContent(_ line: UnsafeRawBufferPointer) -> TransferError.Kind? {
+  private mutating func noteContentOrConnection(_ line: UnsafeRawBufferPointer) -> TransferError.Kind? {
     guard let field = HeaderLine(line, named: .contentLength) else {
       if HeaderLine.isContentEncoding(line) { isEncoded = true }
+      if let connection = HeaderLine(line, named: .connection), !connection.isKeepAlive { announcesClose = true }
       return nil
     }
     mustNotContinue = true

@@ -115,4 +115,31 @@ struct ClientMetrics: Sendable {
       "weir_event_loop_lag_seconds", help: "Time a due timer waited for its turn on the event loop.",
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5])
   }
+
+  /// Takes the series of a destination off the page.
+  func remove(address: String, port: String) {
+    let labels = ["server_address": address, "server_port": port]
+    requestsStarted.removeAll(where: labels)
+    requests.removeAll(where: labels)
+    requestDuration.removeAll(where: labels)
+    requestAttempts.removeAll(where: labels)
+    requestsInFlight.removeAll(where: labels)
+    attemptsStarted.removeAll(where: labels)
+    attempts.removeAll(where: labels)
+    attemptDuration.removeAll(where: labels)
+    activeAttempts.removeAll(where: labels)
+    phaseDuration.removeAll(where: labels)
+    requestBodySize.removeAll(where: labels)
+    responseBodySize.removeAll(where: labels)
+    wireBytes.removeAll(where: labels)
+    decodedBytes.removeAll(where: labels)
+    connectionsOpened.removeAll(where: labels)
+    connectionsReused.removeAll(where: labels)
+    staleRetries.removeAll(where: labels)
+    retries.removeAll(where: labels)
+    retriesDenied.removeAll(where: labels)
+    retryDelay.removeAll(where: labels)
+    adaptationFailures.removeAll(where: labels)
+    redirects.removeAll(where: labels)
+  }
 }

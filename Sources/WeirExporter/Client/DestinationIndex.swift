@@ -43,6 +43,19 @@ final class DestinationIndex: Sendable {
     return new
   }
 
+  /// False while the destination is in use.
+  func forget(_ destination: Destination) -> Bool {
+    let isGone = state.withLock { state in
+      guard let metrics = state.known[destination] else { return true }
+      guard metrics.isQuiet else { return false }
+      state.known[destination] = nil
+      if state.last?.metrics === metrics { state.last = nil }
+      return true
+    }
+    if isGone { families.remove(address: destination.host, port: String(destination.port)) }
+    return isGone
+  }
+
   private func shared(_ metrics: inout DestinationMetrics?, named name: String) -> DestinationMetrics {
     let known = metrics ?? DestinationMetrics(families, address: name, port: name)
     metrics = known

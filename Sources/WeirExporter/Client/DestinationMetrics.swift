@@ -85,6 +85,12 @@ final class DestinationMetrics: Sendable {
     inFlight.set(Double(others.reduce(gets.show()) { $0 + $1.show() }))
   }
 
+  /// Whether nothing is under way and no connection open.
+  var isQuiet: Bool {
+    show()
+    return inFlight.value == 0 && activeAttempts.value == 0 && openConnections.load(ordering: .relaxed) == 0
+  }
+
   /// All outcomes of a method are there at zero from its first request on. Methods are few: unknown ones are `_OTHER`.
   private func series(of method: String) -> MethodSeries {
     if method == "GET" { return gets }

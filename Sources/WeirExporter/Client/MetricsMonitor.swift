@@ -38,6 +38,13 @@ public final class MetricsMonitor: InlineEventMonitor {
     _ = destinations.metrics(of: destination)
   }
 
+  /// Takes a destination's series off the page, when nobody is going to send requests there any more: else the page only
+  /// grows. False, and nothing done, while requests are under way or connections open.
+  @discardableResult
+  public func forget(_ destination: Destination) -> Bool {
+    destinations.forget(destination)
+  }
+
   /// Makes a method's series for a destination at zero; else that is done when such a request starts.
   public func prepare(method: HTTPMethod, for destination: Destination) {
     destinations.metrics(of: destination).prepare(method: MethodLabel.of(method))

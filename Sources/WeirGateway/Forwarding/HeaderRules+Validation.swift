@@ -7,7 +7,9 @@ extension HeaderRules {
 
   static func problem(setting name: String) -> String? {
     if !HTTPGrammar.isToken(name.utf8) { return "\(quoted(name)) is no field name" }
-    return reserved.contains(name.lowercased()) ? "the gateway sets \(name) itself; leave it out" : nil
+    // Without it a route that leads back to this gateway would go round until its timeout.
+    if name.lowercased() == "via" { return "the gateway finds loops by Via; leave it out" }
+    return reserved.contains(name.lowercased()) ? "the gateway sets or drops \(name) itself; leave it out" : nil
   }
 
   static func problem(removing name: String) -> String? {

@@ -29,25 +29,21 @@ package final class Gateway: Sendable {
   private let gates = UploadGates(limit: SessionConfiguration.gatewayUploads)
   private let failures: FailureLog
   private let metrics: GatewayMetrics
-  private let monitor: @Sendable (Destination) -> Void
 
   /// Listens, but accepts nothing before `start()`.
   ///
-  /// - Parameters:
-  ///   - monitors: hear of the requests to upstreams.
-  ///   - prepare: told of each upstream's destination before requests go there.
+  /// - Parameter monitors: hear of the requests to upstreams.
   package init(
     _ configuration: Configuration, options: Options, metrics: GatewayMetrics, monitors: [any EventMonitor] = [],
-    log: Logger, prepare: @escaping @Sendable (Destination) -> Void = { _ in }
+    log: Logger
   ) throws {
     var random = SystemRandomNumberGenerator()
     pseudonym = options.pseudonym ?? ForwardingPlan.pseudonym(using: &random)
     self.metrics = metrics
-    monitor = prepare
     let failures = FailureLog(log, window: options.failureWindow)
     self.failures = failures
     let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates)
-    Self.prepare(for: plan, metrics, prepare)
+    metrics.prepare(for: plan)
     let listener = try Listener(options.address)
     self.listener = listener
     let destinations = DestinationTable()
@@ -72,7 +68,7 @@ package final class Gateway: Sendable {
   /// Returns when all new requests follow `configuration`; those under way end by the old one.
   package func reload(_ configuration: Configuration) async {
     let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates)
-    Self.prepare(for: plan, metrics, monitor)
+    metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
   }
 
@@ -85,12 +81,11 @@ package final class Gateway: Sendable {
     // What has been counted is told before the end.
     _ = failures.windowsEnded(at: .distantFuture)
   }
+}
 
-  private static func prepare(
-    for plan: ForwardingPlan, _ metrics: GatewayMetrics, _ prepare: (Destination) -> Void
-  ) {
-    metrics.prepare(routes: plan.routes.map(\.route.name))
-    for destination in plan.destinations { prepare(destination) }
+extension GatewayMetrics {
+  fileprivate func prepare(for plan: ForwardingPlan) {
+    prepare(routes: plan.routes.map(\.route.name), upstreams: plan.destinations)
   }
 }
 

@@ -1,5 +1,7 @@
 import Glibc
 import Synchronization
+import Weir
+package import WeirExporter
 import WeirIO
 package import WeirMetrics
 
@@ -11,9 +13,13 @@ package final class GatewayMetrics: Sendable {
   let requests: CounterFamily<(String, String)>
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
-  private let routes = Mutex(RouteSeries())
+  private let client: MetricsMonitor?
+  private let departed = Mutex((routes: Departures<String>(), upstreams: Departures<Destination>()))
 
-  package init(_ registry: Registry) throws(RegistryError) {
+  /// - Parameter client: measures the requests to upstreams; what it shows of them is to begin and end with the
+  ///   configuration too.
+  package init(_ registry: Registry, client: MetricsMonitor? = nil) throws(RegistryError) {
+    self.client = client
     duration = try registry.histogram(
       "http_server_request_duration_seconds",
       help: "Duration of requests to the gateway, from their header to the end of the response.",
@@ -30,39 +36,47 @@ package final class GatewayMetrics: Sendable {
       "weir_config_last_reload_successful", help: "Whether the last attempt to load the configuration succeeded.")
     reloadTime = try registry.gauge(
       "weir_config_last_reload_success_timestamp_seconds", help: "When the configuration was last loaded, Unix time.")
-    registry.beforeEachPage { [weak self] in self?.dropRoutesGone(at: .now) }
+    registry.beforeEachPage { [weak self] in self?.dropWhatIsGone(at: .now) }
   }
 
-  /// Makes the counters of these routes, which are all that there are now, at zero, so that the first failure is an
-  /// increase.
-  func prepare(routes: [String], at now: MonotonicTime = .now) {
-    self.routes.withLock { $0.follow(Set(routes), at: now) }
-    dropRoutesGone(at: now)
+  /// Makes the series of these routes and upstreams, which are all that there are now, at zero, so that the first failure
+  /// is an increase.
+  func prepare(routes: [String], upstreams: Set<Destination> = [], at now: MonotonicTime = .now) {
+    departed.withLock {
+      $0.routes.follow(Set(routes), at: now)
+      $0.upstreams.follow(upstreams, at: now)
+    }
+    dropWhatIsGone(at: now)
     for outcome in GatewayOutcome.ofNoRoute { _ = requests.with("", outcome.label) }
     for route in routes {
       for outcome in GatewayOutcome.ofRoutes { _ = requests.with(route, outcome.label) }
     }
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
+    for upstream in upstreams { client?.prepare(upstream) }
   }
 
   /// The series of requests that ended in this way.
   func series(
-    route: String, _ labels: RouteSeries.Labels, outcome: GatewayOutcome, at now: MonotonicTime = .now
+    of key: SeriesCache.Key, route: String, at now: MonotonicTime = .now
   ) -> (duration: Histogram, count: Counter) {
-    routes.withLock { $0.made(labels, for: route, at: now) }
+    if !route.isEmpty { departed.withLock { $0.routes.seen(route, at: now) } }
     return (
-      duration.with(labels.method, "http", route, labels.status, labels.errorType, labels.version),
-      requests.with(route, outcome.label)
+      duration.with(
+        key.method.label, "http", route, key.status == 0 ? "" : String(key.status),
+        key.outcome.errorType(status: key.status), key.isHTTP10 ? "1.0" : "1.1"),
+      requests.with(route, key.outcome.label)
     )
   }
 
-  /// Takes the series of routes off the page that have been gone from the configuration for ten minutes.
-  func dropRoutesGone(at now: MonotonicTime) {
-    for (route, made) in routes.withLock({ $0.expired(at: now) }) {
-      for outcome in GatewayOutcome.ofRoutes { requests.remove(route, outcome.label) }
-      for labels in made {
-        duration.remove(labels.method, "http", route, labels.status, labels.errorType, labels.version)
-      }
+  /// Takes the series of routes and upstreams off the page that have been gone from the configuration for ten minutes.
+  func dropWhatIsGone(at now: MonotonicTime) {
+    let (routes, upstreams) = departed.withLock { ($0.routes.expired(at: now), $0.upstreams.expired(at: now)) }
+    for route in routes {
+      requests.removeAll(where: ["route": route])
+      duration.removeAll(where: ["http_route": route])
+    }
+    for upstream in upstreams where client?.forget(upstream) == false {
+      departed.withLock { $0.upstreams.seen(upstream, at: now) }
     }
   }
 

@@ -36,10 +36,7 @@ struct SeriesCache {
   mutating func series(_ key: Key) -> Series {
     if let known = series[key] { return known }
     let route = routes.indices.contains(key.route) ? routes[key.route] : ""
-    let labels = RouteSeries.Labels(
-      method: key.method.label, status: key.status == 0 ? "" : String(key.status),
-      errorType: key.outcome.errorType(status: key.status), version: key.isHTTP10 ? "1.0" : "1.1")
-    let made = metrics.series(route: route, labels, outcome: key.outcome)
+    let made = metrics.series(of: key, route: route)
     let new = Series(duration: made.duration, count: made.count)
     // A bound for upstreams that use every status there is.
     if series.count < 4096 { series[key] = new }

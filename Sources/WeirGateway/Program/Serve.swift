@@ -118,6 +118,7 @@ struct Serve {
         return false
       }
       log.info("web configuration reloaded", ["file": .string(options.webConfigFile ?? "")])
+      if web.access == nil { log.warn("the web configuration asks nobody for a password or token", [:]) }
       if web.headers != parts.webHeaders {
         log.warn("header fields of the metrics address change with a restart", [:])
       }
@@ -266,11 +267,11 @@ private final class Parts: Sendable {
     exporterOptions.onServerEvent = { crowd.note($0) }
     exporter = try Exporter(listenAddress: "\(options.webAddress)", options: exporterOptions)
     let monitor = try MetricsMonitor(registry: exporter.registry)
-    metrics = try GatewayMetrics(exporter.registry)
+    metrics = try GatewayMetrics(exporter.registry, client: monitor)
     gateway = try Gateway(
       configuration,
       options: Gateway.Options(address: options.gatewayAddress, workers: workers, connections: shares.clients),
-      metrics: metrics, monitors: [monitor], log: log, prepare: monitor.prepare)
+      metrics: metrics, monitors: [monitor], log: log)
     try exporter.start()
     exporterAddress = try SocketAddress(parsing: exporter.address ?? "")
   }

@@ -31,9 +31,8 @@ package struct Upstream: Sendable, Hashable {
       throw UpstreamProblem("the scheme must be http or https")
     }
     let rest = text[separator.upperBound...]
-    for (mark, name) in [("?" as Character, "query"), ("#", "fragment")] where rest.contains(mark) {
-      throw UpstreamProblem("must have no \(name); requests bring their own query")
-    }
+    if rest.contains("?") { throw UpstreamProblem("must have no query; requests bring their own") }
+    if rest.contains("#") { throw UpstreamProblem("must have no fragment; those are never sent") }
     let authority = rest.prefix { $0 != "/" }
     guard !authority.contains("@") else { throw UpstreamProblem("must have no user name or password") }
     let (host, port) = try Self.hostAndPort(authority, of: scheme)

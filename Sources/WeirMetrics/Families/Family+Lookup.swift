@@ -146,6 +146,15 @@ extension Family {
   public func remove<each Value: LabelValue>(_ value: repeat each Value) -> Bool where Labels == (repeat each Value) {
     store.remove(LabelText.canonical(repeat each value))
   }
+
+  /// Takes all series off the page that have these values, by label name; returns how many there were.
+  ///
+  /// For what a process is done with: `requests.removeAll(where: ["tenant": "acme"])`. Looks at each series of the family.
+  /// As with `remove`, handles keep working unseen, and lookups take a short lock from then on.
+  @discardableResult
+  public func removeAll(where values: [String: String]) -> Int {
+    store.removeAll(where: values)
+  }
 }
 
 extension LabelText {

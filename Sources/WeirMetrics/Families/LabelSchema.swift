@@ -24,12 +24,19 @@ struct LabelSchema: Sendable, Equatable {
     var escaped = false
     for (index, (name, value)) in zip(names, values).enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      bytes.append(contentsOf: name.utf8)
-      bytes.append(contentsOf: [UInt8(ascii: "="), UInt8(ascii: "\"")])
-      escaped = Escaping.append(value.utf8, to: &bytes, quotes: true) || escaped
-      bytes.append(UInt8(ascii: "\""))
+      escaped = Self.append(name, value, to: &bytes) || escaped
     }
     return RenderedLabels(text: bytes, isEscaped: escaped)
+  }
+
+  /// `name="value"`; true if something was escaped.
+  @discardableResult
+  static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) -> Bool {
+    bytes.append(contentsOf: name.utf8)
+    bytes.append(contentsOf: [UInt8(ascii: "="), UInt8(ascii: "\"")])
+    let escaped = Escaping.append(value.utf8, to: &bytes, quotes: true)
+    bytes.append(UInt8(ascii: "\""))
+    return escaped
   }
 }
 

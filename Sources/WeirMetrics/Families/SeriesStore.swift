@@ -120,10 +120,32 @@ final class SeriesStore: MetricFamily {
       state.removed.insert(ObjectIdentifier(found))
       return (found, state.removed.count)
     }
-    // Where nobody scrapes, removed series must not pile up.
-    if pending > 1_000 { _ = series() }
+    settle(pending)
     // The reference ends here, after the lock.
     return withExtendedLifetime(removed) { removed != nil }
+  }
+
+  /// Takes the series with these values, by label name, off the page; returns their number.
+  func removeAll(where values: [String: String]) -> Int {
+    let selection = LabelSelection(values, of: schema)
+    let (removed, pending) = state.withLock { state -> ([Series], Int) in
+      let found = state.table.all.filter { $0.series !== overflow.load() && selection.includes($0.series.text) }
+      guard !found.isEmpty else { return ([], 0) }
+      endLockFreeReading(&state)
+      for (series, hash) in found {
+        state.table.remove(series, hash: hash)
+        state.removed.insert(ObjectIdentifier(series))
+      }
+      state.count -= found.count
+      return (found.map(\.series), state.removed.count)
+    }
+    settle(pending)
+    return withExtendedLifetime(removed) { removed.count }
+  }
+
+  /// Where nobody scrapes, removed series must not pile up.
+  private func settle(_ pending: Int) {
+    if pending > 1_000 { _ = series() }
   }
 
   /// All series, sorted by their labels. Blocks other scrapes, never a writer.

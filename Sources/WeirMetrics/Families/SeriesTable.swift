@@ -53,12 +53,17 @@ final class SeriesTable: Sendable {
   /// A table of another size with the same series.
   func copy(capacity: Int) -> SeriesTable {
     let copy = SeriesTable(capacity: capacity)
-    for slot in 0...mask {
-      let hash = slots.load(slot * 2)
-      guard hash != 0, let reference = Self.reference(slots.load(slot * 2 + 1)) else { continue }
-      copy.insert(reference.takeUnretainedValue(), hash: hash)
-    }
+    for (series, hash) in all { copy.insert(series, hash: hash) }
     return copy
+  }
+
+  /// What is in it. Only for the store, under its lock.
+  var all: [(series: Series, hash: UInt64)] {
+    (0...mask).compactMap { slot in
+      let hash = slots.load(slot * 2)
+      guard hash != 0, let reference = Self.reference(slots.load(slot * 2 + 1)) else { return nil }
+      return (reference.takeUnretainedValue(), hash)
+    }
   }
 
   /// Takes a series out. Only for a table that is read under the store's lock.

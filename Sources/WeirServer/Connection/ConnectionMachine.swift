@@ -369,7 +369,11 @@ extension ConnectionMachine {
   private var mayBeLeftUnread: Bool {
     guard request == .arriving else { return false }
     if head.awaitsContinue { return true }
-    guard reader == .none, case .length(let length) = head.bodyLength else { return false }
-    return length > timing.drainBytes
+    switch head.bodyLength {
+    case .length(let length): return length > timing.drainBytes
+    // Who began to read it found much of it missing.
+    case .chunked: return reader != .none
+    default: return false
+    }
   }
 }

@@ -22,6 +22,25 @@ struct RequestCountsTests {
     }.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
   }
 
+  @Test("A destination that nobody needs any more leaves the page when nothing is under way there")
+  func forgottenDestination() async throws {
+    let monitor = try MetricsMonitor(registry: registry)
+    let session = Session(eventMonitors: [monitor])
+    let hole = try BlackHole()
+    let destination = try #require(URL(string: hole.url).flatMap { Destination(url: $0) })
+    let request = session.request(hole.url)
+    let task = request.serializingData()
+    try await eventually("it is on the wire") { hole.connectionCount == 1 }
+    #expect(!monitor.forget(destination))
+    #expect(registry.text().contains("server_address=\"127.0.0.1\""))
+    request.cancel()
+    _ = await task.response
+    session.invalidateAndCancel()
+    try await eventually("nothing is left of it") { monitor.forget(destination) }
+    #expect(!registry.text().contains("server_address"))
+    #expect(monitor.forget(destination))
+  }
+
   @Test("On every page the started are the settled and those in flight, whatever happens while it is written")
   func identity() throws {
     let metrics = DestinationMetrics(

@@ -114,7 +114,9 @@ import Testing
       "2:24: routes[0].headers.set.a: a field value must not hold control characters, nor begin or end with a space"
     ),
     ("headers: {set: {a: b, A: c}}", "2:30: routes[0].headers.set.A: the same field is set twice"),
-    ("headers: {set: {TE: c}}", "2:25: routes[0].headers.set.TE: the gateway sets TE itself; leave it out"),
+    ("headers: {set: {TE: c}}", "2:25: routes[0].headers.set.TE: the gateway sets or drops TE itself; leave it out"),
+    ("headers: {set: {via: c}}", "2:26: routes[0].headers.set.via: the gateway finds loops by Via; leave it out"),
+    ("headers: {remove: [Via]}", "2:24: routes[0].headers.remove[0]: the gateway finds loops by Via; leave it out"),
     (
       "headers: {remove: [Host]}",
       "2:24: routes[0].headers.remove[0]: every request needs Host; set another value instead"
@@ -215,7 +217,7 @@ import Testing
       """
     #expect(
       problems(text) == [
-        "weir.yml:3:15: routes[0].upstream: must have no query; requests bring their own query",
+        "weir.yml:3:15: routes[0].upstream: must have no query; requests bring their own",
         "weir.yml:4:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found the string \"soon\"",
         "weir.yml:5:11: routes[1].name: another route is named \"a\" (line 2); names must differ",
         "weir.yml:8:11: routes[2].name: must be 1 to 64 bytes of text without control characters",

@@ -20,6 +20,7 @@ import WeirTestSupport
   }
 
   @Test(arguments: [
+    ("WWW-Authenticate:\r\n NTLM abc", 2), ("WWW-Authenticate: Basic realm=x,\r\n\tNegotiate abc", 2),
     ("WWW-Authenticate: NTLM", 2), ("WWW-Authenticate: Basic realm=x, negotiate", 2),
     ("WWW-Authenticate: Basic realm=x\r\nwww-authenticate: NTLM TlRMTVNTUAAC", 2),
     ("WWW-Authenticate: Basic realm=\"x, NTLM\"", 1), ("WWW-Authenticate: Bearer", 1), ("Server: NTLM", 1),

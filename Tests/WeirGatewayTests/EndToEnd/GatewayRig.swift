@@ -17,7 +17,7 @@ final class GatewayRig: Sendable {
     gateway = try Gateway(
       Configuration(routes: routes),
       options: Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: "weir"),
-      metrics: try GatewayMetrics(registry), monitors: [monitor], log: log, prepare: monitor.prepare)
+      metrics: try GatewayMetrics(registry, client: monitor), monitors: [monitor], log: log)
     gateway.start()
   }
 
@@ -46,7 +46,7 @@ extension Route {
 
 /// Waits until something is so; false after ten seconds.
 func eventually(_ condition: () -> Bool) -> Bool {
-  let end = MonotonicTime.now.advanced(bySeconds: 10)
+  let end = MonotonicTime.now.advanced(bySeconds: 30)
   while !condition() {
     if MonotonicTime.now > end { return false }
     usleep(2000)

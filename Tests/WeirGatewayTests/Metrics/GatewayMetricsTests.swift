@@ -1,5 +1,7 @@
+import Foundation
 import Testing
 import Weir
+import WeirExporter
 import WeirIO
 import WeirMetrics
 
@@ -52,10 +54,10 @@ import WeirMetrics
     }
     let before = registry.text()
     metrics.prepare(routes: ["a"], at: after(1))
-    metrics.dropRoutesGone(at: after(500))
+    metrics.dropWhatIsGone(at: after(500))
     #expect(registry.text() == before)
     metrics.prepare(routes: ["a", "c"], at: after(501))
-    metrics.dropRoutesGone(at: after(602))
+    metrics.dropWhatIsGone(at: after(602))
     let text = registry.text()
     #expect(!text.contains("route=\"b\""))
     for route in ["a", "c"] {
@@ -67,8 +69,28 @@ import WeirMetrics
     _ = late.series(
       SeriesCache.Key(route: 0, method: .get, isHTTP10: false, status: 0, outcome: .forwarded(.cancelled)))
     #expect(registry.text().contains("route=\"b\""))
-    metrics.dropRoutesGone(at: MonotonicTime.now.advanced(bySeconds: 601))
+    metrics.dropWhatIsGone(at: MonotonicTime.now.advanced(bySeconds: 601))
     #expect(!registry.text().contains("route=\"b\""))
+  }
+
+  @Test func upstreamsThatAreGoneLeaveThePage() throws {
+    let metrics = try GatewayMetrics(registry, client: MetricsMonitor(registry: registry))
+    let start = MonotonicTime.now
+    let (a, b) = try (destination("a.test"), destination("b.test"))
+    metrics.prepare(routes: [], upstreams: [a, b], at: start)
+    metrics.prepare(routes: [], upstreams: [a], at: start)
+    metrics.dropWhatIsGone(at: start.advanced(bySeconds: 599))
+    #expect(registry.text().contains("server_address=\"b.test\""))
+    metrics.dropWhatIsGone(at: start.advanced(bySeconds: 600))
+    let text = registry.text()
+    #expect(!text.contains("server_address=\"b.test\""))
+    #expect(text.contains("weir_requests_started_total{server_address=\"a.test\",server_port=\"443\""))
+    metrics.prepare(routes: [], upstreams: [b], at: start.advanced(bySeconds: 700))
+    #expect(registry.text().contains("weir_requests_started_total{server_address=\"b.test\""))
+  }
+
+  private func destination(_ host: String) throws -> Destination {
+    try #require(URL(string: "https://\(host)/").flatMap { Destination(url: $0) })
   }
 
   @Test func tellsOfReloads() throws {

@@ -94,6 +94,18 @@ import WeirTestSupport
     #expect(driver.machine.beginResponse(delimitedByClose: false) == true)
   }
 
+  /// Of a large body the rest may stay unread, by whomever; the client has to know before it sends its next request.
+  @Test(arguments: [
+    ("Content-Length: 11", false, false), ("Content-Length: 11", true, false), ("Content-Length: 10", true, true),
+    ("Transfer-Encoding: chunked", false, true), ("Transfer-Encoding: chunked", true, false),
+  ])
+  func earlyResponse(framing: String, isRead: Bool, staysOpen: Bool) {
+    var driver = Driver(.with { $0.drainBytes = 10 })
+    _ = driver.receive("POST / HTTP/1.1\r\nHost: a\r\n\(framing)\r\n\r\n")
+    if isRead { _ = driver.attach() }
+    #expect(driver.machine.beginResponse(delimitedByClose: false) == staysOpen)
+  }
+
   @Test func refusalLingers() {
     var driver = Driver()
     #expect(driver.receive("?\r\nrest") == "refuse(400) wait")

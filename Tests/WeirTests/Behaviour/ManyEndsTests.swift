@@ -40,11 +40,12 @@ struct ManyEndsTests {
 
   @Test("40,000 waiters that are cancelled")
   func cancelledWaiters() async throws {
+    let count = ThisProcess.isSanitized ? 4000 : 40_000
     let hole = try BlackHole()
     let table = DestinationTable()
     let session = try Session.sharing(table, Self.waiting)
     let ends = Mutex((cancelled: 0, other: 0))
-    let requests = (0..<40_000).map { _ in session.request(hole.url) }
+    let requests = (0..<count).map { _ in session.request(hole.url) }
     for request in requests {
       request.response { response in
         ends.withLock {
@@ -52,10 +53,10 @@ struct ManyEndsTests {
         }
       }
     }
-    try await eventually("all wait") { try table.occupancy(of: hole) == [1, 0, 39_999] }
+    try await eventually("all wait") { try table.occupancy(of: hole) == [1, 0, count - 1] }
     for request in requests { request.cancel() }
-    try await eventually("all have ended") { ends.withLock { $0.cancelled + $0.other == 40_000 } }
-    #expect(ends.withLock { $0.cancelled } == 40_000)
+    try await eventually("all have ended") { ends.withLock { $0.cancelled + $0.other == count } }
+    #expect(ends.withLock { $0.cancelled } == count)
     try await eventually("all slots are free") { try table.occupancy(of: hole) == [0, 0, 0] }
   }
 

@@ -20,7 +20,6 @@ import Testing
     ("A: \t 1 2 \t\r\n", "A", "1 2"),
     ("A:\r\n", "A", ""),
     ("A: 1\r\na: 2\r\nB: x\r\nA: 3\r\n", "A", "1, 2, 3"),
-    ("A: 1\r\n  2\r\n\t3\r\nB: 4\r\n", "A", "1 2 3"),
     ("A: 1\r\n  2\r\n\t3\r\nB: 4\r\n", "B", "4"),
     ("A: a:b\r\n", "A", "a:b"),
     ("no colon\r\nA: 1\r\n", "A", "1"),
@@ -81,10 +80,10 @@ import Testing
 
   @Test func everyFieldAsReceived() throws {
     var fields: [String] = []
-    try Self.response("A: 1\r\na:2 \r\nB: x\r\n y\r\n").forEachField { name, value in
+    try Self.response("A: 1\r\na:2 \r\nB: x\r\n y: z\r\n").forEachField { name, value in
       fields.append("\(String(decoding: name, as: UTF8.self))=\(String(decoding: value, as: UTF8.self))")
     }
-    #expect(fields == ["A=1", "a=2", "B=x\r\n y"])
+    #expect(fields == ["A=1", "a=2", "B=x"])
   }
 
   @Test func anyBytesAreRead() throws {
