@@ -160,7 +160,9 @@ struct SocketTable {
   func isOwn(_ fd: CInt) -> Bool { index(of: fd).map { entries[$0].isOwn } ?? false }
 
   /// Whether the descriptor was not given to another socket since.
-  func knows(_ socket: OpenedSocket) -> Bool { index(of: socket.descriptor).map { entries[$0].socket == socket } ?? false }
+  func knows(_ socket: OpenedSocket) -> Bool {
+    index(of: socket.descriptor).map { entries[$0].socket == socket } ?? false
+  }
 
   /// The registration could not be made or is gone.
   mutating func forgetRegistration(_ fd: CInt) {

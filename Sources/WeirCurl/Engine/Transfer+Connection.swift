@@ -40,7 +40,9 @@ extension Transfer {
   /// it waits to be able to write.
   func takes(_ socket: CInt) {
     awaitedSocket = socket
-    if clock.ready == nil, clock.connected == nil, connecting.contains(where: { $0.descriptor == socket }) { clock.connected = engine.now }
+    if clock.ready == nil, clock.connected == nil, connecting.contains(where: { $0.descriptor == socket }) {
+      clock.connected = engine.now
+    }
     engine.sockets.use(socket, by: Unmanaged.passUnretained(self).toOpaque())
   }
 
