@@ -160,7 +160,7 @@ final class DestinationMetrics: Sendable {
   }
 
   /// OpenTelemetry's `network.protocol.version`.
-  private static func version(_ name: String) -> String {
+  static func version(_ name: String) -> String {
     switch name {
     case "h2": "2"
     case "h3": "3"
@@ -170,7 +170,7 @@ final class DestinationMetrics: Sendable {
   }
 
   /// A header of the server's making must not make up label values.
-  private static func encoding(_ value: String?) -> String {
+  static func encoding(_ value: String?) -> String {
     switch value?.lowercased() {
     case nil, "identity", "": "identity"
     case "gzip", "x-gzip": "gzip"

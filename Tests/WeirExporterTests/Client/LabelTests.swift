@@ -1,0 +1,36 @@
+import Testing
+import Weir
+
+@testable import WeirExporter
+
+/// What servers and callers may write, and the few values that labels have.
+@Suite struct LabelTests {
+  @Test(
+    arguments: [
+      (nil, "GET"), ("GET", "GET"), ("HEAD", "HEAD"), ("POST", "POST"), ("PUT", "PUT"), ("PATCH", "PATCH"),
+      ("DELETE", "DELETE"), ("OPTIONS", "OPTIONS"), ("TRACE", "TRACE"), ("CONNECT", "CONNECT"), ("get", "_OTHER"),
+      ("Post", "_OTHER"), ("QUERY", "_OTHER"), ("PROPFIND", "_OTHER"), ("GET ", "_OTHER"), ("", "_OTHER"),
+      ("_OTHER", "_OTHER"),
+    ] as [(String?, String)])
+  func method(name: String?, label: String) {
+    #expect(MethodLabel.of(name.map { HTTPMethod(rawValue: $0) }) == label)
+  }
+
+  /// The names are those of URLSession's `networkProtocolName`.
+  @Test(arguments: [
+    ("http/1.0", "1.0"), ("http/1.1", "1.1"), ("h2", "2"), ("h3", "3"), ("", "1.1"), ("H2", "1.1"),
+  ])
+  func version(name: String, label: String) {
+    #expect(DestinationMetrics.version(name) == label)
+  }
+
+  @Test(
+    arguments: [
+      (nil, "identity"), ("", "identity"), ("identity", "identity"), ("gzip", "gzip"), ("GZip", "gzip"),
+      ("x-gzip", "gzip"), ("deflate", "deflate"), ("br", "br"), ("zstd", "zstd"), ("gzip, br", "_other"),
+      ("compress", "_other"), (" gzip", "_other"), ("made-up-\u{1}", "_other"),
+    ] as [(String?, String)])
+  func encoding(value: String?, label: String) {
+    #expect(DestinationMetrics.encoding(value) == label)
+  }
+}
