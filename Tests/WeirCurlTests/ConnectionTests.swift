@@ -65,6 +65,16 @@ struct ConnectionTests {
     #expect(rig.counts.open == 0)
   }
 
+  @Test func idleConnectionsMakePlace() async throws {
+    let servers = try (0..<4).map { _ in try ScriptedServer(.answering(okResponse("x"))) }
+    let rig = try await EngineRig { $0.maximumPooledConnections = 2 }
+    for server in servers { #expect(await rig.get(server.url).text == "x") }
+    #expect(await eventually { rig.counts.open == 2 })
+    #expect(await rig.get(servers[3].url).report?.isReusedConnection == true)
+    #expect(await rig.get(servers[0].url).report?.isReusedConnection == false)
+    await rig.close()
+  }
+
   /// A pooled connection that the server closes as the next request arrives: sent again on a new one.
   ///
   /// A body of unknown length is not among them: it goes out after its head, and when the reset comes first libcurl

@@ -18,10 +18,10 @@ struct ResponseTests {
   }
 
   @Test
-  func headIsRaw() async throws {
+  func headIsRawButForItsFolds() async throws {
     let head = "HTTP/1.1 200 Fine, thanks\r\nB: 2\r\na:1\r\nB:  3  \r\nLong: one\r\n two\r\nContent-Length: 0\r\n\r\n"
     let outcome = try await exchange(.once(head))
-    #expect(outcome.head?.raw == Array(head.utf8))
+    #expect(outcome.head?.raw == Array(head.replacing("one\r\n two", with: "one two").utf8))
     #expect(outcome.report?.headerBytes == Int64(head.utf8.count))
   }
 

@@ -61,6 +61,8 @@ public struct SessionConfiguration: Sendable {
   public var handlerExecution = HandlerExecution.completionQueue
   /// Idle pooled connections are closed after this.
   public var idleConnectionLifetime: TimeInterval = 60
+  /// Nor are there more connections than this, unless all are in use.
+  package var maximumPooledConnections = 100_000
   public var proxy = ProxyConfiguration.none
   /// Connect to this socket; the URL still gives Host and the TLS name.
   public var unixSocketPath: String?

@@ -5,9 +5,6 @@ internal import WeirIO
 
 // The multi handle and its sockets.
 extension TransferEngine {
-  /// Idle connections are closed for their age, by the sweeper, not for their number.
-  private static let cachedConnections = 100_000
-
   func makeMulti() throws(TransferError) -> UnsafeMutableRawPointer {
     guard CurlLibrary.initialized == .ok, let multi = curl_multi_init() else {
       throw TransferError(.curl, code: .failedInit, message: "libcurl could not be set up")
@@ -17,7 +14,7 @@ extension TransferEngine {
     weir_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context)
     weir_multi_set_timer_callback(multi, curlTimer)
     weir_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
-    weir_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.cachedConnections)
+    weir_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(1, options.maximumPooledConnections))
     return multi
   }
 

@@ -4,6 +4,9 @@ package struct TransportOptions: Sendable {
   package var connectTimeout: Double = 30
   /// Seconds after which an idle connection is closed; rounded up to whole seconds.
   package var idleConnectionLifetime: Double = 60
+  /// With more connections than this, those in use included, the one that has been idle longest is closed. Beyond what
+  /// most have: idle connections are closed for their age.
+  package var maximumPooledConnections: Int = 100_000
   /// Bytes of one response head, status line and blank line included.
   package var maximumHeaderSize: Int = 262_144
   package var proxy: ProxyOptions = .none

@@ -2,7 +2,9 @@ import Weir
 
 extension SessionConfiguration {
   /// How the gateway talks to upstreams: as a pipe, which adds, decodes and follows nothing.
-  static var gateway: SessionConfiguration {
+  ///
+  /// - Parameter connections: to upstreams, idle ones included.
+  static func gateway(connections: Int) -> SessionConfiguration {
     var configuration = SessionConfiguration()
     configuration.headers = HTTPHeaders()
     configuration.automaticallyDecompresses = false
@@ -12,11 +14,14 @@ extension SessionConfiguration {
     configuration.timeoutIntervalForRequest = 0
     // So that an upstream that swallows packets leaves time for another attempt.
     configuration.connectTimeout = 5
-    // Streams and long polls hold theirs for long, so more than a service's own client needs.
-    configuration.httpMaximumConnectionsPerHost = 512
+    configuration.httpMaximumConnectionsPerHost = gatewayConnections
+    configuration.maximumPooledConnections = connections
     return configuration
   }
 
+  /// Connections to one upstream. Streams and long polls hold theirs for long, so more than a service's own client needs.
+  private static let gatewayConnections = 512
+
   /// How many requests whose bodies are still coming may have a connection to one upstream: half of them.
-  static let gatewayUploads = gateway.httpMaximumConnectionsPerHost / 2
+  static let gatewayUploads = gatewayConnections / 2
 }

@@ -15,7 +15,10 @@ final class Worker: Sendable {
     failures: FailureLog
   ) throws(Errno) {
     loop = try EventLoop(name: "weir.gateway.\(number)")
-    session = Session(loop: loop, shared: destinations, configuration: .gateway, eventMonitors: monitors)
+    // Each request that is under way has a client's connection.
+    session = Session(
+      loop: loop, shared: destinations, configuration: .gateway(connections: limits.connections),
+      eventMonitors: monitors)
     let handler = ForwardingHandler(
       session: session, plan: plan, metrics: metrics, log: log, failures: failures, loop: loop)
     self.handler = handler

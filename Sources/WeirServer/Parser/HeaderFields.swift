@@ -68,12 +68,16 @@ package struct HeaderFields: Sendable {
 
   /// Forgets all fields and keeps the memory, unless there is too much of it.
   mutating func reset() {
-    bytes.removeAll(keepingCapacity: bytes.capacity <= 4096)
-    places.removeAll(keepingCapacity: places.capacity <= 64)
+    bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptBytes)
+    places.removeAll(keepingCapacity: places.capacity <= Self.keptPlaces)
   }
 
   /// Whether `reset` would not keep the memory.
-  var isLarge: Bool { bytes.capacity > 4096 || places.capacity > 64 }
+  var isLarge: Bool { bytes.capacity > Self.keptBytes || places.capacity > Self.keptPlaces }
+
+  /// Room that is kept from one head to the next.
+  private static let keptBytes = 4096
+  private static let keptPlaces = 64
 
   private func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     bytes.withUnsafeBytes(body)

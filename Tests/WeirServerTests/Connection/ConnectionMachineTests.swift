@@ -94,6 +94,23 @@ import WeirTestSupport
     #expect(driver.machine.beginResponse(delimitedByClose: false) == true)
   }
 
+  /// Thousands of connections may have had one.
+  @Test func largeHeadsAreGivenBack() {
+    var driver = Driver()
+    _ = driver.receive("GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 31 * 1024))
+    #expect(Self.largestBuffer(in: driver.machine) > 31 * 1024)
+    #expect(driver.receive("\r\n\r\n") == "begin wait")
+    #expect(driver.respond() == "flush read")
+    #expect(Self.largestBuffer(in: driver.machine) <= 4096)
+  }
+
+  private static func largestBuffer(in value: Any) -> Int {
+    if let bytes = value as? [UInt8] { return bytes.capacity }
+    let mirror = Mirror(reflecting: value)
+    if mirror.displayStyle == .class { return 0 }
+    return mirror.children.map { largestBuffer(in: $0.value) }.max() ?? 0
+  }
+
   /// Of a large body the rest may stay unread, by whomever; the client has to know before it sends its next request.
   @Test(arguments: [
     ("Content-Length: 11", false, false), ("Content-Length: 11", true, false), ("Content-Length: 10", true, true),
