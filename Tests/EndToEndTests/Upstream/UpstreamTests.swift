@@ -32,6 +32,8 @@ private struct UpstreamBench {
     self.cases = cases
     let gates = cases.map { _ in (seen: Gate(), sent: Gate()) }
     self.gates = gates
+    // Made before any request waits for them: in the largest case there are millions of bytes.
+    let scripts = zip(cases, gates).map { Self.steps(of: $0, $1.seen, $1.sent) }
     upstream = try ScriptedServer(
       Script(
         .forever([
@@ -39,12 +41,12 @@ private struct UpstreamBench {
             let path = line.split(separator: " ").dropFirst().first ?? ""
             let index = Int(path.split(separator: "/").last ?? "") ?? 0
             if path.hasPrefix("/own/") { return [.send(okResponse("own \(index)"))] }
-            return Self.steps(of: cases[index], gates[index].seen, gates[index].sent)
+            return scripts[index]
           }
         ])))
     directory = try TemporaryDirectory()
     let config = try directory.file(
-      "weir.yml", "routes: [{name: all, upstream: \"http://127.0.0.1:\(upstream.port)\", timeout: 1s}]\n")
+      "weir.yml", "routes: [{name: all, upstream: \"http://127.0.0.1:\(upstream.port)\", timeout: 2s}]\n")
     weir = try await WeirProgram(["--config.file=\(config)", "--gateway.workers=1"], program: .shippedWeir)
   }
 
