@@ -45,16 +45,18 @@ let package = Package(
     system("CLinux"), system("CCurl"), system("CZlib"), system("CYaml"), system("CCrypt"),
 
     module("WeirIO", ["CLinux"]),
-    module("WeirCompression", ["CZlib"]),
-    module("WeirCurl", ["CCurl", "CLinux", "WeirIO"]),
-    module("Weir", ["WeirIO", "WeirCurl", "WeirCompression"]),
+    module("WeirHTTP"),
+    module("WeirCompression", ["CZlib", "WeirHTTP"]),
+    module("WeirCurl", ["CCurl", "CLinux", "WeirHTTP", "WeirIO"]),
+    module("Weir", ["WeirIO", "WeirHTTP", "WeirCurl", "WeirCompression"]),
     module("WeirMetrics"),
-    module("WeirServer", ["CLinux", "WeirIO", "WeirCompression"]),
-    module("WeirExporter", ["CCrypt", "Weir", "WeirCompression", "WeirIO", "WeirMetrics", "WeirServer"]),
+    module("WeirServer", ["CLinux", "WeirIO", "WeirHTTP", "WeirCompression"]),
+    module("WeirExporter", ["CCrypt", "Weir", "WeirCompression", "WeirHTTP", "WeirIO", "WeirMetrics", "WeirServer"]),
     module(
       "WeirGateway",
       [
-        "CLinux", "CYaml", "Weir", "WeirCompression", "WeirCurl", "WeirIO", "WeirExporter", "WeirMetrics", "WeirServer",
+        "CLinux", "CYaml", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirExporter", "WeirMetrics",
+        "WeirServer",
       ]),
     module("WeirAlamofire", ["Weir"]),
     .executableTarget(name: "WeirCommand", dependencies: ["WeirGateway"], swiftSettings: settings),
@@ -73,6 +75,7 @@ let package = Package(
     fuzzTarget("FuzzGateway", ["CLinux", "FuzzSupport", "WeirExporter", "WeirGateway", "WeirIO", "WeirMetrics"]),
 
     tests("WeirIOTests", ["WeirIO"]),
+    tests("WeirHTTPTests", ["WeirHTTP"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
     tests("WeirCurlTests", ["WeirCurl", "WeirIO", "CSlowResolver"]),
     tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirIO"]),

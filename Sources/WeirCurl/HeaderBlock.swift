@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Request header lines as bytes, in the form that libcurl takes.
 ///
 /// Values need not be text: field values are octets (RFC 9110 §5.5), and who forwards them must not change any.
@@ -84,7 +86,7 @@ package struct HeaderBlock: Sendable {
     starts.append(UInt32(truncatingIfNeeded: bytes.count))
     bytes.append(contentsOf: name)
     // libcurl reads "Name:" as "leave it out", and "Name;" as "send it empty".
-    if value.first ?? 32 <= 32, value.allSatisfy({ $0 == 32 || $0 == 9 }) {
+    if value.first ?? 32 <= 32, value.allSatisfy(\.isBlank) {
       bytes.append(UInt8(ascii: ";"))
     } else {
       bytes.append(UInt8(ascii: ":"))
@@ -110,7 +112,7 @@ package struct HeaderBlock: Sendable {
     line.withUTF8 { line in
       let line = UnsafeRawBufferPointer(line)
       let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? 0
-      let value = line[min(colon + 1, line.count)...].drop { $0 == 32 || $0 == 9 }
+      let value = line[min(colon + 1, line.count)...].drop { $0.isBlank }
       append(name: UnsafeRawBufferPointer(rebasing: line[..<colon]), value: UnsafeRawBufferPointer(rebasing: value))
     }
   }

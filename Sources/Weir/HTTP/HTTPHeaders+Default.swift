@@ -1,4 +1,5 @@
 import Foundation
+import WeirHTTP
 
 extension HTTPHeaders {
   /// Accept-Encoding, Accept-Language (left out when no language is preferred) and User-Agent.
@@ -48,7 +49,7 @@ extension HTTPHeader {
     let system = "\(systemName) \(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"
     let text = "\(executable)/\(appVersion) (\(bundleID); build:\(build); \(system)) Weir/\(WeirInfo.version)"
     // An executable may be named anything; a line break in a header value would have every request refused.
-    return FieldSyntax.isValue(text) ? text : "Unknown/\(appVersion) Weir/\(WeirInfo.version)"
+    return FieldSyntax.isSendable(text) ? text : "Unknown/\(appVersion) Weir/\(WeirInfo.version)"
   }
 
   private static var systemName: String {

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// An ordered list of header fields whose names are unique without regard to case.
 ///
 /// Adding a name that exists replaces its value in place and takes the new spelling. Equality is that of the list.

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// A request method (RFC 9110 section 9).
 ///
 /// The raw value is kept as given: methods are case-sensitive.
@@ -23,6 +25,6 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
   /// Whether it is CONNECT in some spelling. It opens a tunnel, and is none of the requests that can be made: an upstream
   /// that takes methods in any case would answer with a tunnel on a connection that others use next.
   package var isConnect: Bool {
-    rawValue.utf8.count == 7 && rawValue.utf8.elementsEqual("connect".utf8) { FieldSyntax.lowercased($0) == $1 }
+    rawValue.utf8.spell("connect")
   }
 }

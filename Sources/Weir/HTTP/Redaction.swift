@@ -1,4 +1,5 @@
 import Foundation
+import WeirHTTP
 
 /// Keeps secrets out of texts that people and logs read.
 package enum Redaction {

@@ -1,4 +1,5 @@
 import Foundation
+import WeirHTTP
 
 /// The bytes of one response head and the reading of its fields.
 ///
@@ -107,7 +108,7 @@ private struct FieldLine {
   func hasName(_ wanted: UnsafeBufferPointer<UInt8>, in bytes: UnsafeRawBufferPointer) -> Bool {
     guard wanted.count == name.count else { return false }
     for offset in 0..<wanted.count
-    where FieldSyntax.lowercased(wanted[offset]) != FieldSyntax.lowercased(bytes[name.lowerBound + offset]) {
+    where wanted[offset].lowercased != bytes[name.lowerBound + offset].lowercased {
       return false
     }
     return true
@@ -144,9 +145,4 @@ extension UnsafeRawBufferPointer {
     while high > low, self[high - 1].isBlank || self[high - 1].isLineBreak { high -= 1 }
     return low..<high
   }
-}
-
-extension UInt8 {
-  fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
-  fileprivate var isLineBreak: Bool { self == 0x0D || self == 0x0A }
 }

@@ -1,5 +1,6 @@
 import Foundation
 public import FoundationNetworking
+import WeirHTTP
 
 extension URLRequest {
   /// Makes a request; throws what the convertible throws.
@@ -38,7 +39,7 @@ extension URLRequest {
       return .invalidMethod(method)
     }
     guard let fields = allHTTPHeaderFields else { return nil }
-    for (name, value) in fields where !FieldSyntax.isToken(name) || !FieldSyntax.isValue(value) {
+    for (name, value) in fields where !FieldSyntax.isToken(name) || !FieldSyntax.isSendable(value) {
       return .invalidHeaderField(name: name)
     }
     return nil

@@ -1,4 +1,5 @@
 import Foundation
+import WeirHTTP
 
 /// The `Retry-After` field (RFC 9110 section 10.2.3).
 package enum RetryAfter {
@@ -8,12 +9,13 @@ package enum RetryAfter {
   /// The wait that a value asks for, between 0 and ``maximum`` seconds; nil when it is neither seconds nor a date.
   package static func delay(_ value: String, now: Date) -> TimeInterval? {
     let text = String(FieldSyntax.trimmed(Substring(value)))
-    if !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) {
+    if !text.isEmpty, text.utf8.allSatisfy(\.isDigit) {
       // More digits than an integer holds are still a number of seconds: a long one.
       return min(Double(text) ?? maximum, maximum)
     }
-    guard let date = HTTPDate.parse(text, now: now) else { return nil }
-    return min(max(0, date.timeIntervalSince(now)), maximum)
+    let now = now.timeIntervalSince1970
+    guard let time = HTTPDate.parse(text, now: Int(now)) else { return nil }
+    return min(max(0, Double(time) - now), maximum)
   }
 
   /// The delay to keep: what the server asks for, never less than the backoff.

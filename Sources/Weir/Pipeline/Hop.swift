@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import WeirHTTP
 
 /// Where an attempt is: the request of the present hop and what follows it.
 struct Hop {
@@ -55,7 +56,7 @@ final class HopRequest: Sendable {
   private static func length(of prefix: StaticString, in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
     guard bytes.count >= prefix.utf8CodeUnitCount else { return nil }
     for index in 0..<prefix.utf8CodeUnitCount
-    where FieldSyntax.lowercased(bytes[index]) != prefix.utf8Start[index] {
+    where bytes[index].lowercased != prefix.utf8Start[index] {
       return nil
     }
     return prefix.utf8CodeUnitCount

@@ -1,4 +1,5 @@
 import Foundation
+import WeirHTTP
 
 /// The charset parameter of a media type (RFC 9110 section 8.3.2), as an encoding.
 enum Charset {

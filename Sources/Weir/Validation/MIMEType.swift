@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// A media type without its parameters, or a pattern with `*` for one or both halves (RFC 9110 section 12.5.1).
 package struct MIMEType: Sendable, Hashable {
   package let type: String

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Schemes that authenticate a connection instead of a request (RFC 4559 §6; NTLM): all that follows on it is taken for
 /// the same user's. Who sends several users' requests must not use such a connection again.
 enum ConnectionAuthentication {
@@ -7,8 +9,7 @@ enum ConnectionAuthentication {
   static func begins(_ value: UnsafeRawBufferPointer) -> Bool {
     schemes.contains { scheme in
       let count = scheme.utf8CodeUnitCount
-      guard value.count >= count, value.count == count || value[count] == 32 || value[count] == 9 else { return false }
-      return (0..<count).allSatisfy { value[$0] | 32 == scheme.utf8Start[$0] }
+      return value.begins(with: scheme) && (value.count == count || value[count].isBlank)
     }
   }
 
@@ -36,17 +37,10 @@ enum ConnectionAuthentication {
       } else if byte == UInt8(ascii: "\"") {
         isQuoted.toggle()
       } else if byte == UInt8(ascii: ","), !isQuoted {
-        if begins(trimmed(value[start..<index])) { return true }
+        if begins(UnsafeRawBufferPointer(rebasing: value[start..<index].trimmed)) { return true }
         start = index + 1
       }
     }
-    return begins(trimmed(value[start...]))
-  }
-
-  private static func trimmed(_ element: Slice<UnsafeRawBufferPointer>) -> UnsafeRawBufferPointer {
-    var element = element
-    while let first = element.first, first == 32 || first == 9 { element.removeFirst() }
-    while let last = element.last, last == 32 || last == 9 { element.removeLast() }
-    return UnsafeRawBufferPointer(rebasing: element)
+    return begins(UnsafeRawBufferPointer(rebasing: value[start...].trimmed))
   }
 }

@@ -1,4 +1,5 @@
 internal import CCurl
+import WeirHTTP
 
 extension EasyHandle {
   /// Larger bodies are asked for piece by piece; libcurl sends one up to this size together with the head.
@@ -117,15 +118,8 @@ extension EasyHandle {
   /// in any case would open a tunnel on a connection that goes back to the pool.
   private static func defect(ofMethod method: String) -> String? {
     if method == "GET" || method == "POST" { return nil }
-    let marks = "!#$%&'*+-.^_`|~".utf8
-    let isToken =
-      !method.isEmpty
-      && method.utf8.allSatisfy { byte in
-        byte &- 48 < 10 || (byte | 32) &- 97 < 26 || marks.contains(byte)
-      }
-    guard isToken else { return "the method is not a token (RFC 9110 §5.6.2)" }
-    let isConnect = method.utf8.count == 7 && method.utf8.elementsEqual("connect".utf8) { $0 | 32 == $1 }
-    return isConnect ? "CONNECT opens a tunnel, which is no request" : nil
+    guard FieldSyntax.isToken(method) else { return "the method is not a token (RFC 9110 §5.6.2)" }
+    return method.utf8.spell("connect") ? "CONNECT opens a tunnel, which is no request" : nil
   }
 
   private static func defect(ofTarget target: String) -> String? {

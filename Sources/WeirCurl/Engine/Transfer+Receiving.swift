@@ -1,5 +1,6 @@
 internal import CCurl
 internal import Glibc
+import WeirHTTP
 internal import WeirIO
 
 /// How far the response has come.
@@ -34,10 +35,10 @@ struct ReceivingState {
   /// Adds a line to the head. A folded one continues the line before (RFC 9112 §5.2): what is hidden there from those who
   /// read line by line would be read by others.
   mutating func append(_ line: UnsafeRawBufferPointer) {
-    guard line.first == 32 || line.first == 9 else { return head.append(contentsOf: line) }
+    guard line.first?.isBlank == true else { return head.append(contentsOf: line) }
     while let last = head.last, last <= 32 { head.removeLast() }
     head.append(32)
-    head.append(contentsOf: line.drop { $0 == 32 || $0 == 9 })
+    head.append(contentsOf: line.drop { $0.isBlank })
   }
 }
 

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// A line of a response head whose name matters to the engine.
 struct HeaderLine {
   struct Name {
@@ -39,8 +41,8 @@ struct HeaderLine {
     guard !value.isEmpty, value.count < 19 else { return nil }
     var length: Int64 = 0
     for byte in value {
-      guard byte &- 48 < 10 else { return nil }
-      length = length * 10 + Int64(byte &- 48)
+      guard byte.isDigit else { return nil }
+      length = length * 10 + Int64(byte & 15)
     }
     return length
   }
@@ -51,21 +53,13 @@ struct HeaderLine {
   var isKeepAlive: Bool { isValue("keep-alive") }
 
   private func isValue(_ text: StaticString) -> Bool {
-    value.count == text.utf8CodeUnitCount && Self.hasPrefix(text, value)
+    value.spells(text)
   }
 
   private static func hasName(_ name: StaticString, _ line: UnsafeRawBufferPointer) -> Bool {
-    line.count > name.utf8CodeUnitCount && hasPrefix(name, line)
-  }
-
-  private static func hasPrefix(_ prefix: StaticString, _ bytes: UnsafeRawBufferPointer) -> Bool {
-    for index in 0..<prefix.utf8CodeUnitCount {
-      let byte = bytes[index]
-      guard (byte &- 65 < 26 ? byte | 32 : byte) == prefix.utf8Start[index] else { return false }
-    }
-    return true
+    line.count > name.utf8CodeUnitCount && line.begins(with: name)
   }
 
   /// White space and line ends.
-  private static func isBlank(_ byte: UInt8) -> Bool { byte == 32 || byte == 9 || byte == 13 || byte == 10 }
+  private static func isBlank(_ byte: UInt8) -> Bool { byte.isBlank || byte.isLineBreak }
 }

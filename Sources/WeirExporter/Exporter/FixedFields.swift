@@ -1,3 +1,4 @@
+import WeirHTTP
 import WeirMetrics
 import WeirServer
 
@@ -34,10 +35,10 @@ struct FixedFields: Sendable {
   /// Why a field can't be sent with every response; nil if it can.
   static func problem(_ name: String, _ value: String) -> String? {
     if reserved.contains(name.lowercased()) { return "\(name) is set by the exporter" }
-    guard !name.isEmpty, name.utf8.allSatisfy(FieldScanner.isTokenByte) else {
+    guard FieldSyntax.isToken(name) else {
       return "\(name.debugDescription) is not a field name"
     }
-    let hasControls = value.utf8.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }
+    let hasControls = !value.utf8.allSatisfy(\.isFieldContent)
     return hasControls ? "the value of \(name) holds a control character" : nil
   }
 

@@ -1,3 +1,4 @@
+import WeirHTTP
 import WeirIO
 
 /// A flag that takes a value, of a command whose options are `Options`.
@@ -100,7 +101,7 @@ extension Flag<ProbeOptions> {
   static var all: [Self] {
     [
       Flag(name: "--method", value: "METHOD", help: "Default: GET.") { options, text throws(FlagValueError) in
-        guard HTTPGrammar.isToken(text.utf8) else { throw FlagValueError(expected: "a method name") }
+        guard FieldSyntax.isToken(text) else { throw FlagValueError(expected: "a method name") }
         options.method = text
       },
       Flag(
@@ -110,7 +111,7 @@ extension Flag<ProbeOptions> {
         options, text throws(FlagValueError) in
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let value = parts.last?.drop { $0 == " " } ?? ""
-        guard parts.count == 2, HTTPGrammar.isToken(parts[0].utf8), HTTPGrammar.isFieldValue(value.utf8) else {
+        guard parts.count == 2, FieldSyntax.isToken(parts[0].utf8), FieldSyntax.isValue(value.utf8) else {
           throw FlagValueError(expected: "a header field, such as 'Accept: text/plain'")
         }
         options.headers.append(HeaderRule(name: String(parts[0]), value: String(value)))

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Turns a document into a configuration, collecting all that is wrong with it.
 struct ConfigurationBuilder {
   private(set) var problems: [ConfigurationProblem] = []
@@ -117,7 +119,7 @@ struct ConfigurationBuilder {
     for (name, located) in document?.set?.value?.entries ?? [] {
       guard let value = located.value else { continue }
       if let reason = HeaderRules.problem(setting: name) { report(located, reason) }
-      if !HTTPGrammar.isFieldValue(value.utf8) {
+      if !FieldSyntax.isValue(value.utf8) {
         report(located, "a field value must not hold control characters, nor begin or end with a space")
       }
       if !seen.insert(name.lowercased()).inserted { report(located, "the same field is set twice") }
@@ -151,7 +153,7 @@ struct ConfigurationBuilder {
       rules.methods = []
       for located in methods {
         guard let method = located.value else { continue }
-        if !HTTPGrammar.isToken(method.utf8) {
+        if !FieldSyntax.isToken(method) {
           report(located, "\(quoted(method)) is no method name")
         } else if method != method.uppercased(), KnownMethod(method.uppercased()) != .other {
           report(located, "methods are case-sensitive; write \(method.uppercased())")

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// What somebody who typed `name` may have meant: the candidate within two edits (or one in three letters), if any.
 func suggestion(for name: String, among candidates: some Sequence<String>) -> String? {
   let typed = Array(name.utf8.prefix(64))
@@ -13,7 +15,7 @@ func suggestion(for name: String, among candidates: some Sequence<String>) -> St
 
 /// Optimal string alignment: insertions, deletions, substitutions and swapped neighbours each count one; case is free.
 private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-  let left = left.map(lowercased), right = right.map(lowercased)
+  let left = left.map(\.lowercased), right = right.map(\.lowercased)
   var beforePrevious: [Int] = []
   var previous = Array(0...right.count)
   for i in left.indices {
@@ -28,9 +30,4 @@ private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
     previous = row
   }
   return previous[right.count]
-}
-
-@inline(__always)
-func lowercased(_ byte: UInt8) -> UInt8 {
-  byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
 }

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// What forwarding does with a field, by its name.
 enum FieldKind {
   /// Goes on as it is.
@@ -17,28 +19,28 @@ enum FieldKind {
   /// The length decides first, so that most names cost one comparison at most.
   init(_ name: UnsafeRawBufferPointer) {
     switch name.count {
-    case 2: self = name.isName("te") ? .hopByHop : .endToEnd
-    case 3: self = name.isName("via") ? .via : .endToEnd
-    case 4: self = name.isName("host") ? .host : .endToEnd
+    case 2: self = name.spells("te") ? .hopByHop : .endToEnd
+    case 3: self = name.spells("via") ? .via : .endToEnd
+    case 4: self = name.spells("host") ? .host : .endToEnd
     // The server has already answered 100, or the body needs none.
-    case 6: self = name.isName("expect") ? .hopByHop : .endToEnd
+    case 6: self = name.spells("expect") ? .hopByHop : .endToEnd
     // Trailer fields are not forwarded, so neither is their announcement.
-    case 7: self = name.isName("upgrade") || name.isName("trailer") ? .hopByHop : .endToEnd
-    case 9: self = name.isName("forwarded") ? .forwarded : .endToEnd
-    case 10: self = name.isName("connection") ? .connection : name.isName("keep-alive") ? .hopByHop : .endToEnd
-    case 12: self = name.isName("max-forwards") ? .maxForwards : .endToEnd
-    case 14: self = name.isName("content-length") || name.isName("http2-settings") ? .hopByHop : .endToEnd
-    case 15: self = name.isName("x-forwarded-for") ? .forwardedFor : .endToEnd
-    case 16: self = name.isName("x-forwarded-host") ? .forwardedFact : .endToEnd
+    case 7: self = name.spells("upgrade") || name.spells("trailer") ? .hopByHop : .endToEnd
+    case 9: self = name.spells("forwarded") ? .forwarded : .endToEnd
+    case 10: self = name.spells("connection") ? .connection : name.spells("keep-alive") ? .hopByHop : .endToEnd
+    case 12: self = name.spells("max-forwards") ? .maxForwards : .endToEnd
+    case 14: self = name.spells("content-length") || name.spells("http2-settings") ? .hopByHop : .endToEnd
+    case 15: self = name.spells("x-forwarded-for") ? .forwardedFor : .endToEnd
+    case 16: self = name.spells("x-forwarded-host") ? .forwardedFact : .endToEnd
     case 17:
       self =
-        name.isName("transfer-encoding") ? .hopByHop : name.isName("x-forwarded-proto") ? .forwardedFact : .endToEnd
+        name.spells("transfer-encoding") ? .hopByHop : name.spells("x-forwarded-proto") ? .forwardedFact : .endToEnd
     default: self = .endToEnd
     }
     // Proxy-Connection, Proxy-Authorization and whatever else is between a client and its proxy; but Proxy-Status tells
     // clients what happened on the way (RFC 9209 §2).
-    if case .endToEnd = self, name.count > 6, name[0] | 32 == UInt8(ascii: "p"),
-      UnsafeRawBufferPointer(rebasing: name[..<6]).isName("proxy-"), !name.isName("proxy-status")
+    if case .endToEnd = self, name.count > 6, name.begins(with: "proxy-"),
+      !name.spells("proxy-status")
     {
       self = .hopByHop
     }
@@ -54,18 +56,10 @@ enum FieldKind {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether these bytes are `name`, which is given in lower case, without regard to their own case.
-  func isName(_ name: StaticString) -> Bool {
-    count == name.utf8CodeUnitCount
-      && name.withUTF8Buffer { lower in
-        for index in 0..<lower.count where lowercased(self[index]) != lower[index] { return false }
-        return true
-      }
-  }
-
+  /// Whether these octets are `name`, which is given in lower case, in any case.
   func isName(_ name: [UInt8]) -> Bool {
     guard count == name.count else { return false }
-    for index in 0..<name.count where lowercased(self[index]) != name[index] { return false }
+    for index in 0..<name.count where self[index].lowercased != name[index] { return false }
     return true
   }
 
@@ -73,7 +67,7 @@ extension UnsafeRawBufferPointer {
   func isNameForCGI(_ name: [UInt8]) -> Bool {
     guard count == name.count else { return false }
     for index in 0..<name.count {
-      let byte = lowercased(self[index])
+      let byte = self[index].lowercased
       guard byte == name[index] || byte == UInt8(ascii: "_") && name[index] == UInt8(ascii: "-") else { return false }
     }
     return true
@@ -87,14 +81,14 @@ struct ConnectionOptions {
   init(_ fields: some FieldSource) {
     var names: [[UInt8]] = []
     fields.forEach { name, value in
-      guard name.count == 10, name.isName("connection") else { return }
+      guard name.count == 10, name.spells("connection") else { return }
       // What almost every client sends, and what most upstreams do.
-      if value.isName("keep-alive") || value.isName("close") { return }
+      if value.spells("keep-alive") || value.spells("close") { return }
       for option in value.split(separator: UInt8(ascii: ",")) {
-        let option = Self.trimmed(UnsafeRawBufferPointer(rebasing: option))
+        let option = UnsafeRawBufferPointer(rebasing: option.trimmed)
         // These two name no field that would not end here anyway.
-        if option.isEmpty || option.isName("close") || option.isName("keep-alive") { continue }
-        names.append(option.map(lowercased))
+        if option.isEmpty || option.spells("close") || option.spells("keep-alive") { continue }
+        names.append(option.map(\.lowercased))
       }
     }
     self.names = names
@@ -102,12 +96,5 @@ struct ConnectionOptions {
 
   func contains(_ name: UnsafeRawBufferPointer) -> Bool {
     !names.isEmpty && names.contains { name.isName($0) }
-  }
-
-  private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    var range = bytes[...]
-    while let first = range.first, first == 0x20 || first == 0x09 { range.removeFirst() }
-    while let last = range.last, last == 0x20 || last == 0x09 { range.removeLast() }
-    return UnsafeRawBufferPointer(rebasing: range)
   }
 }

@@ -1,4 +1,5 @@
 import WeirCurl
+import WeirHTTP
 import WeirServer
 
 /// Which header fields cross the gateway, and which it adds (RFC 9110 §7.6). One per route.
@@ -113,7 +114,7 @@ struct HeaderPolicy: Sendable {
     } else {
       element += client.address
     }
-    if HTTPGrammar.isToken(client.authority) {
+    if FieldSyntax.isToken(client.authority) {
       element += Array(";host=".utf8) + client.authority
     } else if !client.authority.isEmpty,
       client.authority.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != 0x22 && $0 != 0x5c })
@@ -195,7 +196,7 @@ struct HeaderPolicy: Sendable {
   /// Whether an element's received-by is this gateway: `1.1 pseudonym`, perhaps with a comment.
   private func contains(pseudonym via: UnsafeRawBufferPointer) -> Bool {
     via.split(separator: UInt8(ascii: ",")).contains { element in
-      let words = element.split { $0 == 0x20 || $0 == 0x09 }
+      let words = element.split { $0.isBlank }
       return words.count >= 2 && words[1].elementsEqual(pseudonym)
     }
   }

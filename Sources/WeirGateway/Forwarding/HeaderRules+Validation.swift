@@ -1,3 +1,5 @@
+import WeirHTTP
+
 extension HeaderRules {
   /// Fields whose meaning is the connection's or the message framing's, which the gateway itself sets.
   static let reserved: Set<String> = [
@@ -6,7 +8,7 @@ extension HeaderRules {
   ]
 
   static func problem(setting name: String) -> String? {
-    if !HTTPGrammar.isToken(name.utf8) { return "\(quoted(name)) is no field name" }
+    if !FieldSyntax.isToken(name) { return "\(quoted(name)) is no field name" }
     // Without it a route that leads back to this gateway would go round until its timeout.
     if name.lowercased() == "via" { return "the gateway finds loops by Via; leave it out" }
     return reserved.contains(name.lowercased()) ? "the gateway sets or drops \(name) itself; leave it out" : nil

@@ -1,3 +1,4 @@
+import WeirHTTP
 import WeirServer
 
 /// What an upstream's response says about its own framing, and how the gateway frames it anew (RFC 9112 §6.3).
@@ -10,11 +11,11 @@ struct ResponseFraming: Equatable {
 
   mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
     switch name.count {
-    case 14 where name.isName("content-length"):
+    case 14 where name.spells("content-length"):
       for element in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
         note(length: Self.number(element))
       }
-    case 17 where name.isName("transfer-encoding"): hasTransferCoding = true
+    case 17 where name.spells("transfer-encoding"): hasTransferCoding = true
     default: break
     }
   }
@@ -48,11 +49,11 @@ struct ResponseFraming: Equatable {
     var digits = 0
     var isPast = false
     for byte in text {
-      if byte == 0x20 || byte == 0x09 {
+      if byte.isBlank {
         isPast = digits > 0
         continue
       }
-      guard !isPast, digits < 18, byte &- UInt8(ascii: "0") < 10 else { return nil }
+      guard !isPast, digits < 18, byte.isDigit else { return nil }
       digits += 1
       number = number * 10 + Int64(byte &- UInt8(ascii: "0"))
     }

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// The paths under one path, on segment boundaries: `/api` takes `/api` and `/api/x`, not `/apix`.
 enum PathPrefix {
   /// Why the text is no prefix; nil if it is one.
@@ -16,7 +18,7 @@ enum PathPrefix {
     case .changed, .unchanged: break
     }
     let isPlain = bytes.allSatisfy {
-      HTTPGrammar.isPathByte($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "%")
+      OctetSet.segment.contains($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "%")
     }
     return isPlain ? nil : "must hold only characters that URLs allow; percent-encode the others"
   }

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// The normal form of a request's path, so that what a route matched is what the upstream sees.
 ///
 /// - Dot segments are resolved, also percent-encoded ones (RFC 3986 §6.2.2.3); none climbs above the root.
@@ -45,11 +47,11 @@ package enum RequestPath {
         index += 1
         continue
       }
-      guard index + 2 < path.count, let high = HTTPGrammar.hexDigit(path[index + 1]),
-        let low = HTTPGrammar.hexDigit(path[index + 2])
+      guard index + 2 < path.count, let high = path[index + 1].hexValue,
+        let low = path[index + 2].hexValue
       else { return nil }
       let decoded = high << 4 | low
-      if HTTPGrammar.isUnreserved(decoded) {
+      if OctetSet.unreserved.contains(decoded) {
         result.append(decoded)
       } else {
         result.append(byte)
@@ -68,7 +70,7 @@ package enum RequestPath {
       var start = segment.startIndex
       var index = segment.startIndex
       while index + 2 < segment.endIndex {
-        let code = (segment[index], segment[index + 1], lowercased(segment[index + 2]))
+        let code = (segment[index], segment[index + 1], segment[index + 2].lowercased)
         let isSlash = code == (UInt8(ascii: "%"), UInt8(ascii: "2"), UInt8(ascii: "f"))
         guard isSlash || code == (UInt8(ascii: "%"), UInt8(ascii: "5"), UInt8(ascii: "c")) else {
           index += 1

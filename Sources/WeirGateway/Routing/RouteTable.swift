@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Finds the route of a request, and the target it is sent to there.
 ///
 /// Host before path: routes that name the request's host are tried first, then the routes without a host. Among each,
@@ -168,7 +170,7 @@ extension RouteTable {
   /// FNV-1a of the lower-cased bytes. Only the configuration's hosts are in the table, so nobody can fill a bucket.
   private static func hash(_ bytes: Span<UInt8>) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for index in bytes.indices { hash = (hash ^ UInt64(lowercased(bytes[index]))) &* 0x100_0000_01b3 }
+    for index in bytes.indices { hash = (hash ^ UInt64(bytes[index].lowercased)) &* 0x100_0000_01b3 }
     return hash
   }
 }
@@ -183,7 +185,7 @@ extension Span<UInt8> {
     guard count == other.count else { return false }
     for index in indices {
       let left = self[index], right = other[index]
-      guard left == right || ignoringCase && lowercased(left) == lowercased(right) else { return false }
+      guard left == right || ignoringCase && left.lowercased == right.lowercased else { return false }
     }
     return true
   }

@@ -1,6 +1,7 @@
 import CLinux
 package import Foundation
 import Glibc
+import WeirHTTP
 
 /// Where a route's requests go: the origin, and the path that is put before theirs.
 package struct Upstream: Sendable, Hashable {
@@ -80,7 +81,7 @@ package struct Upstream: Sendable, Hashable {
 
   static func isHostName(_ bytes: some Collection<UInt8>) -> Bool {
     !bytes.isEmpty && bytes.count <= 254
-      && bytes.allSatisfy { HTTPGrammar.isUnreserved($0) && $0 != UInt8(ascii: "~") }
+      && bytes.allSatisfy { OctetSet.unreserved.contains($0) && $0 != UInt8(ascii: "~") }
       && bytes.first != UInt8(ascii: ".")
   }
 

@@ -1,3 +1,4 @@
+import WeirHTTP
 internal import WeirIO
 
 /// What an exchange has its connection send.
@@ -18,7 +19,7 @@ extension Connection {
     server.date.refresh(now: now)
     output.beginResponse()
     response.write(
-      to: &output.bytes, fields: fields, date: server.date.field, keepsAlive: keepsAlive, version: version)
+      to: &output.bytes, fields: fields, date: server.date.bytes, keepsAlive: keepsAlive, version: version)
     noteAppended()
   }
 

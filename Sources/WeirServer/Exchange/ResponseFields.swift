@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// The header fields of a response, rendered as they are added.
 ///
 /// `Content-Length`, `Transfer-Encoding`, `Connection` and `Keep-Alive` are the server's own and are left out. NUL, CR

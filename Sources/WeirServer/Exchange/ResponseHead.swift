@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// How a response's head and the end of its body are written (RFC 9112 §4, §6, §9.3).
 struct ResponseHead {
   enum Framing: Equatable {

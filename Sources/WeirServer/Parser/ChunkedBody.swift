@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Takes the chunked coding off a body (RFC 9112 §7.1). Extensions and trailer fields are checked, bounded and dropped.
 struct ChunkedBody {
   enum Step {

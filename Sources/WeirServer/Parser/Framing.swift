@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// What the header fields say about where the body ends and about the connection (RFC 9112 §6, §9.3).
 ///
 /// Two readings of one message are how requests are smuggled past a gateway, so whatever is ambiguous is refused.
@@ -98,15 +100,5 @@ struct Framing {
       body(list.extracting(list.trimmed(start..<end)))
       start = end + 1
     }
-  }
-}
-
-extension Span<UInt8> {
-  /// `range` without the spaces and tabs at its ends.
-  func trimmed(_ range: Range<Int>) -> Range<Int> {
-    var (start, end) = (range.lowerBound, range.upperBound)
-    while start < end, self[start].isBlank { start += 1 }
-    while end > start, self[end - 1].isBlank { end -= 1 }
-    return start..<end
   }
 }

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Collects the head of a request (RFC 9112 §2.2, §3, §5), a line at a time, from pieces cut anywhere.
 ///
 /// A line that lies within one piece is read in place; the head's octets are copied once, when it or its piece ends.

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// The header fields of a request in the order received: places in one byte buffer. Names compare without case.
 package struct HeaderFields: Sendable {
   /// The request line and the fields, as received.

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// The head of a request: request line and header fields, over one buffer that holds their bytes as received.
 package struct RequestHead: Sendable {
   package enum Version: Sendable {

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// The first line of a request (RFC 9112 §3), read from its octets without the CRLF.
 struct RequestLine {
   static let longestMethod = 32

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Handlers by method and exact path: 404 for an unknown path, 405 with Allow for another method, HEAD as GET.
 package struct Router: RequestHandler {
   package typealias Handler = @Sendable (Exchange) -> Void

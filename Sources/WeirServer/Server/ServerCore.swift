@@ -19,7 +19,7 @@ final class ServerCore {
   let handler: any RequestHandler
   /// Where each connection's input is received; what is to stay is copied.
   let scratch: UnsafeMutableBufferPointer<UInt8>
-  var date = HTTPDate()
+  var date = DateField()
   private let onEvent: (@Sendable (ServerEvent) -> Void)?
   private var state = State.idle
   private var connections: [Connection] = []

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Reads the pieces that lists in header fields are made of, from front to back (RFC 9110 §5.6).
 ///
 /// A verb that doesn't find its piece returns nil or false and has moved at most past white space.
@@ -11,7 +13,7 @@ struct FieldScanner {
   var isAtEnd: Bool { rest.isEmpty }
 
   mutating func skipBlanks() {
-    rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    rest = rest.drop { $0.isBlank }
   }
 
   mutating func take(_ byte: Unicode.Scalar) -> Bool {
@@ -22,10 +24,10 @@ struct FieldScanner {
 
   /// A token (§5.6.2), in lower case: the names that this module reads are compared without case.
   mutating func token() -> String? {
-    let token = rest.prefix(while: Self.isTokenByte)
+    let token = rest.prefix { OctetSet.token.contains($0) }
     guard !token.isEmpty else { return nil }
     rest = rest[token.endIndex...]
-    return String(decoding: token.lazy.map(Self.lowercased), as: UTF8.self)
+    return String(decoding: token.lazy.map(\.lowercased), as: UTF8.self)
   }
 
   /// A quoted string (§5.6.4) without its quotes and escapes, in lower case; nil when it isn't one or doesn't end.
@@ -45,7 +47,7 @@ struct FieldScanner {
         byte = rest[position]
         rest.formIndex(after: &position)
       }
-      text.append(Self.lowercased(byte))
+      text.append(byte.lowercased)
     }
     return nil
   }
@@ -60,17 +62,5 @@ struct FieldScanner {
         rest = rest.suffix(0)
       }
     }
-  }
-
-  static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
-  }
-
-  private static func lowercased(_ byte: UInt8) -> UInt8 {
-    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
   }
 }

@@ -1,9 +1,28 @@
-import Foundation
+internal import Glibc
 
-/// The three date forms of HTTP (RFC 9110 section 5.6.7), read without a formatter or a locale.
+/// Dates as HTTP writes them (RFC 9110 §5.6.7), in seconds since 1970, without a formatter or a locale.
 package enum HTTPDate {
-  /// The date, or nil when the text has none of the forms; `now` decides the century of a two-digit year.
-  package static func parse(_ text: String, now: Date) -> Date? {
+  /// IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
+  package static func text(secondsSince1970 seconds: Int) -> String {
+    var seconds = time_t(seconds)
+    var date = tm()
+    gmtime_r(&seconds, &date)
+    let day = name(date.tm_wday, in: "SunMonTueWedThuFriSat")
+    let month = months[Int(date.tm_mon)]
+    let time = "\(two(date.tm_hour)):\(two(date.tm_min)):\(two(date.tm_sec))"
+    return "\(day), \(two(date.tm_mday)) \(month) \(Int(date.tm_year) + 1900) \(time) GMT"
+  }
+
+  private static func name(_ index: CInt, in names: String) -> Substring {
+    names.dropFirst(Int(index) * 3).prefix(3)
+  }
+
+  private static func two(_ number: CInt) -> String {
+    number < 10 ? "0\(number)" : "\(number)"
+  }
+
+  /// The time, or nil when the text has none of the three forms; `now` decides the century of a two-digit year.
+  package static func parse(_ text: String, now: Int) -> Int? {
     let words = text.split(whereSeparator: { $0 == " " || $0 == "," })
     switch words.count {
     // Sun, 06 Nov 1994 08:49:37 GMT
@@ -26,7 +45,7 @@ package enum HTTPDate {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  private static func date(day: Substring, month: Substring, year: Int?, time: Substring) -> Date? {
+  private static func date(day: Substring, month: Substring, year: Int?, time: Substring) -> Int? {
     let clock = time.split(separator: ":", omittingEmptySubsequences: false).map {
       $0.utf8.count == 2 ? number($0) : nil
     }
@@ -35,33 +54,26 @@ package enum HTTPDate {
       // 60 is a leap second.
       (1...31).contains(day), hour < 24, minute < 60, second <= 60
     else { return nil }
-    let days = daysSince1970(year: year, month: month + 1, day: day)
-    return Date(timeIntervalSince1970: Double(((days * 24 + hour) * 60 + minute) * 60 + second))
+    var date = tm()
+    (date.tm_year, date.tm_mon, date.tm_mday) = (CInt(year - 1900), CInt(month), CInt(day))
+    (date.tm_hour, date.tm_min, date.tm_sec) = (CInt(hour), CInt(minute), CInt(second))
+    return Int(timegm(&date))
   }
 
   /// A year more than 50 years ahead is the one with the same last digits in the past (RFC 9110 section 5.6.7).
-  private static func fullYear(_ twoDigits: Int, now: Date) -> Int {
-    let current = 1970 + Int(now.timeIntervalSince1970 / 31_556_952)
+  private static func fullYear(_ twoDigits: Int, now: Int) -> Int {
+    let current = 1970 + now / 31_556_952
     let year = current - current % 100 + twoDigits
     if year > current + 50 { return year - 100 }
     return year <= current - 50 ? year + 100 : year
-  }
-
-  /// Days of the proleptic Gregorian calendar, years beginning in March so that the leap day is the last.
-  private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-    let year = month <= 2 ? year - 1 : year
-    let era = year / 400
-    let yearOfEra = year % 400
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 
   private static func number(_ text: Substring) -> Int? {
     guard (1...4).contains(text.utf8.count) else { return nil }
     var value = 0
     for byte in text.utf8 {
-      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
-      value = value * 10 + Int(byte - UInt8(ascii: "0"))
+      guard byte.isDigit else { return nil }
+      value = value * 10 + Int(byte & 15)
     }
     return value
   }

@@ -1,12 +1,12 @@
 import Testing
+import WeirHTTP
 
-@testable import WeirServer
-
-@Suite struct OctetSetTests {
+@Suite struct OctetTests {
   private static let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
   @Test(arguments: [
     (OctetSet.token, letters + "!#$%&'*+-.^_`|~"),
+    (OctetSet.unreserved, letters + "-._~"), (OctetSet.segment, letters + "-._~!$&'()*+,;=:@"),
     (OctetSet.registeredName, letters + "-._~!$&'()*+,;=%"),
     (OctetSet.ipLiteral, "ABCDEFabcdef0123456789:."),
   ])
@@ -29,5 +29,28 @@ import Testing
     let octets = Array(text.utf8)
     let spells = octets.span.spells("content-length")
     #expect(spells == isSame)
+  }
+
+  @Test(arguments: [("", ""), (" \t", ""), ("a", "a"), ("\t a b \t", "a b"), ("\r\n a", "\r\n a")])
+  func blanksAreCutOff(text: String, rest: String) {
+    #expect(FieldSyntax.trimmed(Substring(text)) == rest)
+    #expect(Array(Array(text.utf8).trimmed) == Array(rest.utf8))
+    Array(text.utf8).withUnsafeBytes { #expect(Array($0.trimmed) == Array(rest.utf8)) }
+  }
+
+  @Test(arguments: [
+    ("GET", true), ("", false), ("a b", false), ("a\n", false), ("ü", false), ("!#$%&'*+-.^_`|~09azAZ", true),
+    ("a:", false),
+  ])
+  func tokens(text: String, isToken: Bool) {
+    #expect(FieldSyntax.isToken(text) == isToken)
+  }
+
+  @Test(arguments: [
+    ("", true), ("a b\tc", true), ("\u{fc}", true), (" a", false), ("a\t", false), ("a\u{7f}", false), ("a\rb", false),
+    ("\0", false), ("\u{1f}", false),
+  ])
+  func values(text: String, isValue: Bool) {
+    #expect(FieldSyntax.isValue(text.utf8) == isValue)
   }
 }
