@@ -78,15 +78,15 @@ let package = Package(
     tests("WeirHTTPTests", ["WeirHTTP"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
     tests("WeirCurlTests", ["WeirCurl", "WeirIO", "CSlowResolver"]),
-    tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirIO"]),
+    tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO"]),
     swift5Tests("WeirSwift5Tests", ["Weir", "WeirAlamofire"]),
     tests("WeirMetricsTests", ["WeirMetrics"]),
-    tests("WeirServerTests", ["WeirServer", "WeirIO"]),
+    tests("WeirServerTests", ["WeirServer", "WeirHTTP", "WeirIO"]),
     tests(
       "WeirExporterTests", ["WeirExporter", "Weir", "WeirCompression", "WeirMetrics", "WeirServer", "WeirIO"]),
     tests(
       "WeirGatewayTests",
-      ["WeirGateway", "Weir", "WeirCompression", "WeirExporter", "WeirMetrics", "WeirServer", "WeirIO"]),
+      ["WeirGateway", "Weir", "WeirCompression", "WeirExporter", "WeirHTTP", "WeirMetrics", "WeirServer", "WeirIO"]),
     tests(
       "EndToEndTests",
       ["Weir", "WeirCurl", "WeirExporter", "WeirMetrics", "WeirGateway", "WeirServer", "WeirIO"]),

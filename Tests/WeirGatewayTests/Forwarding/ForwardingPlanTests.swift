@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WeirHTTP
 
 @testable import WeirGateway
 
@@ -8,7 +9,7 @@ import Testing
     var random = Xorshift(state: 9)
     let names = (0..<1000).map { _ in ForwardingPlan.pseudonym(using: &random) }
     #expect(Set(names).count == names.count)
-    #expect(names.allSatisfy { $0.hasPrefix("weir-") && $0.count == 13 && HTTPGrammar.isToken($0.utf8) })
+    #expect(names.allSatisfy { $0.hasPrefix("weir-") && $0.count == 13 && FieldSyntax.isToken($0.utf8) })
   }
 
   @Test func routesKeepTheirPlaces() throws {

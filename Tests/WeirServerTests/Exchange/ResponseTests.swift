@@ -1,4 +1,5 @@
 import Testing
+import WeirHTTP
 import WeirIO
 
 @testable import WeirServer

@@ -103,14 +103,6 @@ import Testing
     #expect(found == reason)
   }
 
-  @Test func everyTokenByteAndNoOther() {
-    let others = Set("!#$%&'*+-.^_`|~".utf8)
-    for byte in UInt8.min...UInt8.max {
-      let isLetterOrDigit = (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
-      #expect(FieldSyntax.isTokenByte(byte) == (isLetterOrDigit || others.contains(byte)))
-    }
-  }
-
   @Test func responseHeaders() throws {
     let response = try #require(
       HTTPURLResponse(
