@@ -33,6 +33,8 @@ package final class TransferEngine {
   let sweeper: Sweeper
   /// The time at which libcurl was last entered.
   var now = MonotonicTime.now
+  /// Counts what came of responses.
+  var arrivals: UInt64 = 0
   /// Counts turns in which there was anything to do.
   var turn: UInt64 = 0
   /// Whether a call into libcurl is under way.
@@ -113,7 +115,9 @@ extension TransferEngine: EventHandler, TimerHandler {
       if change == .unregister { nobodyWanted(fd) }
       return
     }
+    let before = arrivals
     act(fd, wanted.curlMask)
+    if arrivals == before, CurlLibrary.noticesHTTP2EndLate, sockets.mayBeHTTP2(fd) { act(fd, 0) }
   }
 
   package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {

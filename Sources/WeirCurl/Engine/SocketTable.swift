@@ -114,6 +114,9 @@ struct SocketTable {
 
   func isHTTP1(_ fd: CInt) -> Bool { index(of: fd).map { entries[$0].isHTTP1 } ?? false }
 
+  /// Whether a connection is there that was not seen to speak HTTP/1.
+  func mayBeHTTP2(_ fd: CInt) -> Bool { index(of: fd).map { entries[$0].isConnected && !entries[$0].isHTTP1 } ?? false }
+
   /// Whether what comes in on `fd` is nobody's: idle connections of HTTP/2 have their own frames.
   func isIdleHTTP1(_ fd: CInt) -> Bool {
     guard let index = index(of: fd) else { return false }

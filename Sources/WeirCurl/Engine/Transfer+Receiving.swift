@@ -52,6 +52,7 @@ extension Transfer {
   func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     guard failure == nil else { return false }
     clock.lastProgress = engine.now
+    engine.arrivals &+= 1
     receiving.headerBytes += Int64(line.count)
     if receiving.headerBytes > Int64(engine.options.maximumHeaderSize) * Self.headersInAll {
       return fail(.headTooLarge)
@@ -80,6 +81,7 @@ extension Transfer {
   func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard failure == nil else { return 0 }
     clock.lastProgress = engine.now
+    engine.arrivals &+= 1
     if receiving.phase == .refusedExpectation, !deliverHead() { return 0 }
     if receiving.isPaused || exceedsShare(bytes.count, engine) { return pauseInCurl() }
     guard !bytes.isEmpty, let delegate else { return bytes.count }

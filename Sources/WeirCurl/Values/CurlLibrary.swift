@@ -18,6 +18,10 @@ package enum CurlLibrary {
   /// Below 8.1 parallel HTTP/2 transfers may lose bytes, spin or stall.
   package static let hasReliableHTTP2 = versionNumber >= 0x080100
 
+  /// When a peer breaks the rules of HTTP/2, nghttp2 ends the connection by itself, and libcurl notices at its next call,
+  /// whatever that is for. 7.88.1 notices at once.
+  static let noticesHTTP2EndLate = versionNumber >= 0x080100
+
   // What hostile upstreams need (docs/libcurl.md). Some of it was mended before 8.14.1, which is where it was seen to be.
 
   /// Older ones keep a pointer to a freed header field beyond `curl_easy_reset`.

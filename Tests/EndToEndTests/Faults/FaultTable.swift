@@ -100,12 +100,7 @@ extension Fault {
     .stalled("h2 stall in the head"),
     .stalled("h2 stall in the body"),
     .stalled("h2 stall without a window") { $0.sendsBody = true },
-    Fault("h2 garbage for settings", .lost) {
-      $0.patience = 1
-      // When it comes after the request, 8.14.1 sends GOAWAY and finds out only when it is called again, for whatever
-      // reason: then it is the silence that ends it.
-      $0.isKnownIssue = CurlLibrary.hasReliableHTTP2
-    },
+    .lost("h2 garbage for settings"),
     .lost("h2 garbage in the middle"),
     .lost("h2 frame larger than allowed"),
     .lost("h2 data of a stream that nobody opened"),
