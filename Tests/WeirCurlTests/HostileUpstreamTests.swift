@@ -1,5 +1,7 @@
+import Foundation
 import Testing
 import WeirCurl
+import WeirIO
 import WeirTestSupport
 
 /// Upstreams that answer what nobody asked, or in a shape that libcurl can't bear.
@@ -43,6 +45,27 @@ struct HostileUpstreamTests {
     let outcome = await rig.get(server.url)
     #expect(outcome.text == "two")
     #expect(outcome.report?.staleRetries == 0)
+    await rig.close()
+  }
+
+  /// The same on a connection on which nobody ever waited to read: its response was there at once.
+  @Test
+  func bytesOnAConnectionThatWasNeverWaitedFor() async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(
+      Script(.send(okResponse("one")), .head, .wait(gate), .send("stray"), .awaitClose))
+    let rig = try await EngineRig()
+    // Held up, once it connects, until the response is there: libcurl sends the request and reads in one go.
+    let running = Running(loop: rig.loop)
+    await rig.onEngine { engine in
+      running.start(TransferSpec(url: server.url), PreparedHeaders(lines: []), engine) { _ in }
+      rig.loop.post { Thread.sleep(forTimeInterval: 0.05) }
+    }
+    #expect(await running.outcome.text == "one")
+    gate.open()
+    let began = MonotonicTime.now
+    #expect(await eventually { server.finishedCount == 1 })
+    #expect(MonotonicTime.now.seconds(since: began) < 6, "sooner than the sweeper would come across it")
     await rig.close()
   }
 

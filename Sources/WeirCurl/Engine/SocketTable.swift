@@ -79,11 +79,14 @@ struct SocketTable {
     let index = grow(toHold: fd)
     entries[index].wanted = events
     let registered = entries[index].registered
-    if events.isEmpty, !entries[index].isOwn { return settle(index, []) }
+    if events.isEmpty {
+      guard entries[index].isOwn else { return settle(index, []) }
+      // An idle connection is watched, also one whose response was there before anybody waited for it.
+      if entries[index].isConnected { return settle(index, .read) }
+    }
     // Readiness to write is nearly always there, so that one must go at once.
     let kept = registered.intersection(.read)
-    let needed = events.union(kept)
-    return settle(index, needed)
+    return settle(index, events.union(kept))
   }
 
   /// What libcurl is to be told of an event, and what changes when it wanted none of it.
