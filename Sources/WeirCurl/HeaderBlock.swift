@@ -35,27 +35,19 @@ package struct HeaderBlock: Sendable {
     /// What a line's name says. The length decides first, so that most names cost one comparison at most.
     init(name: UnsafeRawBufferPointer) {
       switch name.count {
-      case 2 where Self.matches(name, "te"): self = .framing
-      case 4 where Self.matches(name, "host"): self = .host
-      case 6 where Self.matches(name, "accept"): self = .accept
-      case 6 where Self.matches(name, "expect"): self = .expect
-      case 7 where Self.matches(name, "trailer") || Self.matches(name, "upgrade"): self = .framing
-      case 10 where Self.matches(name, "connection") || Self.matches(name, "keep-alive"): self = .framing
-      case 12 where Self.matches(name, "content-type"): self = .contentType
-      case 13 where Self.matches(name, "authorization"): self = .authorization
-      case 14 where Self.matches(name, "content-length"): self = .framing
-      case 16 where Self.matches(name, "proxy-connection"): self = .framing
-      case 17 where Self.matches(name, "transfer-encoding"): self = .framing
+      case 2 where name.spells("te"): self = .framing
+      case 4 where name.spells("host"): self = .host
+      case 6 where name.spells("accept"): self = .accept
+      case 6 where name.spells("expect"): self = .expect
+      case 7 where name.spells("trailer") || name.spells("upgrade"): self = .framing
+      case 10 where name.spells("connection") || name.spells("keep-alive"): self = .framing
+      case 12 where name.spells("content-type"): self = .contentType
+      case 13 where name.spells("authorization"): self = .authorization
+      case 14 where name.spells("content-length"): self = .framing
+      case 16 where name.spells("proxy-connection"): self = .framing
+      case 17 where name.spells("transfer-encoding"): self = .framing
       default: self = []
       }
-    }
-
-    private static func matches(_ name: UnsafeRawBufferPointer, _ lower: StaticString) -> Bool {
-      for index in 0..<name.count {
-        let byte = name[index]
-        if (byte &- 65 < 26 ? byte | 32 : byte) != lower.utf8Start[index] { return false }
-      }
-      return true
     }
   }
 

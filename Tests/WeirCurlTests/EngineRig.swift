@@ -6,14 +6,19 @@ import WeirIO
 /// An engine on a loop of its own, driven from a test's thread.
 final class EngineRig: Sendable {
   let loop: EventLoop
-  let counts = ConnectionCounts()
+  let counts: ConnectionCounts
   private let engine: LoopBound<TransferEngine>
 
-  init(_ configure: (inout TransportOptions) -> Void = { _ in }) async throws {
+  /// - Parameter onConnection: called on the loop when a new connection stands, before anything is sent on it.
+  init(
+    _ configure: (inout TransportOptions) -> Void = { _ in }, onConnection: @escaping @Sendable () -> Void = {}
+  ) async throws {
+    let counts = ConnectionCounts(onConnection)
+    self.counts = counts
     var options = TransportOptions()
     options.connectTimeout = 10
     configure(&options)
-    let (loop, counts, chosen) = (try EventLoop(name: "test"), counts, options)
+    let (loop, chosen) = (try EventLoop(name: "test"), options)
     self.loop = loop
     engine = try await withCheckedThrowingContinuation { continuation in
       loop.post {
@@ -70,6 +75,11 @@ final class ConnectionCounts: TransferEngineObserver, Sendable {
   }
 
   private let counts = Mutex(Counts())
+  private let onConnection: @Sendable () -> Void
+
+  init(_ onConnection: @escaping @Sendable () -> Void) {
+    self.onConnection = onConnection
+  }
 
   var value: Counts { counts.withLock { $0 } }
   var open: Int { counts.withLock { $0.opened - $0.closed } }
@@ -79,7 +89,10 @@ final class ConnectionCounts: TransferEngineObserver, Sendable {
     return counts.withLock { $0.tags[tag] ?? 0 }
   }
 
-  func engineDidOpenConnection(tag: AnyObject?) { count(tag, by: 1) }
+  func engineDidOpenConnection(tag: AnyObject?) {
+    count(tag, by: 1)
+    onConnection()
+  }
 
   func engineDidCloseConnection(tag: AnyObject?) { count(tag, by: -1) }
 

@@ -157,6 +157,21 @@ struct HostileUpstreamTests {
     await rig.close()
   }
 
+  /// Of an empty body there is nothing left to send when the refusal comes, however early: the connection stays good.
+  @Test(arguments: [TransferBody.bytes([]), .pulled(length: 0)])
+  func refusalOfAnEmptyBody(body: TransferBody) async throws {
+    let refusal = "HTTP/1.1 503 x\r\nContent-Length: 2\r\n\r\nno"
+    let sent = Gate()
+    let server = try ScriptedServer(
+      Script(.send(refusal), .call { sent.open() }, .head, .head, .send(refusal), .awaitClose))
+    let rig = try await EngineRig(onConnection: { sent.wait() })
+    for _ in 0..<2 {
+      #expect(await rig.transfer(TransferSpec(url: server.url, method: "POST", body: body)).text == "no")
+    }
+    #expect(server.connectionCount == 1)
+    await rig.close()
+  }
+
   /// A refusal is whole also when its request is not, and nobody is going to go on with that.
   @Test(arguments: ["", "Connection: close\r\n"])
   func refusalOfAPausedUpload(field: String) async throws {

@@ -106,12 +106,7 @@ private struct FieldLine {
   let value: Range<Int>
 
   func hasName(_ wanted: UnsafeBufferPointer<UInt8>, in bytes: UnsafeRawBufferPointer) -> Bool {
-    guard wanted.count == name.count else { return false }
-    for offset in 0..<wanted.count
-    where wanted[offset].lowercased != bytes[name.lowerBound + offset].lowercased {
-      return false
-    }
-    return true
+    UnsafeRawBufferPointer(rebasing: bytes[name]).equalsIgnoringCase(UnsafeRawBufferPointer(wanted))
   }
 
   func nameText(in bytes: UnsafeRawBufferPointer) -> String {

@@ -54,11 +54,6 @@ final class HopRequest: Sendable {
 
   /// The length of `prefix` when `bytes` begin with it, in whatever case (RFC 9110 section 4.2.3).
   private static func length(of prefix: StaticString, in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
-    guard bytes.count >= prefix.utf8CodeUnitCount else { return nil }
-    for index in 0..<prefix.utf8CodeUnitCount
-    where bytes[index].lowercased != prefix.utf8Start[index] {
-      return nil
-    }
-    return prefix.utf8CodeUnitCount
+    UnsafeRawBufferPointer(bytes).begins(with: prefix) ? prefix.utf8CodeUnitCount : nil
   }
 }

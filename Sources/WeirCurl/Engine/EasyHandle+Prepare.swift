@@ -89,6 +89,8 @@ extension EasyHandle {
   }
 
   private func setBody(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {
+    // libcurl 8.14.1 gives a connection up when a refusal is there before it noted the end of an empty body.
+    if transfer.sending.length == 0, !transfer.sending.isEmpty { options.set(CURLOPT_KEEP_SENDING_ON_ERROR, 1) }
     switch transfer.spec.body {
     case .none:
       return
@@ -137,20 +139,12 @@ enum Scheme {
     var url = url
     let scheme: Scheme? = url.withUTF8 { bytes in
       guard bytes.allSatisfy({ $0 > 32 && $0 != 127 }) else { return nil }
-      if Self.matches(bytes, "http://") { return .http }
-      return Self.matches(bytes, "https://") ? .https : nil
+      let bytes = UnsafeRawBufferPointer(bytes)
+      if bytes.count > 7, bytes.begins(with: "http://") { return .http }
+      return bytes.count > 8 && bytes.begins(with: "https://") ? .https : nil
     }
     guard let scheme else { return nil }
     self = scheme
-  }
-
-  private static func matches(_ bytes: UnsafeBufferPointer<UInt8>, _ prefix: StaticString) -> Bool {
-    guard bytes.count > prefix.utf8CodeUnitCount else { return false }
-    for index in 0..<prefix.utf8CodeUnitCount {
-      let byte = bytes[index]
-      guard (byte &- 65 < 26 ? byte | 32 : byte) == prefix.utf8Start[index] else { return false }
-    }
-    return true
   }
 }
 

@@ -72,7 +72,7 @@ extension Transfer {
       return fail(defect)
     }
     receiving.append(line)
-    guard line.first == 13 || line.first == 10 else { return true }
+    guard line.first?.isLineBreak == true else { return true }
     // libcurl ends a head at any line that begins so, and would pool the connection.
     return line.count <= 2 ? endHead() : fail(.malformedHead)
   }
@@ -225,11 +225,11 @@ struct StatusLine {
     guard major < 10, minor < 10, bytes.count >= start + 3, bytes[start - 1] == 32 else { return nil }
     var status = 0
     for digit in bytes[start..<(start + 3)] {
-      guard digit &- 48 < 10 else { return nil }
+      guard digit.isDigit else { return nil }
       status = status * 10 + Int(digit &- 48)
     }
     // Newer versions of libcurl read the first three of four digits.
-    if bytes.count > start + 3, ![32, 13, 10].contains(bytes[start + 3]) { return nil }
+    if bytes.count > start + 3, bytes[start + 3] != 32, !bytes[start + 3].isLineBreak { return nil }
     version = HTTPVersionNumber(major: major, minor: minor)
     self.status = status
   }

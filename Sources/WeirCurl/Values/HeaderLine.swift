@@ -48,13 +48,9 @@ struct HeaderLine {
   }
 
   /// Whether the value is the one coding that every HTTP/1.1 client knows.
-  var isChunked: Bool { isValue("chunked") }
+  var isChunked: Bool { value.spells("chunked") }
 
-  var isKeepAlive: Bool { isValue("keep-alive") }
-
-  private func isValue(_ text: StaticString) -> Bool {
-    value.spells(text)
-  }
+  var isKeepAlive: Bool { value.spells("keep-alive") }
 
   private static func hasName(_ name: StaticString, _ line: UnsafeRawBufferPointer) -> Bool {
     line.count > name.utf8CodeUnitCount && line.begins(with: name)

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// What the fields of a response head say about where the response ends (RFC 9112 §6.3). libcurl believes more than can be
 /// sure; a head that others could read differently is refused, as whoever reads on would take one response for another.
 struct ResponseFraming {
@@ -19,7 +21,7 @@ struct ResponseFraming {
   /// Takes note of a line after the status line; the failure when the response can't be trusted.
   mutating func note(_ line: UnsafeRawBufferPointer) -> TransferError.Kind? {
     let first = line.first ?? 0
-    if first == 32 || first == 9 { return noteContinuation() }
+    if first.isBlank { return noteContinuation() }
     mustNotContinue = false
     switch first | 32 {
     case UInt8(ascii: "c"): return noteContentOrConnection(line)

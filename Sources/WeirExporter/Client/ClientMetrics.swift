@@ -90,7 +90,7 @@ struct ClientMetrics: Sendable {
       seriesLimit: limits.one, labels: address, port)
     staleRetries = try registry.counter(
       "weir_stale_connection_retries_total",
-      help: "Requests sent again by libcurl because a pooled connection had been closed.", seriesLimit: limits.one,
+      help: "Requests sent again because a pooled connection was of no use any more.", seriesLimit: limits.one,
       labels: address, port)
     retries = try registry.counter(
       "weir_retries_total", help: "Retries carried out, by what caused them.", seriesLimit: limits.retryReasons,

@@ -14,7 +14,12 @@ package final class GatewayMetrics: Sendable {
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
   private let client: MetricsMonitor?
-  private let departed = Mutex((routes: Departures<String>(), upstreams: Departures<Destination>()))
+  private let departed = Mutex(Departed())
+
+  private struct Departed {
+    var routes = Departures<String>()
+    var upstreams = Departures<Destination>()
+  }
 
   /// - Parameter client: measures the requests to upstreams; what it shows of them is to begin and end with the
   ///   configuration too.
@@ -42,17 +47,18 @@ package final class GatewayMetrics: Sendable {
   /// Makes the series of these routes and upstreams, which are all that there are now, at zero, so that the first failure
   /// is an increase.
   func prepare(routes: [String], upstreams: Set<Destination> = [], at now: MonotonicTime = .now) {
-    departed.withLock {
-      $0.routes.follow(Set(routes), at: now)
-      $0.upstreams.follow(upstreams, at: now)
-    }
-    dropWhatIsGone(at: now)
-    for outcome in GatewayOutcome.ofNoRoute { _ = requests.with("", outcome.label) }
-    for route in routes {
-      for outcome in GatewayOutcome.ofRoutes { _ = requests.with(route, outcome.label) }
+    // In one piece: what comes back at that moment must not be taken off the page after it was put there.
+    departed.withLock { departed in
+      departed.routes.follow(Set(routes), at: now)
+      departed.upstreams.follow(upstreams, at: now)
+      drop(from: &departed, at: now)
+      for outcome in GatewayOutcome.ofNoRoute { _ = requests.with("", outcome.label) }
+      for route in routes {
+        for outcome in GatewayOutcome.ofRoutes { _ = requests.with(route, outcome.label) }
+      }
+      for upstream in upstreams { client?.prepare(upstream) }
     }
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
-    for upstream in upstreams { client?.prepare(upstream) }
   }
 
   /// The series of requests that ended in this way.
@@ -70,13 +76,16 @@ package final class GatewayMetrics: Sendable {
 
   /// Takes the series of routes and upstreams off the page that have been gone from the configuration for ten minutes.
   func dropWhatIsGone(at now: MonotonicTime) {
-    let (routes, upstreams) = departed.withLock { ($0.routes.expired(at: now), $0.upstreams.expired(at: now)) }
-    for route in routes {
+    departed.withLock { drop(from: &$0, at: now) }
+  }
+
+  private func drop(from departed: inout Departed, at now: MonotonicTime) {
+    for route in departed.routes.expired(at: now) {
       requests.removeAll(where: ["route": route])
       duration.removeAll(where: ["http_route": route])
     }
-    for upstream in upstreams where client?.forget(upstream) == false {
-      departed.withLock { $0.upstreams.seen(upstream, at: now) }
+    for upstream in departed.upstreams.expired(at: now) where client?.forget(upstream) == false {
+      departed.upstreams.seen(upstream, at: now)
     }
   }
 
