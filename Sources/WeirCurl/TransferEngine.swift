@@ -48,6 +48,8 @@ package final class TransferEngine {
   @exclusivity(unchecked) var pool: [EasyHandle] = []
   var unwatched: [CInt] = []
   let nextTurnTimer = LoopTimer()
+  var secondLooks = SecondLooks()
+  let secondLooksTimer = LoopTimer()
 
   /// - Parameter workers: who reads files to be sent; nil for a small pool of the engine's own, made when needed.
   package init(
@@ -117,7 +119,7 @@ extension TransferEngine: EventHandler, TimerHandler {
     }
     let before = arrivals
     act(fd, wanted.curlMask)
-    if arrivals == before, CurlLibrary.noticesHTTP2EndLate, sockets.mayBeHTTP2(fd) { act(fd, 0) }
+    if arrivals == before { lookAgain(fd) }
   }
 
   package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
@@ -129,6 +131,8 @@ extension TransferEngine: EventHandler, TimerHandler {
     } else if timer === timeouts.timer {
       timeouts.timerFired(now: .now)
       if timeouts.isDueNow { scheduleFlush() } else { armTimeouts() }
+    } else if timer === secondLooksTimer {
+      secondLooksDue()
     } else {
       sweeper.timerFired(self)
     }

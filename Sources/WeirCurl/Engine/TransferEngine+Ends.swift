@@ -137,7 +137,7 @@ extension TransferEngine {
     observer = nil
     for handle in pool { loop.cancel(handle.silenceTimer) }
     pool.removeAll()
-    for timer in [timeouts.timer, nextTurnTimer, sweeper.timer] { loop.cancel(timer) }
+    for timer in [timeouts.timer, nextTurnTimer, secondLooksTimer, sweeper.timer] { loop.cancel(timer) }
   }
 
   private func closeMulti() {
