@@ -107,13 +107,13 @@ package final class ForwardRequest: Request, @unchecked Sendable {
 
   /// Lets the response's body go on after `.pause`.
   package func resumeReceiving() {
-    onPipeline { $0.release(.sink) }
+    onPipeline { $0.attempt?.release(.sink) }
   }
 
   private func wakeSender(_ state: Confined) {
     guard state.wantsBytes else { return }
     state.wantsBytes = false
-    context.core.value.pipeline(of: self)?.bodyArrived()
+    context.core.value.pipeline(of: self)?.attempt?.bodyArrived()
   }
 
   // MARK: The pipeline's hooks

@@ -6,7 +6,6 @@ import WeirIO
 /// The end of a request: the handlers' values, the outcome, delivery.
 extension RequestPipeline {
   func finish() {
-    withdraw()
     endWait()
     if request.fields.withLock({ $0.machine.finishing(hasHandlers: !$0.handlers.isEmpty) }) {
       if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
@@ -77,6 +76,7 @@ extension RequestPipeline {
 
   func settle() {
     stopTimers()
+    attempt = nil
     let failure = firstFailure
     let values = values
     self.values = []

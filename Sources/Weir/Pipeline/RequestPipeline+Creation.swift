@@ -142,16 +142,14 @@ extension RequestPipeline {
   private func prepared(_ hop: HopRequest, _ step: RequestMachine.Step) {
     let urlRequest = hop.urlRequest
     let task = TransferTask(identifier: core.nextTaskIdentifier(), request: urlRequest, owner: request)
-    self.task = task
-    phase = .waiting
-    admission.began = nil
-    self.hop = Hop(request: hop)
-    let (onRequest, onTask, described) = request.fields.withLock { fields in
+    let (number, onRequest, onTask, described) = request.fields.withLock { fields in
       fields.attempt?.task = task
       return (
-        fields.observers.urlRequest, fields.observers.task, fields.observers.takeWaitingForDescription()
+        fields.retryCount + 1, fields.observers.urlRequest, fields.observers.task,
+        fields.observers.takeWaitingForDescription()
       )
     }
+    attempt = Attempt(hop, number: number, task: task, of: self)
     request.describe(to: described)
     if wants(.creation) {
       monitors.send(.creation, (request, urlRequest)) { $0.request($1.0, didCreateURLRequest: $1.1) }

@@ -134,7 +134,7 @@ extension RequestPipeline {
     withExtendedLifetime(replaced) {}
     hasDenied = false
     request.resetProgress()
-    task = nil
+    attempt = nil
     let interested: EventInterests = [.lifecycle, .attempts]
     if wants(interested) { monitors.send(interested) { [request] in $0.requestIsRetrying(request) } }
     create()

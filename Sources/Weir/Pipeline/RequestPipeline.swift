@@ -17,17 +17,11 @@ final class RequestPipeline {
   }
   private var interests: EventInterests
 
-  // The attempt
-  var phase = AttemptPhase.none
   var destination: DestinationState?
-  var admission = AdmissionState()
-  var task: TransferTask?
-  var transfer: Transfer?
-  var hop = Hop()
-  var body = BodyState()
+  /// The present attempt, from its task's creation on.
+  var attempt: Attempt?
   /// The stream that the request's body comes out of; kept as long as it could be asked for again.
   var bodyStream: (stream: InputStream, state: BodyStream)?
-  @exclusivity(unchecked) var tally = TransferTally()
 
   // The end
   @exclusivity(unchecked) var values: [HandlerValue] = []
@@ -41,8 +35,6 @@ final class RequestPipeline {
   private var hasStarted = false
   private let deadline = LoopTimer()
   private lazy var wait = LoopTimer()
-  /// Set while the rest of a body that nobody wants may still come.
-  private var unwantedBody: LoopTimer?
   private var isWaiting = false
   private(set) var deadlineTime = MonotonicTime.distantFuture
 
@@ -64,7 +56,8 @@ final class RequestPipeline {
     request.fields.withLock { input(&$0.machine) }
   }
 
-  var step: RequestMachine.Step { decide { $0.step } }
+  /// The attempt that this task is; nil when it is not the present one.
+  func attempt(of task: TransferTask) -> Attempt? { attempt?.task === task ? attempt : nil }
 
   // MARK: What the caller did
 
@@ -87,16 +80,14 @@ final class RequestPipeline {
     switch action {
     case .none: break
     case .create: create()
-    case .start: admit()
-    case .hold:
-      withdraw()
-      announceTask(.suspended)
-    case .suspendTransfer: suspendTransfer()
-    case .resumeTransfer: resumeTransfer()
-    case .cancelTransfer: cancelTransfer()
+    case .start: attempt?.admit()
+    case .hold: attempt?.leaveQueue()
+    case .suspendTransfer: attempt?.suspend()
+    case .resumeTransfer: attempt?.resume()
+    case .cancelTransfer: attempt?.cancel()
     case .askRetriers: askRetriers()
-    case .continueTransfer: continueAfterHead()
-    case .discardTransfer: discardBody()
+    case .continueTransfer: attempt?.continueAfterHead()
+    case .discardTransfer: attempt?.discardBody()
     case .wait(let delay): waitForRetry(delay)
     case .retry: retry()
     case .finish: finish()
@@ -143,46 +134,16 @@ final class RequestPipeline {
     isWaiting = false
   }
 
-  /// How long the rest of a body that nobody wants may take, so that its connection can be used again.
-  private static let unwantedBodyTime = 0.25
-
-  func limitUnwantedBody() {
-    let timer = unwantedBody ?? LoopTimer()
-    unwantedBody = timer
-    core.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: Self.unwantedBodyTime), handler: self)
-  }
-
-  func unwantedBodyEnded() {
-    guard let timer = unwantedBody else { return }
-    unwantedBody = nil
-    core.loop.cancel(timer)
-  }
-
   func stopTimers() {
     core.loop.cancel(deadline)
     endWait()
   }
 }
 
-/// How far the present attempt has come.
-enum AttemptPhase {
-  /// There is no task, or it is over.
-  case none
-  /// The task exists and is not on the wire yet.
-  case waiting
-  case onWire
-  /// The transfer has ended, validators have not.
-  case validating
-}
-
 extension RequestPipeline: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     if timer === deadline {
       fail(with: .sessionTaskFailed(error: urlError(.timedOut, "the request's deadline has passed")))
-    } else if timer === unwantedBody {
-      giveUpUnwantedBody()
-    } else if admission.ticket != nil {
-      if decide({ $0.awaitsSlot }) { admissionTimedOut() }
     } else {
       perform(decide { $0.delayElapsed() })
     }
@@ -191,7 +152,7 @@ extension RequestPipeline: TimerHandler {
   /// An error of weir's own making, with the URL it is about.
   func urlError(_ code: URLError.Code, _ text: String) -> URLError {
     var info: [String: Any] = [NSLocalizedDescriptionKey: text]
-    if let url = hop.url ?? request.lastRequest?.url { info[NSURLErrorFailingURLErrorKey] = Redaction.url(url) }
+    if let url = attempt?.hop.url ?? request.lastRequest?.url { info[NSURLErrorFailingURLErrorKey] = Redaction.url(url) }
     return URLError(code, userInfo: info)
   }
 }
@@ -203,5 +164,10 @@ extension Request {
     context.loop.run { [self] in
       if let pipeline = context.core.value.pipeline(of: self) { action(pipeline) }
     }
+  }
+
+  /// The same with the attempt that this task is, while it is the present one.
+  func onAttempt(_ task: TransferTask, _ action: @escaping @Sendable (Attempt) -> Void) {
+    onPipeline { $0.attempt(of: task).map(action) }
   }
 }

@@ -54,21 +54,21 @@ public final class TransferTask: Sendable {
   /// Makes the attempt fail with `URLError(.cancelled)`, which retriers may retry. To end a request, cancel that.
   public func cancel() {
     fields.withLock { if $0.state != .completed { $0.state = .canceling } }
-    steer { $0.cancelTask(self) }
+    steer { $0.cancelTask() }
   }
 
   public func suspend() {
-    steer { $0.suspendTask(self) }
+    steer { $0.suspendTask() }
   }
 
   public func resume() {
-    steer { $0.resumeTask(self) }
+    steer { $0.resumeTask() }
   }
 
   /// By a job of its own: whoever steers the task may be called in the middle of one of its request's steps.
-  private func steer(_ action: @escaping @Sendable (RequestPipeline) -> Void) {
+  private func steer(_ action: @escaping @Sendable (Attempt) -> Void) {
     guard let owner = fields.withLock({ $0.owner }) else { return }
-    owner.context.loop.post { owner.onPipeline(action) }
+    owner.context.loop.post { owner.onAttempt(self, action) }
   }
 
   // MARK: The pipeline's view

@@ -3,39 +3,37 @@ import FoundationNetworking
 import WeirCurl
 
 /// Redirects are followed hop by hop within one attempt; libcurl follows none.
-extension RequestPipeline {
+extension Attempt {
   /// Whether the response is a redirect that is being decided about or followed. If not, it is final.
   func followRedirect(_ response: LazyHTTPResponse) -> Bool {
-    guard request.followsRedirects, (300..<400).contains(response.statusCode), let current = hop.request?.urlRequest,
-      let task,
-      let proposal = RedirectPolicy.proposal(
-        status: response.statusCode, location: response.value(forHeader: "Location"), for: current)
+    guard request.followsRedirects, (300..<400).contains(response.statusCode), let proposal = RedirectPolicy.proposal(
+        status: response.statusCode, location: response.value(forHeader: "Location"), for: hop.request.urlRequest)
     else { return false }
-    announce(proposal, for: response, task)
+    announce(proposal, for: response)
     guard let handler = request.redirectHandler ?? context.redirectHandler, let built = response.response else {
       follow(proposal)
       return true
     }
     hold(.redirect)
-    let answer = SingleCall<URLRequest?> { [request] next in
-      request.onPipeline { $0.redirectDecided(next, response, of: task) }
+    let answer = SingleCall<URLRequest?> { [request, task] next in
+      request.onAttempt(task) { $0.redirectDecided(next, response) }
     }
-    let ask: @Sendable () -> Void = {
+    let ask: @Sendable () -> Void = { [task] in
       handler.task(task, willBeRedirectedTo: proposal, for: built) { answer($0) }
     }
     if let root = context.queues.root { root.async(execute: ask) } else { ask() }
-    if body.holds.contains(.redirect) { park() }
+    perform(machine.park(for: .redirect))
     return true
   }
 
-  private func redirectDecided(_ next: URLRequest?, _ response: LazyHTTPResponse, of task: TransferTask) {
-    guard task === self.task, task.lazyResponse === response, transfer != nil, body.holds.contains(.redirect) else {
+  private func redirectDecided(_ next: URLRequest?, _ response: LazyHTTPResponse) {
+    guard task.lazyResponse === response, transfer != nil, machine.holds.contains(.redirect) else {
       return  // the hop it is about has been cancelled
     }
     if let next {
       follow(next)
     } else {
-      _ = accept(response)
+      accept(response)
     }
     release(.redirect)
     if body.failure != nil { transfer?.cancel() }
@@ -61,11 +59,11 @@ extension RequestPipeline {
     limitUnwantedBody()
   }
 
-  private func announce(_ proposal: URLRequest, for response: LazyHTTPResponse, _ task: TransferTask) {
+  private func announce(_ proposal: URLRequest, for response: LazyHTTPResponse) {
     guard context.monitors.wants(.redirects), let session = context.session, let built = response.response else {
       return
     }
-    context.monitors.send(.redirects) {
+    context.monitors.send(.redirects) { [task] in
       $0.urlSession(session, task: task, willPerformHTTPRedirection: built, newRequest: proposal)
     }
   }

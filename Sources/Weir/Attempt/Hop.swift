@@ -4,15 +4,22 @@ import WeirHTTP
 
 /// Where an attempt is: the request of the present hop and what follows it.
 struct Hop {
-  var request: HopRequest?
+  private(set) var request: HopRequest
   /// Set when this hop's response leads to another request.
   var next: URLRequest?
   /// Whether secrets meant for the first origin stay behind.
   var hasLeftOrigin = false
-  /// Whether the hop has still to go on the wire, for the request was suspended between two.
-  var isDue = false
 
-  var url: URL? { request?.url }
+  init(request: HopRequest) {
+    self.request = request
+  }
+
+  var url: URL? { request.url }
+
+  mutating func follow(_ next: URLRequest) {
+    request = HopRequest(next)
+    self.next = nil
+  }
 }
 
 /// A URL request and what is needed of it more than once: each question to a `URLRequest` costs as much as a lock.

@@ -84,10 +84,12 @@ extension RequestPipeline {
     if isAnother { bodyStream = (stream, BodyStream()) }
     return true
   }
+}
 
+extension Attempt {
   /// Bytes of the body's stream for libcurl.
   func supplyFromStream(_ buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
-    switch bodyStream?.state.take(into: buffer) {
+    switch pipeline.bodyStream?.state.take(into: buffer) {
     case .bytes(let count)?: return .bytes(count)
     case .end?: return .end
     case .failed(let text)?:
@@ -101,18 +103,17 @@ extension RequestPipeline {
   }
 
   private func readBodyStream() {
-    guard let hopRequest = hop.request else { return }
-    context.workers.submit { [request] in
+    context.workers.submit { [request, task, hopRequest = hop.request] in
       // By way of the URL request, which may cross threads as the stream itself may not.
       guard let stream = hopRequest.urlRequest.httpBodyStream else { return }
       let piece = BodyStream.read(from: stream)
-      request.onPipeline { $0.bodyStreamRead(piece, for: hopRequest) }
+      request.onAttempt(task) { $0.bodyStreamRead(piece, for: hopRequest) }
     }
   }
 
   private func bodyStreamRead(_ piece: BodyStream.Piece, for hopRequest: HopRequest) {
-    guard hop.request === hopRequest, bodyStream != nil else { return }
-    bodyStream?.state.arrived(piece)
+    guard hop.request === hopRequest, pipeline.bodyStream != nil else { return }
+    pipeline.bodyStream?.state.arrived(piece)
     bodyArrived()
   }
 }

@@ -1,0 +1,145 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+import WeirCompression
+import WeirCurl
+import WeirIO
+
+/// The final response on its way to the request: the head, whoever wants a say in it, the body.
+extension Attempt {
+  /// The head of the final response.
+  func accept(_ response: LazyHTTPResponse) {
+    startDecoder(response.statusCode)
+    if context.monitors.wants(.tasks), let session = context.session, let built = response.response {
+      context.monitors.send(.tasks) { [task] in $0.urlSession(session, dataTask: task, didReceive: built) }
+    }
+    guard request.decidesAtHead(response) else { return passOn(response) }
+    hold(.retryDecision)
+    pipeline.perform(pipeline.decide { $0.headArrived() })
+    perform(machine.park(for: .retryDecision))
+  }
+
+  /// The retriers let a response through whose body waits.
+  func continueAfterHead() {
+    if let response = task.lazyResponse { passOn(response) }
+    release(.retryDecision)
+  }
+
+  /// The retriers want another attempt: what is left of this response is of no use.
+  func discardBody() {
+    body.isDiscarded = true
+    limitUnwantedBody()
+    release(.retryDecision)
+  }
+
+  private func passOn(_ response: LazyHTTPResponse) {
+    let observer = request.fields.withLock { $0.observers.httpResponse }
+    if let observer, let built = response.response {
+      hold(.observer)
+      let answer = SingleCall<Request.ResponseDisposition> { [request, task] disposition in
+        request.onAttempt(task) { $0.observed(disposition) }
+      }
+      request.deliver(on: observer.queue) { observer.handler(built) { answer($0) } }
+      perform(machine.park(for: .observer))
+    }
+    if request.receive(response) == .pause { hold(.sink) }
+  }
+
+  private func observed(_ disposition: Request.ResponseDisposition) {
+    guard machine.holds.contains(.observer) else { return }
+    if disposition == .cancel { request.cancel() }
+    release(.observer)
+  }
+
+  // MARK: The body
+
+  /// Bytes from the wire.
+  func take(_ bytes: UnsafeRawBufferPointer) {
+    task.update { $0.received += Int64(bytes.count) }
+    if let limit = body.receive(bytes.count) { return exceed(limit) }
+    guard let decoder = body.decoder else { return deliver(bytes) }
+    decode { sink throws(CompressionError) in
+      try decoder.feed(bytes, budget: ResponseBody.decodedBytesPerTurn, into: sink)
+    }
+  }
+
+  private func startDecoder(_ status: Int) {
+    guard let coding = tally.contentEncoding, request.decodesBody, mayHaveBody(status) else { return }
+    do throws(CompressionError) {
+      body.decoder = try ContentDecoder(contentEncoding: coding, limits: DecodeLimits(core.configuration))
+    } catch {
+      body.failure = URLError(compression: error)
+    }
+  }
+
+  private func mayHaveBody(_ status: Int) -> Bool {
+    status != 204 && status != 304 && hop.request.method != "HEAD"
+  }
+
+  private func decode(_ work: ((UnsafeRawBufferPointer) -> Void) throws(CompressionError) -> Bool) {
+    do throws(CompressionError) {
+      let isPending = try work { bytes in
+        if body.failure == nil { deliver(bytes) }
+      }
+      guard body.failure == nil else { return }
+      if isPending { continueDecodingNextTurn() } else { release(.decoding) }
+    } catch {
+      body.failure = URLError(compression: error)
+    }
+  }
+
+  private func continueDecodingNextTurn() {
+    if !machine.holds.contains(.decoding) { hold(.decoding) }
+    core.loop.post { [request, task] in request.onAttempt(task) { $0.continueDecoding() } }
+  }
+
+  private func continueDecoding() {
+    guard let decoder = body.decoder, machine.holds.contains(.decoding), body.failure == nil else { return }
+    decode { sink throws(CompressionError) in
+      try decoder.step(budget: ResponseBody.decodedBytesPerTurn, into: sink)
+    }
+    guard body.failure != nil else { return }
+    if let transfer { transfer.cancel() } else { release(.decoding) }
+  }
+
+  private func deliver(_ bytes: UnsafeRawBufferPointer) {
+    if body.delivered == 0 {
+      request.fields.withLock { $0.times?.initialResponse = .now }
+    }
+    tally.decoded += Int64(bytes.count)
+    if let limit = body.deliver(bytes.count) { return exceed(limit) }
+    if context.monitors.wants(.data), let session = context.session {
+      let data = Data(bytes)
+      context.monitors.send(.data) { [task] in $0.urlSession(session, dataTask: task, didReceive: data) }
+    }
+    switch request.receive(bytes) {
+    case .proceed: break
+    case .pause: hold(.sink)
+    case .stop: body.failure = urlError(.cancelled, "the receiver wants no more")
+    }
+    request.reportDownload(
+      body.delivered, of: body.decoder == nil ? task.countOfBytesExpectedToReceive : -1)
+  }
+
+  private func exceed(_ limit: Int64) {
+    body.failure = urlError(
+      .dataLengthExceedsMaximum, "the response is larger than maximumResponseSize (\(limit) bytes)")
+  }
+}
+
+extension Request {
+  /// Tells who wants to know how much of the response there is; the total is asked for only then.
+  fileprivate func reportDownload(_ count: Int64, of total: @autoclosure () -> Int64) {
+    guard let observer = fields.withLock({ $0.observers.downloadProgress }) else { return }
+    let progress = downloadProgress
+    progress.report(count, of: total())
+    deliver(on: observer.queue) { observer.handler(progress) }
+  }
+
+  func reportUpload(_ sent: Int64, of total: Int64) {
+    guard let observer = fields.withLock({ $0.observers.uploadProgress }) else { return }
+    let progress = uploadProgress
+    progress.report(sent, of: total)
+    deliver(on: observer.queue) { observer.handler(progress) }
+  }
+}

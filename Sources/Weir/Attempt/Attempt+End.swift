@@ -1,0 +1,116 @@
+import Dispatch
+import Foundation
+import Synchronization
+import WeirCurl
+import WeirIO
+
+/// The end of a hop, and of the attempt.
+extension Attempt {
+  /// A hop has ended: the next one begins, or the attempt is over.
+  func transferEnded(_ error: TransferError?, _ report: TransferReport) {
+    tally.add(report)
+    body.hasBroken = error != nil
+    if let next = hop.next, pipeline.decide({ $0.stage == .transferring }) {
+      hop.follow(next)
+      tally.redirected()
+      task.redirected(to: next)
+      perform(machine.redirected())
+    } else {
+      ended(error: body.outcome(error, url: hop.url))
+    }
+  }
+
+  /// The receiver has taken all, or nobody is interested any more.
+  func conclude() {
+    guard let ending = body.ending else { return }
+    body.ending = nil
+    transferEnded(ending.error, ending.report)
+  }
+
+  /// The attempt is over but for its validation.
+  func ended(error: URLError?) {
+    let error = error.map { $0.about(hop.url) }
+    if let error, pipeline.decide({ $0.stage != .cancelling }) { pipeline.record(.sessionTaskFailed(error: error)) }
+    if error != nil { request.attemptFailed() }
+    complete(error: error)
+    core.connectionUsed(
+      isReused: tally.isReusedConnection, isIdle: error == nil && !body.hasBroken, lease.destination?.destination)
+    if error == nil, request.error == nil, let response = task.lazyResponse {
+      validate(response)
+    } else {
+      completed(error.map { .sessionTaskFailed(error: $0) })
+    }
+  }
+
+  /// Completes the task and gathers its metrics.
+  func complete(error: (any Error)?) {
+    let hasStarted = machine.hasStarted
+    perform(machine.end())
+    let now = MonotonicTime.now
+    if !hasStarted { tally = TransferTally(queue: lease.waited(until: now), now: now) }
+    let status = task.complete(error: error)?.statusCode
+    let metrics = request.fields.withLock { fields in
+      fields.times?.completed = now
+      let metrics = tally.metrics(now: now, status: status, times: fields.times ?? RequestTimes())
+      fields.attempt?.metrics = metrics
+      return metrics
+    }
+    if pipeline.wants(.tasks) { announceEnd(metrics, error) }
+  }
+
+  private func announceEnd(_ metrics: TransferMetrics, _ error: (any Error)?) {
+    let session = context.session
+    if let session {
+      context.monitors.send(.tasks) { [task] in $0.urlSession(session, task: task, didFinishCollecting: metrics) }
+    }
+    pipeline.monitors.send(.tasks) { [request] in $0.request(request, didGatherMetrics: metrics) }
+    if let session {
+      context.monitors.send(.tasks) { [task] in $0.urlSession(session, task: task, didCompleteWithError: error) }
+    }
+  }
+
+  // MARK: Validation
+
+  private func validate(_ response: LazyHTTPResponse) {
+    let (validators, step) = request.fields.withLock { ($0.validators, $0.machine.step) }
+    guard !validators.isEmpty else { return completed(nil) }
+    let input = ValidationInput(request: request, response: response)
+    guard let root = context.queues.root else {
+      return validated(Validator.Verdict(of: validators, about: input), input, step)
+    }
+    root.async { [request, task] in
+      let verdict = Validator.Verdict(of: validators, about: input)
+      request.onAttempt(task) { $0.validated(verdict, input, step) }
+    }
+  }
+
+  private func validated(_ verdict: Validator.Verdict, _ input: ValidationInput, _ step: RequestMachine.Step) {
+    guard pipeline.decide({ $0.isWaiting(in: step) }) else { return }
+    if let failure = verdict.failure { pipeline.record(failure) }
+    if pipeline.wants(.responses) { verdict.announce(input, to: pipeline.monitors) }
+    completed(nil)
+  }
+
+  /// The attempt is over, its validation included.
+  func completed(_ taskError: WeirError?) {
+    announceCompletion(taskError)
+    pipeline.perform(request.fields.withLock { $0.machine.transferEnded(failed: $0.error != nil) })
+  }
+
+  /// Tells of the completion, once.
+  func announceCompletion(_ taskError: WeirError?) {
+    guard !isCompleted else { return }
+    isCompleted = true
+    if pipeline.wants(.lifecycle) {
+      pipeline.monitors.send(.lifecycle) { [request, task] in
+        $0.request(request, didCompleteTask: task, with: taskError)
+      }
+    }
+    guard machine.hasStarted, pipeline.wants(.attempts) else { return }
+    let (metrics, error) = request.fields.withLock { ($0.attempt?.metrics, $0.error) }
+    guard let metrics else { return }
+    pipeline.monitors.send(.attempts, (request, number, metrics, error)) {
+      $0.request($1.0, didEndAttempt: $1.1, metrics: $1.2, error: $1.3)
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+import WeirCurl
+import WeirIO
+
+/// A hop's way on the wire.
+extension Attempt {
+  /// Puts the present hop's request on the wire.
+  func startHop() {
+    // What can't be sent is no attempt.
+    guard hop.request.isSupported else {
+      return ended(error: urlError(.unsupportedURL, "only http and https URLs with a host can be requested"))
+    }
+    if !machine.hasStarted { begin() }
+    machine.hopStarts()
+    body = ResponseBody(limit: request.maximumBodySize)
+    guard let transferBody = makeBody() else {
+      return ended(error: urlError(.requestBodyStreamExhausted, "the request's body can't be sent again"))
+    }
+    guard task.starts(expectedToSend: transferBody.length ?? -1) else {
+      return ended(error: urlError(.cancelled, "the task was cancelled"))
+    }
+    do {
+      let headers = core.headers(for: hop.request.urlRequest, of: request, withoutSecrets: hop.hasLeftOrigin)
+      transfer = try core.engine().start(spec(transferBody), headers: headers, delegate: self)
+    } catch {
+      ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
+    }
+  }
+
+  private func begin() {
+    let now = MonotonicTime.now
+    tally = TransferTally(queue: lease.waited(until: now), now: now)
+    request.fields.withLock { $0.attempt?.isStarted = true }
+    if pipeline.wants(.attempts) {
+      pipeline.monitors.send(.attempts, (request, number)) { $0.request($1.0, didStartAttempt: $1.1) }
+    }
+  }
+
+  private func spec(_ body: TransferBody) -> TransferSpec {
+    let line = request.requestLine
+    var spec = TransferSpec(
+      url: hop.request.text, target: line?.target, method: line?.method ?? hop.request.method, body: body)
+    let timeout = hop.request.urlRequest.timeoutInterval
+    // Foundation's default: nobody has asked for anything else.
+    spec.silenceTimeout = timeout == 60 ? core.configuration.timeoutIntervalForRequest : timeout
+    spec.tag = lease.destination
+    spec.isForOneOfMany = request.isForOneOfMany
+    return spec
+  }
+
+  /// Nil: there was one, and it can't be had again.
+  private func makeBody() -> TransferBody? {
+    let body = request.makeBody(of: hop.request.urlRequest)
+    if case .stream(let stream, let length) = body {
+      return pipeline.beginBodyStream(stream) ? .pulled(length: length) : nil
+    }
+    pipeline.bodyStream = nil
+    switch body {
+    // A length of zero: without one a server might wait for a body (RFC 9110 section 8.6).
+    case .none: return Self.methodsWithBody.contains(hop.request.method) ? .bytes([UInt8]()) : TransferBody.none
+    case .data(let data): return .bytes(DataBytes(data))
+    case .pulled(let length): return request.rewindBody() ? .pulled(length: length) : nil
+    case .stream: return nil
+    }
+  }
+
+  private static let methodsWithBody = ["POST", "PUT", "PATCH"]
+}
+
+extension Attempt: TransferDelegate {
+  func transfer(_ transfer: Transfer, didReceiveHead head: WeirCurl.ResponseHead) -> Flow {
+    let response = LazyHTTPResponse(
+      head: head.raw, url: hop.url, statusCode: head.status, httpVersion: head.version.fieldName)
+    tally.contentEncoding = head.isEncoded ? response.value(forHeader: "Content-Encoding") : nil
+    task.received(response)
+    if !followRedirect(response) { accept(response) }
+    if body.failure != nil { return .stop }
+    return machine.reads ? .proceed : .pause
+  }
+
+  func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
+    if !machine.reads { return .pause }
+    if body.isDiscarded { return body.discard(bytes.count) ? .proceed : .stop }
+    take(bytes)
+    return body.failure == nil ? .proceed : .stop
+  }
+
+  func transfer(_ transfer: Transfer, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+    if pipeline.bodyStream != nil { return supplyFromStream(buffer) }
+    return switch request.provideBody(into: buffer) {
+    case .bytes(let count): .bytes(count)
+    case .end: .end
+    case .later: .pause
+    }
+  }
+
+  func transferRewindBody(_ transfer: Transfer) -> Bool {
+    pipeline.bodyStream.map { !$0.state.hasBegun } ?? request.rewindBody()
+  }
+
+  func transfer(_ transfer: Transfer, didSendBody totalSent: Int64) {
+    let before = task.countOfBytesSent
+    task.update { $0.sent = totalSent }
+    let expected = task.countOfBytesExpectedToSend
+    request.reportUpload(totalSent, of: expected)
+    guard context.monitors.wants(.data), let session = context.session else { return }
+    context.monitors.send(.data) { [task] in
+      $0.urlSession(
+        session, task: task, didSendBodyData: totalSent - before, totalBytesSent: totalSent,
+        totalBytesExpectedToSend: expected)
+    }
+  }
+
+  func transfer(_ transfer: Transfer, didFinish error: TransferError?, report: TransferReport) {
+    self.transfer = nil
+    stopTimer()
+    if machine.transferEnded(failed: error != nil) {
+      body.ending = (error, report)
+    } else {
+      transferEnded(error, report)
+    }
+  }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import FoundationNetworking
+import WeirCurl
+import WeirIO
+
+/// One attempt of a request, redirects included: the thin shell around an ``AttemptMachine``. It lives on the loop from
+/// the task's creation until the next attempt or the request's end, and has all that is of this attempt alone: its number
+/// and task, its slot, the hop on the wire, the response's body, what it cost.
+final class Attempt {
+  let pipeline: RequestPipeline
+  /// 1 for the first.
+  let number: Int
+  let task: TransferTask
+  var machine = AttemptMachine()
+  private(set) var lease: SlotLease
+  var hop: Hop
+  var transfer: Transfer?
+  var body = ResponseBody(limit: nil)
+  @exclusivity(unchecked) var tally = TransferTally()
+  /// Whether its completion was told.
+  var isCompleted = false
+  /// For the wait for a first slot, or for the rest of a body that nobody wants; there is never both.
+  private var timer: LoopTimer?
+
+  init(_ hop: HopRequest, number: Int, task: TransferTask, of pipeline: RequestPipeline) {
+    self.pipeline = pipeline
+    self.number = number
+    self.task = task
+    self.hop = Hop(request: hop)
+    lease = SlotLease(pipeline.destination)
+  }
+
+  var request: Request { pipeline.request }
+  var core: SessionCore { pipeline.core }
+  var context: SessionContext { pipeline.context }
+
+  // MARK: What the machine says
+
+  func perform(_ actions: AttemptMachine.Actions) {
+    if actions.isEmpty { return }
+    if actions.contains(.withdraw) { withdraw() }
+    if actions.contains(.release) { lease.release() }
+    if actions.contains(.unpark) { lease.unpark() }
+    if actions.contains(.pauseReceiving) { transfer?.pauseReceiving() }
+    if actions.contains(.pauseSending) { transfer?.pauseSending() }
+    if actions.contains(.park), lease.park() { perform(machine.parked()) }
+    if actions.contains(.ask) { ask() }
+    if actions.contains(.askAgain), lease.askAgain(waiter()) { perform(machine.granted()) }
+    if actions.contains(.resumeSending) { transfer?.resumeSending() }
+    if actions.contains(.startHop) { startHop() }
+    if actions.contains(.resumeReceiving) { transfer?.resumeReceiving() }
+    if actions.contains(.cancelTransfer) { transfer?.cancel() }
+    if actions.contains(.conclude) { conclude() }
+    if actions.contains(.end) { ended(error: urlError(.cancelled, "the task was cancelled")) }
+  }
+
+  /// Stops reading until every reason to wait is gone.
+  func hold(_ reason: AttemptMachine.Holds) { perform(machine.hold(reason)) }
+
+  func release(_ reason: AttemptMachine.Holds) { perform(machine.release(reason)) }
+
+  /// There is more of the request's body; who has no slot goes on when it has one again.
+  func bodyArrived() {
+    if machine.sends { transfer?.resumeSending() }
+  }
+
+  // MARK: The slot
+
+  /// Asks the destination to let the attempt through.
+  func admit() {
+    announce(.running)
+    perform(machine.admit())
+  }
+
+  /// Waits no more for a first slot; the task exists and is suspended.
+  func leaveQueue() {
+    perform(machine.withdraw())
+    announce(.suspended)
+  }
+
+  private func ask() {
+    let now = MonotonicTime.now
+    switch lease.ask(at: now, waiter()) {
+    case .granted: _ = granted(machine.question, now)
+    case .waiting: startTimer(seconds: core.configuration.admissionTimeout)
+    case .queueFull: reject(.queueFull)
+    }
+  }
+
+  /// Called when the slot is there that the present question is about. Whoever is not waiting for it any more gives it
+  /// back.
+  private func waiter() -> DestinationState.Waiter {
+    { [request, task, question = machine.question, destination = pipeline.destination] in
+      request.context.loop.post {
+        let attempt = request.context.core.value.pipeline(of: request)?.attempt(of: task)
+        if attempt?.granted(question, .now) != true { destination?.release() }
+      }
+    }
+  }
+
+  /// False when nobody waits for that slot any more.
+  private func granted(_ question: AttemptMachine.Question, _ now: MonotonicTime) -> Bool {
+    guard machine.awaits(question) else { return false }
+    if machine.wait == .first {
+      guard pipeline.decide({ $0.admitted($0.step) }) else { return false }
+      stopTimer()
+    } else if let waited = lease.waited(until: now) {
+      tally.waited(waited)
+    }
+    lease.granted(at: now)
+    perform(machine.granted())
+    return true
+  }
+
+  private func withdraw() {
+    lease.withdraw()
+    if !machine.hasStarted { stopTimer() }
+  }
+
+  private func reject(_ reason: WeirError.RequestRejectionReason) {
+    let error = WeirError.requestRejected(reason: reason)
+    pipeline.record(error)
+    complete(error: error)
+    announceCompletion(error)
+    pipeline.perform(pipeline.decide { $0.rejected($0.step) })
+  }
+
+  // MARK: Steering
+
+  func suspend() {
+    if announce(.suspended) { perform(machine.suspend()) }
+  }
+
+  func resume() {
+    if announce(.running) { perform(machine.resume()) }
+  }
+
+  /// Ends the attempt in the request's name: cancelled, or beyond its deadline.
+  func cancel() {
+    guard task.state != .completed else { return completed(nil) }
+    task.setState(.canceling)
+    if pipeline.wants(.lifecycle), pipeline.decide({ $0.state == .cancelled }) {
+      pipeline.monitors.send(.lifecycle) { [request, task] in $0.request(request, didCancelTask: task) }
+    }
+    endTransfer()
+  }
+
+  /// As libcurl would end a cancelled transfer, wherever the attempt is.
+  private func endTransfer() {
+    hop.next = nil
+    if machine.stage == .draining { body.failure = urlError(.cancelled, "the task was cancelled") }
+    perform(machine.cancel())
+  }
+
+  /// The task itself was told to, by whoever has it.
+  func suspendTask() {
+    if transfer != nil, task.setState(.suspended) { perform(machine.suspend()) }
+  }
+
+  func resumeTask() {
+    if transfer != nil, task.setState(.running) { perform(machine.resume()) }
+  }
+
+  func cancelTask() {
+    guard task.state != .completed else { return }
+    task.setState(.canceling)
+    endTransfer()
+  }
+
+  /// Sets the task's state and tells of it. False: the task is completed already, and stays so.
+  @discardableResult
+  private func announce(_ state: TransferTask.State) -> Bool {
+    guard task.setState(state) else { return false }
+    guard pipeline.wants(.lifecycle) else { return true }
+    pipeline.monitors.send(.lifecycle) { [request, task] in
+      if state == .suspended {
+        $0.request(request, didSuspendTask: task)
+      } else {
+        $0.request(request, didResumeTask: task)
+      }
+    }
+    return true
+  }
+
+  // MARK: Time
+
+  /// How long the rest of a body that nobody wants may take, so that its connection can be used again.
+  private static let unwantedBodyTime = 0.25
+
+  func limitUnwantedBody() { startTimer(seconds: Self.unwantedBodyTime) }
+
+  private func startTimer(seconds: Double) {
+    let timer = timer ?? LoopTimer()
+    self.timer = timer
+    core.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)
+  }
+
+  func stopTimer() {
+    if let timer { core.loop.cancel(timer) }
+  }
+
+  /// An error of weir's own making, with the URL it is about.
+  func urlError(_ code: URLError.Code, _ text: String) -> URLError {
+    pipeline.urlError(code, text)
+  }
+}
+
+extension Attempt: TimerHandler {
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    if machine.hasStarted {
+      // The rest of a body that nobody wants does not come: a new connection is cheaper than waiting.
+      body.isGivenUp = true
+      transfer?.cancel()
+    } else if pipeline.decide({ $0.awaitsSlot }) {
+      perform(machine.withdraw())
+      reject(.admissionTimeout)
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import WeirCompression
+import WeirCurl
+
+/// The response body of one hop on its way through decoder and limits to the request.
+struct ResponseBody {
+  /// So much is inflated in one turn of the loop.
+  static var decodedBytesPerTurn: Int { 64 << 10 }
+  /// So much of a body that nobody wants is read; a new connection is cheaper then.
+  private static var discardedBytes: Int { 64 << 10 }
+
+  /// Whether nobody wants it: it is read so that the connection can be used again.
+  var isDiscarded = false
+  private var discarded = 0
+  /// Whether the rest of a discarded body took too long.
+  var isGivenUp = false
+  /// Whether the transfer ended with an error, of interest or not: its connection is not used again.
+  var hasBroken = false
+  var decoder: ContentDecoder?
+  /// Bytes as they came over the wire.
+  private(set) var received: Int64 = 0
+  /// Bytes that the request got.
+  private(set) var delivered: Int64 = 0
+  private let limit: Int64?
+  /// What went wrong on our side of the wire; wins over what libcurl then reports.
+  var failure: URLError?
+  /// The end of the transfer, while the receiver has not taken all.
+  var ending: (error: TransferError?, report: TransferReport)?
+
+  init(limit: Int64?) {
+    self.limit = limit
+  }
+
+  /// Takes note of bytes from the wire; the limit when it is exceeded.
+  mutating func receive(_ count: Int) -> Int64? {
+    received += Int64(count)
+    return exceeded(received)
+  }
+
+  /// Takes note of bytes for the request; the limit when it is exceeded.
+  mutating func deliver(_ count: Int) -> Int64? {
+    delivered += Int64(count)
+    return exceeded(delivered)
+  }
+
+  /// Whether reading on is cheaper than a new connection.
+  mutating func discard(_ count: Int) -> Bool {
+    discarded += count
+    return discarded <= Self.discardedBytes
+  }
+
+  /// How the hop went, seen from the end of its transfer. How the transport of a body that nobody wants ended is of no
+  /// interest.
+  func outcome(_ error: TransferError?, url: URL?) -> URLError? {
+    if let failure { return failure }
+    if let error, !isDiscarded || error.kind == .cancelled && !isGivenUp { return URLError(error, url: url) }
+    return endFailure()
+  }
+
+  /// The error of a body that ended too early for its coding.
+  private func endFailure() -> URLError? {
+    guard !isDiscarded, let decoder else { return nil }
+    do throws(CompressionError) {
+      try decoder.finish()
+      return nil
+    } catch {
+      return URLError(compression: error)
+    }
+  }
+
+  private func exceeded(_ count: Int64) -> Int64? {
+    limit.flatMap { count > $0 ? $0 : nil }
+  }
+}

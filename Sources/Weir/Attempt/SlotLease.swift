@@ -1,0 +1,74 @@
+import WeirIO
+
+/// What an attempt holds or wants of the slots of its destination.
+///
+/// Without a destination there is no slot to count: every question is granted. Such an attempt fails soon for want of a
+/// host.
+struct SlotLease {
+  enum Answer {
+    case granted, waiting, queueFull
+  }
+
+  let destination: DestinationState?
+  private var ticket: Ticket?
+  /// When a slot was last asked for, and when there was one.
+  private var asked: MonotonicTime?
+  private var grantedAt: MonotonicTime?
+
+  private enum Ticket {
+    case first(UInt64)
+    case again(UInt64)
+  }
+
+  init(_ destination: DestinationState?) {
+    self.destination = destination
+  }
+
+  /// Seconds from the last question for a slot to the answer, or to `now`; nil when none was ever asked for.
+  func waited(until now: MonotonicTime) -> Double? { asked.map { (grantedAt ?? now).seconds(since: $0) } }
+
+  /// Asks for a first slot; `waiter` is called when there is one after a wait.
+  mutating func ask(at now: MonotonicTime, _ waiter: @autoclosure () -> DestinationState.Waiter) -> Answer {
+    asked = now
+    grantedAt = nil
+    switch destination?.ask(waiter()) ?? .admitted {
+    case .admitted: return .granted
+    case .queueFull: return .queueFull
+    case .waiting(let ticket):
+      self.ticket = .first(ticket)
+      return .waiting
+    }
+  }
+
+  /// Asks as one who had a slot, ahead of those who had none; true when there is one at once.
+  mutating func askAgain(_ waiter: @autoclosure () -> DestinationState.Waiter) -> Bool {
+    guard case .waiting(let ticket)? = destination?.askAgain(waiter()) else { return true }
+    self.ticket = .again(ticket)
+    asked = .now
+    grantedAt = nil
+    return false
+  }
+
+  mutating func withdraw() {
+    switch ticket {
+    case .first(let ticket)?: destination?.withdraw(ticket)
+    case .again(let ticket)?: destination?.withdrawAgain(ticket)
+    case nil: break
+    }
+    ticket = nil
+  }
+
+  /// What was asked for is there.
+  mutating func granted(at now: MonotonicTime) {
+    ticket = nil
+    grantedAt = now
+  }
+
+  func release() { destination?.release() }
+
+  /// Gives the slot up and keeps the connection; false when the destination has too many such.
+  func park() -> Bool { destination?.park() ?? false }
+
+  /// The connection is parked no more.
+  func unpark() { destination?.unpark() }
+}
