@@ -6,7 +6,8 @@ import WeirCurl
 extension Attempt {
   /// Whether the response is a redirect that is being decided about or followed. If not, it is final.
   func followRedirect(_ response: LazyHTTPResponse) -> Bool {
-    guard request.followsRedirects, (300..<400).contains(response.statusCode), let proposal = RedirectPolicy.proposal(
+    guard request.followsRedirects, (300..<400).contains(response.statusCode),
+      let proposal = RedirectPolicy.proposal(
         status: response.statusCode, location: response.value(forHeader: "Location"), for: hop.request.urlRequest)
     else { return false }
     announce(proposal, for: response)

@@ -152,7 +152,9 @@ extension RequestPipeline: TimerHandler {
   /// An error of weir's own making, with the URL it is about.
   func urlError(_ code: URLError.Code, _ text: String) -> URLError {
     var info: [String: Any] = [NSLocalizedDescriptionKey: text]
-    if let url = attempt?.hop.url ?? request.lastRequest?.url { info[NSURLErrorFailingURLErrorKey] = Redaction.url(url) }
+    if let url = attempt?.hop.url ?? request.lastRequest?.url {
+      info[NSURLErrorFailingURLErrorKey] = Redaction.url(url)
+    }
     return URLError(code, userInfo: info)
   }
 }
