@@ -71,7 +71,10 @@ open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendabl
     _ request: Request, for session: Session, dueTo error: any Error,
     completion: @escaping @Sendable (RetryResult) -> Void
   ) {
-    RetryChain(retriers: retriers, request: request, session: session, error: error, completion: completion).run()
+    RetryChain(retriers: retriers, request: request, session: session, error: error) { [request] result, decision in
+      request.note(decision)
+      completion(result)
+    }.run()
   }
 }
 

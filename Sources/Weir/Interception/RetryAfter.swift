@@ -17,9 +17,4 @@ package enum RetryAfter {
     guard let time = HTTPDate.parse(text, now: Int(now)) else { return nil }
     return min(max(0, Double(time) - now), maximum)
   }
-
-  /// The delay to keep: what the server asks for, never less than the backoff.
-  package static func raise(_ backoff: TimeInterval, to value: String?, now: Date) -> TimeInterval {
-    max(backoff, value.flatMap { delay($0, now: now) } ?? 0)
-  }
 }

@@ -3,16 +3,21 @@
 /// A value: each step's continuation holds a copy that is one step further. It does not keep the session alive: a
 /// retrier may take its time.
 struct RetryChain: Sendable {
+  /// The answer, and the decision that it comes from.
+  typealias Completion = @Sendable (RetryResult, RetryDecision) -> Void
+
   let retriers: [any RequestRetrier]
   let request: Request
   private(set) weak var session: Session?
   let error: any Error
-  let completion: @Sendable (RetryResult) -> Void
+  let completion: Completion
   private var position = 0
+  /// Why it is no, as long as nobody says yes: the first reason that is more than a no.
+  private var denial = RetryDenial.Reason.policy
 
   init(
     retriers: [any RequestRetrier], request: Request, session: Session, error: any Error,
-    completion: @escaping @Sendable (RetryResult) -> Void
+    completion: @escaping Completion
   ) {
     self.retriers = retriers
     self.request = request
@@ -22,16 +27,20 @@ struct RetryChain: Sendable {
   }
 
   func run() {
-    guard position < retriers.count, !request.isCancelled, let session else { return completion(.doNotRetry) }
+    guard position < retriers.count, !request.isCancelled, let session else {
+      return completion(.doNotRetry, .deny(denial))
+    }
+    _ = request.takeNotedDecision()
+    let answer = SingleCall<RetryResult> { [self] in answered($0) }
+    retriers[position].retry(request, for: session, dueTo: error) { answer($0) }
+  }
+
+  private func answered(_ result: RetryResult) {
+    let decision = RetryDecision(result, noted: request.takeNotedDecision())
+    guard case .doNotRetry = result else { return completion(result, decision) }
     var next = self
     next.position += 1
-    let answer = SingleCall<RetryResult> { [next] result in
-      if case .doNotRetry = result {
-        next.run()
-      } else {
-        next.completion(result)
-      }
-    }
-    retriers[position].retry(request, for: session, dueTo: error) { answer($0) }
+    if denial == .policy, case .deny(let reason) = decision { next.denial = reason }
+    next.run()
   }
 }

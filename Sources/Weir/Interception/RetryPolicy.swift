@@ -53,31 +53,24 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
     _ request: Request, for session: Session, dueTo error: any Error,
     completion: @escaping @Sendable (RetryResult) -> Void
   ) {
-    let rules = rules
-    guard rules.allowsRetry(after: request.retryCount), shouldRetry(request: request, dueTo: error) else {
-      return completion(.doNotRetry)
-    }
-    let response = request.lazyResponse
-    let delay = rules.delay(
-      retryCount: request.retryCount, status: response?.statusCode,
-      retryAfter: response?.value(forHeader: "Retry-After"), random: .random(in: 0..<1), now: Date())
-    completion(.retryWithDelay(delay))
+    let decision = decision(about: request, dueTo: error)
+    request.note(decision)
+    completion(decision.result)
   }
 
-  /// Whether the failure is one of those this policy retries, the retry limit aside. May be asked twice about one: the
-  /// second time, on the event loop, to tell why there is no retry.
+  private func decision(about request: Request, dueTo error: any Error) -> RetryDecision {
+    let response = request.lazyResponse
+    let failure = RetryRules.Failure(
+      method: request.request?.method, status: response?.statusCode, error: error, retryCount: request.retryCount)
+    return rules.decision(
+      about: failure, isRetryable: shouldRetry(request: request, dueTo: error),
+      retryAfter: response?.value(forHeader: "Retry-After"), random: .random(in: 0..<1), now: Date())
+  }
+
+  /// Whether the failure is one of those this policy retries, the retry limit aside. Asked once about each.
   open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
     guard let method = request.request?.method else { return false }
     return rules.isRetryable(method: method, status: request.lazyResponse?.statusCode, error: error)
-  }
-
-  /// Why a failure that this policy retries otherwise is not retried; nil: it is none of those, or is retried.
-  final func denial(of request: Request, dueTo error: any Error) -> RetryDenial.Reason? {
-    guard let method = request.request?.method else { return nil }
-    if shouldRetry(request: request, dueTo: error) {
-      return rules.allowsRetry(after: request.retryCount) ? nil : .limit
-    }
-    return rules.refusesMethod(method, status: request.lazyResponse?.statusCode, error: error) ? .method : nil
   }
 
   private var rules: RetryRules {

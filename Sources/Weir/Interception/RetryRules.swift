@@ -10,9 +10,13 @@ struct RetryRules: Sendable, Hashable {
   let backoff: RetryBackoff
   let respectsRetryAfter: Bool
 
-  /// Whether a request that was retried so often may be retried again.
-  func allowsRetry(after retryCount: Int) -> Bool {
-    Int64(retryCount) < Int64(clamping: limit)
+  /// What went wrong, and how often before.
+  struct Failure {
+    /// Nil: there is no URL request.
+    let method: HTTPMethod?
+    let status: Int?
+    let error: any Error
+    let retryCount: Int
   }
 
   /// Whether the failure is worth another attempt: a retryable status, or an error with a retryable code, as it is or
@@ -21,23 +25,31 @@ struct RetryRules: Sendable, Hashable {
     methods.contains(method) && isTransient(status: status, error: error)
   }
 
+  /// - Parameters:
+  ///   - isRetryable: What ``isRetryable(method:status:error:)`` says, or who overrides it.
+  ///   - retryAfter: The response's field.
+  ///   - random: In 0..<1.
+  func decision(
+    about failure: Failure, isRetryable: Bool, retryAfter: @autoclosure () -> String?, random: Double, now: Date
+  ) -> RetryDecision {
+    guard isRetryable else { return .deny(refusesMethod(failure) ? .method : .policy) }
+    guard Int64(failure.retryCount) < Int64(clamping: limit) else { return .deny(.limit) }
+    let delay = backoff.delay(retryCount: failure.retryCount, random: random)
+    guard respectsRetryAfter, let status = failure.status, statusCodes.contains(status),
+      let asked = retryAfter().flatMap({ RetryAfter.delay($0, now: now) }), asked > 0, asked >= delay
+    else { return .retry(after: delay, source: .backoff) }
+    return .retry(after: asked, source: .retryAfter)
+  }
+
   /// Whether it is the method alone that keeps the failure from being retried.
-  func refusesMethod(_ method: HTTPMethod, status: Int?, error: any Error) -> Bool {
-    !methods.contains(method) && isTransient(status: status, error: error)
+  private func refusesMethod(_ failure: Failure) -> Bool {
+    guard let method = failure.method, !methods.contains(method) else { return false }
+    return isTransient(status: failure.status, error: failure.error)
   }
 
   private func isTransient(status: Int?, error: any Error) -> Bool {
     if let status, statusCodes.contains(status) { return true }
     let cause = error as? URLError ?? error.asWeirError?.underlyingError as? URLError
     return cause.map { errorCodes.contains($0.code) } ?? false
-  }
-
-  /// The delay before the next attempt, in seconds; `random` is in 0..<1.
-  func delay(
-    retryCount: Int, status: Int?, retryAfter: @autoclosure () -> String?, random: Double, now: Date
-  ) -> TimeInterval {
-    let delay = backoff.delay(retryCount: retryCount, random: random)
-    guard respectsRetryAfter, let status, statusCodes.contains(status) else { return delay }
-    return RetryAfter.raise(delay, to: retryAfter(), now: now)
   }
 }

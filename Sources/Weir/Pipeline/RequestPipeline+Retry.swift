@@ -12,16 +12,18 @@ extension RequestPipeline {
       return perform(decided: .stop, step)
     }
     let chain = RetryChain(retriers: retriers, request: request, session: session, error: error) { [request] in
-      let result = $0
-      request.onPipeline { $0.retriersAnswered(result, about: error, step) }
+      let (result, decision) = ($0, $1)
+      request.onPipeline { $0.retriersAnswered(result, decision, about: error, step) }
     }
     if let root = context.queues.root { root.async { chain.run() } } else { chain.run() }
   }
 
   /// Whoever takes the session's place asks retriers or decides alone.
   private func ask(_ delegate: any RequestDelegate, about error: WeirError, _ step: RequestMachine.Step) {
+    _ = request.takeNotedDecision()
     let answer = SingleCall<RetryResult> { [request] result in
-      request.onPipeline { $0.retriersAnswered(result, about: error, step) }
+      let decision = RetryDecision(result, noted: request.takeNotedDecision())
+      request.onPipeline { $0.retriersAnswered(result, decision, about: error, step) }
     }
     let ask: @Sendable () -> Void = { [request] in delegate.retryResult(for: request, dueTo: error) { answer($0) } }
     if let root = context.queues.root { root.async(execute: ask) } else { ask() }
@@ -31,7 +33,7 @@ extension RequestPipeline {
   func retryAsTold(after delay: TimeInterval) {
     let (error, step, isOpen) = request.fields.withLock { (askedError($0), $0.machine.step, $0.machine.isDeciding) }
     guard isOpen, let error else { return }
-    grant(after: max(0, delay), about: error, step)
+    decided(.retry(after: max(0, delay), source: .backoff), about: error, step)
   }
 
   /// What the retriers are asked about: a response whose body waits, one handler's value, or the attempt's error.
@@ -45,16 +47,12 @@ extension RequestPipeline {
     }
   }
 
-  private func retriersAnswered(_ result: RetryResult, about error: WeirError, _ step: RequestMachine.Step) {
+  private func retriersAnswered(
+    _ result: RetryResult, _ decision: RetryDecision, about error: WeirError, _ step: RequestMachine.Step
+  ) {
     guard decide({ $0.isWaiting(in: step) }) else { return }
-    switch result {
-    case .retry: grant(after: 0, about: error, step)
-    case .retryWithDelay(let delay): grant(after: max(0, delay), about: error, step)
-    case .doNotRetry: deny(reasonOfRefusal(error), about: error, step)
-    case .doNotRetryWithError(let cause):
-      refuse(with: Self.wrapped(cause, about: error))
-      deny(.policy, about: error, step)
-    }
+    if case .doNotRetryWithError(let cause) = result { refuse(with: Self.wrapped(cause, about: error)) }
+    decided(decision, about: error, step)
   }
 
   /// A delegate's answer may be wrapped already.
@@ -63,37 +61,26 @@ extension RequestPipeline {
     return .requestRetryFailed(retryError: cause, originalError: error)
   }
 
-  private func grant(after delay: Double, about error: WeirError, _ step: RequestMachine.Step) {
-    guard request.canReplayBody, bodyStream?.state.hasBegun != true else { return deny(.body, about: error, step) }
-    guard MonotonicTime.now.advanced(bySeconds: delay) < deadlineTime else {
-      return deny(.deadline, about: error, step)
-    }
-    let reason = RetryReason(error)
-    grantedReason = reason
-    if wants(.attempts) {
-      let source = RetryDelaySource(delay: delay, response: request.lazyResponse)
-      monitors.send(.attempts) { [request] in
-        $0.request(request, willRetryAfter: delay, source: source, reason: reason)
+  /// The decision of the retriers, which may be refused for reasons that are none of theirs.
+  private func decided(_ decision: RetryDecision, about error: WeirError, _ step: RequestMachine.Step) {
+    let canReplayBody = request.canReplayBody && bodyStream?.state.hasBegun != true
+    switch decision.permitted(canReplayBody: canReplayBody, deadline: deadlineTime, now: .now) {
+    case .retry(let delay, let source):
+      let reason = RetryReason(error)
+      grantedReason = reason
+      if wants(.attempts) {
+        monitors.send(.attempts) { [request] in
+          $0.request(request, willRetryAfter: delay, source: source, reason: reason)
+        }
       }
+      perform(decided: .retry(after: delay), step)
+    case .deny(let reason):
+      if wants(.attempts), !hasDenied {
+        monitors.send(.attempts) { [request] in $0.request(request, didDenyRetry: RetryDenial(reason: reason)) }
+      }
+      hasDenied = true
+      perform(decided: .stop, step)
     }
-    perform(decided: .retry(after: delay), step)
-  }
-
-  /// What kept a retry policy from retrying; `policy` where there is none or the failure is none of its kind.
-  private func reasonOfRefusal(_ error: WeirError) -> RetryDenial.Reason {
-    core.retriers(of: request).lazy.compactMap { ($0 as? RetryPolicy)?.denial(of: self.request, dueTo: error) }
-      .first ?? .policy
-  }
-
-  private func deny(
-    _ reason: @autoclosure () -> RetryDenial.Reason, about error: WeirError, _ step: RequestMachine.Step
-  ) {
-    if wants(.attempts), !hasDenied {
-      let reason = reason()
-      monitors.send(.attempts) { [request] in $0.request(request, didDenyRetry: RetryDenial(reason: reason)) }
-    }
-    hasDenied = true
-    perform(decided: .stop, step)
   }
 
   /// A retrier's own error becomes the request's, or that of the one handler whose value it was asked about.

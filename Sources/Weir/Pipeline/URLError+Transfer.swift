@@ -102,18 +102,3 @@ extension DecodeLimits {
     self.init(size: configuration.maximumDecompressedSize, ratio: configuration.maximumDecompressionRatio)
   }
 }
-
-extension RetryDelaySource {
-  /// What a delay comes from: the server's wish when it is what the policy raised the delay to.
-  init(delay: Double, response: LazyHTTPResponse?) {
-    guard let text = response?.value(forHeader: "Retry-After"), let asked = RetryAfter.delay(text, now: Date()),
-      asked > 0
-    else {
-      self = .backoff
-      return
-    }
-    // A date leaves up to a second between the policy's clock and this one.
-    let tolerance: TimeInterval = Double(text) == nil ? 1 : 0
-    self = abs(delay - asked) <= tolerance ? .retryAfter : .backoff
-  }
-}

@@ -12,6 +12,8 @@ struct RequestFields {
   var attempt: Attempt?
   var retryCount = 0
   var retryReason: RetryReason?
+  /// What the retrier that answers now decided by.
+  var notedDecision: RetryDecision?
   var error: WeirError?
   /// The outcome, once settled.
   var outcome: RequestOutcome?

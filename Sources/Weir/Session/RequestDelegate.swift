@@ -39,8 +39,10 @@ extension Session: RequestDelegate {
     for request: Request, dueTo error: WeirError, completion: @escaping @Sendable (RetryResult) -> Void
   ) {
     let retriers: [any RequestRetrier] = [interceptor, request.interceptor].compactMap { $0 }
-    RetryChain(retriers: retriers, request: request, session: self, error: error) { [loop = context.loop] result in
+    RetryChain(retriers: retriers, request: request, session: self, error: error) {
+      [loop = context.loop] result, decision in
       loop.run {
+        request.note(decision)
         if case .doNotRetryWithError(let cause) = result {
           completion(.doNotRetryWithError(WeirError.requestRetryFailed(retryError: cause, originalError: error)))
         } else {

@@ -60,12 +60,4 @@ import Testing
   func values(value: String, delay: Double?) {
     #expect(RetryAfter.delay(value, now: Self.now) == delay)
   }
-
-  @Test(
-    arguments: [
-      (1, "5", 5), (10, "5", 10), (1, nil, 1), (1, "soon", 1), (1, "600", 60), (90, "600", 90),
-    ] as [(Double, String?, Double)])
-  func neverBelowTheBackoff(backoff: Double, value: String?, delay: Double) {
-    #expect(RetryAfter.raise(backoff, to: value, now: Self.now) == delay)
-  }
 }
