@@ -67,7 +67,7 @@ let package = Package(
       name: "WeirTestSupport", dependencies: ["WeirIO", "CLinux", "CThreadSanitizer"], path: "Tests/WeirTestSupport",
       swiftSettings: settings),
     fuzzTarget("FuzzContentDecoder", ["WeirCompression"]),
-    fuzzTarget("FuzzAccept", ["WeirExporter", "WeirMetrics"]),
+    fuzzTarget("FuzzAccept", ["WeirExporter", "WeirHTTP", "WeirMetrics"]),
     fuzzTarget("FuzzRequestParser", ["WeirServer"]),
     .target(
       name: "FuzzSupport", dependencies: ["CLinux", "WeirIO"], path: "Tests/Fuzz/FuzzSupport", swiftSettings: settings),
@@ -77,7 +77,7 @@ let package = Package(
     tests("WeirIOTests", ["WeirIO"]),
     tests("WeirHTTPTests", ["WeirHTTP"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
-    tests("WeirCurlTests", ["WeirCurl", "WeirIO", "CSlowResolver"]),
+    tests("WeirCurlTests", ["WeirCurl", "WeirHTTP", "WeirIO", "CSlowResolver"]),
     tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO"]),
     swift5Tests("WeirSwift5Tests", ["Weir", "WeirAlamofire"]),
     tests("WeirMetricsTests", ["WeirMetrics"]),

@@ -10,7 +10,7 @@ package final class ContentDecoder {
   /// - Returns: nil when there is nothing to decode: no coding but `identity`, or one that is unknown, in which case
   ///   the body passes through as it came.
   package convenience init?(
-    contentEncoding: some StringProtocol, limits: DecodeLimits
+    contentEncoding: String, limits: DecodeLimits
   ) throws(CompressionError) {
     guard let codings = ContentCoding.list(contentEncoding) else { return nil }
     try self.init(codings, limits: limits)

@@ -1,3 +1,5 @@
+package import WeirHTTP
+
 /// What a delegate wants after it was handed something.
 package enum Flow: Sendable {
   /// Consumed; go on.

@@ -25,13 +25,29 @@ package enum FieldSyntax {
   }
 
   /// The text with ASCII letters in lower case.
-  package static func lowercased(_ text: some StringProtocol) -> String {
-    guard text.utf8.contains(where: { $0 != $0.lowercased }) else { return String(text) }
-    return String(decoding: text.utf8.map(\.lowercased), as: UTF8.self)
+  package static func lowercased(_ text: String) -> String {
+    guard text.utf8.contains(where: { $0 != $0.lowercased }) else { return text }
+    return String(decoding: text.utf8.lazy.map(\.lowercased), as: UTF8.self)
+  }
+
+  /// As ``lowercased(_:)-(String)``, of octets, what is no UTF-8 among them repaired.
+  package static func lowercased(_ octets: UnsafeRawBufferPointer) -> String {
+    String(decoding: octets.lazy.map(\.lowercased), as: UTF8.self)
+  }
+
+  /// A value as text: values that aren't UTF-8 are read as ISO Latin 1, as they once all were (§5.5).
+  package static func text(_ value: UnsafeRawBufferPointer) -> String {
+    if let text = String(validating: value.bindMemory(to: UInt8.self), as: UTF8.self) { return text }
+    var scalars = String.UnicodeScalarView()
+    scalars.append(contentsOf: value.lazy.map { Unicode.Scalar($0) })
+    return String(scalars)
   }
 
   /// The text without the blanks at its ends.
   package static func trimmed(_ text: Substring) -> Substring {
-    Substring(text.utf8.trimmed)
+    var rest = text.utf8
+    while rest.first?.isBlank == true { rest.removeFirst() }
+    while rest.last?.isBlank == true { rest.removeLast() }
+    return Substring(rest)
   }
 }

@@ -3,11 +3,14 @@ extension UInt8 {
   @inlinable package static var lineFeed: UInt8 { 0x0a }
   @inlinable package static var carriageReturn: UInt8 { 0x0d }
   @inlinable package static var space: UInt8 { 0x20 }
+  @inlinable package static var quotationMark: UInt8 { 0x22 }
   @inlinable package static var comma: UInt8 { 0x2c }
   @inlinable package static var slash: UInt8 { 0x2f }
   @inlinable package static var colon: UInt8 { 0x3a }
   @inlinable package static var semicolon: UInt8 { 0x3b }
+  @inlinable package static var equalsSign: UInt8 { 0x3d }
   @inlinable package static var questionMark: UInt8 { 0x3f }
+  @inlinable package static var backslash: UInt8 { 0x5c }
 
   @inlinable @inline(__always) package var isDigit: Bool { self &- 0x30 < 10 }
   /// White space within a line (RFC 9110 §5.6.3).
@@ -29,4 +32,42 @@ extension UInt8 {
     default: nil
     }
   }
+}
+
+/// A set of ASCII characters that the grammar of HTTP names, as two 64-bit masks: it is asked for each octet received.
+package struct OctetSet: Sendable {
+  @usableFromInline let low: UInt64
+  @usableFromInline let high: UInt64
+
+  @inlinable @inline(__always)
+  init(low: UInt64, high: UInt64) {
+    self.low = low
+    self.high = high
+  }
+
+  @inlinable @inline(__always)
+  package func contains(_ octet: UInt8) -> Bool {
+    guard octet < 128 else { return false }
+    return ((octet < 64 ? low : high) >> UInt64(octet & 63)) & 1 == 1
+  }
+
+  /// RFC 9110 §5.6.2: letters, digits and ``!#$%&'*+-.^_`|~``.
+  @inlinable @inline(__always)
+  package static var token: OctetSet { OctetSet(low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe) }
+
+  /// RFC 3986 §2.3: letters, digits and `-._~`.
+  @inlinable @inline(__always)
+  package static var unreserved: OctetSet { OctetSet(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe) }
+
+  /// RFC 3986 §3.3: what a segment of a path is made of, percent-encoding aside.
+  @inlinable @inline(__always)
+  package static var segment: OctetSet { OctetSet(low: 0x2fff_7fd2_0000_0000, high: 0x47ff_fffe_87ff_ffff) }
+
+  /// RFC 3986 §3.2.2: unreserved characters, sub-delims and the percent sign of a registered name.
+  @inlinable @inline(__always)
+  package static var registeredName: OctetSet { OctetSet(low: 0x2bff_7ff2_0000_0000, high: 0x47ff_fffe_87ff_fffe) }
+
+  /// Hexadecimal digits, colons and periods, of which IP literals are made.
+  @inlinable @inline(__always)
+  package static var ipLiteral: OctetSet { OctetSet(low: 0x07ff_4000_0000_0000, high: 0x0000_007e_0000_007e) }
 }

@@ -1,80 +1,24 @@
 public import Glibc
 
-// Comparing and cutting octets as HTTP does: letters without regard to case, blanks off the ends.
-
-extension Span<UInt8> {
-  /// The place of the first `octet` at or after `start`.
-  @inlinable
-  package func firstIndex(of octet: UInt8, from start: Int) -> Int? {
-    withUnsafeBufferPointer { buffer in
-      guard start < buffer.count, let base = buffer.baseAddress,
-        let found = memchr(base + start, CInt(octet), buffer.count - start)
-      else { return nil }
-      return UnsafeRawPointer(found) - UnsafeRawPointer(base)
-    }
-  }
-
-  /// Whether the octets spell `text`, which is in lower case, in any case.
-  @inlinable
-  package func spells(_ text: StaticString) -> Bool {
-    guard count == text.utf8CodeUnitCount else { return false }
-    return text.withUTF8Buffer { text in
-      for index in indices where self[index].lowercased != text[index] { return false }
-      return true
-    }
-  }
-
-  /// Whether the octets are `text`.
-  @inlinable
-  package func equals(_ text: StaticString) -> Bool {
-    guard count == text.utf8CodeUnitCount else { return false }
-    return text.withUTF8Buffer { text in
-      for index in indices where self[index] != text[index] { return false }
-      return true
-    }
-  }
-
-  @inlinable
-  package func allSatisfy(_ predicate: (UInt8) -> Bool) -> Bool {
-    for index in indices where !predicate(self[index]) { return false }
-    return true
-  }
-
-  /// `range` without the blanks at its ends.
-  @inlinable
-  package func trimmed(_ range: Range<Int>) -> Range<Int> {
-    var (start, end) = (range.lowerBound, range.upperBound)
-    while start < end, self[start].isBlank { start += 1 }
-    while end > start, self[end - 1].isBlank { end -= 1 }
-    return start..<end
-  }
-}
-
-extension [UInt8] {
-  package mutating func append(_ octets: Span<UInt8>) {
-    octets.withUnsafeBufferPointer { append(contentsOf: $0) }
-  }
-}
-
-extension BidirectionalCollection<UInt8> where SubSequence: BidirectionalCollection<UInt8> {
-  /// Without the blanks at the ends.
-  @inlinable
-  package var trimmed: SubSequence {
-    var rest = drop { $0.isBlank }
-    while let last = rest.last, last.isBlank { rest = rest.dropLast() }
-    return rest
-  }
-}
-
-extension Sequence<UInt8> {
-  /// Whether the octets spell `text`, which is in lower case, in any case.
-  @inlinable
-  package func spell(_ text: StaticString) -> Bool {
-    text.withUTF8Buffer { elementsEqual($0) { $0.lowercased == $1 } }
-  }
-}
+// Finding, comparing and cutting octets as HTTP does: letters without regard to case, blanks off the ends. Buffers have
+// the rules, the other forms pass on to them.
 
 extension UnsafeRawBufferPointer {
+  /// The octets of a range of these.
+  @inlinable @inline(__always)
+  package func octets(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: self[range])
+  }
+
+  /// The place of the first `octet` within `range`.
+  @inlinable
+  package func firstIndex(of octet: UInt8, in range: Range<Int>) -> Int? {
+    guard let base = baseAddress, !range.isEmpty,
+      let found = memchr(base + range.lowerBound, CInt(octet), range.count)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
+
   /// Whether the octets spell `text`, which is in lower case, in any case.
   @inlinable
   package func spells(_ text: StaticString) -> Bool {
@@ -98,6 +42,84 @@ extension UnsafeRawBufferPointer {
     guard count == other.count else { return false }
     for index in indices where self[index].lowercased != other[index].lowercased { return false }
     return true
+  }
+
+  /// `range` without the octets at its ends that `isOuter` names: blanks.
+  @inlinable
+  package func trimmed(_ range: Range<Int>, of isOuter: (UInt8) -> Bool = { $0.isBlank }) -> Range<Int> {
+    var (start, end) = (range.lowerBound, range.upperBound)
+    while start < end, isOuter(self[start]) { start += 1 }
+    while end > start, isOuter(self[end - 1]) { end -= 1 }
+    return start..<end
+  }
+
+  /// Without the blanks at the ends.
+  @inlinable
+  package var trimmed: UnsafeRawBufferPointer { octets(trimmed(0..<count)) }
+
+  /// The number that they spell, which are digits and nothing else; nil for any other octets. Of a number that is too
+  /// great, the greatest there is.
+  @inlinable
+  package var decimal: Int64? {
+    guard !isEmpty else { return nil }
+    var number: Int64 = 0
+    var isTooGreat = false
+    for octet in self {
+      guard octet.isDigit else { return nil }
+      let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = tens.addingReportingOverflow(Int64(octet & 15))
+      isTooGreat = isTooGreat || overflow || carry
+      number = sum
+    }
+    return isTooGreat ? .max : number
+  }
+}
+
+extension Span<UInt8> {
+  /// The place of the first `octet` at or after `start`.
+  @inlinable
+  package func firstIndex(of octet: UInt8, from start: Int = 0) -> Int? {
+    withUnsafeBytes { start < $0.count ? $0.firstIndex(of: octet, in: start..<$0.count) : nil }
+  }
+
+  /// Whether the octets spell `text`, which is in lower case, in any case.
+  @inlinable
+  package func spells(_ text: StaticString) -> Bool { withUnsafeBytes { $0.spells(text) } }
+
+  /// Whether the octets are `text`.
+  @inlinable
+  package func equals(_ text: StaticString) -> Bool {
+    guard count == text.utf8CodeUnitCount else { return false }
+    return withUnsafeBytes { octets in text.withUTF8Buffer { octets.elementsEqual($0) } }
+  }
+
+  @inlinable
+  package func equals(_ other: Span<UInt8>) -> Bool {
+    guard count == other.count else { return false }
+    for index in indices where self[index] != other[index] { return false }
+    return true
+  }
+
+  /// Whether both hold the same octets but for the case of letters.
+  @inlinable
+  package func equalsIgnoringCase(_ other: Span<UInt8>) -> Bool {
+    withUnsafeBytes { octets in other.withUnsafeBytes { octets.equalsIgnoringCase($0) } }
+  }
+
+  @inlinable
+  package func allSatisfy(_ predicate: (UInt8) -> Bool) -> Bool {
+    for index in indices where !predicate(self[index]) { return false }
+    return true
+  }
+
+  /// `range` without the blanks at its ends.
+  @inlinable
+  package func trimmed(_ range: Range<Int>) -> Range<Int> { withUnsafeBytes { $0.trimmed(range) } }
+}
+
+extension [UInt8] {
+  package mutating func append(_ octets: Span<UInt8>) {
+    octets.withUnsafeBufferPointer { append(contentsOf: $0) }
   }
 }
 

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 import WeirCurl
+import WeirHTTP
 import WeirIO
 import WeirTestSupport
 

@@ -1,5 +1,6 @@
 import Testing
 import WeirCurl
+import WeirHTTP
 import WeirTestSupport
 
 /// Heads after which nobody can be sure where the response ends.

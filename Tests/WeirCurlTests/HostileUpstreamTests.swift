@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WeirCurl
+import WeirHTTP
 import WeirIO
 import WeirTestSupport
 
@@ -196,7 +197,7 @@ struct HostileUpstreamTests {
     let rig = try await EngineRig()
     let outcome = await rig.get(server.url)
     #expect(
-      outcome.heads.first.map { String(decoding: $0.raw, as: UTF8.self) }
+      outcome.heads.first.map { String(decoding: $0.bytes, as: UTF8.self) }
         == "HTTP/1.1 200 OK\r\nA: b c d\nContent-Length: 0\r\n\r\n")
     await rig.close()
   }

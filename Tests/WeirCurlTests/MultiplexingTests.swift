@@ -1,5 +1,6 @@
 import Synchronization
 import Testing
+import WeirHTTP
 import WeirIO
 import WeirTestSupport
 

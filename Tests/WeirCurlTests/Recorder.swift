@@ -1,5 +1,6 @@
 import Synchronization
 import WeirCurl
+import WeirHTTP
 import WeirIO
 
 /// What a delegate saw of one transfer.
@@ -18,7 +19,7 @@ struct Outcome: Sendable {
 }
 
 extension ResponseHead {
-  var text: String { String(decoding: raw, as: UTF8.self) }
+  var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
 /// A delegate that writes everything down and asks hooks what to answer. Lives on the loop.

@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 import WeirCurl
+import WeirHTTP
 import WeirTestSupport
 
 /// A pooled connection that ends without an answer: what may be sent again, and what may not (RFC 9110 §9.2.2).

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WeirCurl
+import WeirHTTP
 import WeirTestSupport
 
 /// What goes out on the wire.

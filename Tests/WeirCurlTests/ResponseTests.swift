@@ -1,5 +1,6 @@
 import Testing
 import WeirCurl
+import WeirHTTP
 import WeirTestSupport
 
 /// What comes in on the wire, well-formed or not.
@@ -21,7 +22,7 @@ struct ResponseTests {
   func headIsRawButForItsFolds() async throws {
     let head = "HTTP/1.1 200 Fine, thanks\r\nB: 2\r\na:1\r\nB:  3  \r\nLong: one\r\n two\r\nContent-Length: 0\r\n\r\n"
     let outcome = try await exchange(.once(head))
-    #expect(outcome.head?.raw == Array(head.replacing("one\r\n two", with: "one two").utf8))
+    #expect(outcome.head?.bytes == Array(head.replacing("one\r\n two", with: "one two").utf8))
     #expect(outcome.report?.headerBytes == Int64(head.utf8.count))
   }
 
@@ -152,7 +153,7 @@ struct ResponseTests {
     }
     let fits = try await exchange(.once(head(2048))) { $0.maximumHeaderSize = 2048 }
     #expect(fits.error == nil)
-    #expect(fits.head?.raw.count == 2048)
+    #expect(fits.head?.bytes.count == 2048)
     let tooLarge = try await exchange(.once(head(2049))) { $0.maximumHeaderSize = 2048 }
     #expect(tooLarge.error?.kind == .headTooLarge)
     #expect(tooLarge.heads.isEmpty)

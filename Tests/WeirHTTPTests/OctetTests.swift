@@ -34,8 +34,52 @@ import WeirHTTP
   @Test(arguments: [("", ""), (" \t", ""), ("a", "a"), ("\t a b \t", "a b"), ("\r\n a", "\r\n a")])
   func blanksAreCutOff(text: String, rest: String) {
     #expect(FieldSyntax.trimmed(Substring(text)) == rest)
-    #expect(Array(Array(text.utf8).trimmed) == Array(rest.utf8))
     Array(text.utf8).withUnsafeBytes { #expect(Array($0.trimmed) == Array(rest.utf8)) }
+    let octets = Array(text.utf8)
+    let place = octets.span.trimmed(0..<octets.count)
+    #expect(Array(octets[place]) == Array(rest.utf8))
+  }
+
+  @Test(
+    arguments: [
+      ("0", 0), ("00042", 42), ("1234567890", 1_234_567_890), ("9223372036854775806", .max - 1),
+      ("9223372036854775807", .max), ("9223372036854775808", .max), ("99999999999999999999999999", .max),
+      ("10000000000000000000000000000000000000000000000000000000000000005", .max),
+      ("", nil), ("-1", nil), ("+1", nil), ("1 ", nil), (" 1", nil), ("1.0", nil), ("0x1", nil), ("1a", nil),
+      ("99999999999999999999x", nil), ("\u{661}", nil), ("1:", nil), ("1/", nil),
+    ] as [(String, Int64?)])
+  func decimals(text: String, number: Int64?) {
+    #expect(text.withOctets { $0.decimal } == number)
+  }
+
+  @Test(
+    arguments: [
+      ("aXbX", 0, 1), ("aXbX", 1, 1), ("aXbX", 2, 3), ("aXbX", 4, nil), ("aXbX", 9, nil), ("", 0, nil), ("ab", 0, nil),
+    ] as [(String, Int, Int?)])
+  func places(text: String, start: Int, place: Int?) {
+    let octets = Array(text.utf8)
+    let found = octets.span.firstIndex(of: UInt8(ascii: "X"), from: start)
+    #expect(found == place)
+  }
+
+  @Test(arguments: [
+    ("abc", "ABC", true, false), ("abc", "abc", true, true), ("ab", "abc", false, false), ("", "", true, true),
+    ("a[", "a{", false, false), ("@", "`", false, false),
+  ])
+  func comparing(left: String, right: String, isSame: Bool, isEqual: Bool) {
+    let (one, other) = (Array(left.utf8), Array(right.utf8))
+    let sameSpan = one.span.equalsIgnoringCase(other.span)
+    let equalSpan = one.span.equals(other.span)
+    #expect(left.withOctets { left in right.withOctets { left.equalsIgnoringCase($0) } } == isSame)
+    #expect(sameSpan == isSame)
+    #expect(equalSpan == isEqual)
+    #expect(FieldSyntax.isSameName(left, right) == isSame)
+  }
+
+  @Test(arguments: [("ABCz", "abcz"), ("abc", "abc"), ("É@[", "É@["), ("", "")])
+  func lowerCase(text: String, lower: String) {
+    #expect(FieldSyntax.lowercased(text) == lower)
+    #expect(text.withOctets { FieldSyntax.lowercased($0) } == lower)
   }
 
   @Test(arguments: [

@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import WeirCurl
+import WeirHTTP
 import WeirIO
 
 /// A hop's way on the wire.
@@ -70,9 +71,8 @@ extension Attempt {
 }
 
 extension Attempt: TransferDelegate {
-  func transfer(_ transfer: Transfer, didReceiveHead head: WeirCurl.ResponseHead) -> Flow {
-    let response = LazyHTTPResponse(
-      head: head.raw, url: hop.url, statusCode: head.status, httpVersion: head.version.fieldName)
+  func transfer(_ transfer: Transfer, didReceiveHead head: ResponseHead) -> Flow {
+    let response = LazyHTTPResponse(head, url: hop.url)
     tally.contentEncoding = head.isEncoded ? response.value(forHeader: "Content-Encoding") : nil
     task.received(response)
     if !followRedirect(response) { accept(response) }

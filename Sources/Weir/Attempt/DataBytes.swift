@@ -30,15 +30,3 @@ extension TransferBody {
     }
   }
 }
-
-extension HTTPVersionNumber {
-  /// As status lines have it: `HTTP/1.1`.
-  var fieldName: String {
-    switch (major, minor) {
-    case (1, 1): "HTTP/1.1"
-    case (1, 0): "HTTP/1.0"
-    case (2, 0): "HTTP/2.0"
-    default: "HTTP/\(major).\(minor)"
-    }
-  }
-}

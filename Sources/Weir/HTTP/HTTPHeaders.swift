@@ -58,7 +58,7 @@ public struct HTTPHeaders: Hashable, Sendable {
 
   /// Sorts by lower-cased name.
   public mutating func sort() {
-    fields = fields.map { (key: $0.name.lowercased(), field: $0) }.sorted { $0.key < $1.key }.map(\.field)
+    fields = fields.map { (key: FieldSyntax.lowercased($0.name), field: $0) }.sorted { $0.key < $1.key }.map(\.field)
   }
 
   /// The same fields, sorted by lower-cased name.

@@ -25,6 +25,6 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
   /// Whether it is CONNECT in some spelling. It opens a tunnel, and is none of the requests that can be made: an upstream
   /// that takes methods in any case would answer with a tunnel on a connection that others use next.
   package var isConnect: Bool {
-    rawValue.utf8.spell("connect")
+    FieldSyntax.isSameName(rawValue, "connect")
   }
 }

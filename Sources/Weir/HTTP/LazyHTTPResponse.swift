@@ -1,41 +1,38 @@
 import Foundation
 package import FoundationNetworking
 import Synchronization
+package import WeirHTTP
 
 /// A response head as received, made into an `HTTPURLResponse` only when somebody asks.
 ///
 /// Building one costs several microseconds; a status check or the look-up of one field needs none of it.
 package final class LazyHTTPResponse: Sendable {
-  package let statusCode: Int
+  /// Without bytes where the response was built elsewhere.
+  package let head: ResponseHead
   package let url: URL?
-  private let head: ResponseHead
-  package let httpVersion: String
   private let built: Mutex<HTTPURLResponse?>
 
-  /// Takes the head's bytes: status line, field lines and the blank line, each ended by CRLF.
-  package init(head: [UInt8], url: URL?, statusCode: Int, httpVersion: String = "HTTP/1.1") {
-    self.head = ResponseHead(bytes: head)
+  package init(_ head: ResponseHead, url: URL?) {
+    self.head = head
     self.url = url
-    self.statusCode = statusCode
-    self.httpVersion = httpVersion
     built = Mutex(nil)
   }
 
   /// Takes a response that is built already.
   package init(_ response: HTTPURLResponse) {
-    head = ResponseHead(bytes: [])
+    head = ResponseHead(status: response.statusCode, bytes: [])
     url = response.url
-    statusCode = response.statusCode
-    httpVersion = ""
     built = Mutex(response)
   }
+
+  package var statusCode: Int { head.status }
 
   /// The response; built on first use, by one thread, then kept.
   package var response: HTTPURLResponse? {
     built.withLock { built in
       if built == nil, let url {
         built = HTTPURLResponse(
-          url: url, statusCode: statusCode, httpVersion: httpVersion, headerFields: head.combinedFields())
+          url: url, statusCode: head.status, httpVersion: head.version.fieldName, headerFields: head.combinedFields())
       }
       return built
     }
@@ -48,10 +45,5 @@ package final class LazyHTTPResponse: Sendable {
   package func value(forHeader name: String) -> String? {
     guard head.bytes.isEmpty else { return head.value(forField: name) }
     return built.withLock { $0?.value(forHTTPHeaderField: name) }
-  }
-
-  /// Passes on each field as received, repeated ones apart; the bytes are valid only during the call.
-  package func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
-    head.forEachField(body)
   }
 }

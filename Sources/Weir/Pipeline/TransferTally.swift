@@ -1,5 +1,6 @@
 import Foundation
 import WeirCurl
+import WeirHTTP
 import WeirIO
 
 /// What an attempt has cost so far, its redirect hops summed.

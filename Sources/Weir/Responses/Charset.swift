@@ -10,14 +10,17 @@ enum Charset {
 
   /// The charset's name in lower case, without quotes.
   static func name(in contentType: String) -> String? {
-    for parameter in contentType.split(separator: ";").dropFirst() {
-      guard let mark = parameter.firstIndex(of: "="),
-        FieldSyntax.isSameName(String(FieldSyntax.trimmed(parameter[..<mark])), "charset")
-      else { continue }
-      let value = FieldSyntax.trimmed(parameter[parameter.index(after: mark)...])
-      return FieldSyntax.lowercased(value.drop { $0 == "\"" }.prefix { $0 != "\"" })
+    contentType.withOctets { contentType in
+      for parameter in contentType.parameterParts.dropFirst() {
+        guard let sign = parameter.firstIndex(of: .equalsSign),
+          parameter.octets(0..<sign).trimmed.spells("charset")
+        else { continue }
+        let value = parameter.octets(sign + 1..<parameter.count).trimmed
+        let name = value.drop { $0 == .quotationMark }.prefix { $0 != .quotationMark }
+        return FieldSyntax.lowercased(UnsafeRawBufferPointer(rebasing: name))
+      }
+      return nil
     }
-    return nil
   }
 
   private static let encodings: [String: String.Encoding] = [

@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import WeirCurl
+import WeirHTTP
 import WeirIO
 
 /// The part of a session that lives on its event loop: the active requests, the engine, the destinations.
@@ -157,10 +158,10 @@ final class SessionCore {
   /// Fields that an adapter set replace those of the same name.
   private static func overlay(_ fields: [String: String], on block: HeaderBlock) -> HeaderBlock {
     guard !fields.isEmpty else { return block }
-    let names = Set(fields.keys.map { $0.lowercased() })
+    let names = Set(fields.keys.map { FieldSyntax.lowercased($0) })
     var result = HeaderBlock()
     block.forEach { name, value in
-      if !names.contains(String(decoding: name, as: UTF8.self).lowercased()) { result.append(name: name, value: value) }
+      if !names.contains(FieldSyntax.lowercased(name)) { result.append(name: name, value: value) }
     }
     for (name, value) in fields { result.append(line: "\(name): \(value)") }
     return result

@@ -7,16 +7,24 @@ package struct MIMEType: Sendable, Hashable {
 
   /// Takes what stands before `;`, without blanks and in lower case; nil when that is no `type/subtype`.
   package init?(_ text: String) {
-    let name = text.utf8.prefix { $0 != UInt8(ascii: ";") }
-    guard let slash = name.firstIndex(of: UInt8(ascii: "/")) else { return nil }
-    type = Self.normalized(name[..<slash])
-    subtype = Self.normalized(name[name.index(after: slash)...])
-    if type.isEmpty || subtype.isEmpty { return nil }
+    let halves = text.withOctets { text -> (String, String)? in
+      var parts = text.parameterParts
+      guard let name = parts.next(), let slash = name.firstIndex(of: .slash) else { return nil }
+      return (
+        FieldSyntax.lowercased(name.octets(0..<slash).trimmed),
+        FieldSyntax.lowercased(name.octets(slash + 1..<name.count).trimmed)
+      )
+    }
+    guard let halves, !halves.0.isEmpty, !halves.1.isEmpty else { return nil }
+    (type, subtype) = halves
   }
 
   /// What stands before the parameters, as it is written.
   static func name(in text: String) -> String {
-    String(FieldSyntax.trimmed(Substring(text.utf8.prefix { $0 != UInt8(ascii: ";") })))
+    text.withOctets { text in
+      var parts = text.parameterParts
+      return parts.next().map { FieldSyntax.text($0) } ?? ""
+    }
   }
 
   /// Whether the pattern accepts everything, also a response without a type.
@@ -25,9 +33,5 @@ package struct MIMEType: Sendable, Hashable {
   /// Whether this pattern accepts the type.
   package func matches(_ other: MIMEType) -> Bool {
     (type == "*" || type == other.type) && (subtype == "*" || subtype == other.subtype)
-  }
-
-  private static func normalized(_ text: Substring.UTF8View) -> String {
-    FieldSyntax.lowercased(FieldSyntax.trimmed(Substring(text)))
   }
 }

@@ -56,6 +56,6 @@ package enum ResponseValidation {
 
   /// The media ranges of an `Accept` value.
   package static func acceptableTypes(accept: String) -> [String] {
-    accept.utf8.split(separator: UInt8(ascii: ",")).map { String(FieldSyntax.trimmed(Substring($0))) }
+    accept.withOctets { $0.quotedListElements.filter { !$0.isEmpty }.map { FieldSyntax.text($0) } }
   }
 }

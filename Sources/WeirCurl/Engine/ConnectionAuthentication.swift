@@ -13,34 +13,16 @@ enum ConnectionAuthentication {
     }
   }
 
-  /// Whether a response's head, status line included, asks for such a scheme.
-  static func isAskedFor(in head: [UInt8]) -> Bool {
-    head.withUnsafeBytes { head in
-      head.split(separator: 10).contains { line in
-        guard let line = HeaderLine(UnsafeRawBufferPointer(rebasing: line), named: .authenticate) else { return false }
-        return isAskedFor(in: line.value)
-      }
-    }
-  }
-
+  /// Whether a response's head asks for such a scheme.
+  ///
   /// Challenges and their parameters are both divided by commas (RFC 9110 §11.6.1), and none of the latter begins as one
   /// of the former does.
-  private static func isAskedFor(in value: UnsafeRawBufferPointer) -> Bool {
-    var start = 0
-    var isQuoted = false
-    var isEscaped = false
-    for (index, byte) in value.enumerated() {
-      if isEscaped {
-        isEscaped = false
-      } else if byte == UInt8(ascii: "\\"), isQuoted {
-        isEscaped = true
-      } else if byte == UInt8(ascii: "\"") {
-        isQuoted.toggle()
-      } else if byte == UInt8(ascii: ","), !isQuoted {
-        if begins(UnsafeRawBufferPointer(rebasing: value[start..<index].trimmed)) { return true }
-        start = index + 1
+  static func isAskedFor(in head: [UInt8]) -> Bool {
+    head.withUnsafeBytes { head in
+      FieldLines(ofHead: head).contains { field in
+        head.octets(field.name).spells("www-authenticate")
+          && head.octets(field.value).quotedListElements.contains(where: begins)
       }
     }
-    return begins(UnsafeRawBufferPointer(rebasing: value[start...].trimmed))
   }
 }

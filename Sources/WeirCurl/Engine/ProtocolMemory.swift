@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Which version of HTTP a transfer is going to speak, as far as can be known.
 enum ProtocolExpectation: UInt8 {
   case http1

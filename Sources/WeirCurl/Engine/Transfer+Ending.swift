@@ -1,4 +1,5 @@
 internal import CCurl
+import WeirHTTP
 internal import WeirIO
 
 extension Transfer {

@@ -103,7 +103,7 @@ extension Transfer {
     guard let delegate, let version = receiving.version else { return false }
     receiving.phase = .body
     let head = ResponseHead(
-      status: receiving.status, version: version, isEncoded: receiving.framing.isEncoded, raw: receiving.head)
+      status: receiving.status, version: version, isEncoded: receiving.framing.isEncoded, bytes: receiving.head)
     receiving.head = []
     switch delegate.transfer(self, didReceiveHead: head) {
     case .proceed: break
@@ -211,35 +211,7 @@ extension Transfer {
   }
 }
 
-/// The first line of a response: `HTTP/1.1 200 OK`, or `HTTP/2 200` as libcurl writes it.
-struct StatusLine {
-  let version: HTTPVersionNumber
-  let status: Int
-
-  init?(_ bytes: UnsafeRawBufferPointer) {
-    guard bytes.count >= 10, let base = bytes.baseAddress, memcmp(base, "HTTP/", 5) == 0 else { return nil }
-    let major = bytes[5] &- 48
-    let hasMinor = bytes[6] == UInt8(ascii: ".")
-    let minor = hasMinor ? bytes[7] &- 48 : 0
-    let start = hasMinor ? 9 : 7
-    guard major < 10, minor < 10, bytes.count >= start + 3, bytes[start - 1] == 32 else { return nil }
-    var status = 0
-    for digit in bytes[start..<(start + 3)] {
-      guard digit.isDigit else { return nil }
-      status = status * 10 + Int(digit &- 48)
-    }
-    // Newer versions of libcurl read the first three of four digits.
-    if bytes.count > start + 3, bytes[start + 3] != 32, !bytes[start + 3].isLineBreak { return nil }
-    version = HTTPVersionNumber(major: major, minor: minor)
-    self.status = status
-  }
-
-  /// Heads that announce another one; 101 is the last of its transfer (RFC 9110 §15.2).
-  var isInterim: Bool { status / 100 == 1 && status != 101 }
-
-  /// Interim responses, 204 and 304 have none (RFC 9112 §6.3).
-  var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
-
+extension StatusLine {
   /// Statuses above 599 are outside of RFC 9110's range, yet in use, and framed like any other.
   func isPlausible(asFor expectation: ProtocolExpectation) -> Bool {
     status >= 100 && (version.major == 1 || expectation != .http1)

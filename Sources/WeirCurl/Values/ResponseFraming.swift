@@ -36,23 +36,40 @@ struct ResponseFraming {
   }
 
   private mutating func noteContentOrConnection(_ line: UnsafeRawBufferPointer) -> TransferError.Kind? {
-    guard let field = HeaderLine(line, named: .contentLength) else {
-      if HeaderLine.isContentEncoding(line) { isEncoded = true }
-      if let connection = HeaderLine(line, named: .connection), !connection.isKeepAlive { announcesClose = true }
+    guard let field = FieldLine(line, named: "content-length") else {
+      noteEncodingOrConnection(line)
       return nil
     }
     mustNotContinue = true
-    guard field.isWellFormed, let length = field.number else { return malformed("a Content-Length that is no number") }
+    guard field.isWellFormed(in: line), let length = Self.length(line.octets(field.value)) else {
+      return malformed("a Content-Length that is no number")
+    }
     if isChunked { return malformed("both a Transfer-Encoding and a Content-Length") }
     if contentLength >= 0, contentLength != length { return .conflictingLengths }
     contentLength = length
     return nil
   }
 
+  private mutating func noteEncodingOrConnection(_ line: UnsafeRawBufferPointer) {
+    if FieldLine(line, named: "content-encoding") != nil {
+      isEncoded = true
+    } else if let field = FieldLine(line, named: "connection"), !line.octets(field.value).spells("keep-alive") {
+      announcesClose = true
+    }
+  }
+
+  /// RFC 9110 §8.6; with more digits than any length needs, some would read another one.
+  private static func length(_ value: UnsafeRawBufferPointer) -> Int64? {
+    value.count < 19 ? value.decimal : nil
+  }
+
+  /// The one coding that may be there is the one that every client of HTTP/1.1 knows.
   private mutating func noteCoding(_ line: UnsafeRawBufferPointer) -> TransferError.Kind? {
-    guard let field = HeaderLine(line, named: .transferEncoding) else { return nil }
+    guard let field = FieldLine(line, named: "transfer-encoding") else { return nil }
     mustNotContinue = true
-    guard field.isWellFormed, field.isChunked, !isChunked else { return .refusedTransferEncoding }
+    guard field.isWellFormed(in: line), line.octets(field.value).spells("chunked"), !isChunked else {
+      return .refusedTransferEncoding
+    }
     if contentLength >= 0 { return malformed("both a Transfer-Encoding and a Content-Length") }
     isChunked = true
     return nil

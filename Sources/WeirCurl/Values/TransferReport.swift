@@ -1,3 +1,4 @@
+package import WeirHTTP
 package import WeirIO
 
 /// What one transfer measured. Durations are seconds; nil when the phase did not happen.

@@ -21,9 +21,9 @@ struct FixedFields: Sendable {
   /// - Parameter extra: the user's fields. They replace the exporter's own of these names.
   init(extra: [String: String]) throws(ExporterError) {
     var fields = ResponseFields()
-    let names = Set(extra.keys.map { $0.lowercased() })
+    let names = Set(extra.keys.map { FieldSyntax.lowercased($0) })
     guard names.count == extra.count else { throw .invalidHeader("one is named twice, in other letters") }
-    for (name, value) in Self.defaults where !names.contains(name.lowercased()) { fields.add(name, value) }
+    for (name, value) in Self.defaults where !names.contains(FieldSyntax.lowercased(name)) { fields.add(name, value) }
     for (name, value) in extra.sorted(by: { $0.key < $1.key }) {
       if let problem = Self.problem(name, value) { throw .invalidHeader(problem) }
       fields.add(name, value)
@@ -34,7 +34,7 @@ struct FixedFields: Sendable {
 
   /// Why a field can't be sent with every response; nil if it can.
   static func problem(_ name: String, _ value: String) -> String? {
-    if reserved.contains(name.lowercased()) { return "\(name) is set by the exporter" }
+    if reserved.contains(FieldSyntax.lowercased(name)) { return "\(name) is set by the exporter" }
     guard FieldSyntax.isToken(name) else {
       return "\(name.debugDescription) is not a field name"
     }

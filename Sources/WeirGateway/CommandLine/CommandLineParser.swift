@@ -1,3 +1,5 @@
+import WeirHTTP
+
 extension Command {
   /// Reads the arguments after the program's name. `weir` alone, and `weir --flag`, mean `weir serve`.
   package init(parsing arguments: [String]) throws(CommandLineError) {
@@ -69,7 +71,7 @@ extension Command {
     let authority = rest.prefix { !"/?#".contains($0) }
     guard let colon = authority.lastIndex(of: ":") else { return nil }
     let port = authority[authority.index(after: colon)...]
-    guard !port.isEmpty, port.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    guard !port.isEmpty, port.utf8.allSatisfy(\.isDigit) else { return nil }
     return (1...65_535).contains(Int(port) ?? 0) ? nil : port
   }
 }

@@ -1,4 +1,5 @@
 import WeirCompression
+import WeirHTTP
 
 /// What the demo origin answers, as a function of the request. It shows each thing a client library has to cope with.
 struct DemoResponse: Equatable {
@@ -103,7 +104,7 @@ struct DemoRequest {
   private var combined: [HeaderRule] {
     var result: [HeaderRule] = []
     for field in fields {
-      if let index = result.firstIndex(where: { $0.name.lowercased() == field.name.lowercased() }) {
+      if let index = result.firstIndex(where: { FieldSyntax.isSameName($0.name, field.name) }) {
         result[index].value += ", \(field.value)"
       } else {
         result.append(field)

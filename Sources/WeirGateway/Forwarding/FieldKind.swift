@@ -1,4 +1,5 @@
 import WeirHTTP
+import WeirServer
 
 /// What forwarding does with a field, by its name.
 enum FieldKind {
@@ -56,14 +57,8 @@ enum FieldKind {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether these octets are `name`, which is given in lower case, in any case.
-  func isName(_ name: [UInt8]) -> Bool {
-    guard count == name.count else { return false }
-    for index in 0..<name.count where self[index].lowercased != name[index] { return false }
-    return true
-  }
-
-  /// As `isName`, where an underscore passes for a hyphen: who reads fields as environment variables sees one name.
+  /// Whether these octets are `name`, which is in lower case, in any case, where an underscore passes for a hyphen: who
+  /// reads fields as environment variables sees one name.
   func isNameForCGI(_ name: [UInt8]) -> Bool {
     guard count == name.count else { return false }
     for index in 0..<name.count {
@@ -74,7 +69,17 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-/// The options of Connection fields that name other fields, in lower case.
+/// Anything that can show header fields one by one: a request's, a response's.
+protocol FieldSource {
+  /// Calls `body` with name and value of each field, in order. The bytes are valid during the call.
+  func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void)
+}
+
+extension HeaderFields: FieldSource {}
+
+extension ResponseHead: FieldSource {}
+
+/// The options of Connection fields that name other fields.
 struct ConnectionOptions {
   private var names: [[UInt8]] = []
 
@@ -84,17 +89,16 @@ struct ConnectionOptions {
       guard name.count == 10, name.spells("connection") else { return }
       // What almost every client sends, and what most upstreams do.
       if value.spells("keep-alive") || value.spells("close") { return }
-      for option in value.split(separator: UInt8(ascii: ",")) {
-        let option = UnsafeRawBufferPointer(rebasing: option.trimmed)
+      for option in value.listElements {
         // These two name no field that would not end here anyway.
         if option.isEmpty || option.spells("close") || option.spells("keep-alive") { continue }
-        names.append(option.map(\.lowercased))
+        names.append(Array(option))
       }
     }
     self.names = names
   }
 
   func contains(_ name: UnsafeRawBufferPointer) -> Bool {
-    !names.isEmpty && names.contains { name.isName($0) }
+    !names.isEmpty && names.contains { $0.withUnsafeBytes { $0.equalsIgnoringCase(name) } }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Weir
 import WeirCurl
+import WeirHTTP
 import WeirIO
 import WeirServer
 
@@ -196,7 +197,7 @@ extension Forwarding: ForwardSink {
   func forward(_ request: ForwardRequest, didReceive response: LazyHTTPResponse) -> Weir.BodyFlow {
     var fields = WeirServer.ResponseFields(reservingBytes: 512)
     let framing = plan.plan.routes[route].headers.response(
-      response, isHTTP10: response.httpVersion == "HTTP/1.0", to: &fields)
+      response.head, isHTTP10: response.head.version == .http1_0, to: &fields)
     // An upstream that switches protocols does so on its own: Upgrade ends here, so nobody asked for it.
     guard response.statusCode >= 200,
       let length = framing.bodyLength(status: response.statusCode, isHead: method == .head)

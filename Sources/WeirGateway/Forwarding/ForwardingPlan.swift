@@ -1,7 +1,9 @@
 import Foundation
 import Weir
+import WeirIO
+import WeirMetrics
 
-/// A configuration, prepared for forwarding. Immutable and shared by all workers; a reload makes a new one, and requests
+/// A configuration's routes, prepared for forwarding. Immutable and shared by all workers; a reload makes a new one, and requests
 /// under way end by the one they began with.
 final class ForwardingPlan: Sendable {
   /// A class, so that a request keeps all of it by one reference.
@@ -39,11 +41,11 @@ final class ForwardingPlan: Sendable {
   /// - Parameters:
   ///   - pseudonym: names this gateway in Via.
   ///   - gates: those of the process, which outlive a plan.
-  init(_ configuration: Configuration, pseudonym: String, gates: UploadGates) {
-    table = RouteTable(configuration.routes)
-    destinations = Set(configuration.routes.map(\.upstream.destination))
+  init(_ routes: [Route], pseudonym: String, gates: UploadGates) {
+    table = RouteTable(routes)
+    destinations = Set(routes.map(\.upstream.destination))
     let uploads = gates.follow(destinations)
-    routes = configuration.routes.map { route in
+    self.routes = routes.map { route in
       RoutePlan(route, pseudonym: pseudonym, uploads: uploads[route.upstream.destination] ?? UploadGate(limit: 1))
     }
   }
@@ -52,6 +54,46 @@ final class ForwardingPlan: Sendable {
   static func pseudonym(using random: inout some RandomNumberGenerator) -> String {
     let digits = String(UInt32.random(in: 0 ... .max, using: &random), radix: 16)
     return "weir-" + String(repeating: "0", count: 8 - digits.count) + digits
+  }
+}
+
+/// A plan with what one worker keeps while it follows it. Confined to the worker's loop.
+final class ActivePlan {
+  let plan: ForwardingPlan
+  private let metrics: GatewayMetrics
+  private var cache: SeriesCache
+  private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
+
+  init(_ plan: ForwardingPlan, _ metrics: GatewayMetrics) {
+    self.plan = plan
+    self.metrics = metrics
+    cache = SeriesCache(metrics, routes: plan.routes.map(\.route.name))
+  }
+
+  func began(_ method: KnownMethod) {
+    cache.active(method).increment()
+  }
+
+  func ended(_ key: SeriesCache.Key, seconds: Double) {
+    cache.active(key.method).decrement()
+    let series = cache.series(key)
+    series.duration.observe(seconds)
+    series.count.increment()
+  }
+
+  /// A peer's IP address as text, without port and zone; empty for a Unix socket.
+  ///
+  /// Requests tend to come from few addresses, often from one, and to write an address costs more than to compare it.
+  func text(of peer: SocketAddress) -> [UInt8] {
+    let address = peer.withoutPort
+    if address == lastPeer.address { return lastPeer.text }
+    let text = Array(address.ipText.utf8)
+    lastPeer = (address, text)
+    return text
+  }
+
+  func countRefused() {
+    metrics.requests.with("", GatewayOutcome.refused.label).increment()
   }
 }
 
@@ -70,5 +112,22 @@ extension RetryPolicy {
       retryLimit: UInt(clamping: rules.limit), exponentialBackoffScale: 0.1,
       retryableHTTPMethods: Set(rules.methods.map { HTTPMethod(rawValue: $0) }),
       retryableHTTPStatusCodes: rules.statusCodes, jitter: .full, maximumDelay: 10)
+  }
+}
+
+extension SocketAddress {
+  fileprivate var withoutPort: SocketAddress {
+    switch self {
+    case .v4(let address, _): .v4(address, port: 0)
+    case .v6(let high, let low, _, _): .v6(high: high, low: low, port: 0)
+    case .unix, .unnamed: .unnamed
+    }
+  }
+
+  fileprivate var ipText: String {
+    switch self {
+    case .v4, .v6: host
+    case .unix, .unnamed: ""
+    }
   }
 }

@@ -44,7 +44,7 @@ struct HeaderPolicy: Sendable {
   /// - Parameter pseudonym: names this gateway in Via; a token.
   init(route: Route, pseudonym: String) {
     let rules = route.headers
-    let ruled = rules.set.map { Array($0.name.lowercased().utf8) } + rules.remove.map { Array($0.lowercased().utf8) }
+    let ruled = (rules.set.map(\.name) + rules.remove).map { Array(FieldSyntax.lowercased($0).utf8) }
     var first = HeaderBlock(), last = HeaderBlock()
     if !ruled.contains(Array("host".utf8)) { first.append(line: "Host: \(route.upstream.authority)") }
     if !ruled.contains(Array("x-forwarded-proto".utf8)) { last.append(line: "X-Forwarded-Proto: http") }
@@ -74,10 +74,10 @@ struct HeaderPolicy: Sendable {
         if contains(pseudonym: value) { isLoop = true }
         Chains.extend(&chains.via, with: value)
       // An open quotation would swallow the element that is put behind it.
-      case .forwarded: if Self.hasWholeQuotations(value) { Chains.extend(&chains.forwarded, with: value) }
+      case .forwarded: if value.hasWholeQuotations { Chains.extend(&chains.forwarded, with: value) }
       case .forwardedFor: Chains.extend(&chains.forwardedFor, with: value)
       case .maxForwards:
-        guard client.countsForwards, let hops = Self.number(value) else {
+        guard client.countsForwards, let hops = Self.hops(value) else {
           if !isRuled(name) { list.append(name: name, value: value) }
           break
         }
@@ -131,9 +131,9 @@ struct HeaderPolicy: Sendable {
   /// - Parameter isHTTP10: whether the upstream answered in HTTP/1.0.
   func response(
     _ fields: some FieldSource, isHTTP10: Bool, to result: inout WeirServer.ResponseFields
-  ) -> ResponseFraming {
+  ) -> Reframing {
     let options = ConnectionOptions(fields)
-    var framing = ResponseFraming()
+    var framing = Reframing()
     var chain: [UInt8] = []
     fields.forEach { name, value in
       let kind = FieldKind(name)
@@ -195,35 +195,14 @@ struct HeaderPolicy: Sendable {
 
   /// Whether an element's received-by is this gateway: `1.1 pseudonym`, perhaps with a comment.
   private func contains(pseudonym via: UnsafeRawBufferPointer) -> Bool {
-    via.split(separator: UInt8(ascii: ",")).contains { element in
-      let words = element.split { $0.isBlank }
-      return words.count >= 2 && words[1].elementsEqual(pseudonym)
+    via.listElements.contains { element in
+      let receiver = element.drop { !$0.isBlank }.drop { $0.isBlank }
+      return receiver.prefix { !$0.isBlank }.elementsEqual(pseudonym)
     }
   }
 
-  /// RFC 9110 §5.6.4.
-  private static func hasWholeQuotations(_ value: UnsafeRawBufferPointer) -> Bool {
-    var isInside = false
-    var isEscaped = false
-    for byte in value {
-      if isEscaped {
-        isEscaped = false
-      } else if byte == UInt8(ascii: "\"") {
-        isInside.toggle()
-      } else if isInside, byte == UInt8(ascii: "\\") {
-        isEscaped = true
-      }
-    }
-    return !isInside
-  }
-
-  private static func number(_ value: UnsafeRawBufferPointer) -> Int? {
-    guard !value.isEmpty, value.count <= 9 else { return nil }
-    var number = 0
-    for byte in value {
-      guard byte &- UInt8(ascii: "0") < 10 else { return nil }
-      number = number * 10 + Int(byte - UInt8(ascii: "0"))
-    }
-    return number
+  /// The value of Max-Forwards; nil where it says nothing, or more than any way is long.
+  private static func hops(_ value: UnsafeRawBufferPointer) -> Int64? {
+    value.count <= 9 ? value.decimal : nil
   }
 }

@@ -42,7 +42,7 @@ package final class Gateway: Sendable {
     self.metrics = metrics
     let failures = FailureLog(log, window: options.failureWindow)
     self.failures = failures
-    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates)
+    let plan = ForwardingPlan(configuration.routes, pseudonym: pseudonym, gates: gates)
     metrics.prepare(for: plan)
     let listener = try Listener(options.address)
     self.listener = listener
@@ -67,7 +67,7 @@ package final class Gateway: Sendable {
 
   /// Returns when all new requests follow `configuration`; those under way end by the old one.
   package func reload(_ configuration: Configuration) async {
-    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates)
+    let plan = ForwardingPlan(configuration.routes, pseudonym: pseudonym, gates: gates)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
   }

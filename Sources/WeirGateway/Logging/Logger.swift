@@ -56,11 +56,3 @@ package struct Logger: Sendable {
     }
   }
 }
-
-extension LogTime {
-  static var now: Self {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Self(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
-  }
-}

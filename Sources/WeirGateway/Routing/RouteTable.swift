@@ -80,7 +80,7 @@ package struct RouteTable: Sendable {
   private func entry(hostOf authority: Span<UInt8>, path: Span<UInt8>) -> Entry? {
     if !hosts.isEmpty {
       let host = authority.extracting(..<Self.hostLength(authority))
-      let group = hosts[Self.hash(host)]?.first { host.equals($0.host.span, ignoringCase: true) }
+      let group = hosts[Self.hash(host)]?.first { host.equalsIgnoringCase($0.host.span) }
       if let entry = group?.entries.first(where: { $0.matches(path) }) { return entry }
     }
     return anyHost.first { $0.matches(path) }
@@ -111,7 +111,7 @@ extension RouteTable {
     func matches(_ path: Span<UInt8>) -> Bool {
       guard path.count >= prefix.count else { return false }
       if path.count > prefix.count, path[prefix.count] != UInt8(ascii: "/") { return false }
-      return path.extracting(..<prefix.count).equals(prefix.span, ignoringCase: false)
+      return path.extracting(..<prefix.count).equals(prefix.span)
     }
 
     func target(rest: Span<UInt8>, query: Span<UInt8>) -> String {
@@ -141,19 +141,14 @@ extension RouteTable {
   /// The authority's range in `http://authority/path`; nil for any other text, and for an authority with user
   /// information, which RFC 9110 §4.2.4 calls an error.
   private static func authority(ofAbsoluteForm target: Span<UInt8>) -> Range<Int>? {
-    for scheme in ["http://", "https://"] {
-      let scheme = Array(scheme.utf8)
-      guard target.count > scheme.count,
-        target.extracting(..<scheme.count).equals(scheme.span, ignoringCase: true)
-      else { continue }
-      var end = scheme.count
-      while end < target.count, target[end] != UInt8(ascii: "/"), target[end] != UInt8(ascii: "?") {
-        if target[end] == UInt8(ascii: "@") { return nil }
-        end += 1
-      }
-      return end > scheme.count ? scheme.count..<end : nil
+    let start = target.withUnsafeBytes { $0.begins(with: "http://") ? 7 : $0.begins(with: "https://") ? 8 : nil }
+    guard let start else { return nil }
+    var end = start
+    while end < target.count, target[end] != .slash, target[end] != .questionMark {
+      if target[end] == UInt8(ascii: "@") { return nil }
+      end += 1
     }
-    return nil
+    return end > start ? start..<end : nil
   }
 
   /// The length of the host at the beginning: without port, and without the dot of a fully qualified name.
@@ -172,21 +167,5 @@ extension RouteTable {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for index in bytes.indices { hash = (hash ^ UInt64(bytes[index].lowercased)) &* 0x100_0000_01b3 }
     return hash
-  }
-}
-
-extension Span<UInt8> {
-  fileprivate func firstIndex(of byte: UInt8) -> Int? {
-    for index in indices where self[index] == byte { return index }
-    return nil
-  }
-
-  fileprivate func equals(_ other: Span<UInt8>, ignoringCase: Bool) -> Bool {
-    guard count == other.count else { return false }
-    for index in indices {
-      let left = self[index], right = other[index]
-      guard left == right || ignoringCase && left.lowercased == right.lowercased else { return false }
-    }
-    return true
   }
 }

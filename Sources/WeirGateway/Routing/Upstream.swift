@@ -64,7 +64,7 @@ package struct Upstream: Sendable, Hashable {
     }
     let rest = authority[host.endIndex...]
     guard !rest.isEmpty else { return (host.lowercased(), scheme.defaultPort) }
-    guard rest.first == ":", rest.utf8.count <= 6, rest.dropFirst().utf8.allSatisfy({ $0 &- 0x30 < 10 }),
+    guard rest.first == ":", rest.utf8.count <= 6, rest.dropFirst().utf8.allSatisfy(\.isDigit),
       let port = Int(rest.dropFirst()), (1...65535).contains(port)
     else { throw UpstreamProblem("the port must be 1 to 65535") }
     return (host.lowercased(), port)

@@ -7,13 +7,13 @@ extension Connection {
   private static let flushedAtOnce = 16 * 1024
 
   /// A whole response.
-  func send(_ response: ResponseHead, fields: ResponseFields, body: [UInt8], to head: RequestHead) {
+  func send(_ response: OutgoingHead, fields: ResponseFields, body: [UInt8], to head: RequestHead) {
     write(response, fields: fields, version: head.version)
     if response.hasBody { output.close(with: body) }
     endResponse()
   }
 
-  func write(_ response: ResponseHead, fields: ResponseFields, version: RequestHead.Version) {
+  func write(_ response: OutgoingHead, fields: ResponseFields, version: RequestHead.Version) {
     let keepsAlive = machine.beginResponse(
       delimitedByClose: response.framing == .close, hasInput: hasUnreadInput)
     server.date.refresh(now: now)
@@ -100,7 +100,7 @@ extension Connection {
   /// Refuses a request that no handler saw.
   func sendRefusal(_ refusal: RequestRefusal) {
     let body = Array((refusal.reason + "\n").utf8)
-    let response = ResponseHead(status: refusal.status, length: .length(Int64(body.count)), to: RequestHead())
+    let response = OutgoingHead(status: refusal.status, length: .length(Int64(body.count)), to: RequestHead())
     send(response, fields: ["Content-Type": "text/plain; charset=utf-8"], body: body, to: RequestHead())
   }
 

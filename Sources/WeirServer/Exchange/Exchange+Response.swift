@@ -4,7 +4,7 @@ extension Exchange {
   package func respond(status: Int, fields: ResponseFields = ResponseFields(), body: [UInt8] = []) {
     guard case .none = responseState, let connection else { return }
     responseState = .ended
-    let response = ResponseHead(status: status, length: .length(Int64(body.count)), to: head)
+    let response = OutgoingHead(status: status, length: .length(Int64(body.count)), to: head)
     connection.send(response, fields: fields, body: body, to: head)
   }
 
@@ -19,7 +19,7 @@ extension Exchange {
   /// loop's turn.
   package func begin(status: Int, fields: ResponseFields = ResponseFields(), length: BodyLength) {
     guard case .none = responseState, let connection else { return }
-    let response = ResponseHead(status: status, length: length, to: head)
+    let response = OutgoingHead(status: status, length: length, to: head)
     var remaining = Int64.max
     if case .length(let announced) = response.framing { remaining = announced }
     responseState = .begun(response, remaining: remaining)

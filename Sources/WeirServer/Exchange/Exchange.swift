@@ -7,7 +7,7 @@ package final class Exchange {
   enum ResponseState {
     case none
     /// `remaining` counts down a known length.
-    case begun(ResponseHead, remaining: Int64)
+    case begun(OutgoingHead, remaining: Int64)
     case ended
   }
 

@@ -28,7 +28,7 @@ package struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
   /// - Returns: false when the field was left out.
   @discardableResult
   package mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
-    guard !name.isEmpty, name.allSatisfy({ OctetSet.token.contains($0) }), !isReserved(name) else { return false }
+    guard FieldSyntax.isToken(name), !isReserved(name) else { return false }
     bytes.append(contentsOf: name)
     bytes.append(.colon)
     bytes.append(.space)

@@ -15,7 +15,7 @@ struct HeadParser {
 
   private let limits: RequestParser.Limits
   private var head = RequestHead()
-  private var framing = Framing()
+  private var framing = RequestFraming()
   private var place = Place.start
   /// Where the line at hand begins in the head.
   private var lineStart = 0
@@ -66,7 +66,7 @@ struct HeadParser {
 
   private mutating func begin() {
     head.reset()
-    framing = Framing()
+    framing = RequestFraming()
     place = .start
     lineStart = 0
   }
@@ -120,11 +120,23 @@ struct HeadParser {
   }
 
   private mutating func takeField(_ line: Span<UInt8>) throws(RequestRefusal) {
-    let field = try FieldLine(line)
+    let field = try Self.field(line)
     guard head.fields.count < limits.headerFields else { throw .headerTooLarge }
     head.fields.append(name: located(field.name), value: located(field.value))
     let place = lineStart + field.value.lowerBound..<lineStart + field.value.upperBound
     try framing.take(name: line.extracting(field.name), value: line.extracting(field.value), at: place)
+  }
+
+  private static func field(_ line: Span<UInt8>) throws(RequestRefusal) -> FieldLine {
+    do throws(FieldLine.Defect) {
+      return try FieldLine(strictly: line)
+    } catch {
+      switch error {
+      case .folded: throw .badRequest("a folded header field")
+      case .name: throw .badRequest("a header field's name is malformed")
+      case .value: throw .badRequest("a header field's value holds a control character")
+      }
+    }
   }
 
   private mutating func finish() throws(RequestRefusal) -> RequestHead {
@@ -143,25 +155,5 @@ struct HeadParser {
 
   private func located(_ range: Range<Int>) -> ByteRange {
     ByteRange(lineStart + range.lowerBound..<lineStart + range.upperBound)
-  }
-}
-
-/// `name: value` (RFC 9112 §5), read from its octets without the CRLF.
-struct FieldLine {
-  let name: Range<Int>
-  let value: Range<Int>
-
-  init(_ line: Span<UInt8>) throws(RequestRefusal) {
-    guard line.count > 0, !line[0].isBlank else { throw .badRequest("a folded header field") }
-    var end = 0
-    while end < line.count, OctetSet.token.contains(line[end]) { end += 1 }
-    guard end > 0, end < line.count, line[end] == .colon else {
-      throw .badRequest("a header field's name is malformed")
-    }
-    name = 0..<end
-    value = line.trimmed(end + 1..<line.count)
-    guard line.extracting(value).allSatisfy(\.isFieldContent) else {
-      throw .badRequest("a header field's value holds a control character")
-    }
   }
 }

@@ -24,20 +24,6 @@ package struct HeaderFields: Sendable {
     withBytes { firstIndex(of: name, in: $0) != nil }
   }
 
-  /// Whether a comma-separated field holds `token`, compared without case.
-  package func contains(_ name: String, token: String) -> Bool {
-    var isFound = false
-    forEachValue(of: name) { value in
-      token.withOctets { token in
-        for element in value.split(separator: .comma) {
-          let element = UnsafeRawBufferPointer(rebasing: element).trimmingBlanks()
-          if element.equalsIgnoringCase(token) { isFound = true }
-        }
-      }
-    }
-    return isFound
-  }
-
   /// All values of `name`, joined by commas (RFC 9110 §5.3); nil without such a field.
   package func combined(_ name: String) -> String? {
     var result: String?
@@ -111,14 +97,5 @@ struct ByteRange: Sendable {
   @inline(__always)
   func slice(of bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: bytes[Int(first)..<Int(first) + Int(length)])
-  }
-}
-
-extension UnsafeRawBufferPointer {
-  func trimmingBlanks() -> UnsafeRawBufferPointer {
-    var (start, end) = (0, count)
-    while start < end, self[start].isBlank { start += 1 }
-    while end > start, self[end - 1].isBlank { end -= 1 }
-    return UnsafeRawBufferPointer(rebasing: self[start..<end])
   }
 }

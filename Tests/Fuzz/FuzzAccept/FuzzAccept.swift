@@ -1,5 +1,6 @@
 import Foundation
 import WeirExporter
+import WeirHTTP
 import WeirMetrics
 
 // Lines of the input are a scrape's Accept, Accept-Encoding, query, announced timeout and Authorization. What must hold for

@@ -13,11 +13,11 @@ import WeirHTTP
   }
 
   @Test func routesKeepTheirPlaces() throws {
-    let configuration = Configuration(routes: [
+    let routes = [
       Route(name: "a", match: RouteMatch(pathPrefix: "/a"), upstream: try Upstream(parsing: "http://a")),
       Route(name: "b", upstream: try Upstream(parsing: "http://b")),
-    ])
-    let plan = ForwardingPlan(configuration, pseudonym: "weir", gates: UploadGates(limit: 4))
+    ]
+    let plan = ForwardingPlan(routes, pseudonym: "weir", gates: UploadGates(limit: 4))
     let host: [UInt8] = [], target = Array("/a/x".utf8)
     let decision = plan.table.decide(host: host.span, target: target.span)
     #expect(decision == .forward(route: 0, target: "/a/x"))

@@ -202,7 +202,7 @@ import WeirIO
 
   @Test(arguments: [-1, 0, 100, 101, 199, 1000, Int.max])
   func impossibleStatusIs500(status: Int) {
-    #expect(ResponseHead(status: status, length: .none, to: RequestHead()).status == 500)
+    #expect(OutgoingHead(status: status, length: .none, to: RequestHead()).status == 500)
   }
 }
 

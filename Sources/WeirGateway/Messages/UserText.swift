@@ -1,5 +1,25 @@
 import WeirHTTP
 
+// How messages speak of what somebody wrote.
+
+/// A value of the user's as an error text shows it: in quotes, control characters escaped, cut at 64 characters.
+func quoted(_ text: String) -> String {
+  var result = "\""
+  for scalar in text.unicodeScalars.prefix(64) {
+    switch scalar {
+    case "\"": result += "\\\""
+    case "\\": result += "\\\\"
+    case "\n": result += "\\n"
+    case "\r": result += "\\r"
+    case "\t": result += "\\t"
+    case _ where scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value):
+      result += "\\u{\(String(scalar.value, radix: 16))}"
+    default: result.unicodeScalars.append(scalar)
+    }
+  }
+  return result + (text.unicodeScalars.count > 64 ? "…\"" : "\"")
+}
+
 /// What somebody who typed `name` may have meant: the candidate within two edits (or one in three letters), if any.
 func suggestion(for name: String, among candidates: some Sequence<String>) -> String? {
   let typed = Array(name.utf8.prefix(64))

@@ -112,3 +112,56 @@ import WeirMetrics
     #expect(Exposition.Format(accept: accept) == format)
   }
 }
+
+@Suite struct PageCodingTests {
+  @Test(
+    arguments: [
+      (nil, .identity),
+      ("", .identity),
+      ("gzip", .gzip),
+      ("GZip", .gzip),
+      ("x-gzip", .gzip),
+      ("gzip, deflate, br, zstd", .gzip),
+      ("deflate, br", .identity),
+      ("identity", .identity),
+      ("gzip;q=0", .identity),
+      ("gzip;q=0.0", .identity),
+      ("gzip;q=0, *", .identity),
+      ("gzip;q=0.001", .gzip),
+      ("gzip;q=0.5, identity", .identity),
+      ("gzip, identity", .gzip),
+      ("gzip;q=0.5, identity;q=0.5", .gzip),
+      ("*", .gzip),
+      ("*;q=0.1, identity;q=0.2", .identity),
+      ("*;q=0, identity", .identity),
+      ("*;q=0, gzip", .gzip),
+      ("identity;q=0, gzip;q=0.1", .gzip),
+      ("identity;q=0, *", .gzip),
+      // Nothing is left.
+      ("identity;q=0", nil),
+      ("*;q=0", nil),
+      ("gzip;q=0, identity;q=0", nil),
+      ("gzip;q=0, *;q=0", nil),
+      ("identity;q=0, br", nil),
+      // Broken elements are left out.
+      ("gzip;q=1.5", .identity),
+      ("gzip;q", .identity),
+      ("identity;q=0;;;, gzip", .gzip),
+      ("gzip;level=9", .gzip),
+    ] as [(String?, PageCoding?)])
+  func codings(field: String?, coding: PageCoding?) {
+    #expect(PageCoding(acceptEncoding: field) == coding)
+  }
+}
+
+@Suite struct ScrapeTimeoutTests {
+  @Test(
+    arguments: [
+      (nil, 10), ("10", 9.5), ("5.000000", 4.5), ("1", 0.9), ("0.1", 0.09), ("60", 10), ("10.5", 10),
+      ("", 10), ("0", 10), ("-1", 10), ("nan", 10), ("inf", 10), ("-inf", 10), ("1e400", 10), ("ten", 10),
+      ("10s", 10), ("1e300", 10),
+    ] as [(String?, Double)])
+  func seconds(field: String?, seconds: Double) {
+    #expect(abs(ScrapeTimeout.seconds(field, limit: 10) - seconds) < 1e-9)
+  }
+}

@@ -1,7 +1,7 @@
 import WeirHTTP
 
-/// How a response's head and the end of its body are written (RFC 9112 §4, §6, §9.3).
-struct ResponseHead {
+/// The head of a response of our own, and how the end of its body is marked (RFC 9112 §4, §6, §9.3).
+struct OutgoingHead {
   enum Framing: Equatable {
     case length(Int64)
     case chunked

@@ -2,7 +2,7 @@ import WeirHTTP
 import WeirServer
 
 /// What an upstream's response says about its own framing, and how the gateway frames it anew (RFC 9112 §6.3).
-struct ResponseFraming: Equatable {
+struct Reframing: Equatable {
   private(set) var length: Int64?
   private(set) var hasTransferCoding = false
   /// Content-Length is no number, or several that differ: who believes the wrong one takes part of this body for the
@@ -12,9 +12,8 @@ struct ResponseFraming: Equatable {
   mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
     switch name.count {
     case 14 where name.spells("content-length"):
-      for element in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
-        note(length: Self.number(element))
-      }
+      // Repeated fields may have been joined to a list on the way (RFC 9110 §8.6).
+      for element in value.listElements { note(length: element.count <= 18 ? element.decimal : nil) }
     case 17 where name.spells("transfer-encoding"): hasTransferCoding = true
     default: break
     }
@@ -42,21 +41,5 @@ struct ResponseFraming: Equatable {
 
   static func hasNoBody(_ status: Int, _ isHead: Bool) -> Bool {
     isHead || status == 204 || status == 304 || status < 200
-  }
-
-  private static func number(_ text: Slice<UnsafeRawBufferPointer>) -> Int64? {
-    var number: Int64 = 0
-    var digits = 0
-    var isPast = false
-    for byte in text {
-      if byte.isBlank {
-        isPast = digits > 0
-        continue
-      }
-      guard !isPast, digits < 18, byte.isDigit else { return nil }
-      digits += 1
-      number = number * 10 + Int64(byte &- UInt8(ascii: "0"))
-    }
-    return digits > 0 ? number : nil
   }
 }

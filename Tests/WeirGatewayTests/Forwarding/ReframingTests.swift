@@ -3,7 +3,7 @@ import WeirServer
 
 @testable import WeirGateway
 
-@Suite struct ResponseFramingTests {
+@Suite struct ReframingTests {
   @Test(
     arguments: [
       ([], 200, false, .chunked), ([("Content-Length", "5")], 200, false, .length(5)),
@@ -24,7 +24,7 @@ import WeirServer
       ([("Transfer-Encoding", "chunked")], 304, false, BodyLength.none),
     ] as [([(String, String)], Int, Bool, BodyLength?)])
   func framesAnew(fields: [(String, String)], status: Int, isHead: Bool, expected: BodyLength?) {
-    var framing = ResponseFraming()
+    var framing = Reframing()
     for (name, value) in fields {
       Array(name.utf8).withUnsafeBytes { name in Array(value.utf8).withUnsafeBytes { framing.note(name, $0) } }
     }

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Names and values of a query in the form that browsers send (WHATWG URL, `application/x-www-form-urlencoded`).
 struct QueryItems: Sendable {
   /// A pair whose percent-encoding is broken, or whose bytes aren't UTF-8.
@@ -29,7 +31,7 @@ struct QueryItems: Sendable {
       switch byte {
       case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
       case UInt8(ascii: "%"):
-        guard let high = rest.popFirst().flatMap(hexDigit), let low = rest.popFirst().flatMap(hexDigit) else {
+        guard let high = rest.popFirst()?.hexValue, let low = rest.popFirst()?.hexValue else {
           return nil
         }
         bytes.append(high << 4 | low)
@@ -37,14 +39,5 @@ struct QueryItems: Sendable {
       }
     }
     return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func hexDigit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }

@@ -3,7 +3,7 @@ import WeirHTTP
 /// What the header fields say about where the body ends and about the connection (RFC 9112 §6, §9.3).
 ///
 /// Two readings of one message are how requests are smuggled past a gateway, so whatever is ambiguous is refused.
-struct Framing {
+struct RequestFraming {
   private(set) var host: Range<Int>?
   private(set) var expectsContinue = false
   private var contentLength: Int64?
@@ -62,23 +62,21 @@ struct Framing {
   }
 
   private mutating func takeConnection(_ value: Span<UInt8>) {
-    Self.forEachElement(of: value) { option in
-      if option.spells("close") { saysClose = true }
-      if option.spells("keep-alive") { saysKeepAlive = true }
+    value.withUnsafeBytes { value in
+      for option in value.listElements {
+        if option.spells("close") { saysClose = true }
+        if option.spells("keep-alive") { saysKeepAlive = true }
+      }
     }
   }
 
   /// RFC 9110 §8.6: digits alone. Repetitions, which a recipient may accept when they agree, are refused.
   private mutating func takeContentLength(_ value: Span<UInt8>) throws(RequestRefusal) {
     guard contentLength == nil else { throw .badRequest("more than one Content-Length") }
-    guard value.count > 0, value.allSatisfy(\.isDigit) else { throw .badRequest("Content-Length is not a number") }
-    var length = Int64(0)
-    for index in value.indices {
-      let (tens, overflow) = length.multipliedReportingOverflow(by: 10)
-      let (sum, carry) = tens.addingReportingOverflow(Int64(value[index] - 0x30))
-      guard !overflow, !carry else { throw .bodyTooLarge }
-      length = sum
+    guard let length = value.withUnsafeBytes({ $0.decimal }) else {
+      throw .badRequest("Content-Length is not a number")
     }
+    guard length < .max else { throw .bodyTooLarge }
     contentLength = length
   }
 
@@ -86,19 +84,12 @@ struct Framing {
   private mutating func takeCodings(_ value: Span<UInt8>) throws(RequestRefusal) {
     var isMisplaced = value.count == 0
     codings.isPresent = true
-    Self.forEachElement(of: value) { coding in
-      if codings.isChunked { isMisplaced = true }
-      if coding.spells("chunked") { codings.isChunked = true } else { codings.hasOthers = true }
+    value.withUnsafeBytes { value in
+      for coding in value.listElements {
+        if codings.isChunked { isMisplaced = true }
+        if coding.spells("chunked") { codings.isChunked = true } else { codings.hasOthers = true }
+      }
     }
     if isMisplaced { throw .badRequest("the transfer coding chunked must come once, and last") }
-  }
-
-  private static func forEachElement(of list: Span<UInt8>, _ body: (Span<UInt8>) -> Void) {
-    var start = 0
-    while start <= list.count {
-      let end = list.firstIndex(of: .comma, from: start) ?? list.count
-      body(list.extracting(list.trimmed(start..<end)))
-      start = end + 1
-    }
   }
 }

@@ -1,4 +1,7 @@
+import WeirHTTP
 import WeirMetrics
+
+// What a scraper's fields ask for: the format, the coding, and when.
 
 extension Exposition.Format {
   /// The format that a request's Accept field asks for (RFC 9110 §12.5.1).
@@ -76,5 +79,56 @@ extension [Preference] {
       }
     }
     return best
+  }
+}
+
+/// How a page is encoded on its way.
+package enum PageCoding: Hashable, Sendable {
+  case identity
+  case gzip
+}
+
+extension PageCoding {
+  /// The coding that a request's Accept-Encoding field asks for; nil when it refuses all (RFC 9110 §12.5.3).
+  ///
+  /// A missing field allows any coding, and plain is the one that surely can be read. A field that allows gzip gets it
+  /// unless it prefers plain.
+  init?(acceptEncoding: String?) {
+    guard let acceptEncoding else {
+      self = .identity
+      return
+    }
+    let codings = Preference.list(acceptEncoding)
+    let any = codings.quality(of: "*")
+    let gzip = codings.quality(of: "gzip") ?? codings.quality(of: "x-gzip") ?? any ?? .none
+    let plain = codings.quality(of: "identity") ?? any
+    if gzip > .none && gzip >= plain ?? .none {
+      self = .gzip
+    } else if plain != Quality.none {
+      // Not mentioned is acceptable.
+      self = .identity
+    } else {
+      return nil
+    }
+  }
+}
+
+extension [Preference] {
+  /// The weight given to a coding; of several the greatest.
+  fileprivate func quality(of coding: String) -> Quality? {
+    lazy.filter { $0.name == coding }.map(\.quality).max()
+  }
+}
+
+/// How long a scraper waits for its page.
+enum ScrapeTimeout {
+  /// Seconds after which the answer must be on its way: the limit, or less where the scraper waits less.
+  ///
+  /// A tenth of what the scraper announced, at most half a second, is kept for the way back, so that it reads why there
+  /// is no page instead of giving up by itself.
+  /// - Parameter field: `X-Prometheus-Scrape-Timeout-Seconds`; ignored unless it is a number above 0.
+  static func seconds(_ field: String?, limit: Double) -> Double {
+    guard let field, let announced = Double(field), announced > 0, announced.isFinite else { return limit }
+    return min(limit, announced - min(0.5, announced / 10))
   }
 }

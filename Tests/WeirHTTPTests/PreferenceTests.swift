@@ -1,7 +1,7 @@
 import Testing
 import WeirTestSupport
 
-@testable import WeirExporter
+@testable import WeirHTTP
 
 @Suite struct PreferenceTests {
   @Test(

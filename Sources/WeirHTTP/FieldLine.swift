@@ -1,0 +1,86 @@
+/// Where among the octets of a head a field's name and value lie, without the blanks around them.
+package struct FieldLine: Hashable, Sendable {
+  package let name: Range<Int>
+  package let value: Range<Int>
+}
+
+// As a recipient of responses reads it, who must make do with what there is.
+extension FieldLine {
+  /// Reads the line of `octets` that lies within `line`, with or without its end. Nil when it has no name: it begins with a
+  /// blank, or there is no colon. Blanks before the colon are cut off (RFC 9112 §5.1).
+  @inlinable
+  package init?(_ octets: UnsafeRawBufferPointer, in line: Range<Int>) {
+    guard !line.isEmpty, !octets[line.lowerBound].isBlank, let colon = octets.firstIndex(of: .colon, in: line) else {
+      return nil
+    }
+    name = octets.trimmed(line.lowerBound..<colon, of: { $0.isBlank || $0.isLineBreak })
+    if name.isEmpty { return nil }
+    value = octets.trimmed(colon + 1..<line.upperBound, of: { $0.isBlank || $0.isLineBreak })
+  }
+
+  /// Reads a line when the field is `name`, which is in lower case.
+  @inlinable
+  package init?(_ line: UnsafeRawBufferPointer, named name: StaticString) {
+    guard line.begins(with: name), let field = FieldLine(line, in: 0..<line.count),
+      field.name == 0..<name.utf8CodeUnitCount
+    else { return nil }
+    self = field
+  }
+
+  /// Whether the colon follows the name at once; some recipients don't take the line for a field otherwise.
+  @inlinable
+  package func isWellFormed(in octets: UnsafeRawBufferPointer) -> Bool {
+    octets[name.upperBound] == .colon
+  }
+}
+
+// As a server reads it, who refuses what others could read otherwise.
+extension FieldLine {
+  package enum Defect: Error {
+    /// It begins with a blank (RFC 9112 §5.2).
+    case folded
+    /// The name is no token, or the colon doesn't follow it at once.
+    case name
+    /// The value holds a control character.
+    case value
+  }
+
+  /// Reads a line without its end.
+  @inlinable
+  package init(strictly line: Span<UInt8>) throws(Defect) {
+    guard line.count > 0, !line[0].isBlank else { throw .folded }
+    var end = 0
+    while end < line.count, OctetSet.token.contains(line[end]) { end += 1 }
+    guard end > 0, end < line.count, line[end] == .colon else { throw .name }
+    name = 0..<end
+    value = line.trimmed(end + 1..<line.count)
+    guard line.extracting(value).allSatisfy(\.isFieldContent) else { throw .value }
+  }
+}
+
+/// Walks the fields of a head, whose first line is none of them. What has no name is passed over.
+package struct FieldLines: Sequence, IteratorProtocol {
+  @usableFromInline let head: UnsafeRawBufferPointer
+  @usableFromInline var position = 0
+
+  @inlinable
+  package init(ofHead head: UnsafeRawBufferPointer) {
+    self.head = head
+    position = endOfLine
+  }
+
+  @inlinable
+  package mutating func next() -> FieldLine? {
+    while position < head.count {
+      let line = position..<endOfLine
+      position = line.upperBound
+      if let field = FieldLine(head, in: line) { return field }
+    }
+    return nil
+  }
+
+  /// Behind the line feed of the line at hand.
+  @inlinable var endOfLine: Int {
+    head.firstIndex(of: .lineFeed, in: position..<head.count).map { $0 + 1 } ?? head.count
+  }
+}

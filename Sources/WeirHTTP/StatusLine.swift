@@ -1,0 +1,64 @@
+/// The version of HTTP that a response came in.
+package struct HTTPVersionNumber: Sendable, Hashable, CustomStringConvertible {
+  package let major: UInt8
+  package let minor: UInt8
+
+  package init(major: UInt8, minor: UInt8) {
+    self.major = major
+    self.minor = minor
+  }
+
+  package static let http1_0 = HTTPVersionNumber(major: 1, minor: 0)
+  package static let http1_1 = HTTPVersionNumber(major: 1, minor: 1)
+  package static let http2 = HTTPVersionNumber(major: 2, minor: 0)
+  package static let http3 = HTTPVersionNumber(major: 3, minor: 0)
+
+  /// The ALPN name (RFC 7301): `http/1.1`, `h2`.
+  package var protocolName: String {
+    switch major {
+    case 2: "h2"
+    case 3: "h3"
+    default: minor == 0 ? "http/1.0" : "http/1.1"
+    }
+  }
+
+  /// As status lines have it: `HTTP/1.1`.
+  package var fieldName: String {
+    switch (major, minor) {
+    case (1, 1): "HTTP/1.1"
+    case (1, 0): "HTTP/1.0"
+    case (2, 0): "HTTP/2.0"
+    default: "HTTP/\(major).\(minor)"
+    }
+  }
+
+  package var description: String { protocolName }
+}
+
+/// The first line of a response (RFC 9112 §4): `HTTP/1.1 200 OK`, or `HTTP/2 200` as libcurl writes it.
+package struct StatusLine: Hashable, Sendable {
+  package let version: HTTPVersionNumber
+  package let status: Int
+
+  /// With or without the line's end; nil for what is no status line.
+  package init?(_ line: UnsafeRawBufferPointer) {
+    guard line.count >= 10, line[..<5].elementsEqual("HTTP/".utf8) else { return nil }
+    let major = line[5] &- 0x30
+    let hasMinor = line[6] == UInt8(ascii: ".")
+    let minor = hasMinor ? line[7] &- 0x30 : 0
+    let start = hasMinor ? 9 : 7
+    guard major < 10, minor < 10, line.count >= start + 3, line[start - 1] == .space,
+      let status = line.octets(start..<start + 3).decimal
+    else { return nil }
+    // Some read the first three of four digits.
+    if line.count > start + 3, line[start + 3] != .space, !line[start + 3].isLineBreak { return nil }
+    version = HTTPVersionNumber(major: major, minor: minor)
+    self.status = Int(status)
+  }
+
+  /// Of a head that announces another one; 101 is the last of its transfer (RFC 9110 §15.2).
+  package var isInterim: Bool { status / 100 == 1 && status != 101 }
+
+  /// Interim responses, 204 and 304 have none (RFC 9112 §6.3).
+  package var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
+}
