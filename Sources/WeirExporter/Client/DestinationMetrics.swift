@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import Weir
+import WeirCurl
 import WeirMetrics
 
 /// The handles of one destination, looked up once and held.
@@ -57,7 +58,7 @@ final class DestinationMetrics: Sendable {
     connectionsOpened = families.connectionsOpened.with(address, port)
     connectionsReused = families.connectionsReused.with(address, port)
     staleRetries = families.staleRetries.with(address, port)
-    phases = PhaseHistograms { families.phaseDuration.with(address, port, $0.rawValue) }
+    phases = PhaseHistograms { families.phaseDuration.with(address, port, $0.name) }
     durations = Self.outcomes.map { families.requestDuration.with(address, port, $0.rawValue) }
     gets = MethodSeries(families, address, port, method: "GET", outcomes: Self.outcomes)
     for reason in RetryDenial.Reason.allCases { _ = families.retriesDenied.with(address, port, reason.rawValue) }
@@ -184,36 +185,17 @@ final class DestinationMetrics: Sendable {
 
 /// weir_phase_duration_seconds, one histogram per phase.
 struct PhaseHistograms: Sendable {
-  enum Phase: String, CaseIterable {
-    case queue, resolve, connect, tls, send, processing, transfer, serialization
-  }
-
-  let queue: Histogram
-  let resolve: Histogram
-  let connect: Histogram
-  let tls: Histogram
-  let send: Histogram
-  let processing: Histogram
-  let transfer: Histogram
-  let serialization: Histogram
+  /// By the phases' raw values.
+  private let histograms: [Histogram]
 
   init(_ histogram: (Phase) -> Histogram) {
-    queue = histogram(.queue)
-    resolve = histogram(.resolve)
-    connect = histogram(.connect)
-    tls = histogram(.tls)
-    send = histogram(.send)
-    processing = histogram(.processing)
-    transfer = histogram(.transfer)
-    serialization = histogram(.serialization)
+    histograms = Phase.allCases.map(histogram)
   }
-}
 
-extension Histogram {
-  /// Counts a phase that has happened.
-  @inline(__always)
-  func observe(ifPresent seconds: Double?) {
-    if let seconds { observe(seconds) }
+  subscript(phase: Phase) -> Histogram { histograms[phase.rawValue] }
+
+  func observe(_ durations: PhaseDurations) {
+    durations.forEach { phase, seconds in self[phase].observe(seconds) }
   }
 }
 

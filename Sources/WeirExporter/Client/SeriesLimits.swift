@@ -1,4 +1,5 @@
 import Weir
+import WeirCurl
 
 /// How many label sets each of the client's families may have: so many per destination.
 ///
@@ -13,7 +14,7 @@ struct SeriesLimits: Sendable {
   var outcomesOfMethods: Int { each(MethodLabel.count * RequestOutcome.allCases.count) }
   /// 1.0, 1.1, 2, 3, unknown.
   var versions: Int { each(5) }
-  var phases: Int { each(PhaseHistograms.Phase.allCases.count) }
+  var phases: Int { each(Phase.allCases.count) }
   /// identity, gzip, deflate, br, zstd, _other.
   var encodings: Int { each(6) }
   var connectionStates: Int { each(2) }
