@@ -106,8 +106,7 @@ final class DestinationMetrics: Sendable {
   func attemptEnded(method: String, metrics: TransferMetrics, errorType: String) {
     let kind = AttemptKind(
       method: method, status: metrics.statusCode, errorType: errorType,
-      version: metrics.networkProtocolName.map(Self.version) ?? "unknown",
-      encoding: Self.encoding(metrics.contentEncoding))
+      version: VersionLabel.of(metrics.networkProtocolName), encoding: EncodingLabel.of(metrics.contentEncoding))
     let series = series(of: kind)
     series.duration.observe(metrics.total ?? 0)
     series.attempts.increment()
@@ -158,28 +157,6 @@ final class DestinationMetrics: Sendable {
 
   func redirected(status: Int) {
     families.redirects.with(address, port, String(status)).increment()
-  }
-
-  /// OpenTelemetry's `network.protocol.version`.
-  static func version(_ name: String) -> String {
-    switch name {
-    case "h2": "2"
-    case "h3": "3"
-    case "http/1.0": "1.0"
-    default: "1.1"
-    }
-  }
-
-  /// A header of the server's making must not make up label values.
-  static func encoding(_ value: String?) -> String {
-    switch value?.lowercased() {
-    case nil, "identity", "": "identity"
-    case "gzip", "x-gzip": "gzip"
-    case "deflate": "deflate"
-    case "br": "br"
-    case "zstd": "zstd"
-    default: "_other"
-    }
   }
 }
 

@@ -95,7 +95,7 @@ public final class MetricsMonitor: InlineEventMonitor {
     let metrics = destinations.metrics(of: request.destination)
     metrics.activeAttempts.decrement()
     metrics.attemptEnded(
-      method: Self.method(of: request), metrics: transfer, errorType: Self.errorType(transfer.statusCode, error))
+      method: Self.method(of: request), metrics: transfer, errorType: ErrorLabel.of(status: transfer.statusCode, error))
     if transfer.isReusedConnection { metrics.connectionsReused.increment() }
     metrics.phases.observe(transfer.phases)
     metrics.requestBodySize.observe(Double(transfer.bytesSent))
@@ -148,14 +148,6 @@ public final class MetricsMonitor: InlineEventMonitor {
 
   public func session(_ session: Session, loopLag lag: TimeInterval) {
     families.loopLag.observe(lag)
-  }
-
-  // MARK: Labels
-
-  /// OpenTelemetry's `error.type`: the status where one came that is an error, else what went wrong.
-  private static func errorType(_ status: Int?, _ error: WeirError?) -> String {
-    if let status, status >= 400 { return String(status) }
-    return error?.label ?? ""
   }
 
   private static func method(of request: Request) -> String { MethodLabel.of(request.method) }
