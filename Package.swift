@@ -51,7 +51,9 @@ let package = Package(
     module("Weir", ["WeirIO", "WeirHTTP", "WeirCurl", "WeirCompression"]),
     module("WeirMetrics"),
     module("WeirServer", ["CLinux", "WeirIO", "WeirHTTP", "WeirCompression"]),
-    module("WeirExporter", ["CCrypt", "Weir", "WeirCompression", "WeirHTTP", "WeirIO", "WeirMetrics", "WeirServer"]),
+    module(
+      "WeirExporter",
+      ["CCrypt", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirMetrics", "WeirServer"]),
     module(
       "WeirGateway",
       [
@@ -83,10 +85,14 @@ let package = Package(
     tests("WeirMetricsTests", ["WeirMetrics"]),
     tests("WeirServerTests", ["WeirServer", "WeirHTTP", "WeirIO"]),
     tests(
-      "WeirExporterTests", ["WeirExporter", "Weir", "WeirCompression", "WeirMetrics", "WeirServer", "WeirIO"]),
+      "WeirExporterTests",
+      ["WeirExporter", "Weir", "WeirCompression", "WeirCurl", "WeirMetrics", "WeirServer", "WeirIO"]),
     tests(
       "WeirGatewayTests",
-      ["WeirGateway", "Weir", "WeirCompression", "WeirExporter", "WeirHTTP", "WeirMetrics", "WeirServer", "WeirIO"]),
+      [
+        "WeirGateway", "Weir", "WeirCompression", "WeirCurl", "WeirExporter", "WeirHTTP", "WeirMetrics", "WeirServer",
+        "WeirIO",
+      ]),
     tests(
       "EndToEndTests",
       ["Weir", "WeirCurl", "WeirExporter", "WeirMetrics", "WeirGateway", "WeirServer", "WeirIO"]),

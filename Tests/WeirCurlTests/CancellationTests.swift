@@ -55,7 +55,7 @@ struct CancellationTests {
     #expect(outcome.error?.label == "cancelled")
     #expect(outcome.finishes == 1)
     #expect(outcome.report?.connectionsOpened == 1)
-    #expect(outcome.report?.processing != nil)
+    #expect(outcome.report?.phases[.processing] != nil)
     #expect(rig.counts.open == 0)
     #expect(await eventually { server.closedByClientCount == 1 })
     await rig.close()

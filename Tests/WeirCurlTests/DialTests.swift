@@ -29,10 +29,10 @@ struct DialTests {
       let outcome = await rig.get("https://127.0.0.1:\(port)/")
       #expect(outcome.error?.code == code)
       let report = try #require(outcome.report)
-      let (connect, tls) = (try #require(report.connect), try #require(report.tls))
+      let (connect, tls) = (try #require(report.phases[.connect]), try #require(report.phases[.tls]))
       #expect(connect + tls <= report.total)
       if code == .timedOut { #expect(tls > patience / 3) }
-      #expect(report.processing == nil)
+      #expect(report.phases[.processing] == nil)
       #expect(rig.counts.value.opened == 0)
       await rig.close()
     }
@@ -47,8 +47,8 @@ struct DialTests {
     let outcome = await rig.get("https://far.example/path")
     #expect(outcome.error?.label == "tunnel_refused")
     #expect(outcome.error?.message.contains("\(status)") == true)
-    #expect(outcome.report?.connect != nil)
-    #expect(outcome.report?.tls == nil)
+    #expect(outcome.report?.phases[.connect] != nil)
+    #expect(outcome.report?.phases[.tls] == nil)
     #expect(outcome.heads.isEmpty)
     await rig.close()
   }
@@ -65,8 +65,8 @@ struct DialTests {
     }
     let outcome = await rig.get("https://far.example/path")
     #expect(outcome.error?.code == .timedOut)
-    #expect((outcome.report?.tls != nil) == isMade)
-    if !isMade { #expect(try #require(outcome.report?.connect) > 0.2) }
+    #expect((outcome.report?.phases[.tls] != nil) == isMade)
+    if !isMade { #expect(try #require(outcome.report?.phases[.connect]) > 0.2) }
     await rig.close()
   }
 
@@ -83,7 +83,7 @@ struct DialTests {
     }
     let outcome = await rig.get("http://a.example:\(port)/")
     #expect(outcome.text == "there", "\(String(describing: outcome.error))")
-    let connect = try #require(outcome.report?.connect)
+    let connect = try #require(outcome.report?.phases[.connect])
     #expect(connect > 0.8 && connect < 1.9)
     #expect(outcome.report?.remoteAddress == "127.0.0.1")
     #expect(rig.counts.value.opened == 1)

@@ -43,18 +43,13 @@ struct TransferTally {
     let start = Date(timeIntervalSinceReferenceDate: times.date(began))
     var values = TransferMetrics.Values(
       taskInterval: DateInterval(start: start, duration: total), redirectCount: redirectCount)
-    values.queue = queue
+    values.phases = reports?.phases ?? PhaseDurations()
+    values.phases[.queue] = queue
     values.total = total
     values.bytesDecoded = decoded
     values.statusCode = status
     values.contentEncoding = contentEncoding
     guard let report = reports else { return TransferMetrics(values) }
-    values.nameLookup = report.resolve
-    values.connect = report.connect
-    values.tls = report.tls
-    values.send = report.send
-    values.processing = report.processing
-    values.transfer = report.transfer
     values.bytesSent = report.bytesSent
     values.bytesReceivedOnWire = report.bytesReceivedOnWire
     values.networkProtocolName = report.version?.protocolName
@@ -63,5 +58,23 @@ struct TransferTally {
     values.remotePort = report.remotePort
     values.staleConnectionRetries = report.staleRetries
     return TransferMetrics(values)
+  }
+}
+
+extension TransferReport {
+  /// Takes in a further hop of the same attempt.
+  fileprivate mutating func add(_ hop: TransferReport) {
+    phases.add(hop.phases)
+    total += hop.total
+    bytesSent += hop.bytesSent
+    headerBytesSent += hop.headerBytesSent
+    bytesReceivedOnWire += hop.bytesReceivedOnWire
+    headerBytes += hop.headerBytes
+    isReusedConnection = isReusedConnection && hop.isReusedConnection
+    connectionsOpened += hop.connectionsOpened
+    staleRetries += hop.staleRetries
+    remoteAddress = hop.remoteAddress
+    remotePort = hop.remotePort
+    version = hop.version
   }
 }

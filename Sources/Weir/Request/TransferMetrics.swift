@@ -1,4 +1,5 @@
 public import Foundation
+package import WeirCurl
 
 /// What one attempt cost: when, how long each phase took, how many bytes, over which connection.
 ///
@@ -8,17 +9,11 @@ public import Foundation
 public struct TransferMetrics: Sendable, Hashable {
   private let storage: Storage
 
-  /// One phase's durations, and what the transfer moved, as measured.
+  /// The phases' durations, and what the transfer moved, as measured.
   package struct Values: Sendable, Hashable {
     package var taskInterval: DateInterval
     package var redirectCount: Int
-    package var queue: TimeInterval?
-    package var nameLookup: TimeInterval?
-    package var connect: TimeInterval?
-    package var tls: TimeInterval?
-    package var send: TimeInterval?
-    package var processing: TimeInterval?
-    package var transfer: TimeInterval?
+    package var phases: PhaseDurations
     package var total: TimeInterval?
     package var bytesSent: Int64
     package var bytesReceivedOnWire: Int64
@@ -32,22 +27,14 @@ public struct TransferMetrics: Sendable, Hashable {
     package var staleConnectionRetries = 0
 
     package init(
-      taskInterval: DateInterval, redirectCount: Int = 0, queue: TimeInterval? = nil, nameLookup: TimeInterval? = nil,
-      connect: TimeInterval? = nil, tls: TimeInterval? = nil, send: TimeInterval? = nil,
-      processing: TimeInterval? = nil, transfer: TimeInterval? = nil, total: TimeInterval? = nil,
-      bytesSent: Int64 = 0, bytesReceivedOnWire: Int64 = 0, bytesDecoded: Int64 = 0,
+      taskInterval: DateInterval, redirectCount: Int = 0, phases: PhaseDurations = PhaseDurations(),
+      total: TimeInterval? = nil, bytesSent: Int64 = 0, bytesReceivedOnWire: Int64 = 0, bytesDecoded: Int64 = 0,
       networkProtocolName: String? = nil, isReusedConnection: Bool = false, remoteAddress: String? = nil,
       remotePort: Int? = nil
     ) {
       self.taskInterval = taskInterval
       self.redirectCount = redirectCount
-      self.queue = queue
-      self.nameLookup = nameLookup
-      self.connect = connect
-      self.tls = tls
-      self.send = send
-      self.processing = processing
-      self.transfer = transfer
+      self.phases = phases
       self.total = total
       self.bytesSent = bytesSent
       self.bytesReceivedOnWire = bytesReceivedOnWire
@@ -70,24 +57,27 @@ public struct TransferMetrics: Sendable, Hashable {
     storage = Storage(values)
   }
 
+  package var phases: PhaseDurations { storage.values.phases }
   /// From the start of the task to its completion.
   public var taskInterval: DateInterval { storage.values.taskInterval }
   /// Redirects followed within this attempt.
   public var redirectCount: Int { storage.values.redirectCount }
   /// Waiting for a free slot or connection.
-  public var queue: TimeInterval? { storage.values.queue }
+  public var queue: TimeInterval? { storage.values.phases[.queue] }
   /// Resolving the host name.
-  public var nameLookup: TimeInterval? { storage.values.nameLookup }
-  /// Opening the TCP connection, without TLS.
-  public var connect: TimeInterval? { storage.values.connect }
+  public var resolve: TimeInterval? { storage.values.phases[.resolve] }
+  /// Another name of ``resolve``.
+  public var nameLookup: TimeInterval? { resolve }
+  /// Opening the TCP connection and a proxy's tunnel, without TLS.
+  public var connect: TimeInterval? { storage.values.phases[.connect] }
   /// The TLS handshake.
-  public var tls: TimeInterval? { storage.values.tls }
+  public var tls: TimeInterval? { storage.values.phases[.tls] }
   /// Sending the request.
-  public var send: TimeInterval? { storage.values.send }
+  public var send: TimeInterval? { storage.values.phases[.send] }
   /// From the end of sending to the first byte of the response: the upstream's time.
-  public var processing: TimeInterval? { storage.values.processing }
+  public var processing: TimeInterval? { storage.values.phases[.processing] }
   /// From the first byte of the response to the last.
-  public var transfer: TimeInterval? { storage.values.transfer }
+  public var transfer: TimeInterval? { storage.values.phases[.transfer] }
   /// The whole attempt.
   public var total: TimeInterval? { storage.values.total }
   /// Request bytes on the wire.

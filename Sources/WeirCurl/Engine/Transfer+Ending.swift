@@ -58,23 +58,25 @@ extension Transfer {
   private func readConnection(_ easy: UnsafeMutableRawPointer, to end: MonotonicTime, _ report: inout TransferReport) {
     // On a reused connection they would be 0 while the lookup is not.
     if lookup == .waiting {
-      report.resolve = end.seconds(since: clock.start)
+      report.phases[.resolve] = end.seconds(since: clock.start)
       return
     }
     guard report.connectionsOpened > 0 || !connecting.isEmpty || lookup == .running || lookup == .failed else {
-      if clock.restarted > 0 { report.resolve = clock.restarted }
+      if clock.restarted > 0 { report.phases[.resolve] = clock.restarted }
       return
     }
     let lookup = time(CURLINFO_NAMELOOKUP_TIME_T, easy)
     let connect = time(CURLINFO_CONNECT_TIME_T, easy)
     let handshake = time(CURLINFO_APPCONNECT_TIME_T, easy)
     let cutOff = clock.ready == nil ? Int64(end.seconds(since: clock.start) * 1e6) : 0
-    report.resolve = phase(from: 0, to: lookup, cutOff)
+    report.phases[.resolve] = phase(from: 0, to: lookup, cutOff)
     // Some versions say when TCP stood only once the handshake is done.
     let connected = connect > 0 ? connect : Int64((clock.connected?.seconds(since: clock.start) ?? 0) * 1e6)
     let reached = hasTunnel ? connected : 0
-    if lookup > 0 { report.connect = phase(from: lookup, to: reached, cutOff) }
-    if reached > 0 { report.tls = phase(from: reached, to: handshake, Scheme(url: spec.url) == .https ? cutOff : 0) }
+    if lookup > 0 { report.phases[.connect] = phase(from: lookup, to: reached, cutOff) }
+    if reached > 0 {
+      report.phases[.tls] = phase(from: reached, to: handshake, Scheme(url: spec.url) == .https ? cutOff : 0)
+    }
   }
 
   /// What the proxy said to CONNECT; 0 when it was not asked or said nothing.
@@ -104,11 +106,11 @@ extension Transfer {
   private func readExchange(from ready: MonotonicTime, to end: MonotonicTime, _ report: inout TransferReport) {
     // A request without a body, or with one sent together with its head, is on its way when it is begun.
     let sent = clock.sent ?? (sending.isEmpty || sending.isInline ? ready : nil)
-    report.send = max(0, (sent ?? clock.firstByte ?? end).seconds(since: ready))
+    report.phases[.send] = max(0, (sent ?? clock.firstByte ?? end).seconds(since: ready))
     let firstByte = clock.firstByte ?? end
-    if let sent, sent <= firstByte { report.processing = firstByte.seconds(since: sent) }
+    if let sent, sent <= firstByte { report.phases[.processing] = firstByte.seconds(since: sent) }
     guard clock.firstByte != nil else { return }
-    report.transfer = max(0, end.seconds(since: firstByte))
+    report.phases[.transfer] = max(0, end.seconds(since: firstByte))
   }
 
   /// What libcurl takes for a success and is none.

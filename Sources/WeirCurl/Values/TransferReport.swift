@@ -1,21 +1,10 @@
 package import WeirHTTP
 package import WeirIO
 
-/// What one transfer measured. Durations are seconds; nil when the phase did not happen.
+/// What one transfer measured. Durations are seconds.
 package struct TransferReport: Sendable {
   package var startTime: MonotonicTime
-  /// Only when a connection was made or tried. As of all phases, the one that the transfer ended in counts up to the end.
-  package var resolve: Double?
-  /// Only when a connection was made or tried.
-  package var connect: Double?
-  /// Only when a connection was made to an https URL.
-  package var tls: Double?
-  /// From the connection being ready to the last byte of the request handed to the system.
-  package var send: Double?
-  /// From the last byte sent to the first byte received.
-  package var processing: Double?
-  /// From the first byte received to the last.
-  package var transfer: Double?
+  package var phases = PhaseDurations()
   package var total: Double
   /// Bytes of the request's body.
   package var bytesSent: Int64 = 0

@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import Weir
+import WeirCurl
 import WeirMetrics
 
 /// The handles of one destination, looked up once and held.
@@ -57,7 +58,7 @@ final class DestinationMetrics: Sendable {
     connectionsOpened = families.connectionsOpened.with(address, port)
     connectionsReused = families.connectionsReused.with(address, port)
     staleRetries = families.staleRetries.with(address, port)
-    phases = PhaseHistograms { families.phaseDuration.with(address, port, $0.rawValue) }
+    phases = PhaseHistograms { families.phaseDuration.with(address, port, $0.name) }
     durations = Self.outcomes.map { families.requestDuration.with(address, port, $0.rawValue) }
     gets = MethodSeries(families, address, port, method: "GET", outcomes: Self.outcomes)
     for reason in RetryDenial.Reason.allCases { _ = families.retriesDenied.with(address, port, reason.rawValue) }
@@ -105,8 +106,7 @@ final class DestinationMetrics: Sendable {
   func attemptEnded(method: String, metrics: TransferMetrics, errorType: String) {
     let kind = AttemptKind(
       method: method, status: metrics.statusCode, errorType: errorType,
-      version: metrics.networkProtocolName.map(Self.version) ?? "unknown",
-      encoding: Self.encoding(metrics.contentEncoding))
+      version: VersionLabel.of(metrics.networkProtocolName), encoding: EncodingLabel.of(metrics.contentEncoding))
     let series = series(of: kind)
     series.duration.observe(metrics.total ?? 0)
     series.attempts.increment()
@@ -158,62 +158,21 @@ final class DestinationMetrics: Sendable {
   func redirected(status: Int) {
     families.redirects.with(address, port, String(status)).increment()
   }
-
-  /// OpenTelemetry's `network.protocol.version`.
-  static func version(_ name: String) -> String {
-    switch name {
-    case "h2": "2"
-    case "h3": "3"
-    case "http/1.0": "1.0"
-    default: "1.1"
-    }
-  }
-
-  /// A header of the server's making must not make up label values.
-  static func encoding(_ value: String?) -> String {
-    switch value?.lowercased() {
-    case nil, "identity", "": "identity"
-    case "gzip", "x-gzip": "gzip"
-    case "deflate": "deflate"
-    case "br": "br"
-    case "zstd": "zstd"
-    default: "_other"
-    }
-  }
 }
 
 /// weir_phase_duration_seconds, one histogram per phase.
 struct PhaseHistograms: Sendable {
-  enum Phase: String, CaseIterable {
-    case queue, resolve, connect, tls, send, processing, transfer, serialization
-  }
-
-  let queue: Histogram
-  let resolve: Histogram
-  let connect: Histogram
-  let tls: Histogram
-  let send: Histogram
-  let processing: Histogram
-  let transfer: Histogram
-  let serialization: Histogram
+  /// By the phases' raw values.
+  private let histograms: [Histogram]
 
   init(_ histogram: (Phase) -> Histogram) {
-    queue = histogram(.queue)
-    resolve = histogram(.resolve)
-    connect = histogram(.connect)
-    tls = histogram(.tls)
-    send = histogram(.send)
-    processing = histogram(.processing)
-    transfer = histogram(.transfer)
-    serialization = histogram(.serialization)
+    histograms = Phase.allCases.map(histogram)
   }
-}
 
-extension Histogram {
-  /// Counts a phase that has happened.
-  @inline(__always)
-  func observe(ifPresent seconds: Double?) {
-    if let seconds { observe(seconds) }
+  subscript(phase: Phase) -> Histogram { histograms[phase.rawValue] }
+
+  func observe(_ durations: PhaseDurations) {
+    durations.forEach { phase, seconds in self[phase].observe(seconds) }
   }
 }
 

@@ -2,6 +2,7 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 public import Weir
+import WeirCurl
 public import WeirMetrics
 
 /// Turns a session's events into metrics. Add it to `eventMonitors`; one monitor may serve several sessions.
@@ -73,7 +74,7 @@ public final class MetricsMonitor: InlineEventMonitor {
     let metrics = destinations.metrics(of: request.destination)
     metrics.settled(method: Self.method(of: request), outcome: outcome, seconds: duration)
     metrics.attemptsPerRequest.observe(Double(request.attemptCount))
-    metrics.phases.serialization.observe(ifPresent: request.serializationDuration)
+    if let seconds = request.serializationDuration { metrics.phases[.serialization].observe(seconds) }
   }
 
   private func started(_ request: Request) {
@@ -94,15 +95,9 @@ public final class MetricsMonitor: InlineEventMonitor {
     let metrics = destinations.metrics(of: request.destination)
     metrics.activeAttempts.decrement()
     metrics.attemptEnded(
-      method: Self.method(of: request), metrics: transfer, errorType: Self.errorType(transfer.statusCode, error))
+      method: Self.method(of: request), metrics: transfer, errorType: ErrorLabel.of(status: transfer.statusCode, error))
     if transfer.isReusedConnection { metrics.connectionsReused.increment() }
-    metrics.phases.queue.observe(ifPresent: transfer.queue)
-    metrics.phases.resolve.observe(ifPresent: transfer.nameLookup)
-    metrics.phases.connect.observe(ifPresent: transfer.connect)
-    metrics.phases.tls.observe(ifPresent: transfer.tls)
-    metrics.phases.send.observe(ifPresent: transfer.send)
-    metrics.phases.processing.observe(ifPresent: transfer.processing)
-    metrics.phases.transfer.observe(ifPresent: transfer.transfer)
+    metrics.phases.observe(transfer.phases)
     metrics.requestBodySize.observe(Double(transfer.bytesSent))
     metrics.responseBodySize.observe(Double(transfer.bytesReceivedOnWire))
     if transfer.staleConnectionRetries > 0 { metrics.staleRetries.increment(by: transfer.staleConnectionRetries) }
@@ -153,14 +148,6 @@ public final class MetricsMonitor: InlineEventMonitor {
 
   public func session(_ session: Session, loopLag lag: TimeInterval) {
     families.loopLag.observe(lag)
-  }
-
-  // MARK: Labels
-
-  /// OpenTelemetry's `error.type`: the status where one came that is an error, else what went wrong.
-  private static func errorType(_ status: Int?, _ error: WeirError?) -> String {
-    if let status, status >= 400 { return String(status) }
-    return error?.label ?? ""
   }
 
   private static func method(of request: Request) -> String { MethodLabel.of(request.method) }

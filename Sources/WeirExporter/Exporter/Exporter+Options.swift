@@ -16,10 +16,12 @@ extension Exporter {
     public var headers: [String: String] = [:]
     /// Whether OpenMetrics pages tell when each counter and histogram began (`_created`).
     public var showsCreated = false
+    /// What clients are granted; small enough by default that no scraper starves the service.
     public var limits = Limits()
     /// Told of what no page shows, on the exporter's thread; must not block.
     package var onServerEvent: (@Sendable (ServerEvent) -> Void)?
 
+    /// All at their defaults.
     public init() {}
   }
 
@@ -36,6 +38,7 @@ extension Exporter {
     /// starts. At the limit, the one that has waited longest for a request makes place for a new one.
     public var connections = 512
 
+    /// All at their defaults.
     public init() {}
   }
 }

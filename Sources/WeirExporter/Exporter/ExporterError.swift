@@ -5,6 +5,7 @@ import WeirServer
 
 /// Why an exporter can't be made or started. Its description says what to change.
 public struct ExporterError: Error, Sendable, CustomStringConvertible {
+  /// What went wrong, in kinds that a program can tell apart.
   @nonexhaustive
   public enum Code: String, Sendable {
     /// `listenAddress` is no address.
@@ -27,6 +28,7 @@ public struct ExporterError: Error, Sendable, CustomStringConvertible {
     case system
   }
 
+  /// What went wrong.
   public let code: Code
   public let description: String
   /// With ``Code/registration``: the registry's own error.

@@ -15,6 +15,7 @@ public struct BuildInfo: Sendable, Equatable {
     BuildInfo(version: WeirInfo.version, libcurl: WeirInfo.libcurlVersion, swift: compiler)
   }
 
+  /// Versions of a program's own choice; ``current`` has this build's.
   public init(version: String, libcurl: String, swift: String) {
     self.version = version
     self.libcurl = libcurl

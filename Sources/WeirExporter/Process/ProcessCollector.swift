@@ -8,6 +8,7 @@ public import WeirMetrics
 public struct ProcessCollector: Collector {
   private let files: ProcessFiles
 
+  /// Of this process.
   public init() {
     files = ProcessFiles()
   }

@@ -15,6 +15,7 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
     case refused
   }
 
+  /// What went wrong.
   public let code: Code
   public let description: String
   /// With ``Code/refused``: the status of the gateway's answer.

@@ -1,185 +1,180 @@
 import WeirHTTP
 
-/// Turns a document into a configuration, collecting all that is wrong with it.
-struct ConfigurationBuilder {
-  private(set) var problems: [ConfigurationProblem] = []
+extension Configuration {
+  /// Reads and judges a configuration. `file` is only a name, for the error text.
+  package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
+    self = try ConfigurationFile.parse(bytes, file: file) { root in
+      var builder = ConfigurationBuilder()
+      return builder.configuration(root)
+    }
+  }
+
+  /// Reads a file of at most 1 MiB.
+  package init(file: String) throws(ConfigurationError) {
+    try self.init(parsing: ConfigurationFile.bytes(of: file), file: file)
+  }
+}
+
+/// Makes a configuration of what a file holds, and judges each part.
+private struct ConfigurationBuilder {
   private var warnings: [ConfigurationProblem] = []
   private var omittedWarnings = 0
-  private var names: [String: SourcePosition?] = [:]
+  private var names: [String: SourcePosition] = [:]
   private var matches: [RouteMatch: String] = [:]
 
-  static let maximumRoutes = 1000
-  static let maximumNameLength = 64
-  static let maximumRetries = 10
-  static let maximumTimeout: Duration = .seconds(86_400)
+  private static let maximumRoutes = 1000
+  private static let maximumNameLength = 64
+  private static let maximumRetries = 10
+  private static let maximumTimeout: Duration = .seconds(86_400)
 
-  /// Only fit for use if there are no problems.
-  mutating func configuration(_ document: ConfigurationDocument) -> Configuration {
-    guard let routes = document.routes else {
-      problems.append(
-        ConfigurationProblem(
-          at: SourcePosition(line: 1, column: 1), path: ConfigurationPath([.key("routes")]),
-          "is missing; list at least one route"))
-      return Configuration(routes: [])
+  mutating func configuration(_ root: ConfigurationReader) -> Configuration? {
+    root.mapping { keys in
+      guard let list = keys.take("routes", required: "list at least one route"), let routes = list.elements() else {
+        return nil
+      }
+      if !(1...Self.maximumRoutes).contains(routes.count) {
+        list.report("holds \(routes.count) routes; give 1 to \(Self.maximumRoutes)")
+      }
+      var configuration = Configuration(routes: routes.compactMap { route($0) })
+      configuration.warnings = warnings
+      if omittedWarnings > 0 {
+        let text = "and \(omittedWarnings) more"
+        configuration.warnings.append(ConfigurationProblem(at: nil, path: ConfigurationPath(), text))
+      }
+      return configuration
     }
-    if let count = routes.value?.count, !(1...Self.maximumRoutes).contains(count) {
-      report(routes, "holds \(count) routes; give 1 to \(Self.maximumRoutes)")
-    }
-    var configuration = Configuration(routes: (routes.value ?? []).compactMap { route($0) })
-    configuration.warnings = warnings
-    if omittedWarnings > 0 {
-      let text = "and \(omittedWarnings) more"
-      configuration.warnings.append(ConfigurationProblem(at: nil, path: ConfigurationPath(), text))
-    }
-    return configuration
   }
 
-  private mutating func route(_ located: Located<RouteDocument>) -> Route? {
-    guard let document = located.value else { return nil }
-    let name = self.name(document, of: located)
-    let match = match(document.match, of: located, name: name)
-    let upstream = upstream(document, of: located)
-    let headers = headers(document.headers?.value)
-    let retry = retry(document.retry)
-    let timeout = timeout(document.timeout)
-    guard let upstream else { return nil }
-    var route = Route(name: name ?? "", match: match, upstream: upstream)
-    route.stripPrefix = document.stripPrefix?.value ?? false
-    route.headers = headers
-    route.retry = retry
-    if let timeout { route.timeout = timeout }
-    return route
+  private mutating func route(_ reader: ConfigurationReader) -> Route? {
+    reader.mapping { keys in
+      let name = name(&keys)
+      let match = match(keys.take("match"), of: reader, name: name)
+      let upstream = upstream(&keys)
+      let headers = keys.take("headers").flatMap { self.headers($0) }
+      let retry = keys.take("retry").flatMap { self.retry($0) }
+      let timeout = keys.take("timeout", as: .duration) {
+        $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
+      }
+      let stripPrefix = keys.take("stripPrefix", as: .boolean)
+      guard let upstream else { return nil }
+      var route = Route(name: name ?? "", match: match, upstream: upstream)
+      if let headers { route.headers = headers }
+      if let retry { route.retry = retry }
+      if let timeout { route.timeout = timeout }
+      if let stripPrefix { route.stripPrefix = stripPrefix }
+      return route
+    }
   }
 
-  private mutating func name(_ document: RouteDocument, of route: Located<RouteDocument>) -> String? {
-    guard let located = document.name else {
-      missing("name", of: route, "it labels the route's metrics and log lines")
-      return nil
-    }
-    guard let name = located.value else { return nil }
+  private mutating func name(_ keys: inout ConfigurationKeys) -> String? {
+    let value = keys.take("name", required: "it labels the route's metrics and log lines")
+    guard let value, let name = value.read(as: .string) else { return nil }
     let hasControls = name.unicodeScalars.contains { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }
     if name.isEmpty || name.utf8.count > Self.maximumNameLength || hasControls {
-      report(located, "must be 1 to \(Self.maximumNameLength) bytes of text without control characters")
+      value.report("must be 1 to \(Self.maximumNameLength) bytes of text without control characters")
     } else if let first = names[name] {
-      let line = first.map { " (line \($0.line))" } ?? ""
-      report(located, "another route is named \(quoted(name))\(line); names must differ")
+      value.report("another route is named \(quoted(name)) (line \(first.line)); names must differ")
     } else {
-      names[name] = located.position
+      names[name] = value.node.position
     }
     return name
   }
 
-  private mutating func upstream(_ document: RouteDocument, of route: Located<RouteDocument>) -> Upstream? {
-    guard let located = document.upstream else {
-      missing("upstream", of: route, "the URL that requests are sent to, such as http://127.0.0.1:9000")
-      return nil
-    }
-    guard let text = located.value else { return nil }
+  private func upstream(_ keys: inout ConfigurationKeys) -> Upstream? {
+    let value = keys.take(
+      "upstream", required: "the URL that requests are sent to, such as http://127.0.0.1:9000")
+    guard let value, let text = value.read(as: .string) else { return nil }
     do {
       return try Upstream(parsing: text)
     } catch {
-      report(located, error.message)
+      value.report(error.message)
       return nil
     }
   }
 
   private mutating func match(
-    _ located: Located<MatchDocument>?, of route: Located<RouteDocument>, name: String?
+    _ value: ConfigurationReader?, of route: ConfigurationReader, name: String?
   ) -> RouteMatch {
-    let before = problems.count
-    var match = RouteMatch()
-    if let host = located?.value?.host, let text = host.value {
-      match.host = RouteHost.normalized(text)
-      if let reason = RouteHost.problem(text) { report(host, reason) }
-    }
-    if let prefix = located?.value?.pathPrefix, let text = prefix.value {
-      if let reason = PathPrefix.problem(text) { report(prefix, reason) }
-      match.pathPrefix = PathPrefix.normalized(text)
-    }
+    let before = route.findings.problems.count
+    let match = value.flatMap(Self.match) ?? RouteMatch()
     // What could not be read would look like a match of everything.
-    let isWhole =
-      (located == nil || located?.value != nil) && located?.value?.host.map { $0.value != nil } ?? true
-      && located?.value?.pathPrefix.map { $0.value != nil } ?? true
-    guard problems.count == before, isWhole else { return match }
+    guard route.findings.problems.count == before else { return match }
     if let other = matches[match] {
       let whose = other.isEmpty ? "an earlier route" : "route \(quoted(other))"
       let text =
         "host \(match.host ?? "any") and pathPrefix \(quoted(match.pathPrefix)) are already matched by \(whose)"
-      problems.append(
-        ConfigurationProblem(at: (located?.position ?? route.position), path: route.path.key("match"), text))
+      if let value { value.report(text) } else { route.report(text, key: "match") }
     } else {
       matches[match] = name ?? ""
     }
     return match
   }
 
-  private mutating func headers(_ document: HeadersDocument?) -> HeaderRules {
-    var rules = HeaderRules()
-    var seen: Set<String> = []
-    for (name, located) in document?.set?.value?.entries ?? [] {
-      guard let value = located.value else { continue }
-      if let reason = HeaderRules.problem(setting: name) { report(located, reason) }
-      if !FieldSyntax.isValue(value.utf8) {
-        report(located, "a field value must not hold control characters, nor begin or end with a space")
+  private static func match(_ reader: ConfigurationReader) -> RouteMatch? {
+    reader.mapping { keys in
+      var match = RouteMatch()
+      match.host = keys.take("host", as: .string, unless: RouteHost.problem).map(RouteHost.normalized)
+      if let prefix = keys.take("pathPrefix", as: .string, unless: PathPrefix.problem) {
+        match.pathPrefix = PathPrefix.normalized(prefix)
       }
-      if !seen.insert(name.lowercased()).inserted { report(located, "the same field is set twice") }
-      rules.set.append(HeaderRule(name: name, value: value))
+      return match
     }
-    for located in document?.remove?.value ?? [] {
-      guard let name = located.value else { continue }
-      if let reason = HeaderRules.problem(removing: name) { report(located, reason) }
-      if seen.contains(name.lowercased()) { report(located, "the field is also under set, which replaces it anyway") }
-      rules.remove.append(name)
-    }
-    return rules
   }
 
-  private mutating func retry(_ located: Located<RetryDocument>?) -> RetryRules {
-    let document = located?.value
-    var rules = RetryRules()
-    if let located = document?.limit, let limit = located.value {
-      if !(0...Self.maximumRetries).contains(limit) { report(located, "must be 0 to \(Self.maximumRetries)") }
-      rules.limit = limit
-    }
-    if let codes = document?.statusCodes?.value {
-      rules.statusCodes = []
-      for located in codes {
-        guard let code = located.value else { continue }
-        if !(400...599).contains(code) { report(located, "\(code) is no failure; give a status code from 400 to 599") }
-        rules.statusCodes.insert(code)
-      }
-    }
-    if let methods = document?.methods?.value {
-      rules.methods = []
-      for located in methods {
-        guard let method = located.value else { continue }
-        if !FieldSyntax.isToken(method) {
-          report(located, "\(quoted(method)) is no method name")
-        } else if method != method.uppercased(), KnownMethod(method.uppercased()) != .other {
-          report(located, "methods are case-sensitive; write \(method.uppercased())")
-        } else if !RegisteredMethod.names.contains(method) {
-          warn(located, Self.text(ofUnknown: method))
+  private func headers(_ reader: ConfigurationReader) -> HeaderRules? {
+    reader.mapping { keys in
+      var rules = HeaderRules()
+      var seen: Set<String> = []
+      for (name, field) in keys.take("set")?.entries() ?? [] {
+        guard let value = field.read(as: .string) else { continue }
+        if let reason = HeaderRules.problem(setting: name) { field.report(reason) }
+        if !FieldSyntax.isValue(value.utf8) {
+          field.report("a field value must not hold control characters, nor begin or end with a space")
         }
-        rules.methods.insert(method)
+        if !seen.insert(name.lowercased()).inserted { field.report("the same field is set twice") }
+        rules.set.append(HeaderRule(name: name, value: value))
       }
-    }
-    if let located, document != nil { warn(of: rules, at: located) }
-    return rules
-  }
-
-  /// A retry block under which nothing is ever retried is hardly meant.
-  private mutating func warn(of rules: RetryRules, at located: Located<RetryDocument>) {
-    if rules.limit == 0 {
-      warn(located, "retries nothing: limit is 0, its default; give a limit such as 2")
-    } else if rules.methods.isEmpty {
-      warn(located, "retries nothing: methods is empty; without the key, idempotent methods are retried")
+      for field in keys.take("remove")?.elements() ?? [] {
+        guard let name = field.read(as: .string, unless: HeaderRules.problem(removing:)) else { continue }
+        if seen.contains(name.lowercased()) { field.report("the field is also under set, which replaces it anyway") }
+        rules.remove.append(name)
+      }
+      return rules
     }
   }
 
-  private mutating func timeout(_ located: Located<ConfigurationDuration>?) -> Duration? {
-    guard let located, let timeout = located.value?.duration else { return nil }
-    if timeout <= .zero || timeout > Self.maximumTimeout { report(located, "must be more than 0 and at most 1 day") }
-    return timeout
+  private mutating func retry(_ reader: ConfigurationReader) -> RetryRules? {
+    reader.mapping { keys in
+      var rules = RetryRules()
+      let limit = keys.take("limit", as: .integer) {
+        (0...Self.maximumRetries).contains($0) ? nil : "must be 0 to \(Self.maximumRetries)"
+      }
+      if let limit { rules.limit = limit }
+      if let codes = keys.take("statusCodes")?.elements() {
+        rules.statusCodes = Set(codes.compactMap { $0.read(as: .integer, unless: Self.problem(statusCode:)) })
+      }
+      if let methods = keys.take("methods")?.elements() {
+        rules.methods = Set(methods.compactMap { method($0) })
+      }
+      warn(of: rules, at: reader)
+      return rules
+    }
+  }
+
+  private static func problem(statusCode: Int) -> String? {
+    (400...599).contains(statusCode) ? nil : "\(statusCode) is no failure; give a status code from 400 to 599"
+  }
+
+  private mutating func method(_ reader: ConfigurationReader) -> String? {
+    guard let method = reader.read(as: .string, unless: Self.problem(method:)) else { return nil }
+    if !RegisteredMethod.names.contains(method) { warn(reader, Self.text(ofUnknown: method)) }
+    return method
+  }
+
+  private static func problem(method: String) -> String? {
+    let upper = method.uppercased()
+    if !FieldSyntax.isToken(method) { return "\(quoted(method)) is no method name" }
+    return method != upper && KnownMethod(upper) != .other ? "methods are case-sensitive; write \(upper)" : nil
   }
 
   private static func text(ofUnknown method: String) -> String {
@@ -188,20 +183,20 @@ struct ConfigurationBuilder {
     return "\(quoted(method)) is no registered method; \(hint)"
   }
 
-  private mutating func warn(_ located: Located<some Any>, _ message: @autoclosure () -> String) {
-    if warnings.count < ConfigurationError.maximumCount {
-      warnings.append(located.problem(message()))
-    } else {
-      omittedWarnings += 1
+  /// A retry block under which nothing is ever retried is hardly meant.
+  private mutating func warn(of rules: RetryRules, at reader: ConfigurationReader) {
+    if rules.limit == 0 {
+      warn(reader, "retries nothing: limit is 0, its default; give a limit such as 2")
+    } else if rules.methods.isEmpty {
+      warn(reader, "retries nothing: methods is empty; without the key, idempotent methods are retried")
     }
   }
 
-  private mutating func report(_ located: Located<some Any>, _ message: String) {
-    problems.append(located.problem(message))
-  }
-
-  private mutating func missing(_ key: String, of route: Located<RouteDocument>, _ what: String) {
-    problems.append(
-      ConfigurationProblem(at: route.position, path: route.path.key(key), "is missing; \(what)"))
+  private mutating func warn(_ reader: ConfigurationReader, _ message: @autoclosure () -> String) {
+    if warnings.count < ConfigurationError.maximumCount {
+      warnings.append(reader.problem(message()))
+    } else {
+      omittedWarnings += 1
+    }
   }
 }

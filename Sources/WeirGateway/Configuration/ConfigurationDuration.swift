@@ -1,20 +1,5 @@
 /// A length of time as configurations and flags give it: `30s`, `500ms`, `1m30s`, `1.5s`, or a plain number of seconds.
-struct ConfigurationDuration: Decodable, Sendable, Equatable {
-  let duration: Duration
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if let seconds = try? container.decode(Double.self) {
-      guard let duration = Self.duration(seconds: seconds) else { throw Self.mismatch(decoder) }
-      self.duration = duration
-    } else {
-      guard let text = try? container.decode(String.self), let duration = Self.parse(text) else {
-        throw Self.mismatch(decoder)
-      }
-      self.duration = duration
-    }
-  }
-
+enum ConfigurationDuration {
   /// Numbers with units from days down to milliseconds, largest first, each unit once; or a bare number of seconds.
   /// Nil for anything else, and for more than a hundred years.
   static func parse(_ text: String) -> Duration? {
@@ -51,16 +36,10 @@ struct ConfigurationDuration: Decodable, Sendable, Equatable {
     return Double(Substring(digits))
   }
 
-  private static func duration(seconds: Double) -> Duration? {
+  /// Nil for more than a hundred years.
+  static func duration(seconds: Double) -> Duration? {
     // Also refuses NaN. To the microsecond: 0.1 s is 100 ms, not what is nearest to it in binary.
     guard abs(seconds) <= 100 * 366 * 86_400 else { return nil }
     return .microseconds(Int64((seconds * 1_000_000).rounded()))
-  }
-
-  private static func mismatch(_ decoder: any Decoder) -> any Error {
-    let expected = "a duration such as 30s, 500ms or 1m30s"
-    return (decoder as? YAMLNodeDecoder)?.mismatch(expected)
-      ?? DecodingError.dataCorrupted(
-        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "expected \(expected)"))
   }
 }

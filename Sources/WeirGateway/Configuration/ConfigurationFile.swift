@@ -3,14 +3,14 @@ import Glibc
 
 /// The text of configuration files, and how it becomes a value.
 enum ConfigurationFile {
-  /// Parses a document and has it judged by `build`, which returns what it made of it and what is wrong with that.
+  /// Parses a document and has it read by `build`, whose value is fit for use if nothing was found wrong.
   /// `file` is only a name, for the error text.
   /// - Parameters:
   ///   - acceptsEmpty: whether an empty file is one without any key.
   ///   - quotesValues: whether error texts may repeat values.
-  static func parse<Document: Decodable, Value>(
+  static func parse<Value>(
     _ bytes: [UInt8], file: String, acceptsEmpty: Bool = false, quotesValues: Bool = true,
-    _ build: (Document) -> (Value, [ConfigurationProblem])
+    _ build: (ConfigurationReader) -> Value?
   ) throws(ConfigurationError) -> Value {
     let yaml: YAMLDocument
     do {
@@ -18,12 +18,10 @@ enum ConfigurationFile {
     } catch {
       throw ConfigurationError(file: file, problems: [error])
     }
-    let (document, unreadable) = YAMLDecoder(yaml, quotesValues: quotesValues).decode(Document.self)
-    guard let document else { throw ConfigurationError(file: file, problems: unreadable) }
-    let (value, wrong) = build(document)
-    guard unreadable.isEmpty, wrong.isEmpty else {
-      throw ConfigurationError(file: file, problems: unreadable + wrong)
-    }
+    let findings = ConfigurationFindings(quotesValues: quotesValues)
+    let value = build(ConfigurationReader(yaml.root, findings))
+    let problems = yaml.problems + findings.unknownKeys + findings.problems
+    guard let value, problems.isEmpty else { throw ConfigurationError(file: file, problems: problems) }
     return value
   }
 

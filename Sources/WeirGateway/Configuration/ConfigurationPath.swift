@@ -11,10 +11,6 @@ package struct ConfigurationPath: Hashable, Sendable, CustomStringConvertible {
     self.steps = steps
   }
 
-  init(_ codingPath: [any CodingKey]) {
-    steps = codingPath.map { key in key.intValue.map(Step.index) ?? .key(key.stringValue) }
-  }
-
   package var isEmpty: Bool { steps.isEmpty }
 
   package func key(_ name: String) -> Self { Self(steps + [.key(name)]) }

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Weir
+import WeirCurl
 
 /// `weir probe`: one request, and where its time went.
 struct Probe {
@@ -30,7 +31,7 @@ extension ProbeReport {
       outcome = response.error.map { "no response: \(Self.reason($0.localizedDescription))" } ?? "no response"
     }
     self.init(
-      outcome: outcome, facts: Self.facts(response, metrics), phases: metrics.map(Self.phases) ?? [],
+      outcome: outcome, facts: Self.facts(response, metrics), phases: metrics?.phases ?? PhaseDurations(),
       total: .seconds(metrics?.total ?? response.timeline.totalDuration))
   }
 
@@ -77,21 +78,5 @@ extension ProbeReport {
     facts.append(
       ("body", "\(metrics.bytesReceivedOnWire) bytes\(coding)\(response.error == nil ? "" : ", incomplete")"))
     return facts
-  }
-
-  /// One after the other, as they happen within one attempt.
-  private static func phases(_ metrics: TransferMetrics) -> [Phase] {
-    let durations = [
-      ("queue", metrics.queue), ("resolve", metrics.nameLookup), ("connect", metrics.connect), ("tls", metrics.tls),
-      ("send", metrics.send), ("processing", metrics.processing), ("transfer", metrics.transfer),
-    ]
-    var phases: [Phase] = []
-    var start = Duration.zero
-    for case (let name, let seconds?) in durations {
-      let duration = Duration.seconds(seconds)
-      phases.append(Phase(name, start: start, duration: duration))
-      start += duration
-    }
-    return phases
   }
 }

@@ -1,26 +1,16 @@
+package import WeirCurl
+
 /// What one request showed, for people to read.
 package struct ProbeReport: Sendable, Equatable {
-  /// A stretch of the request's time. `start` counts from the request's own start.
-  package struct Phase: Sendable, Equatable {
-    package var name: String
-    package var start: Duration
-    package var duration: Duration
-
-    package init(_ name: String, start: Duration, duration: Duration) {
-      self.name = name
-      self.start = start
-      self.duration = duration
-    }
-  }
-
   /// `200 OK over HTTP/1.1`, or why there was no response.
   package var outcome: String
   /// Named facts, shown above the table in this order.
   package var facts: [(name: String, value: String)]
-  package var phases: [Phase]
+  /// Shown one after the other, as they happen within one attempt.
+  package var phases: PhaseDurations
   package var total: Duration
 
-  package init(outcome: String, facts: [(name: String, value: String)], phases: [Phase], total: Duration) {
+  package init(outcome: String, facts: [(name: String, value: String)], phases: PhaseDurations, total: Duration) {
     self.outcome = outcome
     self.facts = facts
     self.phases = phases
@@ -38,11 +28,12 @@ package struct ProbeReport: Sendable, Equatable {
     var lines = [Self.printable(outcome)]
     let factWidth = facts.map(\.name.count).max() ?? 0
     for fact in facts { lines.append("\(Self.pad(fact.name, factWidth))  \(Self.printable(fact.value))") }
-    guard !phases.isEmpty else { return lines.joined(separator: "\n") + "\n" }
-    let rows = phases.map { [$0.name, Self.milliseconds($0.start), Self.milliseconds($0.duration)] }
+    let stretches = stretches
+    guard !stretches.isEmpty else { return lines.joined(separator: "\n") + "\n" }
+    let rows = stretches.map { [$0.name, Self.milliseconds($0.start), Self.milliseconds($0.duration)] }
     let table = [["phase", "start", "time"]] + rows + [["total", "", Self.milliseconds(total)]]
     let widths = (0..<3).map { column in table.map { $0[column].count }.max() ?? 0 }
-    let bars = [""] + phases.map { bar($0, width: width) } + [""]
+    let bars = [""] + stretches.map { bar($0, width: width) } + [""]
     lines.append("")
     for (row, bar) in zip(table, bars) {
       let cells = [Self.pad(row[0], widths[0]), Self.pad(row[1], -widths[1]), Self.pad(row[2], -widths[2])]
@@ -51,10 +42,23 @@ package struct ProbeReport: Sendable, Equatable {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private func bar(_ phase: Phase, width: Int) -> String {
-    guard total > .zero, phase.duration > .zero else { return "" }
-    let begin = min(max(phase.start / total, 0), 1)
-    let end = min(max((phase.start + phase.duration) / total, begin), 1)
+  /// `start` counts from the request's own start.
+  private typealias Stretch = (name: String, start: Duration, duration: Duration)
+
+  private var stretches: [Stretch] {
+    var stretches: [Stretch] = []
+    var start = Duration.zero
+    phases.forEach { phase, seconds in
+      stretches.append((phase.name, start, .seconds(seconds)))
+      start += .seconds(seconds)
+    }
+    return stretches
+  }
+
+  private func bar(_ stretch: Stretch, width: Int) -> String {
+    guard total > .zero, stretch.duration > .zero else { return "" }
+    let begin = min(max(stretch.start / total, 0), 1)
+    let end = min(max((stretch.start + stretch.duration) / total, begin), 1)
     let first = min(Int(begin * Double(width)), width - 1)
     // What took any time at all gets a mark.
     let last = max(Int((end * Double(width)).rounded()), first + 1)

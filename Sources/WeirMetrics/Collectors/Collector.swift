@@ -12,17 +12,24 @@ public protocol Collector: Sendable {
 public struct CollectedMetric: Sendable {
   /// How the numbers are to be read.
   public enum Kind: Sendable {
+    /// Only grows, and begins anew at 0 when the process does.
     case counter
+    /// May go up and down.
     case gauge
   }
 
+  /// `[a-zA-Z_:][a-zA-Z0-9_:]*`; checked when the collector is registered.
   public let name: String
+  /// The text of the `# HELP` line.
   public let help: String
+  /// Its word in the `# TYPE` line.
   public let kind: Kind
+  /// The labels' names, in the order in which samples give their values.
   public let labels: [String]
   /// How many label sets are shown; nil stands for the registry's limit.
   package var seriesLimit: Int?
 
+  /// Nothing is judged here: ``Registry/register(_:)`` throws for names that won't do.
   public init(_ name: String, help: String, kind: Kind, labels: [String] = []) {
     self.name = name
     self.help = help

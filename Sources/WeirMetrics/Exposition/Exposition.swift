@@ -16,6 +16,7 @@ public struct Exposition: Sendable {
     }
   }
 
+  /// Text 0.0.4 unless the scraper asks for another.
   public var format: Format
   /// Names of metrics to show, or of samples of them (`x_count`); nil shows all.
   public var only: Set<String>?
@@ -23,6 +24,7 @@ public struct Exposition: Sendable {
   /// Prometheus that does not use them; off by default.
   public var created: Bool
 
+  /// By default all metrics as text, without `_created`.
   public init(_ format: Format = .text, only: Set<String>? = nil, created: Bool = false) {
     self.format = format
     self.only = only

@@ -5,6 +5,7 @@ public struct Label<Value: LabelValue>: Sendable {
   /// `[a-zA-Z_][a-zA-Z0-9_]*`, not `le` and not beginning with `__`; checked when the family is registered.
   public let name: String
 
+  /// A label whose values are of another type than `String`.
   public init(_ name: String, as type: Value.Type) {
     self.name = name
   }

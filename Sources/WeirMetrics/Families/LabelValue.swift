@@ -70,6 +70,7 @@ public struct LabelBytes: LabelValue, Equatable {
   /// The repaired text.
   public let text: String
 
+  /// What lies beyond a label's limit of 4 KiB is not shown.
   public init(_ bytes: some Collection<UInt8>) {
     text = String(decoding: bytes.prefix(LabelText.limit + 4), as: UTF8.self)
   }

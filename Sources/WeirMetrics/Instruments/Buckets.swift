@@ -11,6 +11,7 @@ public struct Buckets: Sendable, Equatable, ExpressibleByArrayLiteral {
   /// The bounds as given.
   public let bounds: [Double]
 
+  /// The upper bounds, in the histogram's unit.
   public init(_ bounds: [Double]) {
     self.bounds = bounds
   }
@@ -54,10 +55,15 @@ public struct Buckets: Sendable, Equatable, ExpressibleByArrayLiteral {
 
   /// What can be wrong with a list of bounds.
   public enum Problem: String, Error, Sendable {
+    /// No bound besides `+Inf`.
     case empty
+    /// More than ``Buckets/limit``.
     case tooMany
+    /// NaN, `-Inf`, or `+Inf` before the end.
     case notFinite
+    /// A bound is smaller than the one before it.
     case unsorted
+    /// A bound is there twice.
     case duplicate
   }
 }

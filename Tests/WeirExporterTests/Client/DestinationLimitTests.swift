@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 import Weir
+import WeirCurl
 import WeirMetrics
 
 @testable import WeirExporter
@@ -27,7 +28,7 @@ import WeirMetrics
         metrics.attemptEnded(method: method, metrics: TransferMetrics(values), errorType: error)
       }
     }
-    metrics.phases.queue.observe(1)
+    metrics.phases[.queue].observe(1)
     for reason in ["429", "dns_error"] {
       metrics.retried(because: RetryReason(rawValue: reason))
     }

@@ -21,7 +21,7 @@ import Weir
     ("http/1.0", "1.0"), ("http/1.1", "1.1"), ("h2", "2"), ("h3", "3"), ("", "1.1"), ("H2", "1.1"),
   ])
   func version(name: String, label: String) {
-    #expect(DestinationMetrics.version(name) == label)
+    #expect(VersionLabel.of(name) == label)
   }
 
   @Test(
@@ -31,6 +31,6 @@ import Weir
       ("compress", "_other"), (" gzip", "_other"), ("made-up-\u{1}", "_other"),
     ] as [(String?, String)])
   func encoding(value: String?, label: String) {
-    #expect(DestinationMetrics.encoding(value) == label)
+    #expect(EncodingLabel.of(value) == label)
   }
 }

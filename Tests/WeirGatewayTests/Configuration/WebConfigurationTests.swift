@@ -46,7 +46,10 @@ import WeirGateway
       "1:27: basic_auth_users.alice: a password is given as its bcrypt hash, 60 characters that begin with $2y$, $2b$ or "
         + "$2a$: htpasswd -nBC 10 NAME"
     ),
-    ("basic_auth_users: {alice: 123456}", "1:27: basic_auth_users.alice: expected a string; write it in quotes"),
+    (
+      "basic_auth_users: {alice: 123456}",
+      "1:27: basic_auth_users.alice: expected a string, found a number; write it in quotes"
+    ),
     (
       "basic_auth_users: {alice: \(hash.replacing("$04", with: "$31"))}",
       "1:27: basic_auth_users.alice: a bcrypt cost of 31 won't do; give 4 to 15"

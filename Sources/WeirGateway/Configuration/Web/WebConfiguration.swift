@@ -23,23 +23,6 @@ package struct WebConfiguration: Sendable, Equatable {
   }
 }
 
-extension WebConfiguration {
-  /// Reads and judges a file's text. `file` is only a name, for the error text.
-  package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
-    self = try ConfigurationFile.parse(bytes, file: file, acceptsEmpty: true, quotesValues: false) {
-      (document: WebConfigurationDocument) in
-      var builder = WebConfigurationBuilder()
-      let configuration = builder.configuration(document)
-      return (configuration, builder.problems)
-    }
-  }
-
-  /// Reads a file of at most 1 MiB.
-  package init(file: String) throws(ConfigurationError) {
-    try self.init(parsing: ConfigurationFile.bytes(of: file), file: file)
-  }
-}
-
 /// How many there are, and none of them: tokens and hashes don't belong in logs.
 extension WebConfiguration: CustomStringConvertible, CustomReflectable {
   package var description: String {

@@ -12,8 +12,6 @@ package struct YAMLNode: Sendable {
     package let value: YAMLNode
   }
 
-  /// Unique in the document.
-  package let id: Int
   package let position: SourcePosition
   package let content: Content
 
@@ -23,14 +21,6 @@ package struct YAMLNode: Sendable {
     case .mapping: "a mapping"
     case .sequence: "a list"
     case .scalar(let scalar): quotingValue ? scalar.summary : scalar.discreetSummary
-    }
-  }
-
-  func child(_ step: ConfigurationPath.Step) -> YAMLNode? {
-    switch (step, content) {
-    case (.key(let name), .mapping(let entries)): entries.first { $0.key == name }?.value
-    case (.index(let index), .sequence(let nodes)) where nodes.indices.contains(index): nodes[index]
-    default: nil
     }
   }
 }

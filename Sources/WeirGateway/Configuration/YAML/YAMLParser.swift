@@ -73,12 +73,12 @@ private struct YAMLComposer: ~Copyable {
     _ = try next()  // stream start
     guard case .documentStart = try next().kind else {
       let start = SourcePosition(line: 1, column: 1)
-      if acceptsEmpty { return YAMLNode(id: 0, position: start, content: .mapping([])) }
+      if acceptsEmpty { return YAMLNode(position: start, content: .mapping([])) }
       throw ConfigurationProblem(at: start, path: path, "the document is empty")
     }
     var root = try node(next(), depth: 0)
     if acceptsEmpty, case .scalar(let scalar) = root.content, scalar.value == .null {
-      root = YAMLNode(id: root.id, position: root.position, content: .mapping([]))
+      root = YAMLNode(position: root.position, content: .mapping([]))
     }
     _ = try next()  // document end
     let end = try next()
@@ -96,7 +96,6 @@ private struct YAMLComposer: ~Copyable {
     guard depth <= limits.depth else {
       throw ConfigurationProblem(at: event.position, path: path, "nested deeper than \(limits.depth) levels")
     }
-    let id = nodes
     let content: YAMLNode.Content
     switch event.kind {
     case .scalar(let scalar): content = .scalar(scalar)
@@ -107,7 +106,7 @@ private struct YAMLComposer: ~Copyable {
     default:
       throw ConfigurationProblem(at: event.position, path: path, "expected a value")
     }
-    return YAMLNode(id: id, position: event.position, content: content)
+    return YAMLNode(position: event.position, content: content)
   }
 
   private mutating func elements(depth: Int) throws(ConfigurationProblem) -> [YAMLNode] {

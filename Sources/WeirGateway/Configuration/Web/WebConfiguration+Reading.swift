@@ -1,0 +1,48 @@
+import WeirExporter
+
+extension WebConfiguration {
+  /// Reads and judges a file's text. `file` is only a name, for the error text.
+  package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
+    self = try ConfigurationFile.parse(bytes, file: file, acceptsEmpty: true, quotesValues: false) { root in
+      root.mapping { Self(&$0) }
+    }
+  }
+
+  /// Reads a file of at most 1 MiB.
+  package init(file: String) throws(ConfigurationError) {
+    try self.init(parsing: ConfigurationFile.bytes(of: file), file: file)
+  }
+
+  /// In the words of exporter-toolkit.
+  private init(_ keys: inout ConfigurationKeys) {
+    self.init()
+    for (name, hash) in Self.present(keys.take("basic_auth_users"), { $0.entries() }) {
+      let problem = AccessControl.problem(userName: name)
+      users[name] = hash.read(as: .string) { problem ?? AccessControl.problem(hash: $0) }
+    }
+    for token in Self.present(keys.take("bearer_tokens"), { $0.elements() }) {
+      if let token = token.read(as: .string, unless: AccessControl.problem(token:)) { bearerTokens.insert(token) }
+    }
+    _ = keys.take("http_server_config")?.mapping { keys in
+      // Without TLS exporter-toolkit speaks HTTP/1.1 whatever this says, and so do we.
+      _ = keys.take("http2", as: .boolean)
+      for (name, value) in keys.take("headers")?.entries() ?? [] {
+        headers[name] = value.read(as: .string) { Exporter.Options.problem(header: name, value: $0) }
+      }
+      return ()
+    }
+    keys.take("tls_server_config")?.report(
+      "is not supported; let nginx terminate TLS in front of --web.listen-address, as in deploy/nginx/weir-tls.conf")
+    keys.take("rate_limit")?.report(
+      "is not supported; scrapes that come at once share a page, and nginx limits rates in front of it")
+  }
+
+  /// Whoever writes the key means to ask who it is, and without an entry all would be let in.
+  private static func present<Entry>(
+    _ list: ConfigurationReader?, _ read: (ConfigurationReader) -> [Entry]?
+  ) -> [Entry] {
+    guard let list, let entries = list.isNull ? [] : read(list) else { return [] }
+    if entries.isEmpty { list.report("is empty, so nobody could log in; leave the key out to let everybody in") }
+    return entries
+  }
+}
