@@ -61,27 +61,18 @@ public final class URLEncodedFormEncoder: Sendable {
   public func encode(_ value: any Encodable) throws -> String {
     if let optional = value as? any OptionalValue, optional.isNil { return "" }
     let root = FormNode()
-    let context = FormEncodingContext(
-      boolEncoding: boolEncoding, dataEncoding: dataEncoding, dateEncoding: dateEncoding, nilEncoding: nilEncoding)
-    try FormNodeEncoder(node: root, codingPath: [], context: context).encode(value)
+    try FormNodeEncoder(node: root, codingPath: [], options: self).encode(value)
     switch root.content {
     case .empty, .object: break
     case .array, .text: throw Error.invalidRootObject(root.description)
     }
-    return serializer.text(of: root)
+    return FormSerializer(options: self, escaper: escaping.withLock { $0.escaper }).text(of: root)
   }
 
   /// The value as UTF-8.
   public func encode(_ value: any Encodable) throws -> Data {
     let text: String = try encode(value)
     return Data(text.utf8)
-  }
-
-  private var serializer: FormSerializer {
-    FormSerializer(
-      alphabetizes: alphabetizeKeyValuePairs, arrayEncoding: arrayEncoding, keyEncoding: keyEncoding,
-      keyPathEncoding: keyPathEncoding, spaceAsPlus: spaceEncoding == .plusReplaced,
-      escaper: escaping.withLock { $0.escaper })
   }
 }
 

@@ -1,4 +1,5 @@
 public import Foundation
+public import FoundationNetworking
 
 /// Gives the body as it is.
 public final class DataResponseSerializer: ResponseSerializer {
@@ -39,4 +40,22 @@ extension ResponseSerializer where Self == DataResponseSerializer {
       dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
       emptyRequestMethods: emptyRequestMethods)
   }
+}
+
+/// Gives the URL of a downloaded file.
+public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
+  public init() {}
+
+  public func serializeDownload(
+    request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, error: (any Error)?
+  ) throws -> URL {
+    if let error { throw error }
+    guard let fileURL else { throw WeirError.responseSerializationFailed(reason: .inputFileNil) }
+    return fileURL
+  }
+}
+
+extension DownloadResponseSerializerProtocol where Self == URLResponseSerializer {
+  /// Gives the URL of the downloaded file.
+  public static var url: URLResponseSerializer { URLResponseSerializer() }
 }

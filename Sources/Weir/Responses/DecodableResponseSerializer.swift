@@ -55,3 +55,26 @@ extension ResponseSerializer {
       emptyRequestMethods: emptyRequestMethods)
   }
 }
+
+/// Decodes a value from a body.
+@preconcurrency
+public protocol DataDecoder: Sendable {
+  func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
+}
+
+extension JSONDecoder: DataDecoder {}
+
+extension PropertyListDecoder: DataDecoder {}
+
+/// A type with a value for "no body".
+@preconcurrency
+public protocol EmptyResponse: Sendable {
+  static func emptyValue() -> Self
+}
+
+/// The value of a response without a body, for decodable handlers.
+public struct Empty: Hashable, Codable, Sendable, EmptyResponse {
+  public static let value = Empty()
+
+  public static func emptyValue() -> Empty { value }
+}

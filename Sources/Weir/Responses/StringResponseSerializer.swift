@@ -1,4 +1,5 @@
 public import Foundation
+import WeirHTTP
 
 /// Gives the body as text: in the given encoding, else the response's charset, else ISO Latin 1.
 public final class StringResponseSerializer: ResponseSerializer {
@@ -50,4 +51,31 @@ extension ResponseSerializer where Self == StringResponseSerializer {
       dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
       emptyRequestMethods: emptyRequestMethods)
   }
+}
+
+/// The charset parameter of a media type (RFC 9110 section 8.3.2), as an encoding.
+enum Charset {
+  /// The encoding a Content-Type names; ISO Latin 1 when it names none or an unknown one.
+  static func encoding(ofContentType contentType: String?) -> String.Encoding {
+    contentType.flatMap(name).flatMap { encodings[$0] } ?? .isoLatin1
+  }
+
+  /// The charset's name in lower case, without quotes.
+  static func name(in contentType: String) -> String? {
+    for parameter in contentType.split(separator: ";").dropFirst() {
+      guard let mark = parameter.firstIndex(of: "="),
+        FieldSyntax.isSameName(String(FieldSyntax.trimmed(parameter[..<mark])), "charset")
+      else { continue }
+      let value = FieldSyntax.trimmed(parameter[parameter.index(after: mark)...])
+      return FieldSyntax.lowercased(value.drop { $0 == "\"" }.prefix { $0 != "\"" })
+    }
+    return nil
+  }
+
+  private static let encodings: [String: String.Encoding] = [
+    "utf-8": .utf8, "iso-8859-1": .isoLatin1,
+    "utf-16": .utf16, "iso-10646-ucs-2": .utf16, "unicode-1-1": .utf16,
+    "utf-16be": .utf16BigEndian, "utf-16le": .utf16LittleEndian,
+    "utf-32": .utf32, "utf-32be": .utf32BigEndian, "utf-32le": .utf32LittleEndian,
+  ]
 }

@@ -1,6 +1,6 @@
 public import Dispatch
 public import Foundation
-import FoundationNetworking
+public import FoundationNetworking
 
 /// The settings of a session; copied when the session is made, so later edits change nothing.
 ///
@@ -92,4 +92,15 @@ public struct SessionConfiguration: Sendable {
     get { headers.dictionary }
     set { headers = HTTPHeaders(newValue ?? [:]) }
   }
+}
+
+/// The way out of the network.
+public enum ProxyConfiguration: Sendable {
+  /// Connect directly, whatever the environment says.
+  case none
+  /// `http_proxy`, `https_proxy`, `no_proxy` and so on, as libcurl reads them.
+  case environment
+  case http(host: String, port: Int, credential: URLCredential? = nil)
+  /// SOCKS 5; names are resolved by the proxy.
+  case socks5(host: String, port: Int, credential: URLCredential? = nil)
 }
