@@ -162,7 +162,7 @@ public final class Session: Sendable {
       guard monitors.wants(.session) else { return }
       context.loop.observeLag { [weak self] lag in
         guard let self else { return }
-        monitors.send(.session) { $0.session(self, loopLag: lag) }
+        monitors.session(self, loopLag: lag)
       }
     }
   }
