@@ -3,6 +3,7 @@ import FoundationNetworking
 
 /// How a request ended, in a word: the `outcome` label of its metrics.
 public enum RequestOutcome: String, CaseIterable, Sendable {
+  /// A status below 400, and nothing failed.
   case success
   /// The final status is 400 or more, whether it was validated or not.
   case httpError = "http_error"
@@ -10,20 +11,27 @@ public enum RequestOutcome: String, CaseIterable, Sendable {
   case validationFailed = "validation_failed"
   /// URL, parameters or the request itself: nothing was sent.
   case creationFailed = "creation_failed"
+  /// An adapter failed, or what it returned is no valid request: nothing was sent.
   case adaptationFailed = "adaptation_failed"
+  /// The transfer failed in a way that no other outcome names: no connection, a broken one, a malformed reply.
   case transportError = "transport_error"
+  /// A silence, a connection or the whole request took longer than it may.
   case timeout
   /// Handshake, certificate or pin.
   case tlsError = "tls_error"
+  /// The caller cancelled the request or its task.
   case cancelled
   /// Not admitted: queue full or admission timeout.
   case rejected
   /// A retrier's own error.
   case retryFailed = "retry_failed"
+  /// A status below 400 with a body that a serializer could not use.
   case serializationFailed = "serialization_failed"
   /// A size, ratio or redirect limit of the session.
   case limitExceeded = "limit_exceeded"
+  /// A file that was to be read, written or moved.
   case fileError = "file_error"
+  /// The session was deallocated or invalidated first.
   case sessionEnded = "session_ended"
 }
 

@@ -34,9 +34,12 @@ extension WeirError {
 
   /// A part's stream gave more or fewer bytes than it was declared to have.
   public struct UnexpectedInputStreamLength: Error, Hashable {
+    /// The declared length.
     public var bytesExpected: UInt64
+    /// What the stream gave.
     public var bytesRead: UInt64
 
+    /// Takes both lengths, in bytes.
     public init(bytesExpected: UInt64, bytesRead: UInt64) {
       self.bytesExpected = bytesExpected
       self.bytesRead = bytesRead
@@ -60,7 +63,9 @@ extension WeirError {
     /// What an encoder needs of the request.
     @nonexhaustive
     public enum RequiredComponent: Sendable, Hashable {
+      /// A URL, to carry the parameters or to be sent to.
       case url
+      /// A method, to say where the parameters go; with the one that was there.
       case httpMethod(rawValue: String)
     }
 
@@ -137,11 +142,14 @@ extension WeirError {
   public enum ServerTrustFailureReason: Sendable {
     /// What the TLS library said.
     public struct Output: Sendable, Hashable {
+      /// The host that was asked for.
       public let host: String
+      /// libcurl's text.
       public let message: String
       /// libcurl's result code.
       public let code: Int
 
+      /// Takes what is known of the failure.
       public init(host: String, message: String, code: Int) {
         self.host = host
         self.message = message

@@ -1,7 +1,8 @@
 public import Foundation
 public import FoundationNetworking
 
-// Each event with the group of interests it belongs to.
+// Each event with the group of interests it belongs to, so that whoever has something to tell calls the event's method
+// and no more. The closures capture nothing: see `send`.
 
 // MARK: - Session level
 

@@ -23,8 +23,8 @@ public protocol EventMonitor: Sendable {
   /// - Parameter error: What ``Session/invalidateAndCancel(error:)`` was given; nil when the last reference to the
   ///   session went or its last active request has ended.
   func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?)
-  /// Bytes of a request's body were sent. `bytesSent` counts those since the last call; the total expected is −1 where it
-  /// is not known.
+  /// Bytes of a request's body were sent. `bytesSent` counts those since the last call; the total expected is −1 when
+  /// unknown.
   func urlSession(
     _ session: Session, task: TransferTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64)

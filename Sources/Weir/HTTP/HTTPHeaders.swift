@@ -10,6 +10,7 @@ public struct HTTPHeaders: Hashable, Sendable {
 
   private var fields: [HTTPHeader] = []
 
+  /// No fields.
   public init() {}
 
   /// Takes the fields in order; of duplicates the last wins.

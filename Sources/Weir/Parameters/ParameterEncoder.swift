@@ -13,6 +13,7 @@ public protocol ParameterEncoder: Sendable {
 
 /// Encodes a value as a JSON body.
 public final class JSONParameterEncoder: ParameterEncoder {
+  /// With a fresh `JSONEncoder`.
   public static var `default`: JSONParameterEncoder { JSONParameterEncoder() }
 
   /// With line breaks and indentation.
@@ -25,8 +26,10 @@ public final class JSONParameterEncoder: ParameterEncoder {
     JSONParameterEncoder(formatting: .sortedKeys)
   }
 
+  /// What makes the body. Its settings must not change while it is in use.
   public let encoder: JSONEncoder
 
+  /// Takes the encoder, with its settings.
   public init(encoder: JSONEncoder = JSONEncoder()) {
     self.encoder = encoder
   }
@@ -68,11 +71,15 @@ public final class URLEncodedFormParameterEncoder: ParameterEncoder {
   /// Where the parameters go.
   public typealias Destination = URLEncoding.Destination
 
+  /// With all defaults; where parameters go depends on the method.
   public static var `default`: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
 
+  /// What makes the text.
   public let encoder: URLEncodedFormEncoder
+  /// Where that text goes.
   public let destination: Destination
 
+  /// Takes what makes the text, and where it goes.
   public init(encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(), destination: Destination = .methodDependent) {
     self.encoder = encoder
     self.destination = destination

@@ -20,12 +20,15 @@ public struct JSONEncoding: ParameterEncoding {
     case invalidJSONObject
   }
 
+  /// Compact.
   public static var `default`: JSONEncoding { JSONEncoding() }
   /// With line breaks and indentation.
   public static var prettyPrinted: JSONEncoding { JSONEncoding(options: .prettyPrinted) }
 
+  /// What `JSONSerialization` is given.
   public let options: JSONSerialization.WritingOptions
 
+  /// Takes what `JSONSerialization` is given.
   public init(options: JSONSerialization.WritingOptions = []) {
     self.options = options
   }

@@ -11,7 +11,9 @@ extension URLEncodedFormEncoder {
   public enum DataEncoding: Sendable {
     /// As `Data` encodes itself: an array of bytes.
     case deferredToData
+    /// Base64 (RFC 4648 section 4), then escaped as any text: `==` gives `%3D%3D`.
     case base64
+    /// The closure's text; what it throws ends the encoding.
     @preconcurrency
     case custom(@Sendable (Data) throws -> String)
   }
@@ -20,17 +22,22 @@ extension URLEncodedFormEncoder {
   public enum DateEncoding: Sendable {
     /// As `Date` encodes itself: seconds since 2001.
     case deferredToDate
+    /// With a fraction: `978307323.456`.
     case secondsSince1970
+    /// With a fraction: `978307323456.0`.
     case millisecondsSince1970
     /// Internet date-time in UTC without fraction (RFC 3339).
     case iso8601
+    /// The formatter's text.
     case formatted(DateFormatter)
+    /// The closure's text; what it throws ends the encoding.
     @preconcurrency
     case custom(@Sendable (Date) throws -> String)
   }
 
   /// How the assembled key path is written.
   public enum KeyEncoding: Sendable {
+    /// As the coding keys spell it.
     case useDefaultKeys
     /// As `JSONEncoder` does it: `myURLProperty` gives `my_url_property`.
     case convertToSnakeCase
@@ -38,8 +45,11 @@ extension URLEncodedFormEncoder {
     case convertToKebabCase
     /// The first letter in upper case.
     case capitalized
+    /// All of it in upper case.
     case uppercased
+    /// All of it in lower case.
     case lowercased
+    /// What the closure makes of it.
     @preconcurrency
     case custom(@Sendable (String) -> String)
   }

@@ -14,13 +14,21 @@ public final class URLEncodedFormEncoder: Sendable {
 
   /// Whether pairs are sorted as text, at each level; otherwise they keep the order of encoding.
   public let alphabetizeKeyValuePairs: Bool
+  /// How the keys of elements are written; default `key[]`.
   public let arrayEncoding: ArrayEncoding
+  /// How booleans are written; default `1` and `0`.
   public let boolEncoding: BoolEncoding
+  /// How `Data` is written; default base64.
   public let dataEncoding: DataEncoding
+  /// How dates are written; default seconds since 2001.
   public let dateEncoding: DateEncoding
+  /// How whole key paths are written; default as they are.
   public let keyEncoding: KeyEncoding
+  /// How nested keys are put together; default `parent[child]`.
   public let keyPathEncoding: KeyPathEncoding
+  /// How nil is written; default not at all.
   public let nilEncoding: NilEncoding
+  /// How spaces are written; default `%20`.
   public let spaceEncoding: SpaceEncoding
   private let escaping: Mutex<Escaping>
 
@@ -29,6 +37,7 @@ public final class URLEncodedFormEncoder: Sendable {
     var escaper: PercentEscaper
   }
 
+  /// Takes all options; ``allowedCharacters`` alone can be changed later.
   public init(
     alphabetizeKeyValuePairs: Bool = true, arrayEncoding: ArrayEncoding = .brackets,
     boolEncoding: BoolEncoding = .numeric, dataEncoding: DataEncoding = .base64,

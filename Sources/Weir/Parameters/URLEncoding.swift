@@ -7,7 +7,9 @@ public struct URLEncoding: ParameterEncoding {
   public enum Destination: Sendable, Hashable {
     /// Into the URL for GET, HEAD and DELETE, else into the body.
     case methodDependent
+    /// Into the URL.
     case queryString
+    /// Into the body.
     case httpBody
 
     func isURL(for method: String?) -> Bool {
@@ -65,10 +67,14 @@ public struct URLEncoding: ParameterEncoding {
 
   private static let escaper = PercentEscaper(allowed: .weirURLQueryAllowed)
 
+  /// Where the parameters go.
   public let destination: Destination
+  /// How the keys of elements are written.
   public let arrayEncoding: ArrayEncoding
+  /// How booleans are written.
   public let boolEncoding: BoolEncoding
 
+  /// Takes all options.
   public init(
     destination: Destination = .methodDependent, arrayEncoding: ArrayEncoding = .brackets,
     boolEncoding: BoolEncoding = .numeric

@@ -7,6 +7,7 @@ public final class DataResponseSerializer: ResponseSerializer {
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
 
+  /// Takes what changes the body first, and for which status codes and methods it may be empty.
   public init(
     dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
     emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
@@ -44,6 +45,7 @@ extension ResponseSerializer where Self == DataResponseSerializer {
 
 /// Gives the URL of a downloaded file.
 public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
+  /// There is nothing to set.
   public init() {}
 
   public func serializeDownload(

@@ -10,8 +10,17 @@ public import FoundationNetworking
 /// ``WeirError/ResponseSerializationFailureReason/customSerializationFailed(error:)``.
 @preconcurrency
 public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
+  /// What it makes of a response.
   associatedtype SerializedObject: Sendable
 
+  /// The value. Runs on the session's ``Session/serializationQueue``, else on the event loop, or on a worker for bodies
+  /// over 64 KiB.
+  ///
+  /// - Parameters:
+  ///   - request: The last URL request.
+  ///   - response: The last response head; nil when none came.
+  ///   - data: The decoded body; nil when empty.
+  ///   - error: What the request failed with.
   func serialize(
     request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
   ) throws -> SerializedObject
@@ -20,8 +29,11 @@ public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
 /// Makes a value of a downloaded file, by the same rules.
 @preconcurrency
 public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
+  /// What it makes of a file.
   associatedtype SerializedObject: Sendable
 
+  /// The value. Runs where ``DataResponseSerializerProtocol/serialize(request:response:data:error:)`` does; `fileURL` is
+  /// nil when there is no file.
   func serializeDownload(
     request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, error: (any Error)?
   ) throws -> SerializedObject

@@ -9,6 +9,7 @@ public final class StringResponseSerializer: ResponseSerializer {
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
 
+  /// Takes the encoding, what changes the body first, and for which status codes and methods it may be empty.
   public init(
     dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
     encoding: String.Encoding? = nil,
