@@ -1,3 +1,22 @@
 // Who imports Weir gets the types its signatures speak of: URLRequest, HTTPURLResponse, URLError, Data, URL.
 @_exported public import Foundation
 @_exported public import FoundationNetworking
+import WeirCurl
+
+/// Facts about this build of the library.
+public enum WeirInfo {
+  /// The version, as it appears in the default `User-Agent`.
+  public static let version = "0.1.0"
+
+  /// The version of libcurl that the process has loaded.
+  public static var libcurlVersion: String { CurlLibrary.version }
+}
+
+/// A result whose failure is a ``WeirError``.
+public typealias WeirResult<Success> = Result<Success, WeirError>
+
+/// A data response whose failure is a ``WeirError``.
+public typealias WeirDataResponse<Success: Sendable> = DataResponse<Success, WeirError>
+
+/// A download response whose failure is a ``WeirError``.
+public typealias WeirDownloadResponse<Success: Sendable> = DownloadResponse<Success, WeirError>

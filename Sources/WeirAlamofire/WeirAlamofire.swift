@@ -6,11 +6,17 @@ public import Foundation
 /// The default session.
 public let AF = Session.default
 
+/// `WeirError`.
 public typealias AFError = WeirError
+/// `WeirResult`.
 public typealias AFResult<Success> = WeirResult<Success>
+/// `WeirDataResponse`.
 public typealias AFDataResponse<Success> = WeirDataResponse<Success> where Success: Sendable
+/// `WeirDownloadResponse`.
 public typealias AFDownloadResponse<Success> = WeirDownloadResponse<Success> where Success: Sendable
+/// `WeirInfo`.
 public typealias AFInfo = WeirInfo
+/// `WeirNotifications`.
 public typealias AlamofireNotifications = WeirNotifications
 
 extension Error {

@@ -71,3 +71,171 @@ extension URLConvertible {
     }
   }
 }
+
+extension WeirError.MultipartEncodingFailureReason {
+  var text: String {
+    switch self {
+    case .bodyPartURLInvalid(let url):
+      "Not a file URL: \(url.absoluteString)"
+    case .bodyPartFilenameInvalid(let url):
+      "The file has no name or no extension: \(url.path)"
+    case .bodyPartFileNotReachable(let url):
+      "The file is not reachable: \(url.path)"
+    case .bodyPartFileNotReachableWithError(let url, let error):
+      "The file is not reachable: \(url.path): \(error.text)"
+    case .bodyPartFileIsDirectory(let url):
+      "A directory is no file: \(url.path)"
+    case .bodyPartFileSizeNotAvailable(let url):
+      "The file's size is not available: \(url.path)"
+    case .bodyPartFileSizeQueryFailedWithError(let url, let error):
+      "The file's size is not available: \(url.path): \(error.text)"
+    case .bodyPartInputStreamCreationFailed(let url):
+      "The file could not be opened: \(url.path)"
+    case .outputStreamCreationFailed(let url):
+      "The target could not be opened: \(url.path)"
+    case .outputStreamFileAlreadyExists(let url):
+      "The target exists already: \(url.path)"
+    case .outputStreamURLInvalid(let url):
+      "The target is not a file URL: \(url.absoluteString)"
+    case .outputStreamWriteFailed(let error):
+      "The target could not be written: \(error.text)"
+    case .inputStreamReadFailed(let error):
+      "A part could not be read: \(error.text)"
+    }
+  }
+}
+
+extension WeirError.UnexpectedInputStreamLength: LocalizedError {
+  /// Both lengths, in bytes.
+  public var errorDescription: String? {
+    "The stream gave \(bytesRead) bytes; \(bytesExpected) were declared."
+  }
+}
+
+extension WeirError.ParameterEncodingFailureReason {
+  var text: String {
+    switch self {
+    case .missingURL: "The request has no URL."
+    case .jsonEncodingFailed(let error): "JSON: \(error.text)"
+    case .customEncodingFailed(let error): error.text
+    }
+  }
+}
+
+extension WeirError.ParameterEncoderFailureReason {
+  var text: String {
+    switch self {
+    case .missingRequiredComponent(.url): "The request has no URL."
+    case .missingRequiredComponent(.httpMethod(let method)): "The request has no usable method: \(method)"
+    case .encoderFailed(let error): error.text
+    }
+  }
+}
+
+extension WeirError.URLRequestValidationFailureReason {
+  var text: String {
+    switch self {
+    case .bodyDataInGETRequest(let body): "A GET must not have a body; this one has \(body.count) bytes."
+    case .invalidHeaderField(let name):
+      "A header name is no token, or its value has a line break: \(name.debugDescription)"
+    case .invalidMethod(let method): "The method is no token: \(method.debugDescription)"
+    }
+  }
+}
+
+extension WeirError.RequestRejectionReason {
+  var text: String {
+    switch self {
+    case .circuitOpen(let delay?): "The destination's circuit is open; it admits a probe in \(delay) s."
+    case .circuitOpen(nil): "The destination's circuit is open."
+    case .queueFull: "Too many requests wait for the destination (maximumPendingRequestsPerHost)."
+    case .admissionTimeout: "It waited longer for the destination than admissionTimeout."
+    }
+  }
+}
+
+extension WeirError.ResponseValidationFailureReason {
+  var text: String {
+    switch self {
+    case .dataFileNil:
+      "There is no downloaded file."
+    case .dataFileReadFailed(let url):
+      "The downloaded file could not be read: \(url.path)"
+    case .missingContentType(let types):
+      "It has no content type; acceptable: \(types.joined(separator: ", "))"
+    case .unacceptableContentType(let types, let type):
+      "Its content type is \(type); acceptable: \(types.joined(separator: ", "))"
+    case .unacceptableStatusCode(let code):
+      "Its status code is \(code)."
+    case .customValidationFailed(let error):
+      error.text
+    }
+  }
+}
+
+extension WeirError.ResponseSerializationFailureReason {
+  var text: String {
+    switch self {
+    case .inputDataNilOrZeroLength: "The body is empty."
+    case .inputFileNil: "There is no downloaded file."
+    case .inputFileReadFailed(let url): "The downloaded file could not be read: \(url.path)"
+    case .stringSerializationFailed(let encoding): "The body is no text in \(encoding)."
+    case .jsonSerializationFailed(let error): "The body is no JSON: \(error.text)"
+    case .decodingFailed(let error): "The body could not be decoded: \(error.text)"
+    case .customSerializationFailed(let error): error.text
+    case .invalidEmptyResponse(let type): "The body is empty and \(type) is no EmptyResponse."
+    }
+  }
+}
+
+extension WeirError.ServerTrustFailureReason {
+  var text: String {
+    switch self {
+    case .noRequiredEvaluator(let host): "There is no evaluator for \(host)."
+    case .noCertificatesFound: "The evaluator has no certificates."
+    case .noPublicKeysFound: "The evaluator has no public keys."
+    case .defaultEvaluationFailed(let output): "The certificate of \(output.text)"
+    case .hostValidationFailed(let output): "The certificate is not for \(output.text)"
+    case .publicKeyPinningFailed(let host, let keys): "\(host) has none of the \(keys.count) pinned keys."
+    case .certificateAuthorityInvalid(let error): "The authority's certificates can't be read: \(error.text)"
+    case .insecureEvaluatorNotAllowed(let host):
+      "\(host) is not to be evaluated, which needs tls.allowsInsecureServers = true."
+    case .customEvaluationFailed(let error): error.text
+    }
+  }
+}
+
+extension WeirError.ServerTrustFailureReason.Output {
+  fileprivate var text: String { "\(host): \(message) (libcurl \(code))" }
+}
+
+extension DecodingError {
+  /// What does not fit and where, without values of the body: they may be secrets.
+  var summary: String {
+    switch self {
+    case .keyNotFound(let key, let context):
+      "there is no \"\(key.stringValue)\"\(Self.place(context))"
+    case .valueNotFound(let type, let context):
+      "null is no \(type)\(Self.place(context))"
+    case .typeMismatch(let type, let context):
+      "the value is no \(type)\(Self.place(context))"
+    case .dataCorrupted(let context):
+      context.codingPath.isEmpty ? context.debugDescription : "the value is not valid\(Self.place(context))"
+    @unknown default:
+      "the value does not fit"
+    }
+  }
+
+  /// ` at orders[2].price`; nothing for the whole.
+  private static func place(_ context: Context) -> String {
+    var path = ""
+    for key in context.codingPath {
+      if let index = key.intValue {
+        path += "[\(index)]"
+      } else {
+        path += path.isEmpty ? key.stringValue : ".\(key.stringValue)"
+      }
+    }
+    return path.isEmpty ? "" : " at \(path)"
+  }
+}

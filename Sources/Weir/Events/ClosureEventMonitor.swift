@@ -13,6 +13,7 @@ public final class ClosureEventMonitor: EventMonitor {
     self.queue = queue ?? DispatchQueue(label: "weir.closureEventMonitor")
   }
 
+  /// Apart from the properties, since a Sendable class stores nothing that can be set without a lock.
   private struct Closures {
     var sessionDidBecomeInvalidWithError: (@Sendable (Session, (any Error)?) -> Void)?
     var taskDidSendBodyData: (@Sendable (Session, TransferTask, Int64, Int64, Int64) -> Void)?
@@ -57,156 +58,182 @@ extension ClosureEventMonitor {
     withExtendedLifetime(replaced) {}
   }
 
+  /// Hears of ``EventMonitor/urlSession(_:didBecomeInvalidWithError:)``.
   @preconcurrency
   public var sessionDidBecomeInvalidWithError: (@Sendable (Session, (any Error)?) -> Void)? {
     get { closures.withLock { $0.sessionDidBecomeInvalidWithError } }
     set { replace(\.sessionDidBecomeInvalidWithError, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/urlSession(_:task:didSendBodyData:totalBytesSent:totalBytesExpectedToSend:)``.
   @preconcurrency
   public var taskDidSendBodyData: (@Sendable (Session, TransferTask, Int64, Int64, Int64) -> Void)? {
     get { closures.withLock { $0.taskDidSendBodyData } }
     set { replace(\.taskDidSendBodyData, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/urlSession(_:task:willPerformHTTPRedirection:newRequest:)``.
   @preconcurrency
   public var taskWillPerformHTTPRedirection: (@Sendable (Session, TransferTask, HTTPURLResponse, URLRequest) -> Void)? {
     get { closures.withLock { $0.taskWillPerformHTTPRedirection } }
     set { replace(\.taskWillPerformHTTPRedirection, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/urlSession(_:task:didFinishCollecting:)``.
   @preconcurrency
   public var taskDidFinishCollectingMetrics: (@Sendable (Session, TransferTask, TransferMetrics) -> Void)? {
     get { closures.withLock { $0.taskDidFinishCollectingMetrics } }
     set { replace(\.taskDidFinishCollectingMetrics, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/urlSession(_:task:didCompleteWithError:)``.
   @preconcurrency
   public var taskDidComplete: (@Sendable (Session, TransferTask, (any Error)?) -> Void)? {
     get { closures.withLock { $0.taskDidComplete } }
     set { replace(\.taskDidComplete, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/urlSession(_:taskIsWaitingForConnectivity:)``.
   @preconcurrency
   public var taskIsWaitingForConnectivity: (@Sendable (Session, TransferTask) -> Void)? {
     get { closures.withLock { $0.taskIsWaitingForConnectivity } }
     set { replace(\.taskIsWaitingForConnectivity, with: newValue) }
   }
 
+  /// Hears of `urlSession(_:dataTask:didReceive:)` of ``EventMonitor``, for the response head.
   @preconcurrency
   public var dataTaskDidReceiveResponse: (@Sendable (Session, TransferTask, URLResponse) -> Void)? {
     get { closures.withLock { $0.dataTaskDidReceiveResponse } }
     set { replace(\.dataTaskDidReceiveResponse, with: newValue) }
   }
 
+  /// Hears of `urlSession(_:dataTask:didReceive:)` of ``EventMonitor``, for pieces of the body.
   @preconcurrency
   public var dataTaskDidReceiveData: (@Sendable (Session, TransferTask, Data) -> Void)? {
     get { closures.withLock { $0.dataTaskDidReceiveData } }
     set { replace(\.dataTaskDidReceiveData, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didCreateInitialURLRequest:)``.
   @preconcurrency
   public var requestDidCreateInitialURLRequest: (@Sendable (Request, URLRequest) -> Void)? {
     get { closures.withLock { $0.requestDidCreateInitialURLRequest } }
     set { replace(\.requestDidCreateInitialURLRequest, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didFailToCreateURLRequestWithError:)``.
   @preconcurrency
   public var requestDidFailToCreateURLRequestWithError: (@Sendable (Request, WeirError) -> Void)? {
     get { closures.withLock { $0.requestDidFailToCreateURLRequestWithError } }
     set { replace(\.requestDidFailToCreateURLRequestWithError, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didAdaptInitialRequest:to:)``.
   @preconcurrency
   public var requestDidAdaptInitialRequestToAdaptedRequest: (@Sendable (Request, URLRequest, URLRequest) -> Void)? {
     get { closures.withLock { $0.requestDidAdaptInitialRequestToAdaptedRequest } }
     set { replace(\.requestDidAdaptInitialRequestToAdaptedRequest, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didFailToAdaptURLRequest:withError:)``.
   @preconcurrency
   public var requestDidFailToAdaptURLRequestWithError: (@Sendable (Request, URLRequest, WeirError) -> Void)? {
     get { closures.withLock { $0.requestDidFailToAdaptURLRequestWithError } }
     set { replace(\.requestDidFailToAdaptURLRequestWithError, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didCreateURLRequest:)``.
   @preconcurrency
   public var requestDidCreateURLRequest: (@Sendable (Request, URLRequest) -> Void)? {
     get { closures.withLock { $0.requestDidCreateURLRequest } }
     set { replace(\.requestDidCreateURLRequest, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didCreateTask:)``.
   @preconcurrency
   public var requestDidCreateTask: (@Sendable (Request, TransferTask) -> Void)? {
     get { closures.withLock { $0.requestDidCreateTask } }
     set { replace(\.requestDidCreateTask, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didGatherMetrics:)``.
   @preconcurrency
   public var requestDidGatherMetrics: (@Sendable (Request, TransferMetrics) -> Void)? {
     get { closures.withLock { $0.requestDidGatherMetrics } }
     set { replace(\.requestDidGatherMetrics, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didFailTask:earlyWithError:)``.
   @preconcurrency
   public var requestDidFailTaskEarlyWithError: (@Sendable (Request, TransferTask, WeirError) -> Void)? {
     get { closures.withLock { $0.requestDidFailTaskEarlyWithError } }
     set { replace(\.requestDidFailTaskEarlyWithError, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didCompleteTask:with:)``.
   @preconcurrency
   public var requestDidCompleteTaskWithError: (@Sendable (Request, TransferTask, WeirError?) -> Void)? {
     get { closures.withLock { $0.requestDidCompleteTaskWithError } }
     set { replace(\.requestDidCompleteTaskWithError, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/requestIsRetrying(_:)``.
   @preconcurrency
   public var requestIsRetrying: (@Sendable (Request) -> Void)? {
     get { closures.withLock { $0.requestIsRetrying } }
     set { replace(\.requestIsRetrying, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/requestDidFinish(_:)``.
   @preconcurrency
   public var requestDidFinish: (@Sendable (Request) -> Void)? {
     get { closures.withLock { $0.requestDidFinish } }
     set { replace(\.requestDidFinish, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/requestDidResume(_:)``.
   @preconcurrency
   public var requestDidResume: (@Sendable (Request) -> Void)? {
     get { closures.withLock { $0.requestDidResume } }
     set { replace(\.requestDidResume, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didResumeTask:)``.
   @preconcurrency
   public var requestDidResumeTask: (@Sendable (Request, TransferTask) -> Void)? {
     get { closures.withLock { $0.requestDidResumeTask } }
     set { replace(\.requestDidResumeTask, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/requestDidSuspend(_:)``.
   @preconcurrency
   public var requestDidSuspend: (@Sendable (Request) -> Void)? {
     get { closures.withLock { $0.requestDidSuspend } }
     set { replace(\.requestDidSuspend, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didSuspendTask:)``.
   @preconcurrency
   public var requestDidSuspendTask: (@Sendable (Request, TransferTask) -> Void)? {
     get { closures.withLock { $0.requestDidSuspendTask } }
     set { replace(\.requestDidSuspendTask, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/requestDidCancel(_:)``.
   @preconcurrency
   public var requestDidCancel: (@Sendable (Request) -> Void)? {
     get { closures.withLock { $0.requestDidCancel } }
     set { replace(\.requestDidCancel, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didCancelTask:)``.
   @preconcurrency
   public var requestDidCancelTask: (@Sendable (Request, TransferTask) -> Void)? {
     get { closures.withLock { $0.requestDidCancelTask } }
     set { replace(\.requestDidCancelTask, with: newValue) }
   }
 
+  /// Hears of ``EventMonitor/request(_:didValidateRequest:response:data:withResult:)``.
   @preconcurrency
   public var requestDidValidateRequestResponseDataWithResult:
     (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
@@ -215,6 +242,8 @@ extension ClosureEventMonitor {
     set { replace(\.requestDidValidateRequestResponseDataWithResult, with: newValue) }
   }
 
+  /// Hears of `request(_:didParseResponse:)` of ``EventMonitor`` for handlers that take the body as it is; serialized
+  /// values have no closure.
   @preconcurrency
   public var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, WeirError>) -> Void)? {
     get { closures.withLock { $0.requestDidParseResponse } }

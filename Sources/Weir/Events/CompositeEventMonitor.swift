@@ -2,7 +2,7 @@ public import Dispatch
 
 /// Passes each event on to several monitors, in order: inline ones at once, others on their queues.
 ///
-/// Made by ``Session`` and ``Request``; its own methods do nothing.
+/// Made by ``Session`` and ``Request``. Who gets one as a monitor takes its members in its place.
 public final class CompositeEventMonitor: EventMonitor {
   private struct Member {
     let monitor: any EventMonitor
@@ -16,7 +16,7 @@ public final class CompositeEventMonitor: EventMonitor {
   public let interests: EventInterests
   private let members: [Member]
 
-  /// A composite among them, another session's say, stands for those it is made of: its own methods do nothing.
+  /// A composite among them, another session's say, stands for those it is made of: each has a queue of its own.
   convenience init(_ monitors: [any EventMonitor]) {
     self.init(
       members: monitors.flatMap { monitor in
@@ -53,8 +53,8 @@ public final class CompositeEventMonitor: EventMonitor {
     send(interest, event) { monitor, event in event(monitor) }
   }
 
-  /// The same for events of every request: `event` gets what it speaks of as `arguments` and captures nothing, so that
-  /// telling an inline monitor allocates nothing.
+  /// The same without an allocation for inline monitors: `event` gets what it speaks of as `arguments` and captures
+  /// nothing.
   @inline(__always)
   func send<Arguments: Sendable>(
     _ interest: EventInterests, _ arguments: Arguments,

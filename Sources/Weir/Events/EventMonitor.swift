@@ -6,6 +6,9 @@ public import FoundationNetworking
 ///
 /// Calls arrive on ``queue``, in the order of the events; with an ``InlineEventMonitor`` on the event loop, at once. A
 /// slow monitor delays no request. At each event the request's properties already reflect it.
+///
+/// A session's monitors hear of all its requests, before those of the request itself
+/// (``Request/eventMonitor(_:)``). The latter don't get the session level.
 @preconcurrency
 public protocol EventMonitor: Sendable {
   /// Where the methods are called. Default: a private serial queue shared by monitors that don't give one.
@@ -15,46 +18,78 @@ public protocol EventMonitor: Sendable {
 
   // MARK: Session level
 
+  /// The session takes no more requests, and what was unfinished ends now.
+  ///
+  /// - Parameter error: What ``Session/invalidateAndCancel(error:)`` was given; nil when the last reference to the
+  ///   session went or its last active request has ended.
   func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?)
+  /// Bytes of a request's body were sent. `bytesSent` counts those since the last call; the total expected is −1 when
+  /// unknown.
   func urlSession(
     _ session: Session, task: TransferTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64)
+  /// A response redirects. Called before the ``RedirectHandler``, with the request that is proposed to it.
   func urlSession(
     _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest)
+  /// The task's transfer has ended and is measured: once per task, also for one that failed or was cancelled.
   func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics)
+  /// The task's transfer has ended, with the `URLError` that ended it or nil; validation is yet to come.
   func urlSession(_ session: Session, task: TransferTask, didCompleteWithError error: (any Error)?)
   /// Never called; for source compatibility.
   func urlSession(_ session: Session, taskIsWaitingForConnectivity task: TransferTask)
+  /// The final response head has come, an `HTTPURLResponse`; not called for followed redirects and 1xx.
   func urlSession(_ session: Session, dataTask: TransferTask, didReceive response: URLResponse)
+  /// A piece of the body has come, decoded.
   func urlSession(_ session: Session, dataTask: TransferTask, didReceive data: Data)
 
   // MARK: Requests of all kinds
 
+  /// The convertible gave a URL request; adapters are yet to change it. Once per attempt.
   func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest)
+  /// The convertible, a modifier or an encoder failed, or what they made is not valid. No task is made.
   func request(_ request: Request, didFailToCreateURLRequestWithError error: WeirError)
+  /// All adapters have answered. Not called where there are none.
   func request(_ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest)
+  /// An adapter failed, or what it returned is not valid. No task is made.
   func request(_ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: WeirError)
+  /// The URL request that goes on the wire is complete.
   func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest)
+  /// The attempt has its task, which is not started yet.
   func request(_ request: Request, didCreateTask task: TransferTask)
+  /// The attempt's metrics are in ``Request/allMetrics``.
   func request(_ request: Request, didGatherMetrics metrics: TransferMetrics)
+  /// The task fails for a reason that is no transfer's: its server is not trusted. Not called by this version.
   func request(_ request: Request, didFailTask task: TransferTask, earlyWithError error: WeirError)
+  /// The task is over and validated. The error is the transfer's alone: nil after a validation that failed.
   func request(_ request: Request, didCompleteTask task: TransferTask, with error: WeirError?)
+  /// The task was started, or goes on after a suspension.
   func request(_ request: Request, didResumeTask task: TransferTask)
+  /// The task was stopped in its transfer, or made for a request that is suspended.
   func request(_ request: Request, didSuspendTask task: TransferTask)
+  /// The task was cancelled with its request; its metrics and its completion follow.
   func request(_ request: Request, didCancelTask task: TransferTask)
+  /// Another attempt begins; ``Request/retryCount`` counts it already. Called after the delay.
   func requestIsRetrying(_ request: Request)
+  /// The last attempt is over and nobody wants another; serializers are yet to run. Comes again when a serializer's
+  /// failure was retried.
   func requestDidFinish(_ request: Request)
+  /// ``Request/resume()`` took effect; not called for retries.
   func requestDidResume(_ request: Request)
+  /// ``Request/suspend()`` took effect.
   func requestDidSuspend(_ request: Request)
+  /// ``Request/cancel()`` took effect.
   func requestDidCancel(_ request: Request)
 
   // MARK: Data requests
 
+  /// A validator has run: once for each, up to the first that failed.
   func request(
     _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
     withResult result: Request.ValidationResult)
+  /// A handler that takes the body as it is has its response.
   func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>)
+  /// A handler has its response, the serialized value or the failure in it.
   func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>)
 
   // MARK: What weir adds
@@ -63,6 +98,7 @@ public protocol EventMonitor: Sendable {
   func request(_ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?)
   /// An attempt goes on the wire; its number is the retry count plus one.
   func request(_ request: Request, didStartAttempt number: Int)
+  /// An attempt that was on the wire is over and validated, with the error that retriers are asked about.
   func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?)
   /// A retry was granted and will start after `delay` seconds.
   func request(
@@ -81,9 +117,100 @@ public protocol EventMonitor: Sendable {
 @preconcurrency
 public protocol InlineEventMonitor: EventMonitor {}
 
-extension EventMonitor {
-  public var queue: DispatchQueue { defaultMonitorQueue }
-  public var interests: EventInterests { .all }
+/// Which groups of callbacks a monitor wants. What nobody wants is not even prepared, which matters most for
+/// ``tasks`` (a Foundation response per attempt) and ``data`` (a call per chunk).
+public struct EventInterests: OptionSet, Sendable {
+  /// One bit per group.
+  public let rawValue: UInt32
+
+  /// Takes the bits of several groups.
+  public init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  /// `requestDidResume`, `…Suspend`, `…Cancel`, `…Finish`, `requestIsRetrying` and their tasks' counterparts, from
+  /// `didCreateTask` to `didCompleteTask`.
+  public static let lifecycle = EventInterests(rawValue: 1 << 0)
+  /// Creation and adaptation of URL requests.
+  public static let creation = EventInterests(rawValue: 1 << 1)
+  /// `urlSession(_:…)` callbacks of tasks, without data and redirects; and `didGatherMetrics`.
+  public static let tasks = EventInterests(rawValue: 1 << 2)
+  /// `urlSession(_:dataTask:didReceive: Data)` and `didSendBodyData`.
+  public static let data = EventInterests(rawValue: 1 << 3)
+  /// Validation and serialization.
+  public static let responses = EventInterests(rawValue: 1 << 4)
+  /// Adapters' durations, attempts, retry decisions and settling, which are weir's additions; and `requestIsRetrying`.
+  public static let attempts = EventInterests(rawValue: 1 << 5)
+  /// Loop lag, invalidation.
+  public static let session = EventInterests(rawValue: 1 << 6)
+  /// `urlSession(_:task:willPerformHTTPRedirection:newRequest:)`.
+  public static let redirects = EventInterests(rawValue: 1 << 7)
+  /// Connections opened and closed.
+  public static let connections = EventInterests(rawValue: 1 << 8)
+  /// Connections reused for a request, and idle after one: ``TransferMetrics/isReusedConnection`` says the former too.
+  public static let connectionUse = EventInterests(rawValue: 1 << 9)
+
+  /// Every group, later ones too.
+  public static let all = EventInterests(rawValue: .max)
 }
 
 private let defaultMonitorQueue = DispatchQueue(label: "weir.eventMonitor")
+
+// A requirement can't have its default where it is declared, hence the second spelling.
+extension EventMonitor {
+  public var queue: DispatchQueue { defaultMonitorQueue }
+  public var interests: EventInterests { .all }
+  public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {}
+  public func urlSession(
+    _ session: Session, task: TransferTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {}
+  public func urlSession(
+    _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest
+  ) {}
+  public func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics) {}
+  public func urlSession(_ session: Session, task: TransferTask, didCompleteWithError error: (any Error)?) {}
+  public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: TransferTask) {}
+  public func urlSession(_ session: Session, dataTask: TransferTask, didReceive response: URLResponse) {}
+  public func urlSession(_ session: Session, dataTask: TransferTask, didReceive data: Data) {}
+  public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {}
+  public func request(_ request: Request, didFailToCreateURLRequestWithError error: WeirError) {}
+  public func request(
+    _ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest
+  ) {}
+  public func request(
+    _ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: WeirError
+  ) {}
+  public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {}
+  public func request(_ request: Request, didCreateTask task: TransferTask) {}
+  public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {}
+  public func request(_ request: Request, didFailTask task: TransferTask, earlyWithError error: WeirError) {}
+  public func request(_ request: Request, didCompleteTask task: TransferTask, with error: WeirError?) {}
+  public func request(_ request: Request, didResumeTask task: TransferTask) {}
+  public func request(_ request: Request, didSuspendTask task: TransferTask) {}
+  public func request(_ request: Request, didCancelTask task: TransferTask) {}
+  public func requestIsRetrying(_ request: Request) {}
+  public func requestDidFinish(_ request: Request) {}
+  public func requestDidResume(_ request: Request) {}
+  public func requestDidSuspend(_ request: Request) {}
+  public func requestDidCancel(_ request: Request) {}
+  public func request(
+    _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+    withResult result: Request.ValidationResult
+  ) {}
+  public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>) {}
+  public func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>) {}
+  public func request(
+    _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
+  ) {}
+  public func request(_ request: Request, didStartAttempt number: Int) {}
+  public func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {}
+  public func request(
+    _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
+  ) {}
+  public func request(_ request: Request, didDenyRetry denial: RetryDenial) {}
+  public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {}
+  public func session(_ session: Session, connectionEvent event: ConnectionEvent) {}
+  public func session(_ session: Session, loopLag lag: TimeInterval) {}
+}

@@ -3,6 +3,7 @@ public struct RetryReason: RawRepresentable, Hashable, Sendable {
   /// A status code in digits, or a label such as `timed_out`.
   public let rawValue: String
 
+  /// Takes a status code in digits, or a label.
   public init(rawValue: String) {
     self.rawValue = rawValue
   }
@@ -18,6 +19,7 @@ public enum RetryDelaySource: String, Sendable, CaseIterable {
 
 /// Why a failed attempt is not tried again.
 public struct RetryDenial: Hashable, Sendable {
+  /// What kept a retry from being made.
   @nonexhaustive
   public enum Reason: String, Sendable, CaseIterable {
     /// A retry policy's ``RetryPolicy/retryLimit`` is used up.
@@ -32,8 +34,10 @@ public struct RetryDenial: Hashable, Sendable {
     case policy
   }
 
+  /// What kept this one.
   public let reason: Reason
 
+  /// Takes the reason.
   public init(reason: Reason) {
     self.reason = reason
   }
@@ -41,14 +45,24 @@ public struct RetryDenial: Hashable, Sendable {
 
 /// What became of a connection in a session's pool.
 public struct ConnectionEvent: Sendable, Hashable {
+  /// What can become of a connection.
   public enum Kind: String, Sendable, CaseIterable {
-    case opened, reused, idle, closed
+    /// A connection was made: TCP, and TLS where there is any.
+    case opened
+    /// An attempt was made on connections that were there already.
+    case reused
+    /// An attempt has left its connection open for the next.
+    case idle
+    /// The connection is gone.
+    case closed
   }
 
+  /// What became of this one.
   public let kind: Kind
   /// What the connection was opened for; a connection through a proxy counts for the destination behind it.
   public let destination: Destination
 
+  /// Takes what became of the connection, and where it leads.
   public init(kind: Kind, destination: Destination) {
     self.kind = kind
     self.destination = destination

@@ -5,6 +5,7 @@ public import Foundation
 /// Opt-in: add it to a session's or a request's monitors. The object of a notification is nil; the request is in its
 /// user info and read by ``Foundation/Notification/request``.
 public final class WeirNotifications: EventMonitor {
+  /// Makes a monitor that is called on the queue shared by those that have none of their own.
   public init() {}
 
   public var interests: EventInterests { .lifecycle }
@@ -43,13 +44,21 @@ extension Notification {
 }
 
 extension Request {
+  /// Posted for ``EventMonitor/requestDidResume(_:)``.
   public static let didResumeNotification = Notification.Name("weir.notification.name.request.didResume")
+  /// Posted for ``EventMonitor/requestDidSuspend(_:)``.
   public static let didSuspendNotification = Notification.Name("weir.notification.name.request.didSuspend")
+  /// Posted for ``EventMonitor/requestDidCancel(_:)``.
   public static let didCancelNotification = Notification.Name("weir.notification.name.request.didCancel")
+  /// Posted for ``EventMonitor/requestDidFinish(_:)``.
   public static let didFinishNotification = Notification.Name("weir.notification.name.request.didFinish")
+  /// Posted for ``EventMonitor/request(_:didResumeTask:)``.
   public static let didResumeTaskNotification = Notification.Name("weir.notification.name.request.didResumeTask")
+  /// Posted for ``EventMonitor/request(_:didSuspendTask:)``.
   public static let didSuspendTaskNotification = Notification.Name("weir.notification.name.request.didSuspendTask")
+  /// Posted for ``EventMonitor/request(_:didCancelTask:)``.
   public static let didCancelTaskNotification = Notification.Name("weir.notification.name.request.didCancelTask")
+  /// Posted for ``EventMonitor/request(_:didCompleteTask:with:)``.
   public static let didCompleteTaskNotification = Notification.Name(
     "weir.notification.name.request.didCompleteTask")
 }

@@ -1,3 +1,4 @@
+public import FoundationNetworking
 import WeirHTTP
 
 /// An ordered list of header fields whose names are unique without regard to case.
@@ -9,6 +10,7 @@ public struct HTTPHeaders: Hashable, Sendable {
 
   private var fields: [HTTPHeader] = []
 
+  /// No fields.
   public init() {}
 
   /// Takes the fields in order; of duplicates the last wins.
@@ -134,5 +136,16 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral
 extension HTTPHeaders: CustomStringConvertible {
   public var description: String {
     fields.map(\.description).joined(separator: "\n")
+  }
+}
+
+extension HTTPURLResponse {
+  /// The header fields, in no meaningful order.
+  public var headers: HTTPHeaders {
+    HTTPHeaders(
+      allHeaderFields.compactMap { name, value in
+        guard let name = name as? String, let value = value as? String else { return nil }
+        return HTTPHeader(name: name, value: value)
+      })
   }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+public import FoundationNetworking
 
 /// What can be turned into a URL.
 @preconcurrency
@@ -23,4 +24,20 @@ extension URLComponents: URLConvertible {
     guard let url else { throw WeirError.invalidURL(url: self) }
     return url
   }
+}
+
+/// What can be turned into a URL request.
+@preconcurrency
+public protocol URLRequestConvertible: Sendable {
+  /// The request; any error becomes ``WeirError/createURLRequestFailed(error:)`` unless it is a ``WeirError``.
+  func asURLRequest() throws -> URLRequest
+}
+
+extension URLRequestConvertible {
+  /// The request, or nil when ``asURLRequest()`` throws.
+  public var urlRequest: URLRequest? { try? asURLRequest() }
+}
+
+extension URLRequest: URLRequestConvertible {
+  public func asURLRequest() throws -> URLRequest { self }
 }

@@ -7,6 +7,7 @@ open class Adapter: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor, 
   public let name: String?
   private let adaptHandler: AdaptHandler
 
+  /// Takes the closure; it runs where a ``RequestAdapter`` is called.
   @preconcurrency
   public init(_ adaptHandler: @escaping AdaptHandler, name: String? = nil) {
     self.adaptHandler = adaptHandler

@@ -3,6 +3,7 @@ public import Foundation
 /// Retries idempotent requests whose connection was lost, and nothing else.
 // Sendable: adds no stored properties.
 open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
+  /// Takes limits and methods, by the rules of ``RetryPolicy``; there are no status codes to retry.
   public init(
     retryLimit: UInt = RetryPolicy.defaultRetryLimit,
     exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,

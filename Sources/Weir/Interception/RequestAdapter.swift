@@ -4,6 +4,7 @@ public import FoundationNetworking
 /// What an adapter may know about the request it adapts.
 public struct RequestAdapterState: Sendable {
   private let identity: Identity
+  /// The session that the request is of.
   public let session: Session
 
   /// A request's identifier is made when somebody asks for it.
@@ -12,6 +13,7 @@ public struct RequestAdapterState: Sendable {
     case request(Request)
   }
 
+  /// The request's ``Request/id``.
   public var requestID: UUID {
     switch identity {
     case .id(let id): id
@@ -24,6 +26,7 @@ public struct RequestAdapterState: Sendable {
     self.session = session
   }
 
+  /// Takes both, for tests of adapters.
   public init(requestID: UUID, session: Session) {
     identity = .id(requestID)
     self.session = session
@@ -37,11 +40,16 @@ public struct RequestAdapterState: Sendable {
 /// ``WeirError/requestAdaptationFailed(error:)``.
 @preconcurrency
 public protocol RequestAdapter: Sendable {
+  /// The form for adapters that need the session alone. Default: the request as it is.
   @preconcurrency
   func adapt(
     _ urlRequest: URLRequest, for session: Session,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void)
 
+  /// The form that weir calls, with what is known of the request. Default: the other form.
+  ///
+  /// The first adapter of an attempt runs on the session's ``Session/requestQueue``, else on the event loop; each
+  /// further one where the one before it answered.
   @preconcurrency
   func adapt(
     _ urlRequest: URLRequest, using state: RequestAdapterState,

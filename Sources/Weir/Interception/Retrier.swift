@@ -5,6 +5,7 @@ open class Retrier: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, 
   public let name: String?
   private let retryHandler: RetryHandler
 
+  /// Takes the closure; it runs where a ``RequestRetrier`` is called.
   @preconcurrency
   public init(_ retryHandler: @escaping RetryHandler, name: String? = nil) {
     self.retryHandler = retryHandler

@@ -1,7 +1,9 @@
 public import Foundation
 
 extension RetryPolicy {
+  /// Two retries: three attempts in all.
   public static let defaultRetryLimit: UInt = 2
+  /// Each delay is twice the one before.
   public static let defaultExponentialBackoffBase: UInt = 2
   /// Seconds.
   public static let defaultExponentialBackoffScale: Double = 0.5

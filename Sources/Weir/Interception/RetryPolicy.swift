@@ -7,12 +7,17 @@ import FoundationNetworking
 /// its error is one of the retryable ones. Status codes are seen only by requests that `validate()`.
 // Sendable: all stored properties are constant and Sendable; a subclass answers for its own.
 open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, @unchecked Sendable {
+  /// Retries per request, the first attempt not counted; default 2.
   public let retryLimit: UInt
+  /// By what each delay is longer than the one before; default 2.
   public let exponentialBackoffBase: UInt
   /// Seconds.
   public let exponentialBackoffScale: Double
+  /// Requests with another method are not retried; default: the idempotent ones.
   public let retryableHTTPMethods: Set<HTTPMethod>
+  /// Status codes of responses that failed validation; default 408, 500, 502, 503, 504.
   public let retryableHTTPStatusCodes: Set<Int>
+  /// Codes of transfers that failed; default ``defaultRetryableURLErrorCodes``.
   public let retryableURLErrorCodes: Set<URLError.Code>
   /// How delays are spread.
   public let jitter: Jitter

@@ -92,3 +92,35 @@ extension FormNode: CustomStringConvertible {
     }
   }
 }
+
+/// Writes a tree of nodes as `key=value` pairs.
+struct FormSerializer {
+  let options: URLEncodedFormEncoder
+  let escaper: PercentEscaper
+
+  func text(of root: FormNode) -> String {
+    guard case .object(let members) = root.content else { return "" }
+    return joined(members.all.map { text(of: $0.node, path: $0.key) })
+  }
+
+  private func text(of node: FormNode, path: String) -> String {
+    switch node.content {
+    case .empty: ""
+    case .text(let text): "\(escaped(options.keyEncoding.encode(path)))=\(escaped(text))"
+    case .object(let members):
+      joined(members.all.map { text(of: $0.node, path: path + options.keyPathEncoding.encode($0.key)) })
+    case .array(let nodes):
+      joined(nodes.enumerated().map { text(of: $1, path: options.arrayEncoding.encode(path, atIndex: $0)) })
+    }
+  }
+
+  /// A level's texts in order; an empty array or object leaves none.
+  private func joined(_ texts: [String]) -> String {
+    let present = texts.filter { !$0.isEmpty }
+    return (options.alphabetizeKeyValuePairs ? present.sorted() : present).joined(separator: "&")
+  }
+
+  private func escaped(_ text: String) -> String {
+    escaper.escape(text, spaceAsPlus: options.spaceEncoding == .plusReplaced)
+  }
+}

@@ -1,23 +1,5 @@
 import Foundation
 
-/// What all containers of one encoding share.
-final class FormEncodingContext {
-  let boolEncoding: URLEncodedFormEncoder.BoolEncoding
-  let dataEncoding: URLEncodedFormEncoder.DataEncoding
-  let dateEncoding: URLEncodedFormEncoder.DateEncoding
-  let nilEncoding: URLEncodedFormEncoder.NilEncoding
-
-  init(
-    boolEncoding: URLEncodedFormEncoder.BoolEncoding, dataEncoding: URLEncodedFormEncoder.DataEncoding,
-    dateEncoding: URLEncodedFormEncoder.DateEncoding, nilEncoding: URLEncodedFormEncoder.NilEncoding
-  ) {
-    self.boolEncoding = boolEncoding
-    self.dataEncoding = dataEncoding
-    self.dateEncoding = dateEncoding
-    self.nilEncoding = nilEncoding
-  }
-}
-
 extension EncodingError {
   static func misuse(at codingPath: [any CodingKey], _ text: String) -> EncodingError {
     .invalidValue(text, Context(codingPath: codingPath, debugDescription: text))
@@ -28,7 +10,8 @@ extension EncodingError {
 struct FormNodeEncoder: Encoder {
   let node: FormNode
   let codingPath: [any CodingKey]
-  let context: FormEncodingContext
+  /// Its options say how values are written.
+  let options: URLEncodedFormEncoder
 
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -46,13 +29,13 @@ struct FormNodeEncoder: Encoder {
 
   /// An encoder for a child of this one's node.
   func nested(_ node: FormNode, key: any CodingKey) -> FormNodeEncoder {
-    FormNodeEncoder(node: node, codingPath: codingPath + [key], context: context)
+    FormNodeEncoder(node: node, codingPath: codingPath + [key], options: options)
   }
 
   /// Encodes any value, those with options of their own by their option.
   func encode<Value: Encodable>(_ value: Value) throws {
     switch value {
-    case let value as Bool: try encode(text: context.boolEncoding.encode(value))
+    case let value as Bool: try encode(text: options.boolEncoding.encode(value))
     case let value as String: try encode(text: value)
     case let value as Date: try encode(value)
     case let value as Data: try encode(value)
@@ -70,7 +53,7 @@ struct FormNodeEncoder: Encoder {
   }
 
   private func encode(_ date: Date) throws {
-    switch context.dateEncoding {
+    switch options.dateEncoding {
     case .deferredToDate: try date.encode(to: self)
     case .secondsSince1970: try encode(text: date.timeIntervalSince1970.description)
     case .millisecondsSince1970: try encode(text: (date.timeIntervalSince1970 * 1000).description)
@@ -81,7 +64,7 @@ struct FormNodeEncoder: Encoder {
   }
 
   private func encode(_ data: Data) throws {
-    switch context.dataEncoding {
+    switch options.dataEncoding {
     case .deferredToData: try data.encode(to: self)
     case .base64: try encode(text: data.base64EncodedString())
     case .custom(let encode): try self.encode(text: try encode(data))

@@ -1,3 +1,4 @@
+public import Foundation
 public import FoundationNetworking
 
 /// Puts an `Encodable` value into a request.
@@ -8,4 +9,122 @@ public protocol ParameterEncoder: Sendable {
   func encode<Parameters: Encodable & Sendable>(
     _ parameters: Parameters?, into request: URLRequest
   ) throws -> URLRequest
+}
+
+/// Encodes a value as a JSON body.
+public final class JSONParameterEncoder: ParameterEncoder {
+  /// With a fresh `JSONEncoder`.
+  public static var `default`: JSONParameterEncoder { JSONParameterEncoder() }
+
+  /// With line breaks and indentation.
+  public static var prettyPrinted: JSONParameterEncoder {
+    JSONParameterEncoder(formatting: .prettyPrinted)
+  }
+
+  /// With keys in order, so that equal values give equal bytes.
+  public static var sortedKeys: JSONParameterEncoder {
+    JSONParameterEncoder(formatting: .sortedKeys)
+  }
+
+  /// What makes the body. Its settings must not change while it is in use.
+  public let encoder: JSONEncoder
+
+  /// Takes the encoder, with its settings.
+  public init(encoder: JSONEncoder = JSONEncoder()) {
+    self.encoder = encoder
+  }
+
+  private convenience init(formatting: JSONEncoder.OutputFormatting) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = formatting
+    self.init(encoder: encoder)
+  }
+
+  @preconcurrency
+  public func encode<Parameters: Encodable & Sendable>(
+    _ parameters: Parameters?, into request: URLRequest
+  ) throws -> URLRequest {
+    guard let parameters else { return request }
+    var request = request
+    do {
+      request.httpBody = try encoder.encode(parameters)
+    } catch {
+      throw WeirError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
+    }
+    QueryPlacement.setContentType("application/json", of: &request)
+    return request
+  }
+}
+
+extension ParameterEncoder where Self == JSONParameterEncoder {
+  /// A JSON body.
+  public static var json: JSONParameterEncoder { .default }
+
+  /// A JSON body.
+  public static func json(encoder: JSONEncoder = JSONEncoder()) -> JSONParameterEncoder {
+    JSONParameterEncoder(encoder: encoder)
+  }
+}
+
+/// Encodes a value as `application/x-www-form-urlencoded`, into the URL or the body.
+public final class URLEncodedFormParameterEncoder: ParameterEncoder {
+  /// Where the parameters go.
+  public typealias Destination = URLEncoding.Destination
+
+  /// With all defaults; where parameters go depends on the method.
+  public static var `default`: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
+
+  /// What makes the text.
+  public let encoder: URLEncodedFormEncoder
+  /// Where that text goes.
+  public let destination: Destination
+
+  /// Takes what makes the text, and where it goes.
+  public init(encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(), destination: Destination = .methodDependent) {
+    self.encoder = encoder
+    self.destination = destination
+  }
+
+  @preconcurrency
+  public func encode<Parameters: Encodable & Sendable>(
+    _ parameters: Parameters?, into request: URLRequest
+  ) throws -> URLRequest {
+    guard let parameters else { return request }
+    guard let url = request.url else { throw Self.missing(.url) }
+    guard let method = request.httpMethod else { throw Self.missing(.httpMethod(rawValue: "nil")) }
+    let query = try text(of: parameters)
+    var request = request
+    if destination.isURL(for: method) {
+      guard let extended = QueryPlacement.url(url, adding: query) else { throw Self.missing(.url) }
+      if !query.isEmpty { request.url = extended }
+    } else {
+      QueryPlacement.setBody(query, of: &request)
+    }
+    return request
+  }
+
+  private func text(of parameters: some Encodable) throws -> String {
+    do {
+      return try encoder.encode(parameters)
+    } catch {
+      throw WeirError.parameterEncoderFailed(reason: .encoderFailed(error: error))
+    }
+  }
+
+  private static func missing(_ part: WeirError.ParameterEncoderFailureReason.RequiredComponent) -> WeirError {
+    .parameterEncoderFailed(reason: .missingRequiredComponent(part))
+  }
+}
+
+extension ParameterEncoder where Self == URLEncodedFormParameterEncoder {
+  /// Form encoding.
+  public static var urlEncodedForm: URLEncodedFormParameterEncoder { .default }
+
+  /// Form encoding.
+  public static func urlEncodedForm(
+    encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(),
+    destination: URLEncodedFormParameterEncoder.Destination = .methodDependent
+  ) -> URLEncodedFormParameterEncoder {
+    URLEncodedFormParameterEncoder(encoder: encoder, destination: destination)
+  }
 }

@@ -11,7 +11,9 @@ extension URLEncodedFormEncoder {
   public enum DataEncoding: Sendable {
     /// As `Data` encodes itself: an array of bytes.
     case deferredToData
+    /// Base64 (RFC 4648 section 4), then escaped as any text: `==` gives `%3D%3D`.
     case base64
+    /// The closure's text; what it throws ends the encoding.
     @preconcurrency
     case custom(@Sendable (Data) throws -> String)
   }
@@ -20,17 +22,22 @@ extension URLEncodedFormEncoder {
   public enum DateEncoding: Sendable {
     /// As `Date` encodes itself: seconds since 2001.
     case deferredToDate
+    /// With a fraction: `978307323.456`.
     case secondsSince1970
+    /// With a fraction: `978307323456.0`.
     case millisecondsSince1970
     /// Internet date-time in UTC without fraction (RFC 3339).
     case iso8601
+    /// The formatter's text.
     case formatted(DateFormatter)
+    /// The closure's text; what it throws ends the encoding.
     @preconcurrency
     case custom(@Sendable (Date) throws -> String)
   }
 
   /// How the assembled key path is written.
   public enum KeyEncoding: Sendable {
+    /// As the coding keys spell it.
     case useDefaultKeys
     /// As `JSONEncoder` does it: `myURLProperty` gives `my_url_property`.
     case convertToSnakeCase
@@ -38,8 +45,11 @@ extension URLEncodedFormEncoder {
     case convertToKebabCase
     /// The first letter in upper case.
     case capitalized
+    /// All of it in upper case.
     case uppercased
+    /// All of it in lower case.
     case lowercased
+    /// What the closure makes of it.
     @preconcurrency
     case custom(@Sendable (String) -> String)
   }
@@ -88,5 +98,48 @@ extension URLEncodedFormEncoder {
     case percentEscaped
     /// `+`; a plus sign itself is `%2B`.
     case plusReplaced
+  }
+}
+
+extension URLEncodedFormEncoder.KeyEncoding {
+  func encode(_ key: String) -> String {
+    switch self {
+    case .useDefaultKeys: key
+    case .convertToSnakeCase: KeyCase.words(of: key).joined(separator: "_").lowercased()
+    case .convertToKebabCase: KeyCase.words(of: key).joined(separator: "-").lowercased()
+    case .capitalized: key.prefix(1).uppercased() + key.dropFirst()
+    case .uppercased: key.uppercased()
+    case .lowercased: key.lowercased()
+    case .custom(let encode): encode(key)
+    }
+  }
+}
+
+/// The words of a camel-case key.
+enum KeyCase {
+  /// A word begins at an upper-case letter that follows anything else. In a run of several, the last one before a
+  /// lower-case letter begins the next word: `myURLProperty` is `my`, `URL`, `Property`.
+  ///
+  /// The search is that of `JSONEncoder`'s strategy, oddities included: the first character never begins a run, so
+  /// `URL` is `U`, `RL`; after the last run nothing is divided when no lower-case letter follows.
+  static func words(of key: String) -> [String] {
+    let letters = Array(key)
+    var starts = [0]
+    var position = 1
+    while let upper = letters.firstIndex(from: position, where: \.isUppercase) {
+      starts.append(upper)
+      guard let lower = letters.firstIndex(from: upper, where: \.isLowercase) else { break }
+      if lower > upper + 1 { starts.append(lower - 1) }
+      position = lower + 1
+    }
+    let ends = starts.dropFirst() + [letters.count]
+    return zip(starts, ends).map { String(letters[$0..<$1]) }
+  }
+}
+
+extension Array {
+  fileprivate func firstIndex(from start: Int, where predicate: (Element) -> Bool) -> Int? {
+    guard start < count else { return nil }
+    return self[start...].firstIndex(where: predicate)
   }
 }

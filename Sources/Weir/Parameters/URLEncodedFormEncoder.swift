@@ -14,13 +14,21 @@ public final class URLEncodedFormEncoder: Sendable {
 
   /// Whether pairs are sorted as text, at each level; otherwise they keep the order of encoding.
   public let alphabetizeKeyValuePairs: Bool
+  /// How the keys of elements are written; default `key[]`.
   public let arrayEncoding: ArrayEncoding
+  /// How booleans are written; default `1` and `0`.
   public let boolEncoding: BoolEncoding
+  /// How `Data` is written; default base64.
   public let dataEncoding: DataEncoding
+  /// How dates are written; default seconds since 2001.
   public let dateEncoding: DateEncoding
+  /// How whole key paths are written; default as they are.
   public let keyEncoding: KeyEncoding
+  /// How nested keys are put together; default `parent[child]`.
   public let keyPathEncoding: KeyPathEncoding
+  /// How nil is written; default not at all.
   public let nilEncoding: NilEncoding
+  /// How spaces are written; default `%20`.
   public let spaceEncoding: SpaceEncoding
   private let escaping: Mutex<Escaping>
 
@@ -29,6 +37,7 @@ public final class URLEncodedFormEncoder: Sendable {
     var escaper: PercentEscaper
   }
 
+  /// Takes all options; ``allowedCharacters`` alone can be changed later.
   public init(
     alphabetizeKeyValuePairs: Bool = true, arrayEncoding: ArrayEncoding = .brackets,
     boolEncoding: BoolEncoding = .numeric, dataEncoding: DataEncoding = .base64,
@@ -61,27 +70,18 @@ public final class URLEncodedFormEncoder: Sendable {
   public func encode(_ value: any Encodable) throws -> String {
     if let optional = value as? any OptionalValue, optional.isNil { return "" }
     let root = FormNode()
-    let context = FormEncodingContext(
-      boolEncoding: boolEncoding, dataEncoding: dataEncoding, dateEncoding: dateEncoding, nilEncoding: nilEncoding)
-    try FormNodeEncoder(node: root, codingPath: [], context: context).encode(value)
+    try FormNodeEncoder(node: root, codingPath: [], options: self).encode(value)
     switch root.content {
     case .empty, .object: break
     case .array, .text: throw Error.invalidRootObject(root.description)
     }
-    return serializer.text(of: root)
+    return FormSerializer(options: self, escaper: escaping.withLock { $0.escaper }).text(of: root)
   }
 
   /// The value as UTF-8.
   public func encode(_ value: any Encodable) throws -> Data {
     let text: String = try encode(value)
     return Data(text.utf8)
-  }
-
-  private var serializer: FormSerializer {
-    FormSerializer(
-      alphabetizes: alphabetizeKeyValuePairs, arrayEncoding: arrayEncoding, keyEncoding: keyEncoding,
-      keyPathEncoding: keyPathEncoding, spaceAsPlus: spaceEncoding == .plusReplaced,
-      escaper: escaping.withLock { $0.escaper })
   }
 }
 

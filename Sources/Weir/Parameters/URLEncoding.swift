@@ -7,8 +7,18 @@ public struct URLEncoding: ParameterEncoding {
   public enum Destination: Sendable, Hashable {
     /// Into the URL for GET, HEAD and DELETE, else into the body.
     case methodDependent
+    /// Into the URL.
     case queryString
+    /// Into the body.
     case httpBody
+
+    func isURL(for method: String?) -> Bool {
+      switch self {
+      case .methodDependent: method == "GET" || method == "HEAD" || method == "DELETE"
+      case .queryString: true
+      case .httpBody: false
+      }
+    }
   }
 
   /// How the key of an array's element is written.
@@ -57,10 +67,14 @@ public struct URLEncoding: ParameterEncoding {
 
   private static let escaper = PercentEscaper(allowed: .weirURLQueryAllowed)
 
+  /// Where the parameters go.
   public let destination: Destination
+  /// How the keys of elements are written.
   public let arrayEncoding: ArrayEncoding
+  /// How booleans are written.
   public let boolEncoding: BoolEncoding
 
+  /// Takes all options.
   public init(
     destination: Destination = .methodDependent, arrayEncoding: ArrayEncoding = .brackets,
     boolEncoding: BoolEncoding = .numeric
@@ -73,7 +87,7 @@ public struct URLEncoding: ParameterEncoding {
   public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
     var request = try urlRequest.asURLRequest()
     guard let parameters else { return request }
-    guard belongsInURL(request) else {
+    guard destination.isURL(for: request.httpMethod) else {
       QueryPlacement.setBody(query(parameters), of: &request)
       return request
     }
@@ -96,14 +110,6 @@ public struct URLEncoding: ParameterEncoding {
     Self.escaper.escape(text)
   }
 
-  private func belongsInURL(_ request: URLRequest) -> Bool {
-    switch destination {
-    case .methodDependent: QueryPlacement.belongsInURL(request.httpMethod ?? "")
-    case .queryString: true
-    case .httpBody: false
-    }
-  }
-
   private func query(_ parameters: Parameters) -> String {
     var pairs: [(String, String)] = []
     for (key, value) in parameters.sorted(by: { $0.key < $1.key }) { append(value, key: key, to: &pairs) }
@@ -123,5 +129,28 @@ public struct URLEncoding: ParameterEncoding {
     default:
       pairs.append((escape(key), escape(ScalarText.text(value, bool: boolEncoding))))
     }
+  }
+}
+
+/// The text of a single parameter of unknown type.
+enum ScalarText {
+  /// Booleans by the encoding, integral numbers without fraction, everything else by its description.
+  static func text(_ value: Any, bool encoding: URLEncoding.BoolEncoding) -> String {
+    if let text = value as? String { return text }
+    if let decimal = value as? Decimal { return decimal.description }
+    guard let number = value as? NSNumber else { return "\(value)" }
+    // Casts to Bool succeed for any NSNumber of 0 or 1 on Linux; the Objective-C type tells, being "c" for booleans
+    // only (small integers are "i" there).
+    switch UInt8(bitPattern: number.objCType.pointee) {
+    case UInt8(ascii: "c"): return encoding.encode(number.boolValue)
+    case UInt8(ascii: "d"): return text(number.doubleValue)
+    case UInt8(ascii: "f"): return text(number.floatValue)
+    default: return number.description
+    }
+  }
+
+  /// `1` for 1.0, as on Apple systems, where such a value prints as an NSNumber; `1.1` for 1.1.
+  private static func text(_ value: some BinaryFloatingPoint & LosslessStringConvertible) -> String {
+    Int64(exactly: value)?.description ?? value.description
   }
 }

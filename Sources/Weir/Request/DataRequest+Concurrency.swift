@@ -50,7 +50,9 @@ public struct DataTask<Value: Sendable>: Sendable {
 
   /// Cancels the request.
   public func cancel() { request.cancel() }
+  /// Starts or continues the request.
   public func resume() { request.resume() }
+  /// Stops reading and writing until ``resume()``.
   public func suspend() { request.suspend() }
 }
 

@@ -10,6 +10,7 @@ public class DataRequest: Request, @unchecked Sendable {
   /// ``WeirError/ResponseValidationFailureReason/customValidationFailed(error:)``.
   public typealias Validation = @Sendable (URLRequest?, HTTPURLResponse, Data?) -> ValidationResult
 
+  /// What gives the URL request of each attempt.
   public let convertible: any URLRequestConvertible
 
   init(

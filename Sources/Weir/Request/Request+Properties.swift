@@ -5,11 +5,17 @@ import Synchronization
 import WeirIO
 
 extension Request {
+  /// Changes in the call of a verb; what follows from it happens later, on the event loop.
   public var state: State { fields.withLock { $0.machine.state } }
+  /// Neither resumed, suspended nor cancelled yet.
   public var isInitialized: Bool { state == .initialized }
+  /// Started, or to be started as soon as it is set up.
   public var isResumed: Bool { state == .resumed }
+  /// Stopped by ``suspend()``.
   public var isSuspended: Bool { state == .suspended }
+  /// Ended by ``cancel()``, also after its handlers ran.
   public var isCancelled: Bool { state == .cancelled }
+  /// Settled: its outcome is fixed and its handlers are dispatched.
   public var isFinished: Bool { state == .finished }
 
   /// The error so far; final once the request has finished.
@@ -42,7 +48,9 @@ extension Request {
   public var requests: [URLRequest] {
     fields.withLock { $0.attempts.flatMap { [$0.initial, $0.adapted].compactMap { $0 } } }
   }
+  /// The initial URL request of the first attempt; nil until it was built.
   public var firstRequest: URLRequest? { fields.withLock { $0.attempts.first?.initial } }
+  /// The URL request of the last attempt, adapted if it was; nil until it was built.
   public var lastRequest: URLRequest? { fields.withLock { $0.attempt?.urlRequest } }
   /// The same as ``lastRequest``.
   public var request: URLRequest? { lastRequest }
@@ -51,7 +59,9 @@ extension Request {
 
   /// One task per attempt.
   public var tasks: [TransferTask] { fields.withLock { $0.attempts.compactMap(\.task) } }
+  /// The task of the first attempt; nil until it was made.
   public var firstTask: TransferTask? { fields.withLock { $0.attempts.first?.task } }
+  /// The task of the last attempt that has one.
   public var lastTask: TransferTask? { fields.withLock { $0.attempts.last { $0.task != nil }?.task } }
   /// The same as ``lastTask``.
   public var task: TransferTask? { lastTask }
@@ -62,17 +72,24 @@ extension Request {
 
   /// One entry per attempt.
   public var allMetrics: [TransferMetrics] { fields.withLock { $0.attempts.compactMap(\.metrics) } }
+  /// The metrics of the first attempt; nil until it ended.
   public var firstMetrics: TransferMetrics? { fields.withLock { $0.attempts.first?.metrics } }
+  /// The metrics of the last attempt; nil until it ended.
   public var lastMetrics: TransferMetrics? { fields.withLock { $0.attempt?.metrics } }
   /// The same as ``lastMetrics``.
   public var metrics: TransferMetrics? { lastMetrics }
 
+  /// Adapts and retries this request, after the session's.
   public var interceptor: (any RequestInterceptor)? { fields.withLock { $0.interceptor } }
+  /// A ``CompositeEventMonitor`` of the session's monitors and those of this request.
   public var eventMonitor: (any EventMonitor)? { fields.withLock { $0.monitors } }
+  /// Decides about this request's redirects in place of the session's handler.
   public var redirectHandler: (any RedirectHandler)? { fields.withLock { $0.redirectHandler } }
 
-  /// The serial queue of this request's handlers, which targets the session's completion queue.
+  /// The session's ``Session/rootQueue``, else the serial queue of this request's handlers, which targets the session's
+  /// completion queue.
   public var underlyingQueue: DispatchQueue { context.queues.root ?? deliveryQueue }
+  /// The session's ``Session/serializationQueue``, else the queue of this request's handlers.
   public var serializationQueue: DispatchQueue { context.queues.serialization ?? deliveryQueue }
 
   private var deliveryQueue: DispatchQueue {

@@ -16,15 +16,18 @@ import WeirIO
 public class Request: @unchecked Sendable {
   /// What the caller sees of a request's progress.
   public enum State: Sendable {
+    /// Made; started; stopped by the caller; ended by the caller, for good; settled, with its handlers dispatched.
     case initialized, resumed, suspended, cancelled, finished
   }
 
+  /// Gets the request's ``Request/uploadProgress`` or ``Request/downloadProgress``, the same object each time.
   public typealias ProgressHandler = @Sendable (Progress) -> Void
   /// What a validation says.
   public typealias ValidationResult = Result<Void, any Error & Sendable>
 
   /// What to do with a response whose head has come in.
   public enum ResponseDisposition: Sendable {
+    /// Receive the body; or cancel the request.
     case allow, cancel
   }
 

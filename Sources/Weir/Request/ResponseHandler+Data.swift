@@ -82,12 +82,10 @@ extension HandlerValue {
 extension DataResponse where Failure == WeirError {
   fileprivate func announce(from request: Request, to monitors: CompositeEventMonitor) {
     guard let request = request as? DataRequest else { return }
-    monitors.send(.responses) { [self] monitor in
-      if let plain = self as? WeirDataResponse<Data?> {
-        monitor.request(request, didParseResponse: plain)
-      } else {
-        monitor.request(request, didParseResponse: self)
-      }
+    if let plain = self as? WeirDataResponse<Data?> {
+      monitors.request(request, didParseResponse: plain)
+    } else {
+      monitors.request(request, didParseResponse: self)
     }
   }
 }

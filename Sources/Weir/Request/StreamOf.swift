@@ -1,5 +1,6 @@
 /// Values of a request as they come, to be iterated over once.
 public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
+  /// What is kept of values that nobody has asked for yet.
   public typealias BufferingPolicy = AsyncStream<Element>.Continuation.BufferingPolicy
 
   private let stream: AsyncStream<Element>
@@ -22,6 +23,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
     Iterator(iterator: stream.makeAsyncIterator(), end: onTermination.map(Iterator.End.init))
   }
 
+  /// Takes the values out. When its last copy is gone, whoever feeds the stream is told.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate var iterator: AsyncStream<Element>.AsyncIterator
     fileprivate let end: End?

@@ -13,6 +13,7 @@ public struct Timeline: Sendable, Hashable {
   /// When this handler's value was ready.
   public let serializationCompletedTime: TimeInterval
 
+  /// Takes the four times; a response made apart from any request has zeros.
   public init(
     requestStartTime: TimeInterval = 0, initialResponseTime: TimeInterval = 0, requestCompletedTime: TimeInterval = 0,
     serializationCompletedTime: TimeInterval = 0

@@ -5,7 +5,9 @@ import WeirIO
 
 /// One attempt of a request, with the redirects followed within it. All members may be used from any thread.
 public final class TransferTask: Sendable {
+  /// What becomes of a task.
   public enum State: Sendable {
+    /// Under way; not started, or stopped; being cancelled; over.
     case running, suspended, canceling, completed
   }
 
@@ -35,16 +37,23 @@ public final class TransferTask: Sendable {
     fields = Mutex(Fields(original: request, current: request, owner: owner))
   }
 
+  /// The same as ``taskIdentifier``.
   public var id: Int { taskIdentifier }
+  /// The adapted URL request of the attempt, before redirects.
   public var originalRequest: URLRequest? { fields.withLock { $0.original } }
   /// The request of the last hop.
   public var currentRequest: URLRequest? { fields.withLock { $0.current } }
   /// The last response head, an `HTTPURLResponse`.
   public var response: URLResponse? { lazyResponse?.response }
+  /// Begins as ``State/suspended``.
   public var state: State { fields.withLock { $0.state } }
+  /// The `URLError` that the transfer ended with; nil before that, and after a success.
   public var error: (any Error)? { fields.withLock { $0.error } }
+  /// Bytes of the request's body that were sent.
   public var countOfBytesSent: Int64 { fields.withLock { $0.counts.sent } }
+  /// The length of the request's body; −1 when unknown.
   public var countOfBytesExpectedToSend: Int64 { fields.withLock { $0.counts.expectedToSend } }
+  /// Bytes of the response's body as received, before decoding.
   public var countOfBytesReceived: Int64 { fields.withLock { $0.counts.received } }
   /// −1 when the server does not say.
   public var countOfBytesExpectedToReceive: Int64 {
@@ -57,10 +66,12 @@ public final class TransferTask: Sendable {
     steer { $0.cancelTask() }
   }
 
+  /// Stops reading and writing; the connection is kept. The request's own state stays as it is.
   public func suspend() {
     steer { $0.suspendTask() }
   }
 
+  /// Goes on after ``suspend()``.
   public func resume() {
     steer { $0.resumeTask() }
   }

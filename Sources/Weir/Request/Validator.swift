@@ -49,10 +49,8 @@ enum Validator: Sendable {
       for index in 0..<count {
         let isLast = index == count - 1
         let result: Request.ValidationResult = (isLast ? failure : nil).map { .failure($0) } ?? .success(())
-        monitors.send(.responses) {
-          $0.request(
-            request, didValidateRequest: urlRequest, response: response, data: data, withResult: result)
-        }
+        monitors.request(
+          request, didValidateRequest: urlRequest, response: response, data: data, withResult: result)
       }
     }
   }

@@ -3,11 +3,13 @@ public import Foundation
 /// Changes a body before it is serialized. It is not asked about empty bodies.
 @preconcurrency
 public protocol DataPreprocessor: Sendable {
+  /// The body to serialize. Runs where the serializer does; what it throws arrives as the serializer's own error.
   func preprocess(_ data: Data) throws -> Data
 }
 
 /// Leaves the body as it is.
 public struct PassthroughPreprocessor: DataPreprocessor {
+  /// There is nothing to set.
   public init() {}
 
   public func preprocess(_ data: Data) throws -> Data { data }
@@ -17,6 +19,7 @@ public struct PassthroughPreprocessor: DataPreprocessor {
 public struct GoogleXSSIPreprocessor: DataPreprocessor {
   private static let prefix = Data(")]}',\n".utf8)
 
+  /// There is nothing to set.
   public init() {}
 
   public func preprocess(_ data: Data) throws -> Data {

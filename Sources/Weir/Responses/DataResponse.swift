@@ -17,6 +17,7 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
   public let result: Result<Success, Failure>
   package let lazyResponse: LazyHTTPResponse?
 
+  /// Takes a response apart from any request, for tests and for serializers of one's own.
   public init(
     request: URLRequest?, response: HTTPURLResponse?, data: Data?, metrics: TransferMetrics?,
     serializationDuration: TimeInterval, result: Result<Success, Failure>, timeline: Timeline = Timeline()
@@ -74,5 +75,37 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
     DataResponse<S, F>(
       request: request, lazyResponse: lazyResponse, data: data, metrics: metrics,
       serializationDuration: serializationDuration, result: result, timeline: timeline)
+  }
+}
+
+extension Result {
+  var success: Success? {
+    guard case .success(let value) = self else { return nil }
+    return value
+  }
+
+  var failure: Failure? {
+    guard case .failure(let error) = self else { return nil }
+    return error
+  }
+
+  func tryMap<New>(_ transform: (Success) throws -> New) -> Result<New, any Error> {
+    switch self {
+    case .success(let value): Result<New, any Error> { try transform(value) }
+    case .failure(let error): .failure(error)
+    }
+  }
+
+  func tryMapError<New: Error>(_ transform: (Failure) throws -> New) -> Result<Success, any Error> {
+    switch self {
+    case .success(let value):
+      return .success(value)
+    case .failure(let error):
+      do {
+        return .failure(try transform(error))
+      } catch {
+        return .failure(error)
+      }
+    }
   }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+public import FoundationNetworking
 
 /// Gives the body as it is.
 public final class DataResponseSerializer: ResponseSerializer {
@@ -6,6 +7,7 @@ public final class DataResponseSerializer: ResponseSerializer {
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
 
+  /// Takes what changes the body first, and for which status codes and methods it may be empty.
   public init(
     dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
     emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
@@ -39,4 +41,23 @@ extension ResponseSerializer where Self == DataResponseSerializer {
       dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
       emptyRequestMethods: emptyRequestMethods)
   }
+}
+
+/// Gives the URL of a downloaded file.
+public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
+  /// There is nothing to set.
+  public init() {}
+
+  public func serializeDownload(
+    request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, error: (any Error)?
+  ) throws -> URL {
+    if let error { throw error }
+    guard let fileURL else { throw WeirError.responseSerializationFailed(reason: .inputFileNil) }
+    return fileURL
+  }
+}
+
+extension DownloadResponseSerializerProtocol where Self == URLResponseSerializer {
+  /// Gives the URL of the downloaded file.
+  public static var url: URLResponseSerializer { URLResponseSerializer() }
 }

@@ -8,6 +8,7 @@ public final class DecodableResponseSerializer<Value: Decodable & Sendable>: Res
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
 
+  /// Takes what decodes, what changes the body first, and for which status codes and methods it may be empty.
   public init(
     dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer.defaultDataPreprocessor,
     decoder: any DataDecoder = JSONDecoder(),
@@ -54,4 +55,31 @@ extension ResponseSerializer {
       dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
       emptyRequestMethods: emptyRequestMethods)
   }
+}
+
+/// Decodes a value from a body.
+@preconcurrency
+public protocol DataDecoder: Sendable {
+  /// The value. What it throws becomes ``WeirError/ResponseSerializationFailureReason/decodingFailed(error:)``. Several
+  /// threads may call at once.
+  func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
+}
+
+extension JSONDecoder: DataDecoder {}
+
+extension PropertyListDecoder: DataDecoder {}
+
+/// A type with a value for "no body".
+@preconcurrency
+public protocol EmptyResponse: Sendable {
+  /// What stands for a body that was allowed to be empty.
+  static func emptyValue() -> Self
+}
+
+/// The value of a response without a body, for decodable handlers.
+public struct Empty: Hashable, Codable, Sendable, EmptyResponse {
+  /// The one value there is.
+  public static let value = Empty()
+
+  public static func emptyValue() -> Empty { value }
 }

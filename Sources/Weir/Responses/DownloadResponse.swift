@@ -19,6 +19,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   public let result: Result<Success, Failure>
   package let lazyResponse: LazyHTTPResponse?
 
+  /// Takes a response apart from any request, for tests and for serializers of one's own.
   public init(
     request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, resumeData: Data?, metrics: TransferMetrics?,
     serializationDuration: TimeInterval, result: Result<Success, Failure>, timeline: Timeline = Timeline()

@@ -6,8 +6,10 @@ public final class JSONResponseSerializer: ResponseSerializer {
   public let dataPreprocessor: any DataPreprocessor
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
+  /// What `JSONSerialization` is given; fragments are allowed by default.
   public let options: JSONSerialization.ReadingOptions
 
+  /// Takes what `JSONSerialization` is given, what changes the body first, and when it may be empty.
   public init(
     dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
     emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,

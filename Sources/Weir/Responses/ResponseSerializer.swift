@@ -1,6 +1,77 @@
 public import Foundation
 public import FoundationNetworking
 
+/// Makes a value of a response held in memory.
+///
+/// It is called for failed requests too, with the error; it may rethrow it or make a value all the same. Not for those that
+/// were ended from outside (cancelled, past their deadline, turned away, of a session that is gone): their outcome waits
+/// for no serializer. A thrown
+/// ``WeirError`` is kept, any other error arrives as
+/// ``WeirError/ResponseSerializationFailureReason/customSerializationFailed(error:)``.
+@preconcurrency
+public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
+  /// What it makes of a response.
+  associatedtype SerializedObject: Sendable
+
+  /// The value. Runs on the session's ``Session/serializationQueue``, else on the event loop, or on a worker for bodies
+  /// over 64 KiB.
+  ///
+  /// - Parameters:
+  ///   - request: The last URL request.
+  ///   - response: The last response head; nil when none came.
+  ///   - data: The decoded body; nil when empty.
+  ///   - error: What the request failed with.
+  func serialize(
+    request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
+  ) throws -> SerializedObject
+}
+
+/// Makes a value of a downloaded file, by the same rules.
+@preconcurrency
+public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
+  /// What it makes of a file.
+  associatedtype SerializedObject: Sendable
+
+  /// The value. Runs where ``DataResponseSerializerProtocol/serialize(request:response:data:error:)`` does; `fileURL` is
+  /// nil when there is no file.
+  func serializeDownload(
+    request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, error: (any Error)?
+  ) throws -> SerializedObject
+}
+
+/// A built-in serializer's other door: it reads status and fields from the raw head, so that no `HTTPURLResponse` is
+/// built for it.
+package protocol LazyResponseSerializer<SerializedObject>: Sendable {
+  associatedtype SerializedObject: Sendable
+
+  func serialize(
+    request: URLRequest?, lazyResponse: LazyHTTPResponse?, data: Data?, error: (any Error)?
+  ) throws -> SerializedObject
+}
+
+/// A serializer's work as a function of the lazy response.
+package typealias LazySerialization<Value> =
+  @Sendable (
+    _ request: URLRequest?, _ response: LazyHTTPResponse?, _ data: Data?, _ error: (any Error)?
+  ) throws -> Value
+
+extension DataResponseSerializerProtocol {
+  /// This serializer as a function of the lazy response. Ask once, when a handler is added: it costs a cast.
+  package var lazySerialization: LazySerialization<SerializedObject> {
+    if let lazy = self as? any LazyResponseSerializer<SerializedObject> {
+      return { try lazy.serialize(request: $0, lazyResponse: $1, data: $2, error: $3) }
+    }
+    return { try serialize(request: $0, response: $1?.response, data: $2, error: $3) }
+  }
+}
+
+extension WeirError {
+  /// What a serializer threw, as the error of the request.
+  package static func serialization(_ error: any Error) -> WeirError {
+    error.asWeirError(or: .responseSerializationFailed(reason: .customSerializationFailed(error: error)))
+  }
+}
+
 /// A serializer of bodies in memory and in files that knows when a body may be empty.
 @preconcurrency
 public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProtocol,
@@ -68,6 +139,18 @@ extension ResponseSerializer {
       throw WeirError.responseSerializationFailed(reason: .inputFileReadFailed(at: fileURL))
     }
   }
+}
+
+/// What serializers and validators ask of a response, whichever form it has.
+protocol ResponseFacts {
+  var statusCode: Int { get }
+  func value(forHeader name: String) -> String?
+}
+
+extension LazyHTTPResponse: ResponseFacts {}
+
+extension HTTPURLResponse: ResponseFacts {
+  func value(forHeader name: String) -> String? { value(forHTTPHeaderField: name) }
 }
 
 /// How the built-in serializers begin: an earlier error first, then the rule for empty bodies, then the preprocessor.

@@ -19,6 +19,7 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
 
   private let storage: Storage
 
+  /// Lower-cases scheme and host.
   public init(scheme: String, host: String, port: Int) {
     storage = Storage(scheme: scheme.lowercased(), host: host.lowercased(), port: port)
   }
@@ -29,8 +30,11 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
     self.init(scheme: scheme, host: host, port: url.port ?? Self.defaultPort(of: scheme.lowercased()))
   }
 
+  /// In lower case.
   public var scheme: String { storage.scheme }
+  /// A name or an address, in lower case.
   public var host: String { storage.host }
+  /// The port, also where the URL had none.
   public var port: Int { storage.port }
 
   public var description: String { "\(scheme)://\(host):\(port)" }

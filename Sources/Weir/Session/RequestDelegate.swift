@@ -5,6 +5,7 @@ import WeirIO
 /// What a request asks of its session, or of whoever takes its place (``Request/delegate``).
 @preconcurrency
 public protocol RequestDelegate: AnyObject, Sendable {
+  /// The session's settings.
   var sessionConfiguration: SessionConfiguration { get }
   /// Whether the first response handler resumes a request.
   var startImmediately: Bool { get }

@@ -31,10 +31,14 @@ public final class Session: Sendable {
   /// each of its requests.
   ///
   /// - Parameters:
+  ///   - configuration: Copied; later edits of the original change nothing.
   ///   - rootQueue: Where the first retrier, redirect handlers and validators run. Nil: the event loop.
   ///   - startRequestsImmediately: Whether the first response handler resumes a request.
+  ///   - requestSetup: When URL requests and tasks are made.
   ///   - requestQueue: Where URL requests are built and the first adapter runs. Nil: the event loop.
   ///   - serializationQueue: Where serializers run. Nil: the event loop, or a worker for bodies over 64 KiB.
+  ///   - interceptor: Adapts and retries every request, before the request's own.
+  ///   - redirectHandler: Decides about redirects. Nil: they are followed.
   ///   - eventMonitors: Hear of all of the session's requests.
   public convenience init(
     configuration: SessionConfiguration = .default, rootQueue: DispatchQueue? = nil,
@@ -95,15 +99,23 @@ public final class Session: Sendable {
     }
   }
 
+  /// Where the first retrier, redirect handlers and validators run, serially; nil: the event loop.
   public var rootQueue: DispatchQueue? { context.queues.root }
+  /// Where URL requests are built and the first adapter runs; nil: the event loop.
   public var requestQueue: DispatchQueue? { context.queues.request }
+  /// Where serializers run; nil: the event loop, or a worker for bodies over 64 KiB.
   public var serializationQueue: DispatchQueue? { context.queues.serialization }
   /// Where handlers without a queue argument run.
   public var completionQueue: DispatchQueue { context.queues.completion }
+  /// Whether the first response handler resumes a request that does not say otherwise.
   public var startRequestsImmediately: Bool { context.startRequestsImmediately }
+  /// When URL requests and tasks are made.
   public var requestSetup: RequestSetup { context.requestSetup }
+  /// Adapts and retries every request, before the request's own interceptor.
   public var interceptor: (any RequestInterceptor)? { context.interceptor }
+  /// Decides about redirects of requests that have no handler of their own; nil: they are followed.
   public var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
+  /// Those that hear of all of the session's requests.
   public var eventMonitor: CompositeEventMonitor { context.monitors }
   /// The configuration the session was made with.
   public var sessionConfiguration: SessionConfiguration { context.configuration }
@@ -162,7 +174,7 @@ public final class Session: Sendable {
       guard monitors.wants(.session) else { return }
       context.loop.observeLag { [weak self] lag in
         guard let self else { return }
-        monitors.send(.session) { $0.session(self, loopLag: lag) }
+        monitors.session(self, loopLag: lag)
       }
     }
   }

@@ -1,6 +1,6 @@
 public import Dispatch
 public import Foundation
-import FoundationNetworking
+public import FoundationNetworking
 
 /// The settings of a session; copied when the session is made, so later edits change nothing.
 ///
@@ -23,6 +23,7 @@ public struct SessionConfiguration: Sendable {
   public enum HTTPVersion: Sendable {
     /// HTTP/1.1 with libcurl below 8.1; from there on HTTP/2 by ALPN on https, else 1.1.
     case automatic
+    /// HTTP/1.1 only.
     case http1_1
     /// HTTP/2 by ALPN or upgrade.
     case http2
@@ -32,11 +33,14 @@ public struct SessionConfiguration: Sendable {
 
   /// An address used instead of a name lookup.
   public struct ResolveOverride: Sendable, Hashable {
+    /// The name as URLs spell it.
     public var host: String
+    /// Only for this port; an `https` URL without one has 443.
     public var port: Int
     /// IPv4 or IPv6 addresses, tried in order.
     public var addresses: [String]
 
+    /// Takes the name, the port and what to connect to instead.
     public init(host: String, port: Int, addresses: [String]) {
       self.host = host
       self.port = port
@@ -58,16 +62,21 @@ public struct SessionConfiguration: Sendable {
   public var maximumPendingRequestsPerHost = 10_000
   /// The longest wait for a slot; then the request is rejected with `.admissionTimeout`.
   public var admissionTimeout: TimeInterval = 30
+  /// Where handlers without a queue argument run; default: on the completion queue.
   public var handlerExecution = HandlerExecution.completionQueue
   /// Idle pooled connections are closed after this.
   public var idleConnectionLifetime: TimeInterval = 60
   /// Nor are there more connections than this, unless all are in use.
   package var maximumPooledConnections = 100_000
+  /// The way out of the network; default: directly, whatever the environment says.
   public var proxy = ProxyConfiguration.none
   /// Connect to this socket; the URL still gives Host and the TLS name.
   public var unixSocketPath: String?
+  /// Addresses used instead of name lookups; default: none.
   public var resolveOverrides: [ResolveOverride] = []
+  /// How servers are trusted and the client identifies itself.
   public var tls = TLSConfiguration()
+  /// Which HTTP versions are spoken.
   public var httpVersion = HTTPVersion.automatic
   /// One response body kept in memory, on the wire or decoded; nil: unlimited.
   public var maximumResponseSize: Int64? = 268_435_456
@@ -79,12 +88,14 @@ public struct SessionConfiguration: Sendable {
   public var maximumDecompressionRatio: Double? = 200
   /// Whether gzip and deflate response bodies are decoded.
   public var automaticallyDecompresses = true
+  /// Redirects followed within one attempt; one more fails it with `URLError(.httpTooManyRedirects)`.
   public var maximumRedirects = 20
   /// Whether a redirect may lead from https to http.
   public var allowsInsecureRedirects = false
   /// Where handlers without a queue argument run; nil: a private concurrent queue.
   public var completionQueue: DispatchQueue?
 
+  /// The defaults, the same as ``default``.
   public init() {}
 
   /// ``headers`` as a dictionary; the same storage.
@@ -92,4 +103,16 @@ public struct SessionConfiguration: Sendable {
     get { headers.dictionary }
     set { headers = HTTPHeaders(newValue ?? [:]) }
   }
+}
+
+/// The way out of the network.
+public enum ProxyConfiguration: Sendable {
+  /// Connect directly, whatever the environment says.
+  case none
+  /// `http_proxy`, `https_proxy`, `no_proxy` and so on, as libcurl reads them.
+  case environment
+  /// An HTTP proxy: `CONNECT` for https, the whole URL in the request line for http (RFC 9112 section 3.2.2).
+  case http(host: String, port: Int, credential: URLCredential? = nil)
+  /// SOCKS 5; names are resolved by the proxy.
+  case socks5(host: String, port: Int, credential: URLCredential? = nil)
 }

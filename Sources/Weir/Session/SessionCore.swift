@@ -201,9 +201,7 @@ final class SessionCore {
   func end(with error: WeirError, event: (any Error)?) {
     if case .ended = ending { return }
     ending = .ended(error)
-    if monitors.wants(.session), let session {
-      monitors.send(.session) { $0.urlSession(session, didBecomeInvalidWithError: event) }
-    }
+    if let session { monitors.urlSession(session, didBecomeInvalidWithError: event) }
     for pipeline in active.values { pipeline.fail(with: error) }
     transport?.close()
     transport = nil
@@ -220,19 +218,16 @@ extension SessionCore: TransferEngineObserver {
   /// An attempt is done with its connection.
   func connectionUsed(isReused: Bool, isIdle: Bool, _ destination: Destination?) {
     guard monitors.wants(.connectionUse), isReused || isIdle, let session, let destination else { return }
-    if isReused { tell(.connectionUse, session, .reused, destination) }
-    if isIdle { tell(.connectionUse, session, .idle, destination) }
+    if isReused { tell(session, .reused, destination) }
+    if isIdle { tell(session, .idle, destination) }
   }
 
   private func connection(_ kind: ConnectionEvent.Kind, tag: AnyObject?) {
     guard let state = tag as? DestinationState, monitors.wants(.connections), let session else { return }
-    tell(.connections, session, kind, state.destination)
+    tell(session, kind, state.destination)
   }
 
-  private func tell(
-    _ interest: EventInterests, _ session: Session, _ kind: ConnectionEvent.Kind, _ destination: Destination
-  ) {
-    let event = ConnectionEvent(kind: kind, destination: destination)
-    monitors.send(interest, (session, event)) { $0.session($1.0, connectionEvent: $1.1) }
+  private func tell(_ session: Session, _ kind: ConnectionEvent.Kind, _ destination: Destination) {
+    monitors.session(session, connectionEvent: ConnectionEvent(kind: kind, destination: destination))
   }
 }

@@ -11,7 +11,7 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   func encodeNil(forKey key: Key) throws {
     // What the key had before goes in any case.
-    guard let text = encoder.context.nilEncoding.encode() else {
+    guard let text = encoder.options.nilEncoding.encode() else {
       if encoder.node.child(forKey: key.stringValue) != nil { _ = child(key) }
       return
     }
@@ -75,5 +75,110 @@ extension FormKeyedContainer {
 
   private func encodeOptional(_ value: (some Encodable)?, _ key: Key) throws {
     if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+}
+
+/// Writes elements into an array.
+struct FormUnkeyedContainer: UnkeyedEncodingContainer {
+  let encoder: FormNodeEncoder
+
+  init(encoder: FormNodeEncoder) {
+    self.encoder = encoder
+    encoder.node.becomeArray()
+  }
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+
+  var count: Int { encoder.node.childCount }
+
+  func encodeNil() throws {
+    guard let text = encoder.options.nilEncoding.encode() else { return }
+    try child().encode(text: text)
+  }
+
+  func encode(_ value: some Encodable) throws {
+    if let optional = value as? any OptionalValue, optional.isNil { return try encodeNil() }
+    try child().encode(value)
+  }
+
+  func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
+    child().container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+    child().unkeyedContainer()
+  }
+
+  func superEncoder() -> any Encoder { child() }
+
+  private func child() -> FormNodeEncoder {
+    let key = FormKey(intValue: count)
+    return encoder.nested(encoder.node.appendChild(), key: key)
+  }
+}
+
+/// Writes one value; a second one is an error.
+struct FormSingleValueContainer: SingleValueEncodingContainer {
+  let encoder: FormNodeEncoder
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+
+  func encodeNil() throws {
+    // Where the key can't be left out any more, an empty value stands for a dropped one.
+    try encoder.encode(text: encoder.options.nilEncoding.encode() ?? "")
+  }
+
+  func encode(_ value: Bool) throws { try encoder.encode(text: encoder.options.boolEncoding.encode(value)) }
+  func encode(_ value: String) throws { try encoder.encode(text: value) }
+  func encode(_ value: Double) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: Float) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: Int) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: Int8) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: Int16) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: Int32) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: Int64) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: Int128) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: UInt) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: UInt8) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: UInt16) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: UInt32) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: UInt64) throws { try encoder.encode(text: value.description) }
+  func encode(_ value: UInt128) throws { try encoder.encode(text: value.description) }
+
+  func encode(_ value: some Encodable) throws {
+    guard case .empty = encoder.node.content else {
+      throw EncodingError.misuse(at: codingPath, "A second value was encoded where one was already.")
+    }
+    try encoder.encode(value)
+  }
+}
+
+/// A key that is a text or a position.
+struct FormKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(stringValue: String) {
+    self.stringValue = stringValue
+    intValue = nil
+  }
+
+  init(intValue: Int) {
+    stringValue = intValue.description
+    self.intValue = intValue
+  }
+}
+
+/// Whether a value of unknown type is an optional that is nil.
+protocol OptionalValue {
+  var isNil: Bool { get }
+}
+
+extension Optional: OptionalValue {
+  var isNil: Bool {
+    switch self {
+    case nil: true
+    case let wrapped?: (wrapped as? any OptionalValue)?.isNil ?? false
+    }
   }
 }

@@ -1,0 +1,193 @@
+public import Foundation
+public import FoundationNetworking
+
+// Each event with the group of interests it belongs to, so that whoever has something to tell calls the event's method
+// and no more. The closures capture nothing: see `send`.
+
+// MARK: - Session level
+
+extension CompositeEventMonitor {
+  public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {
+    send(.session, (session, error)) { $0.urlSession($1.0, didBecomeInvalidWithError: $1.1) }
+  }
+
+  public func urlSession(
+    _ session: Session, task: TransferTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    send(.data, (session, task, bytesSent, totalBytesSent, totalBytesExpectedToSend)) {
+      $0.urlSession(
+        $1.0, task: $1.1, didSendBodyData: $1.2, totalBytesSent: $1.3, totalBytesExpectedToSend: $1.4)
+    }
+  }
+
+  public func urlSession(
+    _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest
+  ) {
+    send(.redirects, (session, task, response, request)) {
+      $0.urlSession($1.0, task: $1.1, willPerformHTTPRedirection: $1.2, newRequest: $1.3)
+    }
+  }
+
+  public func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics) {
+    send(.tasks, (session, task, metrics)) { $0.urlSession($1.0, task: $1.1, didFinishCollecting: $1.2) }
+  }
+
+  public func urlSession(_ session: Session, task: TransferTask, didCompleteWithError error: (any Error)?) {
+    send(.tasks, (session, task, error)) { $0.urlSession($1.0, task: $1.1, didCompleteWithError: $1.2) }
+  }
+
+  public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: TransferTask) {
+    send(.tasks, (session, task)) { $0.urlSession($1.0, taskIsWaitingForConnectivity: $1.1) }
+  }
+
+  public func urlSession(_ session: Session, dataTask: TransferTask, didReceive response: URLResponse) {
+    send(.tasks, (session, dataTask, response)) { $0.urlSession($1.0, dataTask: $1.1, didReceive: $1.2) }
+  }
+
+  public func urlSession(_ session: Session, dataTask: TransferTask, didReceive data: Data) {
+    send(.data, (session, dataTask, data)) { $0.urlSession($1.0, dataTask: $1.1, didReceive: $1.2) }
+  }
+
+  public func session(_ session: Session, connectionEvent event: ConnectionEvent) {
+    let isChange = event.kind == .opened || event.kind == .closed
+    send(isChange ? .connections : .connectionUse, (session, event)) { $0.session($1.0, connectionEvent: $1.1) }
+  }
+
+  public func session(_ session: Session, loopLag lag: TimeInterval) {
+    send(.session, (session, lag)) { $0.session($1.0, loopLag: $1.1) }
+  }
+}
+
+// MARK: - Creation
+
+extension CompositeEventMonitor {
+  public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
+    send(.creation, (request, urlRequest)) { $0.request($1.0, didCreateInitialURLRequest: $1.1) }
+  }
+
+  public func request(_ request: Request, didFailToCreateURLRequestWithError error: WeirError) {
+    send(.creation, (request, error)) { $0.request($1.0, didFailToCreateURLRequestWithError: $1.1) }
+  }
+
+  public func request(
+    _ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest
+  ) {
+    send(.creation, (request, initialRequest, adaptedRequest)) {
+      $0.request($1.0, didAdaptInitialRequest: $1.1, to: $1.2)
+    }
+  }
+
+  public func request(
+    _ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: WeirError
+  ) {
+    send(.creation, (request, initialRequest, error)) {
+      $0.request($1.0, didFailToAdaptURLRequest: $1.1, withError: $1.2)
+    }
+  }
+
+  public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
+    send(.creation, (request, urlRequest)) { $0.request($1.0, didCreateURLRequest: $1.1) }
+  }
+}
+
+// MARK: - Lifecycle
+
+extension CompositeEventMonitor {
+  public func request(_ request: Request, didCreateTask task: TransferTask) {
+    send(.lifecycle, (request, task)) { $0.request($1.0, didCreateTask: $1.1) }
+  }
+
+  public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {
+    send(.tasks, (request, metrics)) { $0.request($1.0, didGatherMetrics: $1.1) }
+  }
+
+  public func request(_ request: Request, didFailTask task: TransferTask, earlyWithError error: WeirError) {
+    send(.lifecycle, (request, task, error)) { $0.request($1.0, didFailTask: $1.1, earlyWithError: $1.2) }
+  }
+
+  public func request(_ request: Request, didCompleteTask task: TransferTask, with error: WeirError?) {
+    send(.lifecycle, (request, task, error)) { $0.request($1.0, didCompleteTask: $1.1, with: $1.2) }
+  }
+
+  public func request(_ request: Request, didResumeTask task: TransferTask) {
+    send(.lifecycle, (request, task)) { $0.request($1.0, didResumeTask: $1.1) }
+  }
+
+  public func request(_ request: Request, didSuspendTask task: TransferTask) {
+    send(.lifecycle, (request, task)) { $0.request($1.0, didSuspendTask: $1.1) }
+  }
+
+  public func request(_ request: Request, didCancelTask task: TransferTask) {
+    send(.lifecycle, (request, task)) { $0.request($1.0, didCancelTask: $1.1) }
+  }
+
+  public func requestIsRetrying(_ request: Request) {
+    send([.lifecycle, .attempts], request) { $0.requestIsRetrying($1) }
+  }
+
+  public func requestDidFinish(_ request: Request) { send(.lifecycle, request) { $0.requestDidFinish($1) } }
+  public func requestDidResume(_ request: Request) { send(.lifecycle, request) { $0.requestDidResume($1) } }
+  public func requestDidSuspend(_ request: Request) { send(.lifecycle, request) { $0.requestDidSuspend($1) } }
+  public func requestDidCancel(_ request: Request) { send(.lifecycle, request) { $0.requestDidCancel($1) } }
+}
+
+// MARK: - Responses
+
+extension CompositeEventMonitor {
+  public func request(
+    _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+    withResult result: Request.ValidationResult
+  ) {
+    send(.responses, (request, urlRequest, response, data, result)) {
+      $0.request($1.0, didValidateRequest: $1.1, response: $1.2, data: $1.3, withResult: $1.4)
+    }
+  }
+
+  public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>) {
+    send(.responses, (request, response)) { $0.request($1.0, didParseResponse: $1.1) }
+  }
+
+  public func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>) {
+    send(.responses, (request, response)) { $0.request($1.0, didParseResponse: $1.1) }
+  }
+}
+
+// MARK: - Attempts
+
+extension CompositeEventMonitor {
+  public func request(
+    _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
+  ) {
+    send(.attempts, (request, name, duration, error)) {
+      $0.request($1.0, didAdaptUsing: $1.1, duration: $1.2, failed: $1.3)
+    }
+  }
+
+  public func request(_ request: Request, didStartAttempt number: Int) {
+    send(.attempts, (request, number)) { $0.request($1.0, didStartAttempt: $1.1) }
+  }
+
+  public func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {
+    send(.attempts, (request, number, metrics, error)) {
+      $0.request($1.0, didEndAttempt: $1.1, metrics: $1.2, error: $1.3)
+    }
+  }
+
+  public func request(
+    _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
+  ) {
+    send(.attempts, (request, delay, source, reason)) {
+      $0.request($1.0, willRetryAfter: $1.1, source: $1.2, reason: $1.3)
+    }
+  }
+
+  public func request(_ request: Request, didDenyRetry denial: RetryDenial) {
+    send(.attempts, (request, denial)) { $0.request($1.0, didDenyRetry: $1.1) }
+  }
+
+  public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
+    send(.attempts, (request, outcome)) { $0.requestDidSettle($1.0, outcome: $1.1) }
+  }
+}
