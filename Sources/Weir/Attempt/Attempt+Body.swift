@@ -11,7 +11,7 @@ extension Attempt {
   func accept(_ response: LazyHTTPResponse) {
     startDecoder(response.statusCode)
     if context.monitors.wants(.tasks), let session = context.session, let built = response.response {
-      context.monitors.send(.tasks) { [task] in $0.urlSession(session, dataTask: task, didReceive: built) }
+      context.monitors.urlSession(session, dataTask: task, didReceive: built)
     }
     guard request.decidesAtHead(response) else { return passOn(response) }
     hold(.retryDecision)
@@ -109,8 +109,7 @@ extension Attempt {
     tally.decoded += Int64(bytes.count)
     if let limit = body.deliver(bytes.count) { return exceed(limit) }
     if context.monitors.wants(.data), let session = context.session {
-      let data = Data(bytes)
-      context.monitors.send(.data) { [task] in $0.urlSession(session, dataTask: task, didReceive: data) }
+      context.monitors.urlSession(session, dataTask: task, didReceive: Data(bytes))
     }
     switch request.receive(bytes) {
     case .proceed: break

@@ -60,13 +60,9 @@ extension Attempt {
 
   private func announceEnd(_ metrics: TransferMetrics, _ error: (any Error)?) {
     let session = context.session
-    if let session {
-      context.monitors.send(.tasks) { [task] in $0.urlSession(session, task: task, didFinishCollecting: metrics) }
-    }
-    pipeline.monitors.send(.tasks) { [request] in $0.request(request, didGatherMetrics: metrics) }
-    if let session {
-      context.monitors.send(.tasks) { [task] in $0.urlSession(session, task: task, didCompleteWithError: error) }
-    }
+    if let session { context.monitors.urlSession(session, task: task, didFinishCollecting: metrics) }
+    pipeline.monitors.request(request, didGatherMetrics: metrics)
+    if let session { context.monitors.urlSession(session, task: task, didCompleteWithError: error) }
   }
 
   // MARK: Validation
@@ -101,16 +97,10 @@ extension Attempt {
   func announceCompletion(_ taskError: WeirError?) {
     guard !isCompleted else { return }
     isCompleted = true
-    if pipeline.wants(.lifecycle) {
-      pipeline.monitors.send(.lifecycle) { [request, task] in
-        $0.request(request, didCompleteTask: task, with: taskError)
-      }
-    }
+    pipeline.monitors.request(request, didCompleteTask: task, with: taskError)
     guard machine.hasStarted, pipeline.wants(.attempts) else { return }
     let (metrics, error) = request.fields.withLock { ($0.attempt?.metrics, $0.error) }
     guard let metrics else { return }
-    pipeline.monitors.send(.attempts, (request, number, metrics, error)) {
-      $0.request($1.0, didEndAttempt: $1.1, metrics: $1.2, error: $1.3)
-    }
+    pipeline.monitors.request(request, didEndAttempt: number, metrics: metrics, error: error)
   }
 }

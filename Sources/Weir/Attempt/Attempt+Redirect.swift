@@ -64,9 +64,7 @@ extension Attempt {
     guard context.monitors.wants(.redirects), let session = context.session, let built = response.response else {
       return
     }
-    context.monitors.send(.redirects) { [task] in
-      $0.urlSession(session, task: task, willPerformHTTPRedirection: built, newRequest: proposal)
-    }
+    context.monitors.urlSession(session, task: task, willPerformHTTPRedirection: built, newRequest: proposal)
   }
 
   private func error(of refusal: RedirectPolicy.Refusal, _ target: URL?) -> URLError {

@@ -34,9 +34,7 @@ extension Attempt {
     let now = MonotonicTime.now
     tally = TransferTally(queue: lease.waited(until: now), now: now)
     request.fields.withLock { $0.attempt?.isStarted = true }
-    if pipeline.wants(.attempts) {
-      pipeline.monitors.send(.attempts, (request, number)) { $0.request($1.0, didStartAttempt: $1.1) }
-    }
+    pipeline.monitors.request(request, didStartAttempt: number)
   }
 
   private func spec(_ body: TransferBody) -> TransferSpec {
@@ -106,11 +104,9 @@ extension Attempt: TransferDelegate {
     let expected = task.countOfBytesExpectedToSend
     request.reportUpload(totalSent, of: expected)
     guard context.monitors.wants(.data), let session = context.session else { return }
-    context.monitors.send(.data) { [task] in
-      $0.urlSession(
-        session, task: task, didSendBodyData: totalSent - before, totalBytesSent: totalSent,
-        totalBytesExpectedToSend: expected)
-    }
+    context.monitors.urlSession(
+      session, task: task, didSendBodyData: totalSent - before, totalBytesSent: totalSent,
+      totalBytesExpectedToSend: expected)
   }
 
   func transfer(_ transfer: Transfer, didFinish error: TransferError?, report: TransferReport) {

@@ -139,9 +139,7 @@ final class Attempt {
   func cancel() {
     guard task.state != .completed else { return completed(nil) }
     task.setState(.canceling)
-    if pipeline.wants(.lifecycle), pipeline.decide({ $0.state == .cancelled }) {
-      pipeline.monitors.send(.lifecycle) { [request, task] in $0.request(request, didCancelTask: task) }
-    }
+    if pipeline.decide({ $0.state == .cancelled }) { pipeline.monitors.request(request, didCancelTask: task) }
     endTransfer()
   }
 
@@ -171,13 +169,10 @@ final class Attempt {
   @discardableResult
   private func announce(_ state: TransferTask.State) -> Bool {
     guard task.setState(state) else { return false }
-    guard pipeline.wants(.lifecycle) else { return true }
-    pipeline.monitors.send(.lifecycle) { [request, task] in
-      if state == .suspended {
-        $0.request(request, didSuspendTask: task)
-      } else {
-        $0.request(request, didResumeTask: task)
-      }
+    if state == .suspended {
+      pipeline.monitors.request(request, didSuspendTask: task)
+    } else {
+      pipeline.monitors.request(request, didResumeTask: task)
     }
     return true
   }

@@ -48,18 +48,14 @@ public final class CompositeEventMonitor: EventMonitor {
     interests.rawValue & interest.rawValue != 0
   }
 
-  /// Tells everybody who wants to hear.
-  func send(_ interest: EventInterests, _ event: @escaping @Sendable (any EventMonitor) -> Void) {
-    send(interest, event) { monitor, event in event(monitor) }
-  }
-
-  /// The same without an allocation for inline monitors: `event` gets what it speaks of as `arguments` and captures
-  /// nothing.
+  /// Tells everybody who wants to hear. Without an allocation for inline monitors: `event` gets what it speaks of as
+  /// `arguments` and captures nothing.
   @inline(__always)
   func send<Arguments: Sendable>(
     _ interest: EventInterests, _ arguments: Arguments,
     _ event: @escaping @Sendable (any EventMonitor, Arguments) -> Void
   ) {
+    guard wants(interest) else { return }
     for index in members.indices where members[index].interests.rawValue & interest.rawValue != 0 {
       if let queue = members[index].queue {
         let monitor = members[index].monitor

@@ -8,7 +8,7 @@ extension RequestPipeline {
   func finish() {
     endWait()
     if request.fields.withLock({ $0.machine.finishing(hasHandlers: !$0.handlers.isEmpty) }) {
-      if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidFinish(request) } }
+      monitors.requestDidFinish(request)
     }
     // One by one: what goes with a value may be the caller's, and come back here.
     while values.popLast() != nil {}
@@ -95,9 +95,7 @@ extension RequestPipeline {
     own?.delegate?.cleanup(after: request)
     request.describe(to: observers.cURL.filter { !$0.isForEachAttempt })
     request.settled(outcome, error: error)
-    if wants(.attempts) {
-      monitors.send(.attempts, (request, outcome)) { $0.requestDidSettle($1.0, outcome: $1.1) }
-    }
+    monitors.requestDidSettle(request, outcome: outcome)
     for (handler, value) in zip(handlers, values) { request.deliver(value, on: handler.queue) }
   }
 

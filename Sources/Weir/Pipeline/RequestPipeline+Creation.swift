@@ -37,18 +37,14 @@ extension RequestPipeline {
         fields.attempt?.initial = urlRequest
         fields.begin(with: destination?.destination, method: hop.method)
       }
-      if wants(.creation) {
-        monitors.send(.creation, (request, urlRequest)) { $0.request($1.0, didCreateInitialURLRequest: $1.1) }
-      }
+      monitors.request(request, didCreateInitialURLRequest: urlRequest)
       guard decide({ $0.isWaiting(in: step) }) else { return }
       adapt(hop, step)
     case .failure(let error):
       guard decide({ $0.isWaiting(in: step) }) else { return }
       record(error)
       request.fields.withLock { $0.begin(with: nil, method: nil) }
-      if wants(.creation) {
-        monitors.send(.creation) { [request] in $0.request(request, didFailToCreateURLRequestWithError: error) }
-      }
+      monitors.request(request, didFailToCreateURLRequestWithError: error)
       request.describeToWaiting()
       perform(decide { $0.creationFailed(step) })
     }
@@ -108,10 +104,7 @@ extension RequestPipeline {
     _ adapter: NamedAdapter, after duration: TimeInterval, _ failure: (any Error)?, _ step: RequestMachine.Step
   ) {
     guard decide({ $0.isWaiting(in: step) }) else { return }
-    let name = core.name(of: adapter)
-    monitors.send(.attempts) { [request] in
-      $0.request(request, didAdaptUsing: name, duration: duration, failed: failure)
-    }
+    monitors.request(request, didAdaptUsing: core.name(of: adapter), duration: duration, failed: failure)
   }
 
   private func adaptationEnded(_ result: Result<URLRequest, any Error>, _ step: RequestMachine.Step) {
@@ -120,18 +113,12 @@ extension RequestPipeline {
     switch result.flatMap({ adapted in Result { try adapted.validated() } }) {
     case .success(let adapted):
       request.fields.withLock { $0.attempt?.adapted = adapted }
-      if wants(.creation) {
-        monitors.send(.creation) { [request] in $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
-      }
+      monitors.request(request, didAdaptInitialRequest: initial, to: adapted)
       prepared(HopRequest(adapted), step)
     case .failure(let cause):
       let error = WeirError.requestAdaptationFailed(error: cause)
       record(error)
-      if wants(.creation) {
-        monitors.send(.creation) { [request] in
-          $0.request(request, didFailToAdaptURLRequest: initial, withError: error)
-        }
-      }
+      monitors.request(request, didFailToAdaptURLRequest: initial, withError: error)
       request.describeToWaiting()
       perform(decide { $0.creationFailed(step) })
     }
@@ -151,13 +138,9 @@ extension RequestPipeline {
     }
     attempt = Attempt(hop, number: number, task: task, of: self)
     request.describe(to: described)
-    if wants(.creation) {
-      monitors.send(.creation, (request, urlRequest)) { $0.request($1.0, didCreateURLRequest: $1.1) }
-    }
+    monitors.request(request, didCreateURLRequest: urlRequest)
     if let onRequest { request.deliver(on: onRequest.queue) { onRequest.handler(urlRequest) } }
-    if wants(.lifecycle) {
-      monitors.send(.lifecycle) { [request] in $0.request(request, didCreateTask: task) }
-    }
+    monitors.request(request, didCreateTask: task)
     if let onTask { request.deliver(on: onTask.queue) { onTask.handler(task) } }
     perform(decide { $0.created(step) })
   }

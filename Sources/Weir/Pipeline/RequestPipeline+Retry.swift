@@ -68,16 +68,10 @@ extension RequestPipeline {
     case .retry(let delay, let source):
       let reason = RetryReason(error)
       grantedReason = reason
-      if wants(.attempts) {
-        monitors.send(.attempts) { [request] in
-          $0.request(request, willRetryAfter: delay, source: source, reason: reason)
-        }
-      }
+      monitors.request(request, willRetryAfter: delay, source: source, reason: reason)
       perform(decided: .retry(after: delay), step)
     case .deny(let reason):
-      if wants(.attempts), !hasDenied {
-        monitors.send(.attempts) { [request] in $0.request(request, didDenyRetry: RetryDenial(reason: reason)) }
-      }
+      if !hasDenied { monitors.request(request, didDenyRetry: RetryDenial(reason: reason)) }
       hasDenied = true
       perform(decided: .stop, step)
     }
@@ -122,8 +116,7 @@ extension RequestPipeline {
     hasDenied = false
     request.resetProgress()
     attempt = nil
-    let interested: EventInterests = [.lifecycle, .attempts]
-    if wants(interested) { monitors.send(interested) { [request] in $0.requestIsRetrying(request) } }
+    monitors.requestIsRetrying(request)
     create()
   }
 }

@@ -65,11 +65,9 @@ final class RequestPipeline {
     switch verb {
     case .resume:
       start()
-      if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidResume(request) } }
-    case .suspend:
-      if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidSuspend(request) } }
-    case .cancel:
-      if wants(.lifecycle) { monitors.send(.lifecycle) { [request] in $0.requestDidCancel(request) } }
+      monitors.requestDidResume(request)
+    case .suspend: monitors.requestDidSuspend(request)
+    case .cancel: monitors.requestDidCancel(request)
     }
     perform(action)
   }
