@@ -2,7 +2,7 @@ public import Foundation
 public import FoundationNetworking
 
 // Each event with the group of interests it belongs to, so that whoever has something to tell calls the event's method
-// and no more. The closures capture nothing: see `send`.
+// and no more. The closures but one capture nothing: see `send`.
 
 // MARK: - Session level
 
@@ -150,7 +150,8 @@ extension CompositeEventMonitor {
   }
 
   public func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>) {
-    send(.responses, (request, response)) { $0.request($1.0, didParseResponse: $1.1) }
+    // Captured: Swift 6.3 can't compile a tuple of it.
+    send(.responses, ()) { monitor, _ in monitor.request(request, didParseResponse: response) }
   }
 }
 

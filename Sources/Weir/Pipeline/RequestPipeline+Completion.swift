@@ -33,7 +33,7 @@ extension RequestPipeline {
     let (handler, input, step) = request.fields.withLock { fields in
       (fields.handlers[index], SerializationInput(request, fields), fields.machine.step)
     }
-    if let executor = Self.executor(of: input, in: context) {
+    if let executor = Self.executor(for: handler, input) {
       makeValue(index, by: handler, from: input, step, on: executor)
       return .none
     }
@@ -119,10 +119,9 @@ extension RequestPipeline {
 
   /// One after another, wherever serializers run, so that they keep their order.
   private static func serve(_ handlers: ArraySlice<ResponseHandler>, _ input: SerializationInput) {
-    let executor = executor(of: input, in: input.request.context)
     var rest = handlers
     while let handler = rest.popFirst() {
-      guard let executor else {
+      guard let executor = executor(for: handler, input) else {
         serve(handler.makeValue(input), of: handler, input.request)
         continue
       }
@@ -142,14 +141,15 @@ extension RequestPipeline {
     request.deliver(value, on: handler.queue)
   }
 
-  /// Where a serializer runs when not here: bodies over 64 KiB would hold up the loop. A fixed outcome asks no
-  /// serializer, and waits for nobody.
+  /// Where a serializer runs when not here: who reads a body of over 64 KiB would hold up the loop. A fixed outcome asks
+  /// no serializer, and waits for nobody.
   private static func executor(
-    of input: SerializationInput, in context: SessionContext
+    for handler: ResponseHandler, _ input: SerializationInput
   ) -> ((@escaping @Sendable () -> Void) -> Void)? {
     if input.verdict != nil { return nil }
+    let context = input.request.context
     if let queue = context.queues.serialization { return { work in queue.async(execute: work) } }
-    if (input.data?.count ?? 0) > 64 << 10 { return context.workers.submit }
+    if handler.readsBody, (input.data?.count ?? 0) > 64 << 10 { return context.workers.submit }
     return nil
   }
 }

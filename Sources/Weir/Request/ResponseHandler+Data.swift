@@ -7,7 +7,7 @@ extension ResponseHandler {
   init(
     on queue: HandlerQueue, _ completion: @escaping @Sendable (WeirDataResponse<Data?>) -> Void
   ) {
-    self.init(queue: queue, consultsRetriers: false) { input in
+    self.init(queue: queue, consultsRetriers: false, readsBody: false) { input in
       let now = MonotonicTime.now
       let error = input.verdict ?? input.error
       return HandlerValue(error.map { .failure($0) } ?? .success(input.data), of: input, now, now, completion)
@@ -19,7 +19,7 @@ extension ResponseHandler {
     on queue: HandlerQueue, serializing serialize: @escaping LazySerialization<Value>,
     _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
   ) {
-    self.init(queue: queue, consultsRetriers: true) { input in
+    self.init(queue: queue, consultsRetriers: true, readsBody: true) { input in
       HandlerValue(of: input, completion) {
         try serialize(input.urlRequest, input.response, input.data, input.error)
       }
@@ -31,7 +31,7 @@ extension ResponseHandler {
     on queue: HandlerQueue, using serializer: some LazyResponseSerializer<Value>,
     _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
   ) {
-    self.init(queue: queue, consultsRetriers: true) { input in
+    self.init(queue: queue, consultsRetriers: true, readsBody: serializer.readsBody) { input in
       HandlerValue(of: input, completion) {
         try serializer.serialize(
           request: input.urlRequest, lazyResponse: input.response, data: input.data, error: input.error)

@@ -10,6 +10,8 @@ struct ResponseHandler: Sendable {
   let queue: HandlerQueue
   /// Whether a failure of the value is put to the retriers; not so for the plain `response` handler.
   let consultsRetriers: Bool
+  /// Whether making the value takes longer for a longer body.
+  let readsBody: Bool
   /// Makes the value. May take long; runs without a lock.
   let makeValue: @Sendable (SerializationInput) -> HandlerValue
 }

@@ -6,6 +6,7 @@ public final class DataResponseSerializer: ResponseSerializer {
   public let dataPreprocessor: any DataPreprocessor
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
+  package let readsBody: Bool
 
   /// Takes what changes the body first, and for which status codes and methods it may be empty.
   public init(
@@ -16,6 +17,7 @@ public final class DataResponseSerializer: ResponseSerializer {
     self.dataPreprocessor = dataPreprocessor
     self.emptyResponseCodes = emptyResponseCodes
     self.emptyRequestMethods = emptyRequestMethods
+    readsBody = !(dataPreprocessor is PassthroughPreprocessor)
   }
 }
 

@@ -44,9 +44,16 @@ public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
 package protocol LazyResponseSerializer<SerializedObject>: Sendable {
   associatedtype SerializedObject: Sendable
 
+  /// Whether it takes longer for a longer body; if not, it runs on the event loop whatever the body.
+  var readsBody: Bool { get }
+
   func serialize(
     request: URLRequest?, lazyResponse: LazyHTTPResponse?, data: Data?, error: (any Error)?
   ) throws -> SerializedObject
+}
+
+extension LazyResponseSerializer {
+  package var readsBody: Bool { true }
 }
 
 /// A serializer's work as a function of the lazy response.

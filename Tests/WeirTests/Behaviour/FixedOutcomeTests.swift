@@ -55,6 +55,20 @@ struct FixedOutcomeTests {
     await (request.delegate as? Session)?.loopTurn()
   }
 
+  @Test("A large body that nobody reads needs no worker")
+  func bytesAsTheyAre() async throws {
+    let (gate, runs) = (Gate(), Journal<String>())
+    defer { gate.open() }
+    let server = try answering(okResponse(Self.body))
+    let (session, _) = try await occupy(.workers, gate, runs, server.url)
+    let request = session.request(server.url)
+    async let plain = withCheckedContinuation { continuation in
+      request.response(queue: .global()) { continuation.resume(returning: $0.data) }
+    }
+    #expect(try await request.serializingData().value == Data(Self.body.utf8))
+    #expect(await plain == Data(Self.body.utf8))
+  }
+
   @Test("Cancelling is answered at once while all workers serialize", arguments: Place.allCases)
   func cancel(_ place: Place) async throws {
     let (gate, runs, late) = (Gate(), Journal<String>(), Journal<String>())
