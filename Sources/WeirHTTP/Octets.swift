@@ -26,6 +26,13 @@ extension UnsafeRawBufferPointer {
     return begins(with: text)
   }
 
+  /// Whether the first octets are `text`.
+  @inlinable
+  package func starts(with text: StaticString) -> Bool {
+    guard let base = baseAddress, count >= text.utf8CodeUnitCount else { return false }
+    return memcmp(base, text.utf8Start, text.utf8CodeUnitCount) == 0
+  }
+
   /// Whether the first octets spell `text`, which is in lower case, in any case.
   @inlinable
   package func begins(with text: StaticString) -> Bool {

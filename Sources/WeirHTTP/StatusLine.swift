@@ -42,7 +42,7 @@ package struct StatusLine: Hashable, Sendable {
 
   /// With or without the line's end; nil for what is no status line.
   package init?(_ line: UnsafeRawBufferPointer) {
-    guard line.count >= 10, line[..<5].elementsEqual("HTTP/".utf8) else { return nil }
+    guard line.count >= 10, line.starts(with: "HTTP/") else { return nil }
     let major = line[5] &- 0x30
     let hasMinor = line[6] == UInt8(ascii: ".")
     let minor = hasMinor ? line[7] &- 0x30 : 0

@@ -11,11 +11,11 @@ final class Attempt {
   /// 1 for the first.
   let number: Int
   let task: TransferTask
-  var machine = AttemptMachine()
-  private(set) var lease: SlotLease
-  var hop: Hop
+  @exclusivity(unchecked) var machine = AttemptMachine()
+  @exclusivity(unchecked) private(set) var lease: SlotLease
+  @exclusivity(unchecked) var hop: Hop
   var transfer: Transfer?
-  var body = ResponseBody(limit: nil)
+  @exclusivity(unchecked) var body = ResponseBody(limit: nil)
   @exclusivity(unchecked) var tally = TransferTally()
   /// Whether its completion was told.
   var isCompleted = false

@@ -63,8 +63,12 @@ struct RequestFields {
   /// The first handlers, as many as there are values of; later ones came too late for this delivery.
   mutating func takeHandlers(_ count: Int) -> [ResponseHandler] {
     let all = handlers
+    guard all.count > count else {
+      handlers = []
+      return all
+    }
     handlers = Array(all.dropFirst(count))
-    return handlers.isEmpty ? all : Array(all.prefix(count))
+    return Array(all.prefix(count))
   }
 
   /// One run through the pipeline, from the URL request to the task's end.

@@ -17,7 +17,8 @@ public final class DataResponseSerializer: ResponseSerializer {
     self.dataPreprocessor = dataPreprocessor
     self.emptyResponseCodes = emptyResponseCodes
     self.emptyRequestMethods = emptyRequestMethods
-    readsBody = !(dataPreprocessor is PassthroughPreprocessor)
+    // Told by its type: see `Session.request`.
+    readsBody = type(of: dataPreprocessor) != PassthroughPreprocessor.self
   }
 }
 

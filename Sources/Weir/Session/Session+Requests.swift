@@ -10,8 +10,9 @@ extension Session {
     interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
     requestModifier: RequestModifier? = nil
   ) -> DataRequest {
-    // Of the encodings, weir's own is known to leave a request without parameters as it is.
-    let isEncoded = parameters != nil || !(encoding is URLEncoding)
+    // Of the encodings, weir's own is known to leave a request without parameters as it is. Told by its type, as a cast
+    // would cost each request more than its locks do.
+    let isEncoded = parameters != nil || type(of: encoding) != URLEncoding.self
     var encode: RequestParts.Encode?
     if isEncoded { encode = { try encoding.encode($0, with: parameters) } }
     return request(
