@@ -1,13 +1,16 @@
 // The yardstick: what the same requests cost a C program that does nothing but drive libcurl well.
 //
-//   transfers URL TOTAL CONCURRENCY [--idle N IDLE_URL] [--eager]
+//   transfers URL TOTAL CONCURRENCY [--handles reset|fresh] [--idle N IDLE_URL] [--eager]
+//   transfers handles
 //
 // Makes TOTAL requests, CONCURRENCY at a time, reads each body whole, and prints one line:
 //
-//   rps=… p50_us=… p99_us=… cpu_us=… rss_kb=…
+//   rps=… p50_us=… p99_us=… cpu_us=… rss_kb=… max_us=… requests=…
 //
-// cpu_us is user and system time per request, rss_kb the peak. curl_multi_socket_action over epoll, easy handles
-// from a pool, fully reset between requests. What makes it fast is that it tells epoll little: a descriptor libcurl
+// cpu_us is user and system time per request, rss_kb the peak. curl_multi_socket_action over epoll. Easy handles come
+// from a pool and are fully reset between requests, or with --handles fresh are made for each request, which is what a
+// program has to do that talks to strangers by a libcurl below 8.14.1 (docs/libcurl.md); `transfers handles` prints
+// which of both the libcurl at hand asks for. What makes it fast is that it tells epoll little: a descriptor libcurl
 // loses interest in stays registered, because its connection goes idle for an instant and is then used again.
 // --eager passes every change on at once, to show what that is worth. --idle first opens N transfers that are never
 // answered and keeps them open throughout.
@@ -45,7 +48,7 @@ struct transfer {
 static struct interest interests[max_descriptors];
 static CURLM *multi;
 static int poller;
-static bool eager;
+static bool eager, fresh_handles;
 static uint64_t timer_deadline = UINT64_MAX;
 static struct curl_slist *headers;
 
@@ -119,8 +122,9 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context) {
 }
 
 static void start(struct transfer *transfer, const char *target) {
+  if (transfer->easy == NULL) transfer->easy = curl_easy_init();
+  if (transfer->easy == NULL) fail("curl_easy_init");
   CURL *easy = transfer->easy;
-  curl_easy_reset(easy);
   curl_easy_setopt(easy, CURLOPT_URL, target);
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -150,6 +154,12 @@ static void finish(struct transfer *transfer, CURLcode code) {
   }
   latencies[finished_count++] = (uint32_t)((now_ns() - transfer->started) / 1000);
   curl_multi_remove_handle(multi, transfer->easy);
+  if (fresh_handles) {
+    curl_easy_cleanup(transfer->easy);
+    transfer->easy = NULL;
+  } else {
+    curl_easy_reset(transfer->easy);
+  }
   start_next(transfer);
 }
 
@@ -210,11 +220,7 @@ static void turn(void) {
 static struct transfer *make_transfers(long count, bool idle) {
   struct transfer *transfers = calloc((size_t)count, sizeof *transfers);
   if (transfers == NULL) fail("out of memory");
-  for (long index = 0; index < count; index++) {
-    transfers[index].easy = curl_easy_init();
-    transfers[index].idle = idle;
-    if (transfers[index].easy == NULL) fail("curl_easy_init");
-  }
+  for (long index = 0; index < count; index++) transfers[index].idle = idle;
   return transfers;
 }
 
@@ -250,7 +256,12 @@ static void raise_descriptor_limit(void) {
 }
 
 int main(int count, char **arguments) {
-  const char *usage = "usage: transfers URL TOTAL CONCURRENCY [--idle N IDLE_URL] [--eager]";
+  const char *usage =
+      "usage: transfers URL TOTAL CONCURRENCY [--handles reset|fresh] [--idle N IDLE_URL] [--eager] | transfers handles";
+  if (count == 2 && strcmp(arguments[1], "handles") == 0) {
+    puts(curl_version_info(CURLVERSION_NOW)->version_num < 0x080e01 ? "fresh" : "reset");
+    return 0;
+  }
   if (count < 4) fail(usage);
   url = arguments[1];
   total = atol(arguments[2]);
@@ -259,6 +270,9 @@ int main(int count, char **arguments) {
   for (int index = 4; index < count; index++) {
     if (strcmp(arguments[index], "--eager") == 0) {
       eager = true;
+    } else if (strcmp(arguments[index], "--handles") == 0 && index + 1 < count) {
+      fresh_handles = strcmp(arguments[++index], "fresh") == 0;
+      if (!fresh_handles && strcmp(arguments[index], "reset") != 0) fail(usage);
     } else if (strcmp(arguments[index], "--idle") == 0 && index + 2 < count) {
       idle_count = atol(arguments[++index]);
       idle_url = arguments[++index];
@@ -296,8 +310,9 @@ int main(int count, char **arguments) {
   getrusage(RUSAGE_SELF, &after);
 
   qsort(latencies, (size_t)total, sizeof *latencies, ascending);
-  printf("rps=%.0f p50_us=%u p99_us=%u cpu_us=%.2f rss_kb=%ld\n", (double)total / seconds, latencies[total / 2],
-         latencies[total - 1 - total / 100], (cpu_us(&after) - cpu_us(&before)) / (double)total, after.ru_maxrss);
+  printf("rps=%.0f p50_us=%u p99_us=%u cpu_us=%.2f rss_kb=%ld max_us=%u requests=%ld\n", (double)total / seconds,
+         latencies[total / 2], latencies[total - 1 - total / 100],
+         (cpu_us(&after) - cpu_us(&before)) / (double)total, after.ru_maxrss, latencies[total - 1], total);
   if (failed_count > 0) fprintf(stderr, "transfers: %ld of %ld failed\n", failed_count, total);
   return failed_count > 0;
 }

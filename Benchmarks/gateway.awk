@@ -1,0 +1,47 @@
+# Reads gateway.tsv of script/bench (proxy, load, rps, p50, p99, longest, CPU, memory, requests over 2 s per line) after
+# median.awk, and prints medians, ratios and goals. Of the longest request the worst of all rounds counts, since what
+# stalls seldom is what it is there to show.
+
+BEGIN { rps = 3; p50 = 4; p99 = 5; longest = 6; cpu = 7; memory = 8; slow = 9 }
+
+function worst(proxy, load, column,    i, value) {
+  for (i = 1; i <= rounds[proxy, load]; i++)
+    if (values[proxy, load, column, i] > value) value = values[proxy, load, column, i]
+  return value
+}
+
+function sum(proxy, load, column,    i, value) {
+  for (i = 1; i <= rounds[proxy, load]; i++) value += values[proxy, load, column, i]
+  return value
+}
+
+function row(label, proxy, load,    old) {
+  if (!measured(proxy, load)) return
+  printf "%-42s %8.0f %8.0f %8.0f %8.0f %6d %8.1f %9.0f %9s %9s", label, median(proxy, load, rps),
+    median(proxy, load, p50), median(proxy, load, p99), worst(proxy, load, longest), sum(proxy, load, slow),
+    median(proxy, load, cpu), median(proxy, load, memory), quotient(proxy, "nginx", load, cpu),
+    quotient(proxy, "nginx", load, p99)
+  old = proxy == "weir" && measured("old", load)
+  if (old) printf " %9s %9s", quotient("weir", "old", load, cpu), quotient("weir", "old", load, p99)
+  printf "\n"
+}
+
+function table(label, load) {
+  if (!measured("nginx", load)) return
+  printf "\n%-42s %8s %8s %8s %8s %6s %8s %9s %9s %9s", label ", " rounds["nginx", load] " rounds", "rps", "p50 us",
+    "p99 us", "worst us", "> 2 s", "CPU us", "peak kB", "CPU/nginx", "p99/nginx"
+  printf measured("old", load) ? " %9s %9s\n" : "\n", "CPU/old", "p99/old"
+  row("nginx as proxy", "nginx", load)
+  row("weir as gateway", "weir", load)
+  row("old: weir as gateway", "old", load)
+}
+
+END {
+  table("C program, 64 in flight", "c-64")
+  table("wrk -c64, seven fields", "wrk-64")
+  table("wrk -c512, seven fields", "wrk-512")
+
+  printf "\n%-52s    value   goal\n", "to nginx"
+  goal("gateway, CPU, C program with 64 in flight", "weir", "nginx", "c-64", cpu, 2.7)
+  goal("gateway, CPU, wrk -c64", "weir", "nginx", "wrk-64", cpu, 2.5)
+}
