@@ -39,6 +39,10 @@ package final class EventLoop: Sendable {
   /// The time at which the present turn began; cheaper than reading the clock. On the loop.
   package var turnTime: MonotonicTime { confined.turnTime }
 
+  /// Descriptors that were ready when the present turn began, as far as one wait tells of them: how much this turn has
+  /// to do. On the loop.
+  package var readyCount: Int { confined.readyCount }
+
   /// Runs `job` on the loop, after what was posted before it. Any thread.
   package func post(_ job: @escaping @Sendable () -> Void) {
     if isCurrent {

@@ -70,6 +70,7 @@ final class LoopCore: @unchecked Sendable {
     var endOfTurn: [() -> Void] = []
     var lagObserver: (@Sendable (Double) -> Void)?
     var turnTime = MonotonicTime.now
+    var readyCount = 0
     @exclusivity(unchecked) private var timers = TimerHeap()
     private var registrations: [Registration?] = []
     private var generation: UInt32 = 0
@@ -91,6 +92,7 @@ extension LoopCore.Confined {
     let timeout: Poller.Timeout =
       if !mayWait { .none } else { timers.earliest.map { .until($0, now: .now) } ?? .forever }
     let count = poller.wait(timeout: timeout)
+    readyCount = count
     turnTime = .now  // before any handler runs: after a long wait, deadlines counted from the last turn would be past
     poller.forEach(count) { token, events in
       if token == Self.wakeupToken {

@@ -13,6 +13,8 @@ package final class Listener: Sendable {
   package let address: SocketAddress
   let socket: Socket
   private let isListening = Atomic(true)
+  private let servers = Atomic(0)
+  private let connections = Atomic(0)
 
   /// - Parameter backlog: connections that wait to be accepted; the system's limit applies too.
   package init(_ address: SocketAddress, backlog: Int = Listener.backlog) throws(ListenError) {
@@ -33,6 +35,13 @@ package final class Listener: Sendable {
   }
 
   var isOpen: Bool { isListening.load(ordering: .acquiring) }
+
+  /// Servers that have begun to accept from it, and open connections of them all.
+  var serverCount: Int { servers.load(ordering: .relaxed) }
+  var connectionCount: Int { connections.load(ordering: .relaxed) }
+
+  func noteServer() { servers.add(1, ordering: .relaxed) }
+  func noteConnections(_ change: Int) { connections.add(change, ordering: .relaxed) }
 
   private static func open(_ address: SocketAddress, backlog: Int) throws(ListenError) -> (Socket, SocketAddress) {
     do {

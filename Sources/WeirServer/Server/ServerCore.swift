@@ -48,6 +48,7 @@ final class ServerCore {
 
   func start() {
     guard state == .idle else { return }
+    listener.noteServer()
     resumeAccepting()
   }
 
@@ -70,6 +71,7 @@ final class ServerCore {
 
   func remove(_ connection: Connection) {
     guard let last = connections.popLast() else { return }
+    listener.noteConnections(-1)
     if last !== connection {
       connections[connection.slot] = last
       last.slot = connection.slot
@@ -124,27 +126,46 @@ final class ServerCore {
 }
 
 extension ServerCore: EventHandler, TimerHandler {
-  /// One connection per wake-up, so that the loops which share the listener share its connections.
   func descriptorReady(_ fd: CInt, events: IOEvents) {
-    guard state == .accepting else { return }
-    if connections.count >= limits.connections {
-      switch evict() {
-      case .done: break
-      case .soon: return
-      case .impossible:
-        onEvent?(.connectionsWait)
-        return pauseAccepting()
-      }
+    for _ in 0..<acceptShare.connections {
+      guard state == .accepting, acceptNext() else { break }
     }
-    accept(mayEvict: true)
+    if state == .accepting, acceptShare.isAhead { letOthersAccept() }
   }
 
-  private func accept(mayEvict: Bool) {
+  private var acceptShare: AcceptShare {
+    AcceptShare(
+      ready: loop.readyCount, own: connections.count, all: listener.connectionCount, servers: listener.serverCount)
+  }
+
+  /// Who registered first is woken first as long as it sleeps: this server does so again, as the last.
+  private func letOthersAccept() {
+    loop.unregister(listener.socket.descriptor)
+    resumeAccepting()
+  }
+
+  /// Returns whether another may follow in this turn; not at the limit, where each costs a search for whom to close.
+  private func acceptNext() -> Bool {
+    if connections.count < limits.connections { return accept(mayEvict: true) }
+    switch evict() {
+    case .done: _ = accept(mayEvict: true)
+    case .soon: break
+    case .impossible:
+      onEvent?(.connectionsWait)
+      pauseAccepting()
+    }
+    return false
+  }
+
+  /// Returns whether there was a connection to accept.
+  private func accept(mayEvict: Bool) -> Bool {
     do {
       let (socket, peer) = try listener.socket.accept()
       admit(socket, peer)
+      return true
     } catch {
       acceptFailed(error, mayEvict: mayEvict)
+      return false
     }
   }
 
@@ -188,13 +209,16 @@ extension ServerCore: EventHandler, TimerHandler {
     }
     connection.slot = connections.count
     connections.append(connection)
+    listener.noteConnections(1)
   }
 
   private func acceptFailed(_ error: Errno, mayEvict: Bool) {
     switch AcceptFailure(error, isListening: listener.isOpen, mayEvict: mayEvict) {
     case .nothing: return
     case .end: return pauseAccepting()
-    case .evict where evict() == .done: return accept(mayEvict: false)
+    case .evict where evict() == .done:
+      _ = accept(mayEvict: false)
+      return
     case .evict, .pause: break
     }
     onEvent?(.acceptFailed(error))

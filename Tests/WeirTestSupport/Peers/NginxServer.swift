@@ -8,10 +8,14 @@ package final class NginxServer: Sendable {
     let name: String
     let listenOptions: String
     let config: String
+    let beside: String
 
-    /// - Parameter listen: What follows the address, such as `ssl http2`.
-    package init(_ name: String, listen: String = "", _ config: String) {
+    /// - Parameters:
+    ///   - listen: What follows the address, such as `ssl http2`.
+    ///   - beside: What stands beside the block, such as an `upstream`.
+    package init(_ name: String, listen: String = "", _ config: String, beside: String = "") {
       self.name = name
+      self.beside = beside
       listenOptions = listen
       self.config = config
     }
@@ -66,6 +70,7 @@ package final class NginxServer: Sendable {
   private static func config(_ sites: [Site], _ ports: [String: Int], _ directory: String) -> String {
     let servers = sites.map { site in
       """
+        \(site.beside)
         server {
           listen 127.0.0.1:\(ports[site.name] ?? 0) \(site.listenOptions);
           \(site.config)
