@@ -81,35 +81,33 @@ final class Attempt {
   private func ask() {
     let now = MonotonicTime.now
     switch lease.ask(at: now, waiter()) {
-    case .granted: _ = granted(machine.question, now)
+    case .granted: granted(machine.question, now)
     case .waiting: startTimer(seconds: core.configuration.admissionTimeout)
     case .queueFull: reject(.queueFull)
     }
   }
 
-  /// Called when the slot is there that the present question is about. Whoever is not waiting for it any more gives it
-  /// back.
+  /// Called when the slot is there that the present question is about.
   private func waiter() -> DestinationState.Waiter {
     { [request, task, question = machine.question, destination = pipeline.destination] in
       request.context.loop.post {
         let attempt = request.context.core.value.pipeline(of: request)?.attempt(of: task)
-        if attempt?.granted(question, .now) != true { destination?.release() }
+        if let attempt { attempt.granted(question, .now) } else { destination?.release() }
       }
     }
   }
 
-  /// False when nobody waits for that slot any more.
-  private func granted(_ question: AttemptMachine.Question, _ now: MonotonicTime) -> Bool {
-    guard machine.awaits(question) else { return false }
+  /// A slot is there. Nobody may wait for it any more, or the caller has just cancelled: then it goes back at once.
+  private func granted(_ question: AttemptMachine.Question, _ now: MonotonicTime) {
+    guard machine.awaits(question) else { return lease.release() }
     if machine.wait == .first {
-      guard pipeline.decide({ $0.admitted($0.step) }) else { return false }
+      guard pipeline.decide({ $0.admitted($0.step) }) else { return lease.release() }
       stopTimer()
     } else if let waited = lease.waited(until: now) {
       tally.waited(waited)
     }
     lease.granted(at: now)
     perform(machine.granted())
-    return true
   }
 
   private func withdraw() {

@@ -12,10 +12,7 @@ final class RequestPipeline {
   let core: SessionCore
   let context: SessionContext
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
-  var monitors: CompositeEventMonitor {
-    didSet { interests = monitors.interests }
-  }
-  private var interests: EventInterests
+  var monitors: CompositeEventMonitor
 
   var destination: DestinationState?
   /// The present attempt, from its task's creation on.
@@ -43,12 +40,11 @@ final class RequestPipeline {
     self.core = core
     context = request.context
     monitors = request.fields.withLock { $0.monitors }
-    interests = monitors.interests
   }
 
   /// Whether any monitor wants to hear; ask before preparing an event.
   @inline(__always)
-  func wants(_ interest: EventInterests) -> Bool { interests.rawValue & interest.rawValue != 0 }
+  func wants(_ interest: EventInterests) -> Bool { monitors.wants(interest) }
 
   /// Passes an input to the machine under the request's lock and returns its answer.
   @inline(__always)

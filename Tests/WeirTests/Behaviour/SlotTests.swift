@@ -31,6 +31,23 @@ struct SlotTests {
     #expect(try table.occupancy(of: server) == [0, 0, 0])
   }
 
+  /// Cancels the request as soon as its task runs, which is before it asks for a slot.
+  private final class AtOnce: InlineEventMonitor {
+    func request(_ request: Request, didResumeTask task: TransferTask) { request.cancel() }
+  }
+
+  @Test("A request that is cancelled in the moment before it gets its slot leaves that to others")
+  func cancelledBeforeItsSlot() async throws {
+    let server = try answering(okResponse("x"))
+    let table = DestinationTable()
+    let session = try Session.sharing(table, .limited())
+    let cancelled = session.request(server.url).eventMonitor(AtOnce())
+    #expect(await cancelled.serializingData().response.error?.isExplicitlyCancelledError == true)
+    await session.loopTurn()
+    #expect(try table.occupancy(of: server) == [0, 0, 0])
+    #expect(try await session.request(server.url).serializingString().value == "x")
+  }
+
   @Test("Many redirected requests never exceed the limit")
   func manyRedirects() async throws {
     let under = Mutex((now: 0, most: 0, count: 0))
