@@ -29,14 +29,14 @@ struct StallTests {
     for _ in 0..<3 {
       let expected = try await Self.slowest(of: Self.load(nginx.port(), report, seconds: 1))
       weir.peer.send(signal: SIGSTOP)
+      defer { weir.peer.send(signal: SIGCONT) }
+      try await eventually("the program stands still") { try weir.peer.isStopped }
       let load = try Self.load(weir.port, report, seconds: 2)
-      do {
-        defer { weir.peer.send(signal: SIGCONT) }
-        try await eventually("all wait to be accepted") { try Self.waiting(at: weir.port) >= Self.connections }
-      }
+      let crowd = try await Self.crowd(at: weir.port)
+      weir.peer.send(signal: SIGCONT)
       let slowest = try await Self.slowest(of: load)
-      seen.append("weir \(slowest) ms, nginx \(expected) ms")
-      if slowest < max(500, 3 * expected) { return }
+      seen.append("\(crowd) waited, weir \(slowest) ms, nginx \(expected) ms")
+      if crowd > Self.connections / 2, slowest < max(500, 3 * expected) { return }
     }
     Issue.record("\(seen)")
   }
@@ -62,6 +62,16 @@ struct StallTests {
     end
 
     """
+
+  /// How many wait to be accepted when all do, or after a second.
+  private static func crowd(at port: Int) async throws -> Int {
+    var crowd = 0
+    for _ in 0..<100 where crowd < connections {
+      try await Task.sleep(for: .milliseconds(10))
+      crowd = try waiting(at: port)
+    }
+    return crowd
+  }
 
   /// Connections that wait to be accepted, as proc_net_tcp(5) tells: a listener's receive queue.
   private static func waiting(at port: Int) throws -> Int {

@@ -41,6 +41,18 @@ package final class Peer: Sendable {
     }
   }
 
+  /// Whether SIGSTOP has reached all its threads: until then some may run on.
+  package var isStopped: Bool {
+    get throws {
+      let tasks = "/proc/\(pid)/task"
+      return try FileManager.default.contentsOfDirectory(atPath: tasks).allSatisfy {
+        // The state stands behind the name, which is in brackets: proc_pid_stat(5).
+        try String(contentsOfFile: "\(tasks)/\($0)/stat", encoding: .utf8).split(separator: ")").last?.hasPrefix(" T")
+          ?? false
+      }
+    }
+  }
+
   /// Nil as long as it runs.
   package var exitStatus: ExitStatus? {
     exit.withLock { exit in
