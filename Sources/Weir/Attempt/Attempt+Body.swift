@@ -9,6 +9,10 @@ import WeirIO
 extension Attempt {
   /// The head of the final response.
   func accept(_ response: LazyHTTPResponse) {
+    if let destination = lease.destination, destination.watchesLatency {
+      destination.note(latency: tally.elapsed(.now))
+    }
+    guard pipeline.headArrived(for: self, status: response.statusCode) else { return }
     startDecoder(response.statusCode)
     if context.monitors.wants(.tasks), let session = context.session, let built = response.response {
       context.monitors.urlSession(session, dataTask: task, didReceive: built)

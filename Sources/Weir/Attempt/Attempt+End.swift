@@ -30,6 +30,7 @@ extension Attempt {
   /// The attempt is over but for its validation.
   func ended(error: URLError?) {
     let error = error.map { $0.about(hop.url) }
+    guard pipeline.failed(self, error) else { return }
     if let error, pipeline.decide({ $0.stage != .cancelling }) { pipeline.record(.sessionTaskFailed(error: error)) }
     if error != nil { request.attemptFailed() }
     complete(error: error)
@@ -46,13 +47,14 @@ extension Attempt {
   func complete(error: (any Error)?) {
     let hasStarted = machine.hasStarted
     perform(machine.end())
+    decideHedge(.lost)
     let now = MonotonicTime.now
     if !hasStarted { tally = TransferTally(queue: lease.waited(until: now), now: now) }
     let status = task.complete(error: error)?.statusCode
     let metrics = request.fields.withLock { fields in
-      fields.times?.completed = now
+      if !isLost { fields.times?.completed = now }
       let metrics = tally.metrics(now: now, status: status, times: fields.times ?? RequestTimes())
-      fields.attempt?.metrics = metrics
+      fields.change(number) { $0?.metrics = metrics }
       return metrics
     }
     if pipeline.wants(.tasks) { announceEnd(metrics, error) }
@@ -98,9 +100,14 @@ extension Attempt {
     guard !isCompleted else { return }
     isCompleted = true
     pipeline.monitors.request(request, didCompleteTask: task, with: taskError)
+    announceAttempt(error: request.error)
+  }
+
+  func announceAttempt(error: @autoclosure () -> WeirError?) {
     guard machine.hasStarted, pipeline.wants(.attempts) else { return }
-    let (metrics, error) = request.fields.withLock { ($0.attempt?.metrics, $0.error) }
+    var metrics: TransferMetrics?
+    request.fields.withLock { $0.change(number) { metrics = $0?.metrics } }
     guard let metrics else { return }
-    pipeline.monitors.request(request, didEndAttempt: number, metrics: metrics, error: error)
+    pipeline.monitors.request(request, didEndAttempt: number, metrics: metrics, error: error())
   }
 }

@@ -33,8 +33,12 @@ extension Attempt {
   private func begin() {
     let now = MonotonicTime.now
     tally = TransferTally(queue: lease.waited(until: now), now: now)
-    request.fields.withLock { $0.attempt?.isStarted = true }
+    let plan = request.fields.withLock { fields in
+      fields.change(number) { $0?.isStarted = true }
+      return fields.hedge
+    }
     pipeline.monitors.request(request, didStartAttempt: number)
+    if let plan { joinRace(plan) }
   }
 
   private func spec(_ body: TransferBody) -> TransferSpec {
@@ -70,15 +74,17 @@ extension Attempt {
 
 extension Attempt: TransferDelegate {
   func transfer(_ transfer: Transfer, didReceiveHead head: ResponseHead) -> Flow {
+    if isLost { return .stop }
     let response = LazyHTTPResponse(head, url: hop.url)
     tally.contentEncoding = head.isEncoded ? response.value(forHeader: "Content-Encoding") : nil
     task.received(response)
     if !followRedirect(response) { accept(response) }
-    if body.failure != nil { return .stop }
+    if body.failure != nil || isLost { return .stop }
     return machine.reads ? .proceed : .pause
   }
 
   func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
+    if isLost { return .stop }
     if !machine.reads { return .pause }
     if body.isDiscarded { return body.discard(bytes.count) ? .proceed : .stop }
     take(bytes)
@@ -111,6 +117,7 @@ extension Attempt: TransferDelegate {
 
   func transfer(_ transfer: Transfer, didFinish error: TransferError?, report: TransferReport) {
     self.transfer = nil
+    if isLost { return }
     stopTimer()
     if machine.transferEnded(failed: error != nil) {
       body.ending = (error, report)

@@ -19,8 +19,14 @@ final class Attempt {
   @exclusivity(unchecked) var tally = TransferTally()
   /// Whether its completion was told.
   var isCompleted = false
+  /// Of one that starts beside another: whether it is on the wire, until it is told what became of it.
+  private var hedge: Hedge?
+  /// Whether another attempt gave the answer, or may give it: what still comes of this one is of no use.
+  private(set) var isLost = false
   /// For the wait for a first slot, or for the rest of a body that nobody wants; there is never both.
   private var timer: LoopTimer?
+
+  private enum Hedge { case starting, undecided }
 
   init(_ hop: HopRequest, number: Int, task: TransferTask, of pipeline: RequestPipeline) {
     self.pipeline = pipeline
@@ -121,6 +127,42 @@ final class Attempt {
     complete(error: error)
     announceCompletion(error)
     pipeline.perform(pipeline.decide { $0.rejected($0.step) })
+  }
+
+  // MARK: Beside other attempts
+
+  /// Goes on the wire with a slot that was free.
+  func startBesideAnother() {
+    hedge = .starting
+    announce(.running)
+    lease.granted(at: .now)
+    perform(machine.granted())
+  }
+
+  /// It is on the wire: a second attempt, or one that may get a second beside it.
+  func joinRace(_ plan: HedgePlan) {
+    if hedge == nil { return pipeline.raceBegins(with: self, plan) }
+    hedge = .undecided
+    pipeline.monitors.request(request, hedge: .started)
+  }
+
+  /// Tells what became of it, if it is one that started beside another.
+  func decideHedge(_ event: HedgeEvent) {
+    if hedge == .undecided { pipeline.monitors.request(request, hedge: event) }
+    hedge = nil
+  }
+
+  /// Ends here, heard of by nobody but who measures.
+  func lose(_ error: URLError?) {
+    isLost = true
+    stopTimer()
+    if let transfer {
+      tally.add(transfer.report())
+      transfer.cancel()
+    }
+    complete(error: error)
+    core.connectionUsed(isReused: tally.isReusedConnection, isIdle: false, lease.destination?.destination)
+    announceAttempt(error: error.map { .sessionTaskFailed(error: $0) })
   }
 
   // MARK: Steering

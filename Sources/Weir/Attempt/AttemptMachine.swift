@@ -103,6 +103,9 @@ struct AttemptMachine: Sendable {
 
   mutating func admit() -> Actions { ask(.first) }
 
+  /// It begins with a slot, without having asked: beside another attempt of its request.
+  mutating func begins() { place = .slot }
+
   /// Whether an answer to this question is still waited for.
   func awaits(_ question: Question) -> Bool { wait != nil && self.question == question }
 

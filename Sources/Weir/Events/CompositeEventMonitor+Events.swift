@@ -188,6 +188,10 @@ extension CompositeEventMonitor {
     send(.attempts, (request, denial)) { $0.request($1.0, didDenyRetry: $1.1) }
   }
 
+  public func request(_ request: Request, hedge event: HedgeEvent) {
+    send(.attempts, (request, event)) { $0.request($1.0, hedge: $1.1) }
+  }
+
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
     send(.attempts, (request, outcome)) { $0.requestDidSettle($1.0, outcome: $1.1) }
   }

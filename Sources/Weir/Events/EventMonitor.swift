@@ -105,6 +105,8 @@ public protocol EventMonitor: Sendable {
     _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason)
   /// A retry was turned down; at most once per attempt.
   func request(_ request: Request, didDenyRetry denial: RetryDenial)
+  /// A second attempt beside a slow one started, won, lost, or was denied; see ``Request/hedge(after:limit:)``.
+  func request(_ request: Request, hedge event: HedgeEvent)
   /// The outcome is fixed: exactly once per request, after every other event but `didParseResponse`.
   func requestDidSettle(_ request: Request, outcome: RequestOutcome)
   /// Of two groups of interests: ``EventInterests/connections`` and ``EventInterests/connectionUse``.
@@ -210,6 +212,7 @@ extension EventMonitor {
     _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
   ) {}
   public func request(_ request: Request, didDenyRetry denial: RetryDenial) {}
+  public func request(_ request: Request, hedge event: HedgeEvent) {}
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {}
   public func session(_ session: Session, connectionEvent event: ConnectionEvent) {}
   public func session(_ session: Session, loopLag lag: TimeInterval) {}

@@ -185,6 +185,10 @@ extension LoggingEventMonitor {
     log("request.didDenyRetry", request, denial.reason.rawValue)
   }
 
+  public func request(_ request: Request, hedge event: HedgeEvent) {
+    log("request.hedge", request, event.rawValue)
+  }
+
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
     log("request.didSettle", request, outcome.rawValue)
   }

@@ -55,8 +55,15 @@ extension RequestPipeline {
   private func adapt(_ hop: HopRequest, _ step: RequestMachine.Step) {
     let adapters = core.adapters(of: request)
     guard !adapters.isEmpty else { return prepared(hop, step) }
-    let urlRequest = hop.urlRequest
-    let chain = Adaptation(adapters: adapters, request: request, step: step)
+    adapt(hop.urlRequest, by: adapters, step) { $0.adaptationEnded($1, $2) }
+  }
+
+  /// Puts a URL request through the adapters; `ended` is called unless the request moves on before.
+  func adapt(
+    _ urlRequest: URLRequest, by adapters: [NamedAdapter], _ step: RequestMachine.Step,
+    _ ended: @escaping Adaptation.Ended
+  ) {
+    let chain = Adaptation(adapters: adapters, request: request, step: step, ended: ended)
     if let queue = context.queues.request {
       queue.async { chain.ask(0, about: urlRequest) }
     } else {
@@ -66,10 +73,13 @@ extension RequestPipeline {
 
   /// The adapters of one attempt, asked one after another, each wherever its predecessor answered. It holds no session:
   /// an adapter that takes its time must not keep one alive.
-  private struct Adaptation: Sendable {
+  struct Adaptation: Sendable {
+    typealias Ended = @Sendable (RequestPipeline, Result<URLRequest, any Error>, RequestMachine.Step) -> Void
+
     let adapters: [NamedAdapter]
     let request: Request
     let step: RequestMachine.Step
+    let ended: Ended
 
     func ask(_ index: Int, about urlRequest: URLRequest) {
       guard let session = request.context.session else {
@@ -95,7 +105,8 @@ extension RequestPipeline {
       if case .success(let adapted) = result, index + 1 < adapters.count {
         ask(index + 1, about: adapted)
       } else {
-        request.onPipeline { $0.adaptationEnded(result, step) }
+        let result = result.flatMap { adapted in Result { try adapted.validated() } }
+        request.onPipeline { ended($0, result, step) }
       }
     }
   }
@@ -110,7 +121,7 @@ extension RequestPipeline {
   private func adaptationEnded(_ result: Result<URLRequest, any Error>, _ step: RequestMachine.Step) {
     guard decide({ $0.isWaiting(in: step) }), let initial = request.fields.withLock({ $0.attempt?.initial })
     else { return }
-    switch result.flatMap({ adapted in Result { try adapted.validated() } }) {
+    switch result {
     case .success(let adapted):
       request.fields.withLock { $0.attempt?.adapted = adapted }
       monitors.request(request, didAdaptInitialRequest: initial, to: adapted)
@@ -127,22 +138,27 @@ extension RequestPipeline {
   // MARK: The task
 
   private func prepared(_ hop: HopRequest, _ step: RequestMachine.Step) {
+    makeTask(for: hop) { attempt = $0 }
+    perform(decide { $0.created(step) })
+  }
+
+  /// Makes an attempt's task, and tells of it when the attempt is where it belongs.
+  ///
+  /// - Parameter rival: the number of an attempt beside the present one.
+  func makeTask(for hop: HopRequest, rival: Int? = nil, _ keep: (Attempt) -> Void) {
     let urlRequest = hop.urlRequest
     let task = TransferTask(identifier: core.nextTaskIdentifier(), request: urlRequest, owner: request)
     let (number, onRequest, onTask, described) = request.fields.withLock { fields in
-      fields.attempt?.task = task
-      return (
-        fields.retryCount + 1, fields.observers.urlRequest, fields.observers.task,
-        fields.observers.takeWaitingForDescription()
-      )
+      let number = rival ?? fields.attempt?.number ?? 1
+      fields.change(number) { $0?.task = task }
+      return (number, fields.observers.urlRequest, fields.observers.task, fields.observers.takeWaitingForDescription())
     }
-    attempt = Attempt(hop, number: number, task: task, of: self)
+    keep(Attempt(hop, number: number, task: task, of: self))
     request.describe(to: described)
     monitors.request(request, didCreateURLRequest: urlRequest)
     if let onRequest { request.deliver(on: onRequest.queue) { onRequest.handler(urlRequest) } }
     monitors.request(request, didCreateTask: task)
     if let onTask { request.deliver(on: onTask.queue) { onTask.handler(task) } }
-    perform(decide { $0.created(step) })
   }
 
   /// Sets the error of the present stage; a cancelled request keeps its own.

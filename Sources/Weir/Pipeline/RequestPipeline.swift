@@ -17,6 +17,8 @@ final class RequestPipeline {
   var destination: DestinationState?
   /// The present attempt, from its task's creation on.
   var attempt: Attempt?
+  /// What goes on beside it, when the request asked for that.
+  var hedging: Hedging?
   /// The stream that the request's body comes out of; kept as long as it could be asked for again.
   var bodyStream: (stream: InputStream, state: BodyStream)?
 
@@ -52,8 +54,10 @@ final class RequestPipeline {
     request.fields.withLock { input(&$0.machine) }
   }
 
-  /// The attempt that this task is; nil when it is not the present one.
-  func attempt(of task: TransferTask) -> Attempt? { attempt?.task === task ? attempt : nil }
+  /// The attempt that this task is; nil when it is over.
+  func attempt(of task: TransferTask) -> Attempt? {
+    attempt?.task === task ? attempt : hedging?.rivals.first { $0.task === task }
+  }
 
   // MARK: What the caller did
 
@@ -76,9 +80,13 @@ final class RequestPipeline {
     case .create: create()
     case .start: attempt?.admit()
     case .hold: attempt?.leaveQueue()
-    case .suspendTransfer: attempt?.suspend()
-    case .resumeTransfer: attempt?.resume()
-    case .cancelTransfer: attempt?.cancel()
+    case .suspendTransfer: for attempt in running { attempt.suspend() }
+    case .resumeTransfer:
+      for attempt in running { attempt.resume() }
+      awaitHedge()
+    case .cancelTransfer:
+      endRace()
+      attempt?.cancel()
     case .askRetriers: askRetriers()
     case .continueTransfer: attempt?.continueAfterHead()
     case .discardTransfer: attempt?.discardBody()
@@ -130,6 +138,7 @@ final class RequestPipeline {
 
   func stopTimers() {
     core.loop.cancel(deadline)
+    if let hedging { core.loop.cancel(hedging.timer) }
     endWait()
   }
 }
@@ -138,6 +147,8 @@ extension RequestPipeline: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     if timer === deadline {
       fail(with: .sessionTaskFailed(error: urlError(.timedOut, "the request's deadline has passed")))
+    } else if timer === hedging?.timer {
+      hedgeIsDue()
     } else {
       perform(decide { $0.delayElapsed() })
     }

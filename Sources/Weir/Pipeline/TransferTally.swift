@@ -23,6 +23,9 @@ struct TransferTally {
   /// Whether no hop opened a connection.
   var isReusedConnection: Bool { reports?.isReusedConnection ?? false }
 
+  /// Seconds since it went on the wire.
+  func elapsed(_ now: MonotonicTime) -> Double { now.seconds(since: began) }
+
   /// Takes in a wait for a slot that came after the first.
   mutating func waited(_ seconds: TimeInterval) {
     queue = (queue ?? 0) + seconds

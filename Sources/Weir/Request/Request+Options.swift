@@ -68,6 +68,23 @@ extension Request {
     return self
   }
 
+  /// Starts a second attempt beside one whose response's head has not come after `delay`; the first final head that is
+  /// no failure gives the answer (a status below 500 that is not 408, 425 or 429), and the other attempt is cancelled.
+  /// Default: no hedging. Set it before the request is resumed.
+  ///
+  /// Only idempotent methods (RFC 9110 section 9.2.2) with a body in memory, or none, are hedged, and only while the
+  /// retry budget grants it and the destination has a place free. Adapters run for each attempt; ``retryCount`` does not
+  /// change. An HTTP/1 attempt has a connection of its own, one in HTTP/2 shares it with the first.
+  ///
+  /// - Parameters:
+  ///   - delay: Counted from the first attempt on the wire, and again from each second one.
+  ///   - limit: Second attempts per request.
+  @discardableResult
+  public func hedge(after delay: HedgeDelay, limit: Int = 1) -> Self {
+    fields.withLock { $0.hedge = HedgePlan(delay: delay, limit: limit) }
+    return self
+  }
+
   /// Calls `closure` with ``downloadProgress`` as bytes come in; the last closure set counts.
   @preconcurrency
   @discardableResult

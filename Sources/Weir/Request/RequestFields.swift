@@ -8,7 +8,9 @@ struct RequestFields {
   var machine = RequestMachine()
   /// The attempts before the present one.
   private var earlier: [Attempt] = []
-  /// The last attempt, nil before the first. Apart from the others, since only this one changes.
+  /// Those beside the present one, whether they race with it or have lost.
+  private var rivals: [Attempt] = []
+  /// The present attempt, nil before the first. Apart from the others, since mostly this one alone changes.
   var attempt: Attempt?
   var retryCount = 0
   var retryReason: RetryReason?
@@ -41,18 +43,55 @@ struct RequestFields {
   /// Seconds from `resume()`; nil: the session's.
   var deadline: TimeInterval?
 
-  var attempts: [Attempt] { attempt.map { earlier + [$0] } ?? [] }
+  /// Seconds, and how many; nil: no second attempt starts beside a slow one.
+  var hedge: HedgePlan?
+
+  /// In their order, but for the present one, which is last.
+  var attempts: [Attempt] { attempt.map { earlier + rivals + [$0] } ?? [] }
 
   /// Attempts that were put on the wire.
-  var startedCount: Int { earlier.count { $0.isStarted } + (attempt?.isStarted == true ? 1 : 0) }
+  var startedCount: Int {
+    earlier.count { $0.isStarted } + rivals.count { $0.isStarted } + (attempt?.isStarted == true ? 1 : 0)
+  }
 
-  /// Begins an attempt; true for the first.
+  /// Begins an attempt after those there were; true for the first.
   mutating func beginAttempt() -> Bool {
-    defer { attempt = Attempt() }
-    guard let attempt else { return true }
-    earlier.append(attempt)
+    guard let present = attempt else {
+      attempt = Attempt(number: 1)
+      return true
+    }
+    attempt = Attempt(number: nextNumber)
+    earlier += rivals
+    rivals = []
+    earlier.append(present)
     return false
   }
+
+  /// Begins an attempt beside the present one.
+  mutating func beginRival(initial: URLRequest, adapted: URLRequest?) -> Int {
+    let number = nextNumber
+    rivals.append(Attempt(number: number, initial: initial, adapted: adapted))
+    return number
+  }
+
+  /// Changes the attempt of this number, the present one or one beside it.
+  mutating func change(_ number: Int, _ change: (inout Attempt?) -> Void) {
+    if attempt?.number == number { return change(&attempt) }
+    guard let index = rivals.firstIndex(where: { $0.number == number }) else { return }
+    var rival: Attempt? = rivals[index]
+    change(&rival)
+    if let rival { rivals[index] = rival }
+  }
+
+  /// Makes a rival the present attempt, which takes its place.
+  mutating func show(_ number: Int) {
+    guard let index = rivals.firstIndex(where: { $0.number == number }), let present = attempt else { return }
+    attempt = rivals.remove(at: index)
+    rivals.append(present)
+  }
+
+  /// Behind the present attempt's, and those of all others.
+  private var nextNumber: Int { earlier.count + rivals.count + 2 }
 
   /// Sets the error and returns the one before, which is the caller's and must not go under the lock.
   mutating func exchange(error: WeirError?) -> WeirError? {
@@ -73,6 +112,8 @@ struct RequestFields {
 
   /// One run through the pipeline, from the URL request to the task's end.
   struct Attempt {
+    /// 1 for the first.
+    let number: Int
     var initial: URLRequest?
     var adapted: URLRequest?
     var task: TransferTask?

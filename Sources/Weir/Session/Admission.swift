@@ -57,6 +57,13 @@ struct Admission<Waiter: Sendable>: Sendable {
     return .waiting(nextTicket)
   }
 
+  /// Takes a slot if one is free.
+  mutating func take() -> Bool {
+    guard taken < slots else { return false }
+    taken += 1
+    return true
+  }
+
   /// Takes a slot again, or a place among those who had one; never refused.
   mutating func askAgain(_ waiter: @autoclosure () -> Waiter) -> Answer {
     if taken < slots {

@@ -9,6 +9,9 @@ final class DestinationState: Sendable {
 
   let destination: Destination
   private let admission: Mutex<Admission<Waiter>>
+  /// Nil, and not asked for, until somebody hedges by a quantile.
+  private let latencies = Mutex<RecentLatencies?>(nil)
+  private let isWatched = Atomic(false)
 
   init(destination: Destination, slots: Int, maximumWaiting: Int) {
     self.destination = destination
@@ -25,6 +28,8 @@ final class DestinationState: Sendable {
   func askAgain(_ waiter: @autoclosure () -> Waiter) -> Admission<Waiter>.Answer {
     admission.withLock { $0.askAgain(waiter()) }
   }
+
+  func takeFreeSlot() -> Bool { admission.withLock { $0.take() } }
 
   /// Whether the slot was given up; if not, the transfer keeps it.
   func park() -> Bool {
@@ -50,6 +55,24 @@ final class DestinationState: Sendable {
 
   func withdrawAgain(_ ticket: Admission<Waiter>.Ticket) {
     admission.withLock { $0.withdrawAgain(ticket) }
+  }
+}
+
+// How long responses take, for those who hedge by that.
+extension DestinationState {
+  /// Whether latencies are to be noted.
+  var watchesLatency: Bool { isWatched.load(ordering: .relaxed) }
+
+  func note(latency seconds: Double) {
+    latencies.withLock { $0?.note(seconds, at: .now) }
+  }
+
+  /// The latency that this share of the recent responses did not exceed, in seconds; nil when too few are known. From
+  /// the first question on they are noted.
+  func latency(quantile share: Double) -> Double? {
+    if isWatched.exchange(true, ordering: .relaxed) { return latencies.withLock { $0?.quantile(share, at: .now) } }
+    latencies.withLock { $0 = $0 ?? RecentLatencies() }
+    return nil
   }
 }
 

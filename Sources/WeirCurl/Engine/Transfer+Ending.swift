@@ -29,7 +29,7 @@ extension Transfer {
   }
 
   /// Numbers of the attempt so far; read before the handle goes back.
-  func report() -> TransferReport {
+  package func report() -> TransferReport {
     let end = MonotonicTime.now
     var report = TransferReport(startTime: clock.start, total: end.seconds(since: clock.start))
     report.bytesReceivedOnWire = receiving.bodyBytes

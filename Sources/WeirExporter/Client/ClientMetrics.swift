@@ -25,6 +25,7 @@ struct ClientMetrics: Sendable {
   let retries: CounterFamily<(String, String, String)>
   let retriesDenied: CounterFamily<(String, String, String)>
   let retryDelay: HistogramFamily<(String, String, String)>
+  let hedges: CounterFamily<(String, String, String)>
   let adaptationFailures: CounterFamily<(String, String, String, String)>
   let adaptationDuration: HistogramFamily<String>
   let redirects: CounterFamily<(String, String, String)>
@@ -104,6 +105,9 @@ struct ClientMetrics: Sendable {
       "weir_retry_delay_seconds", help: "Delay before a retry, by where it comes from.",
       buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60], seriesLimit: limits.delaySources, labels: address,
       port, "source")
+    hedges = try registry.counter(
+      "weir_hedges_total", help: "Second attempts beside a slow one, by what became of them.",
+      seriesLimit: limits.hedges, labels: address, port, "result")
     adaptationFailures = try registry.counter(
       "weir_adaptation_failures_total", help: "Requests that an adapter failed, by adapter and reason.",
       seriesLimit: limits.adaptationFailures, labels: address, port, "adapter", "reason")
@@ -141,6 +145,7 @@ struct ClientMetrics: Sendable {
     retries.removeAll(where: labels)
     retriesDenied.removeAll(where: labels)
     retryDelay.removeAll(where: labels)
+    hedges.removeAll(where: labels)
     adaptationFailures.removeAll(where: labels)
     redirects.removeAll(where: labels)
   }
@@ -164,6 +169,7 @@ struct SeriesLimits: Sendable {
   var encodings: Int { each(6) }
   var connectionStates: Int { each(2) }
   var denials: Int { each(RetryDenial.Reason.allCases.count) }
+  var hedges: Int { each(HedgeEvent.allCases.count) }
   var delaySources: Int { each(RetryDelaySource.allCases.count) }
   /// Method, status, error and version together.
   var attempts: Int { each(100) }

@@ -136,6 +136,11 @@ final class DestinationMetrics: Sendable {
     families.retriesDenied.with(address, port, reason.rawValue).increment()
   }
 
+  func hedged(_ event: HedgeEvent) {
+    guard event != .started else { return }
+    families.hedges.with(address, port, event.rawValue).increment()
+  }
+
   func prepare(adapter: String) {
     _ = series(ofAdapter: adapter)
   }

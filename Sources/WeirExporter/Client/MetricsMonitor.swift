@@ -118,6 +118,10 @@ public final class MetricsMonitor: InlineEventMonitor {
     destinations.metrics(of: request.destination).denied(denial.reason)
   }
 
+  public func request(_ request: Request, hedge event: HedgeEvent) {
+    destinations.metrics(of: request.destination).hedged(event)
+  }
+
   public func request(
     _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
   ) {

@@ -1,0 +1,248 @@
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+import WeirTestSupport
+
+@testable import Weir
+
+/// Two attempts of one request on the wire.
+@Suite("Hedges on the wire", .timeLimit(.minutes(1)))
+struct HedgeTransferTests {
+  /// Events of attempts and hedges, in their order.
+  private final class Recorder: InlineEventMonitor {
+    let events = Journal<String>()
+
+    func request(_ request: Request, didStartAttempt number: Int) { events.append("start \(number)") }
+    func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {
+      events.append("end \(number) \(error?.label ?? metrics.statusCode.map(String.init) ?? "-")")
+    }
+    func request(_ request: Request, hedge event: HedgeEvent) { events.append("hedge \(event.rawValue)") }
+    func request(_ request: Request, didCompleteTask task: TransferTask, with error: WeirError?) {
+      events.append("task \(task.taskIdentifier)")
+    }
+    func request(_ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason)
+    {
+      events.append("retry \(reason.rawValue)")
+    }
+    func requestDidSettle(_ request: Request, outcome: RequestOutcome) { events.append("settled \(outcome.rawValue)") }
+  }
+
+  private static func session(
+    _ table: DestinationTable, _ recorder: Recorder, slots: Int = 4, _ interceptor: (any RequestInterceptor)? = nil
+  ) throws -> Session {
+    var configuration = SessionConfiguration.default
+    configuration.httpMaximumConnectionsPerHost = slots
+    return try .sharing(table, configuration, interceptor: interceptor, eventMonitors: [recorder])
+  }
+
+  private static let never = Script(.request, .awaitClose)
+
+  private static func says(_ text: String) -> Script { Script(.request, .send(text)) }
+
+  @Test("A second attempt answers for one that hangs; the first is cancelled, and the request shows the second")
+  func hedgeWins() async throws {
+    let server = try ScriptedServer(Self.never, Self.says(okResponse("second")))
+    let (table, recorder) = (DestinationTable(), Recorder())
+    let session = try Self.session(table, recorder)
+    let request = session.request(server.url).hedge(after: .seconds(0.02))
+    let response = await request.serializingString().response
+    #expect(response.value == "second")
+    #expect(response.metrics?.statusCode == 200)
+    #expect(request.task?.taskIdentifier == 2)
+    #expect(request.tasks.map(\.taskIdentifier) == [1, 2])
+    #expect(request.allMetrics.map(\.statusCode) == [nil, 200])
+    #expect(request.retryCount == 0)
+    #expect(request.attemptCount == 2)
+    #expect(
+      recorder.events.entries == [
+        "start 1", "start 2", "hedge started", "end 1 cancelled", "hedge won", "task 2", "end 2 200", "settled success",
+      ])
+    #expect(await eventuallyTrue { server.closedByClientCount == 1 }, "its connection carries nothing any more")
+    await session.loopTurn()
+    #expect(try table.occupancy(of: server) == [0, 0, 0])
+  }
+
+  @Test("The first attempt may still win")
+  func firstWins() async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(Script(.request, .wait(gate), .send(okResponse("first"))), Self.never)
+    let (table, recorder) = (DestinationTable(), Recorder())
+    let session = try Self.session(table, recorder)
+    let request = session.request(server.url).hedge(after: .seconds(0.01))
+    let value = request.serializingString()
+    await recorder.events.wait(for: "hedge started")
+    gate.open()
+    #expect(await value.response.value == "first")
+    #expect(request.task?.taskIdentifier == 1)
+    #expect(request.tasks.map(\.taskIdentifier) == [2, 1], "the one that answered is last")
+    #expect(
+      recorder.events.entries == [
+        "start 1", "start 2", "hedge started", "hedge lost", "end 2 cancelled", "task 1", "end 1 200",
+        "settled success",
+      ])
+    await session.loopTurn()
+    #expect(try table.occupancy(of: server) == [0, 0, 0])
+  }
+
+  @Test("A failure says nothing while another attempt runs, whichever fails", arguments: ["503 Busy", "429 Slow", ""])
+  func failureOfTheFirst(status: String) async throws {
+    let (first, second) = (Gate(), Gate())
+    let failing: Script.Step = status.isEmpty ? .reset : .send(response(status, body: "busy"))
+    let server = try ScriptedServer(
+      Script(.request, .wait(first), failing), Script(.request, .wait(second), .send(okResponse("fine"))))
+    let (table, recorder) = (DestinationTable(), Recorder())
+    let session = try Self.session(table, recorder, RetryPolicy())
+    let request = session.request(server.url).hedge(after: .seconds(0.01)).validate()
+    let value = request.serializingString()
+    await recorder.events.wait(for: "hedge started")
+    first.open()
+    await recorder.events.wait { $0.contains { $0.hasPrefix("end 1") } }
+    second.open()
+    #expect(await value.response.value == "fine")
+    #expect(recorder.events.entries.suffix(4) == ["hedge won", "task 2", "end 2 200", "settled success"])
+    #expect(request.retryCount == 0)
+    await session.loopTurn()
+    #expect(try table.occupancy(of: server) == [0, 0, 0])
+  }
+
+  @Test("When both fail, the later error goes to the retriers, and the retry has the next number")
+  func bothFail() async throws {
+    let (first, second) = (Gate(), Gate())
+    let server = try ScriptedServer(
+      Script(.request, .wait(first), .reset), Script(.request, .wait(second), .send(response("503 Busy"))),
+      Self.says(okResponse("third")))
+    let (table, recorder) = (DestinationTable(), Recorder())
+    let session = try Self.session(table, recorder, RetryPolicy(exponentialBackoffScale: 0.001))
+    let request = session.request(server.url).hedge(after: .seconds(0.01)).validate()
+    let value = request.serializingString()
+    await recorder.events.wait(for: "hedge started")
+    first.open()
+    await recorder.events.wait { $0.contains { $0.hasPrefix("end 1") } }
+    second.open()
+    #expect(await value.response.value == "third")
+    #expect(
+      recorder.events.entries == [
+        "start 1", "start 2", "hedge started", "end 1 network_connection_lost", "hedge lost", "task 2",
+        "end 2 unacceptable_status_code", "retry 503", "start 3", "task 3", "end 3 200", "settled success",
+      ])
+    #expect(request.retryCount == 1)
+    #expect(request.attemptCount == 3)
+    #expect(request.tasks.count == 3 && request.allMetrics.count == 3)
+    await session.loopTurn()
+    #expect(try table.occupancy(of: server) == [0, 0, 0])
+  }
+
+  @Test("Adapters run for each attempt, also when they take their time")
+  func adapters() async throws {
+    let server = try ScriptedServer(Self.never, Self.says(okResponse("x")))
+    let (table, recorder) = (DestinationTable(), Recorder())
+    let count = Mutex(0)
+    let adapter = Adapter { request, _, completion in
+      let number = count.withLock {
+        $0 += 1
+        return $0
+      }
+      var request = request
+      request.setValue("\(number)", forHTTPHeaderField: "X-Number")
+      let adapted = request
+      DispatchQueue.global().async { completion(.success(adapted)) }
+    }
+    let session = try Self.session(table, recorder, Interceptor(adapters: [adapter]))
+    let request = session.request(server.url).hedge(after: .seconds(0.01))
+    #expect(await request.serializingString().response.value == "x")
+    #expect(server.allRequests.map { $0.value(of: "X-Number") }.sorted { ($0 ?? "") < ($1 ?? "") } == ["1", "2"])
+    #expect(request.request?.value(forHTTPHeaderField: "X-Number") == "2")
+  }
+
+  @Test("Neither a method that may do harm twice is hedged, nor a destination without a free place")
+  func notHedged() async throws {
+    for (method, slots) in [(HTTPMethod.post, 4), (.patch, 4), (.get, 1)] {
+      let gate = Gate()
+      let server = try ScriptedServer(Script(.request, .wait(gate), .send(okResponse("x"))), Self.never)
+      let (table, recorder) = (DestinationTable(), Recorder())
+      let session = try Self.session(table, recorder, slots: slots)
+      let request = session.request(server.url, method: method).hedge(after: .seconds(0))
+      let value = request.serializingString()
+      await recorder.events.wait(for: "start 1")
+      if slots == 1 { await recorder.events.wait(for: "hedge denied") }
+      for _ in 0..<5 { await session.loopTurn() }
+      gate.open()
+      #expect(await value.response.value == "x")
+      #expect(request.attemptCount == 1)
+      #expect(server.connectionCount == 1)
+    }
+  }
+
+  @Test("Whoever cancels, suspends or runs out of time does so for both", arguments: ["cancel", "deadline", "session"])
+  func endedFromOutside(how: String) async throws {
+    let server = try ScriptedServer(Self.never, Self.never)
+    let (table, recorder) = (DestinationTable(), Recorder())
+    let session = try Self.session(table, recorder)
+    let request = session.request(server.url).hedge(after: .seconds(0.01))
+    if how == "deadline" { request.deadline(0.2) }
+    let value = request.serializingString()
+    await recorder.events.wait(for: "hedge started")
+    request.suspend()
+    request.resume()
+    if how == "cancel" { request.cancel() }
+    if how == "session" { session.invalidateAndCancel() }
+    #expect(await value.response.error != nil)
+    await recorder.events.wait { $0.last?.hasPrefix("settled") == true }
+    let ends = recorder.events.entries.filter { $0.hasPrefix("end") || $0 == "hedge lost" }
+    #expect(ends.prefix(2) == ["hedge lost", "end 2 cancelled"])
+    #expect(ends.count == 3 && ends[2].hasPrefix("end 1"))
+    await session.loopTurn()
+    #expect(try table.occupancy(of: server) == [0, 0, 0])
+    #expect(await eventuallyTrue { server.closedByClientCount == 2 })
+  }
+
+  @Test("A redirect is followed by either; the race is decided by final heads")
+  func redirects() async throws {
+    let server = try ScriptedServer(
+      Script(.request, .send(response("302 Found", ["Location: /next"])), .request, .awaitClose),
+      Script(.request, .send(response("302 Found", ["Location: /next"])), .request, .send(okResponse("x"))))
+    let (table, recorder) = (DestinationTable(), Recorder())
+    let session = try Self.session(table, recorder)
+    let request = session.request(server.url).hedge(after: .seconds(0.05))
+    #expect(await request.serializingString().response.value == "x")
+    #expect(request.metrics?.redirectCount == 1)
+    #expect(request.response?.url?.path == "/next")
+    #expect(request.task?.taskIdentifier == 2)
+  }
+
+  @Test("A quantile hedges nothing before it knows a hundred responses, then those that are slower")
+  func quantile() async throws {
+    let isFirst = Mutex(true)
+    let server = try ScriptedServer(
+      Script(
+        .forever([
+          .dispatch { line in
+            guard line.contains("slow") else { return [.send(okResponse("x"))] }
+            let hangs = isFirst.withLock { isFirst in
+              defer { isFirst = false }
+              return isFirst
+            }
+            return hangs ? [.awaitClose] : [.send(okResponse("x"))]
+          }
+        ])))
+    let (table, recorder) = (DestinationTable(), Recorder())
+    let session = try Self.session(table, recorder)
+    for _ in 0..<101 {
+      #expect(
+        await session.request(server.url).hedge(after: .quantile(0.999)).serializingString().response.value
+          == "x")
+    }
+    let request = session.request(server.url + "slow").hedge(after: .quantile(0.95))
+    #expect(await request.serializingString().response.value == "x")
+    #expect(request.attemptCount == 2)
+  }
+}
+
+private func eventuallyTrue(_ condition: () -> Bool) async -> Bool {
+  for _ in 0..<2_000 {
+    if condition() { return true }
+    try? await Task.sleep(for: .milliseconds(2))
+  }
+  return false
+}
