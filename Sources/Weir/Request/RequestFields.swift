@@ -40,6 +40,8 @@ struct RequestFields {
   var deliveryQueue: DispatchQueue?
   /// Seconds from `resume()`; nil: the session's.
   var deadline: TimeInterval?
+  /// The request's own; nil: the session's. Of what it is, nil is unlimited.
+  var retryBudget: RetryBudget??
 
   var attempts: [Attempt] { attempt.map { earlier + [$0] } ?? [] }
 

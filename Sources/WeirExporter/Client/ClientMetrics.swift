@@ -25,6 +25,7 @@ struct ClientMetrics: Sendable {
   let retries: CounterFamily<(String, String, String)>
   let retriesDenied: CounterFamily<(String, String, String)>
   let retryDelay: HistogramFamily<(String, String, String)>
+  let retryBudget: GaugeFamily<(String, String)>
   let adaptationFailures: CounterFamily<(String, String, String, String)>
   let adaptationDuration: HistogramFamily<String>
   let redirects: CounterFamily<(String, String, String)>
@@ -104,6 +105,9 @@ struct ClientMetrics: Sendable {
       "weir_retry_delay_seconds", help: "Delay before a retry, by where it comes from.",
       buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60], seriesLimit: limits.delaySources, labels: address,
       port, "source")
+    retryBudget = try registry.gauge(
+      "weir_retry_budget_available", help: "Retries that the destination's budget would grant now.",
+      seriesLimit: limits.one, labels: address, port)
     adaptationFailures = try registry.counter(
       "weir_adaptation_failures_total", help: "Requests that an adapter failed, by adapter and reason.",
       seriesLimit: limits.adaptationFailures, labels: address, port, "adapter", "reason")
@@ -141,6 +145,7 @@ struct ClientMetrics: Sendable {
     retries.removeAll(where: labels)
     retriesDenied.removeAll(where: labels)
     retryDelay.removeAll(where: labels)
+    retryBudget.removeAll(where: labels)
     adaptationFailures.removeAll(where: labels)
     redirects.removeAll(where: labels)
   }

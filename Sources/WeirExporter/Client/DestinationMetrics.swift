@@ -136,6 +136,11 @@ final class DestinationMetrics: Sendable {
     families.retriesDenied.with(address, port, reason.rawValue).increment()
   }
 
+  /// Of destinations that share their series there is no one number to show.
+  func retryBudget(available: Double) {
+    if address != DestinationIndex.sharedName { families.retryBudget.with(address, port).set(available) }
+  }
+
   func prepare(adapter: String) {
     _ = series(ofAdapter: adapter)
   }
