@@ -86,7 +86,9 @@ final class Attempt {
 
   private func ask() {
     let now = MonotonicTime.now
-    switch lease.ask(at: now, waiter()) {
+    let (answer, beginsWatch) = lease.ask(pipeline.takeStart(), at: now, waiter())
+    if beginsWatch { pipeline.watchRetryBudget() }
+    switch answer {
     case .granted: granted(machine.question, now)
     case .waiting: startTimer(seconds: core.configuration.admissionTimeout)
     case .queueFull: reject(.queueFull)

@@ -28,15 +28,22 @@ struct SlotLease {
   func waited(until now: MonotonicTime) -> Double? { asked.map { (grantedAt ?? now).seconds(since: $0) } }
 
   /// Asks for a first slot; `waiter` is called when there is one after a wait.
-  mutating func ask(at now: MonotonicTime, _ waiter: @autoclosure () -> DestinationState.Waiter) -> Answer {
+  ///
+  /// - Parameter start: Nil when the request counts as started already.
+  /// - Returns: Also whether the asker is to tell of the destination's retry budget from now on.
+  mutating func ask(
+    _ start: DestinationState.Start?, at now: MonotonicTime, _ waiter: @autoclosure () -> DestinationState.Waiter
+  ) -> (answer: Answer, beginsWatch: Bool) {
     asked = now
     grantedAt = nil
-    switch destination?.ask(waiter()) ?? .admitted {
-    case .admitted: return .granted
-    case .queueFull: return .queueFull
+    guard let destination else { return (.granted, false) }
+    let (answer, beginsWatch) = destination.ask(start, at: now, waiter())
+    switch answer {
+    case .admitted: return (.granted, beginsWatch)
+    case .queueFull: return (.queueFull, beginsWatch)
     case .waiting(let ticket):
       self.ticket = .first(ticket)
-      return .waiting
+      return (.waiting, beginsWatch)
     }
   }
 

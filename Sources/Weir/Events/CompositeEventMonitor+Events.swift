@@ -58,6 +58,10 @@ extension CompositeEventMonitor {
   public func session(_ session: Session, loopLag lag: TimeInterval) {
     send(.session, (session, lag)) { $0.session($1.0, loopLag: $1.1) }
   }
+
+  public func session(_ session: Session, retryBudget destination: Destination, available: Double) {
+    send(.resilience, (session, destination, available)) { $0.session($1.0, retryBudget: $1.1, available: $1.2) }
+  }
 }
 
 // MARK: - Creation

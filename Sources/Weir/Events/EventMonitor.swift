@@ -113,6 +113,8 @@ public protocol EventMonitor: Sendable {
   func session(_ session: Session, connectionEvent event: ConnectionEvent)
   /// How long a due timer of the event loop waited for its turn, in seconds.
   func session(_ session: Session, loopLag lag: TimeInterval)
+  /// How many retries the budget of a destination would grant now: once a second while requests go there.
+  func session(_ session: Session, retryBudget destination: Destination, available: Double)
 }
 
 /// A monitor that is called synchronously on the event loop: nothing is queued for it, and it must not block.
@@ -151,6 +153,8 @@ public struct EventInterests: OptionSet, Sendable {
   public static let connections = EventInterests(rawValue: 1 << 8)
   /// Connections reused for a request, and idle after one: ``TransferMetrics/isReusedConnection`` says the former too.
   public static let connectionUse = EventInterests(rawValue: 1 << 9)
+  /// What bounds the attempts at a destination: its retry budget.
+  public static let resilience = EventInterests(rawValue: 1 << 10)
 
   /// Every group, later ones too.
   public static let all = EventInterests(rawValue: .max)
@@ -216,4 +220,5 @@ extension EventMonitor {
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {}
   public func session(_ session: Session, connectionEvent event: ConnectionEvent) {}
   public func session(_ session: Session, loopLag lag: TimeInterval) {}
+  public func session(_ session: Session, retryBudget destination: Destination, available: Double) {}
 }

@@ -22,6 +22,8 @@ public struct RetryDenial: Hashable, Sendable {
   /// What kept a retry from being made.
   @nonexhaustive
   public enum Reason: String, Sendable, CaseIterable {
+    /// The destination has had as many retries as its ``RetryBudget`` grants. Nobody is asked about further ones.
+    case budget
     /// A retry policy's ``RetryPolicy/retryLimit`` is used up.
     case limit
     /// The retry would have started after the request's deadline.

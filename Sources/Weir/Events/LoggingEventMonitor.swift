@@ -83,6 +83,11 @@ extension LoggingEventMonitor {
     // Every timer has a lag; only one that people would notice is worth a line.
     if lag >= 0.1 { log("session.loopLag", lag.logText) }
   }
+
+  public func session(_ session: Session, retryBudget destination: Destination, available: Double) {
+    // Likewise: one that has nothing left.
+    if available < 1 { log("session.retryBudget", "used up", "\(destination)") }
+  }
 }
 
 // MARK: - Requests

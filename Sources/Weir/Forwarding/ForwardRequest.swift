@@ -69,17 +69,21 @@ package final class ForwardRequest: Request, @unchecked Sendable {
 
   package let head: Head
   private let retryableStatusCodes: Set<Int>
+  private let ownControls: DestinationControls?
   private let confined: LoopBound<Confined>
 
   /// On the loop.
   ///
-  /// - Parameter retryableStatusCodes: Responses about which the interceptor's retrier is asked.
+  /// - Parameters:
+  ///   - retryableStatusCodes: Responses about which the interceptor's retrier is asked.
+  ///   - controls: What bounds its attempts at the upstream; nil: what the session says.
   package init(
     session: Session, head: Head, interceptor: (any RequestInterceptor)?, retryableStatusCodes: Set<Int>,
-    sink: any ForwardSink
+    controls: DestinationControls? = nil, sink: any ForwardSink
   ) {
     self.head = head
     self.retryableStatusCodes = retryableStatusCodes
+    ownControls = controls
     confined = LoopBound(confining: Confined(sink), on: session.context.loop)
     super.init(context: session.context, interceptor: interceptor, shouldAutomaticallyResume: false)
   }
@@ -139,6 +143,7 @@ package final class ForwardRequest: Request, @unchecked Sendable {
   override var decodesBody: Bool { false }
   override var followsRedirects: Bool { false }
   override var isForOneOfMany: Bool { true }
+  override var controls: DestinationControls? { ownControls }
 
   override func makeBody(of urlRequest: URLRequest) -> AttemptBody {
     switch head.body {

@@ -53,7 +53,9 @@ extension RequestPipeline {
       ($0.attempt?.initial, $0.machine.step, $0.machine.stage == .transferring && !$0.machine.isSuspended)
     }
     guard isWanted, let hedging, hedging.race.mayHedge, let initial, mayRunTwice(initial) else { return }
-    guard grantsHedge() else { return monitors.request(request, hedge: .denied) }
+    guard destination?.grantsRetry(by: retryBudget, at: .now) ?? true else {
+      return monitors.request(request, hedge: .denied)
+    }
     hedging.race.grant()
     let adapters = core.adapters(of: request)
     if adapters.isEmpty {
@@ -78,8 +80,6 @@ extension RequestPipeline {
     case .stream, .pulled: return false
     }
   }
-
-  private func grantsHedge() -> Bool { true }
 
   /// Puts the second attempt on the wire: at once or not at all, as one that waits for its turn only adds to the load.
   private func startHedge(_ initial: URLRequest, adapted: URLRequest?) {

@@ -53,3 +53,8 @@ extension Request {
     }
   }
 }
+
+extension RetryDenial.Reason {
+  /// Whether it is the state of the destination and not of the request.
+  var isDestinations: Bool { self == .budget }
+}

@@ -64,7 +64,9 @@ extension RequestPipeline {
   /// The decision of the retriers, which may be refused for reasons that are none of theirs.
   private func decided(_ decision: RetryDecision, about error: WeirError, _ step: RequestMachine.Step) {
     let canReplayBody = request.canReplayBody && bodyStream?.state.hasBegun != true
-    switch decision.permitted(canReplayBody: canReplayBody, deadline: deadlineTime, now: .now) {
+    let now = MonotonicTime.now
+    let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadlineTime, now: now)
+    switch withinBudget(permitted, now) {
     case .retry(let delay, let source):
       let reason = RetryReason(error)
       grantedReason = reason
@@ -73,8 +75,14 @@ extension RequestPipeline {
     case .deny(let reason):
       if !hasDenied { monitors.request(request, didDenyRetry: RetryDenial(reason: reason)) }
       hasDenied = true
-      perform(decided: .stop, step)
+      perform(decided: reason.isDestinations ? .refuse : .stop, step)
     }
+  }
+
+  /// What the destination says, asked last: a retry that is not made for another reason costs it nothing.
+  private func withinBudget(_ decision: RetryDecision, _ now: MonotonicTime) -> RetryDecision {
+    guard case .retry = decision, let destination else { return decision }
+    return destination.grantsRetry(by: retryBudget, at: now) ? decision : .deny(.budget)
   }
 
   /// A retrier's own error becomes the request's, or that of the one handler whose value it was asked about.

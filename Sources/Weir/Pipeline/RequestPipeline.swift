@@ -32,6 +32,8 @@ final class RequestPipeline {
   var verdict: WeirError?
 
   private var hasStarted = false
+  /// Whether it counts as started at its destination.
+  private var isCounted = false
   private let deadline = LoopTimer()
   private lazy var wait = LoopTimer()
   private var isWaiting = false
@@ -107,6 +109,25 @@ final class RequestPipeline {
     }
     withExtendedLifetime(replaced) {}
     perform(action)
+  }
+
+  // MARK: The destination
+
+  var controls: DestinationControls { request.controls ?? core.controls }
+
+  /// Nil: unlimited.
+  var retryBudget: RetryBudget? { request.fields.withLock { $0.retryBudget } ?? controls.retryBudget }
+
+  /// What the first question for a slot tells the destination of the request; nil from the second on.
+  func takeStart() -> DestinationState.Start? {
+    if isCounted { return nil }
+    isCounted = true
+    return DestinationState.Start(isObserved: core.reportsResilience)
+  }
+
+  /// Has monitors told of the destination's retry budget.
+  func watchRetryBudget() {
+    if let destination { core.retryBudgets.watch(destination, budget: retryBudget) }
   }
 
   // MARK: Time

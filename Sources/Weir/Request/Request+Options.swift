@@ -85,6 +85,18 @@ extension Request {
     return self
   }
 
+  /// Puts this request's retries to a budget of its own, in place of the session's
+  /// ``SessionConfiguration/retryBudget``; nil: to none.
+  ///
+  /// What is counted stays the destination's: a retry is granted when the requests and retries of all that go there,
+  /// taken over this budget's window, leave room for it by this budget's numbers. It counts for theirs too, as one
+  /// without a budget does.
+  @discardableResult
+  public func retryBudget(_ budget: RetryBudget?) -> Self {
+    fields.withLock { $0.retryBudget = .some(budget) }
+    return self
+  }
+
   /// Calls `closure` with ``downloadProgress`` as bytes come in; the last closure set counts.
   @preconcurrency
   @discardableResult

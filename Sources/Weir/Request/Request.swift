@@ -98,6 +98,9 @@ public class Request: @unchecked Sendable {
   /// Whether it shares its connections with requests of other users.
   var isForOneOfMany: Bool { false }
 
+  /// What bounds its attempts at the destination; nil: what the session says.
+  var controls: DestinationControls? { nil }
+
   /// The outcome is fixed. On the loop.
   func settled(_ outcome: RequestOutcome, error: WeirError?) {}
 

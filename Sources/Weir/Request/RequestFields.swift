@@ -42,6 +42,8 @@ struct RequestFields {
   var deliveryQueue: DispatchQueue?
   /// Seconds from `resume()`; nil: the session's.
   var deadline: TimeInterval?
+  /// The request's own; nil: the session's. Of what it is, nil is unlimited.
+  var retryBudget: RetryBudget??
 
   /// Seconds, and how many; nil: no second attempt starts beside a slow one.
   var hedge: HedgePlan?

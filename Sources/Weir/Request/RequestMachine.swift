@@ -83,6 +83,8 @@ struct RequestMachine: Sendable {
   /// The answer of the retriers, after the deadline had its say.
   enum Decision: Equatable, Sendable {
     case stop
+    /// As `stop`, and whatever fails from now on is not put to them.
+    case refuse
     case retry(after: Double)
   }
 
@@ -97,6 +99,8 @@ struct RequestMachine: Sendable {
   private var hasFinished = false
   /// Whether the request was ended from outside or turned away: neither retriers nor serializers have a say in that.
   private(set) var isBeyondRetry = false
+  /// Whether retries were refused, so that nobody is asked about further ones.
+  private var isRefusedRetries = false
   private var grantedAtHead: Double?
 
   /// Whether setup has begun and the outcome is open.
@@ -241,23 +245,29 @@ struct RequestMachine: Sendable {
         grantedAtHead = nil
         return enter(.delaying, .wait(delay))
       }
-      return failed ? enter(.deciding, .askRetriers) : finish()
-    case .ready, .admitting, .decidingAtHead: return failed ? enter(.deciding, .askRetriers) : finish()
+      return afterAttempt(failed: failed)
+    case .ready, .admitting, .decidingAtHead: return afterAttempt(failed: failed)
     default: return .none
     }
   }
 
+  private mutating func afterAttempt(failed: Bool) -> Action {
+    failed && !isRefusedRetries ? enter(.deciding, .askRetriers) : finish()
+  }
+
   mutating func decided(_ decision: Decision, _ step: Step) -> Action {
     guard isWaiting(in: step) else { return .none }
+    if decision == .refuse { isRefusedRetries = true }
     switch (stage, decision) {
-    case (.deciding, .stop): return finish()
+    case (.deciding, .stop), (.deciding, .refuse): return finish()
     case (.deciding, .retry(let delay)), (.decidingSerializer, .retry(let delay)):
       return enter(.delaying, .wait(delay))
-    case (.decidingAtHead, .stop): return enter(.transferring, .continueTransfer)
+    case (.decidingAtHead, .stop), (.decidingAtHead, .refuse): return enter(.transferring, .continueTransfer)
     case (.decidingAtHead, .retry(let delay)):
       grantedAtHead = delay
       return enter(.transferring, .discardTransfer)
-    case (.decidingSerializer(let index), .stop): return enter(.serializing(next: index + 1), .nextHandler)
+    case (.decidingSerializer(let index), .stop), (.decidingSerializer(let index), .refuse):
+      return enter(.serializing(next: index + 1), .nextHandler)
     default: return .none
     }
   }
@@ -286,7 +296,9 @@ struct RequestMachine: Sendable {
   /// A handler's value is there.
   mutating func serialized(_ index: Int, asksRetriers: Bool, _ step: Step) -> Action {
     guard isWaiting(in: step), stage == .serializing(next: index) else { return .none }
-    if asksRetriers, !isBeyondRetry, state != .cancelled { return enter(.decidingSerializer(index), .askRetriers) }
+    if asksRetriers, !isBeyondRetry, !isRefusedRetries, state != .cancelled {
+      return enter(.decidingSerializer(index), .askRetriers)
+    }
     return enter(.serializing(next: index + 1), .nextHandler)
   }
 

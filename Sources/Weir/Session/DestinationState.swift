@@ -7,33 +7,78 @@ final class DestinationState: Sendable {
   /// steps, and of thousands of waiters that end as soon as they are let through each would do so inside the one before.
   typealias Waiter = @Sendable () -> Void
 
-  let destination: Destination
-  private let admission: Mutex<Admission<Waiter>>
-  /// Nil, and not asked for, until somebody hedges by a quantile.
-  private let latencies = Mutex<RecentLatencies?>(nil)
-  private let isWatched = Atomic(false)
-
-  init(destination: Destination, slots: Int, maximumWaiting: Int) {
-    self.destination = destination
-    admission = Mutex(Admission(slots: slots, maximumWaiting: maximumWaiting))
+  /// A request's first question for a slot, with which it counts as started.
+  struct Start {
+    /// False for what is itself a retry of somebody else's.
+    var earnsRetryBudget = true
+    /// Whether the asking session tells monitors of retry budgets.
+    var isObserved = false
   }
 
-  /// Slots taken, transfers parked, attempts waiting for their first slot.
-  var occupancy: [Int] { admission.withLock { [$0.taken, $0.parked, $0.waiting] } }
+  private struct Fields: Sendable {
+    var admission: Admission<Waiter>
+    var retries: RetryLedger
+    var reports = RetryReports()
+    var lastAsked: MonotonicTime
+  }
 
-  func ask(_ waiter: @autoclosure () -> Waiter) -> Admission<Waiter>.Answer {
-    admission.withLock { $0.ask(waiter()) }
+  /// What is told of the retry budget.
+  private struct RetryReports: Sendable {
+    var isWatched = false
+    var budget: RetryBudget?
+    var last: MonotonicTime?
+  }
+
+  let destination: Destination
+  private let fields: Mutex<Fields>
+  /// Nil, and not asked for, until somebody hedges by a quantile.
+  private let latencies = Mutex<RecentLatencies?>(nil)
+  private let watchesLatencies = Atomic(false)
+
+  init(destination: Destination, slots: Int, maximumWaiting: Int, now: MonotonicTime = .now) {
+    self.destination = destination
+    fields = Mutex(
+      Fields(
+        admission: Admission(slots: slots, maximumWaiting: maximumWaiting), retries: RetryLedger(at: now),
+        lastAsked: now))
+  }
+
+  // MARK: Slots
+
+  /// Slots taken, transfers parked, attempts waiting for their first slot.
+  var occupancy: [Int] { fields.withLock { [$0.admission.taken, $0.admission.parked, $0.admission.waiting] } }
+
+  /// When a first slot was last asked for, or the destination became known.
+  var lastAsked: MonotonicTime { fields.withLock { $0.lastAsked } }
+
+  /// Asks for an attempt's first slot.
+  ///
+  /// - Parameter start: Nil when the request counts already.
+  /// - Returns: Also whether the asker is to tell of the retry budget from now on, as nobody else does.
+  func ask(
+    _ start: Start?, at now: MonotonicTime, _ waiter: @autoclosure () -> Waiter
+  ) -> (answer: Admission<Waiter>.Answer, beginsWatch: Bool) {
+    fields.withLock { fields in
+      fields.lastAsked = now
+      var beginsWatch = false
+      if let start {
+        fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget)
+        beginsWatch = start.isObserved && !fields.reports.isWatched
+        if beginsWatch { fields.reports.isWatched = true }
+      }
+      return (fields.admission.ask(waiter()), beginsWatch)
+    }
   }
 
   func askAgain(_ waiter: @autoclosure () -> Waiter) -> Admission<Waiter>.Answer {
-    admission.withLock { $0.askAgain(waiter()) }
+    fields.withLock { $0.admission.askAgain(waiter()) }
   }
 
-  func takeFreeSlot() -> Bool { admission.withLock { $0.take() } }
+  func takeFreeSlot() -> Bool { fields.withLock { $0.admission.take() } }
 
   /// Whether the slot was given up; if not, the transfer keeps it.
   func park() -> Bool {
-    switch admission.withLock({ $0.park() }) {
+    switch fields.withLock({ $0.admission.park() }) {
     case .parked(let next):
       next?.waiter()
       return true
@@ -42,26 +87,66 @@ final class DestinationState: Sendable {
   }
 
   func unpark() {
-    admission.withLock { $0.unpark() }
+    fields.withLock { $0.admission.unpark() }
   }
 
   func release() {
-    admission.withLock { $0.release() }?.waiter()
+    fields.withLock { $0.admission.release() }?.waiter()
   }
 
   func withdraw(_ ticket: Admission<Waiter>.Ticket) {
-    admission.withLock { $0.withdraw(ticket) }
+    fields.withLock { $0.admission.withdraw(ticket) }
   }
 
   func withdrawAgain(_ ticket: Admission<Waiter>.Ticket) {
-    admission.withLock { $0.withdrawAgain(ticket) }
+    fields.withLock { $0.admission.withdrawAgain(ticket) }
+  }
+
+  // MARK: Retries
+
+  /// Whether a retry is within the budget; nil: unlimited. If so, it counts from now on.
+  func grantsRetry(by budget: RetryBudget?, at now: MonotonicTime) -> Bool {
+    fields.withLock { fields in
+      if let budget { fields.reports.budget = budget }
+      return fields.retries.grant(by: budget, at: now)
+    }
+  }
+
+  /// Whose retries are told of, until one is asked for by another budget.
+  func reportsRetries(of budget: RetryBudget?) {
+    fields.withLock { $0.reports.budget = budget }
+  }
+
+  /// What is left of the budget; nil when there is none, and when that was told less than a second ago.
+  func retriesToReport(at now: MonotonicTime) -> Double? {
+    fields.withLock { fields in
+      guard let budget = fields.reports.budget else { return nil }
+      if let last = fields.reports.last, now.nanoseconds - last.nanoseconds < 1_000_000_000 { return nil }
+      fields.reports.last = now
+      return fields.retries.available(of: budget, at: now)
+    }
+  }
+
+  /// Whether nothing happens here that would have to be told of; then whoever comes next begins to tell.
+  func leavesWatch(at now: MonotonicTime) -> Bool {
+    fields.withLock { fields in
+      let window = fields.reports.budget?.boundedWindow ?? RetryBudget.windows.lowerBound
+      guard fields.retries.isQuiet(for: window, at: now) else { return false }
+      fields.reports.isWatched = false
+      return true
+    }
+  }
+
+  /// Who told of the destination tells no more.
+  func isWatchedNoMore() {
+    fields.withLock { $0.reports.isWatched = false }
   }
 }
 
 // How long responses take, for those who hedge by that.
 extension DestinationState {
   /// Whether latencies are to be noted.
-  var watchesLatency: Bool { isWatched.load(ordering: .relaxed) }
+  var watchesLatency: Bool { watchesLatencies.load(ordering: .relaxed) }
 
   func note(latency seconds: Double) {
     latencies.withLock { $0?.note(seconds, at: .now) }
@@ -70,50 +155,10 @@ extension DestinationState {
   /// The latency that this share of the recent responses did not exceed, in seconds; nil when too few are known. From
   /// the first question on they are noted.
   func latency(quantile share: Double) -> Double? {
-    if isWatched.exchange(true, ordering: .relaxed) { return latencies.withLock { $0?.quantile(share, at: .now) } }
-    latencies.withLock { $0 = $0 ?? RecentLatencies() }
-    return nil
-  }
-}
-
-/// The destinations of a process. Made by a session for itself, or by the gateway for all its sessions.
-///
-/// Those that nobody else holds are let go when there are too many: to them nothing is under way, so that nothing would
-/// have to be remembered. They are found by looking, since a weak reference would make each retain of a state, of which
-/// every request does several, take the slow way.
-package final class DestinationTable: Sendable {
-  private struct Entries: Sendable {
-    var states: [Destination: DestinationState] = [:]
-    /// At how many entries those that nobody holds are looked for: twice as many as were held the last time.
-    var limit = 64
-
-    mutating func sweep() {
-      var kept: [Destination: DestinationState] = [:]
-      var index = states.startIndex
-      while index < states.endIndex {
-        if !isKnownUniquelyReferenced(&states.values[index]) { kept[states[index].key] = states[index].value }
-        states.formIndex(after: &index)
-      }
-      states = kept
-      limit = max(64, 2 * kept.count)
-    }
-  }
-
-  private let entries = Mutex(Entries())
-
-  package init() {}
-
-  package var count: Int { entries.withLock { $0.states.count } }
-
-  func state(for destination: Destination, configuration: SessionConfiguration) -> DestinationState {
-    entries.withLock { entries in
-      if let state = entries.states[destination] { return state }
-      if entries.states.count >= entries.limit { entries.sweep() }
-      let state = DestinationState(
-        destination: destination, slots: configuration.httpMaximumConnectionsPerHost,
-        maximumWaiting: configuration.maximumPendingRequestsPerHost)
-      entries.states[destination] = state
-      return state
+    latencies.withLock { latencies in
+      if latencies == nil { latencies = RecentLatencies() }
+      watchesLatencies.store(true, ordering: .relaxed)
+      return latencies?.quantile(share, at: .now)
     }
   }
 }

@@ -62,6 +62,8 @@ public struct SessionConfiguration: Sendable {
   public var maximumPendingRequestsPerHost = 10_000
   /// The longest wait for a slot; then the request is rejected with `.admissionTimeout`.
   public var admissionTimeout: TimeInterval = 30
+  /// How many retries a destination is to bear, of all requests together; nil: as many as retriers ask for.
+  public var retryBudget: RetryBudget? = RetryBudget()
   /// Where handlers without a queue argument run; default: on the completion queue.
   public var handlerExecution = HandlerExecution.completionQueue
   /// Idle pooled connections are closed after this.

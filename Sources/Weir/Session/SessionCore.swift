@@ -11,6 +11,10 @@ final class SessionCore {
   let configuration: SessionConfiguration
   private let monitors: CompositeEventMonitor
   private let table: DestinationTable
+  let controls: DestinationControls
+  /// Whether anybody wants to hear of retry budgets.
+  let reportsResilience: Bool
+  private(set) lazy var retryBudgets = BudgetReports(loop: loop) { [weak self] in self?.tell($0, availableRetries: $1) }
   @exclusivity(unchecked) private var active: [ObjectIdentifier: RequestPipeline] = [:]
   /// By scheme and authority as URLs spell them, so that finding one needs no parsing.
   private var destinations: [String: DestinationState] = [:]
@@ -40,6 +44,8 @@ final class SessionCore {
     self.configuration = configuration
     self.monitors = monitors
     self.table = table
+    controls = DestinationControls(configuration)
+    reportsResilience = monitors.wants(.resilience)
   }
 
   // MARK: Requests
@@ -205,6 +211,7 @@ final class SessionCore {
     for pipeline in active.values { pipeline.fail(with: error) }
     transport?.close()
     transport = nil
+    if reportsResilience { retryBudgets.end() }
     // What the transport still tells of its end is told in the session's name.
     loop.atEndOfTurn { [session] in withExtendedLifetime(session) {} }
   }
@@ -225,6 +232,10 @@ extension SessionCore: TransferEngineObserver {
   private func connection(_ kind: ConnectionEvent.Kind, tag: AnyObject?) {
     guard let state = tag as? DestinationState, monitors.wants(.connections), let session else { return }
     tell(session, kind, state.destination)
+  }
+
+  private func tell(_ destination: Destination, availableRetries available: Double) {
+    if let session { monitors.session(session, retryBudget: destination, available: available) }
   }
 
   private func tell(_ session: Session, _ kind: ConnectionEvent.Kind, _ destination: Destination) {

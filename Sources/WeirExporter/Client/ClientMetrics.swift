@@ -26,6 +26,7 @@ struct ClientMetrics: Sendable {
   let retriesDenied: CounterFamily<(String, String, String)>
   let retryDelay: HistogramFamily<(String, String, String)>
   let hedges: CounterFamily<(String, String, String)>
+  let retryBudget: GaugeFamily<(String, String)>
   let adaptationFailures: CounterFamily<(String, String, String, String)>
   let adaptationDuration: HistogramFamily<String>
   let redirects: CounterFamily<(String, String, String)>
@@ -108,6 +109,9 @@ struct ClientMetrics: Sendable {
     hedges = try registry.counter(
       "weir_hedges_total", help: "Second attempts beside a slow one, by what became of them.",
       seriesLimit: limits.hedges, labels: address, port, "result")
+    retryBudget = try registry.gauge(
+      "weir_retry_budget_available", help: "Retries that the destination's budget would grant now.",
+      seriesLimit: limits.one, labels: address, port)
     adaptationFailures = try registry.counter(
       "weir_adaptation_failures_total", help: "Requests that an adapter failed, by adapter and reason.",
       seriesLimit: limits.adaptationFailures, labels: address, port, "adapter", "reason")
@@ -146,6 +150,7 @@ struct ClientMetrics: Sendable {
     retriesDenied.removeAll(where: labels)
     retryDelay.removeAll(where: labels)
     hedges.removeAll(where: labels)
+    retryBudget.removeAll(where: labels)
     adaptationFailures.removeAll(where: labels)
     redirects.removeAll(where: labels)
   }

@@ -13,6 +13,9 @@ final class DestinationIndex: Sendable {
     var last: (identity: ObjectIdentifier, destination: Destination, metrics: DestinationMetrics)?
   }
 
+  /// Of those beyond the limit.
+  static let sharedName = "_other"
+
   private let families: ClientMetrics
   private let limit: Int
   private let state = Mutex(State())
@@ -38,7 +41,7 @@ final class DestinationIndex: Sendable {
       state.last = (destination.identity, destination, known)
       return known
     }
-    guard state.known.count < limit else { return shared(&state.other, named: "_other") }
+    guard state.known.count < limit else { return shared(&state.other, named: Self.sharedName) }
     let new = DestinationMetrics(families, address: destination.host, port: String(destination.port))
     state.known[destination] = new
     return new

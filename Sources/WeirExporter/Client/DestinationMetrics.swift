@@ -141,6 +141,11 @@ final class DestinationMetrics: Sendable {
     families.hedges.with(address, port, event.rawValue).increment()
   }
 
+  /// Of destinations that share their series there is no one number to show.
+  func retryBudget(available: Double) {
+    if address != DestinationIndex.sharedName { families.retryBudget.with(address, port).set(available) }
+  }
+
   func prepare(adapter: String) {
     _ = series(ofAdapter: adapter)
   }

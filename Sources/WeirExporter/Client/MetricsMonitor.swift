@@ -32,7 +32,7 @@ public final class MetricsMonitor: InlineEventMonitor {
     }
   }
 
-  public var interests: EventInterests { [.creation, .attempts, .connections, .redirects, .session] }
+  public var interests: EventInterests { [.creation, .attempts, .connections, .redirects, .session, .resilience] }
 
   /// Makes a destination's series at zero before the first request goes there; of methods, those of GET.
   public func prepare(_ destination: Destination) {
@@ -152,6 +152,10 @@ public final class MetricsMonitor: InlineEventMonitor {
 
   public func session(_ session: Session, loopLag lag: TimeInterval) {
     families.loopLag.observe(lag)
+  }
+
+  public func session(_ session: Session, retryBudget destination: Destination, available: Double) {
+    destinations.metrics(of: destination).retryBudget(available: available)
   }
 
   private static func method(of request: Request) -> String { MethodLabel.of(request.method) }

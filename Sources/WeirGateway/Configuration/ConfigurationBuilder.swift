@@ -156,6 +156,7 @@ private struct ConfigurationBuilder {
       if let methods = keys.take("methods")?.elements() {
         rules.methods = Set(methods.compactMap { method($0) })
       }
+      if let budget = keys.take("budget") { rules.budget = budget.retryBudget() }
       warn(of: rules, at: reader)
       return rules
     }

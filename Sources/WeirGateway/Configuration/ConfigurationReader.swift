@@ -13,6 +13,11 @@ struct ConfigurationReader {
     self.findings = findings
   }
 
+  /// Whether it is the word that turns something off which is on without it.
+  var isOff: Bool {
+    if case .scalar(let scalar) = node.content { scalar.value == .string("off") } else { false }
+  }
+
   var isNull: Bool {
     if case .scalar(let scalar) = node.content { scalar.value == .null } else { false }
   }
@@ -51,9 +56,11 @@ struct ConfigurationReader {
   }
 
   /// Has `body` take the keys of a mapping; those that it does not ask for are unknown.
-  func mapping<Value>(_ body: (inout ConfigurationKeys) -> Value?) -> Value? {
+  ///
+  /// - Parameter orOff: whether the word `off` might have stood there too.
+  func mapping<Value>(orOff: Bool = false, _ body: (inout ConfigurationKeys) -> Value?) -> Value? {
     guard case .mapping(let entries) = node.content else {
-      mismatch("a mapping (key: value)")
+      mismatch("a mapping (key: value)\(orOff ? " or off" : "")")
       return nil
     }
     var keys = ConfigurationKeys(of: self, entries)
@@ -159,6 +166,18 @@ extension ConfigurationKind<Bool> {
 extension ConfigurationKind<Int> {
   static var integer: Self {
     Self(name: "a whole number") { if case .integer(let value) = $0 { value } else { nil } }
+  }
+}
+
+extension ConfigurationKind<Double> {
+  static var number: Self {
+    Self(name: "a number") { scalar in
+      switch scalar {
+      case .integer(let value): Double(value)
+      case .float(let value): value
+      case .null, .bool, .string: nil
+      }
+    }
   }
 }
 

@@ -95,7 +95,7 @@ final class Forwarding {
   private func forward(_ head: ForwardRequest.Head, by route: ForwardingPlan.RoutePlan, _ session: Session) {
     let request = ForwardRequest(
       session: session, head: head, interceptor: route.interceptor,
-      retryableStatusCodes: route.retryableStatusCodes, sink: self)
+      retryableStatusCodes: route.retryableStatusCodes, controls: route.controls, sink: self)
     self.request = request
     exchange.onAbort = { [self] in clientLeft() }
     request.deadline(route.timeout)

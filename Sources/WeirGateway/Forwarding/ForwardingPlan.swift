@@ -15,6 +15,8 @@ final class ForwardingPlan: Sendable {
     let interceptor: Interceptor?
     /// The responses that may be retried.
     let retryableStatusCodes: Set<Int>
+    /// What bounds the attempts at the upstream.
+    let controls: DestinationControls
     /// Seconds.
     let timeout: Double
     /// Who may stream a body to the upstream.
@@ -27,6 +29,7 @@ final class ForwardingPlan: Sendable {
       // Within an interceptor, which knows that it has no adapters: a policy alone would be asked to adapt as well.
       interceptor = RetryPolicy(route.retry).map { Interceptor(retriers: [$0]) }
       retryableStatusCodes = interceptor == nil ? [] : route.retry.statusCodes
+      controls = DestinationControls(retryBudget: route.retry.budget)
       timeout = route.timeout / .seconds(1)
       self.uploads = uploads
     }

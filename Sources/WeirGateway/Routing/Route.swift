@@ -1,3 +1,4 @@
+package import Weir
 import WeirHTTP
 
 /// Which requests go where, and how.
@@ -78,6 +79,8 @@ package struct RetryRules: Sendable, Equatable {
   package var statusCodes: Set<Int> = [408, 500, 502, 503, 504]
   /// Idempotent methods (RFC 9110 §9.2.2) unless the configuration says more.
   package var methods: Set<String> = ["DELETE", "GET", "HEAD", "OPTIONS", "PUT", "TRACE"]
+  /// How many retries the upstream is to bear; nil: as many as the other rules allow.
+  package var budget: RetryBudget? = RetryBudget()
 
   package init() {}
 }

@@ -104,6 +104,21 @@ import Testing
     ),
     ("retry: {methods: ['a b']}", "2:23: routes[0].retry.methods[0]: \"a b\" is no method name"),
     ("retry: {methods: [get]}", "2:23: routes[0].retry.methods[0]: methods are case-sensitive; write GET"),
+    (
+      "retry: {budget: on}",
+      "2:21: routes[0].retry.budget: expected a mapping (key: value) or off, found the string \"on\""
+    ),
+    ("retry: {budget: {ratio: 1.5}}", "2:29: routes[0].retry.budget.ratio: must be 0 to 1"),
+    ("retry: {budget: {ratio: .nan}}", "2:29: routes[0].retry.budget.ratio: must be 0 to 1"),
+    ("retry: {budget: {burst: -1}}", "2:29: routes[0].retry.budget.burst: must be 0 to 1000000"),
+    (
+      "retry: {budget: {burst: ten}}", "2:29: routes[0].retry.budget.burst: expected a number, found the string \"ten\""
+    ),
+    ("retry: {budget: {window: 100ms}}", "2:30: routes[0].retry.budget.window: must be 1s to 60s"),
+    (
+      "retry: {budget: {per: 1}}",
+      "2:22: routes[0].retry.budget.per: unknown key; known keys are burst, minimumPerSecond, ratio, window"
+    ),
     ("headers: {set: {'a b': c}}", "2:28: routes[0].headers.set[\"a b\"]: \"a b\" is no field name"),
     (
       "headers: {set: {a: 1}}",

@@ -49,6 +49,42 @@ import WeirTestSupport
     #expect(response.text == "busy")
   }
 
+  private func attempts(_ rig: GatewayRig, of upstream: ScriptedServer, requests: Int) throws -> Int {
+    let client = try rig.client()
+    for _ in 0..<requests {
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = try #require(client.response())
+      #expect(response.status == 503)
+      #expect(response.text == "busy", "what the upstream said goes to the client")
+    }
+    return Self.requests("GET", upstream)
+  }
+
+  @Test func theRetriesOfAllRequestsHaveABudget() throws {
+    let upstream = try ScriptedServer(.answering(Self.failure))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 3
+    let rig = try GatewayRig(route, workers: 2)
+    // A floor of ten, a burst of ten, a fifth of a hundred.
+    #expect(try attempts(rig, of: upstream, requests: 100) == 140)
+    let address = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
+    #expect(rig.sample("weir_retries_denied_total{\(address),reason=\"budget\"}") ?? 0 > 80)
+    #expect(eventually { (rig.sample("weir_retry_budget_available{\(address)}") ?? 100) < 1 })
+  }
+
+  @Test(arguments: [
+    (RetryBudget(ratio: 0.1, minimumPerSecond: 0, burst: 3, window: 60), 25), (nil, 40),
+    (RetryBudget(ratio: 0, minimumPerSecond: 0, burst: 0), 20),
+  ])
+  func theBudgetIsTheRoutes(budget: RetryBudget?, expected: Int) throws {
+    let upstream = try ScriptedServer(.answering(Self.failure))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 1
+    route.retry.budget = budget
+    let rig = try GatewayRig(route)
+    #expect(try attempts(rig, of: upstream, requests: 20) == expected)
+  }
+
   @Test func onlyTheStatusCodesOfTheRoute() throws {
     let upstream = try ScriptedServer(.answering("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"))
     var route = try Route(to: upstream.port)

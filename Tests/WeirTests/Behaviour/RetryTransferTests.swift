@@ -348,7 +348,10 @@ struct RetryTransferTests {
   @Test("Thousands of retries at once do not grow the stack")
   func manyRetries() async throws {
     let count = 3_000
+    var configuration = SessionConfiguration.default
+    configuration.retryBudget = nil
     let session = Session(
+      configuration: configuration,
       interceptor: Interceptor(
         adapters: [Adapter { $2(.failure(SampleError())) }],
         retriers: [Retrier { $3($0.retryCount < count ? .retry : .doNotRetry) }]))

@@ -63,6 +63,10 @@ private struct Events {
       ("invalid", ["session"], { $0.urlSession(session, didBecomeInvalidWithError: nil) }),
       ("loopLag", ["session"], { $0.session(session, loopLag: 1) }),
       (
+        "retryBudget", ["resilience"],
+        { $0.session(session, retryBudget: Destination(scheme: "http", host: "h", port: 1), available: 1) }
+      ),
+      (
         "sendBody", ["data"],
         {
           $0.urlSession(
@@ -156,6 +160,7 @@ private struct Ear: InlineEventMonitor {
 
   func urlSession(_: Session, didBecomeInvalidWithError: (any Error)?) { note("invalid") }
   func session(_: Session, loopLag: TimeInterval) { note("loopLag") }
+  func session(_: Session, retryBudget: Destination, available: Double) { note("retryBudget") }
   func urlSession(
     _: Session, task: TransferTask, didSendBodyData: Int64, totalBytesSent: Int64, totalBytesExpectedToSend: Int64
   ) { note("sendBody") }

@@ -174,6 +174,22 @@ struct HedgeTransferTests {
     }
   }
 
+  @Test("Hedges draw from the retry budget")
+  func budget() async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(Script(.request, .wait(gate), .send(okResponse("x"))), Self.never)
+    let (table, recorder) = (DestinationTable(), Recorder())
+    let session = try Self.session(table, recorder)
+    let request = session.request(server.url).hedge(after: .seconds(0), limit: 3)
+      .retryBudget(RetryBudget(ratio: 0, minimumPerSecond: 0, burst: 1))
+    let value = request.serializingString()
+    await recorder.events.wait(for: "hedge denied")
+    gate.open()
+    #expect(await value.response.value == "x")
+    #expect(recorder.events.entries.prefix(4) == ["start 1", "start 2", "hedge started", "hedge denied"])
+    #expect(request.attemptCount == 2)
+  }
+
   @Test("Whoever cancels, suspends or runs out of time does so for both", arguments: ["cancel", "deadline", "session"])
   func endedFromOutside(how: String) async throws {
     let server = try ScriptedServer(Self.never, Self.never)

@@ -42,6 +42,28 @@ struct RequestMachineTests {
     #expect(machine.does(.cancel) == nil)
   }
 
+  @Test("Who was refused a retry is never asked about again")
+  func refused() {
+    var machine = transferring()
+    #expect(machine.transferEnded(failed: true) == .askRetriers)
+    #expect(machine.decided(.refuse) == .finish)
+    #expect(machine.nextHandler(of: 1) == .serialize(0))
+    #expect(machine.serialized(0, asksRetriers: true) == .nextHandler)
+
+    var atHead = transferring()
+    #expect(atHead.headArrived() == .askRetriers)
+    #expect(atHead.decided(.refuse) == .continueTransfer)
+    #expect(atHead.transferEnded(failed: true) == .finish)
+
+    var bySerializer = transferring()
+    #expect(bySerializer.transferEnded(failed: false) == .finish)
+    #expect(bySerializer.nextHandler(of: 2) == .serialize(0))
+    #expect(bySerializer.serialized(0, asksRetriers: true) == .askRetriers)
+    #expect(bySerializer.decided(.refuse) == .nextHandler)
+    #expect(bySerializer.nextHandler(of: 2) == .serialize(1))
+    #expect(bySerializer.serialized(1, asksRetriers: true) == .nextHandler)
+  }
+
   @Test("Verbs that change nothing say so")
   func illegalVerbs() {
     var machine = RequestMachine()
