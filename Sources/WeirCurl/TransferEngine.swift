@@ -119,7 +119,7 @@ extension TransferEngine: EventHandler, TimerHandler {
     }
     let before = arrivals
     act(fd, wanted.curlMask)
-    if arrivals == before { lookAgain(fd) }
+    if arrivals == before, wanted.contains(.read) { lookAgain(fd) }
   }
 
   package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {

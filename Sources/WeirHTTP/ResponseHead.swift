@@ -31,7 +31,8 @@ package struct ResponseHead: Sendable {
       forEach { found, octets in
         guard found.equalsIgnoringCase(name) else { return }
         let text = FieldSyntax.text(octets)
-        value = value.map { "\($0), \(text)" } ?? text
+        // In place: how often a field is repeated is the server's choice.
+        if value == nil { value = text } else { value?.append(", \(text)") }
       }
       return value
     }

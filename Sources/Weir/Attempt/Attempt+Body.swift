@@ -46,7 +46,7 @@ extension Attempt {
       request.deliver(on: observer.queue) { observer.handler(built) { answer($0) } }
       perform(machine.park(for: .observer))
     }
-    if request.receive(response) == .pause { hold(.sink) }
+    obey(request.receive(response))
   }
 
   private func observed(_ disposition: Request.ResponseDisposition) {
@@ -63,7 +63,7 @@ extension Attempt {
     if let limit = body.receive(bytes.count) { return exceed(limit) }
     guard let decoder = body.decoder else { return deliver(bytes) }
     decode { sink throws(CompressionError) in
-      try decoder.feed(bytes, budget: ResponseBody.decodedBytesPerTurn, into: sink)
+      try decoder.feed(bytes, budget: ResponseBody.decodedBytesAtOnce, into: sink)
     }
   }
 
@@ -100,7 +100,7 @@ extension Attempt {
   private func continueDecoding() {
     guard let decoder = body.decoder, machine.holds.contains(.decoding), body.failure == nil else { return }
     decode { sink throws(CompressionError) in
-      try decoder.step(budget: ResponseBody.decodedBytesPerTurn, into: sink)
+      try decoder.step(budget: ResponseBody.decodedBytesAtOnce, into: sink)
     }
     guard body.failure != nil else { return }
     if let transfer { transfer.cancel() } else { release(.decoding) }
@@ -115,13 +115,17 @@ extension Attempt {
     if context.monitors.wants(.data), let session = context.session {
       context.monitors.urlSession(session, dataTask: task, didReceive: Data(bytes))
     }
-    switch request.receive(bytes) {
+    obey(request.receive(bytes))
+    request.reportDownload(
+      body.delivered, of: body.decoder == nil ? task.countOfBytesExpectedToReceive : -1)
+  }
+
+  private func obey(_ flow: BodyFlow) {
+    switch flow {
     case .proceed: break
     case .pause: hold(.sink)
     case .stop: body.failure = urlError(.cancelled, "the receiver wants no more")
     }
-    request.reportDownload(
-      body.delivered, of: body.decoder == nil ? task.countOfBytesExpectedToReceive : -1)
   }
 
   private func exceed(_ limit: Int64) {

@@ -188,17 +188,18 @@ final class Attempt {
   /// As libcurl would end a cancelled transfer, wherever the attempt is.
   private func endTransfer() {
     hop.next = nil
+    body.isGivenUp = false
     if machine.stage == .draining { body.failure = urlError(.cancelled, "the task was cancelled") }
     perform(machine.cancel())
   }
 
   /// The task itself was told to, by whoever has it.
   func suspendTask() {
-    if transfer != nil, task.setState(.suspended) { perform(machine.suspend()) }
+    if machine.hasStarted, task.setState(.suspended) { perform(machine.suspend()) }
   }
 
   func resumeTask() {
-    if transfer != nil, task.setState(.running) { perform(machine.resume()) }
+    if machine.hasStarted, task.setState(.running) { perform(machine.resume()) }
   }
 
   func cancelTask() {

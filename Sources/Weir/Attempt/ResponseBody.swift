@@ -4,8 +4,8 @@ import WeirCurl
 
 /// The response body of one hop on its way through decoder and limits to the request.
 struct ResponseBody {
-  /// So much is inflated in one turn of the loop.
-  static var decodedBytesPerTurn: Int { 64 << 10 }
+  /// So much is inflated at once, of what one read brought; the rest waits for the next turn of the loop.
+  static var decodedBytesAtOnce: Int { 64 << 10 }
   /// So much of a body that nobody wants is read; a new connection is cheaper then.
   private static var discardedBytes: Int { 64 << 10 }
 

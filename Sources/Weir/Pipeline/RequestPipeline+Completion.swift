@@ -108,36 +108,45 @@ extension RequestPipeline {
 
   // MARK: Without a pipeline
 
-  /// Serves handlers that came after the outcome with what is stored. On the loop.
+  /// Serves handlers that came after the outcome with what is stored: one after another, wherever serializers run, so
+  /// that they keep their order. On the loop.
   static func serveLateHandlers(of request: Request) {
-    let (handlers, input) = request.fields.withLock { fields in
-      defer { fields.handlers.removeAll() }
-      return (fields.handlers, SerializationInput(request, fields))
+    let isFree = request.fields.withLock { fields in
+      defer { fields.servesLateHandlers = true }
+      return !fields.servesLateHandlers
     }
-    serve(handlers[...], input)
+    if isFree { serveNextHandler(of: request) }
   }
 
-  /// One after another, wherever serializers run, so that they keep their order.
-  private static func serve(_ handlers: ArraySlice<ResponseHandler>, _ input: SerializationInput) {
-    var rest = handlers
-    while let handler = rest.popFirst() {
+  private static func serveNextHandler(of request: Request) {
+    while let (handler, input) = takeLateHandler(of: request) {
       guard let executor = executor(for: handler, input) else {
-        serve(handler.makeValue(input), of: handler, input.request)
+        serve(handler.makeValue(input), of: handler, request)
         continue
       }
-      return executor { [rest] in
+      return executor {
         let value = handler.makeValue(input)
-        input.request.context.loop.run {
-          serve(value, of: handler, input.request)
-          serve(rest, input)
+        request.context.loop.run {
+          serve(value, of: handler, request)
+          serveNextHandler(of: request)
         }
       }
     }
   }
 
+  private static func takeLateHandler(of request: Request) -> (ResponseHandler, SerializationInput)? {
+    request.fields.withLock { fields in
+      guard !fields.handlers.isEmpty else {
+        fields.servesLateHandlers = false
+        return nil
+      }
+      return (fields.handlers.removeFirst(), SerializationInput(request, fields))
+    }
+  }
+
   private static func serve(_ value: HandlerValue, of handler: ResponseHandler, _ request: Request) {
     value.announce(from: request)
-    request.fields.withLock { $0.machine.delivered() }
+    request.fields.withLock { if $0.handlers.isEmpty { $0.machine.delivered() } }
     request.deliver(value, on: handler.queue)
   }
 

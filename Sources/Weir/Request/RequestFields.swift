@@ -28,6 +28,8 @@ struct RequestFields {
   var ended: MonotonicTime?
   var serializationDuration: TimeInterval?
   var handlers: [ResponseHandler] = []
+  /// Whether handlers that came after the outcome are being served.
+  var servesLateHandlers = false
   var validators: [Validator] = []
   var interceptor: (any RequestInterceptor)?
   var monitors: CompositeEventMonitor

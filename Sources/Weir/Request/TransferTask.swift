@@ -66,7 +66,8 @@ public final class TransferTask: Sendable {
     steer { $0.cancelTask() }
   }
 
-  /// Stops reading and writing; the connection is kept. The request's own state stays as it is.
+  /// Stops reading and writing; the connection is kept. The request's own state stays as it is. Without effect before the
+  /// attempt is on the wire.
   public func suspend() {
     steer { $0.suspendTask() }
   }

@@ -15,7 +15,7 @@ struct SecondLooks {
 
   var isEmpty: Bool { ticks.isEmpty }
 
-  /// Something was read on `fd` that is no part of a response.
+  /// There was something to read on `fd` that is no part of a response.
   mutating func note(_ fd: CInt) { ticks[fd] = 0 }
 
   /// The descriptors that are due at this tick.
@@ -31,9 +31,11 @@ struct SecondLooks {
 }
 
 extension TransferEngine {
-  /// An event on `fd` brought nothing of a response.
+  /// There was something to read on `fd`, and it was nothing of a response.
   func lookAgain(_ fd: CInt) {
-    guard CurlLibrary.noticesHTTP2EndLate, sockets.mayBeHTTP2(fd) else { return }
+    guard CurlLibrary.noticesHTTP2EndLate, prepared.mayMultiplexPlain || prepared.mayMultiplexSecure,
+      sockets.mayBeHTTP2(fd)
+    else { return }
     act(fd, 0)
     secondLooks.note(fd)
     if !secondLooksTimer.isArmed { armSecondLooks() }

@@ -12,7 +12,7 @@ final class ForwardingPlan: Sendable {
     let origin: URL
     let headers: HeaderPolicy
     /// Retries by the route's rules; nil if it allows none.
-    let interceptor: Interceptor?
+    let interceptor: RetryPolicy?
     /// The responses that may be retried.
     let retryableStatusCodes: Set<Int>
     /// What bounds the attempts at the upstream.
@@ -26,8 +26,7 @@ final class ForwardingPlan: Sendable {
       self.route = route
       origin = route.upstream.origin
       headers = HeaderPolicy(route: route, pseudonym: pseudonym)
-      // Within an interceptor, which knows that it has no adapters: a policy alone would be asked to adapt as well.
-      interceptor = RetryPolicy(route.retry).map { Interceptor(retriers: [$0]) }
+      interceptor = RetryPolicy(route.retry)
       retryableStatusCodes = interceptor == nil ? [] : route.retry.statusCodes
       controls = DestinationControls(retryBudget: route.retry.budget)
       timeout = route.timeout / .seconds(1)

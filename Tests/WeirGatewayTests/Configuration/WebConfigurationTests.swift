@@ -95,6 +95,10 @@ import WeirGateway
       "http_server_config: {headers: {'a b': c}}",
       "1:39: http_server_config.headers[\"a b\"]: \"a b\" is not a field name"
     ),
+    (
+      "http_server_config: {headers: {X-A: b, x-a: c}}",
+      "1:45: http_server_config.headers.x-a: the same field is set twice"
+    ),
   ])
   func saysWhatIsWrong(text: String, expected: String) throws {
     let error = try #require(throws: ConfigurationError.self) { _ = try read(text) }

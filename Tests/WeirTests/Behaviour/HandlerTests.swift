@@ -55,6 +55,26 @@ struct HandlerTests {
     #expect(server.connectionCount == 1)
   }
 
+  @Test("A late handler that takes its time is not overtaken by the next")
+  func lateHandlersKeepTheirOrder() async throws {
+    let body = String(repeating: "1", count: 1 << 20)
+    let server = try ScriptedServer(Script(.head, .send(okResponse(body))))
+    let session = Session()
+    let request = session.request(server.url)
+    _ = await request.serializingData().response
+    let order = Journal<Int>()
+    for index in 0..<20 {
+      if index % 2 == 0 {
+        request.responseString { _ in order.append(index) }
+      } else {
+        request.response { _ in order.append(index) }
+      }
+      await session.loopTurn()
+    }
+    await order.wait { $0.count == 20 }
+    #expect(order.entries == Array(0..<20))
+  }
+
   @Test("Cancelling after the end changes nothing that was delivered, and later handlers still get the result")
   func cancelAfterTheEnd() async throws {
     let server = try answering(okResponse("1"))

@@ -68,6 +68,30 @@ struct TaskStateTests {
     slot.request = nil
   }
 
+  /// Suspends the task when its redirect is told of.
+  private final class SuspendsAtRedirect: InlineEventMonitor {
+    func urlSession(
+      _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest
+    ) {
+      task.suspend()
+    }
+  }
+
+  @Test("A task that is suspended while its redirect's body is given up goes on with the next hop when it is resumed")
+  func suspendBetweenHops() async throws {
+    let server = try ScriptedServer(
+      Script(.request, .send("HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 10\r\n\r\n"), .awaitClose),
+      Script(.request, .send(okResponse("next"))))
+    let session = Session(eventMonitors: [SuspendsAtRedirect()])
+    let request = session.request(server.url)
+    let value = request.serializingString()
+    while server.closedByClientCount == 0 { await session.loopTurn() }
+    await session.loopTurn()
+    request.task?.resume()
+    #expect(await value.response.value == "next")
+  }
+
   @Test("Suspending while validators run leaves the completed task as it is")
   func suspendWhileValidating() async throws {
     let server = try answering(okResponse("1"))

@@ -26,7 +26,9 @@ extension WebConfiguration {
     _ = keys.take("http_server_config")?.mapping { keys in
       // Without TLS exporter-toolkit speaks HTTP/1.1 whatever this says, and so do we.
       _ = keys.take("http2", as: .boolean)
+      var seen: Set<String> = []
       for (name, value) in keys.take("headers")?.entries() ?? [] {
+        if !seen.insert(name.lowercased()).inserted { value.report("the same field is set twice") }
         headers[name] = value.read(as: .string) { Exporter.Options.problem(header: name, value: $0) }
       }
       return ()
