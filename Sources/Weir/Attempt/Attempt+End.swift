@@ -55,6 +55,7 @@ extension Attempt {
       fields.attempt?.metrics = metrics
       return metrics
     }
+    tellEnd(metrics, error, at: now)
     if pipeline.wants(.tasks) { announceEnd(metrics, error) }
   }
 

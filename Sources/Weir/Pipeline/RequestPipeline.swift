@@ -114,7 +114,8 @@ final class RequestPipeline {
   func takeStart() -> DestinationState.Start? {
     if isCounted { return nil }
     isCounted = true
-    return DestinationState.Start(isObserved: core.reportsResilience)
+    return DestinationState.Start(
+      isObserved: core.reportsResilience, adaptiveConcurrency: controls.adaptiveConcurrency)
   }
 
   /// Has monitors told of the destination's retry budget.

@@ -29,7 +29,9 @@ final class ForwardingPlan: Sendable {
       // Within an interceptor, which knows that it has no adapters: a policy alone would be asked to adapt as well.
       interceptor = RetryPolicy(route.retry).map { Interceptor(retriers: [$0]) }
       retryableStatusCodes = interceptor == nil ? [] : route.retry.statusCodes
-      controls = DestinationControls(retryBudget: route.retry.budget)
+      controls = DestinationControls(
+        retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker,
+        adaptiveConcurrency: route.adaptiveConcurrency)
       timeout = route.timeout / .seconds(1)
       self.uploads = uploads
     }
