@@ -11,6 +11,7 @@ final class RequestPipeline {
   let request: Request
   let core: SessionCore
   let context: SessionContext
+  let controls: DestinationControls
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
   var monitors: CompositeEventMonitor
 
@@ -41,6 +42,7 @@ final class RequestPipeline {
     self.request = request
     self.core = core
     context = request.context
+    controls = request.controls ?? core.controls
     monitors = request.fields.withLock { $0.monitors }
   }
 
@@ -104,8 +106,6 @@ final class RequestPipeline {
   }
 
   // MARK: The destination
-
-  var controls: DestinationControls { request.controls ?? core.controls }
 
   /// Nil: unlimited.
   var retryBudget: RetryBudget? { request.fields.withLock { $0.retryBudget } ?? controls.retryBudget }
