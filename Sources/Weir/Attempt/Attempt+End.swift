@@ -57,6 +57,7 @@ extension Attempt {
       fields.change(number) { $0?.metrics = metrics }
       return metrics
     }
+    tellEnd(metrics, error, at: now)
     if pipeline.wants(.tasks) { announceEnd(metrics, error) }
   }
 

@@ -17,6 +17,8 @@ final class Attempt {
   var transfer: Transfer?
   @exclusivity(unchecked) var body = ResponseBody(limit: nil)
   @exclusivity(unchecked) var tally = TransferTally()
+  /// What the destination's circuit gave, if there is one.
+  var pass: Circuit.Pass?
   /// Whether its completion was told.
   var isCompleted = false
   /// Of one that starts beside another: whether it is on the wire, until it is told what became of it.
@@ -81,11 +83,13 @@ final class Attempt {
   /// Waits no more for a first slot; the task exists and is suspended.
   func leaveQueue() {
     perform(machine.withdraw())
+    returnPass()
     announce(.suspended)
   }
 
   private func ask() {
     let now = MonotonicTime.now
+    if let rejection = passCircuit(at: now) { return reject(withdrawn: rejection) }
     let (answer, beginsWatch) = lease.ask(pipeline.takeStart(), at: now, waiter())
     if beginsWatch { pipeline.watchRetryBudget() }
     switch answer {
@@ -109,6 +113,11 @@ final class Attempt {
   private func granted(_ question: AttemptMachine.Question, _ now: MonotonicTime) {
     guard machine.awaits(question) else { return lease.release() }
     if machine.wait == .first {
+      // The circuit may have opened meanwhile.
+      if let rejection = passCircuit(at: now) {
+        lease.release()
+        return reject(withdrawn: rejection)
+      }
       guard pipeline.decide({ $0.admitted($0.step) }) else { return lease.release() }
       stopTimer()
     } else if let waited = lease.waited(until: now) {
@@ -121,6 +130,11 @@ final class Attempt {
   private func withdraw() {
     lease.withdraw()
     if !machine.hasStarted { stopTimer() }
+  }
+
+  private func reject(withdrawn reason: WeirError.RequestRejectionReason) {
+    perform(machine.withdraw())
+    reject(reason)
   }
 
   private func reject(_ reason: WeirError.RequestRejectionReason) {

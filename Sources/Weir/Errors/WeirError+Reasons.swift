@@ -89,7 +89,7 @@ extension WeirError {
   /// Why a request was not admitted.
   @nonexhaustive
   public enum RequestRejectionReason: Sendable, Hashable {
-    /// Not raised by this version. The destination's circuit is open; seconds until it admits a probe, if known.
+    /// The destination's circuit is open; seconds until it admits a probe, if known.
     case circuitOpen(retryAfter: TimeInterval?)
     /// As many requests wait for the destination as `maximumPendingRequestsPerHost` allows.
     case queueFull

@@ -62,6 +62,14 @@ extension CompositeEventMonitor {
   public func session(_ session: Session, retryBudget destination: Destination, available: Double) {
     send(.resilience, (session, destination, available)) { $0.session($1.0, retryBudget: $1.1, available: $1.2) }
   }
+
+  public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {
+    send(.resilience, (session, destination, state)) { $0.session($1.0, circuit: $1.1, entered: $1.2) }
+  }
+
+  public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
+    send(.resilience, (session, destination, limit)) { $0.session($1.0, concurrencyLimit: $1.1, limit: $1.2) }
+  }
 }
 
 // MARK: - Creation

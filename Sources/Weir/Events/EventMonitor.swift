@@ -115,6 +115,10 @@ public protocol EventMonitor: Sendable {
   func session(_ session: Session, loopLag lag: TimeInterval)
   /// How many retries the budget of a destination would grant now: once a second while requests go there.
   func session(_ session: Session, retryBudget destination: Destination, available: Double)
+  /// A destination's circuit has changed its state. The first is `.closed`, when the circuit comes into use.
+  func session(_ session: Session, circuit destination: Destination, entered state: CircuitState)
+  /// How many attempts a destination's adaptive limit allows at once: when it changes, at most once a second.
+  func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int)
 }
 
 /// A monitor that is called synchronously on the event loop: nothing is queued for it, and it must not block.
@@ -153,7 +157,7 @@ public struct EventInterests: OptionSet, Sendable {
   public static let connections = EventInterests(rawValue: 1 << 8)
   /// Connections reused for a request, and idle after one: ``TransferMetrics/isReusedConnection`` says the former too.
   public static let connectionUse = EventInterests(rawValue: 1 << 9)
-  /// What bounds the attempts at a destination: its retry budget.
+  /// What bounds the attempts at a destination: its retry budget, circuit and adaptive limit.
   public static let resilience = EventInterests(rawValue: 1 << 10)
 
   /// Every group, later ones too.
@@ -221,4 +225,6 @@ extension EventMonitor {
   public func session(_ session: Session, connectionEvent event: ConnectionEvent) {}
   public func session(_ session: Session, loopLag lag: TimeInterval) {}
   public func session(_ session: Session, retryBudget destination: Destination, available: Double) {}
+  public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {}
+  public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {}
 }

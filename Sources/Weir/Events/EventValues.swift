@@ -24,6 +24,8 @@ public struct RetryDenial: Hashable, Sendable {
   public enum Reason: String, Sendable, CaseIterable {
     /// The destination has had as many retries as its ``RetryBudget`` grants. Nobody is asked about further ones.
     case budget
+    /// The destination's ``CircuitBreaker`` is open. Nobody is asked about further retries.
+    case breaker
     /// A retry policy's ``RetryPolicy/retryLimit`` is used up.
     case limit
     /// The retry would have started after the request's deadline.

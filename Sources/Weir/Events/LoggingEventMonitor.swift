@@ -88,6 +88,14 @@ extension LoggingEventMonitor {
     // Likewise: one that has nothing left.
     if available < 1 { log("session.retryBudget", "used up", "\(destination)") }
   }
+
+  public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {
+    log("session.circuit", state.rawValue, "\(destination)")
+  }
+
+  public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
+    log("session.concurrencyLimit", "\(limit)", "\(destination)")
+  }
 }
 
 // MARK: - Requests

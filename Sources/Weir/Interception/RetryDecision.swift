@@ -56,5 +56,5 @@ extension Request {
 
 extension RetryDenial.Reason {
   /// Whether it is the state of the destination and not of the request.
-  var isDestinations: Bool { self == .budget }
+  var isDestinations: Bool { self == .budget || self == .breaker }
 }

@@ -82,6 +82,7 @@ extension RequestPipeline {
   /// What the destination says, asked last: a retry that is not made for another reason costs it nothing.
   private func withinBudget(_ decision: RetryDecision, _ now: MonotonicTime) -> RetryDecision {
     guard case .retry = decision, let destination else { return decision }
+    if let breaker = controls.circuitBreaker, destination.isRejecting(breaker, at: now) { return .deny(.breaker) }
     return destination.grantsRetry(by: retryBudget, at: now) ? decision : .deny(.budget)
   }
 

@@ -11,6 +11,7 @@ final class RequestPipeline {
   let request: Request
   let core: SessionCore
   let context: SessionContext
+  let controls: DestinationControls
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
   var monitors: CompositeEventMonitor
 
@@ -43,6 +44,7 @@ final class RequestPipeline {
     self.request = request
     self.core = core
     context = request.context
+    controls = request.controls ?? core.controls
     monitors = request.fields.withLock { $0.monitors }
   }
 
@@ -113,8 +115,6 @@ final class RequestPipeline {
 
   // MARK: The destination
 
-  var controls: DestinationControls { request.controls ?? core.controls }
-
   /// Nil: unlimited.
   var retryBudget: RetryBudget? { request.fields.withLock { $0.retryBudget } ?? controls.retryBudget }
 
@@ -122,7 +122,8 @@ final class RequestPipeline {
   func takeStart() -> DestinationState.Start? {
     if isCounted { return nil }
     isCounted = true
-    return DestinationState.Start(isObserved: core.reportsResilience)
+    return DestinationState.Start(
+      isObserved: core.reportsResilience, adaptiveConcurrency: controls.adaptiveConcurrency)
   }
 
   /// Has monitors told of the destination's retry budget.

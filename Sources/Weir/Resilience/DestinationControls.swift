@@ -1,13 +1,24 @@
-/// What bounds the attempts of a request at its destination: a session's settings, or a gateway's route's.
-package struct DestinationControls: Sendable {
+/// What bounds the attempts of a request at its destination: a session's settings, or a gateway's route's. An object, as
+/// each request refers to it.
+package final class DestinationControls: Sendable {
   /// Nil: unlimited.
-  package var retryBudget: RetryBudget?
+  package let retryBudget: RetryBudget?
+  /// Nil: none.
+  package let circuitBreaker: CircuitBreaker?
+  /// Nil: the limit is the number of slots.
+  package let adaptiveConcurrency: AdaptiveConcurrency?
 
-  package init(retryBudget: RetryBudget?) {
+  package init(
+    retryBudget: RetryBudget?, circuitBreaker: CircuitBreaker? = nil, adaptiveConcurrency: AdaptiveConcurrency? = nil
+  ) {
     self.retryBudget = retryBudget
+    self.circuitBreaker = circuitBreaker
+    self.adaptiveConcurrency = adaptiveConcurrency
   }
 
-  init(_ configuration: SessionConfiguration) {
-    retryBudget = configuration.retryBudget
+  convenience init(_ configuration: SessionConfiguration) {
+    self.init(
+      retryBudget: configuration.retryBudget, circuitBreaker: configuration.circuitBreaker,
+      adaptiveConcurrency: configuration.adaptiveConcurrency)
   }
 }

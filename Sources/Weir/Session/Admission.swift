@@ -25,7 +25,7 @@ struct Admission<Waiter: Sendable>: Sendable {
     case refused
   }
 
-  let slots: Int
+  private(set) var slots: Int
   let maximumWaiting: Int
   let maximumParked: Int
   private(set) var taken = 0
@@ -75,9 +75,21 @@ struct Admission<Waiter: Sendable>: Sendable {
     return .waiting(nextTicket)
   }
 
+  /// There are so many slots from now on; who has one keeps it. Those who get one are to be told.
+  mutating func resize(to slots: Int) -> [Entry] {
+    self.slots = max(1, slots)
+    var entries: [Entry] = []
+    while let entry = letThrough() { entries.append(entry) }
+    return entries
+  }
+
   /// Gives a slot back; whoever is next takes it and is to be told.
   mutating func release() -> Entry? {
     taken -= 1
+    return letThrough()
+  }
+
+  private mutating func letThrough() -> Entry? {
     guard taken < slots else { return nil }
     if let entry = returning.popFirst() {
       taken += 1

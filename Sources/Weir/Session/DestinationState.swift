@@ -13,30 +13,48 @@ final class DestinationState: Sendable {
     var earnsRetryBudget = true
     /// Whether the asking session tells monitors of retry budgets.
     var isObserved = false
+    /// How the number of slots is found out; nil: it is fixed.
+    var adaptiveConcurrency: AdaptiveConcurrency?
   }
 
-  private struct Fields: Sendable {
+  // Internal for the extensions on the circuit and the limit.
+  struct Fields: Sendable {
     var admission: Admission<Waiter>
     var retries: RetryLedger
     var reports = RetryReports()
     var lastAsked: MonotonicTime
+    /// Nil until somebody has a breaker.
+    var circuit: Circuit?
+    /// Nil until somebody has an adaptive limit.
+    var limit: ConcurrencyLimit?
+    var lastLimitReport: MonotonicTime?
+
+    /// Who waits is not let through: the limit is no higher than the slots were.
+    mutating func beginLimit(_ settings: AdaptiveConcurrency, _ slots: Int, at now: MonotonicTime) {
+      let limit = ConcurrencyLimit(settings, maximum: slots, at: now)
+      self.limit = limit
+      _ = admission.resize(to: limit.slots)
+    }
   }
 
   /// What is told of the retry budget.
-  private struct RetryReports: Sendable {
+  struct RetryReports: Sendable {
     var isWatched = false
     var budget: RetryBudget?
     var last: MonotonicTime?
   }
 
   let destination: Destination
-  private let fields: Mutex<Fields>
+  /// Without an adaptive limit.
+  let slots: Int
+  let fields: Mutex<Fields>
   /// Nil, and not asked for, until somebody hedges by a quantile.
   private let latencies = Mutex<RecentLatencies?>(nil)
   private let watchesLatencies = Atomic(false)
 
   init(destination: Destination, slots: Int, maximumWaiting: Int, now: MonotonicTime = .now) {
     self.destination = destination
+    self.slots = slots
     fields = Mutex(
       Fields(
         admission: Admission(slots: slots, maximumWaiting: maximumWaiting), retries: RetryLedger(at: now),
@@ -65,6 +83,7 @@ final class DestinationState: Sendable {
         fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget)
         beginsWatch = start.isObserved && !fields.reports.isWatched
         if beginsWatch { fields.reports.isWatched = true }
+        if let adaptive = start.adaptiveConcurrency, fields.limit == nil { fields.beginLimit(adaptive, slots, at: now) }
       }
       return (fields.admission.ask(waiter()), beginsWatch)
     }

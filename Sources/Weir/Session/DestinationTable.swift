@@ -53,6 +53,12 @@ package final class DestinationTable: Sendable {
     entries = Mutex(Entries(capacity: capacity))
   }
 
+  /// Has all destinations find their adaptive limits anew, as those who ask for one may have changed.
+  package func forgetLimits() {
+    let states = entries.withLock { Array($0.states.values) }
+    for state in states { state.forgetLimit() }
+  }
+
   package var count: Int { entries.withLock { $0.states.count } }
 
   func state(for destination: Destination, configuration: SessionConfiguration) -> DestinationState {

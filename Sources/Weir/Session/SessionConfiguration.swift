@@ -64,6 +64,11 @@ public struct SessionConfiguration: Sendable {
   public var admissionTimeout: TimeInterval = 30
   /// How many retries a destination is to bear, of all requests together; nil: as many as retriers ask for.
   public var retryBudget: RetryBudget? = RetryBudget()
+  /// When a destination that fails is left alone for a while; nil: never.
+  public var circuitBreaker: CircuitBreaker?
+  /// How the number of attempts at once follows a destination's speed, within ``httpMaximumConnectionsPerHost``; nil: it is
+  /// that.
+  public var adaptiveConcurrency: AdaptiveConcurrency?
   /// Where handlers without a queue argument run; default: on the completion queue.
   public var handlerExecution = HandlerExecution.completionQueue
   /// Idle pooled connections are closed after this.

@@ -238,6 +238,14 @@ extension SessionCore: TransferEngineObserver {
     if let session { monitors.session(session, retryBudget: destination, available: available) }
   }
 
+  func tell(_ destination: Destination, _ state: CircuitState) {
+    if let session { monitors.session(session, circuit: destination, entered: state) }
+  }
+
+  func tell(_ destination: Destination, concurrencyLimit limit: Int) {
+    if let session { monitors.session(session, concurrencyLimit: destination, limit: limit) }
+  }
+
   private func tell(_ session: Session, _ kind: ConnectionEvent.Kind, _ destination: Destination) {
     monitors.session(session, connectionEvent: ConnectionEvent(kind: kind, destination: destination))
   }

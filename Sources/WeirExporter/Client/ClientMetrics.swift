@@ -27,6 +27,9 @@ struct ClientMetrics: Sendable {
   let retryDelay: HistogramFamily<(String, String, String)>
   let hedges: CounterFamily<(String, String, String)>
   let retryBudget: GaugeFamily<(String, String)>
+  let circuitState: GaugeFamily<(String, String, String)>
+  let circuitTransitions: CounterFamily<(String, String, String)>
+  let concurrencyLimit: GaugeFamily<(String, String)>
   let adaptationFailures: CounterFamily<(String, String, String, String)>
   let adaptationDuration: HistogramFamily<String>
   let redirects: CounterFamily<(String, String, String)>
@@ -112,6 +115,15 @@ struct ClientMetrics: Sendable {
     retryBudget = try registry.gauge(
       "weir_retry_budget_available", help: "Retries that the destination's budget would grant now.",
       seriesLimit: limits.one, labels: address, port)
+    circuitState = try registry.gauge(
+      "weir_circuit_state", help: "Whether the destination's circuit is in the state: 1 or 0.",
+      seriesLimit: limits.circuitStates, labels: address, port, "state")
+    circuitTransitions = try registry.counter(
+      "weir_circuit_transitions_total", help: "States that the destination's circuit has entered.",
+      seriesLimit: limits.circuitStates, labels: address, port, "state")
+    concurrencyLimit = try registry.gauge(
+      "weir_concurrency_limit", help: "Attempts that the destination's adaptive limit allows at once.",
+      seriesLimit: limits.one, labels: address, port)
     adaptationFailures = try registry.counter(
       "weir_adaptation_failures_total", help: "Requests that an adapter failed, by adapter and reason.",
       seriesLimit: limits.adaptationFailures, labels: address, port, "adapter", "reason")
@@ -151,6 +163,9 @@ struct ClientMetrics: Sendable {
     retryDelay.removeAll(where: labels)
     hedges.removeAll(where: labels)
     retryBudget.removeAll(where: labels)
+    circuitState.removeAll(where: labels)
+    circuitTransitions.removeAll(where: labels)
+    concurrencyLimit.removeAll(where: labels)
     adaptationFailures.removeAll(where: labels)
     redirects.removeAll(where: labels)
   }
@@ -175,6 +190,7 @@ struct SeriesLimits: Sendable {
   var connectionStates: Int { each(2) }
   var denials: Int { each(RetryDenial.Reason.allCases.count) }
   var hedges: Int { each(HedgeEvent.allCases.count) }
+  var circuitStates: Int { each(CircuitState.allCases.count) }
   var delaySources: Int { each(RetryDelaySource.allCases.count) }
   /// Method, status, error and version together.
   var attempts: Int { each(100) }

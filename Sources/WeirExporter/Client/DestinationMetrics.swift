@@ -20,6 +20,7 @@ final class DestinationMetrics: Sendable {
   let connectionsReused: Counter
   let staleRetries: Counter
   let openConnections = Atomic(0)
+  private let hasCircuit = Atomic(false)
   private let families: ClientMetrics
   private let inFlight: Gauge
   let phases: PhaseHistograms
@@ -141,9 +142,25 @@ final class DestinationMetrics: Sendable {
     families.hedges.with(address, port, event.rawValue).increment()
   }
 
-  /// Of destinations that share their series there is no one number to show.
+  /// Of destinations that share their series there is no one number to show, nor a state.
+  private var isOne: Bool { address != DestinationIndex.sharedName }
+
   func retryBudget(available: Double) {
-    if address != DestinationIndex.sharedName { families.retryBudget.with(address, port).set(available) }
+    if isOne { families.retryBudget.with(address, port).set(available) }
+  }
+
+  func concurrencyLimit(_ limit: Int) {
+    if isOne { families.concurrencyLimit.with(address, port).set(Double(limit)) }
+  }
+
+  /// The first time, the circuit has come into use: its series are there at zero before it changes anything.
+  func circuit(entered state: CircuitState) {
+    let isKnown = hasCircuit.exchange(true, ordering: .relaxed)
+    for each in CircuitState.allCases {
+      if isOne { families.circuitState.with(address, port, each.rawValue).set(each == state ? 1 : 0) }
+      if !isKnown { _ = families.circuitTransitions.with(address, port, each.rawValue) }
+    }
+    if isKnown || state != .closed { families.circuitTransitions.with(address, port, state.rawValue).increment() }
   }
 
   func prepare(adapter: String) {

@@ -158,5 +158,13 @@ public final class MetricsMonitor: InlineEventMonitor {
     destinations.metrics(of: destination).retryBudget(available: available)
   }
 
+  public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {
+    destinations.metrics(of: destination).circuit(entered: state)
+  }
+
+  public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
+    destinations.metrics(of: destination).concurrencyLimit(limit)
+  }
+
   private static func method(of request: Request) -> String { MethodLabel.of(request.method) }
 }

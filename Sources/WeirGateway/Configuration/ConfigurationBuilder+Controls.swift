@@ -15,9 +15,43 @@ extension ConfigurationReader {
       return budget
     }
   }
+
+  /// An empty mapping is one with all defaults.
+  func circuitBreaker() -> CircuitBreaker? {
+    if isOff { return nil }
+    return mapping(orOff: true) { keys in
+      var breaker = CircuitBreaker()
+      if let ratio = keys.take("failureRatio", within: 0.01...1) { breaker.failureRatio = ratio }
+      if let count = keys.takeCount("minimumRequests", within: 1...1_000_000) { breaker.minimumRequests = count }
+      if let window = keys.takeSeconds("window", within: CircuitBreaker.windows) { breaker.window = window }
+      if let seconds = keys.takeSeconds("openFor", within: 0.1...CircuitBreaker.longestOpen) {
+        breaker.openFor = seconds
+      }
+      if let probes = keys.takeCount("halfOpenProbes", within: 1...1_000) { breaker.halfOpenProbes = probes }
+      return breaker
+    }
+  }
+
+  func adaptiveConcurrency() -> AdaptiveConcurrency? {
+    if isOff { return nil }
+    return mapping(orOff: true) { keys in
+      var adaptive = AdaptiveConcurrency()
+      if let minimum = keys.takeCount("minimum", within: 1...512) { adaptive.minimum = minimum }
+      if let initial = keys.takeCount("initial", within: 1...512) { adaptive.initial = initial }
+      if let tolerance = keys.take("tolerance", within: 1...100) { adaptive.tolerance = tolerance }
+      if let smoothing = keys.take("smoothing", within: 0.01...1) { adaptive.smoothing = smoothing }
+      if let window = keys.takeSeconds("window", within: 0.1...60) { adaptive.window = window }
+      if let baseline = keys.takeSeconds("baseline", within: 1...3_600) { adaptive.baseline = baseline }
+      return adaptive
+    }
+  }
 }
 
 extension ConfigurationKeys {
+  fileprivate mutating func takeCount(_ key: String, within range: ClosedRange<Int>) -> Int? {
+    take(key, as: .integer) { range.contains($0) ? nil : "must be \(range.lowerBound) to \(range.upperBound)" }
+  }
+
   fileprivate mutating func take(_ key: String, within range: ClosedRange<Double>) -> Double? {
     take(key, as: .number) {
       range.contains($0) ? nil : "must be \(text(range.lowerBound)) to \(text(range.upperBound))"

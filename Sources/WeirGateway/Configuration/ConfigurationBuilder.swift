@@ -52,6 +52,8 @@ private struct ConfigurationBuilder {
       let upstream = upstream(&keys)
       let headers = keys.take("headers").flatMap { self.headers($0) }
       let retry = keys.take("retry").flatMap { self.retry($0) }
+      let breaker = keys.take("circuitBreaker").flatMap { $0.circuitBreaker() }
+      let adaptive = keys.take("adaptiveConcurrency").flatMap { $0.adaptiveConcurrency() }
       let timeout = keys.take("timeout", as: .duration) {
         $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
       }
@@ -60,6 +62,8 @@ private struct ConfigurationBuilder {
       var route = Route(name: name ?? "", match: match, upstream: upstream)
       if let headers { route.headers = headers }
       if let retry { route.retry = retry }
+      route.circuitBreaker = breaker
+      route.adaptiveConcurrency = adaptive
       if let timeout { route.timeout = timeout }
       if let stripPrefix { route.stripPrefix = stripPrefix }
       return route

@@ -139,7 +139,9 @@ final class Forwarding {
   private func answer(_ answer: GatewayAnswer, as outcome: GatewayOutcome, _ error: WeirError? = nil) {
     status = answer.status
     ownAnswer = answer
-    exchange.respond(status: answer.status, text: answer.text)
+    var fields = WeirServer.ResponseFields()
+    if let seconds = answer.retryAfter { fields.add("Retry-After", String(seconds)) }
+    exchange.respond(status: answer.status, fields: fields, text: answer.text)
     end(outcome, error)
   }
 
@@ -237,7 +239,7 @@ extension Forwarding: ForwardSink {
     } else if isBodyTooSlow, status == 0 {
       answerSlowBody(error)
     } else if status == 0 {
-      answer(GatewayAnswer(outcome), as: .forwarded(outcome), error)
+      answer(GatewayAnswer(outcome, error), as: .forwarded(outcome), error)
     } else {
       // A response that stops in the middle must not look like a whole one.
       if error == nil { exchange.end() } else { exchange.abort() }

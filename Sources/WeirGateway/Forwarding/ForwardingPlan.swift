@@ -28,7 +28,9 @@ final class ForwardingPlan: Sendable {
       headers = HeaderPolicy(route: route, pseudonym: pseudonym)
       interceptor = RetryPolicy(route.retry)
       retryableStatusCodes = interceptor == nil ? [] : route.retry.statusCodes
-      controls = DestinationControls(retryBudget: route.retry.budget)
+      controls = DestinationControls(
+        retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker,
+        adaptiveConcurrency: route.adaptiveConcurrency)
       timeout = route.timeout / .seconds(1)
       self.uploads = uploads
     }

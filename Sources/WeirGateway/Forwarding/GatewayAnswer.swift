@@ -4,6 +4,8 @@ import Weir
 struct GatewayAnswer: Equatable, Sendable {
   let status: Int
   let text: String
+  /// Seconds after which to come again; nil: not known.
+  var retryAfter: Int?
 
   static let noRoute = GatewayAnswer(404, "no route matches this request")
   static let loop = GatewayAnswer(508, "this request has already passed this gateway")
@@ -22,6 +24,16 @@ struct GatewayAnswer: Equatable, Sendable {
   static func badTarget(_ reason: String) -> GatewayAnswer { GatewayAnswer(400, reason) }
 
   /// To a request that failed before its response began.
+  init(_ outcome: RequestOutcome, _ error: WeirError?) {
+    guard case .requestRejected(reason: .circuitOpen(let seconds))? = error else {
+      self.init(outcome)
+      return
+    }
+    self.init(503, "the upstream has failed too often and is left alone for a while")
+    // Nobody is to come before the time; and of one that is not known, soon.
+    retryAfter = Int(max(1, (seconds ?? 1).rounded(.up)))
+  }
+
   init(_ outcome: RequestOutcome) {
     switch outcome {
     case .timeout: self.init(504, "the upstream did not answer in time")

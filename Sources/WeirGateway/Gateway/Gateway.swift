@@ -26,6 +26,7 @@ package final class Gateway: Sendable {
   private let listener: Listener
   private let workers: [Worker]
   private let pseudonym: String
+  private let destinations = DestinationTable()
   private let gates = UploadGates(limit: SessionConfiguration.gatewayUploads)
   private let failures: FailureLog
   private let metrics: GatewayMetrics
@@ -46,7 +47,7 @@ package final class Gateway: Sendable {
     metrics.prepare(for: plan)
     let listener = try Listener(options.address)
     self.listener = listener
-    let destinations = DestinationTable()
+    let destinations = destinations
     let limits = ServerLimits.gateway(connections: options.connections / options.workers)
     let crowd = CrowdLog(listener: "gateway", connections: limits.connections * options.workers, log: log)
     workers = try (0..<options.workers).map { number in
@@ -70,6 +71,7 @@ package final class Gateway: Sendable {
     let plan = ForwardingPlan(configuration.routes, pseudonym: pseudonym, gates: gates)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
+    destinations.forgetLimits()
   }
 
   /// Stops accepting and returns when all requests under way have ended, at the latest after `grace` seconds. A request

@@ -13,6 +13,10 @@ package struct Route: Sendable, Equatable {
   /// For the whole of a forwarded request: all attempts and the waiting between them.
   package var timeout: Duration = .seconds(30)
   package var retry = RetryRules()
+  /// When the upstream is left alone for a while; nil: never.
+  package var circuitBreaker: CircuitBreaker?
+  /// How the number of attempts at once follows the upstream's speed; nil: it doesn't.
+  package var adaptiveConcurrency: AdaptiveConcurrency?
 
   package init(name: String, match: RouteMatch = RouteMatch(), upstream: Upstream) {
     self.name = name

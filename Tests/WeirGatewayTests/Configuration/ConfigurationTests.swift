@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 import Testing
+import Weir
 
 @testable import WeirGateway
 
@@ -57,6 +58,34 @@ import Testing
   }
 
   /// One line per problem of one route, whose other keys are right.
+  @Test func readsWhatBoundsAnUpstream() throws {
+    let text = """
+      routes:
+        - name: a
+          upstream: http://h
+          retry: {limit: 1, budget: {ratio: 0.1, minimumPerSecond: 2.5, burst: 3, window: 30s}}
+          circuitBreaker: {failureRatio: 0.9, minimumRequests: 5, window: 20s, openFor: 500ms, halfOpenProbes: 2}
+          adaptiveConcurrency: {minimum: 8, initial: 16, tolerance: 2, smoothing: 0.5, window: 1s, baseline: 5m}
+        - {name: b, upstream: "http://h", match: {pathPrefix: /b}, retry: {budget: off, limit: 1}, circuitBreaker: {}}
+        - {name: c, upstream: "http://h", match: {pathPrefix: /c}, adaptiveConcurrency: {}, circuitBreaker: off}
+      """
+    let routes = try Configuration(parsing: Array(text.utf8), file: "f").routes
+    #expect(
+      routes.map(\.retry.budget) == [
+        RetryBudget(ratio: 0.1, minimumPerSecond: 2.5, burst: 3, window: 30), nil, RetryBudget(),
+      ])
+    #expect(
+      routes.map(\.circuitBreaker) == [
+        CircuitBreaker(failureRatio: 0.9, minimumRequests: 5, window: 20, openFor: 0.5, halfOpenProbes: 2),
+        CircuitBreaker(), nil,
+      ])
+    #expect(
+      routes.map(\.adaptiveConcurrency) == [
+        AdaptiveConcurrency(minimum: 8, initial: 16, tolerance: 2, smoothing: 0.5, window: 1, baseline: 300), nil,
+        AdaptiveConcurrency(),
+      ])
+  }
+
   @Test(arguments: [
     ("upstrem: http://h", "2:5: routes[0].upstrem: unknown key; did you mean \"upstream\"?"),
     ("upstream: 5", "2:15: routes[0].upstream: expected a string, found the number 5; write it in quotes"),
@@ -119,6 +148,14 @@ import Testing
       "retry: {budget: {per: 1}}",
       "2:22: routes[0].retry.budget.per: unknown key; known keys are burst, minimumPerSecond, ratio, window"
     ),
+    (
+      "circuitBreaker: 5", "2:21: routes[0].circuitBreaker: expected a mapping (key: value) or off, found the number 5"
+    ),
+    ("circuitBreaker: {failureRatio: 0}", "2:36: routes[0].circuitBreaker.failureRatio: must be 0.01 to 1"),
+    ("circuitBreaker: {halfOpenProbes: 0}", "2:38: routes[0].circuitBreaker.halfOpenProbes: must be 1 to 1000"),
+    ("circuitBreaker: {openFor: 2m}", "2:31: routes[0].circuitBreaker.openFor: must be 0.1s to 60s"),
+    ("adaptiveConcurrency: {minimum: 0}", "2:36: routes[0].adaptiveConcurrency.minimum: must be 1 to 512"),
+    ("adaptiveConcurrency: {baseline: 2h}", "2:37: routes[0].adaptiveConcurrency.baseline: must be 1s to 3600s"),
     ("headers: {set: {'a b': c}}", "2:28: routes[0].headers.set[\"a b\"]: \"a b\" is no field name"),
     (
       "headers: {set: {a: 1}}",
@@ -238,7 +275,7 @@ import Testing
         "weir.yml:8:11: routes[2].name: must be 1 to 64 bytes of text without control characters",
         "weir.yml:10:12: routes[2].match: host any and pathPrefix \"/x\" are already matched by route \"a\"",
         "weir.yml:11:5: routes[2].surprise: unknown key; known keys are "
-          + "headers, match, name, retry, stripPrefix, timeout, upstream",
+          + "adaptiveConcurrency, circuitBreaker, headers, match, name, retry, stripPrefix, timeout, upstream",
       ])
   }
 

@@ -85,6 +85,42 @@ import WeirTestSupport
     #expect(try attempts(rig, of: upstream, requests: 20) == expected)
   }
 
+  @Test func anOpenCircuitAnswersInThePlaceOfTheUpstream() throws {
+    let upstream = try ScriptedServer(.answering(Self.failure))
+    var route = try Route(to: upstream.port)
+    route.circuitBreaker = CircuitBreaker(minimumRequests: 3, openFor: 60)
+    let rig = try GatewayRig(route, workers: 2)
+    #expect(try attempts(rig, of: upstream, requests: 3) == 3)
+    // Each on a worker of its own.
+    for _ in 0..<6 {
+      let client = try rig.client()
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = try #require(client.response())
+      #expect(response.status == 503)
+      #expect(response.text == "the upstream has failed too often and is left alone for a while\n")
+      #expect((50...60).contains(response.values("Retry-After").first.flatMap { Int($0) } ?? 0))
+    }
+    #expect(Self.requests("GET", upstream) == 3)
+    #expect(eventually { rig.count("rejected") == 6 })
+    let address = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
+    #expect(rig.sample("weir_circuit_state{\(address),state=\"open\"}") == 1)
+    #expect(rig.sample("weir_circuit_state{\(address),state=\"closed\"}") == 0)
+    #expect(rig.sample("weir_circuit_transitions_total{\(address),state=\"open\"}") == 1)
+    #expect(rig.sample("weir_circuit_transitions_total{\(address),state=\"half_open\"}") == 0)
+  }
+
+  @Test func anAdaptiveLimitIsTheRoutes() throws {
+    let upstream = try ScriptedServer(.answering(okResponse("ok")))
+    var route = try Route(to: upstream.port)
+    route.adaptiveConcurrency = AdaptiveConcurrency(initial: 7)
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.text == "ok")
+    let address = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
+    #expect(eventually { rig.sample("weir_concurrency_limit{\(address)}") == 7 })
+  }
+
   @Test func onlyTheStatusCodesOfTheRoute() throws {
     let upstream = try ScriptedServer(.answering("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"))
     var route = try Route(to: upstream.port)

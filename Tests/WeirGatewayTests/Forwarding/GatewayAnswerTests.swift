@@ -15,5 +15,15 @@ import Weir
       }
     #expect(answer.status == expected)
     #expect(answer.text.hasSuffix("\n"))
+    #expect(answer.retryAfter == nil)
+    #expect(GatewayAnswer(outcome, nil) == answer)
+  }
+
+  @Test(arguments: [(4.2, 5), (5, 5), (0.01, 1), (nil, 1)] as [(Double?, Int)])
+  func anOpenCircuitSaysWhenToComeAgain(seconds: Double?, expected: Int) {
+    let answer = GatewayAnswer(.rejected, .requestRejected(reason: .circuitOpen(retryAfter: seconds)))
+    #expect(answer.status == 503)
+    #expect(answer.retryAfter == expected)
+    #expect(GatewayAnswer(.rejected, .requestRejected(reason: .queueFull)).retryAfter == nil)
   }
 }

@@ -10,7 +10,7 @@ struct CompositeEventMonitorTests {
   private static let groups: [(name: String, interests: EventInterests)] = [
     ("lifecycle", .lifecycle), ("creation", .creation), ("tasks", .tasks), ("data", .data), ("responses", .responses),
     ("attempts", .attempts), ("session", .session), ("redirects", .redirects), ("connections", .connections),
-    ("connectionUse", .connectionUse),
+    ("connectionUse", .connectionUse), ("resilience", .resilience),
   ]
 
   @Test("An event reaches those who want its group, once, and nobody else")
@@ -49,6 +49,8 @@ private struct Events {
   let metrics: TransferMetrics
   let head: HTTPURLResponse
 
+  private static let destination = Destination(scheme: "http", host: "h", port: 1)
+
   private var urlRequest: URLRequest { URLRequest(url: head.url ?? URL(filePath: "/")) }
 
   private var plain: WeirDataResponse<Data?> {
@@ -62,9 +64,11 @@ private struct Events {
     [
       ("invalid", ["session"], { $0.urlSession(session, didBecomeInvalidWithError: nil) }),
       ("loopLag", ["session"], { $0.session(session, loopLag: 1) }),
+      ("circuit", ["resilience"], { $0.session(session, circuit: Self.destination, entered: .open) }),
+      ("limit", ["resilience"], { $0.session(session, concurrencyLimit: Self.destination, limit: 1) }),
       (
         "retryBudget", ["resilience"],
-        { $0.session(session, retryBudget: Destination(scheme: "http", host: "h", port: 1), available: 1) }
+        { $0.session(session, retryBudget: Self.destination, available: 1) }
       ),
       (
         "sendBody", ["data"],
@@ -160,6 +164,8 @@ private struct Ear: InlineEventMonitor {
 
   func urlSession(_: Session, didBecomeInvalidWithError: (any Error)?) { note("invalid") }
   func session(_: Session, loopLag: TimeInterval) { note("loopLag") }
+  func session(_: Session, circuit: Destination, entered: CircuitState) { note("circuit") }
+  func session(_: Session, concurrencyLimit: Destination, limit: Int) { note("limit") }
   func session(_: Session, retryBudget: Destination, available: Double) { note("retryBudget") }
   func urlSession(
     _: Session, task: TransferTask, didSendBodyData: Int64, totalBytesSent: Int64, totalBytesExpectedToSend: Int64

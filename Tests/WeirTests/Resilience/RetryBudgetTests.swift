@@ -75,7 +75,7 @@ func at(_ seconds: Double) -> MonotonicTime { MonotonicTime(nanoseconds: 1_000_0
 
   @Test func whatIsLeftIsWhatIsGranted() {
     var ledger = ledger(requests: 51)
-    #expect(ledger.available(of: RetryBudget(), at: at(1)) == 30.2)
+    #expect(abs(ledger.available(of: RetryBudget(), at: at(1)) - 30.2) < 1e-9)
     #expect(granted(&ledger, RetryBudget(), at: 1) == 30)
     #expect(abs(ledger.available(of: RetryBudget(), at: at(1)) - 0.2) < 1e-9)
     #expect(ledger.available(of: RetryBudget(), at: at(11)) == 0, "no burst any more, and thirty in the window")
@@ -174,7 +174,7 @@ func at(_ seconds: Double) -> MonotonicTime { MonotonicTime(nanoseconds: 1_000_0
     for seed in part * 100..<part * 100 + 100 {
       var storm = Storm(seed: seed)
       var isBusy = true
-      for _ in 0..<400 {
+      for _ in 0..<200 {
         if Int.random(in: 0..<40, using: &storm.random) == 0 { isBusy.toggle() }
         storm.now += Double.random(in: 0...(isBusy ? 0.02 : 2), using: &storm.random)
         storm.start()

@@ -121,7 +121,8 @@ struct RetryBudgetTransferTests {
 
   @Test("What can't be retried anyway takes nothing of the budget")
   func reasonsBefore() async throws {
-    let server = try answering(busy)
+    // It takes the body before it answers, so that there is nothing left of it.
+    let server = try ScriptedServer(.answering { [busy] in busy })
     let recorder = RetryRecorder()
     let session = Session(
       configuration: Self.configuration(Self.only(1)),

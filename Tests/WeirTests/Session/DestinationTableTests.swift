@@ -56,13 +56,13 @@ struct DestinationTableTests {
     for number in 0..<80 {
       let state = state(number, of: table)
       // In another order than that in which they were made.
-      let now = start.advanced(bySeconds: Double(1 + (number * 37) % 80))
+      let now = start.advanced(bySeconds: 0.1 * Double(1 + (number * 37) % 80))
       _ = state.ask(nil, at: now, {})
       #expect(state.grantsRetry(by: Self.once, at: now))
     }
     _ = state(80, of: table)
     #expect(table.count == 71, "ten have gone at once")
-    let now = start.advanced(bySeconds: 81)
+    let now = start.advanced(bySeconds: 9)
     // Those that are remembered first: each of the others takes the place of one.
     for number in (0..<80).sorted(by: { ($0 * 37) % 80 > ($1 * 37) % 80 }) {
       let isRemembered = !state(number, of: table).grantsRetry(by: Self.once, at: now)

@@ -1,0 +1,65 @@
+public import Foundation
+
+/// When a destination that fails is left alone for a while.
+///
+/// A *closed* circuit lets everything through and watches how attempts end. When `failureRatio` of them failed in the
+/// window, of at least `minimumRequests`, it *opens*: requests are rejected with
+/// ``WeirError/RequestRejectionReason/circuitOpen(retryAfter:)`` before they cost a connection, and no retrier is asked. After
+/// `openFor` it is *half open*: it lets `halfOpenProbes` through, and closes when they succeed. When one fails it opens
+/// for twice as long as before, up to a minute.
+///
+/// Failures are transport errors, timeouts and statuses from 500 on. What was cancelled or rejected does not count.
+public struct CircuitBreaker: Sendable, Hashable {
+  /// Failed attempts ÷ all that ended.
+  public var failureRatio: Double
+  /// Attempts that must have ended in the window before it opens.
+  public var minimumRequests: Int
+  /// Seconds that are looked back; 1 to 60.
+  public var window: TimeInterval
+  /// Seconds before the first probe; up to 60.
+  public var openFor: TimeInterval
+  /// How many attempts must succeed, and may be under way, while it is half open; at least 1.
+  public var halfOpenProbes: Int
+
+  /// Takes the numbers; those beyond their limits count as the nearest ones within.
+  public init(
+    failureRatio: Double = 0.5, minimumRequests: Int = 20, window: TimeInterval = 10, openFor: TimeInterval = 5,
+    halfOpenProbes: Int = 1
+  ) {
+    self.failureRatio = failureRatio
+    self.minimumRequests = minimumRequests
+    self.window = window
+    self.openFor = openFor
+    self.halfOpenProbes = halfOpenProbes
+  }
+}
+
+/// Where a destination's ``CircuitBreaker`` stands.
+public enum CircuitState: String, Sendable, CaseIterable {
+  /// Everything is let through.
+  case closed
+  /// Nothing is.
+  case open
+  /// A few are, to see whether it can close.
+  case halfOpen = "half_open"
+}
+
+extension CircuitBreaker {
+  /// Seconds, within the limits.
+  package static let windows = 1.0...60.0
+  /// Seconds.
+  package static let longestOpen = 60.0
+
+  var boundedWindow: TimeInterval {
+    window >= Self.windows.lowerBound ? min(window, Self.windows.upperBound) : Self.windows.lowerBound
+  }
+
+  var boundedOpenFor: TimeInterval { openFor > 0 ? min(openFor, Self.longestOpen) : 0 }
+
+  var boundedProbes: Int { max(1, halfOpenProbes) }
+
+  /// Whether so many failures are too many.
+  func opens(failed: Int, of ended: Int) -> Bool {
+    failed > 0 && ended >= minimumRequests && Double(failed) >= failureRatio * Double(ended)
+  }
+}

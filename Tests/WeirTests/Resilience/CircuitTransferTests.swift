@@ -1,0 +1,125 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+import Testing
+import WeirTestSupport
+
+@testable import Weir
+
+/// What a circuit breaker does to requests on the wire.
+@Suite("Circuits on the wire", .timeLimit(.minutes(1)))
+struct CircuitTransferTests {
+  private let busy = response("503 Busy", body: "busy")
+
+  private final class Transitions: InlineEventMonitor {
+    let interests: EventInterests = .resilience
+    let heard = Journal<CircuitState>()
+
+    func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {
+      heard.append(state)
+    }
+  }
+
+  private static func configuration(
+    openFor: Double = 60, minimum: Int = 3, _ change: (inout SessionConfiguration) -> Void = { _ in }
+  ) -> SessionConfiguration {
+    var configuration = SessionConfiguration.default
+    configuration.circuitBreaker = CircuitBreaker(minimumRequests: minimum, openFor: openFor)
+    change(&configuration)
+    return configuration
+  }
+
+  private func isRejected(_ error: WeirError?) -> Bool {
+    if case .requestRejected(reason: .circuitOpen(let seconds))? = error { (seconds ?? 100) <= 60 } else { false }
+  }
+
+  @Test("An open circuit rejects before anything is sent, and asks no retrier")
+  func opening() async throws {
+    let server = try answering(busy)
+    let transitions = Transitions()
+    let asked = Journal<String>()
+    let session = Session(
+      configuration: Self.configuration(),
+      interceptor: Retrier {
+        asked.append("\($2.asWeirError?.responseCode ?? 0)")
+        $3(.doNotRetry)
+      }, eventMonitors: [transitions])
+    for _ in 0..<3 { _ = await session.request(server.url).validate().serializingData().response }
+    for _ in 0..<3 {
+      let request = session.request(server.url).validate()
+      #expect(isRejected(await request.serializingData().response.error))
+      #expect(request.outcome == .rejected)
+      #expect(request.attemptCount == 0)
+    }
+    #expect(server.allRequests.count == 3)
+    #expect(asked.entries == ["503", "503", "503"])
+    #expect(transitions.heard.entries == [.closed, .open])
+    let other = try answering(okResponse("fine"))
+    #expect(try await session.request(other.url).serializingString().value == "fine")
+  }
+
+  @Test("A retry while it is open is denied")
+  func denial() async throws {
+    let server = try answering(busy)
+    let recorder = RetryRecorder()
+    let session = Session(
+      configuration: Self.configuration(), interceptor: Retrier { $3(.retry) }, eventMonitors: [recorder])
+    let request = session.request(server.url).validate()
+    #expect(await request.serializingData().response.error?.responseCode == 503, "the error that was asked about")
+    #expect(server.allRequests.count == 3)
+    #expect(recorder.denials.entries == [.breaker])
+  }
+
+  @Test("A probe that succeeds closes it")
+  func recovery() async throws {
+    let server = try answeringInTurn(busy, busy, busy, okResponse("fine"), okResponse("fine"))
+    let transitions = Transitions()
+    let session = Session(configuration: Self.configuration(openFor: 0.05), eventMonitors: [transitions])
+    var values: [String?] = []
+    while !values.contains("fine") {
+      values.append(await session.request(server.url).serializingString().response.value)
+    }
+    #expect(try await session.request(server.url).serializingString().value == "fine")
+    #expect(transitions.heard.entries == [.closed, .open, .halfOpen, .closed])
+    #expect(server.allRequests.count == 5)
+  }
+
+  @Test("Who waits for a slot when it opens is rejected too")
+  func waiting() async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(
+      Script(.forever([.request, .call { gate.wait() }, .send(busy)])))
+    let table = DestinationTable()
+    let session = try Session.sharing(
+      table, Self.configuration(minimum: 1) { $0.httpMaximumConnectionsPerHost = 1 })
+    let tasks = (0..<50).map { _ in session.request(server.url).validate().serializingData() }
+    while try table.occupancy(of: server) != [1, 0, 49] { await session.loopTurn() }
+    gate.open()
+    var errors: [WeirError?] = []
+    for task in tasks { errors.append(await task.response.error) }
+    #expect(errors.count { $0?.responseCode == 503 } == 1)
+    #expect(errors.count { isRejected($0) } == 49)
+    #expect(server.allRequests.count == 1)
+    await session.loopTurn()
+    #expect(try table.occupancy(of: server) == [0, 0, 0])
+  }
+
+  @Test("Timeouts and lost connections are failures; what the caller cancels is none", arguments: [true, false])
+  func whatCounts(isCancelled: Bool) async throws {
+    let server = try ScriptedServer(
+      Script(.request, .awaitClose), Script(.request, .awaitClose), Script(.request, .close))
+    let session = Session(configuration: Self.configuration())
+    for number in 0..<3 {
+      let request = session.request(server.url)
+      if number < 2, !isCancelled { request.deadline(0.05) }
+      let task = request.serializingData()
+      if number < 2, isCancelled {
+        while server.allRequests.count <= number { await session.loopTurn() }
+        request.cancel()
+      }
+      #expect(await task.response.error != nil)
+    }
+    let last = session.request(server.url).deadline(0.05)
+    #expect(isRejected(await last.serializingData().response.error) == !isCancelled)
+  }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Synchronization
+import Testing
+import WeirIO
+import WeirTestSupport
+
+@testable import Weir
+
+@Suite("Adaptive concurrency", .timeLimit(.minutes(2))) struct ConcurrencyLimitTests {
+  /// A limit after so many windows of the same answers.
+  private func slots(
+    _ settings: AdaptiveConcurrency = AdaptiveConcurrency(), maximum: Int = 100,
+    windows: [(seconds: Double, count: Int)],
+    share: Double = 1
+  ) -> Int {
+    var limit = ConcurrencyLimit(settings, maximum: maximum, at: at(0))
+    var now = 0.0
+    for window in windows {
+      for _ in 0..<window.count {
+        now += settings.window / 5
+        _ = limit.answered(
+          after: window.seconds, underWay: Int(Double(limit.slots) * share), settings, at: at(now))
+      }
+    }
+    return limit.slots
+  }
+
+  @Test func theDefaults() {
+    #expect(AdaptiveConcurrency() == AdaptiveConcurrency(minimum: 4, initial: 20, smoothing: 0.2))
+    #expect(SessionConfiguration.default.adaptiveConcurrency == nil)
+  }
+
+  @Test func itStepsByTheRule() {
+    #expect(slots(windows: []) == 20)
+    // 20 + 0.2 × √20
+    #expect(slots(windows: [(0.01, 5)]) == 20)
+    #expect(slots(windows: [(0.01, 10)]) == 21)
+    #expect(slots(windows: [(0.01, 1_000)]) == 100, "not above the slots")
+    #expect(slots(windows: [(0.01, 5), (0.015, 2_000)]) == 100, "within the tolerance")
+    // From 20.89 by a gradient of one half and √20.89: 0.8 × 20.89 + 0.2 × (10.45 + 4.57).
+    #expect(slots(windows: [(0.01, 5), (1, 5)]) == 19)
+    #expect(slots(windows: [(0.01, 5), (1, 500)]) == 4, "not below the minimum")
+    #expect(slots(AdaptiveConcurrency(initial: 1_000), windows: []) == 100)
+    #expect(slots(AdaptiveConcurrency(minimum: 30), windows: [(0.01, 5), (1, 500)]) == 30)
+    #expect(slots(AdaptiveConcurrency(minimum: 30), maximum: 3, windows: [(0.01, 5), (1, 500)]) == 3)
+  }
+
+  @Test func whoDoesNotUseTheLimitDoesNotRaiseIt() {
+    #expect(slots(windows: [(0.01, 1_000)], share: 0.4) == 20)
+    #expect(slots(windows: [(0.01, 5), (1, 1_000)], share: 0.4) == 20)
+  }
+
+  @Test func numbersThatMeanNothing() {
+    let settings = AdaptiveConcurrency(
+      minimum: -1, initial: -1, tolerance: -1, smoothing: 5, window: -1, baseline: -1)
+    #expect((1...100).contains(slots(settings, windows: [(0.01, 50), (1, 50), (0, 50), (-1, 50), (.nan, 50)])))
+  }
+
+  @Test func aDestinationThatHasBecomeSlowerForGoodIsTakenAsItIs() {
+    let settings = AdaptiveConcurrency(baseline: 10)
+    #expect(slots(settings, windows: [(0.01, 100), (0.1, 50)]) < 20)
+    #expect(slots(settings, windows: [(0.01, 100), (0.1, 1_000)]) == 100)
+  }
+
+  // MARK: Simulation
+
+  /// A server that answers `capacity` at once in its time and more of them more slowly, asked by as many as the limit lets.
+  private struct Server {
+    var capacity: Double
+    let time: Double
+
+    func seconds(underWay: Int, _ random: inout SeededRandom) -> Double {
+      time * max(1, Double(underWay) / capacity) * .random(in: 0.9...1.1, using: &random)
+    }
+  }
+
+  @Test(arguments: 0..<10) func itFindsTheCapacityAndFindsItAgain(part: UInt64) {
+    for seed in part * 100..<part * 100 + 100 {
+      var random = SeededRandom(seed: seed)
+      var server = Server(
+        capacity: .random(in: 10...100, using: &random), time: .random(in: 0.005...0.2, using: &random))
+      let settings = AdaptiveConcurrency()
+      var limit = ConcurrencyLimit(settings, maximum: 512, at: at(0))
+      var now = 0.0
+      func run(seconds: Double) {
+        let end = now + seconds
+        while now < end {
+          let answer = server.seconds(underWay: limit.slots, &random)
+          // As many come in that time as are under way; some of them stand for all.
+          now += max(0.05, answer / 4)
+          _ = limit.answered(after: answer, underWay: limit.slots, settings, at: at(now))
+          #expect((4...512).contains(limit.slots))
+        }
+      }
+      let capacity = server.capacity
+      run(seconds: 120)
+      #expect(Double(limit.slots) > 0.9 * capacity && Double(limit.slots) < 4 * capacity + 10, "seed \(seed)")
+      server.capacity = capacity / 8
+      run(seconds: 25)
+      #expect(Double(limit.slots) < capacity, "seed \(seed): less in a brown-out")
+      server.capacity = capacity
+      run(seconds: 120)
+      #expect(Double(limit.slots) > 0.9 * capacity, "seed \(seed): as much as before after it")
+    }
+  }
+
+  // MARK: On the wire
+
+  private final class Limits: InlineEventMonitor {
+    let interests: EventInterests = .resilience
+    let heard = Journal<Int>()
+
+    func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) { heard.append(limit) }
+  }
+
+  @Test("No more attempts than the limit are on the wire, and all requests get through")
+  func onTheWire() async throws {
+    let under = Mutex((now: 0, most: 0))
+    let server = try ScriptedServer(
+      Script(
+        .forever([
+          .request,
+          .call {
+            under.withLock {
+              $0.now += 1
+              $0.most = max($0.most, $0.now)
+            }
+          }, .sleep(0.002), .call { under.withLock { $0.now -= 1 } }, .send(okResponse("x")),
+        ])))
+    var configuration = SessionConfiguration.default
+    configuration.adaptiveConcurrency = AdaptiveConcurrency(minimum: 1, initial: 3, window: 60)
+    let limits = Limits()
+    let table = DestinationTable()
+    let session = try Session.sharing(table, configuration, eventMonitors: [limits])
+    let tasks = (0..<60).map { _ in session.request(server.url).serializingString() }
+    for task in tasks { #expect(await task.response.value == "x") }
+    #expect((1...3).contains(under.withLock { $0.most }))
+    #expect(limits.heard.entries == [3])
+    await session.loopTurn()
+    #expect(try table.occupancy(of: server) == [0, 0, 0])
+    table.forgetLimits()
+    #expect(try await session.request(server.url).serializingString().value == "x")
+  }
+}
