@@ -1,7 +1,7 @@
 /// A stretch of a request's time, in the order in which they happen.
 ///
-/// A new one is a case here, the line that measures it, and its property in `TransferMetrics`; sums, histograms and
-/// `weir probe` follow. docs/metrics.md lists it.
+/// A new one is a case here, room for it in ``PhaseDurations``, the line that measures it, and its property in
+/// `TransferMetrics`; sums, histograms and `weir probe` follow. docs/metrics.md lists it.
 package enum Phase: Int, CaseIterable, Sendable {
   /// Waiting for a place among the destination's attempts.
   case queue
