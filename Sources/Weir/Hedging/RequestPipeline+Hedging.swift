@@ -53,7 +53,7 @@ extension RequestPipeline {
       ($0.attempt?.initial, $0.machine.step, $0.machine.stage == .transferring && !$0.machine.isSuspended)
     }
     guard isWanted, let hedging, hedging.race.mayHedge, let initial, mayRunTwice(initial) else { return }
-    guard destination?.grantsRetry(by: retryBudget, at: .now) ?? true else {
+    guard !isRejected(at: .now), destination?.grantsRetry(by: retryBudget, at: .now) ?? true else {
       return monitors.request(request, hedge: .denied)
     }
     hedging.race.grant()
