@@ -53,7 +53,9 @@ extension RequestPipeline {
       ($0.attempt?.initial, $0.machine.step, $0.machine.stage == .transferring && !$0.machine.isSuspended)
     }
     guard isWanted, let hedging, hedging.race.mayHedge, let initial, mayRunTwice(initial) else { return }
-    if let destination, !grantsHedge(destination, at: .now) { return monitors.request(request, hedge: .denied) }
+    guard !isRejected(at: .now), destination?.grantsRetry(by: retryBudget, at: .now) ?? true else {
+      return monitors.request(request, hedge: .denied)
+    }
     hedging.race.grant()
     let adapters = core.adapters(of: request)
     if adapters.isEmpty {
@@ -66,11 +68,6 @@ extension RequestPipeline {
       }
     }
     awaitHedge()
-  }
-
-  private func grantsHedge(_ destination: DestinationState, at now: MonotonicTime) -> Bool {
-    if let breaker = controls.circuitBreaker, destination.isRejecting(breaker, at: now) { return false }
-    return destination.grantsRetry(by: retryBudget, at: now)
   }
 
   /// Whether two attempts at once do no more than one, and have a body each.

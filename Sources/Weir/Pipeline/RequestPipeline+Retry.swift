@@ -79,10 +79,16 @@ extension RequestPipeline {
     }
   }
 
+  /// Whether the destination's circuit would reject another attempt now.
+  func isRejected(at now: MonotonicTime) -> Bool {
+    guard let breaker = controls.circuitBreaker, let destination else { return false }
+    return destination.isRejecting(breaker, at: now)
+  }
+
   /// What the destination says, asked last: a retry that is not made for another reason costs it nothing.
   private func withinBudget(_ decision: RetryDecision, _ now: MonotonicTime) -> RetryDecision {
     guard case .retry = decision, let destination else { return decision }
-    if let breaker = controls.circuitBreaker, destination.isRejecting(breaker, at: now) { return .deny(.breaker) }
+    if isRejected(at: now) { return .deny(.breaker) }
     return destination.grantsRetry(by: retryBudget, at: now) ? decision : .deny(.budget)
   }
 

