@@ -2,10 +2,13 @@ public import Foundation
 
 /// How many attempts a destination is to bear at once, found out by how long it takes to answer.
 ///
-/// Once in each `window`, the mean time from the request sent to the first byte is compared with the shortest of the last
-/// `baseline` seconds. While it is at most `tolerance` times that, the limit grows by its square root; the longer it is,
+/// Once in each `window`, the mean time from the request sent to the first byte is compared with the shortest that was
+/// measured. While it is at most `tolerance` times that, the limit grows by its square root; the longer it is,
 /// the more the limit shrinks, by half at the most. Of each such step `smoothing` is taken. What exceeds the limit waits
 /// as it does for ``SessionConfiguration/httpMaximumConnectionsPerHost``, which the limit never exceeds.
+///
+/// The shortest time is measured anew once in each `baseline`: when the limit is in use then, it is `minimum` for two
+/// windows, since a destination that is always busy does not show how fast it could be.
 ///
 /// Only answers below status 500, and attempts that timed out while they waited for one, are looked at: a server that
 /// fails at once is not a fast one.
@@ -20,7 +23,7 @@ public struct AdaptiveConcurrency: Sendable, Hashable {
   public var smoothing: Double
   /// Seconds that the mean is taken over.
   public var window: TimeInterval
-  /// Seconds for which the shortest answer counts.
+  /// Seconds after which the shortest answer is measured anew.
   public var baseline: TimeInterval
 
   /// Takes the numbers; those beyond their limits count as the nearest ones within.

@@ -2,50 +2,42 @@ import WeirIO
 
 /// The adaptive limit of one destination as a value: takes how long answers took, says how many attempts there may be.
 ///
-/// The rule is the one known as *gradient*: limit × shortest ÷ mean + √limit, smoothed.
+/// The rule is the one known as *gradient*: limit × shortest ÷ mean + √limit, smoothed. A destination that is always busy
+/// never shows its shortest time, and each busy minute would be taken for the shortest of the next: so when that is older
+/// than the baseline, the limit is the minimum for two windows, one for what is under way and one to measure.
 struct ConcurrencyLimit: Sendable {
-  /// The mean of the present window.
+  private enum Stage: Sendable {
+    case following
+    /// The limit waits to be taken up again.
+    case draining(limit: Double)
+    case measuring(limit: Double)
+  }
+
   private struct Window: Sendable {
     var begin: MonotonicTime
     var count = 0
     var sum = 0.0
+    var shortest = Double.infinity
     var mostUnderWay = 0
-  }
-
-  /// The shortest answer: of the present stretch of the baseline, and of the one before, so that none counts for ever.
-  private struct Shortest: Sendable {
-    var begin: MonotonicTime
-    var present = Double.infinity
-    var before = Double.infinity
-
-    mutating func add(_ seconds: Double, baseline: Double, at now: MonotonicTime) {
-      let age = now.seconds(since: begin)
-      if age >= baseline / 2 {
-        before = age >= baseline ? .infinity : present
-        present = .infinity
-        begin = now
-      }
-      present = min(present, seconds)
-    }
-
-    var seconds: Double { min(present, before) }
   }
 
   /// Fewer say nothing about a mean.
   private static let minimumSamples = 5
 
   private let maximum: Double
+  private var stage = Stage.following
   private var limit: Double
   private var window: Window
-  private var shortest: Shortest
+  private var shortest = Double.infinity
+  /// Since when that is the shortest.
+  private var measured: MonotonicTime
 
   /// - Parameter maximum: The destination's slots.
   init(_ settings: AdaptiveConcurrency, maximum: Int, at now: MonotonicTime) {
     self.maximum = Double(max(1, maximum))
-    limit = Double(max(settings.initial, settings.minimum, 1))
+    limit = min(Double(max(settings.initial, settings.minimum, 1)), self.maximum)
     window = Window(begin: now)
-    shortest = Shortest(begin: now)
-    limit = min(limit, self.maximum)
+    measured = now
   }
 
   /// As many attempts may be under way.
@@ -61,27 +53,64 @@ struct ConcurrencyLimit: Sendable {
     after seconds: Double, underWay: Int, _ settings: AdaptiveConcurrency, at now: MonotonicTime
   ) -> Bool {
     guard seconds >= 0, seconds.isFinite else { return false }
-    shortest.add(seconds, baseline: max(1, settings.baseline), at: now)
     window.count += 1
     window.sum += seconds
+    window.shortest = min(window.shortest, seconds)
     window.mostUnderWay = max(window.mostUnderWay, underWay)
     guard now.seconds(since: window.begin) >= max(0, settings.window), window.count >= Self.minimumSamples else {
       return false
     }
     let ended = window
     window = Window(begin: now)
+    return windowEnded(ended, settings, at: now)
+  }
+
+  private mutating func windowEnded(_ ended: Window, _ settings: AdaptiveConcurrency, at now: MonotonicTime) -> Bool {
+    switch stage {
+    case .draining(let limit):
+      stage = .measuring(limit: limit)
+      return false
+    case .measuring(let limit):
+      stage = .following
+      measure(ended, at: now)
+      self.limit = limit
+      return true
+    case .following: return follow(ended, settings, at: now)
+    }
+  }
+
+  private mutating func follow(_ ended: Window, _ settings: AdaptiveConcurrency, at now: MonotonicTime) -> Bool {
     // Who doesn't use the limit doesn't learn whether it could be higher.
-    guard Double(ended.mostUnderWay) >= limit / 2 else { return false }
-    step(mean: ended.sum / Double(ended.count), settings)
-    return true
+    let isUsed = Double(ended.mostUnderWay) >= limit / 2
+    if now.seconds(since: measured) >= max(1, settings.baseline) {
+      let least = least(settings)
+      if isUsed, limit > least {
+        stage = .draining(limit: limit)
+        limit = least
+        return true
+      }
+      measure(ended, at: now)
+    }
+    shortest = min(shortest, ended.shortest)
+    if isUsed { step(mean: ended.sum / Double(ended.count), settings) }
+    return isUsed
+  }
+
+  private mutating func measure(_ window: Window, at now: MonotonicTime) {
+    shortest = window.shortest
+    measured = now
+  }
+
+  private func least(_ settings: AdaptiveConcurrency) -> Double {
+    min(Double(max(1, settings.minimum)), maximum)
   }
 
   private mutating func step(mean: Double, _ settings: AdaptiveConcurrency) {
-    let tolerated = max(1, settings.tolerance) * shortest.seconds
+    let tolerated = max(1, settings.tolerance) * shortest
     let gradient = mean > 0 ? max(0.5, min(1, tolerated / mean)) : 1
     let smoothing = max(0, min(1, settings.smoothing))
     let target = limit * gradient + limit.squareRoot()
     limit += smoothing * (target - limit)
-    limit = min(max(limit, Double(max(1, settings.minimum))), maximum)
+    limit = min(max(limit, least(settings)), maximum)
   }
 }

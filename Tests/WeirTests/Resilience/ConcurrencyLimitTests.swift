@@ -62,6 +62,24 @@ import WeirTestSupport
     #expect(slots(settings, windows: [(0.01, 100), (0.1, 1_000)]) == 100)
   }
 
+  @Test func aDestinationThatIsAlwaysBusyIsMeasuredAnew() {
+    let settings = AdaptiveConcurrency(initial: 50, window: 1, baseline: 10)
+    var limit = ConcurrencyLimit(settings, maximum: 100, at: at(0))
+    var slots: [Int] = []
+    for window in 1...14 {
+      for answer in 1...5 {
+        _ = limit.answered(
+          after: 0.1 * Double(limit.slots), underWay: limit.slots, settings,
+          at: at(Double(window) - 0.5 + 0.1 * Double(answer) + 0.001 * Double(window)))
+      }
+      slots.append(limit.slots)
+    }
+    #expect(slots[8] > 50, "it takes the time of fifty for the shortest")
+    #expect(slots[9...10] == [4, 4])
+    #expect(slots[11] == slots[8], "what it was goes on")
+    #expect(slots[13] < slots[11], "and is known to be too high")
+  }
+
   // MARK: Simulation
 
   /// A server that answers `capacity` at once in its time and more of them more slowly, asked by as many as the limit lets.
