@@ -58,6 +58,7 @@ package final class Transfer {
   var remotePort: Int32 = 0
   /// Requests put on a connection; more than one when libcurl repeats it.
   @exclusivity(unchecked) var repeats = RepeatRule()
+  @exclusivity(unchecked) var dial = DialState()
   /// Sockets opened for this transfer while no connection of it is known to stand.
   @exclusivity(unchecked) var connecting: [OpenedSocket] = []
 

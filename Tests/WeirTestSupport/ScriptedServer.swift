@@ -9,12 +9,20 @@ import WeirIO
 /// The first connection runs the first script, the second the second, and so on; the last one serves all further
 /// connections. Each connection has a thread of its own that blocks.
 package final class ScriptedServer: Sendable {
-  /// The port on 127.0.0.1; 0 on a Unix socket.
+  /// The port on 127.0.0.1, or on the address given; 0 on a Unix socket.
   package let port: Int
   private let core: ScriptedServerCore
 
   package init(_ scripts: Script...) throws {
     let (listener, port) = try ServerSocket.listenOnLoopback()
+    self.port = port
+    core = ScriptedServerCore(listener, scripts)
+    core.start()
+  }
+
+  /// - Parameter host: the last number of another address of 127.0.0.0/8.
+  package init(host: UInt8, _ scripts: Script...) throws {
+    let (listener, port) = try ServerSocket.listenOnLoopback(host: host)
     self.port = port
     core = ScriptedServerCore(listener, scripts)
     core.start()

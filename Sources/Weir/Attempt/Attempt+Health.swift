@@ -50,6 +50,8 @@ extension Attempt {
     guard machine.hasStarted, !isCancelled else { return .abandoned }
     if let status, status >= 500 { return .failed }
     guard let error else { return .succeeded }
+    // Our own no says nothing of the destination.
+    if (error as? URLError)?.isDestinationRefused == true { return .abandoned }
     return switch RequestOutcome(error: own ?? .sessionTaskFailed(error: error), status: status) {
     case .transportError, .timeout, .tlsError: .failed
     case .cancelled, .sessionEnded, .creationFailed: .abandoned

@@ -23,7 +23,8 @@ extension Attempt {
       return ended(error: urlError(.cancelled, "the task was cancelled"))
     }
     do {
-      let headers = core.headers(for: hop.request.urlRequest, of: request, withoutSecrets: hop.hasLeftOrigin)
+      let headers = core.headers(
+        for: hop.request.urlRequest, of: request, retries: number - 1, withoutSecrets: hop.hasLeftOrigin)
       transfer = try core.engine().start(spec(transferBody), headers: headers, delegate: self)
     } catch {
       ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
@@ -50,6 +51,7 @@ extension Attempt {
     spec.silenceTimeout = timeout == 60 ? core.configuration.timeoutIntervalForRequest : timeout
     spec.tag = lease.destination
     spec.isForOneOfMany = request.isForOneOfMany
+    spec.addressPolicy = request.addressPolicy
     return spec
   }
 

@@ -28,13 +28,13 @@ public struct RetryDenial: Hashable, Sendable {
     case breaker
     /// A retry policy's ``RetryPolicy/retryLimit`` is used up.
     case limit
-    /// The retry would have started after the request's deadline.
+    /// The retry would have started after the request's deadline, or before the server wants to hear again, which is later.
     case deadline
     /// A retry policy repeats such failures, but not of this method.
     case method
     /// The body can't be sent again.
     case body
-    /// The retriers said no for reasons of their own.
+    /// The retriers said no for reasons of their own, or the response said that it is final.
     case policy
   }
 

@@ -37,6 +37,11 @@ package final class ForwardRequest: Request, @unchecked Sendable {
     package var fields: HeaderBlock
     /// Nil: no body. Unknown: sent in chunks.
     package var body: Body
+    /// Retries that others had made of it before it came.
+    package var retriesBefore = 0
+    /// Whether our own are announced in addition.
+    package var announcesRetries = true
+    package var destinationPolicy = DestinationPolicy.any
 
     package enum Body: Sendable {
       case none
@@ -144,6 +149,9 @@ package final class ForwardRequest: Request, @unchecked Sendable {
   override var followsRedirects: Bool { false }
   override var isForOneOfMany: Bool { true }
   override var controls: DestinationControls? { ownControls }
+  override var addressPolicy: AddressPolicy? { head.destinationPolicy.rules }
+  override var announcesRetries: Bool { head.announcesRetries }
+  override func retriesBefore(_ urlRequest: URLRequest, by header: AttemptHeader) -> Int { head.retriesBefore }
 
   override func makeBody(of urlRequest: URLRequest) -> AttemptBody {
     switch head.body {

@@ -20,7 +20,8 @@ package struct RetryBackoff: Sendable, Hashable {
   package func delay(retryCount: Int, random: Double) -> TimeInterval {
     switch jitter {
     case .none: exponential(retryCount)
-    case .full: exponential(retryCount) * random
+    // Bounded again: without a maximum, infinity times nothing is no number.
+    case .full: bounded(exponential(retryCount) * random)
     case .decorrelated: decorrelated(retryCount, random: random)
     }
   }

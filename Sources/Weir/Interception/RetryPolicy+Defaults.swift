@@ -14,6 +14,10 @@ extension RetryPolicy {
   /// Timeout, server error, bad gateway, unavailable, gateway timeout.
   public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 500, 502, 503, 504]
 
+  /// Fields by which a server, or a proxy in front of it, says that another attempt is of no use: `X-No-Retry`, and
+  /// Envoy's mark of a response that its rate limiter made.
+  public static let defaultFinalResponseFields = ["X-No-Retry", "x-envoy-ratelimited"]
+
   /// Failures of the network or of a server's moment; nothing that the same request would meet again.
   public static let defaultRetryableURLErrorCodes: Set<URLError.Code> = [
     .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .badServerResponse, .callIsActive,

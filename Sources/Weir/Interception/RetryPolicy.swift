@@ -23,8 +23,12 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
   public let jitter: Jitter
   /// Seconds; the longest delay of the backoff.
   public let maximumDelay: TimeInterval
-  /// Whether a `Retry-After` on a retryable status raises the delay, up to 60 s.
+  /// Whether a `Retry-After` on a retryable status raises the delay, up to 60 s. If it lies beyond the request's deadline,
+  /// the response is final (``RetryDenial/Reason/deadline``).
   public let respectsRetryAfter: Bool
+  /// A response that has one of these fields, whatever its value, is final (``RetryDenial/Reason/policy``); default
+  /// ``defaultFinalResponseFields``.
+  public let finalResponseFields: [String]
   /// The name under which it is measured; nil means the type's.
   public let name: String?
 
@@ -38,7 +42,8 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
     retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
     retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
     retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes,
-    jitter: Jitter = .none, maximumDelay: TimeInterval = 60, respectsRetryAfter: Bool = true, name: String? = nil
+    jitter: Jitter = .none, maximumDelay: TimeInterval = 60, respectsRetryAfter: Bool = true,
+    finalResponseFields: [String] = RetryPolicy.defaultFinalResponseFields, name: String? = nil
   ) {
     precondition(exponentialBackoffBase >= 2, "A backoff needs a base of at least 2; \(exponentialBackoffBase) given.")
     self.retryLimit = retryLimit
@@ -50,6 +55,7 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
     self.jitter = jitter
     self.maximumDelay = maximumDelay
     self.respectsRetryAfter = respectsRetryAfter
+    self.finalResponseFields = finalResponseFields
     self.name = name
   }
 
@@ -69,7 +75,7 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
       method: request.request?.method, status: response?.statusCode, error: error, retryCount: request.retryCount)
     return rules.decision(
       about: failure, isRetryable: shouldRetry(request: request, dueTo: error),
-      retryAfter: response?.value(forHeader: "Retry-After"), random: .random(in: 0..<1), now: Date())
+      field: { response?.value(forHeader: $0) }, random: .random(in: 0..<1), now: Date())
   }
 
   /// Whether the failure is one of those this policy retries, the retry limit aside. Asked once about each.
@@ -84,7 +90,7 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
       errorCodes: retryableURLErrorCodes,
       backoff: RetryBackoff(
         base: exponentialBackoffBase, scale: exponentialBackoffScale, jitter: jitter, maximumDelay: maximumDelay),
-      respectsRetryAfter: respectsRetryAfter)
+      respectsRetryAfter: respectsRetryAfter, finalResponseFields: finalResponseFields)
   }
 }
 
@@ -92,7 +98,7 @@ extension RequestInterceptor where Self == RetryPolicy {
   /// A retry policy with all defaults.
   public static var retryPolicy: RetryPolicy { RetryPolicy() }
 
-  /// A retry policy; see ``RetryPolicy/init(retryLimit:exponentialBackoffBase:exponentialBackoffScale:retryableHTTPMethods:retryableHTTPStatusCodes:retryableURLErrorCodes:jitter:maximumDelay:respectsRetryAfter:name:)``.
+  /// A retry policy; see ``RetryPolicy/init(retryLimit:exponentialBackoffBase:exponentialBackoffScale:retryableHTTPMethods:retryableHTTPStatusCodes:retryableURLErrorCodes:jitter:maximumDelay:respectsRetryAfter:finalResponseFields:name:)``.
   public static func retryPolicy(
     retryLimit: UInt = RetryPolicy.defaultRetryLimit,
     exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -100,12 +106,28 @@ extension RequestInterceptor where Self == RetryPolicy {
     retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
     retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
     retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes,
-    jitter: Jitter = .none, maximumDelay: TimeInterval = 60, respectsRetryAfter: Bool = true
+    jitter: Jitter = .none, maximumDelay: TimeInterval = 60, respectsRetryAfter: Bool = true,
+    finalResponseFields: [String] = RetryPolicy.defaultFinalResponseFields
   ) -> RetryPolicy {
     RetryPolicy(
       retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
       exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods,
       retryableHTTPStatusCodes: retryableHTTPStatusCodes, retryableURLErrorCodes: retryableURLErrorCodes,
-      jitter: jitter, maximumDelay: maximumDelay, respectsRetryAfter: respectsRetryAfter)
+      jitter: jitter, maximumDelay: maximumDelay, respectsRetryAfter: respectsRetryAfter,
+      finalResponseFields: finalResponseFields)
+  }
+
+  /// What new code should use; ``RetryPolicy/init(retryLimit:exponentialBackoffBase:exponentialBackoffScale:retryableHTTPMethods:retryableHTTPStatusCodes:retryableURLErrorCodes:jitter:maximumDelay:respectsRetryAfter:finalResponseFields:name:)``
+  /// alone keeps Alamofire's delays, with which clients that failed together come back together.
+  ///
+  /// A retry comes at random within 0.5 s, each later one within twice the time, 20 s at most; a `Retry-After` is
+  /// followed up to 60 s. Beside the default statuses, 425 (RFC 8470) and 429 (RFC 6585) are retried.
+  ///
+  /// - Parameter limit: Retries per request, the first attempt not counted.
+  public static func recommended(limit: UInt = RetryPolicy.defaultRetryLimit) -> RetryPolicy {
+    RetryPolicy(
+      retryLimit: limit,
+      retryableHTTPStatusCodes: RetryPolicy.defaultRetryableHTTPStatusCodes.union([425, 429]),
+      jitter: .full, maximumDelay: 20)
   }
 }

@@ -9,6 +9,8 @@ struct RetryRules: Sendable, Hashable {
   let errorCodes: Set<URLError.Code>
   let backoff: RetryBackoff
   let respectsRetryAfter: Bool
+  /// Fields whose presence makes a response final.
+  var finalResponseFields: [String] = []
 
   /// What went wrong, and how often before.
   struct Failure {
@@ -27,18 +29,22 @@ struct RetryRules: Sendable, Hashable {
 
   /// - Parameters:
   ///   - isRetryable: What ``isRetryable(method:status:error:)`` says, or who overrides it.
-  ///   - retryAfter: The response's field.
+  ///   - field: The value of the response's field of a name; nil where there is none.
   ///   - random: In 0..<1.
   func decision(
-    about failure: Failure, isRetryable: Bool, retryAfter: @autoclosure () -> String?, random: Double, now: Date
+    about failure: Failure, isRetryable: Bool, field: (_ name: String) -> String?, random: Double, now: Date
   ) -> RetryDecision {
     guard isRetryable else { return .deny(refusesMethod(failure) ? .method : .policy) }
+    if finalResponseFields.contains(where: { field($0) != nil }) { return .deny(.policy) }
     guard Int64(failure.retryCount) < Int64(clamping: limit) else { return .deny(.limit) }
     let delay = backoff.delay(retryCount: failure.retryCount, random: random)
     guard respectsRetryAfter, let status = failure.status, statusCodes.contains(status),
-      let asked = retryAfter().flatMap({ RetryAfter.delay($0, now: now) }), asked > 0, asked >= delay
+      let wish = field("Retry-After").flatMap({ RetryAfter.delay($0, now: now) }), wish > 0, wish >= delay
     else { return .retry(after: delay, source: .backoff) }
-    return .retry(after: asked, source: .retryAfter)
+    let granted = min(wish, RetryAfter.maximum)
+    let more = wish > max(granted, delay) ? wish : nil
+    return granted >= delay
+      ? .retry(after: granted, source: .retryAfter, wish: more) : .retry(after: delay, source: .backoff, wish: more)
   }
 
   /// Whether it is the method alone that keeps the failure from being retried.
@@ -50,6 +56,6 @@ struct RetryRules: Sendable, Hashable {
   private func isTransient(status: Int?, error: any Error) -> Bool {
     if let status, statusCodes.contains(status) { return true }
     let cause = error as? URLError ?? error.asWeirError?.underlyingError as? URLError
-    return cause.map { errorCodes.contains($0.code) } ?? false
+    return cause.map { errorCodes.contains($0.code) && !$0.isDestinationRefused } ?? false
   }
 }

@@ -33,6 +33,9 @@ extension RequestPipeline {
     case .success(let urlRequest):
       let hop = HopRequest(urlRequest)
       if destination == nil { destination = core.destination(of: hop) }
+      if let header = core.configuration.announcesAttempts {
+        earnsRetryBudget = request.retriesBefore(urlRequest, by: header) == 0
+      }
       request.fields.withLock { fields in
         fields.attempt?.initial = urlRequest
         fields.begin(with: destination?.destination, method: hop.method)

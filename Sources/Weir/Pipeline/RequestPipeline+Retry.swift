@@ -67,7 +67,7 @@ extension RequestPipeline {
     let now = MonotonicTime.now
     let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadlineTime, now: now)
     switch withinBudget(permitted, now) {
-    case .retry(let delay, let source):
+    case .retry(let delay, let source, _):
       let reason = RetryReason(error)
       grantedReason = reason
       monitors.request(request, willRetryAfter: delay, source: source, reason: reason)

@@ -32,6 +32,8 @@ final class RequestPipeline {
   /// What a retrier made of the error of one handler's value.
   var verdict: WeirError?
 
+  /// Not, if it says itself that it is somebody's retry (``SessionConfiguration/announcesAttempts``).
+  var earnsRetryBudget = true
   private var hasStarted = false
   /// Whether it counts as started at its destination.
   private var isCounted = false
@@ -123,7 +125,8 @@ final class RequestPipeline {
     if isCounted { return nil }
     isCounted = true
     return DestinationState.Start(
-      isObserved: core.reportsResilience, adaptiveConcurrency: controls.adaptiveConcurrency)
+      earnsRetryBudget: earnsRetryBudget, isObserved: core.reportsResilience,
+      adaptiveConcurrency: controls.adaptiveConcurrency)
   }
 
   /// Has monitors told of the destination's retry budget.

@@ -9,6 +9,7 @@ extension URLError {
     var info: [String: Any] = [NSLocalizedDescriptionKey: error.description]
     if let url { info[NSURLErrorFailingURLErrorKey] = Redaction.url(url) }
     info["weir.libcurl.code"] = Int(error.code.rawValue)
+    if error.kind == .addressRefused { info[Self.destinationRefusedKey] = true }
     self.init(Self.code(of: error), userInfo: info)
   }
 
@@ -42,6 +43,7 @@ extension URLError {
     case .lengthMismatch, .engineFailed, .connectionLost: .networkConnectionLost
     case .conflictingLengths, .malformedHead, .refusedTransferEncoding, .unprovableEnd: .badServerResponse
     case .tunnelRefused(let status): code(ofTunnel: status)
+    case .addressRefused: .cannotConnectToHost
     case .invalidRequest: .badURL
     case .bodyUnavailable, .bodyNotRewindable: .requestBodyStreamExhausted
     }

@@ -101,6 +101,15 @@ public class Request: @unchecked Sendable {
   /// What bounds its attempts at the destination; nil: what the session says.
   var controls: DestinationControls? { nil }
 
+  /// Which addresses it may be connected to; nil: any.
+  var addressPolicy: AddressPolicy? { context.configuration.destinationPolicy.rules }
+
+  /// Whether retries are announced, where the session has a field for that.
+  var announcesRetries: Bool { true }
+
+  /// Retries that others had made of it before it came here.
+  func retriesBefore(_ urlRequest: URLRequest, by header: AttemptHeader) -> Int { header.count(in: urlRequest) }
+
   /// The outcome is fixed. On the loop.
   func settled(_ outcome: RequestOutcome, error: WeirError?) {}
 

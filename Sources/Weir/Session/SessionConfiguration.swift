@@ -75,6 +75,8 @@ public struct SessionConfiguration: Sendable {
   public var idleConnectionLifetime: TimeInterval = 60
   /// Nor are there more connections than this, unless all are in use.
   package var maximumPooledConnections = 100_000
+  /// Which addresses are connected to; set ``DestinationPolicy/publicOnly`` where others choose the URLs.
+  public var destinationPolicy = DestinationPolicy.any
   /// The way out of the network; default: directly, whatever the environment says.
   public var proxy = ProxyConfiguration.none
   /// Connect to this socket; the URL still gives Host and the TLS name.
@@ -95,6 +97,9 @@ public struct SessionConfiguration: Sendable {
   public var maximumDecompressionRatio: Double? = 200
   /// Whether gzip and deflate response bodies are decoded.
   public var automaticallyDecompresses = true
+  /// The field by which retries say which one they are, in addition to what the request says already: one that came with
+  /// `X-Retry-Attempt: 2` and is retried once sends 3. Nil: none.
+  public var announcesAttempts: AttemptHeader?
   /// Redirects followed within one attempt; one more fails it with `URLError(.httpTooManyRedirects)`.
   public var maximumRedirects = 20
   /// Whether a redirect may lead from https to http.

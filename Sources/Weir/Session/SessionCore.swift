@@ -151,8 +151,13 @@ final class SessionCore {
   }
 
   /// The headers of a URL request as they go on the wire, the session's merged under its own.
-  func headers(for urlRequest: URLRequest, of request: Request, withoutSecrets: Bool) -> PreparedHeaders {
-    let own = urlRequest.allHTTPHeaderFields ?? [:]
+  ///
+  /// - Parameter retries: Those of the request so far.
+  func headers(for urlRequest: URLRequest, of request: Request, retries: Int, withoutSecrets: Bool) -> PreparedHeaders {
+    var own = urlRequest.allHTTPHeaderFields ?? [:]
+    if retries > 0, let header = configuration.announcesAttempts, request.announcesRetries {
+      header.announce(retries, after: request.retriesBefore(urlRequest, by: header), in: &own)
+    }
     if let block = request.headerBlock { return PreparedHeaders(Self.overlay(own, on: block)) }
     if own.isEmpty, !withoutSecrets { return preparedDefaultHeaders() }
     var merged = configuration.headers

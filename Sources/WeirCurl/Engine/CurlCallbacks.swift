@@ -55,9 +55,13 @@ func curlLookup(
 func curlOpenSocket(
   _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-  guard let address = address?.pointee else { return weir_socket_bad }
+  guard let address, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return weir_socket_bad }
+  let known = address.pointee
+  // Longer than the structure says, for other families than IPv4's.
+  let bytes = UnsafeRawBufferPointer(start: UnsafeRawPointer(address) + offset, count: Int(known.addrlen))
   return with(context, or: weir_socket_bad) { (transfer: Transfer) in
-    transfer.openSocket(family: address.family, type: address.socktype, protocolNumber: address.protocol)
+    transfer.openSocket(
+      family: known.family, type: known.socktype, protocolNumber: known.protocol, for: SocketAddress(system: bytes))
   }
 }
 

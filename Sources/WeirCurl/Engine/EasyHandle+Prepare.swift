@@ -16,6 +16,7 @@ extension EasyHandle {
     {
       return TransferError(.invalidRequest, message: defect)
     }
+    if let refusal = transfer.refusalOfLiteral() { return refusal }
     guard reset() else { return TransferError(.curl, code: .outOfMemory, message: "no memory for an easy handle") }
     var options = OptionSetter(easy)
     setConnection(&options, transfer, engine)

@@ -51,6 +51,16 @@ final class PreparedOptions {
     curl_slist_free_all(resolve)
   }
 
+  /// Whether the addresses that sockets are opened for are those of the URLs' hosts. They may be, when the environment
+  /// decides.
+  var connectsToTargets: Bool {
+    guard unixSocketPath == nil else { return false }
+    return switch proxy.kind {
+    case .none, .environment: true
+    case .http, .socks: false
+    }
+  }
+
   /// The name for which a connection for `url` may need a thread of the resolver; nil for addresses, and for localhost,
   /// which libcurl knows. Which proxy the environment names is not known here; then it is the URL's host, whatever that is.
   func lookupName(_ url: String) -> String? {

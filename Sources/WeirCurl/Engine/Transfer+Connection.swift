@@ -4,12 +4,15 @@ internal import WeirIO
 
 // Which connection a request goes out on.
 extension Transfer {
-  func openSocket(family: CInt, type: CInt, protocolNumber: CInt) -> CInt {
+  func openSocket(
+    family: CInt, type: CInt, protocolNumber: CInt, for address: @autoclosure () -> SocketAddress
+  ) -> CInt {
     engine.endLookup(of: self)
     // A repeat that may not be is refused here already, before a connection is made for it.
-    guard state == .running, failure == nil, mayBeginRequest() else { return weir_socket_bad }
+    guard state == .running, failure == nil, mayBeginRequest(), mayOpen(address()) else { return weir_socket_bad }
     let fd = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), protocolNumber)
     guard fd >= 0 else { return weir_socket_bad }
+    dial.hasOpened = true
     connecting.append(engine.didOpen(fd, tag: spec.tag))
     return fd
   }
@@ -19,6 +22,11 @@ extension Transfer {
     guard state == .running, failure == nil, mayBeginRequest() else { return false }
     engine.endLookup(of: self)
     let isPooled = connecting.isEmpty
+    if isPooled, !mayUse(pooled: address) {
+      repeats.needsFreshConnection = true
+      return false
+    }
+    if !isPooled { dial = DialState() }
     if !isPooled { engine.didConnect(self, localPort: localPort) }
     if let socket = engine.connection(localPort: localPort, peer: address) {
       if isPooled, !engine.isQuiet(socket, handle) {

@@ -8,6 +8,7 @@ extension Transfer {
     if let failure { return ownError(failure) }
     if let verdict { return verdict }
     if result == .ok { return defect() }
+    if let refusal = refusalOfAll(result) { return refusal }
     // libcurl has no code for a header line beyond its own limit: its growing buffer just fails.
     if result == .outOfMemory || result == .tooLarge, receiving.headerBytes > 0, receiving.phase == .head {
       return ownError(.headTooLarge)
@@ -154,7 +155,7 @@ extension Transfer {
         + "was not sent again (so with HTTP/2 also when its stream was refused)"
     case .bodyUnavailable: "the request's body could not be read"
     case .bodyNotRewindable: "the request had to be sent again, and its body could not be started anew"
-    case .curl, .lengthMismatch, .invalidRequest, .tunnelRefused: ""
+    case .curl, .lengthMismatch, .invalidRequest, .tunnelRefused, .addressRefused: ""
     }
   }
 }

@@ -10,7 +10,7 @@ extension TransferEngine {
     guard let handle = transfer.handle, transfer.receiving.headerBytes == 0 else {
       return transfer.fail(.connectionLost)
     }
-    guard takeBack(transfer, isStale: true),
+    guard takeBack(transfer, isStale: !transfer.dial.avoidsPool),
       weir_easy_set_long(handle.easy, CURLOPT_FRESH_CONNECT, 1) == CURLE_OK
     else { return false }
     need(.add, for: transfer)

@@ -28,6 +28,8 @@ package struct TransferError: Error, Sendable, Hashable {
     case unprovableEnd
     /// The connection ended without an answer, after the request was sent, and it must not go twice.
     case connectionLost
+    /// The transfer's policy refuses the address that the URL names, or all those of its name.
+    case addressRefused
     /// A method, header line or body that can't be sent.
     case invalidRequest
     /// The delegate or the file could not provide the body.
@@ -68,6 +70,7 @@ package struct TransferError: Error, Sendable, Hashable {
     case .refusedTransferEncoding: "transfer_encoding"
     case .unprovableEnd: "unprovable_end"
     case .connectionLost: "connection_lost"
+    case .addressRefused: "address_refused"
     case .invalidRequest: "invalid_request"
     case .bodyUnavailable: "body_unavailable"
     case .bodyNotRewindable: "body_not_rewindable"

@@ -13,6 +13,8 @@ package struct TransferSpec: Sendable {
   package var tag: (any AnyObject & Sendable)?
   /// Trust rules in place of the engine's; connections are never shared between different rules.
   package var trust: TransferTrust?
+  /// Which addresses it may be connected to; nil: any.
+  package var addressPolicy: AddressPolicy?
   /// Whether others' requests may follow on the connection: one that this transfer authenticated (NTLM, Negotiate) isn't
   /// used again.
   package var isForOneOfMany = false

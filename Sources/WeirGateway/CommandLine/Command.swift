@@ -1,3 +1,4 @@
+package import Weir
 package import WeirIO
 
 /// What a command line asks for.
@@ -50,6 +51,8 @@ package struct ProbeOptions: Equatable, Sendable {
   package var method = "GET"
   package var headers: [HeaderRule] = []
   package var timeout: Duration = .seconds(30)
+  /// Which addresses are connected to, redirects included.
+  package var destinationPolicy = DestinationPolicy.any
 
   package init(url: String) {
     self.url = url

@@ -1,3 +1,4 @@
+import Weir
 import WeirHTTP
 import WeirIO
 
@@ -119,6 +120,16 @@ extension Flag<ProbeOptions> {
       Flag(name: "--timeout", value: "DURATION", help: "For the whole request. Default: 30s.") {
         options, text throws(FlagValueError) in
         options.timeout = try duration(text, from: .milliseconds(1))
+      },
+      Flag(
+        name: "--destination-policy", value: "POLICY",
+        help: "Addresses to connect to, redirects included: any, publicOnly. Default: any."
+      ) { options, text throws(FlagValueError) in
+        switch text {
+        case "any": options.destinationPolicy = .any
+        case "publicOnly": options.destinationPolicy = .publicOnly
+        default: throw FlagValueError(expected: "one of any, publicOnly")
+        }
       },
     ]
   }

@@ -1,3 +1,4 @@
+import Weir
 import WeirHTTP
 
 extension Configuration {
@@ -58,12 +59,14 @@ private struct ConfigurationBuilder {
         $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
       }
       let stripPrefix = keys.take("stripPrefix", as: .boolean)
+      let policy = keys.take("destinationPolicy").flatMap { destinationPolicy($0, upstream) }
       guard let upstream else { return nil }
       var route = Route(name: name ?? "", match: match, upstream: upstream)
       if let headers { route.headers = headers }
       if let retry { route.retry = retry }
       route.circuitBreaker = breaker
       route.adaptiveConcurrency = adaptive
+      if let policy { route.destinationPolicy = policy }
       if let timeout { route.timeout = timeout }
       if let stripPrefix { route.stripPrefix = stripPrefix }
       return route
@@ -147,6 +150,36 @@ private struct ConfigurationBuilder {
     }
   }
 
+  private func destinationPolicy(_ reader: ConfigurationReader, _ upstream: Upstream?) -> DestinationPolicy? {
+    reader.mapping { keys in
+      let allow = networks(keys.take("allow")), deny = networks(keys.take("deny"))
+      let name = keys.take("otherwise", required: "one of \(DestinationPolicyName.list)")?.read(
+        as: .string,
+        unless: { DestinationPolicyName(rawValue: $0) == nil ? "give one of \(DestinationPolicyName.list)" : nil })
+      guard let otherwise = name.flatMap(DestinationPolicyName.init(rawValue:))?.otherwise,
+        let policy = try? DestinationPolicy(allow: allow, deny: deny, otherwise: otherwise)
+      else { return nil }
+      // Then no request would ever get through.
+      if let refusal = upstream.flatMap({ policy.refusal(ofHost: $0.host) }) {
+        reader.report("the upstream: \(refusal)")
+      }
+      return policy
+    }
+  }
+
+  private func networks(_ reader: ConfigurationReader?) -> [String] {
+    (reader?.elements() ?? []).compactMap { $0.read(as: .string, unless: Self.problem(network:)) }
+  }
+
+  private static func problem(network: String) -> String? {
+    do {
+      _ = try DestinationPolicy(allow: [network], otherwise: .refused)
+      return nil
+    } catch {
+      return error.description
+    }
+  }
+
   private mutating func retry(_ reader: ConfigurationReader) -> RetryRules? {
     reader.mapping { keys in
       var rules = RetryRules()
@@ -161,6 +194,10 @@ private struct ConfigurationBuilder {
         rules.methods = Set(methods.compactMap { method($0) })
       }
       if let budget = keys.take("budget") { rules.budget = budget.retryBudget() }
+      if let fields = keys.take("finalResponseFields")?.elements() {
+        rules.finalResponseFields = fields.compactMap { $0.read(as: .string, unless: Self.problem(fieldName:)) }
+      }
+      if let unlessRetried = keys.take("unlessRetried", as: .boolean) { rules.unlessRetried = unlessRetried }
       warn(of: rules, at: reader)
       return rules
     }
@@ -168,6 +205,10 @@ private struct ConfigurationBuilder {
 
   private static func problem(statusCode: Int) -> String? {
     (400...599).contains(statusCode) ? nil : "\(statusCode) is no failure; give a status code from 400 to 599"
+  }
+
+  private static func problem(fieldName: String) -> String? {
+    FieldSyntax.isToken(fieldName) ? nil : "\(quoted(fieldName)) is no field name"
   }
 
   private mutating func method(_ reader: ConfigurationReader) -> String? {

@@ -16,6 +16,10 @@ enum FieldKind {
   case forwardedFor
   /// `X-Forwarded-Host`, `X-Forwarded-Proto`: what a client says there is replaced.
   case forwardedFact
+  /// `X-Retry-Attempt`: what came in is put in one number, to which the gateway adds.
+  case retryAttempt
+  /// `x-envoy-attempt-count`: read, and passed on.
+  case envoyAttempt
 
   /// The length decides first, so that most names cost one comparison at most.
   init(_ name: UnsafeRawBufferPointer) {
@@ -31,11 +35,13 @@ enum FieldKind {
     case 10: self = name.spells("connection") ? .connection : name.spells("keep-alive") ? .hopByHop : .endToEnd
     case 12: self = name.spells("max-forwards") ? .maxForwards : .endToEnd
     case 14: self = name.spells("content-length") || name.spells("http2-settings") ? .hopByHop : .endToEnd
-    case 15: self = name.spells("x-forwarded-for") ? .forwardedFor : .endToEnd
+    case 15:
+      self = name.spells("x-forwarded-for") ? .forwardedFor : name.spells("x-retry-attempt") ? .retryAttempt : .endToEnd
     case 16: self = name.spells("x-forwarded-host") ? .forwardedFact : .endToEnd
     case 17:
       self =
         name.spells("transfer-encoding") ? .hopByHop : name.spells("x-forwarded-proto") ? .forwardedFact : .endToEnd
+    case 21: self = name.spells("x-envoy-attempt-count") ? .envoyAttempt : .endToEnd
     default: self = .endToEnd
     }
     // Proxy-Connection, Proxy-Authorization and whatever else is between a client and its proxy; but Proxy-Status tells

@@ -64,9 +64,12 @@ final class Forwarding {
         switch fields(head, authority, by: route) {
         case .loop: answer(.loop, as: .loop)
         case .finalRecipient: answer(.finalRecipient(isTrace: method == .trace), as: .answered)
-        case .forward(let fields):
-          let head = ForwardRequest.Head(
+        case .forward(let fields, let retries):
+          var head = ForwardRequest.Head(
             origin: route.origin, target: target, method: name, fields: fields, body: .init(head.bodyLength))
+          head.retriesBefore = retries
+          head.destinationPolicy = route.route.destinationPolicy
+          head.announcesRetries = route.headers.announcesRetries
           forward(head, by: route, session)
         }
       }
@@ -93,9 +96,12 @@ final class Forwarding {
   }
 
   private func forward(_ head: ForwardRequest.Head, by route: ForwardingPlan.RoutePlan, _ session: Session) {
+    let isRetry = head.retriesBefore > 0
+    if isRetry { plan.countRetried(self.route) }
+    let isLeftAlone = isRetry && route.leavesRetriesAlone
     let request = ForwardRequest(
-      session: session, head: head, interceptor: route.interceptor,
-      retryableStatusCodes: route.retryableStatusCodes, controls: route.controls, sink: self)
+      session: session, head: head, interceptor: isLeftAlone ? nil : route.interceptor,
+      retryableStatusCodes: isLeftAlone ? [] : route.retryableStatusCodes, controls: route.controls, sink: self)
     self.request = request
     exchange.onAbort = { [self] in clientLeft() }
     request.deadline(route.timeout)

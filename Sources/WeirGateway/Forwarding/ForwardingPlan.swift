@@ -17,6 +17,8 @@ final class ForwardingPlan: Sendable {
     let retryableStatusCodes: Set<Int>
     /// What bounds the attempts at the upstream.
     let controls: DestinationControls
+    /// Whether nothing is retried that its sender retries.
+    let leavesRetriesAlone: Bool
     /// Seconds.
     let timeout: Double
     /// Who may stream a body to the upstream.
@@ -31,6 +33,7 @@ final class ForwardingPlan: Sendable {
       controls = DestinationControls(
         retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker,
         adaptiveConcurrency: route.adaptiveConcurrency)
+      leavesRetriesAlone = route.retry.unlessRetried
       timeout = route.timeout / .seconds(1)
       self.uploads = uploads
     }
@@ -66,12 +69,22 @@ final class ActivePlan {
   let plan: ForwardingPlan
   private let metrics: GatewayMetrics
   private var cache: SeriesCache
+  /// One per route.
+  private let retried: [Counter]
   private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
 
   init(_ plan: ForwardingPlan, _ metrics: GatewayMetrics) {
     self.plan = plan
     self.metrics = metrics
     cache = SeriesCache(metrics, routes: plan.routes.map(\.route.name))
+    retried = plan.routes.map { metrics.retried.with($0.route.name) }
+  }
+
+  /// A request came that its sender retries.
+  ///
+  /// - Parameter route: an index into the plan's routes.
+  func countRetried(_ route: Int) {
+    retried[route].increment()
   }
 
   func began(_ method: KnownMethod) {
@@ -115,7 +128,8 @@ extension RetryPolicy {
     self.init(
       retryLimit: UInt(clamping: rules.limit), exponentialBackoffScale: 0.1,
       retryableHTTPMethods: Set(rules.methods.map { HTTPMethod(rawValue: $0) }),
-      retryableHTTPStatusCodes: rules.statusCodes, jitter: .full, maximumDelay: 10)
+      retryableHTTPStatusCodes: rules.statusCodes, jitter: .full, maximumDelay: 10,
+      finalResponseFields: rules.finalResponseFields)
   }
 }
 

@@ -1,3 +1,4 @@
+import Weir
 import WeirCurl
 import WeirHTTP
 import WeirServer
@@ -9,6 +10,7 @@ import WeirServer
 /// - Host is the upstream's. What the client sent goes to X-Forwarded-Host.
 /// - X-Forwarded-For is extended; X-Forwarded-Host and -Proto are replaced, since a client could claim anything there.
 ///   Behind a TLS terminator, a route sets `X-Forwarded-Proto: https`.
+/// - X-Retry-Attempt says in one number how often others tried, by that field or Envoy's.
 /// - Forwarded (RFC 7239) is extended where somebody on the way uses it, and not begun here: it would say again what
 ///   the others say.
 /// - The route's own rules come last and win.
@@ -25,7 +27,8 @@ struct HeaderPolicy: Sendable {
   }
 
   enum Verdict {
-    case forward(HeaderBlock)
+    /// - retries: those that others made of the request before it came, as it says.
+    case forward(HeaderBlock, retries: Int)
     /// The request has been here before: 508.
     case loop
     /// Max-Forwards is used up: the gateway answers itself.
@@ -40,6 +43,8 @@ struct HeaderPolicy: Sendable {
   private let last: HeaderBlock
   /// The names of fields that the route sets or removes, in lower case.
   private let ruled: [[UInt8]]
+  /// Whether the gateway's own retries are announced: unless the route has a rule about the field.
+  let announcesRetries: Bool
 
   /// - Parameter pseudonym: names this gateway in Via; a token.
   init(route: Route, pseudonym: String) {
@@ -51,6 +56,7 @@ struct HeaderPolicy: Sendable {
     for rule in rules.set { last.append(line: "\(rule.name): \(rule.value)") }
     self.pseudonym = Array(pseudonym.utf8)
     self.ruled = ruled
+    announcesRetries = !ruled.contains(Array(FieldSyntax.lowercased(AttemptHeader.standard.name).utf8))
     self.first = first
     self.last = last
     via = (Array("1.1 \(pseudonym)".utf8), Array("1.0 \(pseudonym)".utf8))
@@ -64,12 +70,18 @@ struct HeaderPolicy: Sendable {
     var chains = Chains()
     var isLoop = false
     var isFinal = false
+    var retries = 0
     list.append(contentsOf: first)
     fields.forEach { name, value in
       if options.contains(name) { return }
       switch FieldKind(name) {
       case .endToEnd: if !isRuled(name), !FieldKind.isDisguised(name) { list.append(name: name, value: value) }
       case .connection, .hopByHop, .host, .forwardedFact: break
+      case .retryAttempt: retries = max(retries, AttemptHeader.count(value))
+      case .envoyAttempt:
+        // Which counts the first attempt as 1.
+        retries = max(retries, AttemptHeader.count(value) - 1)
+        if !isRuled(name) { list.append(name: name, value: value) }
       case .via:
         if contains(pseudonym: value) { isLoop = true }
         Chains.extend(&chains.via, with: value)
@@ -87,8 +99,9 @@ struct HeaderPolicy: Sendable {
     if isLoop { return .loop }
     if isFinal { return .finalRecipient }
     addOwn(client, chains, to: &list)
+    if retries > 0 { add("X-Retry-Attempt", Array("\(retries)".utf8), to: &list) }
     list.append(contentsOf: last)
-    return .forward(list)
+    return .forward(list, retries: retries)
   }
 
   private func addOwn(_ client: Client, _ chains: Chains, to list: inout HeaderBlock) {

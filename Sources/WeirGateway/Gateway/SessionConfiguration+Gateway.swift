@@ -16,6 +16,7 @@ extension SessionConfiguration {
     configuration.connectTimeout = 5
     configuration.httpMaximumConnectionsPerHost = gatewayConnections
     configuration.maximumPooledConnections = connections
+    configuration.announcesAttempts = .standard
     return configuration
   }
 

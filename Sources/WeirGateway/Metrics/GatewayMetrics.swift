@@ -11,6 +11,7 @@ package final class GatewayMetrics: Sendable {
   let duration: HistogramFamily<(String, String, String, String, String, String)>
   let active: GaugeFamily<(String, String)>
   let requests: CounterFamily<(String, String)>
+  let retried: CounterFamily<String>
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
   private let client: MetricsMonitor?
@@ -37,6 +38,9 @@ package final class GatewayMetrics: Sendable {
     requests = try registry.counter(
       "weir_gateway_requests_total", help: "Requests to the gateway that ended, by route and outcome.",
       labels: "route", "outcome")
+    retried = try registry.counter(
+      "weir_retried_requests_received_total", help: "Requests to the gateway that say that their sender retries them.",
+      labels: "route")
     reloadSuccessful = try registry.gauge(
       "weir_config_last_reload_successful", help: "Whether the last attempt to load the configuration succeeded.")
     reloadTime = try registry.gauge(
@@ -55,6 +59,7 @@ package final class GatewayMetrics: Sendable {
       for outcome in GatewayOutcome.ofNoRoute { _ = requests.with("", outcome.label) }
       for route in routes {
         for outcome in GatewayOutcome.ofRoutes { _ = requests.with(route, outcome.label) }
+        _ = retried.with(route)
       }
       for upstream in upstreams { client?.prepare(upstream) }
     }
@@ -82,6 +87,7 @@ package final class GatewayMetrics: Sendable {
   private func drop(from departed: inout Departed, at now: MonotonicTime) {
     for route in departed.routes.expired(at: now) {
       requests.removeAll(where: ["route": route])
+      retried.removeAll(where: ["route": route])
       duration.removeAll(where: ["http_route": route])
     }
     for upstream in departed.upstreams.expired(at: now) where client?.forget(upstream) == false {

@@ -8,7 +8,9 @@ struct Probe {
   let options: ProbeOptions
 
   func run() async -> (report: ProbeReport, isWhole: Bool) {
-    let session = Session()
+    var configuration = SessionConfiguration()
+    configuration.destinationPolicy = options.destinationPolicy
+    let session = Session(configuration: configuration)
     var headers = HTTPHeaders()
     for field in options.headers { headers.add(name: field.name, value: field.value) }
     let request = session.request(

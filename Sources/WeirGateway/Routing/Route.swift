@@ -17,6 +17,8 @@ package struct Route: Sendable, Equatable {
   package var circuitBreaker: CircuitBreaker?
   /// How the number of attempts at once follows the upstream's speed; nil: it doesn't.
   package var adaptiveConcurrency: AdaptiveConcurrency?
+  /// Which of the upstream's addresses are connected to.
+  package var destinationPolicy = DestinationPolicy.any
 
   package init(name: String, match: RouteMatch = RouteMatch(), upstream: Upstream) {
     self.name = name
@@ -85,6 +87,10 @@ package struct RetryRules: Sendable, Equatable {
   package var methods: Set<String> = ["DELETE", "GET", "HEAD", "OPTIONS", "PUT", "TRACE"]
   /// How many retries the upstream is to bear; nil: as many as the other rules allow.
   package var budget: RetryBudget? = RetryBudget()
+  /// A response with one of these fields is not retried.
+  package var finalResponseFields = RetryPolicy.defaultFinalResponseFields
+  /// Whether requests are left alone that say that their sender retries them.
+  package var unlessRetried = true
 
   package init() {}
 }

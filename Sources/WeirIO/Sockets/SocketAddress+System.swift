@@ -68,7 +68,11 @@ extension SocketAddress {
   }
 
   private init(system bytes: Slice<UnsafeRawBufferPointer>) {
-    let bytes = UnsafeRawBufferPointer(rebasing: bytes)
+    self.init(system: UnsafeRawBufferPointer(rebasing: bytes))
+  }
+
+  /// Reads a `sockaddr` of any family; what it doesn't know is a Unix socket or nameless.
+  package init(system bytes: UnsafeRawBufferPointer) {
     let family = bytes.count >= MemoryLayout<sockaddr_in>.size ? CInt(bytes.load(as: sa_family_t.self)) : AF_UNIX
     if family == AF_INET {
       let system = bytes.load(as: sockaddr_in.self)

@@ -8,7 +8,7 @@ func embeddingExample() async throws {
   var configuration = SessionConfiguration.default
   configuration.timeoutIntervalForResource = 10  // seconds for a request, whatever it takes
   let session = Session(
-    configuration: configuration, interceptor: RetryPolicy(),
+    configuration: configuration, interceptor: RetryPolicy.recommended(),
     eventMonitors: [try MetricsMonitor(registry: exporter.registry)])
 
   struct Price: Decodable, Sendable { let amount: Double }

@@ -21,7 +21,8 @@ final class OrderClient: Sendable {
         urlRequest.setValue(tenant, forHTTPHeaderField: "X-Tenant")
         completion(.success(urlRequest))
       }, name: "tenant")
-    session = Session(interceptor: Interceptor(adapters: [adapter], retriers: [RetryPolicy(retryLimit: 3)]))
+    session = Session(
+      interceptor: Interceptor(adapters: [adapter], retriers: [RetryPolicy.recommended(limit: 3)]))
   }
 
   /// Awaited.

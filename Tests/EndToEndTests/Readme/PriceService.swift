@@ -30,7 +30,8 @@ final class PriceService: Sendable {
     var configuration = SessionConfiguration.default
     configuration.timeoutIntervalForResource = 10
     session = Session(
-      configuration: configuration, interceptor: RetryPolicy(), eventMonitors: [try MetricsMonitor(registry: registry)])
+      configuration: configuration, interceptor: RetryPolicy.recommended(),
+      eventMonitors: [try MetricsMonitor(registry: registry)])
 
     // A gauge that is asked for when Prometheus reads the page.
     try registry.gauge("prices_known", help: "Prices in memory.") { [weak self] in

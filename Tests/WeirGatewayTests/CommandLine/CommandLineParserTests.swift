@@ -1,4 +1,5 @@
 import Testing
+import Weir
 import WeirGateway
 import WeirIO
 
@@ -54,7 +55,11 @@ import WeirIO
     options.method = "POST"
     options.headers = [HeaderRule(name: "A", value: "b: c"), HeaderRule(name: "X", value: "")]
     options.timeout = .seconds(1)
-    let arguments = ["probe", "--method=POST", "http://h/", "--header", "A: b: c", "--header=X:", "--timeout=1"]
+    options.destinationPolicy = .publicOnly
+    let arguments = [
+      "probe", "--method=POST", "http://h/", "--header", "A: b: c", "--header=X:", "--timeout=1",
+      "--destination-policy=publicOnly",
+    ]
     #expect(try Command(parsing: arguments) == .probe(options))
   }
 
@@ -92,6 +97,10 @@ import WeirIO
     (
       ["probe", "--header=A: b\r\nc: d", "http://a"],
       #"--header: "A: b\r\nc: d" won't do; give a header field, such as 'Accept: text/plain'"#
+    ),
+    (
+      ["probe", "--destination-policy=public", "http://a"],
+      #"--destination-policy: "public" won't do; give one of any, publicOnly"#
     ),
     (
       ["probe", "--timeout=0", "http://a"],

@@ -25,6 +25,9 @@ import Weir
             limit: 3
             statusCodes: [502, 503]
             methods: [GET, POST]
+            finalResponseFields: [X-Final]
+            unlessRetried: false
+          destinationPolicy: {allow: [10.1.0.0/16, 2001:db8::1], deny: [10.1.2.3], otherwise: none}
         - name: rest
           upstream: http://[::1]:80
       """)
@@ -40,6 +43,10 @@ import Weir
     api.retry.limit = 3
     api.retry.statusCodes = [502, 503]
     api.retry.methods = ["GET", "POST"]
+    api.retry.finalResponseFields = ["X-Final"]
+    api.retry.unlessRetried = false
+    api.destinationPolicy = try DestinationPolicy(
+      allow: ["10.1.0.0/16", "2001:db8::1"], deny: ["10.1.2.3"], otherwise: .refused)
     #expect(configuration.routes == [api, Route(name: "rest", upstream: try Upstream(parsing: "http://[::1]"))])
     #expect(configuration.routes[1].upstream.authority == "[::1]")
   }
@@ -53,8 +60,23 @@ import Weir
     let route = try #require(try read("routes: [{name: a, upstream: http://h}]").routes.first)
     #expect(route.timeout == .seconds(30))
     #expect(route.retry.limit == 0)
+    #expect(route.retry.unlessRetried)
+    #expect(route.destinationPolicy == .any)
+    #expect(route.retry.finalResponseFields == ["X-No-Retry", "x-envoy-ratelimited"])
     #expect(!route.retry.methods.contains("POST"))
     #expect(route.match == RouteMatch(host: nil, pathPrefix: "/"))
+  }
+
+  @Test func anUpstreamThatItsOwnPolicyRefusesIsAProblem() {
+    let policy = "destinationPolicy: {otherwise: publicOnly}"
+    #expect(
+      problems("routes: [{name: a, upstream: 'http://10.0.0.1', \(policy)}]") == [
+        "weir.yml:1:68: routes[0].destinationPolicy: the upstream: destinationPolicy refuses 10.0.0.1 as not public "
+          + "(private, 10.0.0.0/8)"
+      ])
+    #expect(problems("routes: [{name: a, upstream: 'http://[::1]:80', \(policy)}]").count == 1)
+    #expect(problems("routes: [{name: a, upstream: 'http://8.8.8.8', \(policy)}]") == [])
+    #expect(problems("routes: [{name: a, upstream: 'http://localhost', \(policy)}]") == [])
   }
 
   /// One line per problem of one route, whose other keys are right.
@@ -132,6 +154,25 @@ import Weir
       "2:27: routes[0].retry.statusCodes[0]: 200 is no failure; give a status code from 400 to 599"
     ),
     ("retry: {methods: ['a b']}", "2:23: routes[0].retry.methods[0]: \"a b\" is no method name"),
+    ("retry: {finalResponseFields: ['a b']}", "2:35: routes[0].retry.finalResponseFields[0]: \"a b\" is no field name"),
+    (
+      "destinationPolicy: publicOnly",
+      "2:24: routes[0].destinationPolicy: expected a mapping (key: value), found the string \"publicOnly\""
+    ),
+    ("destinationPolicy: {}", "2:24: routes[0].destinationPolicy.otherwise: is missing; one of any, publicOnly, none"),
+    (
+      "destinationPolicy: {otherwise: public}",
+      "2:36: routes[0].destinationPolicy.otherwise: give one of any, publicOnly, none"
+    ),
+    (
+      "destinationPolicy: {otherwise: none, allow: [10.0.0.1/8]}",
+      "2:50: routes[0].destinationPolicy.allow[0]: '10.0.0.1/8' has bits set behind its length; the network is 10.0.0.0/8"
+    ),
+    (
+      "destinationPolicy: {otherwise: any, deny: [h]}",
+      "2:48: routes[0].destinationPolicy.deny[0]: 'h' is no network; write 192.0.2.0/24, 2001:db8::/32 or an address"
+    ),
+    ("retry: {unlessRetried: 1}", "2:28: routes[0].retry.unlessRetried: expected true or false, found the number 1"),
     ("retry: {methods: [get]}", "2:23: routes[0].retry.methods[0]: methods are case-sensitive; write GET"),
     (
       "retry: {budget: on}",
@@ -275,7 +316,8 @@ import Weir
         "weir.yml:8:11: routes[2].name: must be 1 to 64 bytes of text without control characters",
         "weir.yml:10:12: routes[2].match: host any and pathPrefix \"/x\" are already matched by route \"a\"",
         "weir.yml:11:5: routes[2].surprise: unknown key; known keys are "
-          + "adaptiveConcurrency, circuitBreaker, headers, match, name, retry, stripPrefix, timeout, upstream",
+          + "adaptiveConcurrency, circuitBreaker, destinationPolicy, headers, match, name, retry, stripPrefix, timeout, "
+          + "upstream",
       ])
   }
 

@@ -12,11 +12,11 @@ final class GatewayRig: Sendable {
   let gateway: Gateway
   let registry = Registry()
 
-  init(_ routes: Route..., workers: Int = 1, log: Logger = Logger(level: .error)) throws {
+  init(_ routes: Route..., workers: Int = 1, pseudonym: String = "weir", log: Logger = Logger(level: .error)) throws {
     let monitor = try MetricsMonitor(registry: registry)
     gateway = try Gateway(
       Configuration(routes: routes),
-      options: Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: "weir"),
+      options: Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: pseudonym),
       metrics: try GatewayMetrics(registry, client: monitor), monitors: [monitor], log: log)
     gateway.start()
   }

@@ -1,5 +1,6 @@
 import Testing
 import Weir
+import WeirIO
 import WeirTestSupport
 
 @testable import WeirGateway
@@ -85,6 +86,22 @@ import WeirTestSupport
     #expect(try attempts(rig, of: upstream, requests: 20) == expected)
   }
 
+  @Test(arguments: [("", 20), ("X-Retry-Attempt: 0\r\n", 20), ("X-Retry-Attempt: 1\r\n", 10)])
+  func whatIsARetryEarnsNoBudget(field: String, expected: Int) throws {
+    let upstream = try ScriptedServer(.answering(Self.failure))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 1
+    route.retry.unlessRetried = false
+    route.retry.budget = RetryBudget(ratio: 1, minimumPerSecond: 0, burst: 0)
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    for _ in 0..<10 {
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\(field)\r\n")
+      #expect(client.response()?.status == 503)
+    }
+    #expect(Self.requests("GET", upstream) == expected)
+  }
+
   @Test func anOpenCircuitAnswersInThePlaceOfTheUpstream() throws {
     let upstream = try ScriptedServer(.answering(Self.failure))
     var route = try Route(to: upstream.port)
@@ -119,6 +136,87 @@ import WeirTestSupport
     #expect(client.response()?.text == "ok")
     let address = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
     #expect(eventually { rig.sample("weir_concurrency_limit{\(address)}") == 7 })
+  }
+
+  @Test(
+    arguments: [
+      ("X-No-Retry: 1", nil, 1), ("X-Envoy-RateLimited: true", nil, 1), ("X-Final: 1", nil, 3),
+      ("X-Final: 1", "x-final", 1),
+      ("X-No-Retry: 1", "X-Final", 3), ("Retry-After: 31", nil, 1),
+    ] as [(String, String?, Int)])
+  func theUpstreamHasTheLastWord(field: String, finalField: String?, attempts: Int) throws {
+    let upstream = try ScriptedServer(.answering("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\(field)\r\n\r\n"))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 2
+    if let finalField { route.retry.finalResponseFields = [finalField] }
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 503)
+    #expect(Self.requests("GET", upstream) == attempts)
+  }
+
+  /// The values of a field in the requests that an upstream got, in order; "-" without one.
+  private static func values(_ name: String, _ upstream: ScriptedServer) -> [String] {
+    let text = (0..<upstream.connectionCount).map { upstream.receivedText(on: $0) }.joined()
+    return text.components(separatedBy: "\r\n\r\n").dropLast().map { head in
+      let lines = head.components(separatedBy: "\r\n").filter { $0.lowercased().hasPrefix(name.lowercased() + ":") }
+      return lines.isEmpty ? "-" : lines.map { $0.dropFirst(name.count + 2) }.joined(separator: "|")
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("", true, ["-", "1", "2"], 0), ("X-Retry-Attempt: 0\r\n", true, ["-", "1", "2"], 0),
+      ("X-Retry-Attempt: 2\r\n", true, ["2"], 1), ("X-Retry-Attempt: 2\r\n", false, ["2", "3", "4"], 1),
+      ("x-envoy-attempt-count: 1\r\n", true, ["-", "1", "2"], 0), ("x-envoy-attempt-count: 3\r\n", true, ["2"], 1),
+      ("x-envoy-attempt-count: 3\r\n", false, ["2", "3", "4"], 1),
+      ("X-Retry-Attempt: -3\r\n", true, ["-", "1", "2"], 0),
+      ("X-Retry-Attempt: 999\r\nX-Retry-Attempt: 1\r\n", false, ["999", "999", "999"], 1),
+    ] as [(String, Bool, [String], Double)])
+  func attemptsAreAnnounced(fields: String, unlessRetried: Bool, sent: [String], counted: Double) throws {
+    let upstream = try ScriptedServer(.answering(Self.failure))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 2
+    route.retry.unlessRetried = unlessRetried
+    let rig = try GatewayRig(route)
+    #expect(rig.sample("weir_retried_requests_received_total{route=\"r\"}") == 0)
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\(fields)\r\n")
+    #expect(client.response()?.status == 503)
+    #expect(Self.values("X-Retry-Attempt", upstream) == sent)
+    #expect(rig.sample("weir_retried_requests_received_total{route=\"r\"}") == counted)
+  }
+
+  @Test func aRouteMayKeepAttemptsToItself() throws {
+    let upstream = try ScriptedServer(.answering(Self.failure))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 1
+    route.headers.remove = ["X-Retry-Attempt"]
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 503)
+    #expect(Self.values("X-Retry-Attempt", upstream) == ["-", "-"])
+  }
+
+  /// 10 attempts and not 64: a layer's retries are left alone by those behind it.
+  @Test func threeGatewaysInARowDoNotMultiply() throws {
+    let upstream = try ScriptedServer(.answering(Self.failure))
+    func rig(to port: Int) throws -> GatewayRig {
+      var route = try Route(to: port)
+      route.retry.limit = 3
+      // So that nobody's own request is taken for a loop.
+      return try GatewayRig(route, pseudonym: "weir-\(port)")
+    }
+    let last = try rig(to: upstream.port)
+    let middle = try rig(to: Int(try #require(last.gateway.address.port)))
+    let first = try rig(to: Int(try #require(middle.gateway.address.port)))
+    let client = try first.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 503)
+    // The one fresh request is retried by each layer.
+    #expect(Self.requests("GET", upstream) == 1 + 3 + 3 + 3)
   }
 
   @Test func onlyTheStatusCodesOfTheRoute() throws {

@@ -87,6 +87,55 @@ import WeirServer
     #expect(fields.first { $0.0 == "Via" }?.1 == "1.0 weir")
   }
 
+  @Test(
+    arguments: [
+      ([], nil, 0), ([("X-Retry-Attempt", "0")], nil, 0), ([("x-retry-attempt", "1")], "1", 1),
+      ([("X-Retry-Attempt", "2")], "2", 2), ([("X-Retry-Attempt", "002")], "2", 2),
+      ([("X-Retry-Attempt", "1000")], "999", 999),
+      ([("X-Retry-Attempt", String(repeating: "9", count: 5000))], "999", 999),
+      ([("X-Retry-Attempt", "-1")], nil, 0), ([("X-Retry-Attempt", "+1")], nil, 0),
+      ([("X-Retry-Attempt", "1.5")], nil, 0),
+      ([("X-Retry-Attempt", "0x2")], nil, 0), ([("X-Retry-Attempt", "٢")], nil, 0), ([("X-Retry-Attempt", "")], nil, 0),
+      ([("X-Retry-Attempt", "1 2")], nil, 0), ([("X-Retry-Attempt", "\"2\"")], nil, 0),
+      ([("X-Retry-Attempt", "1, 3 ,x, 2")], "3", 3), ([("X-Retry-Attempt", "4"), ("X-Retry-Attempt", "5")], "5", 5),
+      ([("X_Retry_Attempt", "7")], nil, 0), ([("Connection", "X-Retry-Attempt"), ("X-Retry-Attempt", "7")], nil, 0),
+    ] as [(Fields, String?, Int)])
+  func saysHowOftenOthersTried(fields: Fields, announced: String?, retries: Int) throws {
+    guard case .forward(let list, let count) = try verdict(fields) else {
+      Issue.record("not forwarded")
+      return
+    }
+    #expect(
+      list.pairs.filter { $0.name.lowercased() == "x-retry-attempt" }.map(\.value) == [announced].compactMap { $0 })
+    #expect(!list.pairs.contains { $0.name == "X_Retry_Attempt" })
+    #expect(count == retries)
+  }
+
+  @Test(
+    arguments: [
+      ("1", nil, nil), ("2", nil, "1"), ("3", "1", "2"), ("2", "5", "5"), ("0", nil, nil), ("-5", nil, nil),
+      ("99999999999999999999", nil, "998"), ("2, 4", nil, "3"), ("two", nil, nil), ("1", "1", "1"),
+    ] as [(String, String?, String?)])
+  func readsEnvoysCount(value: String, own: String?, announced: String?) throws {
+    let fields = [("x-envoy-attempt-count", value)] + (own.map { [("X-Retry-Attempt", $0)] } ?? [])
+    let sent = try forwarded(fields)
+    #expect(sent.first { $0.0 == "X-Retry-Attempt" }?.1 == announced)
+    #expect(sent.first { $0.0 == "x-envoy-attempt-count" }?.1 == value)
+  }
+
+  @Test func aRouteMayKeepTheAttemptToItself() throws {
+    var rules = HeaderRules()
+    rules.remove = ["x-retry-attempt"]
+    guard case .forward(let list, let retries) = try verdict([("X-Retry-Attempt", "2")], rules: rules) else {
+      Issue.record("not forwarded")
+      return
+    }
+    #expect(!list.pairs.contains { $0.name == "X-Retry-Attempt" })
+    #expect(retries == 2)
+    #expect(try !policy(rules).announcesRetries)
+    #expect(try policy().announcesRetries)
+  }
+
   @Test func theRoutesRulesWin() throws {
     var rules = HeaderRules()
     rules.set = [
@@ -117,7 +166,7 @@ import WeirServer
     ] as [(String, String?)])
   func countsForwardsOfTraceAndOptions(value: String, expected: String?) throws {
     switch try verdict([("Max-Forwards", value)], countsForwards: true) {
-    case .forward(let fields): #expect(fields.pairs.first { $0.name == "Max-Forwards" }?.value == expected)
+    case .forward(let fields, _): #expect(fields.pairs.first { $0.name == "Max-Forwards" }?.value == expected)
     case .finalRecipient: #expect(expected == nil)
     case .loop: Issue.record("no loop")
     }
@@ -180,7 +229,7 @@ import WeirServer
     _ fields: Fields, from address: String = "10.0.0.9", _ authority: String = "front.example", isHTTP10: Bool = false,
     rules: HeaderRules = HeaderRules()
   ) throws -> Fields {
-    guard case .forward(let list) = try verdict(fields, from: address, authority, isHTTP10: isHTTP10, rules: rules)
+    guard case .forward(let list, _) = try verdict(fields, from: address, authority, isHTTP10: isHTTP10, rules: rules)
     else {
       Issue.record("not forwarded")
       return []

@@ -38,6 +38,7 @@ import WeirMetrics
       #expect(text.contains("weir_gateway_requests_total{route=\"a\",outcome=\"\(outcome.label)\"} 0\n"))
     }
     #expect(text.contains("weir_gateway_requests_total{route=\"\",outcome=\"no_route\"} 0\n"))
+    #expect(text.contains("weir_retried_requests_received_total{route=\"a\"} 0\n"))
   }
 
   /// Names may change for ever; those that come back in time go on counting.

@@ -102,7 +102,6 @@ struct RetryTransferTests {
       Wish(field: .text("3"), delay: 3...3, source: "retry_after"),
       Wish(field: .text("60"), delay: 60...60, source: "retry_after"),
       Wish(field: .text("86400"), delay: 60...60, source: "retry_after"),
-      Wish(field: .text("99999999999999999999999999"), delay: 60...60, source: "retry_after"),
       Wish(field: .date(in: 40), delay: 20...40, source: "retry_after"),
       Wish(field: .date(in: 4_000), delay: 60...60, source: "retry_after"),
       Wish(field: .text("0"), delay: 2...2, source: "backoff"),
@@ -135,6 +134,47 @@ struct RetryTransferTests {
     let words = try #require(recorder.retries.entries.first).split(separator: " ")
     #expect(wish.delay.contains(try #require(Double(words[0]))))
     #expect(words[1] == wish.source)
+  }
+
+  /// A wait of 60 s, which is what an hour comes down to, would end in time.
+  @Test("A Retry-After beyond the deadline is the last word", arguments: ["3600", "101", "99999999999999999999999999"])
+  func retryAfterBeyondTheDeadline(_ value: String) async throws {
+    let server = try answering(response("503 Busy", ["Retry-After: \(value)"]))
+    let recorder = RetryRecorder()
+    let session = Session(interceptor: Self.policy(), eventMonitors: [recorder])
+    let request = session.request(server.url).validate().deadline(100)
+    #expect(await request.serializingData().response.error?.responseCode == 503)
+    #expect(recorder.retries.entries == [])
+    #expect(recorder.denials.entries == [.deadline])
+  }
+
+  @Test("A response that says so is final", arguments: ["X-No-Retry: yes", "x-envoy-ratelimited: true"])
+  func finalResponse(_ field: String) async throws {
+    let server = try answering(response("503 Busy", [field]))
+    let recorder = RetryRecorder()
+    let session = Session(interceptor: Self.policy(), eventMonitors: [recorder])
+    #expect(await session.request(server.url).validate().serializingData().response.error?.responseCode == 503)
+    #expect(recorder.denials.entries == [.policy])
+    #expect(server.allRequests.count == 1)
+  }
+
+  @Test(
+    "Retries say which they are, where the session has a field for that",
+    arguments: [
+      (nil, ["-", "-", "-"]), ("", ["-", "1", "2"]), ("2", ["2", "3", "4"]), ("0", ["0", "1", "2"]),
+      ("-1", ["-1", "1", "2"]), ("x", ["x", "1", "2"]), ("998", ["998", "999", "999"]), ("1, 4", ["1, 4", "5", "6"]),
+    ] as [(String?, [String])])
+  func announcedAttempts(carried: String?, sent: [String]) async throws {
+    let server = try answering(busy)
+    var configuration = SessionConfiguration()
+    if carried != nil { configuration.announcesAttempts = .standard }
+    let session = Session(configuration: configuration, interceptor: Self.policy(limit: 2))
+    var urlRequest = try URLRequest(url: server.url, method: .get)
+    if let carried, !carried.isEmpty { urlRequest.setValue(carried, forHTTPHeaderField: "x-retry-attempt") }
+    _ = await session.request(urlRequest).validate().serializingData().response
+    #expect(server.allRequests.map { $0.value(of: "X-Retry-Attempt") ?? "-" } == sent)
+    let counts = server.allRequests.map { $0.fields.count { $0.name.lowercased() == "x-retry-attempt" } }
+    #expect(counts == sent.map { $0 == "-" ? 0 : 1 })
   }
 
   @Test func retryAfterCanBeIgnored() async throws {

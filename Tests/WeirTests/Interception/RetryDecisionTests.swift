@@ -9,20 +9,26 @@ import WeirIO
 @Suite struct RetryDecisionTests {
   private static let now = Date(timeIntervalSince1970: 784_111_777)
 
-  private static func rules(limit: UInt = 2, scale: Double = 1, respectsRetryAfter: Bool = true) -> RetryRules {
+  private static func rules(
+    limit: UInt = 2, scale: Double = 1, respectsRetryAfter: Bool = true, finalFields: [String] = []
+  ) -> RetryRules {
     RetryRules(
       limit: limit, methods: [.get], statusCodes: [503], errorCodes: [.timedOut],
-      backoff: RetryBackoff(base: 2, scale: scale, maximumDelay: 100), respectsRetryAfter: respectsRetryAfter)
+      backoff: RetryBackoff(base: 2, scale: scale, maximumDelay: 100), respectsRetryAfter: respectsRetryAfter,
+      finalResponseFields: finalFields)
   }
 
   private func decision(
     _ rules: RetryRules, method: HTTPMethod? = .get, status: Int? = 503, error: any Error = URLError(.badURL),
-    retryCount: Int = 0, isRetryable: Bool? = nil, retryAfter: String? = nil
+    retryCount: Int = 0, isRetryable: Bool? = nil, retryAfter: String? = nil,
+    fields: [String] = []
   ) -> RetryDecision {
     let own = method.map { rules.isRetryable(method: $0, status: status, error: error) } ?? false
     return rules.decision(
       about: RetryRules.Failure(method: method, status: status, error: error, retryCount: retryCount),
-      isRetryable: isRetryable ?? own, retryAfter: retryAfter, random: 0.5, now: Self.now)
+      isRetryable: isRetryable ?? own,
+      field: { name in name == "Retry-After" ? retryAfter : fields.contains(name) ? "" : nil }, random: 0.5,
+      now: Self.now)
   }
 
   // MARK: The rules
@@ -48,12 +54,36 @@ import WeirIO
   @Test(
     arguments: [
       (1, "5", 5, true), (10, "5", 10, false), (5, "5", 5, true), (1, nil, 1, false), (1, "soon", 1, false),
-      (1, "600", 60, true), (90, "600", 90, false), (0, "0", 0, false), (1, "Sun, 06 Nov 1994 08:49:47 GMT", 10, true),
+      (1, "60", 60, true), (70, "65", 70, false), (0, "0", 0, false), (1, "Sun, 06 Nov 1994 08:49:47 GMT", 10, true),
     ] as [(Double, String?, Double, Bool)])
   func theServersWishIsNeverBelowTheBackoff(backoff: Double, value: String?, delay: Double, isTheServers: Bool) {
     #expect(
       decision(Self.rules(scale: backoff), retryAfter: value)
         == .retry(after: delay, source: isTheServers ? .retryAfter : .backoff))
+  }
+
+  @Test(
+    arguments: [
+      (1, "600", 60, true, 600), (90, "600", 90, false, 600), (1, "61", 60, true, 61),
+      (1, "Mon, 06 Nov 1995 08:49:37 GMT", 60, true, 31_536_000),
+    ] as [(Double, String, Double, Bool, Double)])
+  func whatTheServerIsNotGrantedIsRemembered(
+    backoff: Double, value: String, delay: Double, isTheServers: Bool, wish: Double
+  ) {
+    #expect(
+      decision(Self.rules(scale: backoff), retryAfter: value)
+        == .retry(after: delay, source: isTheServers ? .retryAfter : .backoff, wish: wish))
+  }
+
+  @Test func aFinalResponseIsNotRetried() {
+    let rules = Self.rules(finalFields: ["X-No-Retry", "x-envoy-ratelimited"])
+    #expect(decision(rules, fields: ["X-Other"]) == .retry(after: 1, source: .backoff))
+    #expect(decision(rules, fields: ["X-No-Retry"]) == .deny(.policy))
+    #expect(decision(rules, retryAfter: "5", fields: ["x-envoy-ratelimited"]) == .deny(.policy))
+    #expect(decision(rules, isRetryable: true, fields: ["X-No-Retry"]) == .deny(.policy))
+    #expect(decision(rules, retryCount: 2, fields: ["X-No-Retry"]) == .deny(.policy))
+    #expect(decision(rules, method: .post, fields: ["X-No-Retry"]) == .deny(.method))
+    #expect(decision(Self.rules(), fields: ["X-No-Retry"]) == .retry(after: 1, source: .backoff))
   }
 
   @Test func theServersWishCountsWhereItIsAskedFor() {
@@ -69,6 +99,9 @@ import WeirIO
   @Test func anAnswerIsTakenForTheRulesWhereItIsTheirs() {
     let asked = RetryDecision.retry(after: 5, source: .retryAfter)
     #expect(RetryDecision(.retryWithDelay(5), noted: asked) == asked)
+    let wish = RetryDecision.retry(after: 60, source: .retryAfter, wish: 600)
+    #expect(RetryDecision(.retryWithDelay(60), noted: wish) == wish)
+    #expect(RetryDecision(.retryWithDelay(59), noted: wish) == .retry(after: 59, source: .backoff))
     #expect(RetryDecision(.retryWithDelay(6), noted: asked) == .retry(after: 6, source: .backoff))
     #expect(RetryDecision(.retryWithDelay(-1), noted: nil) == .retry(after: 0, source: .backoff))
     #expect(RetryDecision(.retry, noted: asked) == .retry(after: 0, source: .backoff))
@@ -88,6 +121,12 @@ import WeirIO
     #expect(permitted(decision, seconds: 6) == decision)
     #expect(permitted(decision, seconds: 5) == .deny(.deadline))
     #expect(permitted(decision, replay: false, seconds: 5) == .deny(.body))
+    let wish = RetryDecision.retry(after: 60, source: .retryAfter, wish: 600)
+    #expect(permitted(wish, seconds: 601) == wish)
+    #expect(permitted(wish, seconds: 600) == .deny(.deadline))
+    #expect(permitted(wish, seconds: 61) == .deny(.deadline))
+    let endless = RetryDecision.retry(after: 60, source: .retryAfter, wish: .infinity)
+    #expect(permitted(endless, seconds: 1e9) == .deny(.deadline))
     #expect(permitted(.deny(.limit), replay: false, seconds: 0) == .deny(.limit))
   }
 

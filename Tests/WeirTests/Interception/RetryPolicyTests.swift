@@ -24,6 +24,39 @@ import Testing
     #expect(policy.jitter == .none)
     #expect(policy.maximumDelay == 60)
     #expect(policy.respectsRetryAfter)
+    #expect(policy.finalResponseFields == ["X-No-Retry", "x-envoy-ratelimited"])
+  }
+
+  @Test func recommended() throws {
+    let policy = RetryPolicy.recommended()
+    #expect(policy.retryLimit == 2)
+    #expect(RetryPolicy.recommended(limit: 7).retryLimit == 7)
+    #expect(policy.exponentialBackoffBase == 2)
+    #expect(policy.exponentialBackoffScale == 0.5)
+    #expect(policy.retryableHTTPMethods == RetryPolicy.defaultRetryableHTTPMethods)
+    #expect(policy.retryableHTTPStatusCodes == [408, 425, 429, 500, 502, 503, 504])
+    #expect(policy.retryableURLErrorCodes == RetryPolicy.defaultRetryableURLErrorCodes)
+    #expect(policy.jitter == .full)
+    #expect(policy.maximumDelay == 20)
+    #expect(policy.respectsRetryAfter)
+    #expect(policy.finalResponseFields == ["X-No-Retry", "x-envoy-ratelimited"])
+    let fields = "Retry-After: 55\r\n"
+    for status in [425, 429] {
+      #expect(
+        answer(policy, try Interception.request(in: session, status: status, fields: fields)) == "retry after 55.0")
+    }
+  }
+
+  @Test(arguments: [
+    ("X-No-Retry: 1\r\n", false), ("x-no-retry: false\r\n", false), ("X-NO-RETRY:\r\n", false),
+    ("X-Envoy-RateLimited: true\r\n", false), ("X-No-Retry-Please: 1\r\n", true), ("X-Retry: no\r\n", true),
+  ])
+  func finalResponses(fields: String, isRetried: Bool) throws {
+    let request = try Interception.request(in: session, status: 503, fields: fields)
+    #expect(answer(RetryPolicy(), request) == (isRetried ? "retry after 0.5" : "no"))
+    #expect(answer(RetryPolicy(finalResponseFields: []), request) == "retry after 0.5")
+    #expect(answer(RetryPolicy(finalResponseFields: ["x-retry"]), request) != nil)
+    #expect(answer(ConnectionLostRetryPolicy(), request) == (isRetried ? "retry after 0.5" : "no"))
   }
 
   @Test(arguments: [(0, "retry after 0.5"), (1, "retry after 1.0"), (2, "no"), (3, "no")])

@@ -1,0 +1,58 @@
+package import WeirIO
+
+/// Which addresses may be connected to. What stands for an IPv4 address is judged as that.
+///
+/// A class, so that a transfer without one stays small.
+package final class AddressPolicy: Sendable, Hashable {
+  /// What becomes of addresses in none of the networks.
+  package enum Otherwise: Sendable, Hashable {
+    case allowed
+    /// Allowed, unless they are there for something special.
+    case publicOnly
+    case refused
+  }
+
+  package let allow: [IPNetwork]
+  /// Before `allow`.
+  package let deny: [IPNetwork]
+  package let otherwise: Otherwise
+
+  package init(allow: [IPNetwork] = [], deny: [IPNetwork] = [], otherwise: Otherwise) {
+    self.allow = allow
+    self.deny = deny
+    self.otherwise = otherwise
+  }
+
+  /// Why an address may not be connected to; nil if it may.
+  package func refusal(of address: IPAddress) -> String? {
+    let judged = address.unwrapped
+    guard let reason = reason(against: judged) else { return nil }
+    let name = judged == address ? "\(address)" : "\(address), which stands for \(judged),"
+    return "destinationPolicy refuses \(name) as \(reason)"
+  }
+
+  /// The same of a URL's host, in any spelling of an address; nil for names too.
+  package func refusal(ofHost host: String) -> String? {
+    IPAddress(host: host).flatMap(refusal)
+  }
+
+  private func reason(against address: IPAddress) -> String? {
+    if let network = deny.first(where: { $0.contains(address) }) { return "in \(network), which is denied" }
+    if allow.contains(where: { $0.contains(address) }) { return nil }
+    switch otherwise {
+    case .allowed: return nil
+    case .publicOnly: return SpecialNetworks.purpose(of: address).map { "not public (\($0))" }
+    case .refused: return "in no network that is allowed"
+    }
+  }
+
+  package static func == (left: AddressPolicy, right: AddressPolicy) -> Bool {
+    left === right || (left.allow == right.allow && left.deny == right.deny && left.otherwise == right.otherwise)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(allow)
+    hasher.combine(deny)
+    hasher.combine(otherwise)
+  }
+}

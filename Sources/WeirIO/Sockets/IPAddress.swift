@@ -1,0 +1,67 @@
+internal import CLinux
+internal import Glibc
+
+/// An address of the internet, without port and interface.
+package enum IPAddress: Hashable, Sendable {
+  /// The four bytes read as one big-endian number.
+  case v4(UInt32)
+  /// The sixteen bytes read as two big-endian numbers.
+  case v6(high: UInt64, low: UInt64)
+
+  /// Reads `192.0.2.1` and `2001:db8::1`, and no other spelling.
+  package init?(_ text: some StringProtocol) {
+    guard !text.utf8.contains(0) else { return nil }
+    var address = (UInt64(0), UInt64(0))
+    if inet_pton(AF_INET6, String(text), &address) == 1 {
+      self = .v6(high: UInt64(bigEndian: address.0), low: UInt64(bigEndian: address.1))
+      return
+    }
+    var number = UInt32(0)
+    guard inet_pton(AF_INET, String(text), &number) == 1 else { return nil }
+    self = .v4(UInt32(bigEndian: number))
+  }
+
+  /// Reads a URL's host as a resolver does: also `127.1`, `0x7f000001`, `0177.0.0.1` and `2130706433`, with a dot at the
+  /// end, and IPv6 addresses in brackets and with a zone. Nil for names.
+  package init?(host: some StringProtocol) {
+    var text = host[...]
+    guard !text.utf8.contains(0) else { return nil }
+    if text.first == "[", text.last == "]" { text = text.dropFirst().dropLast() }
+    if text.contains(":") {
+      self.init(text.prefix { $0 != "%" })
+      return
+    }
+    if text.last == "." { text = text.dropLast() }
+    var number = in_addr()
+    // It stops at blanks, which no host holds.
+    guard !text.contains(where: \.isWhitespace), inet_aton(String(text), &number) == 1 else { return nil }
+    self = .v4(UInt32(bigEndian: number.s_addr))
+  }
+
+  /// Nil for what is no address of the internet.
+  package init?(_ address: SocketAddress) {
+    switch address {
+    case .v4(let number, _): self = .v4(number)
+    case .v6(let high, let low, _, _): self = .v6(high: high, low: low)
+    case .unix, .unnamed: return nil
+    }
+  }
+
+  /// The IPv4 address that an IPv6 one stands for: `::ffff:192.0.2.1` (RFC 4291 §2.5.5.2) and, behind a NAT64,
+  /// `64:ff9b::192.0.2.1` (RFC 6052 §2.1). Any other is itself.
+  package var unwrapped: IPAddress {
+    guard case .v6(let high, let low) = self else { return self }
+    let isMapped = high == 0 && low >> 32 == 0xffff
+    let isTranslated = high == 0x0064_ff9b_0000_0000 && low >> 32 == 0
+    return isMapped || isTranslated ? .v4(UInt32(truncatingIfNeeded: low)) : self
+  }
+}
+
+extension IPAddress: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .v4(let number): SocketAddress.v4(number, port: 0).host
+    case .v6(let high, let low): SocketAddress.v6(high: high, low: low, port: 0).host
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/// The addresses that begin with the same bits, as `192.0.2.0/24` writes them (RFC 4632 §3.1, RFC 4291 §2.3).
+package struct IPNetwork: Hashable, Sendable {
+  /// Its first address.
+  package let address: IPAddress
+  /// How many bits are the same.
+  package let prefixLength: Int
+
+  /// Further bits of the address count as zeros, and lengths beyond the address's as its own.
+  package init(_ address: IPAddress, prefixLength: Int) {
+    self.prefixLength = max(0, min(prefixLength, address.bitCount))
+    self.address = address.masked(self.prefixLength)
+  }
+
+  /// Reads `192.0.2.0/24`, `2001:db8::/32`, and an address alone as the network of it alone.
+  package init(parsing text: String) throws(IPNetworkError) {
+    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let address = parts.first.flatMap({ IPAddress($0) }) else { throw IPNetworkError(text, .badAddress) }
+    guard address.unwrapped == address else { throw IPNetworkError(text, .standsForIPv4(address.unwrapped)) }
+    var length = address.bitCount
+    if parts.count == 2 {
+      guard let given = Self.length(parts[1]), given <= length else { throw IPNetworkError(text, .badLength(length)) }
+      length = given
+    }
+    self.init(address, prefixLength: length)
+    guard self.address == address else { throw IPNetworkError(text, .hasHostBits(self)) }
+  }
+
+  /// Whether it is among these; an IPv4 address is in no IPv6 network, nor the other way round.
+  package func contains(_ address: IPAddress) -> Bool {
+    address.bitCount == self.address.bitCount && address.masked(prefixLength) == self.address
+  }
+
+  private static func length(_ text: Substring) -> Int? {
+    guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      text == "0" || text.first != "0"
+    else { return nil }
+    return Int(text)
+  }
+}
+
+extension IPNetwork: CustomStringConvertible {
+  package var description: String { "\(address)/\(prefixLength)" }
+}
+
+/// Why a text is no network.
+package struct IPNetworkError: Error, Hashable, Sendable, CustomStringConvertible {
+  package enum Problem: Hashable, Sendable {
+    case badAddress
+    /// The longest that there is.
+    case badLength(Int)
+    case hasHostBits(IPNetwork)
+    case standsForIPv4(IPAddress)
+  }
+
+  package let text: String
+  package let problem: Problem
+
+  init(_ text: String, _ problem: Problem) {
+    self.text = text
+    self.problem = problem
+  }
+
+  package var description: String {
+    switch problem {
+    case .badAddress: "'\(text)' is no network; write 192.0.2.0/24, 2001:db8::/32 or an address"
+    case .badLength(let longest): "'\(text)' has no valid length; behind the slash stands a number from 0 to \(longest)"
+    case .hasHostBits(let network): "'\(text)' has bits set behind its length; the network is \(network)"
+    case .standsForIPv4(let address): "'\(text)' stands for an IPv4 address, and is taken for that; write \(address)"
+    }
+  }
+}
+
+extension IPAddress {
+  fileprivate var bitCount: Int {
+    switch self {
+    case .v4: 32
+    case .v6: 128
+    }
+  }
+
+  /// Its first bits; the others are zeros.
+  fileprivate func masked(_ count: Int) -> IPAddress {
+    switch self {
+    // A shift by all bits or more is zero.
+    case .v4(let number): .v4(number & (UInt32.max << (32 - count)))
+    case .v6(let high, let low):
+      .v6(high: high & (UInt64.max << max(0, 64 - count)), low: low & (UInt64.max << min(64, 128 - count)))
+    }
+  }
+}
