@@ -25,7 +25,12 @@ public enum HedgeEvent: String, Sendable, CaseIterable {
 }
 
 /// What a request said about hedging.
-struct HedgePlan: Sendable {
-  let delay: HedgeDelay
-  let limit: Int
+package struct HedgePlan: Sendable, Hashable {
+  package let delay: HedgeDelay
+  package let limit: Int
+
+  package init(delay: HedgeDelay, limit: Int) {
+    self.delay = delay
+    self.limit = limit
+  }
 }

@@ -32,6 +32,22 @@ extension ConfigurationReader {
     }
   }
 
+  func hedge() -> HedgePlan? {
+    if isOff { return nil }
+    return mapping(orOff: true) { keys in
+      let after = keys.takeSeconds("after", within: 0.001...60)
+      let quantile = keys.take("quantile", within: 0.5...0.999)
+      let limit = keys.takeCount("limit", within: 1...4) ?? 1
+      switch (after, quantile) {
+      case (let seconds?, nil): return HedgePlan(delay: .seconds(seconds), limit: limit)
+      case (nil, let quantile?): return HedgePlan(delay: .quantile(quantile), limit: limit)
+      default:
+        report("needs one of after (such as 200ms) and quantile (such as 0.95)")
+        return nil
+      }
+    }
+  }
+
   func adaptiveConcurrency() -> AdaptiveConcurrency? {
     if isOff { return nil }
     return mapping(orOff: true) { keys in

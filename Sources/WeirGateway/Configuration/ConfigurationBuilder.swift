@@ -55,6 +55,7 @@ private struct ConfigurationBuilder {
       let retry = keys.take("retry").flatMap { self.retry($0) }
       let breaker = keys.take("circuitBreaker").flatMap { $0.circuitBreaker() }
       let adaptive = keys.take("adaptiveConcurrency").flatMap { $0.adaptiveConcurrency() }
+      let hedge = keys.take("hedge").flatMap { $0.hedge() }
       let timeout = keys.take("timeout", as: .duration) {
         $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
       }
@@ -66,6 +67,7 @@ private struct ConfigurationBuilder {
       if let retry { route.retry = retry }
       route.circuitBreaker = breaker
       route.adaptiveConcurrency = adaptive
+      route.hedge = hedge
       if let policy { route.destinationPolicy = policy }
       if let timeout { route.timeout = timeout }
       if let stripPrefix { route.stripPrefix = stripPrefix }

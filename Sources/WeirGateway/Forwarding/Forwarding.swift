@@ -105,6 +105,7 @@ final class Forwarding {
     self.request = request
     exchange.onAbort = { [self] in clientLeft() }
     request.deadline(route.timeout)
+    if let hedge = route.route.hedge, !isLeftAlone { request.hedge(after: hedge.delay, limit: hedge.limit) }
     if case .none = head.body { request.resume() } else { takeBody(within: route.timeout) }
   }
 

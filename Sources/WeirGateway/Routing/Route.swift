@@ -17,6 +17,8 @@ package struct Route: Sendable, Equatable {
   package var circuitBreaker: CircuitBreaker?
   /// How the number of attempts at once follows the upstream's speed; nil: it doesn't.
   package var adaptiveConcurrency: AdaptiveConcurrency?
+  /// When a second attempt starts beside a slow one; nil: never.
+  package var hedge: HedgePlan?
   /// Which of the upstream's addresses are connected to.
   package var destinationPolicy = DestinationPolicy.any
 

@@ -90,21 +90,28 @@ import Weir
           adaptiveConcurrency: {minimum: 8, initial: 16, tolerance: 2, smoothing: 0.5, window: 1s, baseline: 5m}
         - {name: b, upstream: "http://h", match: {pathPrefix: /b}, retry: {budget: off, limit: 1}, circuitBreaker: {}}
         - {name: c, upstream: "http://h", match: {pathPrefix: /c}, adaptiveConcurrency: {}, circuitBreaker: off}
+        - {name: d, upstream: "http://h", match: {pathPrefix: /d}, hedge: {after: 200ms, limit: 2}}
+        - {name: e, upstream: "http://h", match: {pathPrefix: /e}, hedge: {quantile: 0.95}}
       """
     let routes = try Configuration(parsing: Array(text.utf8), file: "f").routes
     #expect(
       routes.map(\.retry.budget) == [
-        RetryBudget(ratio: 0.1, minimumPerSecond: 2.5, burst: 3, window: 30), nil, RetryBudget(),
+        RetryBudget(ratio: 0.1, minimumPerSecond: 2.5, burst: 3, window: 30), nil, RetryBudget(), RetryBudget(),
+        RetryBudget(),
       ])
     #expect(
       routes.map(\.circuitBreaker) == [
         CircuitBreaker(failureRatio: 0.9, minimumRequests: 5, window: 20, openFor: 0.5, halfOpenProbes: 2),
-        CircuitBreaker(), nil,
+        CircuitBreaker(), nil, nil, nil,
       ])
     #expect(
       routes.map(\.adaptiveConcurrency) == [
         AdaptiveConcurrency(minimum: 8, initial: 16, tolerance: 2, smoothing: 0.5, window: 1, baseline: 300), nil,
-        AdaptiveConcurrency(),
+        AdaptiveConcurrency(), nil, nil,
+      ])
+    #expect(
+      routes.map(\.hedge) == [
+        nil, nil, nil, HedgePlan(delay: .seconds(0.2), limit: 2), HedgePlan(delay: .quantile(0.95), limit: 1),
       ])
   }
 
@@ -192,6 +199,12 @@ import Weir
     (
       "circuitBreaker: 5", "2:21: routes[0].circuitBreaker: expected a mapping (key: value) or off, found the number 5"
     ),
+    ("hedge: {}", "2:12: routes[0].hedge: needs one of after (such as 200ms) and quantile (such as 0.95)"),
+    (
+      "hedge: {after: 1s, quantile: 0.9}",
+      "2:12: routes[0].hedge: needs one of after (such as 200ms) and quantile (such as 0.95)"
+    ),
+    ("hedge: {quantile: 2}", "2:23: routes[0].hedge.quantile: must be 0.5 to 0.999"),
     ("circuitBreaker: {failureRatio: 0}", "2:36: routes[0].circuitBreaker.failureRatio: must be 0.01 to 1"),
     ("circuitBreaker: {halfOpenProbes: 0}", "2:38: routes[0].circuitBreaker.halfOpenProbes: must be 1 to 1000"),
     ("circuitBreaker: {openFor: 2m}", "2:31: routes[0].circuitBreaker.openFor: must be 0.1s to 60s"),
@@ -316,7 +329,7 @@ import Weir
         "weir.yml:8:11: routes[2].name: must be 1 to 64 bytes of text without control characters",
         "weir.yml:10:12: routes[2].match: host any and pathPrefix \"/x\" are already matched by route \"a\"",
         "weir.yml:11:5: routes[2].surprise: unknown key; known keys are "
-          + "adaptiveConcurrency, circuitBreaker, destinationPolicy, headers, match, name, retry, stripPrefix, timeout, "
+          + "adaptiveConcurrency, circuitBreaker, destinationPolicy, headers, hedge, match, name, retry, stripPrefix, timeout, "
           + "upstream",
       ])
   }

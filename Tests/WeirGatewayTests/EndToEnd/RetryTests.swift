@@ -126,6 +126,23 @@ import WeirTestSupport
     #expect(rig.sample("weir_circuit_transitions_total{\(address),state=\"half_open\"}") == 0)
   }
 
+  @Test func aSecondAttemptAnswersForOneThatHangs() throws {
+    let upstream = try ScriptedServer(
+      Script(.request, .awaitClose), Script(.request, .send(okResponse("second"))))
+    var route = try Route(to: upstream.port)
+    route.hedge = HedgePlan(delay: .seconds(0.02), limit: 1)
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    let response = try #require(client.response())
+    #expect(response.text == "second")
+    #expect(eventually { rig.count("success") == 1 })
+    let address = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
+    #expect(eventually { rig.sample("weir_hedges_total{\(address),result=\"won\"}") == 1 })
+    #expect(eventually { upstream.closedByClientCount == 1 })
+    #expect(rig.sample("http_client_active_requests{\(address)}") == 0)
+  }
+
   @Test func anAdaptiveLimitIsTheRoutes() throws {
     let upstream = try ScriptedServer(.answering(okResponse("ok")))
     var route = try Route(to: upstream.port)
