@@ -28,12 +28,16 @@ package struct Deque<Element> {
     return element
   }
 
-  @inlinable package mutating func removeAll(where shouldRemove: (Element) -> Bool) {
+  /// Removes those of which `shouldRemove` is true, and returns them.
+  @discardableResult
+  @inlinable package mutating func removeAll(where shouldRemove: (Element) -> Bool) -> [Element] {
     var kept = Deque()
+    var removed: [Element] = []
     while let element = popFirst() {
-      if !shouldRemove(element) { kept.append(element) }
+      if shouldRemove(element) { removed.append(element) } else { kept.append(element) }
     }
     self = kept
+    return removed
   }
 
   /// Doubles the capacity, which stays a power of two so that wrapping around is a mask.

@@ -57,12 +57,13 @@ struct SlotLease {
   }
 
   mutating func withdraw() {
+    let ticket = ticket
+    self.ticket = nil
     switch ticket {
     case .first(let ticket)?: destination?.withdraw(ticket)
     case .again(let ticket)?: destination?.withdrawAgain(ticket)
     case nil: break
     }
-    ticket = nil
   }
 
   /// What was asked for is there.

@@ -36,6 +36,8 @@ struct Admission<Waiter: Sendable>: Sendable {
   private var nextTicket: Ticket = 0
   /// Tickets that left the queue early and are skipped when their turn comes.
   private var withdrawn: Set<Ticket> = []
+  /// Who left, until the shell takes them: their waiters hold the caller's objects, which must not end under its lock.
+  private var departed: [Entry] = []
 
   init(slots: Int, maximumWaiting: Int, maximumParked: Int = 256) {
     self.slots = max(1, slots)
@@ -96,7 +98,10 @@ struct Admission<Waiter: Sendable>: Sendable {
       return entry
     }
     while let entry = queue.popFirst() {
-      if withdrawn.remove(entry.ticket) != nil { continue }
+      if withdrawn.remove(entry.ticket) != nil {
+        departed.append(entry)
+        continue
+      }
       taken += 1
       return entry
     }
@@ -124,12 +129,19 @@ struct Admission<Waiter: Sendable>: Sendable {
 
   /// The same for one who asked again.
   mutating func withdrawAgain(_ ticket: Ticket) {
-    returning.removeAll { $0.ticket == ticket }
+    departed += returning.removeAll { $0.ticket == ticket }
+  }
+
+  /// Who left since the last time.
+  mutating func takeDeparted() -> [Entry] {
+    if departed.isEmpty { return [] }
+    defer { departed = [] }
+    return departed
   }
 
   private mutating func sweep() {
     let gone = withdrawn
-    queue.removeAll { gone.contains($0.ticket) }
+    departed += queue.removeAll { gone.contains($0.ticket) }
     withdrawn = []
   }
 }

@@ -97,7 +97,7 @@ final class DestinationState: Sendable {
 
   /// Whether the slot was given up; if not, the transfer keeps it.
   func park() -> Bool {
-    switch fields.withLock({ $0.admission.park() }) {
+    switch changeAdmission({ $0.park() }) {
     case .parked(let next):
       next?.waiter()
       return true
@@ -110,15 +110,22 @@ final class DestinationState: Sendable {
   }
 
   func release() {
-    fields.withLock { $0.admission.release() }?.waiter()
+    changeAdmission { $0.release() }?.waiter()
   }
 
   func withdraw(_ ticket: Admission<Waiter>.Ticket) {
-    fields.withLock { $0.admission.withdraw(ticket) }
+    changeAdmission { $0.withdraw(ticket) }
   }
 
   func withdrawAgain(_ ticket: Admission<Waiter>.Ticket) {
-    fields.withLock { $0.admission.withdrawAgain(ticket) }
+    changeAdmission { $0.withdrawAgain(ticket) }
+  }
+
+  /// Whoever has left the queue goes after the lock: with it go objects of the caller's.
+  func changeAdmission<Answer>(_ change: (inout Admission<Waiter>) -> Answer) -> Answer {
+    let (answer, departed) = fields.withLock { (change(&$0.admission), $0.admission.takeDeparted()) }
+    withExtendedLifetime(departed) {}
+    return answer
   }
 
   // MARK: Retries

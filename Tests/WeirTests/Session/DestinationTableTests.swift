@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import WeirIO
 import WeirTestSupport
@@ -80,5 +81,47 @@ struct DestinationTableTests {
     }
     await session.loopTurn()
     #expect(table.count == 700)
+  }
+
+  /// Asks the destination when it ends, as the caller's objects may by way of the requests that they have to do with.
+  private final class Curious: Sendable {
+    let destination: DestinationState
+    let counted: @Sendable () -> Void
+
+    init(_ destination: DestinationState, counted: @escaping @Sendable () -> Void) {
+      self.destination = destination
+      self.counted = counted
+    }
+
+    deinit {
+      if destination.occupancy.count == 3 { counted() }
+    }
+  }
+
+  @Test("Whoever leaves the queue goes when the destination's lock is free")
+  func departures() {
+    let destination = DestinationState(
+      destination: Destination(scheme: "http", host: "h", port: 80), slots: 1, maximumWaiting: 1_000)
+    let ended = Mutex(0)
+    let counts: @Sendable () -> Void = { ended.withLock { $0 += 1 } }
+    #expect(destination.ask(nil, at: .now, {}).answer == .admitted)
+    var tickets: [UInt64] = []
+    for _ in 0..<200 {
+      let curious = Curious(destination, counted: counts)
+      if case .waiting(let ticket) = destination.ask(nil, at: .now, { withExtendedLifetime(curious) {} }).answer {
+        tickets.append(ticket)
+      }
+    }
+    let last = Curious(destination, counted: counts)
+    guard case .waiting(let again) = destination.askAgain({ withExtendedLifetime(last) {} }) else {
+      Issue.record("a slot was free")
+      return
+    }
+    destination.withdrawAgain(again)
+    for ticket in tickets { destination.withdraw(ticket) }
+    destination.release()
+    #expect(ended.withLock { $0 } == 200, "the last one is held here")
+    #expect(destination.occupancy == [0, 0, 0])
+    withExtendedLifetime(last) {}
   }
 }
