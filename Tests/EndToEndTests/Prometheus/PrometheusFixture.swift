@@ -44,6 +44,8 @@ struct PrometheusFixture {
     var configuration = SessionConfiguration()
     configuration.httpMaximumConnectionsPerHost = 6
     configuration.timeoutIntervalForResource = 60
+    // As many retries as there are failures: it is they that are looked at.
+    configuration.retryBudget = nil
     configuration.resolveOverrides = zip(Self.hosts, servers).map {
       .init(host: $0, port: $1.port, addresses: ["127.0.0.1"])
     }
