@@ -9,9 +9,8 @@ import WeirIO
 extension Attempt {
   /// The head of the final response.
   func accept(_ response: LazyHTTPResponse) {
-    if let destination = lease.destination, destination.watchesLatency {
-      destination.note(latency: tally.elapsed(.now))
-    }
+    noteLatency()
+    tellHead(response.statusCode)
     guard pipeline.headArrived(for: self, status: response.statusCode) else { return }
     startDecoder(response.statusCode)
     if context.monitors.wants(.tasks), let session = context.session, let built = response.response {

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import WeirCurl
 import WeirIO
 
 // What an attempt asks of its destination's circuit, and what the destination learns of its end.
@@ -24,15 +25,35 @@ extension Attempt {
     if pass != nil { end(.abandoned, at: .now) }
   }
 
-  /// Tells the destination how the attempt ended, where it wants to know.
-  func tellEnd(_ metrics: TransferMetrics, _ error: (any Error)?, at now: MonotonicTime) {
-    let adaptive = pipeline.controls.adaptiveConcurrency
-    guard pass != nil || adaptive != nil else { return }
-    let ending = ending(metrics.statusCode, error)
+  /// Notes how long the final head took, or that it took longer, for those who hedge by that.
+  func noteLatency() {
+    if let destination = lease.destination, destination.watchesLatency {
+      destination.note(latency: tally.elapsed(.now))
+    }
+  }
+
+  /// Tells the destination of the final head, where it wants to know: what comes of the body, and how soon the receiver
+  /// takes it, is nothing that the destination's health shows in.
+  func tellHead(_ status: Int) {
+    hasAnswered = true
+    guard pass != nil || pipeline.controls.adaptiveConcurrency != nil else { return }
+    let now = MonotonicTime.now
+    let ending: Circuit.Ending = status >= 500 ? .failed : .succeeded
     if pass != nil { end(ending, at: now) }
-    guard let adaptive, let destination = lease.destination, let seconds = metrics.processing else { return }
-    // Without an answer, only one that was waited for in vain says how long they take.
-    guard ending == .succeeded || ending == .failed && metrics.statusCode == nil else { return }
+    if ending == .succeeded, let seconds = transfer?.report().phases[.processing] { answered(after: seconds, at: now) }
+  }
+
+  /// Tells the destination how an attempt ended that had no final head, where it wants to know.
+  func tellEnd(_ metrics: TransferMetrics, _ error: (any Error)?, at now: MonotonicTime) {
+    if hasAnswered { return }
+    let ending = ending(metrics, error)
+    if pass != nil { end(ending, at: now) }
+    // An answer that was waited for in vain says how long they take.
+    if ending == .failed, let seconds = metrics.processing { answered(after: seconds, at: now) }
+  }
+
+  private func answered(after seconds: Double, at now: MonotonicTime) {
+    guard let adaptive = pipeline.controls.adaptiveConcurrency, let destination = lease.destination else { return }
     if let limit = destination.answered(after: seconds, adaptive, at: now) {
       core.tell(destination.destination, concurrencyLimit: limit)
     }
@@ -44,18 +65,17 @@ extension Attempt {
     if let entered = destination.ended(pass, ending, breaker, at: now) { core.tell(destination.destination, entered) }
   }
 
-  private func ending(_ status: Int?, _ error: (any Error)?) -> Circuit.Ending {
+  private func ending(_ metrics: TransferMetrics, _ error: (any Error)?) -> Circuit.Ending {
     // What ended the attempt from outside stands in the request: a deadline, say, while the task was cancelled.
     let (isCancelled, own) = request.fields.withLock { ($0.machine.state == .cancelled, $0.error) }
-    guard machine.hasStarted, !isCancelled else { return .abandoned }
-    if let status, status >= 500 { return .failed }
-    guard let error else { return .succeeded }
+    guard machine.hasStarted, !isCancelled, let error else { return .abandoned }
     // Our own no says nothing of the destination.
     if (error as? URLError)?.isDestinationRefused == true { return .abandoned }
-    return switch RequestOutcome(error: own ?? .sessionTaskFailed(error: error), status: status) {
+    return switch RequestOutcome(error: own ?? .sessionTaskFailed(error: error), status: nil) {
+    // In the middle of the request's body it may have been the caller who was slow.
+    case .timeout where metrics.send != nil && metrics.processing == nil: .abandoned
     case .transportError, .timeout, .tlsError: .failed
-    case .cancelled, .sessionEnded, .creationFailed: .abandoned
-    default: .succeeded
+    default: .abandoned
     }
   }
 }

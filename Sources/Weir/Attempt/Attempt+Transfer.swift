@@ -24,7 +24,7 @@ extension Attempt {
     }
     do {
       let headers = core.headers(
-        for: hop.request.urlRequest, of: request, retries: number - 1, withoutSecrets: hop.hasLeftOrigin)
+        for: hop.request.urlRequest, of: request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin)
       transfer = try core.engine().start(spec(transferBody), headers: headers, delegate: self)
     } catch {
       ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))

@@ -10,6 +10,8 @@ final class Attempt {
   let pipeline: RequestPipeline
   /// 1 for the first.
   let number: Int
+  /// The request's retries so far, this one included.
+  let retryCount: Int
   let task: TransferTask
   @exclusivity(unchecked) var machine = AttemptMachine()
   @exclusivity(unchecked) private(set) var lease: SlotLease
@@ -19,6 +21,8 @@ final class Attempt {
   @exclusivity(unchecked) var tally = TransferTally()
   /// What the destination's circuit gave, if there is one.
   var pass: Circuit.Pass?
+  /// Whether its final head has come.
+  var hasAnswered = false
   /// Whether its completion was told.
   var isCompleted = false
   /// Of one that starts beside another: whether it is on the wire, until it is told what became of it.
@@ -30,9 +34,10 @@ final class Attempt {
 
   private enum Hedge { case starting, undecided }
 
-  init(_ hop: HopRequest, number: Int, task: TransferTask, of pipeline: RequestPipeline) {
+  init(_ hop: HopRequest, number: Int, retryCount: Int, task: TransferTask, of pipeline: RequestPipeline) {
     self.pipeline = pipeline
     self.number = number
+    self.retryCount = retryCount
     self.task = task
     self.hop = Hop(request: hop)
     lease = SlotLease(pipeline.destination)
@@ -175,6 +180,8 @@ final class Attempt {
   func lose(_ error: URLError?) {
     isLost = true
     stopTimer()
+    // Left out, those that were too slow would make the others look slow.
+    if !hasAnswered { noteLatency() }
     if let transfer {
       tally.add(transfer.report())
       transfer.cancel()
@@ -187,7 +194,9 @@ final class Attempt {
   // MARK: Steering
 
   func suspend() {
-    if announce(.suspended) { perform(machine.suspend()) }
+    guard announce(.suspended) else { return }
+    returnPass()
+    perform(machine.suspend())
   }
 
   func resume() {
@@ -212,7 +221,9 @@ final class Attempt {
 
   /// The task itself was told to, by whoever has it.
   func suspendTask() {
-    if machine.hasStarted, task.setState(.suspended) { perform(machine.suspend()) }
+    guard machine.hasStarted, task.setState(.suspended) else { return }
+    returnPass()
+    perform(machine.suspend())
   }
 
   func resumeTask() {

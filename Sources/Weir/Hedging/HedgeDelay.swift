@@ -4,8 +4,8 @@ public import Foundation
 public enum HedgeDelay: Sendable, Hashable {
   /// So many seconds after the attempt went on the wire.
   case seconds(TimeInterval)
-  /// As long as this share of the destination's recent responses took, from the request on the wire to the final head:
-  /// with 0.95, one request in twenty is hedged. Clamped to 0.5...0.999.
+  /// As long as this share of the destination's recent attempts took, from the request on the wire to the final head:
+  /// with 0.95, about one request in twenty is hedged. Clamped to 0.5...0.999.
   ///
   /// A destination's responses are counted from the first request on that asks for this. With less than 100 of them in
   /// the last 60 s there is no hedge.
@@ -20,7 +20,7 @@ public enum HedgeEvent: String, Sendable, CaseIterable {
   case won
   /// Another attempt gave the answer, or none did.
   case lost
-  /// The retry budget was used up, or no place was free among the destination's attempts.
+  /// The retry budget was used up, the destination's circuit is open, or no place was free among its attempts.
   case denied
 }
 

@@ -37,7 +37,7 @@ struct RecentLatencies: Sendable {
     let recent = slices.filter { $0.index >= oldest }
     let total = recent.reduce(0) { $0 + $1.counts.reduce(0) { $0 + Int($1) } }
     guard total >= Self.minimumCount else { return nil }
-    let rank = max(1, Int((share * Double(total)).rounded(.up)))
+    let rank = max(1, Int((min(max(share, 0), 1) * Double(total)).rounded(.up)))
     var seen = 0
     for bucket in 0..<Self.bucketCount {
       for slice in recent { seen += Int(slice.counts[bucket]) }

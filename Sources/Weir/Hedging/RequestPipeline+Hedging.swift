@@ -43,7 +43,7 @@ extension RequestPipeline {
   private func seconds(of delay: HedgeDelay) -> Double? {
     switch delay {
     case .seconds(let seconds): max(0, seconds)
-    case .quantile(let share): destination?.latency(quantile: min(max(share, 0.5), 0.999))
+    case .quantile(let share): destination?.latency(quantile: share > 0.5 ? min(share, 0.999) : 0.5)
     }
   }
 
@@ -53,7 +53,9 @@ extension RequestPipeline {
       ($0.attempt?.initial, $0.machine.step, $0.machine.stage == .transferring && !$0.machine.isSuspended)
     }
     guard isWanted, let hedging, hedging.race.mayHedge, let initial, mayRunTwice(initial) else { return }
-    guard !isRejected(at: .now), destination?.grantsRetry(by: retryBudget, at: .now) ?? true else {
+    guard !isRejected(at: .now), destination?.hasFreeSlot ?? true,
+      destination?.grantsRetry(by: retryBudget, at: .now) ?? true
+    else {
       return monitors.request(request, hedge: .denied)
     }
     hedging.race.grant()

@@ -151,12 +151,15 @@ extension RequestPipeline {
   func makeTask(for hop: HopRequest, rival: Int? = nil, _ keep: (Attempt) -> Void) {
     let urlRequest = hop.urlRequest
     let task = TransferTask(identifier: core.nextTaskIdentifier(), request: urlRequest, owner: request)
-    let (number, onRequest, onTask, described) = request.fields.withLock { fields in
+    let (number, retryCount, onRequest, onTask, described) = request.fields.withLock { fields in
       let number = rival ?? fields.attempt?.number ?? 1
       fields.change(number) { $0?.task = task }
-      return (number, fields.observers.urlRequest, fields.observers.task, fields.observers.takeWaitingForDescription())
+      return (
+        number, fields.retryCount, fields.observers.urlRequest, fields.observers.task,
+        fields.observers.takeWaitingForDescription()
+      )
     }
-    keep(Attempt(hop, number: number, task: task, of: self))
+    keep(Attempt(hop, number: number, retryCount: retryCount, task: task, of: self))
     request.describe(to: described)
     monitors.request(request, didCreateURLRequest: urlRequest)
     if let onRequest { request.deliver(on: onRequest.queue) { onRequest.handler(urlRequest) } }

@@ -22,7 +22,7 @@ final class BudgetReports {
     destination.reportsRetries(of: budget)
     watched.append(destination)
     report(destination, .now)
-    if watched.count == 1 { schedule(after: .now) }
+    if !timer.isArmed { schedule(after: .now) }
   }
 
   /// Leaves the destinations to others.

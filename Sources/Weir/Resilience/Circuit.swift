@@ -9,7 +9,7 @@ import WeirIO
 /// ```
 /// Who is let through gets a pass and gives it back, with how it ended. A pass of an earlier state is of no account: what
 /// began before the circuit opened says nothing about whether the destination has recovered. The settings come with each
-/// question, as those who share a destination may have different ones.
+/// question, as those who share a destination may have different ones; those of the first probe hold until it closes.
 struct Circuit: Sendable {
   struct Pass: Hashable, Sendable {
     fileprivate let period: UInt32
@@ -30,7 +30,8 @@ struct Circuit: Sendable {
   private enum Stage: Sendable {
     case closed
     case open(until: MonotonicTime)
-    case halfOpen(underWay: Int, succeeded: Int)
+    /// With as many probes as who opened it wants.
+    case halfOpen(probes: Int, underWay: Int, succeeded: Int)
   }
 
   private struct Counts: BucketCounts {
@@ -66,7 +67,7 @@ struct Circuit: Sendable {
     case .open(let until) where now < until:
       // A division: a product would make more of a minute than a minute.
       .rejected(retryAfter: Double(until.nanoseconds - now.nanoseconds) / 1e9)
-    case .halfOpen(let underWay, let succeeded) where underWay + succeeded >= settings.boundedProbes:
+    case .halfOpen(let probes, let underWay, let succeeded) where underWay + succeeded >= probes:
       .rejected(retryAfter: nil)
     default: nil
     }
@@ -77,8 +78,9 @@ struct Circuit: Sendable {
     if let rejection = rejection(settings, at: now) { return rejection }
     switch stage {
     case .closed: break
-    case .open: enter(.halfOpen(underWay: 1, succeeded: 0))
-    case .halfOpen(let underWay, let succeeded): stage = .halfOpen(underWay: underWay + 1, succeeded: succeeded)
+    case .open: enter(.halfOpen(probes: settings.boundedProbes, underWay: 1, succeeded: 0))
+    case .halfOpen(let probes, let underWay, let succeeded):
+      stage = .halfOpen(probes: probes, underWay: underWay + 1, succeeded: succeeded)
     }
     return .admitted(Pass(period: period))
   }
@@ -89,12 +91,12 @@ struct Circuit: Sendable {
     switch stage {
     case .closed: count(ending, settings, at: now)
     case .open: break
-    case .halfOpen(let underWay, let succeeded):
+    case .halfOpen(let probes, let underWay, let succeeded):
       switch ending {
-      case .abandoned: stage = .halfOpen(underWay: underWay - 1, succeeded: succeeded)
+      case .abandoned: stage = .halfOpen(probes: probes, underWay: underWay - 1, succeeded: succeeded)
       case .failed: open(settings, at: now)
-      case .succeeded where succeeded + 1 >= settings.boundedProbes: close(at: now)
-      case .succeeded: stage = .halfOpen(underWay: underWay - 1, succeeded: succeeded + 1)
+      case .succeeded where succeeded + 1 >= probes: close(at: now)
+      case .succeeded: stage = .halfOpen(probes: probes, underWay: underWay - 1, succeeded: succeeded + 1)
       }
     }
   }

@@ -4,12 +4,12 @@ import WeirIO
 ///
 /// The rule is the one known as *gradient*: limit × shortest ÷ mean + √limit, smoothed. A destination that is always busy
 /// never shows its shortest time, and each busy minute would be taken for the shortest of the next: so when that is older
-/// than the baseline, the limit is the minimum for two windows, one for what is under way and one to measure.
+/// than the baseline, the limit is the minimum until no more are under way, and for one window in which to measure.
 struct ConcurrencyLimit: Sendable {
   private enum Stage: Sendable {
     case following
-    /// The limit waits to be taken up again.
-    case draining(limit: Double)
+    /// The limit waits to be taken up again, for so many windows at most: streams may be under way for hours.
+    case draining(limit: Double, windows: Int)
     case measuring(limit: Double)
   }
 
@@ -23,6 +23,7 @@ struct ConcurrencyLimit: Sendable {
 
   /// Fewer say nothing about a mean.
   private static let minimumSamples = 5
+  private static let drainingWindows = 20
 
   private let maximum: Double
   private var stage = Stage.following
@@ -34,7 +35,7 @@ struct ConcurrencyLimit: Sendable {
 
   /// - Parameter maximum: The destination's slots.
   init(_ settings: AdaptiveConcurrency, maximum: Int, at now: MonotonicTime) {
-    self.maximum = Double(max(1, maximum))
+    self.maximum = Double(min(max(1, maximum), 1_000_000))
     limit = min(Double(max(settings.initial, settings.minimum, 1)), self.maximum)
     window = Window(begin: now)
     measured = now
@@ -53,6 +54,8 @@ struct ConcurrencyLimit: Sendable {
     after seconds: Double, underWay: Int, _ settings: AdaptiveConcurrency, at now: MonotonicTime
   ) -> Bool {
     guard seconds >= 0, seconds.isFinite else { return false }
+    // What began among many others says nothing of the shortest time.
+    if case .measuring = stage, now.seconds(since: window.begin) < seconds { return false }
     window.count += 1
     window.sum += seconds
     window.shortest = min(window.shortest, seconds)
@@ -62,14 +65,24 @@ struct ConcurrencyLimit: Sendable {
     }
     let ended = window
     window = Window(begin: now)
-    return windowEnded(ended, settings, at: now)
+    return windowEnded(ended, underWay: underWay, settings, at: now)
   }
 
-  private mutating func windowEnded(_ ended: Window, _ settings: AdaptiveConcurrency, at now: MonotonicTime) -> Bool {
+  private mutating func windowEnded(
+    _ ended: Window, underWay: Int, _ settings: AdaptiveConcurrency, at now: MonotonicTime
+  ) -> Bool {
     switch stage {
-    case .draining(let limit):
+    case .draining(let limit, _) where Double(underWay) <= least(settings):
       stage = .measuring(limit: limit)
       return false
+    case .draining(let limit, let windows) where windows > 1:
+      stage = .draining(limit: limit, windows: windows - 1)
+      return false
+    case .draining(let limit, _):
+      stage = .following
+      measured = now
+      self.limit = limit
+      return true
     case .measuring(let limit):
       stage = .following
       measure(ended, at: now)
@@ -85,7 +98,7 @@ struct ConcurrencyLimit: Sendable {
     if now.seconds(since: measured) >= max(1, settings.baseline) {
       let least = least(settings)
       if isUsed, limit > least {
-        stage = .draining(limit: limit)
+        stage = .draining(limit: limit, windows: Self.drainingWindows)
         limit = least
         return true
       }

@@ -80,18 +80,24 @@ final class DestinationState: Sendable {
       fields.lastAsked = now
       var beginsWatch = false
       if let start {
-        fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget)
         beginsWatch = start.isObserved && !fields.reports.isWatched
         if beginsWatch { fields.reports.isWatched = true }
         if let adaptive = start.adaptiveConcurrency, fields.limit == nil { fields.beginLimit(adaptive, slots, at: now) }
       }
-      return (fields.admission.ask(waiter()), beginsWatch)
+      let answer = fields.admission.ask(waiter())
+      // Who is turned away puts nothing on the destination that would have to be tried again.
+      if let start, answer != .queueFull {
+        fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget)
+      }
+      return (answer, beginsWatch)
     }
   }
 
   func askAgain(_ waiter: @autoclosure () -> Waiter) -> Admission<Waiter>.Answer {
     fields.withLock { $0.admission.askAgain(waiter()) }
   }
+
+  var hasFreeSlot: Bool { fields.withLock { $0.admission.taken < $0.admission.slots } }
 
   func takeFreeSlot() -> Bool { fields.withLock { $0.admission.take() } }
 

@@ -98,6 +98,13 @@ struct RecentLatenciesTests {
     #expect((latencies.quantile(0.95, at: Self.time(100)) ?? 1) < 0.012)
   }
 
+  @Test("Whatever is asked for is answered", arguments: [0, 0.5, 1, 2, -1, .infinity])
+  func shares(share: Double) {
+    var latencies = RecentLatencies()
+    for _ in 0..<100 { latencies.note(0.1, at: Self.time(0)) }
+    #expect(latencies.quantile(share, at: Self.time(0)) != nil)
+  }
+
   @Test("Latencies beyond all bounds count as the first and the last", arguments: [0, -1, 1e9, .infinity])
   func bounds(seconds: Double) {
     var latencies = RecentLatencies()

@@ -29,10 +29,12 @@ struct HedgeTransferTests {
   }
 
   private static func session(
-    _ table: DestinationTable, _ recorder: Recorder, slots: Int = 4, _ interceptor: (any RequestInterceptor)? = nil
+    _ table: DestinationTable, _ recorder: Recorder, slots: Int = 4, _ interceptor: (any RequestInterceptor)? = nil,
+    announces: Bool = false
   ) throws -> Session {
     var configuration = SessionConfiguration.default
     configuration.httpMaximumConnectionsPerHost = slots
+    if announces { configuration.announcesAttempts = .standard }
     return try .sharing(table, configuration, interceptor: interceptor, eventMonitors: [recorder])
   }
 
@@ -172,6 +174,25 @@ struct HedgeTransferTests {
       #expect(request.attemptCount == 1)
       #expect(server.connectionCount == 1)
     }
+  }
+
+  @Test("A hedge that finds no place takes nothing of the budget, and says nothing of retries")
+  func noPlace() async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(
+      Script(.request, .wait(gate), .reset), Script(.request, .awaitClose), Self.says(okResponse("third")))
+    let (table, recorder) = (DestinationTable(), Recorder())
+    let session = try Self.session(
+      table, recorder, slots: 1, RetryPolicy(exponentialBackoffScale: 0.001), announces: true)
+    let request = session.request(server.url).hedge(after: .seconds(0))
+      .retryBudget(RetryBudget(ratio: 0, minimumPerSecond: 0, burst: 1))
+    let value = request.serializingString()
+    await recorder.events.wait(for: "hedge denied")
+    gate.open()
+    #expect(await eventuallyTrue { server.allRequests.count == 2 })
+    #expect(server.allRequests.map { $0.value(of: "X-Retry-Attempt") } == [nil, "1"])
+    request.cancel()
+    #expect(await value.response.error?.isExplicitlyCancelledError == true)
   }
 
   @Test("Hedges draw from the retry budget")

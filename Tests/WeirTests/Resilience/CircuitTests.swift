@@ -98,6 +98,27 @@ import WeirTestSupport
     #expect(Line.longest(openFor: 100) == 60)
   }
 
+  /// Who shares a destination may have other settings: those of the first probe hold.
+  @Test func probesAreAsManyAsTheFirstWants() {
+    var circuit = Circuit(at: at(0))
+    let (many, one) = (
+      CircuitBreaker(minimumRequests: 1, openFor: 5, halfOpenProbes: 2), CircuitBreaker(minimumRequests: 1, openFor: 5)
+    )
+    guard case .admitted(let failing) = circuit.ask(many, at: at(0)) else {
+      Issue.record("a closed circuit rejects")
+      return
+    }
+    circuit.ended(failing, .failed, many, at: at(0))
+    for (settings, state) in [(many, CircuitState.halfOpen), (one, .closed)] {
+      guard case .admitted(let probe) = circuit.ask(settings, at: at(6)) else {
+        Issue.record("stuck in \(circuit.state)")
+        return
+      }
+      circuit.ended(probe, .succeeded, settings, at: at(6))
+      #expect(circuit.state == state)
+    }
+  }
+
   @Test func aProbeThatSaysNothingMakesRoomForAnother() {
     var line = Line(CircuitBreaker(minimumRequests: 1))
     line.attempt(.failed)

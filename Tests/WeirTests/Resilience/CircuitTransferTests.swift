@@ -33,6 +33,29 @@ struct CircuitTransferTests {
     if case .requestRejected(reason: .circuitOpen(let seconds))? = error { (seconds ?? 100) <= 60 } else { false }
   }
 
+  @Test(
+    "The head of a probe's response closes the circuit, however long its body takes; so does one who is slow to read it"
+  )
+  func headOfAProbe() async throws {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+    let gate = Gate()
+    let server = try ScriptedServer(
+      Script(.request, .reset), Script(.request, .send(head + "o"), .wait(gate), .send("k")),
+      .answering(okResponse("fine")))
+    let transitions = Transitions()
+    let session = Session(
+      configuration: Self.configuration(openFor: 0.01, minimum: 1), eventMonitors: [transitions])
+    _ = await session.request(server.url).serializingData().response
+    await transitions.heard.wait { $0.count == 2 }
+    var probe: DataRequest
+    repeat { probe = session.request(server.url) } while isRejected(await probe.head())
+    await transitions.heard.wait { $0.last == .closed && $0.count > 2 }
+    #expect(await session.request(server.url).serializingString().response.value == "fine")
+    gate.open()
+    #expect(await probe.serializingString().response.value == "ok")
+    #expect(transitions.heard.entries == [.closed, .open, .halfOpen, .closed])
+  }
+
   @Test("An open circuit rejects before anything is sent, and asks no retrier")
   func opening() async throws {
     let server = try answering(busy)
@@ -124,5 +147,14 @@ struct CircuitTransferTests {
     }
     let last = session.request(server.url).deadline(0.05)
     #expect(isRejected(await last.serializingData().response.error) == !isCancelled)
+  }
+}
+
+extension DataRequest {
+  /// Resumes, and returns when there is a head, or the error of a request that ended without one.
+  fileprivate func head() async -> WeirError? {
+    resume()
+    while response == nil, outcome == nil { await (delegate as? Session)?.loopTurn() }
+    return error
   }
 }

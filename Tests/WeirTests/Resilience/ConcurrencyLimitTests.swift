@@ -61,6 +61,30 @@ import WeirTestSupport
     #expect(slots(windows: [(0.01, 100), (0.1, 900)]) == 100)
   }
 
+  /// Answers that take longer than a window: what began under the old limit says nothing of the shortest time.
+  @Test func slowAnswersDoNotMakeItDrift() {
+    let settings = AdaptiveConcurrency()
+    var limit = ConcurrencyLimit(settings, maximum: 512, at: at(0))
+    // Ten at a time take a second each; callers use the whole limit.
+    var busyUntil = [Double](repeating: 0, count: 10)
+    var underWay: [(began: Double, ends: Double)] = []
+    var now = 0.0
+    while now < 900 {
+      now += 0.01
+      while let first = underWay.first, first.ends <= now {
+        underWay.removeFirst()
+        _ = limit.answered(
+          after: first.ends - first.began, underWay: underWay.count + 1, settings, at: at(now))
+      }
+      while underWay.count < limit.slots {
+        let server = busyUntil.indices.min { busyUntil[$0] < busyUntil[$1] } ?? 0
+        busyUntil[server] = max(now, busyUntil[server]) + 1
+        underWay.append((now, busyUntil[server]))
+      }
+    }
+    #expect((10...40).contains(limit.slots), "\(limit.slots)")
+  }
+
   @Test func aDestinationThatIsAlwaysBusyIsMeasuredAnew() {
     let settings = AdaptiveConcurrency(initial: 50, window: 1, baseline: 10)
     var limit = ConcurrencyLimit(settings, maximum: 100, at: at(0))
