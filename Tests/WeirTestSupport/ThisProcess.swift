@@ -14,6 +14,12 @@ package enum ThisProcess {
     }
   }
 
+  /// A file of proc(5), all of it: Foundation takes what the first read brings of a file that has no size.
+  package static func text(ofFile path: String) throws -> String {
+    let data = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd() ?? Data()
+    return String(decoding: data, as: UTF8.self)
+  }
+
   /// Raises the soft limit of descriptors as far as the hard one lets it; false when that is not enough. Tests hold both
   /// ends of their connections.
   package static func raiseDescriptorLimit(to count: UInt) -> Bool {

@@ -76,7 +76,7 @@ struct StallTests {
   /// Connections that wait to be accepted, as proc_net_tcp(5) tells: a listener's receive queue.
   private static func waiting(at port: Int) throws -> Int {
     let address = "0100007F:" + String(format: "%04X", port)
-    for line in try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).split(separator: "\n") {
+    for line in try ThisProcess.text(ofFile: "/proc/net/tcp").split(separator: "\n") {
       let fields = line.split(separator: " ")
       guard fields.count > 4, fields[1] == address, fields[3] == "0A" else { continue }
       return fields[4].split(separator: ":").last.flatMap { Int($0, radix: 16) } ?? 0

@@ -81,7 +81,7 @@ final class WeirProcess: Sendable {
 
   /// Beside the test bundle, whose place the process's own memory map tells.
   private static func path() throws -> String {
-    let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+    let maps = try ThisProcess.text(ofFile: "/proc/self/maps")
     for line in maps.split(separator: "\n") where line.hasSuffix(".xctest") {
       guard let start = line.firstIndex(of: "/") else { continue }
       let directory = URL(fileURLWithPath: String(line[start...])).deletingLastPathComponent()
