@@ -35,16 +35,15 @@ extension ConfigurationReader {
   func hedge() -> HedgePlan? {
     if isOff { return nil }
     return mapping(orOff: true) { keys in
-      let after = keys.takeSeconds("after", within: 0.001...60)
-      let quantile = keys.take("quantile", within: 0.5...0.999)
+      let (after, quantile) = (keys.take("after"), keys.take("quantile"))
       let limit = keys.takeCount("limit", within: 1...4) ?? 1
-      switch (after, quantile) {
-      case (let seconds?, nil): return HedgePlan(delay: .seconds(seconds), limit: limit)
-      case (nil, let quantile?): return HedgePlan(delay: .quantile(quantile), limit: limit)
-      default:
+      if (after == nil) == (quantile == nil) {
         report("needs one of after (such as 200ms) and quantile (such as 0.95)")
-        return nil
       }
+      let delay =
+        after?.seconds(within: 0.001...60).map(HedgeDelay.seconds)
+        ?? quantile?.number(within: 0.5...0.999).map(HedgeDelay.quantile)
+      return delay.map { HedgePlan(delay: $0, limit: limit) }
     }
   }
 
@@ -69,14 +68,24 @@ extension ConfigurationKeys {
   }
 
   fileprivate mutating func take(_ key: String, within range: ClosedRange<Double>) -> Double? {
-    take(key, as: .number) {
-      range.contains($0) ? nil : "must be \(text(range.lowerBound)) to \(text(range.upperBound))"
-    }
+    take(key)?.number(within: range)
   }
 
   /// Of a duration.
   fileprivate mutating func takeSeconds(_ key: String, within range: ClosedRange<Double>) -> Double? {
-    let duration = take(key, as: .duration) {
+    take(key)?.seconds(within: range)
+  }
+}
+
+extension ConfigurationReader {
+  fileprivate func number(within range: ClosedRange<Double>) -> Double? {
+    read(as: .number) {
+      range.contains($0) ? nil : "must be \(text(range.lowerBound)) to \(text(range.upperBound))"
+    }
+  }
+
+  fileprivate func seconds(within range: ClosedRange<Double>) -> Double? {
+    let duration = read(as: .duration) {
       range.contains($0 / .seconds(1)) ? nil : "must be \(text(range.lowerBound))s to \(text(range.upperBound))s"
     }
     return duration.map { $0 / .seconds(1) }

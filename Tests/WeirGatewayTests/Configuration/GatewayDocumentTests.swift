@@ -26,7 +26,7 @@ import Testing
       let names = known.split(separator: ", ").map(String.init)
       keys += names.map { mapping.key($0).description }
     }
-    #expect(keys.count == 39)
+    #expect(keys.count == 43)
     for key in keys { #expect(text.contains("| `\(key)` |"), "\(key)") }
   }
 

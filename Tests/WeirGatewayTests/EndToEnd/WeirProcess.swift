@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import WeirTestSupport
 
 /// The built program `weir` as a process of its own; killed when let go.
 final class WeirProcess: Sendable {
