@@ -57,6 +57,7 @@ extension Attempt {
       fields.change(number) { $0?.metrics = metrics }
       return metrics
     }
+    self.metrics = metrics
     tellEnd(metrics, error, at: now)
     if pipeline.wants(.tasks) { announceEnd(metrics, error) }
   }
@@ -106,8 +107,6 @@ extension Attempt {
 
   func announceAttempt(error: @autoclosure () -> WeirError?) {
     guard machine.hasStarted, pipeline.wants(.attempts) else { return }
-    var metrics: TransferMetrics?
-    request.fields.withLock { $0.change(number) { metrics = $0?.metrics } }
     guard let metrics else { return }
     pipeline.monitors.request(request, didEndAttempt: number, metrics: metrics, error: error())
   }

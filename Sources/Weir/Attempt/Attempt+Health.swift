@@ -45,7 +45,7 @@ extension Attempt {
 
   /// Tells the destination how an attempt ended that had no final head, where it wants to know.
   func tellEnd(_ metrics: TransferMetrics, _ error: (any Error)?, at now: MonotonicTime) {
-    if hasAnswered { return }
+    guard !hasAnswered, pass != nil || pipeline.controls.adaptiveConcurrency != nil else { return }
     let ending = ending(metrics, error)
     if pass != nil { end(ending, at: now) }
     // An answer that was waited for in vain says how long they take.

@@ -23,6 +23,8 @@ final class Attempt {
   var pass: Circuit.Pass?
   /// Whether its final head has come.
   var hasAnswered = false
+  /// What it cost, once it is over.
+  var metrics: TransferMetrics?
   /// Whether its completion was told.
   var isCompleted = false
   /// Of one that starts beside another: whether it is on the wire, until it is told what became of it.

@@ -16,6 +16,7 @@ struct RecentLatencies: Sendable {
 
   private struct Slice {
     var index: Int64 = .min
+    var total = 0
     var counts = [UInt32](repeating: 0, count: RecentLatencies.bucketCount)
   }
 
@@ -26,18 +27,23 @@ struct RecentLatencies: Sendable {
     let place = Int(index % Int64(Self.sliceCount))
     if slices[place].index != index {
       slices[place].index = index
+      slices[place].total = 0
       for bucket in slices[place].counts.indices { slices[place].counts[bucket] = 0 }
     }
+    slices[place].total += 1
     slices[place].counts[Self.bucket(of: seconds)] &+= 1
   }
 
   /// The latency that this share of the last minute's did not exceed; nil when there are too few.
+  ///
+  /// - Parameter share: 0.5 to 0.999; others, and what is no number, are taken for the nearer of the two.
   func quantile(_ share: Double, at now: MonotonicTime) -> Double? {
     let oldest = Self.slice(at: now) - Int64(Self.sliceCount) + 1
     let recent = slices.filter { $0.index >= oldest }
-    let total = recent.reduce(0) { $0 + $1.counts.reduce(0) { $0 + Int($1) } }
+    let total = recent.reduce(0) { $0 + $1.total }
     guard total >= Self.minimumCount else { return nil }
-    let rank = max(1, Int((min(max(share, 0), 1) * Double(total)).rounded(.up)))
+    let share = share > 0.5 ? min(share, 0.999) : 0.5
+    let rank = Int((share * Double(total)).rounded(.up))
     var seen = 0
     for bucket in 0..<Self.bucketCount {
       for slice in recent { seen += Int(slice.counts[bucket]) }

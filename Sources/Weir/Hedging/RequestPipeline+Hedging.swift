@@ -43,7 +43,7 @@ extension RequestPipeline {
   private func seconds(of delay: HedgeDelay) -> Double? {
     switch delay {
     case .seconds(let seconds): max(0, seconds)
-    case .quantile(let share): destination?.latency(quantile: share > 0.5 ? min(share, 0.999) : 0.5)
+    case .quantile(let share): destination?.latency(quantile: share)
     }
   }
 
@@ -137,7 +137,7 @@ extension RequestPipeline {
     core.loop.cancel(hedging.timer)
     hedging.race.abandon()
     while let rival = hedging.rivals.popLast() {
-      rival.lose(urlError(.cancelled, "another attempt has given the answer"))
+      rival.lose(urlError(.cancelled, "the attempt is of no use any more"))
     }
   }
 

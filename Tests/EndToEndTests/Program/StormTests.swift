@@ -6,13 +6,11 @@ import Testing
 import Weir
 import WeirTestSupport
 
-/// What the program as it is shipped makes of an outage behind it, at hundreds of requests per second.
+/// What the program as it is shipped makes of an outage behind it.
 @Suite(
   .needs(.shippedWeir, .nginx, .wrk),
   .enabled(if: ProcessInfo.processInfo.environment["WEIR_PROGRAM"] != nil, "the program as it is shipped"))
 struct StormTests {
-  private static let retry = "retry: {limit: 3, statusCodes: [503]%@}"
-
   private static func gateway(before port: Int, budget: Bool = true) async throws -> WeirProgram {
     let directory = try TemporaryDirectory()
     let more = budget ? "" : ", budget: off"
@@ -22,7 +20,7 @@ struct StormTests {
       routes:
         - name: all
           upstream: "http://127.0.0.1:\(port)"
-          \(retry.replacingOccurrences(of: "%@", with: more))
+          retry: {limit: 3, statusCodes: [503]\(more)}
 
       """)
     return try await WeirProgram(["--config.file=\(config)", "--log.level=error"], program: .shippedWeir)

@@ -32,448 +32,64 @@ struct AttemptMachineSimulationTests {
   }
 }
 
-/// One destination and three requests to it, on one loop.
-private final class World {
-  var random: SeededRandom
-  var admission: Admission<Int>
-  /// What the admission's waiters stand for.
-  var waiters: [Int: (client: Client, run: Client.Run, question: AttemptMachine.Question)] = [:]
-  var pending: [(Client, Client.Event)] = []
-  var violations: [String] = []
-  var log: [String] = []
-  var seen: Set<String> = []
-  private var clients: [Client] = []
+extension AttemptMachineSimulationTests {
+  /// One destination and three requests to it, on one loop.
+  final class World {
+    var random: SeededRandom
+    var admission: Admission<Int>
+    /// What the admission's waiters stand for.
+    var waiters: [Int: (client: Client, run: Client.Run, question: AttemptMachine.Question)] = [:]
+    var pending: [(Client, Client.Event)] = []
+    var violations: [String] = []
+    var log: [String] = []
+    var seen: Set<String> = []
+    private var clients: [Client] = []
 
-  init(seed: UInt64) {
-    random = SeededRandom(seed: seed)
-    admission = Admission(
-      slots: 1 + Int(random.next() % 2), maximumWaiting: 1 + Int(random.next() % 2), maximumParked: 1)
-    clients = (0..<3).map { Client(number: $0, world: self) }
-  }
-
-  func run() {
-    for _ in 0..<90 { step() }
-    for client in clients { client.verb(.resume) }
-    // Whoever still waits is answered; nobody has new wishes.
-    var budget = 2_000
-    while clients.contains(where: { !$0.isSettled }), budget > 0 {
-      budget -= 1
-      if !pending.isEmpty { answer() } else { for client in clients { client.goToTheEnd() } }
+    init(seed: UInt64) {
+      random = SeededRandom(seed: seed)
+      admission = Admission(
+        slots: 1 + Int(random.next() % 2), maximumWaiting: 1 + Int(random.next() % 2), maximumParked: 1)
+      clients = (0..<3).map { Client(number: $0, world: self) }
     }
-    while !pending.isEmpty { answer() }
-    for client in clients where client.settles != 1 {
-      violations.append("\(client.number) settled \(client.settles) times")
-    }
-    if admission.taken != 0 || admission.parked != 0 || admission.waiting != 0 {
-      violations.append("left: \(admission.taken) slots, \(admission.parked) parked, \(admission.waiting) waiting")
-    }
-  }
 
-  func chance(_ of: UInt64) -> Bool { random.next() % of == 0 }
-
-  private func step() {
-    if !pending.isEmpty, chance(2) { answer() } else { clients[Int(random.next() % 3)].act() }
-    if admission.taken > admission.slots || admission.parked > admission.maximumParked {
-      violations.append("too many: \(admission.taken) slots, \(admission.parked) parked")
-    }
-    for client in clients { client.check() }
-  }
-
-  private func answer() {
-    let (client, event) = pending.remove(at: Int(random.next() % UInt64(pending.count)))
-    log.append("\(client.number):\(event)")
-    client.perform(event)
-  }
-
-  /// A slot is free for somebody: told by a job, as on the loop.
-  func wake(_ entry: Admission<Int>.Entry?) {
-    guard let entry, let waiter = waiters.removeValue(forKey: entry.waiter) else { return }
-    pending.append((waiter.client, .slot(waiter.run, waiter.question)))
-  }
-}
-
-/// One request: its machine, those of its attempts, and a shell of all that writes down what libcurl was told.
-private final class Client {
-  enum Event {
-    case hear, creation(UInt32), retriers(UInt32), delay, value(Int, UInt32), hedge(UInt32)
-    case slot(Run, AttemptMachine.Question)
-    case answer(Run, AttemptMachine.Holds), transferEnds(Run)
-  }
-
-  struct Wire {
-    var isReading = true
-    var isSending = true
-  }
-
-  /// One attempt.
-  final class Run {
-    let task: Int
-    var machine = AttemptMachine()
-    var wire: Wire?
-    var hasNext = false
-    var hasHead = false
-    var ticket: (isFirst: Bool, number: UInt64)?
-    var failed = false
-    var isLost = false
-
-    init(task: Int) {
-      self.task = task
-    }
-  }
-
-  let number: Int
-  private unowned let world: World
-  private var request = RequestMachine()
-  private var race = HedgeRace(limit: 2)
-  /// The present attempt, and those beside it.
-  private var run: Run?
-  private var rivals: [Run] = []
-  private var tasks = 0
-  private var attempts = 0
-  private(set) var settles = 0
-
-  var isSettled: Bool { settles > 0 }
-
-  init(number: Int, world: World) {
-    self.number = number
-    self.world = world
-  }
-
-  private var running: [Run] { (run.map { [$0] } ?? []) + rivals }
-
-  // MARK: What happens
-
-  /// Something that nobody asked for: the caller's verbs, the server's doings, time.
-  func act() {
-    let any = running.isEmpty ? nil : running[Int(world.random.next() % UInt64(running.count))]
-    switch world.random.next() % 18 {
-    case 0, 1: verb(.resume)
-    case 2: verb(.suspend)
-    case 3 where world.chance(3): verb(.cancel)
-    case 4 where world.chance(8): perform(request.fail())
-    case 5: if let any, world.chance(3) { steerTask(any) }
-    case 6: if run?.machine.wait == .first, world.chance(2) { admissionTimesOut() }
-    case 7, 8, 9: if let any { serverAnswers(any) }
-    case 10, 11: if let any { serverEnds(any, failing: world.chance(3)) }
-    case 12, 13: hedgeIsDue()
-    default: if let any { receiverIsSlow(any) }
-    }
-  }
-
-  func verb(_ verb: RequestMachine.Verb) {
-    world.log.append("\(number):\(verb)")
-    if verb == .cancel { note() }
-    if request.act(verb) { world.pending.append((self, .hear)) }
-  }
-
-  /// Who suspended the task goes on with it, and the server is done, whatever it was about to do.
-  func goToTheEnd() {
-    for run in running {
-      if run.machine.holds.contains(.suspended), request.state == .resumed { apply(run) { $0.resume() } }
-      if run.wire?.isReading == true { serverEnds(run, failing: false) }
-    }
-  }
-
-  private func note() {
-    guard let machine = run?.machine else { return }
-    world.seen.insert("cancel in \(machine.stage)")
-    if machine.place == .parked { world.seen.insert("parked") }
-    if machine.wait == .again { world.seen.insert("asking again") }
-    if !rivals.isEmpty { world.seen.insert("cancel in race") }
-  }
-
-  private func steerTask(_ run: Run) {
-    guard run.machine.hasStarted else { return }
-    switch world.random.next() % 3 {
-    case 0: apply(run) { $0.suspend() }
-    case 1: apply(run) { $0.resume() }
-    default: if run.wire != nil { endTransfer(run) }
-    }
-  }
-
-  private func admissionTimesOut() {
-    guard request.awaitsSlot, let run else { return }
-    apply(run) { $0.withdraw() }
-    apply(run) { $0.end() }
-    perform(request.rejected(request.step))
-  }
-
-  /// A head comes in: a redirect, a response that retriers are asked about, or one that an observer wants to see.
-  private func serverAnswers(_ run: Run) {
-    guard run.wire?.isReading == true, request.stage == .transferring, !run.hasNext, !run.hasHead else { return }
-    switch world.random.next() % 3 {
-    case 0:
-      hold(run, .redirect)
-      if world.chance(2) { run.hasNext = true }
-      apply(run) { $0.park(for: .redirect) }
-    case 1:
-      guard headArrives(run) else { return }
-      apply(run) { $0.hold(.retryDecision) }
-      perform(request.headArrived())
-      apply(run) { $0.park(for: .retryDecision) }
-    default:
-      guard headArrives(run) else { return }
-      hold(run, .observer)
-      apply(run) { $0.park(for: .observer) }
-    }
-  }
-
-  private func receiverIsSlow(_ run: Run) {
-    if run.wire?.isReading == true, run.hasHead { hold(run, world.chance(2) ? .sink : .decoding) }
-  }
-
-  private func serverEnds(_ run: Run, failing: Bool) {
-    guard let wire = run.wire else { return }
-    let holds = run.machine.holds
-    // What the receiver has still to take may have been the last bytes.
-    guard wire.isReading || !holds.isEmpty && holds.isSubset(of: [.sink, .decoding]) else { return }
-    if !failing, !run.hasNext, !run.hasHead, !headArrives(run) { return }
-    transferEnds(run, failing: failing)
-  }
-
-  private func hold(_ run: Run, _ reason: AttemptMachine.Holds) {
-    apply(run) { $0.hold(reason) }
-    world.pending.append((self, .answer(run, reason)))
-  }
-
-  // MARK: Hedges
-
-  private func hedgeIsDue() {
-    guard race.mayHedge, request.stage == .transferring, !request.isSuspended else { return }
-    race.grant()
-    if world.chance(2) { startHedge(request.step) } else { world.pending.append((self, .hedge(request.step))) }
-  }
-
-  private func startHedge(_ step: UInt32) {
-    guard request.isWaiting(in: step), race.isOpen, !request.isSuspended, world.admission.take() else { return }
-    tasks += 1
-    let run = Run(task: tasks)
-    run.machine.begins()
-    rivals.append(run)
-    race.joins(run.task)
-    world.seen.insert("hedge")
-    apply(run) { $0.granted() }
-  }
-
-  /// A final head comes in; whether its attempt goes on with it.
-  private func headArrives(_ run: Run) -> Bool {
-    run.hasHead = true
-    guard let verdict = race.headArrived(run.task, status: world.chance(3) ? 503 : 200) else { return true }
-    return follow(verdict, run)
-  }
-
-  private func follow(_ verdict: HedgeRace.Verdict, _ run: Run) -> Bool {
-    switch verdict {
-    case .wins:
-      if !rivals.isEmpty { world.seen.insert(run === self.run ? "first wins" : "hedge wins") }
-      show(run)
-      endRace()
-      return true
-    case .isLast:
-      if run !== self.run { world.violations.append("\(number) is not shown though it is the last") }
-      if tasks > attempts { world.seen.insert("both fail") }
-      endRace()
-      return true
-    case .isOut(let successor):
-      world.seen.insert(run === self.run ? "first out" : "hedge out")
-      if run === self.run, let next = rivals.first(where: { $0.task == successor }) { show(next) }
-      rivals.removeAll { $0 === run }
-      lose(run)
-      return false
-    }
-  }
-
-  private func endRace() {
-    race.abandon()
-    while let rival = rivals.popLast() { lose(rival) }
-  }
-
-  private func show(_ run: Run) {
-    guard let previous = self.run, previous !== run else { return }
-    rivals.removeAll { $0 === run }
-    rivals.append(previous)
-    self.run = run
-  }
-
-  private func lose(_ run: Run) {
-    run.isLost = true
-    run.wire = nil
-    apply(run) { $0.end() }
-  }
-
-  // MARK: Answers
-
-  func perform(_ event: Event) {
-    switch event {
-    case .hear: if let heard = request.hear() { perform(heard.action) }
-    case .creation(let step):
-      if world.chance(8) { return perform(request.creationFailed(step)) }
-      guard request.isWaiting(in: step) || request.stage == .creating else { return }
-      create(step)
-    case .retriers(let step):
-      perform(request.decided(attempts < 4 && world.chance(2) ? .retry(after: 1) : .stop, step))
-    case .delay: perform(request.delayElapsed())
-    case .value(let index, let step): perform(request.serialized(index, asksRetriers: run?.failed ?? true, step))
-    case .hedge(let step): startHedge(step)
-    case .slot(let run, let question): granted(run, question)
-    case .answer(let run, let reason): if isKnown(run) { apply(run) { $0.release(reason) } }
-    case .transferEnds(let run): if isKnown(run), run.wire != nil { transferEnds(run, failing: true) }
-    }
-  }
-
-  private func isKnown(_ run: Run) -> Bool { running.contains { $0 === run } }
-
-  private func create(_ step: UInt32) {
-    guard request.stage == .creating, request.step == step else { return }
-    tasks += 1
-    attempts += 1
-    run = Run(task: tasks)
-    perform(request.created(step))
-  }
-
-  private func granted(_ run: Run, _ question: AttemptMachine.Question) {
-    guard isKnown(run), run.machine.awaits(question) else { return world.wake(world.admission.release()) }
-    if run.machine.wait == .first, !request.admitted(request.step) { return world.wake(world.admission.release()) }
-    run.ticket = nil
-    apply(run) { $0.granted() }
-  }
-
-  private func transferEnds(_ run: Run, failing: Bool) {
-    run.wire = nil
-    run.failed = failing
-    if run.machine.transferEnded(failed: failing) { return }
-    conclude(run)
-  }
-
-  private func conclude(_ run: Run) {
-    if run.hasNext, request.stage == .transferring {
-      run.hasNext = false
-      apply(run) { $0.redirected() }
-    } else {
-      ended(run)
-    }
-  }
-
-  private func ended(_ run: Run) {
-    if let verdict = race.fails(run.task), !follow(verdict, run) { return }
-    apply(run) { $0.end() }
-    perform(request.transferEnded(failed: run.failed))
-  }
-
-  /// What a cancelled task does.
-  private func endTransfer(_ run: Run) {
-    run.hasNext = false
-    if run.machine.stage == .draining { run.failed = true }
-    apply(run) { $0.cancel() }
-  }
-
-  // MARK: What the machines say
-
-  private func perform(_ action: RequestMachine.Action) {
-    switch action {
-    case .none: break
-    case .create, .retry:
-      run = nil
-      world.pending.append((self, .creation(request.step)))
-    case .start: if let run { apply(run) { $0.admit() } }
-    case .hold: if let run { apply(run) { $0.withdraw() } }
-    case .suspendTransfer: for run in running { apply(run) { $0.suspend() } }
-    case .resumeTransfer: for run in running { apply(run) { $0.resume() } }
-    case .cancelTransfer:
-      endRace()
-      guard let run else { break }
-      if run.machine.stage == .ended { perform(request.transferEnded(failed: true)) } else { endTransfer(run) }
-    case .askRetriers: world.pending.append((self, .retriers(request.step)))
-    case .continueTransfer, .discardTransfer: if let run { apply(run) { $0.release(.retryDecision) } }
-    case .wait: world.pending.append((self, .delay))
-    case .finish, .nextHandler:
-      if action == .finish { _ = request.finishing(hasHandlers: true) }
-      perform(request.nextHandler(of: 1))
-    case .serialize(let index): world.pending.append((self, .value(index, request.step)))
-    case .settle:
-      if !rivals.isEmpty { world.violations.append("\(number) settles with attempts under way") }
-      settles += 1
-      request.delivered()
-    }
-  }
-
-  private func apply(_ run: Run, _ input: (inout AttemptMachine) -> AttemptMachine.Actions) {
-    perform(input(&run.machine), run)
-  }
-
-  private func perform(_ actions: AttemptMachine.Actions, _ run: Run) {
-    if actions.contains(.withdraw) { withdraw(run) }
-    if actions.contains(.release) { world.wake(world.admission.release()) }
-    if actions.contains(.unpark) { world.admission.unpark() }
-    if actions.contains(.pauseReceiving) { run.wire?.isReading = false }
-    if actions.contains(.pauseSending) { run.wire?.isSending = false }
-    if actions.contains(.park) { park(run) }
-    if actions.contains(.ask) { ask(run, isFirst: true) }
-    if actions.contains(.askAgain) { ask(run, isFirst: false) }
-    if actions.contains(.resumeSending) { run.wire?.isSending = true }
-    if actions.contains(.startHop) { startHop(run) }
-    if actions.contains(.resumeReceiving) { run.wire?.isReading = true }
-    if actions.contains(.cancelTransfer), run.wire != nil { world.pending.append((self, .transferEnds(run))) }
-    if actions.contains(.conclude) { conclude(run) }
-    if actions.contains(.end) {
-      run.failed = true
-      ended(run)
-    }
-  }
-
-  private func startHop(_ run: Run) {
-    if run.wire != nil { world.violations.append("\(number) starts a hop while one is on the wire") }
-    if run.machine.place != .slot { world.violations.append("\(number) starts a hop without a slot") }
-    if run.machine.holds.contains(.suspended) { world.violations.append("\(number) starts a hop suspended") }
-    if request.stage != .transferring { world.violations.append("\(number) starts a hop while \(request.stage)") }
-    if !run.machine.hasStarted, run === self.run { race.begins(run.task) }
-    run.machine.hopStarts()
-    run.wire = Wire()
-  }
-
-  private func park(_ run: Run) {
-    guard case .parked(let next) = world.admission.park() else {
-      world.seen.insert("refused parking")
-      return
-    }
-    world.wake(next)
-    apply(run) { $0.parked() }
-  }
-
-  private func ask(_ run: Run, isFirst: Bool) {
-    let question = run.machine.question
-    let key = world.waiters.count &+ Int(question) &* 1_000 &+ number &* 1_000_000 &+ run.task &* 10_000_000
-    switch isFirst ? world.admission.ask(key) : world.admission.askAgain(key) {
-    case .admitted: granted(run, question)
-    case .waiting(let number):
-      world.waiters[key] = (self, run, question)
-      run.ticket = (isFirst, number)
-    case .queueFull:
-      world.seen.insert("queue full")
-      apply(run) { $0.end() }
-      perform(request.rejected(request.step))
-    }
-  }
-
-  private func withdraw(_ run: Run) {
-    if let ticket = run.ticket {
-      if ticket.isFirst {
-        world.admission.withdraw(ticket.number)
-      } else {
-        world.admission.withdrawAgain(ticket.number)
+    func run() {
+      for _ in 0..<90 { step() }
+      for client in clients { client.verb(.resume) }
+      // Whoever still waits is answered; nobody has new wishes.
+      var budget = 2_000
+      while clients.contains(where: { !$0.isSettled }), budget > 0 {
+        budget -= 1
+        if !pending.isEmpty { answer() } else { for client in clients { client.goToTheEnd() } }
+      }
+      while !pending.isEmpty { answer() }
+      for client in clients where client.settles != 1 {
+        violations.append("\(client.number) settled \(client.settles) times")
+      }
+      if admission.taken != 0 || admission.parked != 0 || admission.waiting != 0 {
+        violations.append("left: \(admission.taken) slots, \(admission.parked) parked, \(admission.waiting) waiting")
       }
     }
-    run.ticket = nil
-  }
 
-  /// What must hold whenever nobody is in the middle of a step.
-  func check() {
-    for run in running {
-      guard let wire = run.wire else { continue }
-      if wire.isReading, !run.machine.reads || run.machine.place != .slot {
-        world.violations.append("\(number) reads in \(run.machine)")
+    func chance(_ of: UInt64) -> Bool { random.next() % of == 0 }
+
+    private func step() {
+      if !pending.isEmpty, chance(2) { answer() } else { clients[Int(random.next() % 3)].act() }
+      if admission.taken > admission.slots || admission.parked > admission.maximumParked {
+        violations.append("too many: \(admission.taken) slots, \(admission.parked) parked")
       }
-      if wire.isSending, !run.machine.sends { world.violations.append("\(number) sends in \(run.machine)") }
+      for client in clients { client.check() }
+    }
+
+    private func answer() {
+      let (client, event) = pending.remove(at: Int(random.next() % UInt64(pending.count)))
+      log.append("\(client.number):\(event)")
+      client.perform(event)
+    }
+
+    /// A slot is free for somebody: told by a job, as on the loop.
+    func wake(_ entry: Admission<Int>.Entry?) {
+      guard let entry, let waiter = waiters.removeValue(forKey: entry.waiter) else { return }
+      pending.append((waiter.client, .slot(waiter.run, waiter.question)))
     }
   }
 }

@@ -98,7 +98,7 @@ struct RecentLatenciesTests {
     #expect((latencies.quantile(0.95, at: Self.time(100)) ?? 1) < 0.012)
   }
 
-  @Test("Whatever is asked for is answered", arguments: [0, 0.5, 1, 2, -1, .infinity])
+  @Test("Whatever is asked for is answered", arguments: [0, 0.5, 1, 2, -1, .infinity, .nan])
   func shares(share: Double) {
     var latencies = RecentLatencies()
     for _ in 0..<100 { latencies.note(0.1, at: Self.time(0)) }

@@ -87,7 +87,9 @@ struct HedgeTransferTests {
     #expect(try table.occupancy(of: server) == [0, 0, 0])
   }
 
-  @Test("A failure says nothing while another attempt runs, whichever fails", arguments: ["503 Busy", "429 Slow", ""])
+  @Test(
+    "A failure says nothing while another attempt runs, of whatever kind it is",
+    arguments: ["503 Busy", "429 Slow", ""])
   func failureOfTheFirst(status: String) async throws {
     let (first, second) = (Gate(), Gate())
     let failing: Script.Step = status.isEmpty ? .reset : .send(response(status, body: "busy"))

@@ -1,4 +1,5 @@
 import WeirExporter
+import WeirHTTP
 
 extension WebConfiguration {
   /// Reads and judges a file's text. `file` is only a name, for the error text.
@@ -28,7 +29,7 @@ extension WebConfiguration {
       _ = keys.take("http2", as: .boolean)
       var seen: Set<String> = []
       for (name, value) in keys.take("headers")?.entries() ?? [] {
-        if !seen.insert(name.lowercased()).inserted { value.report("the same field is set twice") }
+        if !seen.insert(FieldSyntax.lowercased(name)).inserted { value.report("the same field is set twice") }
         headers[name] = value.read(as: .string) { Exporter.Options.problem(header: name, value: $0) }
       }
       return ()
