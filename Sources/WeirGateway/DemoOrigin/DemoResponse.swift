@@ -67,7 +67,7 @@ struct DemoResponse: Equatable {
     /status/503     any status
     /delay/250ms    an answer that takes its time
     /gzip           a compressed body
-    /flaky          fails two times of three; the gateway's retries hide it
+    /flaky          fails two times of three; the gateway's retries hide it, as far as their budget goes
 
     """
 }

@@ -197,7 +197,9 @@ struct Serve {
     }
     guard isDemo else { return }
     log.info("without --config.file, a demo origin stands behind the gateway", ["try": "curl \(gateway)/echo"])
-    log.info("a path that fails two times of three, and that retries hide", ["try": "curl \(gateway)/flaky"])
+    log.info(
+      "a path that fails two times of three: retries hide it until their budget is used up",
+      ["try": "curl \(gateway)/flaky"])
     log.info("what was measured of both", ["try": "curl \(metrics)"])
   }
 
