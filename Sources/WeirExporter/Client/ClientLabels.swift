@@ -22,6 +22,21 @@ enum MethodLabel {
   ]
 }
 
+/// The values of `result`: outcomes, as far as durations are told apart by them.
+enum RequestResult: String, CaseIterable, Sendable {
+  case success
+  case failure
+  case cancelled
+
+  init(_ outcome: RequestOutcome) {
+    switch outcome {
+    case .success: self = .success
+    case .cancelled: self = .cancelled
+    default: self = .failure
+    }
+  }
+}
+
 /// OpenTelemetry's `error.type`.
 enum ErrorLabel {
   /// The status where one came that is an error, else what went wrong; empty when nothing did.

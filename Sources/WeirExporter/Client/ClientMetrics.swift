@@ -12,7 +12,7 @@ struct ClientMetrics: Sendable {
   let requestsInFlight: GaugeFamily<(String, String)>
   let attemptsStarted: CounterFamily<(String, String)>
   let attempts: CounterFamily<(String, String, String)>
-  let attemptDuration: HistogramFamily<(String, String, String, String, String, String)>
+  let attemptDuration: HistogramFamily<(String, String, String, String, String)>
   let activeAttempts: GaugeFamily<(String, String)>
   let phaseDuration: HistogramFamily<(String, String, String)>
   let requestBodySize: HistogramFamily<(String, String)>
@@ -52,7 +52,7 @@ struct ClientMetrics: Sendable {
       "weir_request_duration_seconds",
       help: "Time from the start of a request to its settling: attempts, waits, refreshes, serialization.",
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
-      seriesLimit: limits.outcomes, labels: address, port, "outcome")
+      seriesLimit: limits.results, labels: address, port, "result")
     requestAttempts = try registry.histogram(
       "weir_request_attempts", help: "Attempts per settled request.", buckets: [0, 1, 2, 3, 4, 5, 8],
       seriesLimit: limits.one, labels: address, port)
@@ -67,8 +67,7 @@ struct ClientMetrics: Sendable {
     attemptDuration = try registry.histogram(
       "http_client_request_duration_seconds", help: "Duration of one attempt.",
       buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60],
-      seriesLimit: limits.attempts, labels: address, port, method, "http_response_status_code", "error_type",
-      "network_protocol_version")
+      seriesLimit: limits.attempts, labels: address, port, method, "http_response_status_code", "error_type")
     activeAttempts = try registry.gauge(
       "http_client_active_requests", help: "Attempts on the wire.", seriesLimit: limits.one, labels: address, port)
     phaseDuration = try registry.histogram(
@@ -180,7 +179,7 @@ struct SeriesLimits: Sendable {
 
   var one: Int { each(1) }
   var methods: Int { each(MethodLabel.count) }
-  var outcomes: Int { each(RequestOutcome.allCases.count) }
+  var results: Int { each(RequestResult.allCases.count) }
   var outcomesOfMethods: Int { each(MethodLabel.count * RequestOutcome.allCases.count) }
   /// 1.0, 1.1, 2, 3, unknown.
   var versions: Int { each(5) }
@@ -192,7 +191,7 @@ struct SeriesLimits: Sendable {
   var hedges: Int { each(HedgeEvent.allCases.count) }
   var circuitStates: Int { each(CircuitState.allCases.count) }
   var delaySources: Int { each(RetryDelaySource.allCases.count) }
-  /// Method, status, error and version together.
+  /// Method, status and error together.
   var attempts: Int { each(100) }
   /// Statuses and errors.
   var retryReasons: Int { each(50) }

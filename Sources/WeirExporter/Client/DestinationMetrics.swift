@@ -7,15 +7,16 @@ import WeirMetrics
 
 /// The handles of one destination, looked up once and held.
 ///
-/// Series whose labels are bounded are made here, at zero, so that the first burst is an increase and not a birth.
+/// Counters that an alert reads are made here, at zero, so that the first burst is an increase and not a birth. What else
+/// has labels or buckets is on the page once something was counted: it is most of the page.
 final class DestinationMetrics: Sendable {
   let address: String
   let port: String
   let attemptsStarted: Counter
-  let attemptsPerRequest: Histogram
+  let attemptsPerRequest: LazyHistogram
   let activeAttempts: Gauge
-  let requestBodySize: Histogram
-  let responseBodySize: Histogram
+  let requestBodySize: LazyHistogram
+  let responseBodySize: LazyHistogram
   let connectionsOpened: Counter
   let connectionsReused: Counter
   let staleRetries: Counter
@@ -24,7 +25,7 @@ final class DestinationMetrics: Sendable {
   private let families: ClientMetrics
   private let inFlight: Gauge
   let phases: PhaseHistograms
-  private let durations: [Histogram]
+  private let durations: DurationHistograms
   private let gets: MethodSeries
   private let others = Mutex<[String: MethodSeries]>([:])
   private let adapters = Mutex<[String: AdapterSeries]>([:])
@@ -52,19 +53,18 @@ final class DestinationMetrics: Sendable {
     self.port = port
     inFlight = families.requestsInFlight.with(address, port)
     attemptsStarted = families.attemptsStarted.with(address, port)
-    attemptsPerRequest = families.requestAttempts.with(address, port)
+    attemptsPerRequest = LazyHistogram { families.requestAttempts.with(address, port) }
     activeAttempts = families.activeAttempts.with(address, port)
-    requestBodySize = families.requestBodySize.with(address, port)
-    responseBodySize = families.responseBodySize.with(address, port)
+    requestBodySize = LazyHistogram { families.requestBodySize.with(address, port) }
+    responseBodySize = LazyHistogram { families.responseBodySize.with(address, port) }
     connectionsOpened = families.connectionsOpened.with(address, port)
     connectionsReused = families.connectionsReused.with(address, port)
     staleRetries = families.staleRetries.with(address, port)
     phases = PhaseHistograms { families.phaseDuration.with(address, port, $0.name) }
-    durations = Self.outcomes.map { families.requestDuration.with(address, port, $0.rawValue) }
+    durations = DurationHistograms { families.requestDuration.with(address, port, $0.rawValue) }
     gets = MethodSeries(families, address, port, method: "GET", outcomes: Self.outcomes)
-    for reason in RetryDenial.Reason.allCases { _ = families.retriesDenied.with(address, port, reason.rawValue) }
+    _ = families.retriesDenied.with(address, port, RetryDenial.Reason.budget.rawValue)
     for reason in Self.likelyRetries { _ = families.retries.with(address, port, reason) }
-    for source in RetryDelaySource.allCases { _ = families.retryDelay.with(address, port, source.rawValue) }
   }
 
   func prepare(method: String) {
@@ -78,7 +78,7 @@ final class DestinationMetrics: Sendable {
   func settled(method: String, outcome: RequestOutcome, seconds: Double) {
     guard let index = Self.outcomes.firstIndex(of: outcome) else { return }
     series(of: method).settled[index].add()
-    durations[index].observe(seconds)
+    durations[RequestResult(outcome)].observe(seconds)
   }
 
   /// Puts on the page what is counted of requests, so that those in flight are what was started less what has settled.
@@ -187,16 +187,51 @@ final class DestinationMetrics: Sendable {
   }
 }
 
+/// A histogram whose series is made when it first observes something.
+final class LazyHistogram: Sendable {
+  private let series = AtomicLazyReference<Series>()
+  private let make: @Sendable () -> Histogram
+
+  init(_ make: @escaping @Sendable () -> Histogram) {
+    self.make = make
+  }
+
+  func observe(_ value: Double) {
+    Histogram(series.load() ?? series.storeIfNil(make().series)).observe(value)
+  }
+}
+
+/// weir_request_duration_seconds, one histogram per result.
+struct DurationHistograms: Sendable {
+  private let success: LazyHistogram
+  private let failure: LazyHistogram
+  private let cancelled: LazyHistogram
+
+  init(_ histogram: @escaping @Sendable (RequestResult) -> Histogram) {
+    success = LazyHistogram { histogram(.success) }
+    failure = LazyHistogram { histogram(.failure) }
+    cancelled = LazyHistogram { histogram(.cancelled) }
+  }
+
+  subscript(result: RequestResult) -> LazyHistogram {
+    switch result {
+    case .success: success
+    case .failure: failure
+    case .cancelled: cancelled
+    }
+  }
+}
+
 /// weir_phase_duration_seconds, one histogram per phase.
 struct PhaseHistograms: Sendable {
   /// By the phases' raw values.
-  private let histograms: [Histogram]
+  private let histograms: [LazyHistogram]
 
-  init(_ histogram: (Phase) -> Histogram) {
-    histograms = Phase.allCases.map(histogram)
+  init(_ histogram: @escaping @Sendable (Phase) -> Histogram) {
+    histograms = Phase.allCases.map { phase in LazyHistogram { histogram(phase) } }
   }
 
-  subscript(phase: Phase) -> Histogram { histograms[phase.rawValue] }
+  subscript(phase: Phase) -> LazyHistogram { histograms[phase.rawValue] }
 
   func observe(_ durations: PhaseDurations) {
     durations.forEach { phase, seconds in self[phase].observe(seconds) }
@@ -222,7 +257,7 @@ private final class AttemptSeries: Sendable {
   init(_ kind: AttemptKind, _ families: ClientMetrics, _ address: String, _ port: String) {
     self.kind = kind
     duration = families.attemptDuration.with(
-      address, port, kind.method, kind.status.map(String.init) ?? "", kind.errorType, kind.version)
+      address, port, kind.method, kind.status.map(String.init) ?? "", kind.errorType)
     attempts = families.attempts.with(address, port, kind.version)
     wireBytes = families.wireBytes.with(address, port, kind.encoding)
     decodedBytes = families.decodedBytes.with(address, port, kind.encoding)

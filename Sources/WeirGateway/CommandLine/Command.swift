@@ -1,5 +1,6 @@
 package import Weir
 package import WeirIO
+package import WeirMetrics
 
 /// What a command line asks for.
 package enum Command: Equatable, Sendable {
@@ -23,6 +24,10 @@ package struct ServeOptions: Equatable, Sendable {
   package var webAddress = SocketAddress.loopback(port: 9464)
   /// Who may see the metrics address. Nil: everybody.
   package var webConfigFile: String?
+  /// How many upstreams have series of their own.
+  package var destinationLimit = 200
+  /// Of histograms, by name, in place of their own.
+  package var buckets: [String: Buckets] = [:]
   /// Nil: one per core.
   package var workers: Int?
   /// How long requests are accepted as before, but `/-/ready` says no, once the program was told to end.

@@ -1,6 +1,7 @@
 import Weir
 import WeirHTTP
 import WeirIO
+import WeirMetrics
 
 /// A flag that takes a value, of a command whose options are `Options`.
 struct Flag<Options> {
@@ -57,6 +58,23 @@ extension Flag<ServeOptions> {
         help: "Who may see the metrics, as YAML. Default: everybody."
       ) { options, text throws(FlagValueError) in
         options.webConfigFile = try path(text)
+      },
+      Flag(
+        name: "--metrics.destination-limit", value: "N",
+        help: "Upstreams with series of their own; further ones are counted together. Default: 200."
+      ) { options, text throws(FlagValueError) in
+        guard let limit = Int(text), (0...100_000).contains(limit) else {
+          throw FlagValueError(expected: "a number from 0 to 100000")
+        }
+        options.destinationLimit = limit
+      },
+      Flag(
+        name: "--metrics.buckets", value: "NAME=0.1,0.5,1",
+        help: "Upper bounds of a histogram's buckets, in place of its own. May be given several times.",
+        isRepeatable: true
+      ) { options, text throws(FlagValueError) in
+        let (name, buckets) = try namedBuckets(text)
+        options.buckets[name] = buckets
       },
       Flag(name: "--log.level", value: "LEVEL", help: "One of debug, info, warn, error. Default: info.") {
         options, text throws(FlagValueError) in
@@ -133,6 +151,18 @@ extension Flag<ProbeOptions> {
       },
     ]
   }
+}
+
+private func namedBuckets(_ text: String) throws(FlagValueError) -> (name: String, Buckets) {
+  let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+  let bounds = parts.last?.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) } ?? []
+  let buckets = Buckets(bounds.compactMap(\.self))
+  guard parts.count == 2, buckets.bounds.count == bounds.count, case .success = buckets.checked() else {
+    throw FlagValueError(
+      expected: "a histogram and its upper bounds, finite and increasing, at most \(Buckets.limit), such as "
+        + "weir_phase_duration_seconds=0.001,0.01,0.1,1")
+  }
+  return (parts[0], buckets)
 }
 
 private func path(_ text: String) throws(FlagValueError) -> String {

@@ -267,15 +267,27 @@ private final class Parts: Sendable {
     exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
     let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)
     exporterOptions.onServerEvent = { crowd.note($0) }
-    exporter = try Exporter(listenAddress: "\(options.webAddress)", options: exporterOptions)
-    let monitor = try MetricsMonitor(registry: exporter.registry)
+    exporter = try Exporter(
+      registry: Registry(buckets: options.buckets), listenAddress: "\(options.webAddress)", options: exporterOptions)
+    let monitor = try MetricsMonitor(registry: exporter.registry, destinationLimit: options.destinationLimit)
     metrics = try GatewayMetrics(exporter.registry, client: monitor)
     gateway = try Gateway(
       configuration,
       options: Gateway.Options(address: options.gatewayAddress, workers: workers, connections: shares.clients),
       metrics: metrics, monitors: [monitor], log: log)
+    try Self.checkNames(of: options.buckets, exporter.registry)
     try exporter.start()
     exporterAddress = try SocketAddress(parsing: exporter.address ?? "")
+  }
+
+  /// Once all are registered: that there is a histogram of each name.
+  private static func checkNames(of buckets: [String: Buckets], _ registry: Registry) throws(CommandLineError) {
+    let names = registry.histogramNames
+    guard let unknown = buckets.keys.sorted().first(where: { !names.contains($0) }) else { return }
+    let hint = suggestion(for: unknown, among: names).map { "did you mean \(quoted($0))?" }
+    throw CommandLineError(
+      "--metrics.buckets: no histogram is called \(quoted(unknown)); "
+        + (hint ?? "there are \(names.joined(separator: ", "))"))
   }
 }
 

@@ -41,7 +41,7 @@ public struct Buckets: Sendable, Equatable, ExpressibleByArrayLiteral {
   }
 
   /// The bounds without a final `+Inf`, or what is wrong with them.
-  func checked() -> Result<[Double], Problem> {
+  package func checked() -> Result<[Double], Problem> {
     var bounds = bounds
     if bounds.last == .infinity { bounds.removeLast() }
     guard !bounds.isEmpty else { return .failure(.empty) }

@@ -93,7 +93,7 @@ extension Registry {
     _ name: String, _ help: String, _ buckets: Buckets, _ labels: [String], _ limit: Int?
   ) throws(RegistryError) -> SeriesStore {
     var descriptor = MetricDescriptor(name: name, help: help, kind: .histogram, labels: labels)
-    switch buckets.checked() {
+    switch (self.buckets[name] ?? buckets).checked() {
     case .success(let bounds): descriptor.bounds = bounds
     case .failure(let problem): descriptor.bucketProblem = problem
     }

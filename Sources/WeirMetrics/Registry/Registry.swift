@@ -11,6 +11,8 @@ public final class Registry: Sendable {
   private let state = Mutex(State())
   private let seriesLimit: Int
   private let clock: WallClock
+  /// Of histograms, by name, whatever buckets they are registered with.
+  let buckets: [String: Buckets]
   /// Registrations refused, in the order of `RegistryError.reasons`.
   private let refused = AtomicSlab(words: RegistryError.reasons.count)
 
@@ -29,12 +31,16 @@ public final class Registry: Sendable {
   /// - Parameters:
   ///   - seriesLimit: how many label sets a family may have; 2,000 by default.
   ///   - ownMetrics: whether the page tells of the registry itself: series per metric, what was folded, ignored, refused.
-  public convenience init(seriesLimit: Int = 2_000, ownMetrics: Bool = true) {
-    self.init(seriesLimit: seriesLimit, ownMetrics: ownMetrics, clock: .system)
+  ///   - buckets: of histograms, by name, in place of those that they are registered with: so that who runs a program
+  ///     can have other ones, or fewer, than who wrote it thought of. Bounds that break a rule are a ``RegistryError`` when
+  ///     the histogram is registered.
+  public convenience init(seriesLimit: Int = 2_000, ownMetrics: Bool = true, buckets: [String: Buckets] = [:]) {
+    self.init(seriesLimit: seriesLimit, ownMetrics: ownMetrics, buckets: buckets, clock: .system)
   }
 
-  init(seriesLimit: Int, ownMetrics: Bool, clock: WallClock) {
+  init(seriesLimit: Int, ownMetrics: Bool, buckets: [String: Buckets] = [:], clock: WallClock) {
     self.seriesLimit = seriesLimit
+    self.buckets = buckets
     self.clock = clock
     // Nothing can clash in an empty registry.
     if ownMetrics { try? add(OwnMetrics.families, collector: .registry) }
@@ -58,6 +64,11 @@ public final class Registry: Sendable {
   /// belong together and are to be on the page as they were at one moment.
   package func beforeEachPage(_ prepare: @escaping @Sendable () -> Void) {
     state.withLock { $0.preparations.append(prepare) }
+  }
+
+  /// The names of the histograms that are registered, sorted.
+  package var histogramNames: [String] {
+    state.withLock { $0.families.values.map(\.descriptor).filter { $0.kind == .histogram }.map(\.name) }.sorted()
   }
 
   /// Whether a page may show `name`, of a metric or of one of its samples.
