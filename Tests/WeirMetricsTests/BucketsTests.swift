@@ -21,6 +21,17 @@ import Testing
     }
   }
 
+  @Test func aRegistrysOwnBucketsGoBeforeThoseOfItsHistograms() throws {
+    let registry = Registry(buckets: ["a": [1, 2], "b": [2, 1]])
+    #expect(try registry.histogram("a", help: "", buckets: [5]).snapshot.bounds == [1, 2])
+    #expect(try registry.histogram("a", help: "", buckets: [7]).snapshot.bounds == [1, 2])
+    #expect(try registry.histogram("c", help: "", buckets: [5]).snapshot.bounds == [5])
+    #expect(throws: RegistryError.invalidBuckets(metric: "b", problem: .unsorted)) {
+      try registry.histogram("b", help: "", buckets: [5])
+    }
+    #expect(registry.histogramNames == ["a", "c"])
+  }
+
   @Test func takesInfinityAtTheEndForGranted() {
     #expect(Buckets([1, 2, .infinity]).checked() == .success([1, 2]))
     #expect(Buckets.default.checked() == .success(Buckets.default.bounds))

@@ -98,7 +98,7 @@ public final class MetricsMonitor: InlineEventMonitor {
       method: Self.method(of: request), metrics: transfer, errorType: ErrorLabel.of(status: transfer.statusCode, error))
     if transfer.isReusedConnection { metrics.connectionsReused.increment() }
     metrics.phases.observe(transfer.phases)
-    metrics.requestBodySize.observe(Double(transfer.bytesSent))
+    if transfer.bytesSent > 0 { metrics.requestBodySize.observe(Double(transfer.bytesSent)) }
     metrics.responseBodySize.observe(Double(transfer.bytesReceivedOnWire))
     if transfer.staleConnectionRetries > 0 { metrics.staleRetries.increment(by: transfer.staleConnectionRetries) }
   }

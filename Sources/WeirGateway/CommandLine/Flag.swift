@@ -61,7 +61,7 @@ extension Flag<ServeOptions> {
       },
       Flag(
         name: "--metrics.destination-limit", value: "N",
-        help: "Upstreams with series of their own; further ones are counted together. Default: 200."
+        help: "Upstreams with series of their own. Default: 200."
       ) { options, text throws(FlagValueError) in
         guard let limit = Int(text), (0...100_000).contains(limit) else {
           throw FlagValueError(expected: "a number from 0 to 100000")
@@ -70,7 +70,7 @@ extension Flag<ServeOptions> {
       },
       Flag(
         name: "--metrics.buckets", value: "NAME=0.1,0.5,1",
-        help: "Upper bounds of a histogram's buckets, in place of its own. May be given several times.",
+        help: "Upper bounds of a histogram. May be given several times.",
         isRepeatable: true
       ) { options, text throws(FlagValueError) in
         let (name, buckets) = try namedBuckets(text)

@@ -49,7 +49,7 @@ import WeirTestSupport
 
   @Test(arguments: [
     // POST is no series until the first one comes, so to down.test there is no increase unless a scrape saw it begin.
-    ("Requests started", 3...4), ("Phases, p99", 8...8), ("Retries by reason", 1...1), ("Adaptation failures", 1...1),
+    ("Requests started", 3...4), ("Phases, p99", 7...7), ("Retries by reason", 1...1), ("Adaptation failures", 1...1),
   ])
   func aPanelHasALinePerSeriesThatMoved(title: String, lines: ClosedRange<Int>) async throws {
     let prometheus = try await PrometheusFixture.shared.value.prometheus
@@ -62,7 +62,7 @@ import WeirTestSupport
 
   @Test func allRulesAreHealthy() async throws {
     let rules = try await PrometheusFixture.shared.value.prometheus.rules()
-    #expect(rules.count >= 9)
+    #expect(rules.count > 40)
     for rule in rules { #expect(rule.health == "ok" && rule.lastError ?? "" == "", "\(rule)") }
   }
 
@@ -89,7 +89,9 @@ import WeirTestSupport
     #expect(try await prometheus.value("\(demand){server_address=\"slow.test\"}") == 0)
   }
 
-  @Test(arguments: [["config", "prometheus.yml"], ["rules", "rules/weir.yml"]])
+  @Test(arguments: [
+    ["config", "prometheus.yml"], ["rules", "rules/recording.yml"], ["rules", "rules/alerts.yml"],
+  ])
   func promtoolAcceptsThem(arguments: [String]) async throws {
     try await Tool.promtool.run(["check", arguments[0], "\(PackageRoot.path)/deploy/prometheus/\(arguments[1])"])
   }

@@ -140,15 +140,14 @@ struct RequestCountsTests {
     #expect(sum("weir_phase_duration_seconds_count", "phase=\"connect\"") == 1)
   }
 
-  @Test("A status of 400 or more is the attempt's error type, and its protocol's version stands beside it")
+  @Test("A status of 400 or more is the attempt's error type")
   func errorType() async throws {
     let server = try ScriptedServer(.answering("HTTP/1.1 404 Gone\r\nContent-Length: 0\r\n\r\n"))
     let session = try session()
     _ = await session.request(server.url).serializingData().response
     _ = await session.request(server.url).validate().serializingData().response
     #expect(
-      sum(
-        "http_client_request_duration_seconds_count", "http_response_status_code=\"404\"", "error_type=\"404\"",
-        "network_protocol_version=\"1.1\"") == 2)
+      sum("http_client_request_duration_seconds_count", "http_response_status_code=\"404\"", "error_type=\"404\"") == 2)
+    #expect(sum("weir_attempts_total", "network_protocol_version=\"1.1\"") == 2)
   }
 }

@@ -2,8 +2,13 @@ import Testing
 import Weir
 import WeirGateway
 import WeirIO
+import WeirMetrics
 
 @Suite struct CommandLineParserTests {
+  private static let bucketsExpected =
+    "a histogram and its upper bounds, finite and increasing, at most 512, such as "
+    + "weir_phase_duration_seconds=0.001,0.01,0.1,1"
+
   @Test func defaultsAreLoopback() throws {
     let options = ServeOptions()
     #expect(try Command(parsing: []) == .serve(options))
@@ -21,13 +26,16 @@ import WeirIO
     options.workers = 4
     options.shutdownDelay = .seconds(5)
     options.drainTimeout = .milliseconds(1500)
+    options.destinationLimit = 20
+    options.buckets = ["weir_request_attempts": [1, 2], "weir_retry_delay_seconds": [0.1, 1, 10]]
     options.logLevel = .debug
     options.logFormat = .json
     let arguments = [
       "--config.file=weir.yml", "--gateway.listen-address", ":80", "--web.listen-address=[::1]:0",
       "--web.config.file=web.yml",
       "--gateway.workers=4", "--gateway.shutdown-delay=5s",
-      "--gateway.drain-timeout=1.5s", "--log.level=debug", "--log.format", "json",
+      "--gateway.drain-timeout=1.5s", "--metrics.destination-limit=20", "--metrics.buckets=weir_request_attempts=1,2",
+      "--metrics.buckets", "weir_retry_delay_seconds=0.1,1,10", "--log.level=debug", "--log.format", "json",
     ]
     #expect(try Command(parsing: arguments) == .serve(options))
     #expect(try Command(parsing: ["serve"] + arguments) == .serve(options))
@@ -84,6 +92,18 @@ import WeirIO
       ["--gateway.drain-timeout=long"],
       #"--gateway.drain-timeout: "long" won't do; give a duration of at most 1d, such as 30s, 500ms or 1m30s"#
     ),
+    (
+      ["--metrics.destination-limit=-1"],
+      #"--metrics.destination-limit: "-1" won't do; give a number from 0 to 100000"#
+    ),
+    (
+      ["--metrics.buckets=weir_request_attempts"],
+      #"--metrics.buckets: "weir_request_attempts" won't do; give \#(Self.bucketsExpected)"#
+    ),
+    (["--metrics.buckets=a=2,1"], #"--metrics.buckets: "a=2,1" won't do; give \#(Self.bucketsExpected)"#),
+    (["--metrics.buckets=a=1,,2"], #"--metrics.buckets: "a=1,,2" won't do; give \#(Self.bucketsExpected)"#),
+    (["--metrics.buckets=a=1,nan"], #"--metrics.buckets: "a=1,nan" won't do; give \#(Self.bucketsExpected)"#),
+    (["--metrics.buckets==1"], #"--metrics.buckets: "=1" won't do; give \#(Self.bucketsExpected)"#),
     (["check"], "weir check takes one FILE"), (["check", "a", "b"], "weir check takes one FILE"),
     (["probe"], "weir probe takes one URL"), (["probe", "http://a", "http://b"], "weir probe takes one URL"),
     (["probe", "localhost"], #""localhost" is no URL to probe; begin with http:// or https://"#),

@@ -1,16 +1,23 @@
 import Foundation
 
-/// A Prometheus that scrapes exporters on 127.0.0.1 every second.
+/// A Prometheus that scrapes exporters on 127.0.0.1, and evaluates rules, every second.
 package final class PrometheusServer: Sendable {
   package let port: Int
   private let peer: Peer
   private let directory: TemporaryDirectory
 
   /// - Parameters:
-  ///   - ports: Where the exporters listen.
-  ///   - job: The job's name, which rules may speak of.
+  ///   - ports: Where the exporters of the job `weir` listen.
   ///   - rules: Files of rules to load.
-  package init(scraping ports: [Int], job: String = "weir", rules: [String] = []) async throws {
+  package convenience init(scraping ports: [Int], rules: [String] = []) async throws {
+    try await self.init(jobs: ["weir": ports], rules: rules)
+  }
+
+  /// - Parameters:
+  ///   - jobs: Where the exporters of each job listen.
+  ///   - rules: Files of rules to load.
+  ///   - alertmanager: The port of the Alertmanager that is to hear of alerts.
+  package init(jobs: [String: [Int]], rules: [String] = [], alertmanager: Int? = nil) async throws {
     port = LoopbackPort.free()
     directory = try TemporaryDirectory()
     let config = try directory.file(
@@ -18,10 +25,9 @@ package final class PrometheusServer: Sendable {
       """
       global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
       rule_files: [\(rules.joined(separator: ", "))]
+      alerting: {alertmanagers: [static_configs: [targets: \(Self.targets(alertmanager.map { [$0] } ?? []))]]}
       scrape_configs:
-        - job_name: \(job)
-          static_configs:
-            - targets: [\(ports.map { "\"127.0.0.1:\($0)\"" }.joined(separator: ", "))]
+      \(jobs.map { "  - {job_name: \($0), static_configs: [targets: \(Self.targets($1))]}" }.joined(separator: "\n"))
 
       """)
     peer = try Peer(
@@ -32,6 +38,10 @@ package final class PrometheusServer: Sendable {
       ])
     try await peer.waitForPort(port)
     _ = try await eventually("Prometheus is ready") { try? await get("/-/ready", ["--fail"]) }
+  }
+
+  private static func targets(_ ports: [Int]) -> String {
+    "[\(ports.map { "\"127.0.0.1:\($0)\"" }.joined(separator: ", "))]"
   }
 
   /// The value now of each series that an expression yields.

@@ -21,6 +21,7 @@ package struct Tool: Sendable {
   package static let nginx = Tool(named: "nginx")
   package static let openssl = Tool(named: "openssl")
   package static let prometheus = Tool(named: "prometheus")
+  package static let alertmanager = Tool(named: "prometheus-alertmanager")
   package static let pushgateway = Tool(named: "prometheus-pushgateway")
   package static let shell = Tool(named: "bash")
   package static let promtool = Tool(named: "promtool")

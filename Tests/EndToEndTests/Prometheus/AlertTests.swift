@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+import WeirTestSupport
+
+/// Gateways in trouble, seen by a real Prometheus with the rules that are shipped, ten times as quick as on a real day,
+/// and by a real Alertmanager with the configuration that is shipped.
+struct AlertFixture {
+  static let shared = Task { try await AlertFixture() }
+
+  let prometheus: PrometheusServer
+  let alertmanager: AlertmanagerServer
+  private let outages: [Outage]
+  private let rules: QuickRules
+
+  init() async throws {
+    outages = [
+      try await .dead("dead", perSecond: 0.8), try await .dead("dead-busy", perSecond: 5),
+      try await .slow("slow", perSecond: 2), try await .retriedByCallers("retried", perSecond: 14.5),
+      try await .stormy("stormy", perSecond: 5), try await .killed("killed", every: 6, perSecond: 5),
+      try await .misconfigured("misconfigured", perSecond: 1),
+    ]
+    rules = try QuickRules()
+    alertmanager = try await AlertmanagerServer(config: "\(PackageRoot.path)/deploy/alertmanager/alertmanager.yml")
+    prometheus = try await PrometheusServer(
+      jobs: Dictionary(uniqueKeysWithValues: outages.map { ($0.job, [$0.metricsPort]) }), rules: rules.files,
+      alertmanager: alertmanager.port)
+  }
+
+  /// Names and receivers of what Alertmanager tells of a job.
+  func told(of job: String) async throws -> Set<String> {
+    Set(
+      try await alertmanager.alerts().filter { $0.labels["job"] == job }
+        .flatMap { alert in alert.receivers.map { "\(alert.labels["alertname"] ?? "") to \($0.name)" } })
+  }
+}
+
+@Suite(.needs(.prometheus, .alertmanager, .curl), .timeLimit(.minutes(10))) struct AlertTests {
+  private static let down: Set = ["WeirDestinationDown to pages", "WeirRouteFailing to pages"]
+
+  @Test(arguments: [
+    ("dead", down), ("dead-busy", down), ("slow", down),
+    ("retried", down.union(["WeirCallersRetry to tickets"])),
+    ("stormy", down.union(["WeirRetryStorm to pages"])),
+    ("misconfigured", ["WeirConfigReloadFailed to tickets"]),
+  ] as [(String, Set<String>)])
+  func troubleIsTold(job: String, expected: Set<String>) async throws {
+    let fixture = try await AlertFixture.shared.value
+    var told: Set<String> = []
+    for _ in 0..<180 {
+      told = try await fixture.told(of: job)
+      if told == expected { return }
+      try await Task.sleep(for: .seconds(1))
+    }
+    #expect(told == expected)
+  }
+
+  /// By now it has been killed several times; what it is told of elsewhere would have been told here.
+  @Test func noTroubleIsNotTold() async throws {
+    let fixture = try await AlertFixture.shared.value
+    try await eventually("all the others are told of", within: 180) {
+      for job in ["dead", "slow", "retried", "stormy"] where try await fixture.told(of: job).count < 2 { return false }
+      let kills = try await fixture.prometheus.value("changes(process_start_time_seconds{job=\"killed\"}[5m])")
+      return kills ?? 0 >= 5
+    }
+    let told = try await fixture.told(of: "killed")
+    #expect(told == [])
+  }
+
+  @Test func allQuickRulesAreHealthy() async throws {
+    let rules = try await AlertFixture.shared.value.prometheus.rules()
+    #expect(rules.count > 40)
+    for rule in rules { #expect(rule.lastError ?? "" == "", "\(rule)") }
+  }
+
+  @Test func durationsAreDividedAndNothingElse() {
+    let rules = "expr: rate(a[2m]) > 0.2 and b offset 1d > 14.4 * c[1h]\nfor: 15m\nrecord: a:b:rate5m"
+    #expect(
+      QuickRules.quick(rules)
+        == "expr: rate(a[12s]) > 0.2 and b offset 8640s > 14.4 * c[360s]\nfor: 90s\nrecord: a:b:rate5m")
+  }
+}

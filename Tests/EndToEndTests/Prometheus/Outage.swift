@@ -1,0 +1,118 @@
+import Foundation
+import Glibc
+import Weir
+import WeirTestSupport
+
+/// A gateway in some trouble, which is a Prometheus job of its own, and the requests that come to it.
+final class Outage: Sendable {
+  let job: String
+  let metricsPort: Int
+  private let work: Task<Void, any Error>
+
+  deinit { work.cancel() }
+
+  private init(job: String, metricsPort: Int, _ work: @escaping @Sendable () async throws -> Void) {
+    self.job = job
+    self.metricsPort = metricsPort
+    self.work = Task { try await work() }
+  }
+
+  private static func program(
+    _ route: String, port: Int? = nil, metricsPort: Int? = nil
+  ) async throws -> (
+    WeirProgram, config: String, TemporaryDirectory
+  ) {
+    let directory = try TemporaryDirectory()
+    let config = try directory.file("weir.yml", "routes: [{name: all, \(route)}]\n")
+    let weir = try await WeirProgram(
+      ["--config.file=\(config)", "--log.level=error"], program: .shippedWeir, port: port, metricsPort: metricsPort)
+    return (weir, config, directory)
+  }
+
+  /// Sends requests at a rate, whatever becomes of them, until it is cancelled.
+  private static func send(_ perSecond: Double, to url: String, headers: [HTTPHeaders] = [[:]]) async throws {
+    let session = Session()
+    var number = 0
+    while true {
+      try Task.checkCancellation()
+      let fields = headers[number % headers.count]
+      number += 1
+      Task { _ = await session.request(url, headers: fields).serializingData(automaticallyCancelling: false).response }
+      try await Task.sleep(for: .seconds(1 / perSecond))
+    }
+  }
+
+  /// A gateway whose requests come at a rate, of fields by turns; `keep` lives as long.
+  private static func steady(
+    _ job: String, _ route: String, perSecond: Double, headers: [HTTPHeaders] = [[:]], keep: any Sendable
+  ) async throws -> Outage {
+    let (weir, _, directory) = try await program(route)
+    return Outage(job: job, metricsPort: weir.metricsPort) {
+      defer { withExtendedLifetime((weir, directory, keep)) {} }
+      try await send(perSecond, to: weir.url("/"), headers: headers)
+    }
+  }
+
+  // MARK: What can go wrong
+
+  /// Nobody listens where the upstream was.
+  static func dead(_ job: String, perSecond: Double) async throws -> Outage {
+    try await steady(job, "upstream: \"http://127.0.0.1:\(LoopbackPort.free())\"", perSecond: perSecond, keep: 0)
+  }
+
+  /// Each answer comes later than the route's timeout.
+  static func slow(_ job: String, perSecond: Double) async throws -> Outage {
+    let server = try ScriptedServer(Script(.forever([.head, .sleep(60)])))
+    return try await steady(
+      job, "upstream: \"http://127.0.0.1:\(server.port)\", timeout: 200ms", perSecond: perSecond, keep: server)
+  }
+
+  private static let unavailable = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+
+  /// All is answered 503, and callers say of two requests in three that they are retries.
+  static func retriedByCallers(_ job: String, perSecond: Double) async throws -> Outage {
+    let server = try ScriptedServer(.answering(unavailable))
+    return try await steady(
+      job, "upstream: \"http://127.0.0.1:\(server.port)\"", perSecond: perSecond,
+      headers: [[:], ["X-Retry-Attempt": "1"], ["X-Retry-Attempt": "2"]], keep: server)
+  }
+
+  /// All is answered 503, and the gateway would try everything four times.
+  static func stormy(_ job: String, perSecond: Double) async throws -> Outage {
+    let server = try ScriptedServer(.answering(unavailable))
+    return try await steady(
+      job, "upstream: \"http://127.0.0.1:\(server.port)\", retry: {limit: 3, statusCodes: [503]}", perSecond: perSecond,
+      keep: server)
+  }
+
+  /// All is well, but that the gateway is killed time and again and started anew at once.
+  static func killed(_ job: String, every seconds: Double, perSecond: Double) async throws -> Outage {
+    let server = try ScriptedServer(.answering(okResponse("well")))
+    let route = "upstream: \"http://127.0.0.1:\(server.port)\""
+    let first = try await program(route)
+    let (port, metricsPort, url) = (first.0.port, first.0.metricsPort, first.0.url("/"))
+    return Outage(job: job, metricsPort: metricsPort) {
+      var current = first
+      let load = Task { try await send(perSecond, to: url) }
+      defer { withExtendedLifetime(server) { load.cancel() } }
+      while true {
+        try await Task.sleep(for: .seconds(seconds))
+        current.0.peer.send(signal: SIGKILL)
+        _ = try await current.0.peer.waitForExit()
+        current = try await program(route, port: port, metricsPort: metricsPort)
+      }
+    }
+  }
+
+  /// All is well, but that the configuration file has been spoilt before a reload.
+  static func misconfigured(_ job: String, perSecond: Double) async throws -> Outage {
+    let server = try ScriptedServer(.answering(okResponse("well")))
+    let (weir, config, directory) = try await program("upstream: \"http://127.0.0.1:\(server.port)\"")
+    return Outage(job: job, metricsPort: weir.metricsPort) {
+      defer { withExtendedLifetime((directory, server)) {} }
+      try "routes: [{name: all}]\n".write(toFile: config, atomically: true, encoding: .utf8)
+      weir.peer.send(signal: SIGHUP)
+      try await send(perSecond, to: weir.url("/"))
+    }
+  }
+}

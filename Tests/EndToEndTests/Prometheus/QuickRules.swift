@@ -1,0 +1,26 @@
+import Foundation
+import WeirTestSupport
+
+/// The rules that are shipped, with every duration divided by ten: what takes minutes on a real day takes seconds in a test.
+/// Their logic is not touched; neither are rates, which are per second whatever the window.
+struct QuickRules {
+  static let factor = 10
+
+  let files: [String]
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    files = try ["recording.yml", "alerts.yml"].map { [directory] name in
+      try directory.file(name, Self.quick(try PackageRoot.text(of: "deploy/prometheus/rules/\(name)")))
+    }
+  }
+
+  /// Durations stand in brackets, behind `offset` and behind `for:`.
+  static func quick(_ rules: String) -> String {
+    rules.replacing(#/(\[|offset |for: )(\d+)([mhd])/#) { match in
+      let unit = ["m": 60, "h": 3_600, "d": 86_400][match.output.3] ?? 1
+      return "\(match.output.1)\((Int(match.output.2) ?? 0) * unit / factor)s"
+    }
+  }
+}

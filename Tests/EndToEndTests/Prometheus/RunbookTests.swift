@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+import WeirTestSupport
+
+/// docs/runbooks.md against the rules, and its queries in a Prometheus whose alerts fire.
+@Suite(.timeLimit(.minutes(10))) struct RunbookTests {
+  /// A part of the page under a heading of the second level, and the queries in it.
+  private struct Section {
+    let title: String
+    let queries: [String]
+  }
+
+  private static func sections() throws -> [Section] {
+    try PackageRoot.text(of: "docs/runbooks.md").components(separatedBy: "\n## ").dropFirst().map { text in
+      let title = text.prefix { $0 != "\n" }
+      let queries = text.matches(of: #/```promql\n([\s\S]*?)```/#).map { String($0.output.1) }
+      return Section(title: String(title), queries: queries)
+    }
+  }
+
+  private static func alertNames() throws -> Set<String> {
+    Set(
+      try PackageRoot.text(of: "deploy/prometheus/rules/alerts.yml").matches(of: #/- alert: (\w+)/#)
+        .map { String($0.output.1) })
+  }
+
+  @Test func eachAlertHasASection() throws {
+    let titles = try Self.sections().map(\.title)
+    #expect(Set(titles).subtracting(try Self.alertNames()) == ["A destination in trouble"])
+    #expect(try Self.alertNames().subtracting(titles) == [])
+    #expect(titles.count == Set(titles).count)
+  }
+
+  /// The link of each alert leads to its section.
+  @Test func linksLeadToSections() throws {
+    let rules = try PackageRoot.text(of: "deploy/prometheus/rules/alerts.yml")
+    for rule in rules.components(separatedBy: "- alert: ").dropFirst() {
+      let name = rule.prefix { $0 != "\n" }
+      #expect(rule.contains("runbook_url: '{{ $externalLabels.runbook_base }}#\(name.lowercased())'"), "\(name)")
+    }
+  }
+
+  @Test func queriesAreForTheirAlertAndHideWhatDidNotHappen() throws {
+    for section in try Self.sections() {
+      for query in section.queries {
+        #expect(query.contains(#/ (>|>=|==) (0|1|0\.1)\s/#), "\(section.title): \(query)")
+        let state = "alertstate=\"firing\"}"
+        let selector =
+          section.title.hasPrefix("Weir") ? "ALERTS{alertname=\"\(section.title)\", \(state)" : "ALERTS{\(state)"
+        #expect(query.contains(selector), "\(section.title): \(query)")
+      }
+    }
+  }
+
+  /// Sections of alerts that fire there show something by each of their queries.
+  @Test(.needs(.prometheus, .alertmanager, .curl)) func queriesAnswer() async throws {
+    let fixture = try await AlertFixture.shared.value
+    let firing: Set = [
+      "A destination in trouble", "WeirDestinationDown", "WeirRouteFailing", "WeirDestinationErrorBudgetBurn",
+      "WeirRetryStorm", "WeirRetryBudgetExhausted", "WeirCallersRetry", "WeirConfigReloadFailed",
+    ]
+    for section in try Self.sections() {
+      for query in section.queries {
+        // Prometheus refuses what it can't read, and what matches one with many.
+        let values = try await fixture.prometheus.query(query)
+        guard firing.contains(section.title) else { continue }
+        try await eventually("\(section.title) answers \(query), now with \(values)", within: 120) {
+          try await !fixture.prometheus.query(query).isEmpty
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Testing
+import Weir
+import WeirExporter
+import WeirMetrics
+import WeirTestSupport
+
+/// What fifty destinations cost Prometheus: docs/metrics.md promises it.
+@Suite(.timeLimit(.minutes(1))) struct PageSizeTests {
+  private static let count = 50
+  private static let unavailable = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+
+  /// Of each destination one GET was answered 200 and one 503.
+  private func page(_ registry: Registry) async throws -> String {
+    let exporter = try Exporter(registry: registry, listenAddress: "127.0.0.1:0")
+    let server = try ScriptedServer(
+      Script(.forever([.head, .send(okResponse("hello")), .head, .send(Self.unavailable)])))
+    let hosts = (1...Self.count).map { "api-\($0).test" }
+    var configuration = SessionConfiguration()
+    configuration.resolveOverrides = hosts.map { .init(host: $0, port: server.port, addresses: ["127.0.0.1"]) }
+    let session = Session(
+      configuration: configuration, eventMonitors: [try MetricsMonitor(registry: exporter.registry)])
+    for host in hosts {
+      for status in [200, 503] {
+        let response = await session.request("http://\(host):\(server.port)/").serializingString().response
+        #expect(response.response?.statusCode == status)
+      }
+    }
+    return try await eventually("all has been counted") {
+      let page = registry.text()
+      return sum("weir_requests_total{", page) == Double(2 * Self.count) ? page : nil
+    }
+  }
+
+  private func sum(_ prefix: String, _ page: String) -> Double {
+    page.split(separator: "\n").filter { $0.hasPrefix(prefix) }
+      .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+  }
+
+  private func series(_ page: String) -> Int {
+    page.split(separator: "\n").count { !$0.hasPrefix("#") }
+  }
+
+  @Test func fiftyDestinations() async throws {
+    let page = try await page(Registry())
+    #expect(series(page) < 15_000 && series(page) > 5_000, "\(series(page)) series")
+    #expect(page.utf8.count < 1_800_000, "\(page.utf8.count) bytes")
+  }
+
+  /// Most of a page is buckets.
+  @Test func fewerBucketsMakeItSmaller() async throws {
+    let few: Buckets = [0.1, 1, 10]
+    let page = try await page(
+      Registry(buckets: [
+        "weir_phase_duration_seconds": few, "http_client_request_duration_seconds": few,
+        "weir_request_duration_seconds": few,
+      ]))
+    #expect(series(page) < 8_000, "\(series(page)) series")
+    let phases = page.split(separator: "\n").filter { $0.hasPrefix("weir_phase_duration_seconds_bucket") }
+    #expect(!phases.isEmpty && !phases.contains { $0.contains("le=\"0.25\"") })
+  }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// An Alertmanager on 127.0.0.1 that follows a configuration file.
+package final class AlertmanagerServer: Sendable {
+  package let port: Int
+  private let peer: Peer
+  private let directory: TemporaryDirectory
+
+  package init(config: String) async throws {
+    port = LoopbackPort.free()
+    directory = try TemporaryDirectory()
+    peer = try Peer(
+      .alertmanager,
+      [
+        "--config.file=\(config)", "--web.listen-address=127.0.0.1:\(port)", "--cluster.listen-address=",
+        "--storage.path=\(try directory.directory("data"))", "--log.level=error",
+      ])
+    try await peer.waitForPort(port)
+  }
+
+  /// An alert that fires and that nothing inhibits.
+  package struct Alert: Decodable, Sendable {
+    package let labels: [String: String]
+    package let annotations: [String: String]
+    package let receivers: [Receiver]
+
+    package struct Receiver: Decodable, Sendable {
+      package let name: String
+    }
+  }
+
+  package func alerts() async throws -> [Alert] {
+    let text = try await Tool.curl.run([
+      "-sSf", "--max-time", "30", "http://127.0.0.1:\(port)/api/v2/alerts?active=true&inhibited=false&silenced=false",
+    ])
+    return try JSONDecoder().decode([Alert].self, from: Data(text.utf8))
+  }
+}
