@@ -37,12 +37,13 @@ struct AlertFixture {
 @Suite(.needs(.prometheus, .alertmanager, .curl), .timeLimit(.minutes(10))) struct AlertTests {
   private static let down: Set = ["WeirDestinationDown to pages", "WeirRouteFailing to pages"]
 
-  @Test(arguments: [
-    ("dead", down), ("dead-busy", down), ("slow", down),
-    ("retried", down.union(["WeirCallersRetry to tickets"])),
-    ("stormy", down.union(["WeirRetryStorm to pages"])),
-    ("misconfigured", ["WeirConfigReloadFailed to tickets"]),
-  ] as [(String, Set<String>)])
+  @Test(
+    arguments: [
+      ("dead", down), ("dead-busy", down), ("slow", down),
+      ("retried", down.union(["WeirCallersRetry to tickets"])),
+      ("stormy", down.union(["WeirRetryStorm to pages"])),
+      ("misconfigured", ["WeirConfigReloadFailed to tickets"]),
+    ] as [(String, Set<String>)])
   func troubleIsTold(job: String, expected: Set<String>) async throws {
     let fixture = try await AlertFixture.shared.value
     var told: Set<String> = []
