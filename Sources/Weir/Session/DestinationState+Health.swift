@@ -55,9 +55,10 @@ extension DestinationState {
     return report
   }
 
-  /// Forgets the adaptive limit: there are as many slots as without one.
-  func forgetLimit() {
+  /// Forgets circuit and adaptive limit: all may go there, in as many slots as without a limit.
+  func forgetHealth() {
     let through = fields.withLock { fields in
+      fields.circuit = nil
       fields.limit = nil
       return fields.admission.slots == slots ? [] : fields.admission.resize(to: slots)
     }

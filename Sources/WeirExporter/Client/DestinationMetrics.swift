@@ -163,6 +163,15 @@ final class DestinationMetrics: Sendable {
     if isKnown || state != .closed { families.circuitTransitions.with(address, port, state.rawValue).increment() }
   }
 
+  /// The next budget, limit and state of the circuit that are told of are the first that there are.
+  func forgetHealth() {
+    hasCircuit.store(false, ordering: .relaxed)
+    let labels = ["server_address": address, "server_port": port]
+    families.retryBudget.removeAll(where: labels)
+    families.circuitState.removeAll(where: labels)
+    families.concurrencyLimit.removeAll(where: labels)
+  }
+
   func prepare(adapter: String) {
     _ = series(ofAdapter: adapter)
   }

@@ -46,6 +46,11 @@ public final class MetricsMonitor: InlineEventMonitor {
     destinations.forget(destination)
   }
 
+  /// Takes the gauges of budgets, circuits and limits off the page, until something is told of them again.
+  package func forgetHealth() {
+    for metrics in destinations.all { metrics.forgetHealth() }
+  }
+
   /// Makes a method's series for a destination at zero; else that is done when such a request starts.
   public func prepare(method: HTTPMethod, for destination: Destination) {
     destinations.metrics(of: destination).prepare(method: MethodLabel.of(method))

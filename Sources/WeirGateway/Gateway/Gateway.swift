@@ -71,7 +71,8 @@ package final class Gateway: Sendable {
     let plan = ForwardingPlan(configuration.routes, pseudonym: pseudonym, gates: gates)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
-    destinations.forgetLimits()
+    destinations.forgetHealth()
+    metrics.forgetHealth()
   }
 
   /// Stops accepting and returns when all requests under way have ended, at the latest after `grace` seconds. A request

@@ -95,6 +95,11 @@ package final class GatewayMetrics: Sendable {
     }
   }
 
+  /// Takes off the page what destinations' circuits, limits and budgets were: who has none any more would show it for ever.
+  func forgetHealth() {
+    client?.forgetHealth()
+  }
+
   func configurationLoaded(at time: LogTime = .now) {
     reloadSuccessful.set(1)
     reloadTime.set(Double(time.milliseconds) / 1000)

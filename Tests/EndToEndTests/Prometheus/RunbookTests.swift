@@ -44,9 +44,9 @@ import WeirTestSupport
     for section in try Self.sections() {
       for query in section.queries {
         #expect(query.contains(#/ (>|>=|==) (0|1|0\.1)\s/#), "\(section.title): \(query)")
-        let state = "alertstate=\"firing\"}"
+        let state = "alertstate=\"firing\"}[1h])"
         let selector =
-          section.title.hasPrefix("Weir") ? "ALERTS{alertname=\"\(section.title)\", \(state)" : "ALERTS{\(state)"
+          section.title.hasPrefix("Weir") ? "last_over_time(ALERTS{alertname=\"\(section.title)\", \(state)" : "last_over_time(ALERTS{\(state)"
         #expect(query.contains(selector), "\(section.title): \(query)")
       }
     }

@@ -29,6 +29,10 @@ import WeirMetrics
       }
     }
     metrics.phases[.queue].observe(1)
+    for histogram in [metrics.attemptsPerRequest, metrics.requestBodySize, metrics.responseBodySize] {
+      histogram.observe(1)
+    }
+    metrics.denied(.limit)
     for reason in ["429", "dns_error"] {
       metrics.retried(because: RetryReason(rawValue: reason))
     }

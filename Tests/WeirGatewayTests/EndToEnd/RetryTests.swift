@@ -126,6 +126,23 @@ import WeirTestSupport
     #expect(rig.sample("weir_circuit_transitions_total{\(address),state=\"half_open\"}") == 0)
   }
 
+  /// Else its state would stay on the page for ever, and the alert with it.
+  @Test func anOpenCircuitIsForgottenWithItsKey() async throws {
+    let upstream = try ScriptedServer(.answering(Self.failure))
+    var route = try Route(to: upstream.port)
+    route.circuitBreaker = CircuitBreaker(minimumRequests: 3, openFor: 60)
+    let rig = try GatewayRig(route)
+    #expect(try attempts(rig, of: upstream, requests: 3) == 3)
+    let open = "weir_circuit_state{server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\",state=\"open\"}"
+    #expect(eventually { rig.sample(open) == 1 })
+    await rig.gateway.reload(Configuration(routes: [route]))
+    #expect(rig.sample(open) == nil)
+    #expect(try attempts(rig, of: upstream, requests: 1) == 4)
+    #expect(rig.sample(open) == 0)
+    await rig.gateway.reload(Configuration(routes: [try Route(to: upstream.port)]))
+    #expect(rig.sample(open) == nil)
+  }
+
   @Test func aSecondAttemptAnswersForOneThatHangs() throws {
     let upstream = try ScriptedServer(
       Script(.request, .awaitClose), Script(.request, .send(okResponse("second"))))
