@@ -55,10 +55,9 @@ extension DestinationState {
     return report
   }
 
-  /// Forgets circuit and adaptive limit: all may go there, in as many slots as without a limit.
-  func forgetHealth() {
+  /// Forgets the adaptive limit: there are as many slots as without one.
+  func forgetLimit() {
     let through = fields.withLock { fields in
-      fields.circuit = nil
       fields.limit = nil
       return fields.admission.slots == slots ? [] : fields.admission.resize(to: slots)
     }

@@ -53,10 +53,10 @@ package final class DestinationTable: Sendable {
     entries = Mutex(Entries(capacity: capacity))
   }
 
-  /// Has all destinations find their circuits' states and adaptive limits anew, as those who ask for one may have changed.
-  package func forgetHealth() {
+  /// Has all destinations find their adaptive limits anew, as those who ask for one may have changed.
+  package func forgetLimits() {
     let states = entries.withLock { Array($0.states.values) }
-    for state in states { state.forgetHealth() }
+    for state in states { state.forgetLimit() }
   }
 
   package var count: Int { entries.withLock { $0.states.count } }

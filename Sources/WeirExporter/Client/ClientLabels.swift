@@ -37,6 +37,24 @@ enum RequestResult: String, CaseIterable, Sendable {
   }
 }
 
+/// Whose fault it was that a request did not succeed.
+enum RequestFault {
+  /// Whether its destination owes the answer: there was none, or one of 500 or more. What was cancelled, could not be
+  /// made or signed, or was answered in a way that the caller can't use, is not the destination's failure.
+  static func isDestinations(_ outcome: RequestOutcome, _ error: WeirError?, status: Int?) -> Bool {
+    switch outcome {
+    case .success, .cancelled, .creationFailed, .adaptationFailed, .fileError, .sessionEnded: return false
+    case .transportError, .timeout, .tlsError, .rejected: return true
+    case .httpError, .validationFailed, .serializationFailed, .limitExceeded: return (status ?? 0) >= 500
+    case .retryFailed:
+      // The retrier's error stands before the one that it was asked about.
+      guard case .requestRetryFailed(_, let original)? = error else { return (status ?? 0) >= 500 }
+      let before = original.asWeirError
+      return isDestinations(RequestOutcome(error: before, status: status), before, status: status)
+    }
+  }
+}
+
 /// OpenTelemetry's `error.type`.
 enum ErrorLabel {
   /// The status where one came that is an error, else what went wrong; empty when nothing did.

@@ -7,6 +7,7 @@ struct ClientMetrics: Sendable {
 
   let requestsStarted: CounterFamily<(String, String, String)>
   let requests: CounterFamily<(String, String, String, String)>
+  let requestsFailed: CounterFamily<(String, String)>
   let requestDuration: HistogramFamily<(String, String, String)>
   let requestAttempts: HistogramFamily<(String, String)>
   let requestsInFlight: GaugeFamily<(String, String)>
@@ -48,6 +49,10 @@ struct ClientMetrics: Sendable {
     requests = try registry.counter(
       "weir_requests_total", help: "Requests that settled, by outcome.", seriesLimit: limits.outcomesOfMethods,
       labels: address, port, method, "outcome")
+    requestsFailed = try registry.counter(
+      "weir_requests_failed_total",
+      help: "Requests that settled without an answer, or with one of 500 or more: what their destination owes.",
+      seriesLimit: limits.one, labels: address, port)
     requestDuration = try registry.histogram(
       "weir_request_duration_seconds",
       help: "Time from the start of a request to its settling: attempts, waits, refreshes, serialization.",
@@ -142,6 +147,7 @@ struct ClientMetrics: Sendable {
     let labels = ["server_address": address, "server_port": port]
     requestsStarted.removeAll(where: labels)
     requests.removeAll(where: labels)
+    requestsFailed.removeAll(where: labels)
     requestDuration.removeAll(where: labels)
     requestAttempts.removeAll(where: labels)
     requestsInFlight.removeAll(where: labels)

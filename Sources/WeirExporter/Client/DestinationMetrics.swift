@@ -12,6 +12,7 @@ import WeirMetrics
 final class DestinationMetrics: Sendable {
   let address: String
   let port: String
+  let requestsFailed: Counter
   let attemptsStarted: Counter
   let attemptsPerRequest: LazyHistogram
   let activeAttempts: Gauge
@@ -52,16 +53,20 @@ final class DestinationMetrics: Sendable {
     self.address = address
     self.port = port
     inFlight = families.requestsInFlight.with(address, port)
+    requestsFailed = families.requestsFailed.with(address, port)
     attemptsStarted = families.attemptsStarted.with(address, port)
-    attemptsPerRequest = LazyHistogram { families.requestAttempts.with(address, port) }
+    let attempts = families.requestAttempts
+    attemptsPerRequest = LazyHistogram { attempts.with(address, port) }
     activeAttempts = families.activeAttempts.with(address, port)
-    requestBodySize = LazyHistogram { families.requestBodySize.with(address, port) }
-    responseBodySize = LazyHistogram { families.responseBodySize.with(address, port) }
+    let (sent, received) = (families.requestBodySize, families.responseBodySize)
+    requestBodySize = LazyHistogram { sent.with(address, port) }
+    responseBodySize = LazyHistogram { received.with(address, port) }
     connectionsOpened = families.connectionsOpened.with(address, port)
     connectionsReused = families.connectionsReused.with(address, port)
     staleRetries = families.staleRetries.with(address, port)
-    phases = PhaseHistograms { families.phaseDuration.with(address, port, $0.name) }
-    durations = DurationHistograms { families.requestDuration.with(address, port, $0.rawValue) }
+    let (phase, duration) = (families.phaseDuration, families.requestDuration)
+    phases = PhaseHistograms { phase.with(address, port, $0.name) }
+    durations = DurationHistograms { duration.with(address, port, $0.rawValue) }
     gets = MethodSeries(families, address, port, method: "GET", outcomes: Self.outcomes)
     _ = families.retriesDenied.with(address, port, RetryDenial.Reason.budget.rawValue)
     for reason in Self.likelyRetries { _ = families.retries.with(address, port, reason) }
@@ -77,8 +82,9 @@ final class DestinationMetrics: Sendable {
 
   func settled(method: String, outcome: RequestOutcome, seconds: Double) {
     guard let index = Self.outcomes.firstIndex(of: outcome) else { return }
-    series(of: method).settled[index].add()
     durations[RequestResult(outcome)].observe(seconds)
+    // The last: whoever is to forget the destination waits for it.
+    series(of: method).settled[index].add()
   }
 
   /// Puts on the page what is counted of requests, so that those in flight are what was started less what has settled.
@@ -163,13 +169,13 @@ final class DestinationMetrics: Sendable {
     if isKnown || state != .closed { families.circuitTransitions.with(address, port, state.rawValue).increment() }
   }
 
-  /// The next budget, limit and state of the circuit that are told of are the first that there are.
-  func forgetHealth() {
-    hasCircuit.store(false, ordering: .relaxed)
+  /// Takes gauges off the page that nobody keeps up to date any more.
+  func remove(_ gauges: ControlGauges) {
     let labels = ["server_address": address, "server_port": port]
-    families.retryBudget.removeAll(where: labels)
+    if gauges.contains(.budget) { families.retryBudget.removeAll(where: labels) }
+    if gauges.contains(.limit) { families.concurrencyLimit.removeAll(where: labels) }
+    guard gauges.contains(.circuit), hasCircuit.exchange(false, ordering: .relaxed) else { return }
     families.circuitState.removeAll(where: labels)
-    families.concurrencyLimit.removeAll(where: labels)
   }
 
   func prepare(adapter: String) {

@@ -5,6 +5,20 @@ public import Weir
 import WeirCurl
 public import WeirMetrics
 
+/// The gauges of what bounds a destination's attempts.
+package struct ControlGauges: OptionSet, Sendable {
+  package let rawValue: UInt8
+
+  package init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  package static let budget = ControlGauges(rawValue: 1)
+  package static let circuit = ControlGauges(rawValue: 2)
+  package static let limit = ControlGauges(rawValue: 4)
+  package static let all: ControlGauges = [.budget, .circuit, .limit]
+}
+
 /// Turns a session's events into metrics. Add it to `eventMonitors`; one monitor may serve several sessions.
 ///
 /// It is called in line on the event loop and costs a few atomic additions per event. Destinations beyond
@@ -46,9 +60,9 @@ public final class MetricsMonitor: InlineEventMonitor {
     destinations.forget(destination)
   }
 
-  /// Takes the gauges of budgets, circuits and limits off the page, until something is told of them again.
-  package func forgetHealth() {
-    for metrics in destinations.all { metrics.forgetHealth() }
+  /// Takes gauges of a destination off the page, of what is not applied to it any more.
+  package func remove(_ gauges: ControlGauges, of destination: Destination) {
+    destinations.metrics(of: destination).remove(gauges)
   }
 
   /// Makes a method's series for a destination at zero; else that is done when such a request starts.
@@ -77,9 +91,14 @@ public final class MetricsMonitor: InlineEventMonitor {
     // Nil: it ended before it began.
     guard let duration = request.duration else { return }
     let metrics = destinations.metrics(of: request.destination)
-    metrics.settled(method: Self.method(of: request), outcome: outcome, seconds: duration)
     metrics.attemptsPerRequest.observe(Double(request.attemptCount))
     if let seconds = request.serializationDuration { metrics.phases[.serialization].observe(seconds) }
+    if outcome != .success,
+      RequestFault.isDestinations(outcome, request.error, status: request.lastMetrics?.statusCode)
+    {
+      metrics.requestsFailed.increment()
+    }
+    metrics.settled(method: Self.method(of: request), outcome: outcome, seconds: duration)
   }
 
   private func started(_ request: Request) {
@@ -98,7 +117,6 @@ public final class MetricsMonitor: InlineEventMonitor {
     _ request: Request, didEndAttempt number: Int, metrics transfer: TransferMetrics, error: WeirError?
   ) {
     let metrics = destinations.metrics(of: request.destination)
-    metrics.activeAttempts.decrement()
     metrics.attemptEnded(
       method: Self.method(of: request), metrics: transfer, errorType: ErrorLabel.of(status: transfer.statusCode, error))
     if transfer.isReusedConnection { metrics.connectionsReused.increment() }
@@ -106,6 +124,7 @@ public final class MetricsMonitor: InlineEventMonitor {
     if transfer.bytesSent > 0 { metrics.requestBodySize.observe(Double(transfer.bytesSent)) }
     metrics.responseBodySize.observe(Double(transfer.bytesReceivedOnWire))
     if transfer.staleConnectionRetries > 0 { metrics.staleRetries.increment(by: transfer.staleConnectionRetries) }
+    metrics.activeAttempts.decrement()
   }
 
   public func request(

@@ -74,7 +74,9 @@ extension Flag<ServeOptions> {
         isRepeatable: true
       ) { options, text throws(FlagValueError) in
         let (name, buckets) = try namedBuckets(text)
-        options.buckets[name] = buckets
+        guard options.buckets.updateValue(buckets, forKey: name) == nil else {
+          throw FlagValueError(expected: "each histogram once")
+        }
       },
       Flag(name: "--log.level", value: "LEVEL", help: "One of debug, info, warn, error. Default: info.") {
         options, text throws(FlagValueError) in
@@ -157,7 +159,9 @@ private func namedBuckets(_ text: String) throws(FlagValueError) -> (name: Strin
   let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
   let bounds = parts.last?.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) } ?? []
   let buckets = Buckets(bounds.compactMap(\.self))
-  guard parts.count == 2, buckets.bounds.count == bounds.count, case .success = buckets.checked() else {
+  guard parts.count == 2, buckets.bounds.count == bounds.count, buckets.bounds.allSatisfy(\.isFinite),
+    case .success = buckets.checked()
+  else {
     throw FlagValueError(
       expected: "a histogram and its upper bounds, finite and increasing, at most \(Buckets.limit), such as "
         + "weir_phase_duration_seconds=0.001,0.01,0.1,1")

@@ -1,5 +1,6 @@
 import Foundation
 import Weir
+import WeirExporter
 import WeirIO
 import WeirMetrics
 
@@ -42,16 +43,17 @@ final class ForwardingPlan: Sendable {
   let table: RouteTable
   let routes: [RoutePlan]
 
-  /// The upstreams of all routes, each once.
-  let destinations: Set<Destination>
+  /// The upstreams of all routes, each with what bounds the attempts of any route there.
+  let upstreams: [Destination: ControlGauges]
 
   /// - Parameters:
   ///   - pseudonym: names this gateway in Via.
   ///   - gates: those of the process, which outlive a plan.
   init(_ routes: [Route], pseudonym: String, gates: UploadGates) {
     table = RouteTable(routes)
-    destinations = Set(routes.map(\.upstream.destination))
-    let uploads = gates.follow(destinations)
+    upstreams = Dictionary(
+      routes.map { ($0.upstream.destination, ControlGauges(of: $0)) }, uniquingKeysWith: { $0.union($1) })
+    let uploads = gates.follow(Set(upstreams.keys))
     self.routes = routes.map { route in
       RoutePlan(route, pseudonym: pseudonym, uploads: uploads[route.upstream.destination] ?? UploadGate(limit: 1))
     }
@@ -61,6 +63,15 @@ final class ForwardingPlan: Sendable {
   static func pseudonym(using random: inout some RandomNumberGenerator) -> String {
     let digits = String(UInt32.random(in: 0 ... .max, using: &random), radix: 16)
     return "weir-" + String(repeating: "0", count: 8 - digits.count) + digits
+  }
+}
+
+extension ControlGauges {
+  fileprivate init(of route: Route) {
+    self = []
+    if route.retry.budget != nil { insert(.budget) }
+    if route.circuitBreaker != nil { insert(.circuit) }
+    if route.adaptiveConcurrency != nil { insert(.limit) }
   }
 }
 
@@ -96,6 +107,7 @@ final class ActivePlan {
     let series = cache.series(key)
     series.duration.observe(seconds)
     series.count.increment()
+    series.failed?.increment()
   }
 
   /// A peer's IP address as text, without port and zone; empty for a Unix socket.

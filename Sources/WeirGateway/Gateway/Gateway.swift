@@ -71,8 +71,7 @@ package final class Gateway: Sendable {
     let plan = ForwardingPlan(configuration.routes, pseudonym: pseudonym, gates: gates)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
-    destinations.forgetHealth()
-    metrics.forgetHealth()
+    destinations.forgetLimits()
   }
 
   /// Stops accepting and returns when all requests under way have ended, at the latest after `grace` seconds. A request
@@ -88,7 +87,7 @@ package final class Gateway: Sendable {
 
 extension GatewayMetrics {
   fileprivate func prepare(for plan: ForwardingPlan) {
-    prepare(routes: plan.routes.map(\.route.name), upstreams: plan.destinations)
+    prepare(routes: plan.routes.map(\.route.name), upstreams: plan.upstreams)
   }
 }
 

@@ -11,6 +11,7 @@ package final class GatewayMetrics: Sendable {
   let duration: HistogramFamily<(String, String, String, String, String, String)>
   let active: GaugeFamily<(String, String)>
   let requests: CounterFamily<(String, String)>
+  let failed: CounterFamily<String>
   let retried: CounterFamily<String>
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
@@ -20,6 +21,8 @@ package final class GatewayMetrics: Sendable {
   private struct Departed {
     var routes = Departures<String>()
     var upstreams = Departures<Destination>()
+    /// Of the upstreams that there are, what is not applied to them.
+    var unused: [Destination: ControlGauges] = [:]
   }
 
   /// - Parameter client: measures the requests to upstreams; what it shows of them is to begin and end with the
@@ -38,6 +41,10 @@ package final class GatewayMetrics: Sendable {
     requests = try registry.counter(
       "weir_gateway_requests_total", help: "Requests to the gateway that ended, by route and outcome.",
       labels: "route", "outcome")
+    failed = try registry.counter(
+      "weir_gateway_requests_failed_total",
+      help: "Requests to the gateway that were answered with 500 or more, or whose response broke off.", labels: "route"
+    )
     retried = try registry.counter(
       "weir_retried_requests_received_total", help: "Requests to the gateway that say that their sender retries them.",
       labels: "route")
@@ -50,18 +57,20 @@ package final class GatewayMetrics: Sendable {
 
   /// Makes the series of these routes and upstreams, which are all that there are now, at zero, so that the first failure
   /// is an increase.
-  func prepare(routes: [String], upstreams: Set<Destination> = [], at now: MonotonicTime = .now) {
+  func prepare(routes: [String], upstreams: [Destination: ControlGauges] = [:], at now: MonotonicTime = .now) {
     // In one piece: what comes back at that moment must not be taken off the page after it was put there.
     departed.withLock { departed in
       departed.routes.follow(Set(routes), at: now)
-      departed.upstreams.follow(upstreams, at: now)
+      departed.upstreams.follow(Set(upstreams.keys), at: now)
+      departed.unused = upstreams.mapValues { ControlGauges.all.subtracting($0) }
       drop(from: &departed, at: now)
       for outcome in GatewayOutcome.ofNoRoute { _ = requests.with("", outcome.label) }
       for route in routes {
         for outcome in GatewayOutcome.ofRoutes { _ = requests.with(route, outcome.label) }
+        _ = failed.with(route)
         _ = retried.with(route)
       }
-      for upstream in upstreams { client?.prepare(upstream) }
+      for upstream in upstreams.keys { client?.prepare(upstream) }
     }
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
   }
@@ -69,13 +78,14 @@ package final class GatewayMetrics: Sendable {
   /// The series of requests that ended in this way.
   func series(
     of key: SeriesCache.Key, route: String, at now: MonotonicTime = .now
-  ) -> (duration: Histogram, count: Counter) {
+  ) -> SeriesCache.Series {
     if !route.isEmpty { departed.withLock { $0.routes.seen(route, at: now) } }
-    return (
-      duration.with(
+    return SeriesCache.Series(
+      duration: duration.with(
         key.method.label, "http", route, key.status == 0 ? "" : String(key.status),
         key.outcome.errorType(status: key.status), key.isHTTP10 ? "1.0" : "1.1"),
-      requests.with(route, key.outcome.label)
+      count: requests.with(route, key.outcome.label),
+      failed: route.isEmpty || !key.outcome.isFailure(status: key.status) ? nil : failed.with(route)
     )
   }
 
@@ -87,17 +97,15 @@ package final class GatewayMetrics: Sendable {
   private func drop(from departed: inout Departed, at now: MonotonicTime) {
     for route in departed.routes.expired(at: now) {
       requests.removeAll(where: ["route": route])
+      failed.removeAll(where: ["route": route])
       retried.removeAll(where: ["route": route])
       duration.removeAll(where: ["http_route": route])
     }
+    // What is under way by an older configuration may still tell of them.
+    for (upstream, gauges) in departed.unused { client?.remove(gauges, of: upstream) }
     for upstream in departed.upstreams.expired(at: now) where client?.forget(upstream) == false {
       departed.upstreams.seen(upstream, at: now)
     }
-  }
-
-  /// Takes off the page what destinations' circuits, limits and budgets were: who has none any more would show it for ever.
-  func forgetHealth() {
-    client?.forgetHealth()
   }
 
   func configurationLoaded(at time: LogTime = .now) {

@@ -35,6 +35,14 @@ enum GatewayOutcome: Hashable, Sendable {
     }
   }
 
+  /// Whether the client did not get what it came for, and through no doing of its own.
+  func isFailure(status: Int) -> Bool {
+    switch self {
+    case .forwarded(.cancelled), .forwarded(.creationFailed): false
+    default: !errorType(status: status).isEmpty
+    }
+  }
+
   /// The outcomes that requests of a route can have.
   static let ofRoutes: [GatewayOutcome] =
     RequestOutcome.allCases.map(GatewayOutcome.forwarded) + [.bodyTimeout, .loop, .answered]

@@ -16,6 +16,8 @@ struct SeriesCache {
   struct Series {
     let duration: Histogram
     let count: Counter
+    /// Nil: it is no failure.
+    let failed: Counter?
   }
 
   private let metrics: GatewayMetrics
@@ -36,8 +38,7 @@ struct SeriesCache {
   mutating func series(_ key: Key) -> Series {
     if let known = series[key] { return known }
     let route = routes.indices.contains(key.route) ? routes[key.route] : ""
-    let made = metrics.series(of: key, route: route)
-    let new = Series(duration: made.duration, count: made.count)
+    let new = metrics.series(of: key, route: route)
     // A bound for upstreams that use every status there is.
     if series.count < 4096 { series[key] = new }
     return new

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Testing
 import Weir
 import WeirTestSupport
 
@@ -99,7 +100,12 @@ final class Outage: Sendable {
         try await Task.sleep(for: .seconds(seconds))
         current.0.peer.send(signal: SIGKILL)
         _ = try await current.0.peer.waitForExit()
-        current = try await program(route, port: port, metricsPort: metricsPort)
+        do {
+          current = try await program(route, port: port, metricsPort: metricsPort)
+        } catch {
+          Issue.record("a gateway does not start again: \(error)")
+          throw error
+        }
       }
     }
   }

@@ -62,7 +62,7 @@ import WeirMetrics
 
   private func checkFamilies(limit: Int, _ page: String) {
     let families = registry.metrics.filter { $0.labels.contains("server_address") }
-    #expect(families.count == 28)
+    #expect(families.count == 29)
     let shown = addresses(page)
     for family in families {
       let addresses = shown[family.kind == .histogram ? "\(family.name)_count" : family.name] ?? []

@@ -103,6 +103,11 @@ import WeirMetrics
     (["--metrics.buckets=a=2,1"], #"--metrics.buckets: "a=2,1" won't do; give \#(Self.bucketsExpected)"#),
     (["--metrics.buckets=a=1,,2"], #"--metrics.buckets: "a=1,,2" won't do; give \#(Self.bucketsExpected)"#),
     (["--metrics.buckets=a=1,nan"], #"--metrics.buckets: "a=1,nan" won't do; give \#(Self.bucketsExpected)"#),
+    (["--metrics.buckets=a=1,inf"], #"--metrics.buckets: "a=1,inf" won't do; give \#(Self.bucketsExpected)"#),
+    (
+      ["--metrics.buckets=a=1", "--metrics.buckets=a=2"],
+      #"--metrics.buckets: "a=2" won't do; give each histogram once"#
+    ),
     (["--metrics.buckets==1"], #"--metrics.buckets: "=1" won't do; give \#(Self.bucketsExpected)"#),
     (["check"], "weir check takes one FILE"), (["check", "a", "b"], "weir check takes one FILE"),
     (["probe"], "weir probe takes one URL"), (["probe", "http://a", "http://b"], "weir probe takes one URL"),

@@ -78,15 +78,15 @@ import WeirMetrics
     let metrics = try GatewayMetrics(registry, client: MetricsMonitor(registry: registry))
     let start = MonotonicTime.now
     let (a, b) = try (destination("a.test"), destination("b.test"))
-    metrics.prepare(routes: [], upstreams: [a, b], at: start)
-    metrics.prepare(routes: [], upstreams: [a], at: start)
+    metrics.prepare(routes: [], upstreams: [a: .all, b: .all], at: start)
+    metrics.prepare(routes: [], upstreams: [a: .all], at: start)
     metrics.dropWhatIsGone(at: start.advanced(bySeconds: 599))
     #expect(registry.text().contains("server_address=\"b.test\""))
     metrics.dropWhatIsGone(at: start.advanced(bySeconds: 600))
     let text = registry.text()
     #expect(!text.contains("server_address=\"b.test\""))
     #expect(text.contains("weir_requests_started_total{server_address=\"a.test\",server_port=\"443\""))
-    metrics.prepare(routes: [], upstreams: [b], at: start.advanced(bySeconds: 700))
+    metrics.prepare(routes: [], upstreams: [b: .all], at: start.advanced(bySeconds: 700))
     #expect(registry.text().contains("weir_requests_started_total{server_address=\"b.test\""))
   }
 

@@ -179,7 +179,7 @@ import WeirTestSupport
     #expect(limits.heard.entries == [3])
     await session.loopTurn()
     #expect(try table.occupancy(of: server) == [0, 0, 0])
-    table.forgetHealth()
+    table.forgetLimits()
     #expect(try await session.request(server.url).serializingString().value == "x")
   }
 }
