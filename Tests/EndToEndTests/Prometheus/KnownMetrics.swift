@@ -9,8 +9,7 @@ struct KnownMetrics {
   private static let levels: [Substring: Set<String>] = [
     "weir": [], "job": ["job"], "job_destination": ["job", "server_address", "server_port"],
     "job_destination_adapter": ["job", "server_address", "server_port", "adapter"],
-    // http_server_… and weir_gateway_… have different names for it.
-    "job_route": ["job", "http_route", "route"],
+    "job_route": ["job", "route"],
   ]
 
   init() throws {
@@ -29,8 +28,9 @@ struct KnownMetrics {
       labels[String(name)] = Self.levels[name.prefix { $0 != ":" }]
     }
     labels["up"] = ["job", "instance"]
-    let routes: Set<String> = ["http_route", "route", "server_address", "server_port"]
-    labels["ALERTS"] = routes.union(["alertname", "alertstate", "severity", "job", "instance"])
+    labels["ALERTS"] = [
+      "alertname", "alertstate", "severity", "job", "instance", "server_address", "server_port", "route",
+    ]
   }
 
   /// What is wrong with an expression; empty when nothing is.
