@@ -44,10 +44,12 @@ package final class PrometheusServer: Sendable {
     "[\(ports.map { "\"127.0.0.1:\($0)\"" }.joined(separator: ", "))]"
   }
 
-  /// The value now of each series that an expression yields.
+  /// The value of each series that an expression yields: now, or at a Unix time.
   /// - Throws: ``PeerError`` with Prometheus' own words when it refuses the expression.
-  package func query(_ expression: String) async throws -> [[String: String]: Double] {
-    let data: QueryData = try await answer("/api/v1/query", ["query": expression])
+  package func query(_ expression: String, at time: Double? = nil) async throws -> [[String: String]: Double] {
+    var parameters = ["query": expression]
+    if let time { parameters["time"] = String(time) }
+    let data: QueryData = try await answer("/api/v1/query", parameters)
     var values: [[String: String]: Double] = [:]
     for series in data.result { values[series.metric] = Double(series.value.text) ?? .nan }
     return values
