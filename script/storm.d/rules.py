@@ -1,0 +1,53 @@
+"""The shipped rules, with other durations."""
+import re
+
+# Where durations stand in a file of rules: in range selectors and subqueries, behind `offset`, and as values of these keys.
+PLACES = re.compile(
+    r"""
+    \[ \s* (?: \d+ [a-z0-9]+ ) \s* (?: : [^\]]* )? \]
+    | \b offset \s+ -? \s* \d+ [a-z0-9]+
+    | ^ [ \t-]* (?: for | keep_firing_for | interval ) : [ \t]* ['"]? \d+ [a-z0-9]+
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+DURATION = re.compile(r"(?<![\w.])(?:\d+(?:ms|[smhdwy]))+(?![\w.])")
+PART = re.compile(r"(\d+)(ms|[smhdwy])")
+MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000, "y": 31_536_000_000}
+
+
+def shortened(rules: str, divisor: int) -> str:
+    """The rules with all their durations divided. Names, numbers and texts stay.
+
+    >>> print(shortened('''
+    ... interval: 1m
+    ... rules:
+    ...   - record: job:requests:rate2m
+    ...     expr: sum by (job) (rate(requests_total[2m])) / sum_over_time(x{for="5m"}[1h30m:1m])
+    ...   - alert: Failing
+    ...     expr: a > 0 unless a offset 10m > 0 and max_over_time(b[6h:] offset -1d) > 1
+    ...     for: 2m
+    ...     keep_firing_for: 500ms
+    ...     annotations:
+    ...       summary: for 2m, or for 2 minutes
+    ... ''', 10))
+    <BLANKLINE>
+    interval: 6000ms
+    rules:
+      - record: job:requests:rate2m
+        expr: sum by (job) (rate(requests_total[12000ms])) / sum_over_time(x{for="5m"}[540000ms:6000ms])
+      - alert: Failing
+        expr: a > 0 unless a offset 60000ms > 0 and max_over_time(b[2160000ms:] offset -8640000ms) > 1
+        for: 12000ms
+        keep_firing_for: 50ms
+        annotations:
+          summary: for 2m, or for 2 minutes
+    <BLANKLINE>
+    """
+    if divisor == 1:
+        return rules
+    return PLACES.sub(lambda place: DURATION.sub(lambda text: divided(text[0], divisor), place[0]), rules)
+
+
+def divided(duration: str, divisor: int) -> str:
+    milliseconds = sum(int(number) * MILLISECONDS[unit] for number, unit in PART.findall(duration))
+    return f"{milliseconds // divisor}ms"
