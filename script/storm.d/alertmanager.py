@@ -1,6 +1,7 @@
-"""Debian's Alertmanager, and a webhook to which it tells of alerts."""
+"""Debian's Alertmanager with the routes that weir ships, and a webhook to which it tells of alerts."""
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,9 @@ from pathlib import Path
 from plan import Plan
 from processes import Processes, free_port
 from prometheus import ready
+from rules import shortened
+
+SHIPPED_ROUTES = Path("deploy/alertmanager/alertmanager.yml")
 
 
 @dataclass(frozen=True)
@@ -16,8 +20,8 @@ class Notification:
 
     job: str
     alert: str
+    severity: str
     firing: bool
-    summary: str
 
 
 class Webhook:
@@ -28,7 +32,7 @@ class Webhook:
 
     async def start(self) -> None:
         self.server = await asyncio.start_server(self.receive, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}/"
+        self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
 
     async def receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -37,9 +41,9 @@ class Webhook:
                 length = int(head.partition("content-length:")[2].split()[0])
                 message = json.loads(await reader.readexactly(length))
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-                group, annotations = message["groupLabels"], message["alerts"][0]["annotations"]
+                labels = message["commonLabels"]
                 firing = message["status"] == "firing"
-                self.hear(Notification(group.get("job", ""), group["alertname"], firing, annotations.get("summary", "")))
+                self.hear(Notification(labels.get("job", ""), labels["alertname"], labels["severity"], firing))
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # Alertmanager closed the connection
         finally:
@@ -53,24 +57,13 @@ class Alertmanager:
         self.address = f"127.0.0.1:{free_port()}"
 
     async def start(self, processes: Processes, webhook: str) -> None:
+        """All receivers are the webhook."""
+        routes = shortened(SHIPPED_ROUTES.read_text(), self.plan.rules_divisor)
         configuration = self.directory / "alertmanager.yml"
-        configuration.write_text(json.dumps(self.configuration(webhook), indent=2))
+        configuration.write_text(re.sub(r"(?<=url: )http://[^/\s]+", webhook, routes))
         process = await processes.start(
             "alertmanager", "prometheus-alertmanager", f"--config.file={configuration}",
             f"--storage.path={self.directory / 'alertmanager'}", f"--web.listen-address={self.address}",
             "--cluster.listen-address=", "--log.level=warn",
         )  # fmt: skip
         await ready(process, f"http://{self.address}/-/ready")
-
-    def configuration(self, webhook: str) -> dict[str, object]:
-        """What is new is told at once, and what changes in a group as soon as rules were evaluated again."""
-        return {
-            "route": {
-                "receiver": "webhook",
-                "group_by": ["job", "alertname"],
-                "group_wait": "1s",
-                "group_interval": f"{self.plan.interval:g}s",
-                "repeat_interval": "4h",
-            },
-            "receivers": [{"name": "webhook", "webhook_configs": [{"url": webhook, "send_resolved": True}]}],
-        }

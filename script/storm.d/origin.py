@@ -30,7 +30,7 @@ class Capacity:
     workers: int = 1
     # Seconds, or any other unit of time.
     answer: float = 0.04
-    refusal: float = 0.003
+    refusal: float = 0.002
     longest_wait: float = 0.2
     brown_out: bool = False
     """Half of the answers are 503, and all take twice as long."""

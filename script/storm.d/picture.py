@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 from plan import RATE
 from run import Run, Sample
-from timeline import STORM, Event, Timeline, clock
+from timeline import PAGED, RESOLVED, STORM, TICKET, Event, Timeline, clock
 
 COLOURS = {False: "#c8402f", True: "#1f6f9f"}
 PENDING, FIRING = 0.3, 0.9
@@ -40,8 +40,8 @@ def draw(path: Path, runs: list[Run], timeline: Timeline, zero: int, end: int, p
         ticks = range(0, end - zero + 1, 60 if end - zero > 240 else 10)
         column[4].set_xticks(ticks, [clock(tick) for tick in ticks], fontsize=8)
     label(panels, alerts)
-    figure.legend(handles=legend(), loc="upper center", ncols=6, frameon=False, fontsize=10)
-    figure.tight_layout(rect=(0, 0, 1, 0.965))
+    figure.legend(handles=legend(), loc="upper center", ncols=4, frameon=False, fontsize=10)
+    figure.tight_layout(rect=(0, 0, 1, 0.955))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)
 
@@ -69,21 +69,21 @@ def label(panels: list[list[Axes]], alerts: list[str]) -> None:
         "attempts at the origin\nper request of the callers", f"goodput: good answers/s\nof {RATE:g} requests/s",
         "p99 latency of callers", "retries that the\nemptiest budget would grant", "",
     )  # fmt: skip
-    for row, title in zip(panels, titles):
+    for number, (row, title) in enumerate(zip(panels, titles)):
         row[0].set_ylabel(title, fontsize=10)
         top = max(panel.get_ylim()[1] for panel in row)
         for panel in row:
-            if row is panels[0]:
+            if number == 0:
                 panel.set_yscale("log")
                 panel.set_ylim(0.9, 70)
                 panel.set_yticks([1, 2, 4, 8, 16, 32, 64], [f"{tick}×" for tick in (1, 2, 4, 8, 16, 32, 64)])
                 panel.minorticks_off()
-            elif row is panels[2]:
+            elif number == 2:
                 panel.set_yscale("log")
                 panel.set_ylim(0.03, 15)
                 panel.set_yticks([0.05, 0.1, 0.5, 1, 5, 10], ["50 ms", "100 ms", "500 ms", "1 s", "5 s", "10 s"])
                 panel.minorticks_off()
-            elif row is not panels[-1]:
+            elif number < 4:
                 panel.set_ylim(0, top)
     for panel, name in zip(panels[-1], [alerts] + [[""] * len(alerts)] * len(panels[-1])):
         panel.set_yticks(range(len(alerts)), name, fontsize=9)
@@ -92,10 +92,10 @@ def label(panels: list[list[Axes]], alerts: list[str]) -> None:
 
 
 def shown_alerts(timeline: Timeline, runs: list[Run]) -> list[str]:
-    """The storm's first, then the others in the order in which they fired."""
+    """The storm's first, then others of which the webhook heard, in the order in which it did."""
     names = {run.setup.name for run in runs}
-    fired = [event.alert for event in timeline.events if event.what == "firing" and event.run in names]
-    return list(dict.fromkeys([STORM, *fired]))
+    heard = [event.alert for event in timeline.events if event.what in (PAGED, TICKET) and event.run in names]
+    return list(dict.fromkeys([STORM, *heard]))
 
 
 def draw_alerts(panel: Axes, runs: list[Run], alerts: list[str], timeline: Timeline, end: float) -> None:
@@ -106,8 +106,8 @@ def draw_alerts(panel: Axes, runs: list[Run], alerts: list[str], timeline: Timel
             for begin, duration, opacity in bars(events, end):
                 panel.barh(centre, duration, 0.34, begin, color=COLOURS[run.setup.bounded], alpha=opacity, linewidth=0)
             for event in events:
-                if event.what in ("paged", "resolved"):
-                    shape = "v" if event.what == "paged" else "o"
+                if event.what in (PAGED, TICKET, RESOLVED):
+                    shape = "o" if event.what == RESOLVED else "v"
                     panel.plot(event.at, centre, shape, color="black", markersize=6, markerfacecolor="white", zorder=4)
 
 
@@ -138,6 +138,8 @@ def legend() -> list[Line2D | Patch]:
         Line2D([], [], color=COLOURS[True], linewidth=2.5, label="with the default budget"),
         Patch(color=SHADE, label="brown-out"),
         Patch(facecolor="none", edgecolor=COLOURS[False], hatch="////", alpha=0.5, label="callers taken off"),
-        Line2D([], [], color="black", marker="v", markerfacecolor="white", linestyle="", label="at the webhook"),
-        Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="", label="resolved there"),
+        Patch(color="black", alpha=PENDING, linewidth=0, label="alert pending"),
+        Patch(color="black", alpha=FIRING, linewidth=0, label="alert firing"),
+        Line2D([], [], color="black", marker="v", markerfacecolor="white", linestyle="", label="alert at the webhook"),
+        Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="", label="alert resolved there"),
     ]

@@ -37,7 +37,7 @@ class Plan:
     patience: float
     """From the origin's recovery until the callers of a run whose storm goes on are taken off, as somebody on call would."""
     relief: float
-    """How long they are taken off."""
+    """How long they are taken off: longer than the gateways' timeout, after which nothing of what they asked is left."""
     resolve_within: float
     """From the origin's recovery until WeirRetryStorm is resolved in all runs."""
     afterwards: float
@@ -54,12 +54,12 @@ class Plan:
 
 # Intervals as in deploy/prometheus/prometheus.yml, and the rules as they are shipped.
 FULL = Plan(
-    healthy=90, brown_out=300, page_within=180, patience=90, relief=15, resolve_within=600, afterwards=30,
+    healthy=90, brown_out=300, page_within=180, patience=90, relief=20, resolve_within=600, afterwards=30,
     rules_divisor=1, interval=15, line=15, point=5,
 )
 
 # Ten times as fast. A slow machine is late by seconds and not by tenths of them, so the page has till the brown-out's end.
 SHORT = Plan(
-    healthy=10, brown_out=28, page_within=28, patience=8, relief=5, resolve_within=60, afterwards=5,
+    healthy=10, brown_out=28, page_within=28, patience=8, relief=12, resolve_within=60, afterwards=5,
     rules_divisor=10, interval=1, line=5, point=1,
 )

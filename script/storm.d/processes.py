@@ -63,17 +63,20 @@ class Processes:
 
     async def start(self, name: str, *command: object) -> Process:
         log = self.logs / f"{name}.log"
-        with log.open("wb") as file:
-            process = await asyncio.create_subprocess_exec(
-                *map(str, command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE if command[0] == sys.executable else file,
-                stderr=file,
-                # Ctrl-C is for the program that ends them.
-                start_new_session=True,
-                preexec_fn=end_with_parent,
-                limit=1 << 20,
-            )
+        try:
+            with log.open("wb") as file:
+                process = await asyncio.create_subprocess_exec(
+                    *map(str, command),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE if command[0] == sys.executable else file,
+                    stderr=file,
+                    # Ctrl-C is for the program that ends them.
+                    start_new_session=True,
+                    preexec_fn=end_with_parent,
+                    limit=1 << 20,
+                )
+        except OSError as error:
+            raise Failure(f"{command[0]} can't be started: {error.strerror}") from error
         self.started.append(Process(name, process, log))
         return self.started[-1]
 

@@ -1,4 +1,4 @@
-"""The shipped rules, with other durations."""
+"""The shipped rules and routes of alerts, with other durations."""
 import re
 
 # Where durations stand in a file of rules: in range selectors and subqueries, behind `offset`, and as values of these keys.
@@ -6,7 +6,7 @@ PLACES = re.compile(
     r"""
     \[ \s* (?: \d+ [a-z0-9]+ ) \s* (?: : [^\]]* )? \]
     | \b offset \s+ -? \s* \d+ [a-z0-9]+
-    | ^ [ \t-]* (?: for | keep_firing_for | interval ) : [ \t]* ['"]? \d+ [a-z0-9]+
+    | ^ [ \t-]* (?: for | keep_firing_for | group_wait | [a-z_]*interval ) : [ \t]* ['"]? \d+ [a-z0-9]+
     """,
     re.VERBOSE | re.MULTILINE,
 )
@@ -15,11 +15,12 @@ PART = re.compile(r"(\d+)(ms|[smhdwy])")
 MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000, "y": 31_536_000_000}
 
 
-def shortened(rules: str, divisor: int) -> str:
-    """The rules with all their durations divided. Names, numbers and texts stay.
+def shortened(file: str, divisor: int) -> str:
+    """A file of rules, or a configuration of Alertmanager, with all durations divided. Names, numbers and texts stay.
 
     >>> print(shortened('''
     ... interval: 1m
+    ... group_wait: 10s
     ... rules:
     ...   - record: job:requests:rate2m
     ...     expr: sum by (job) (rate(requests_total[2m])) / sum_over_time(x{for="5m"}[1h30m:1m])
@@ -32,6 +33,7 @@ def shortened(rules: str, divisor: int) -> str:
     ... ''', 10))
     <BLANKLINE>
     interval: 6000ms
+    group_wait: 1000ms
     rules:
       - record: job:requests:rate2m
         expr: sum by (job) (rate(requests_total[12000ms])) / sum_over_time(x{for="5m"}[540000ms:6000ms])
@@ -44,8 +46,8 @@ def shortened(rules: str, divisor: int) -> str:
     <BLANKLINE>
     """
     if divisor == 1:
-        return rules
-    return PLACES.sub(lambda place: DURATION.sub(lambda text: divided(text[0], divisor), place[0]), rules)
+        return file
+    return PLACES.sub(lambda place: DURATION.sub(lambda text: divided(text[0], divisor), place[0]), file)
 
 
 def divided(duration: str, divisor: int) -> str:

@@ -37,7 +37,8 @@ class Sample:
 
     @property
     def amplification(self) -> float:
-        return self.attempts / self.requests if self.requests else 0
+        """Attempts at the origin per request; 0 while the callers are off, when what is left of their requests has no measure."""
+        return self.attempts / self.requests if self.requests > self.seconds * RATE / 2 else 0
 
     @property
     def goodput(self) -> float:

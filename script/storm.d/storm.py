@@ -21,7 +21,7 @@ from plan import FULL, SETUPS, SHORT, Plan
 from processes import Failure, Processes
 from prometheus import Prometheus
 from run import Run
-from timeline import STORM, Event, Timeline
+from timeline import PAGED, RESOLVED, STORM, TICKET, Event, Timeline
 from verdict import failures, outcome, print_table
 
 STILL_STORMING = 2.0
@@ -38,8 +38,8 @@ class Demonstration:
         self.prometheus = Prometheus(plan, directory)
         self.alertmanager = Alertmanager(plan, directory)
         self.alerts: dict[tuple[str, str], str] = {}
-        self.paged: set[tuple[str, str]] = set()
-        """Jobs and alerts of which the webhook heard, and not yet that they are resolved."""
+        self.open: set[tuple[str, str, str]] = set()
+        """Jobs, alerts and severities of which the webhook heard, and not yet that they are resolved."""
         self.zero = self.printed = 0
 
     async def start(self) -> None:
@@ -86,7 +86,7 @@ class Demonstration:
             self.note("callers back", run.setup.name)
 
     def all_resolved(self) -> bool:
-        return not any(alert == STORM for _, alert in self.paged)
+        return not any(alert == STORM for _, alert, _ in self.open)
 
     # Time passes
 
@@ -104,6 +104,7 @@ class Demonstration:
         if second - self.printed >= self.plan.line:
             for run in self.runs:
                 self.timeline.row(second - self.zero, run, run.between(self.printed, second))
+            self.timeline.say_of_others(second - self.zero)
             self.printed = second
 
     async def ask_prometheus(self, second: int) -> None:
@@ -117,13 +118,13 @@ class Demonstration:
         self.alerts = alerts
 
     def hear(self, notification: Notification) -> None:
-        alert = notification.job, notification.alert
-        if notification.firing and alert not in self.paged:
-            self.paged.add(alert)
-            self.note("paged", *alert)
-        elif not notification.firing and alert in self.paged:
-            self.paged.remove(alert)
-            self.note("resolved", *alert)
+        job, alert, severity = key = notification.job, notification.alert, notification.severity
+        if notification.firing and key not in self.open:
+            self.open.add(key)
+            self.note(PAGED if severity == "page" else TICKET, job, alert)
+        elif not notification.firing and key in self.open:
+            self.open.remove(key)
+            self.note(RESOLVED, job, alert)
 
     def note(self, what: str, run: str = "", alert: str = "") -> None:
         self.timeline.note(Event(time.monotonic() - self.zero, what, run, alert))

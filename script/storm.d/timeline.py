@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from run import Run, Sample
 
 STORM = "WeirRetryStorm"
+# What the webhook heard of an alert.
+PAGED, TICKET, RESOLVED = "paged", "ticket", "resolved"
 
 
 @dataclass(frozen=True)
@@ -14,17 +16,30 @@ class Event:
     run: str = ""
     """The name of the run, or empty for all."""
     alert: str = ""
-    """For `pending`, `firing` and `inactive`, which Prometheus says, and `paged` and `resolved`, which the webhook heard."""
+    """Empty for what is no alert's. Prometheus says that one is `pending`, `firing` or `inactive`; for the rest see above."""
 
 
 @dataclass
 class Timeline:
     events: list[Event] = field(default_factory=list)
+    said: int = 0
+    """How many events other alerts than the storm's were looked for in."""
 
     def note(self, event: Event) -> None:
         self.events.append(event)
-        subject = " ".join(word for word in (event.alert, event.what) if word)
-        self.say(event.at, f"{event.run:<20}  {subject}" if event.run else subject, mark=">>")
+        if event.alert in ("", STORM):
+            subject = " ".join(word for word in (event.alert, event.what) if word)
+            self.say(event.at, f"{event.run:<20}  {subject}" if event.run else subject, mark=">>")
+
+    def say_of_others(self, at: float) -> None:
+        """A line for each run, of the other alerts that the webhook has heard of since the last such lines."""
+        heard: dict[str, list[str]] = {}
+        for event in self.events[self.said :]:
+            if event.alert not in ("", STORM) and event.what in (PAGED, TICKET, RESOLVED):
+                heard.setdefault(event.run, []).append(f"{event.alert} {event.what}")
+        self.said = len(self.events)
+        for run, words in sorted(heard.items()):
+            self.say(at, f"{run:<20}  also {', '.join(words)}", mark=" >")
 
     def first(self, what: str, run: str = "", alert: str = "", after: float = 0) -> float | None:
         """When something happened first."""

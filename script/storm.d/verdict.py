@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 from plan import Plan
 from run import Run, Sample
-from timeline import STORM, Timeline, duration, times
+from timeline import PAGED, RESOLVED, STORM, Timeline, duration, times
 
 SETTLED = 10
 """Seconds at the end in which good answers are counted."""
@@ -30,9 +30,9 @@ def outcome(run: Run, timeline: Timeline, zero: int, end: int) -> Outcome:
     """`zero` is the second in which the callers began, `end` the one after the last."""
     began, recovered = timeline.first("brown-out begins") or 0, timeline.first("origins recover") or 0
     first, last = zero + int(began) + 1, zero + int(recovered)
-    paged = timeline.first("paged", run.setup.name, STORM, after=began)
-    resolved = timeline.last("resolved", run.setup.name, STORM)
-    if resolved is not None and resolved < (timeline.last("paged", run.setup.name, STORM) or 0):
+    paged = timeline.first(PAGED, run.setup.name, STORM, after=began)
+    resolved = timeline.last(RESOLVED, run.setup.name, STORM)
+    if resolved is not None and resolved < (timeline.last(PAGED, run.setup.name, STORM) or 0):
         resolved = None
     return Outcome(
         run,
