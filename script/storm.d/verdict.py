@@ -7,6 +7,8 @@ from timeline import PAGED, RESOLVED, STORM, Timeline, duration, times
 
 SETTLED = 10
 """Seconds at the end in which good answers are counted."""
+CLEARLY = 0.75
+"""What amplification with the budget is of that without it, at most."""
 
 
 @dataclass
@@ -66,13 +68,15 @@ def failures(outcomes: list[Outcome], plan: Plan) -> list[str]:
             found.append(f"{name}: {STORM} was not resolved")
         if one.healthy.goodput < 0.9:
             found.append(f"{name}: {one.healthy.goodput:.0%} of the requests got a good answer before anything happened")
+        if one.run.setup.bounded and one.taken_off:
+            found.append(f"{name}: the storm went on after the recovery, until the callers were taken off")
         if one.run.setup.bounded and one.end.goodput < 0.9:
             found.append(f"{name}: {one.end.goodput:.0%} of the requests got a good answer at the end, long after the recovery")
     for one in outcomes:
         for other in outcomes:
             if one.run.setup.layers == other.run.setup.layers and one.run.setup.bounded and not other.run.setup.bounded:
                 with_budget, without = one.brown_out.amplification, other.brown_out.amplification
-                if not with_budget < without:
+                if not with_budget < CLEARLY * without:
                     found.append(f"{one.run.setup.name}: {with_budget:.2f} attempts per request, without budget {without:.2f}")
     return found
 
