@@ -1,4 +1,5 @@
 """Debian's Alertmanager with the routes that weir ships, and a webhook to which it tells of alerts."""
+
 import asyncio
 import json
 import re
@@ -62,8 +63,12 @@ class Alertmanager:
         configuration = self.directory / "alertmanager.yml"
         configuration.write_text(re.sub(r"(?<=url: )http://[^/\s]+", webhook, routes))
         process = await processes.start(
-            "alertmanager", "prometheus-alertmanager", f"--config.file={configuration}",
-            f"--storage.path={self.directory / 'alertmanager'}", f"--web.listen-address={self.address}",
-            "--cluster.listen-address=", "--log.level=warn",
-        )  # fmt: skip
+            "alertmanager",
+            "prometheus-alertmanager",
+            f"--config.file={configuration}",
+            f"--storage.path={self.directory / 'alertmanager'}",
+            f"--web.listen-address={self.address}",
+            "--cluster.listen-address=",
+            "--log.level=warn",
+        )
         await ready(process, f"http://{self.address}/-/ready")

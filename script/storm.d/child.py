@@ -1,5 +1,6 @@
-"""What origin and callers have in common: they tell of each second in a line of standard output, do as a line of standard
-input says, and end with that."""
+"""What origin and callers have in common: they tell of each second in a line of standard output, do as a line of
+standard input says, and end with that."""
+
 import asyncio
 import json
 import sys

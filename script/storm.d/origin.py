@@ -1,7 +1,9 @@
-"""An origin of limited capacity, as a process of its own. It prints its port, then how many requests came in each second.
+"""An origin of limited capacity, as a process of its own. It prints its port, then how many requests came in each
+second.
 
 Orders on standard input: `brown-out`, `recover`.
 """
+
 import asyncio
 import heapq
 import random
@@ -14,8 +16,8 @@ import child
 class Capacity:
     """When each request is answered, and with which status: first come, first served by so many workers.
 
-    A request that would wait too long is refused at once. That is cheap, but not free: somebody accepts it, reads it and
-    writes an answer, and this time is missing for the others. A server that is asked often enough does nothing else.
+    A request that would wait too long is refused at once. That is cheap, but not free: somebody accepts it, reads it
+    and writes an answer, and this time is missing for the others. A server asked often enough does nothing else.
 
     >>> capacity = Capacity(workers=1, answer=40, refusal=10, longest_wait=50)
     >>> [capacity.admit(now=0, luck=1) for _ in range(4)]
@@ -85,6 +87,7 @@ class Connection(asyncio.Protocol):
         self.received = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:

@@ -1,4 +1,5 @@
-"""The picture: a column for one layer and one for three, a colour for what is bounded by the budget and one for what is not."""
+"""The picture: a column for one layer and one for three, a colour for runs with the budget and one for the others."""
+
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from matplotlib.patches import Patch
 
 from plan import RATE
 from run import Run, Sample
-from timeline import PAGED, RESOLVED, STORM, TICKET, Event, Timeline, clock
+from timeline import BACK, BROWN_OUT, OFF, PAGED, RECOVERY, RESOLVED, STORM, TICKET, Event, Timeline, clock
 
 COLOURS = {False: "#c8402f", True: "#1f6f9f"}
 PENDING, FIRING = 0.3, 0.9
@@ -24,9 +25,13 @@ def draw(path: Path, runs: list[Run], timeline: Timeline, zero: int, end: int, p
     layers = sorted({run.setup.layers for run in runs})
     alerts = shown_alerts(timeline, runs)
     figure, panels = pyplot.subplots(
-        5, len(layers), sharex=True, squeeze=False, figsize=(12, 12.5 + 0.3 * len(alerts)),
+        5,
+        len(layers),
+        sharex=True,
+        squeeze=False,
+        figsize=(12, 12.5 + 0.3 * len(alerts)),
         height_ratios=[1.25, 1, 1, 0.8, 0.3 + 0.25 * len(alerts)],
-    )  # fmt: skip
+    )
     for column, count in zip(panels.T, layers):
         of_column = [run for run in runs if run.setup.layers == count]
         for run in of_column:
@@ -54,9 +59,12 @@ def draw_curves(column: list[Axes], run: Run, zero: int, end: int, point: int) -
         values = [value(sample) for sample in samples]
         drawn = [float("nan") if one is None else one for one in values]
         panel.plot(
-            [second + point / 2 for second in seconds], drawn, color=COLOURS[run.setup.bounded], linewidth=1.8,
+            [second + point / 2 for second in seconds],
+            drawn,
+            color=COLOURS[run.setup.bounded],
+            linewidth=1.8,
             zorder=3 if run.setup.bounded else 2,
-        )  # fmt: skip
+        )
 
     curve(column[0], lambda sample: sample.amplification or None)
     curve(column[1], lambda sample: sample.good / point)
@@ -66,16 +74,19 @@ def draw_curves(column: list[Axes], run: Run, zero: int, end: int, point: int) -
 
 def label(panels: list[list[Axes]], alerts: list[str]) -> None:
     titles = (
-        "attempts at the origin\nper request of the callers", f"goodput: good answers/s\nof {RATE:g} requests/s",
-        "p99 latency of callers", "retries that the\nemptiest budget would grant", "",
-    )  # fmt: skip
+        "attempts at the origin\nper request of the callers",
+        f"goodput: good answers/s\nof {RATE:g} requests/s",
+        "p99 latency of callers",
+        "retries that the\nemptiest budget would grant",
+        "",
+    )
     for number, (row, title) in enumerate(zip(panels, titles)):
         row[0].set_ylabel(title, fontsize=10)
         top = max(panel.get_ylim()[1] for panel in row)
         for panel in row:
             if number == 0:
                 panel.set_yscale("log")
-                panel.set_ylim(0.9, 70)
+                panel.set_ylim(0.9, 80)
                 panel.set_yticks([1, 2, 4, 8, 16, 32, 64], [f"{tick}×" for tick in (1, 2, 4, 8, 16, 32, 64)])
                 panel.minorticks_off()
             elif number == 2:
@@ -123,13 +134,15 @@ def bars(events: list[Event], end: float) -> list[tuple[float, float, float]]:
 
 
 def mark_phases(panel: Axes, runs: list[Run], timeline: Timeline) -> None:
-    began, recovered = timeline.first("brown-out begins"), timeline.first("origins recover")
+    began, recovered = timeline.first(BROWN_OUT), timeline.first(RECOVERY)
     if began is not None and recovered is not None:
         panel.axvspan(began, recovered, color=SHADE, zorder=0)
     for run in runs:
-        off, back = (timeline.first(what, run.setup.name) for what in ("callers taken off", "callers back"))
+        off, back = (timeline.first(what, run.setup.name) for what in (OFF, BACK))
         if off is not None and back is not None:
-            panel.axvspan(off, back, facecolor="none", edgecolor=COLOURS[run.setup.bounded], hatch="////", alpha=0.35, zorder=0)
+            panel.axvspan(
+                off, back, facecolor="none", edgecolor=COLOURS[run.setup.bounded], hatch="////", alpha=0.35, zorder=0
+            )
 
 
 def legend() -> list[Line2D | Patch]:

@@ -1,4 +1,5 @@
 """What is tried, and for how long."""
+
 from dataclasses import dataclass
 
 
@@ -35,31 +36,53 @@ class Plan:
     page_within: float
     """From the brown-out's begin until WeirRetryStorm is at the webhook."""
     patience: float
-    """From the origin's recovery until the callers of a run whose storm goes on are taken off, as somebody on call would."""
+    """From the origin's recovery until callers whose storm goes on are taken off, as somebody on call would do."""
     relief: float
-    """How long they are taken off: longer than the gateways' timeout, after which nothing of what they asked is left."""
+    """How long they are taken off: longer than the gateways' timeout, after which nothing is left of that."""
     resolve_within: float
     """From the origin's recovery until WeirRetryStorm is resolved in all runs."""
     afterwards: float
     """What is looked at after that."""
     rules_divisor: int
     """What the durations in the shipped rules are divided by; their logic stays."""
-    interval: float
-    """Of scrapes and of the rules' evaluation."""
+    scrape: float
+    evaluation: float
     line: int
     """Seconds that a line of the timeline sums up."""
     point: int
     """Seconds that a point of the picture sums up."""
 
 
-# Intervals as in deploy/prometheus/prometheus.yml, and the rules as they are shipped.
+# The rules and routes of alerts as they are shipped. A page waits for a scrape, then for the recording rules, then for
+# the alert's; that they are evaluated more often than scrapes come keeps this wait short.
 FULL = Plan(
-    healthy=90, brown_out=300, page_within=180, patience=90, relief=20, resolve_within=600, afterwards=30,
-    rules_divisor=1, interval=15, line=15, point=5,
+    healthy=90,
+    brown_out=300,
+    page_within=180,
+    patience=90,
+    relief=20,
+    resolve_within=600,
+    afterwards=30,
+    rules_divisor=1,
+    scrape=15,
+    evaluation=5,
+    line=15,
+    point=10,
 )
 
-# Ten times as fast. A slow machine is late by seconds and not by tenths of them, so the page has till the brown-out's end.
+# Ten times as fast. A slow machine is late by seconds and not by tenths of them, so the page has till the brown-out's
+# end.
 SHORT = Plan(
-    healthy=10, brown_out=28, page_within=28, patience=8, relief=12, resolve_within=60, afterwards=5,
-    rules_divisor=10, interval=1, line=5, point=1,
+    healthy=10,
+    brown_out=28,
+    page_within=28,
+    patience=8,
+    relief=12,
+    resolve_within=60,
+    afterwards=5,
+    rules_divisor=10,
+    scrape=1,
+    evaluation=1,
+    line=5,
+    point=1,
 )

@@ -1,4 +1,5 @@
 """Processes that are started here, and are ended here by their ids, whatever happens."""
+
 import asyncio
 import ctypes
 import json
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 PR_SET_PDEATHSIG = 1
 libc = ctypes.CDLL(None)
@@ -28,7 +30,7 @@ class Process:
         self.process = process
         self.log = log
 
-    async def facts(self) -> AsyncIterator[dict[str, object]]:
+    async def facts(self) -> AsyncIterator[dict[str, Any]]:
         """What a child of ours tells (child.py)."""
         assert self.process.stdout
         async for line in self.process.stdout:

@@ -1,7 +1,7 @@
 """Debian's Prometheus with the rules that weir ships."""
+
 import asyncio
 import json
-import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
@@ -22,28 +22,33 @@ class Prometheus:
     async def start(self, processes: Processes, jobs: dict[str, list[str]], alertmanager: str) -> None:
         """Scrapes targets by job."""
         for shipped in SHIPPED_RULES.glob("*.yml"):
-            (self.directory / f"rules-{shipped.name}").write_text(shortened(shipped.read_text(), self.plan.rules_divisor))
+            rules = shortened(shipped.read_text(), self.plan.rules_divisor)
+            (self.directory / f"rules-{shipped.name}").write_text(rules)
         configuration = self.directory / "prometheus.yml"
         # JSON is YAML too.
         configuration.write_text(json.dumps(self.configuration(jobs, alertmanager), indent=2))
         process = await processes.start(
-            "prometheus", "prometheus", f"--config.file={configuration}", f"--web.listen-address={self.address}",
-            f"--storage.tsdb.path={self.directory / 'prometheus'}", "--log.level=warn",
-        )  # fmt: skip
+            "prometheus",
+            "prometheus",
+            f"--config.file={configuration}",
+            f"--web.listen-address={self.address}",
+            f"--storage.tsdb.path={self.directory / 'prometheus'}",
+            "--log.level=warn",
+        )
         await ready(process, f"http://{self.address}/-/ready")
 
     def configuration(self, jobs: dict[str, list[str]], alertmanager: str) -> dict[str, object]:
         scrapes: list[dict[str, object]] = [
             {"job_name": job, "static_configs": [{"targets": targets}]} for job, targets in jobs.items()
         ]
-        # The shipped rules miss the job of the shipped configuration where there is none. Nothing is counted for it.
-        scrapes.append({**scrapes[0], "job_name": "weir", "metric_relabel_configs": [{"regex": ".*", "action": "drop"}]})
-        interval = f"{self.plan.interval:g}s"
+        # The rules miss the job of the shipped configuration where there is none. Nothing is counted for it.
+        drop = [{"regex": ".*", "action": "drop"}]
+        scrapes.append({**scrapes[0], "job_name": "weir", "metric_relabel_configs": drop})
         return {
             "global": {
-                "scrape_interval": interval,
-                "scrape_timeout": interval if self.plan.interval < 10 else "10s",
-                "evaluation_interval": interval,
+                "scrape_interval": f"{self.plan.scrape:g}s",
+                "scrape_timeout": f"{min(self.plan.scrape, 10):g}s",
+                "evaluation_interval": f"{self.plan.evaluation:g}s",
             },
             "rule_files": ["rules-*.yml"],
             "alerting": {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]},
@@ -74,7 +79,7 @@ class Prometheus:
 async def get(url: str) -> bytes:
     def fetch() -> bytes:
         with urllib.request.urlopen(url, timeout=10) as response:
-            return response.read()
+            return bytes(response.read())
 
     return await asyncio.to_thread(fetch)
 
@@ -85,6 +90,6 @@ async def ready(process: Process, url: str) -> None:
         try:
             await get(url)
             return
-        except (urllib.error.URLError, OSError):
+        except OSError:
             await asyncio.sleep(0.1)
     raise Failure(f"{process.name} does not become ready: {process.tail()}")

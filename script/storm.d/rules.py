@@ -1,7 +1,8 @@
 """The shipped rules and routes of alerts, with other durations."""
+
 import re
 
-# Where durations stand in a file of rules: in range selectors and subqueries, behind `offset`, and as values of these keys.
+# Where durations stand: in range selectors and subqueries, behind `offset`, and as values of these keys.
 PLACES = re.compile(
     r"""
     \[ \s* (?: \d+ [a-z0-9]+ ) \s* (?: : [^\]]* )? \]
@@ -12,7 +13,7 @@ PLACES = re.compile(
 )
 DURATION = re.compile(r"(?<![\w.])(?:\d+(?:ms|[smhdwy]))+(?![\w.])")
 PART = re.compile(r"(\d+)(ms|[smhdwy])")
-MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000, "y": 31_536_000_000}
+SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
 
 
 def shortened(file: str, divisor: int) -> str:
@@ -51,5 +52,5 @@ def shortened(file: str, divisor: int) -> str:
 
 
 def divided(duration: str, divisor: int) -> str:
-    milliseconds = sum(int(number) * MILLISECONDS[unit] for number, unit in PART.findall(duration))
-    return f"{milliseconds // divisor}ms"
+    seconds = sum(int(number) * SECONDS[unit] for number, unit in PART.findall(duration))
+    return f"{round(seconds * 1000 / divisor)}ms"

@@ -1,4 +1,5 @@
 """A run: an origin, gateways in a row before it, callers, and what came of them each second."""
+
 import asyncio
 import sys
 from collections.abc import Iterable
@@ -37,7 +38,7 @@ class Sample:
 
     @property
     def amplification(self) -> float:
-        """Attempts at the origin per request; 0 while the callers are off, when what is left of their requests has no measure."""
+        """Attempts at the origin per request. 0 while the callers are off, and only earlier requests retried."""
         return self.attempts / self.requests if self.requests > self.seconds * RATE / 2 else 0
 
     @property
@@ -87,10 +88,15 @@ class Run:
             f"    retry: {{ limit: 3, statusCodes: [503]{bounds} }}\n"
         )
         gateway = await self.processes.start(
-            f"{self.setup.name}-gateway-{layer}", self.program, "serve", f"--config.file={configuration}",
-            "--gateway.workers=1", "--gateway.listen-address=127.0.0.1:0", "--web.listen-address=127.0.0.1:0",
+            f"{self.setup.name}-gateway-{layer}",
+            self.program,
+            "serve",
+            f"--config.file={configuration}",
+            "--gateway.workers=1",
+            "--gateway.listen-address=127.0.0.1:0",
+            "--web.listen-address=127.0.0.1:0",
             "--gateway.drain-timeout=1s",
-        )  # fmt: skip
+        )
         self.metrics.insert(0, (await gateway.logged('msg="serving metrics" url=http://')).split("/")[0])
         return (await gateway.logged("msg=forwarding url=http://")).rstrip("/")
 
@@ -99,7 +105,7 @@ class Run:
 
     async def listen_to(self, child: Process) -> None:
         async for facts in child.facts():
-            sample = self.second(int(facts.pop("second")))
+            sample = self.second(facts.pop("second"))
             for name, value in facts.items():
                 setattr(sample, name, value)
 

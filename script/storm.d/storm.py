@@ -2,10 +2,11 @@
 
     storm.py [--short] PROGRAM DIRECTORY PICTURE
 
-An origin browns out and recovers; callers ask it through one or three layers of the program weir that retry, without and
-with what bounds retries. Prometheus watches the gateways with the shipped rules, Alertmanager tells a webhook. Logs,
-configurations and numbers are left in the directory.
+An origin browns out and recovers; callers ask it through one or three layers of the program weir that retry, without
+and with what bounds retries. Prometheus watches the gateways with the shipped rules, Alertmanager tells a webhook.
+Logs, configurations and numbers are left in the directory.
 """
+
 import argparse
 import asyncio
 import csv
@@ -21,7 +22,7 @@ from plan import FULL, SETUPS, SHORT, Plan
 from processes import Failure, Processes
 from prometheus import Prometheus
 from run import Run
-from timeline import PAGED, RESOLVED, STORM, TICKET, Event, Timeline
+from timeline import BACK, BROWN_OUT, OFF, PAGED, RECOVERY, RESOLVED, STORM, TICKET, Event, Timeline
 from verdict import failures, outcome, print_table
 
 STILL_STORMING = 2.0
@@ -60,12 +61,12 @@ class Demonstration:
 
         for run in self.runs:
             run.origin.order("brown-out")
-        self.note("brown-out begins")
+        self.note(BROWN_OUT)
         await self.go_on(plan.brown_out)
 
         for run in self.runs:
             run.origin.order("recover")
-        self.note("origins recover")
+        self.note(RECOVERY)
         relief = [asyncio.create_task(self.relieve(run)) for run in self.runs]
         await self.go_on(plan.patience + plan.relief)
         await asyncio.gather(*relief)
@@ -80,10 +81,10 @@ class Demonstration:
         second = int(time.monotonic())
         if run.between(second - 5, second).amplification > STILL_STORMING:
             run.callers.order("pause")
-            self.note("callers taken off", run.setup.name)
+            self.note(OFF, run.setup.name)
             await asyncio.sleep(self.plan.relief)
             run.callers.order("resume")
-            self.note("callers back", run.setup.name)
+            self.note(BACK, run.setup.name)
 
     def all_resolved(self) -> bool:
         return not any(alert == STORM for _, alert, _ in self.open)
@@ -138,7 +139,9 @@ class Demonstration:
             for run in self.runs:
                 for second in range(self.zero, self.printed):
                     one = run.second(second)
-                    table.writerow([second - self.zero, run.setup.name, one.requests, one.good, one.attempts, one.p99, one.budget])
+                    table.writerow(
+                        [second - self.zero, run.setup.name, one.requests, one.good, one.attempts, one.p99, one.budget]
+                    )
         with (self.directory / "events.csv").open("w", newline="") as file:
             table = csv.writer(file)
             table.writerow(["second", "run", "alert", "what"])
@@ -154,15 +157,18 @@ async def demonstrate(plan: Plan, program: str, directory: Path, drawn_to: Path)
     finally:
         await processes.stop()
     demonstration.keep_numbers()
-    outcomes = [outcome(run, demonstration.timeline, demonstration.zero, demonstration.printed) for run in demonstration.runs]
+    runs, timeline, zero, end = demonstration.runs, demonstration.timeline, demonstration.zero, demonstration.printed
+    outcomes = [outcome(run, timeline, zero, end) for run in runs]
     print_table(outcomes)
-    picture.draw(drawn_to, demonstration.runs, demonstration.timeline, demonstration.zero, demonstration.printed, plan.point)
+    picture.draw(drawn_to, runs, timeline, zero, end, plan.point)
     return failures(outcomes, plan)
 
 
 async def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--short", action="store_true", help="ten times as fast, with the rules' durations divided by ten")
+    arguments.add_argument(
+        "--short", action="store_true", help="ten times as fast, with the rules' durations divided by ten"
+    )
     arguments.add_argument("program")
     arguments.add_argument("directory", type=Path)
     arguments.add_argument("picture", type=Path)
@@ -177,7 +183,7 @@ async def main() -> int:
     except asyncio.CancelledError:
         print("storm: interrupted", file=sys.stderr)
         return 130
-    except Failure as failure:
+    except (Failure, OSError) as failure:
         found = [str(failure)]
     for one in found:
         print(f"storm: {one}", file=sys.stderr)

@@ -1,9 +1,12 @@
 """What happened, printed while it happens."""
+
 from dataclasses import dataclass, field
 
 from run import Run, Sample
 
 STORM = "WeirRetryStorm"
+# What is done to the runs.
+BROWN_OUT, RECOVERY, OFF, BACK = "brown-out begins", "origins recover", "callers taken off", "callers back"
 # What the webhook heard of an alert.
 PAGED, TICKET, RESOLVED = "paged", "ticket", "resolved"
 
@@ -16,7 +19,7 @@ class Event:
     run: str = ""
     """The name of the run, or empty for all."""
     alert: str = ""
-    """Empty for what is no alert's. Prometheus says that one is `pending`, `firing` or `inactive`; for the rest see above."""
+    """Prometheus says that one is `pending`, `firing` or `inactive`; for what the webhook heard see above."""
 
 
 @dataclass
@@ -53,7 +56,8 @@ class Timeline:
         return max(times, default=None)
 
     def heading(self) -> None:
-        print(f"{'time':>5}     {'run':<20}{'requests/s':>11}{'goodput/s':>11}{'attempts/s':>12}{'amplif.':>9}{'p99':>9}{'budget':>8}")
+        columns = f"{'requests/s':>11}{'goodput/s':>11}{'attempts/s':>12}{'amplif.':>9}{'p99':>9}{'budget':>8}"
+        print(f"{'time':>5}     {'run':<20}{columns}")
 
     def row(self, at: float, run: Run, sample: Sample) -> None:
         seconds = max(sample.seconds, 1)
@@ -62,7 +66,7 @@ class Timeline:
             f"{run.setup.name:<20}{sample.requests / seconds:>11.1f}{sample.good / seconds:>11.1f}"
             f"{sample.attempts / seconds:>12.1f}{times(sample.amplification):>9}{duration(sample.p99):>9}"
             f"{'off' if sample.budget is None else format(sample.budget, '.0f'):>8}",
-        )  # fmt: skip
+        )
 
     def say(self, at: float, text: str, mark: str = "") -> None:
         print(f"{clock(at):>5}  {mark:<2} {text}", flush=True)

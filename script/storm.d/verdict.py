@@ -1,9 +1,11 @@
 """What came of the runs: a table, and what was not as it must be."""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from plan import Plan
 from run import Run, Sample
-from timeline import PAGED, RESOLVED, STORM, Timeline, duration, times
+from timeline import BROWN_OUT, OFF, PAGED, RECOVERY, RESOLVED, STORM, Timeline, duration, times
 
 SETTLED = 10
 """Seconds at the end in which good answers are counted."""
@@ -30,7 +32,7 @@ class Outcome:
 
 def outcome(run: Run, timeline: Timeline, zero: int, end: int) -> Outcome:
     """`zero` is the second in which the callers began, `end` the one after the last."""
-    began, recovered = timeline.first("brown-out begins") or 0, timeline.first("origins recover") or 0
+    began, recovered = timeline.first(BROWN_OUT) or 0, timeline.first(RECOVERY) or 0
     first, last = zero + int(began) + 1, zero + int(recovered)
     paged = timeline.first(PAGED, run.setup.name, STORM, after=began)
     resolved = timeline.last(RESOLVED, run.setup.name, STORM)
@@ -44,7 +46,7 @@ def outcome(run: Run, timeline: Timeline, zero: int, end: int) -> Outcome:
         paged_after=None if paged is None else paged - began,
         resolved_after=None if resolved is None else resolved - recovered,
         good_after=good_after(run, last, end),
-        taken_off=timeline.first("callers taken off", run.setup.name) is not None,
+        taken_off=timeline.first(OFF, run.setup.name) is not None,
     )
 
 
@@ -57,28 +59,35 @@ def good_after(run: Run, recovered: int, end: int) -> float | None:
 
 def failures(outcomes: list[Outcome], plan: Plan) -> list[str]:
     """What was not as it must be."""
+    unbounded = {one.run.setup.layers: one for one in outcomes if not one.run.setup.bounded}
     found = []
     for one in outcomes:
-        name = one.run.setup.name
-        if one.paged_after is None:
-            found.append(f"{name}: {STORM} did not reach the webhook")
-        elif one.paged_after > plan.page_within:
-            found.append(f"{name}: {STORM} reached the webhook after {one.paged_after:.0f} s, not within {plan.page_within:.0f}")
-        if one.resolved_after is None:
-            found.append(f"{name}: {STORM} was not resolved")
+        setup = one.run.setup
+        found += [f"{setup.name}: {failure}" for failure in alert_failures(one, plan)]
         if one.healthy.goodput < 0.9:
-            found.append(f"{name}: {one.healthy.goodput:.0%} of the requests got a good answer before anything happened")
-        if one.run.setup.bounded and one.taken_off:
-            found.append(f"{name}: the storm went on after the recovery, until the callers were taken off")
-        if one.run.setup.bounded and one.end.goodput < 0.9:
-            found.append(f"{name}: {one.end.goodput:.0%} of the requests got a good answer at the end, long after the recovery")
-    for one in outcomes:
-        for other in outcomes:
-            if one.run.setup.layers == other.run.setup.layers and one.run.setup.bounded and not other.run.setup.bounded:
-                with_budget, without = one.brown_out.amplification, other.brown_out.amplification
-                if not with_budget < CLEARLY * without:
-                    found.append(f"{one.run.setup.name}: {with_budget:.2f} attempts per request, without budget {without:.2f}")
+            found.append(f"{setup.name}: only {one.healthy.goodput:.0%} good answers before anything happened")
+        if setup.bounded:
+            found += [f"{setup.name}: {failure}" for failure in budget_failures(one, unbounded[setup.layers])]
     return found
+
+
+def alert_failures(one: Outcome, plan: Plan) -> Iterator[str]:
+    if one.paged_after is None:
+        yield f"{STORM} did not reach the webhook"
+    elif one.paged_after > plan.page_within:
+        yield f"{STORM} reached the webhook after {one.paged_after:.0f} s, not within {plan.page_within:.0f} s"
+    if one.resolved_after is None:
+        yield f"{STORM} was not resolved"
+
+
+def budget_failures(one: Outcome, without: Outcome) -> Iterator[str]:
+    ours, theirs = one.brown_out.amplification, without.brown_out.amplification
+    if not ours < CLEARLY * theirs:
+        yield f"{ours:.2f} attempts per request in the brown-out, and without the budget {theirs:.2f}"
+    if one.taken_off:
+        yield "the storm outlived its cause"
+    if one.end.goodput < 0.9:
+        yield f"only {one.end.goodput:.0%} good answers at the end, long after the recovery"
 
 
 def print_table(outcomes: list[Outcome]) -> None:
@@ -89,7 +98,7 @@ def print_table(outcomes: list[Outcome]) -> None:
             f"{one.run.setup.name:<20}{times(one.brown_out.amplification):>12}{one.brown_out.goodput:>16.0%}"
             f"{duration(one.brown_out.p99):>15}{seconds(one.paged_after):>10}"
             f"{seconds(one.good_after) + ('*' if one.taken_off else ''):>14}{seconds(one.resolved_after):>12}"
-        )  # fmt: skip
+        )
     print("paged: since the brown-out's begin. Good again (90 % good answers), resolved: since the origin's recovery.")
     if any(one.taken_off for one in outcomes):
         print("* The storm outlived its cause: it ended when the callers were taken off for a while.")
