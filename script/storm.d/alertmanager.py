@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from plan import Plan
 from processes import Processes, free_port
@@ -17,7 +18,7 @@ SHIPPED_ROUTES = Path("deploy/alertmanager/alertmanager.yml")
 
 @dataclass(frozen=True)
 class Notification:
-    """Of an alert of a job. It is firing as long as it does for one of the job's destinations."""
+    """Of an alert of a job. It is firing as long as it is for one of the job's destinations."""
 
     job: str
     alert: str
@@ -42,13 +43,21 @@ class Webhook:
                 length = int(head.partition("content-length:")[2].split()[0])
                 message = json.loads(await reader.readexactly(length))
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-                labels = message["commonLabels"]
-                firing = message["status"] == "firing"
-                self.hear(Notification(labels.get("job", ""), labels["alertname"], labels["severity"], firing))
+                for notification in notifications(message):
+                    self.hear(notification)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # Alertmanager closed the connection
         finally:
             writer.close()
+
+
+def notifications(message: dict[str, Any]) -> list[Notification]:
+    states: dict[tuple[str, str, str], bool] = {}
+    for alert in message["alerts"]:
+        labels = alert["labels"]
+        key = labels.get("job", ""), labels["alertname"], labels["severity"]
+        states[key] = states.get(key, False) or alert["status"] == "firing"
+    return [Notification(*key, firing) for key, firing in states.items()]
 
 
 class Alertmanager:
@@ -58,10 +67,13 @@ class Alertmanager:
         self.address = f"127.0.0.1:{free_port()}"
 
     async def start(self, processes: Processes, webhook: str) -> None:
-        """All receivers are the webhook."""
+        """All receivers are the webhook, and it is told of each alert by itself: on call, one page for a job will do, but
+        here it has to be seen which alert comes when."""
         routes = shortened(SHIPPED_ROUTES.read_text(), self.plan.rules_divisor)
+        routes = re.sub(r"(?<=url: )http://[^/\s]+", webhook, routes)
+        routes = re.sub(r"(?<=group_by: )\[.*\]", "[job, alertname]", routes)
         configuration = self.directory / "alertmanager.yml"
-        configuration.write_text(re.sub(r"(?<=url: )http://[^/\s]+", webhook, routes))
+        configuration.write_text(routes)
         process = await processes.start(
             "alertmanager",
             "prometheus-alertmanager",

@@ -53,7 +53,7 @@ class Plan:
     """Seconds that a point of the picture sums up."""
 
 
-# The rules and routes of alerts as they are shipped. A page waits for a scrape, then for the recording rules, then for
+# The rules as they are shipped. A page waits for a scrape, then for the recording rules, then for
 # the alert's; that they are evaluated more often than scrapes come keeps this wait short.
 FULL = Plan(
     healthy=90,
@@ -61,7 +61,7 @@ FULL = Plan(
     page_within=180,
     patience=90,
     relief=20,
-    resolve_within=600,
+    resolve_within=900,
     afterwards=30,
     rules_divisor=1,
     scrape=15,
@@ -76,10 +76,10 @@ SHORT = Plan(
     healthy=10,
     brown_out=28,
     page_within=28,
-    patience=8,
+    patience=6,
     relief=12,
-    resolve_within=60,
-    afterwards=5,
+    resolve_within=100,
+    afterwards=3,
     rules_divisor=10,
     scrape=1,
     evaluation=1,
