@@ -1,0 +1,158 @@
+"""The picture: a column for one layer and one for three, a colour for runs with the budget and one for the others."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from plan import RATE
+from run import Run, Sample
+from timeline import BACK, BROWN_OUT, OFF, PAGED, RECOVERY, RESOLVED, STORM, TICKET, Event, Timeline, clock
+
+COLOURS = {False: "#c8402f", True: "#1f6f9f"}
+PENDING, FIRING = 0.3, 0.9
+"""Opacity of bars."""
+SHADE = "#ece7dc"
+
+
+def draw(path: Path, runs: list[Run], timeline: Timeline, zero: int, end: int, point: int) -> None:
+    layers = sorted({run.setup.layers for run in runs})
+    alerts = shown_alerts(timeline, runs)
+    figure, panels = pyplot.subplots(
+        5,
+        len(layers),
+        sharex=True,
+        squeeze=False,
+        figsize=(12, 12.5 + 0.3 * len(alerts)),
+        height_ratios=[1.25, 1, 1, 0.8, 0.3 + 0.25 * len(alerts)],
+    )
+    for column, count in zip(panels.T, layers):
+        of_column = [run for run in runs if run.setup.layers == count]
+        for run in of_column:
+            draw_curves(column, run, zero, end, point)
+        draw_alerts(column[4], of_column, alerts, timeline, end - zero)
+        column[0].set_title(f"{count} layer{'s' if count > 1 else ''} of retries", fontsize=13)
+        for panel in column:
+            mark_phases(panel, of_column, timeline)
+            panel.grid(axis="y", alpha=0.25)
+            panel.set_xlim(0, end - zero)
+        ticks = range(0, end - zero + 1, 60 if end - zero > 240 else 10)
+        column[4].set_xticks(ticks, [clock(tick) for tick in ticks], fontsize=8)
+    label(panels, alerts)
+    figure.legend(handles=legend(), loc="upper center", ncols=4, frameon=False, fontsize=10)
+    figure.tight_layout(rect=(0, 0, 1, 0.955))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100)
+
+
+def draw_curves(column: list[Axes], run: Run, zero: int, end: int, point: int) -> None:
+    seconds = range(0, end - zero - point + 1, point)
+    samples = [run.between(zero + second, zero + second + point) for second in seconds]
+
+    def curve(panel: Axes, value: Callable[[Sample], float | None]) -> None:
+        values = [value(sample) for sample in samples]
+        drawn = [float("nan") if one is None else one for one in values]
+        panel.plot(
+            [second + point / 2 for second in seconds],
+            drawn,
+            color=COLOURS[run.setup.bounded],
+            linewidth=1.8,
+            zorder=3 if run.setup.bounded else 2,
+        )
+
+    curve(column[0], lambda sample: sample.amplification or None)
+    curve(column[1], lambda sample: sample.good / point)
+    curve(column[2], lambda sample: sample.p99 or None)
+    curve(column[3], lambda sample: sample.budget)
+
+
+def label(panels: list[list[Axes]], alerts: list[str]) -> None:
+    titles = (
+        "attempts at the origin\nper request of the callers",
+        f"goodput: good answers/s\nof {RATE:g} requests/s",
+        "p99 latency of callers",
+        "retries that the\nemptiest budget would grant",
+        "",
+    )
+    for number, (row, title) in enumerate(zip(panels, titles)):
+        row[0].set_ylabel(title, fontsize=10)
+        top = max(panel.get_ylim()[1] for panel in row)
+        for panel in row:
+            if number == 0:
+                panel.set_yscale("log")
+                panel.set_ylim(0.9, 80)
+                panel.set_yticks([1, 2, 4, 8, 16, 32, 64], [f"{tick}×" for tick in (1, 2, 4, 8, 16, 32, 64)])
+                panel.minorticks_off()
+            elif number == 2:
+                panel.set_yscale("log")
+                panel.set_ylim(0.03, 15)
+                panel.set_yticks([0.05, 0.1, 0.5, 1, 5, 10], ["50 ms", "100 ms", "500 ms", "1 s", "5 s", "10 s"])
+                panel.minorticks_off()
+            elif number < 4:
+                panel.set_ylim(0, top)
+    for panel, name in zip(panels[-1], [alerts] + [[""] * len(alerts)] * len(panels[-1])):
+        panel.set_yticks(range(len(alerts)), name, fontsize=9)
+        panel.set_ylim(len(alerts) - 0.4, -0.6)
+        panel.grid(visible=False)
+
+
+def shown_alerts(timeline: Timeline, runs: list[Run]) -> list[str]:
+    """The storm's first, then others of which the webhook heard, in the order in which it did."""
+    names = {run.setup.name for run in runs}
+    heard = [event.alert for event in timeline.events if event.what in (PAGED, TICKET) and event.run in names]
+    return list(dict.fromkeys([STORM, *heard]))
+
+
+def draw_alerts(panel: Axes, runs: list[Run], alerts: list[str], timeline: Timeline, end: float) -> None:
+    for run in runs:
+        for row, alert in enumerate(alerts):
+            events = [event for event in timeline.events if event.run == run.setup.name and event.alert == alert]
+            centre = row + (0.19 if run.setup.bounded else -0.19)
+            for begin, duration, opacity in bars(events, end):
+                panel.barh(centre, duration, 0.34, begin, color=COLOURS[run.setup.bounded], alpha=opacity, linewidth=0)
+            for event in events:
+                if event.what in (PAGED, TICKET, RESOLVED):
+                    shape = "o" if event.what == RESOLVED else "v"
+                    panel.plot(event.at, centre, shape, color="black", markersize=6, markerfacecolor="white", zorder=4)
+
+
+def bars(events: list[Event], end: float) -> list[tuple[float, float, float]]:
+    """Begin, duration and opacity."""
+    states = [event for event in events if event.what in ("pending", "firing", "inactive")]
+    ends = [event.at for event in states[1:]] + [end]
+    return [
+        (event.at, until - event.at, PENDING if event.what == "pending" else FIRING)
+        for event, until in zip(states, ends)
+        if event.what != "inactive"
+    ]
+
+
+def mark_phases(panel: Axes, runs: list[Run], timeline: Timeline) -> None:
+    began, recovered = timeline.first(BROWN_OUT), timeline.first(RECOVERY)
+    if began is not None and recovered is not None:
+        panel.axvspan(began, recovered, color=SHADE, zorder=0)
+    for run in runs:
+        off, back = (timeline.first(what, run.setup.name) for what in (OFF, BACK))
+        if off is not None and back is not None:
+            panel.axvspan(
+                off, back, facecolor="none", edgecolor=COLOURS[run.setup.bounded], hatch="////", alpha=0.35, zorder=0
+            )
+
+
+def legend() -> list[Line2D | Patch]:
+    return [
+        Line2D([], [], color=COLOURS[False], linewidth=2.5, label="without budget"),
+        Line2D([], [], color=COLOURS[True], linewidth=2.5, label="with the default budget"),
+        Patch(color=SHADE, label="brown-out"),
+        Patch(facecolor="none", edgecolor=COLOURS[False], hatch="////", alpha=0.5, label="callers taken off"),
+        Patch(color="black", alpha=PENDING, linewidth=0, label="alert pending"),
+        Patch(color="black", alpha=FIRING, linewidth=0, label="alert firing"),
+        Line2D([], [], color="black", marker="v", markerfacecolor="white", linestyle="", label="alert at the webhook"),
+        Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="", label="alert resolved there"),
+    ]

@@ -1,0 +1,112 @@
+"""Processes that are started here, and are ended here by their ids, whatever happens."""
+
+import asyncio
+import ctypes
+import json
+import random
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+libc = ctypes.CDLL(None)
+
+
+class Failure(Exception):
+    """Why the demonstration failed, for who started it."""
+
+
+def end_with_parent() -> None:
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Process:
+    def __init__(self, name: str, process: asyncio.subprocess.Process, log: Path) -> None:
+        self.name = name
+        self.process = process
+        self.log = log
+
+    async def facts(self) -> AsyncIterator[dict[str, Any]]:
+        """What a child of ours tells (child.py)."""
+        assert self.process.stdout
+        async for line in self.process.stdout:
+            yield json.loads(line)
+
+    def order(self, order: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(f"{order}\n".encode())
+
+    async def logged(self, before: str) -> str:
+        """The word that stands behind a text in the log, once it does."""
+        for _ in range(300):
+            self.check()
+            _, found, rest = self.log.read_text().partition(before)
+            if found and "\n" in rest:
+                return rest.split()[0]
+            await asyncio.sleep(0.1)
+        raise Failure(f"{self.name} did not start: {self.tail()}")
+
+    def check(self) -> None:
+        if self.process.returncode is not None:
+            raise Failure(f"{self.name} ended with status {self.process.returncode}: {self.tail()}")
+
+    def tail(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-10:])
+
+
+class Processes:
+    def __init__(self, logs: Path) -> None:
+        self.logs = logs
+        self.started: list[Process] = []
+
+    async def start(self, name: str, *command: object) -> Process:
+        log = self.logs / f"{name}.log"
+        try:
+            with log.open("wb") as file:
+                process = await asyncio.create_subprocess_exec(
+                    *map(str, command),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE if command[0] == sys.executable else file,
+                    stderr=file,
+                    # Ctrl-C is for the program that ends them.
+                    start_new_session=True,
+                    preexec_fn=end_with_parent,
+                    limit=1 << 20,
+                )
+        except OSError as error:
+            raise Failure(f"{command[0]} can't be started: {error.strerror}") from error
+        self.started.append(Process(name, process, log))
+        return self.started[-1]
+
+    def check(self) -> None:
+        for process in self.started:
+            process.check()
+
+    async def stop(self) -> None:
+        """Those that were started last end first: callers, then gateways, then origins."""
+        for process in reversed(self.started):
+            if process.process.returncode is None:
+                process.process.terminate()
+        for process in self.started:
+            try:
+                await asyncio.wait_for(process.process.wait(), timeout=5)
+            except TimeoutError:
+                process.process.kill()
+                await process.process.wait()
+        self.started = []
+
+
+def free_port() -> int:
+    """Of those that no connection gets by chance: systems take such ports from 32768 on."""
+    for port in random.sample(range(20000, 32000), 100):
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise Failure("no free port on the loopback")
