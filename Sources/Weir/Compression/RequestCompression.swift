@@ -31,6 +31,8 @@ struct RequestCompression: Sendable {
   ///
   /// - Parameter body: nil when it isn't in memory: then nobody is asked about it.
   func isWanted(for urlRequest: URLRequest, _ body: Data?) throws -> Bool {
+    // What has no URL is refused later; changing it traps in Foundation.
+    guard urlRequest.url != nil else { return false }
     if let body, !shouldCompressBodyData(body) { return false }
     guard urlRequest.value(forHTTPHeaderField: "Content-Encoding") != nil else { return true }
     switch duplicateHeaderBehavior {

@@ -13,7 +13,8 @@ struct MultipartFile: Sendable {
     guard url.isFileURL else { throw Self.failed(.bodyPartURLInvalid(url: url)) }
     self.url = url
     path = url.path
-    size = try Self.size(at: url, path)
+    let path = path
+    size = try Self.size(of: try Self.status(of: url) { stat(path, &$0) }, at: url)
     // With the rights that opening it is judged by, which are not always those of the real user.
     guard (try? systemCall { faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) }) != nil else {
       throw Self.failed(.bodyPartInputStreamCreationFailed(for: url))
@@ -38,14 +39,6 @@ struct MultipartFile: Sendable {
       close(descriptor)
       throw error
     }
-  }
-
-  private static func size(at url: URL, _ path: String) throws(WeirError) -> UInt64 {
-    // The system's functions would take what is before a NUL for the path.
-    guard !path.utf8.contains(0) else {
-      throw failed(.bodyPartFileNotReachableWithError(atURL: url, error: POSIXError(.ENOENT)))
-    }
-    return try size(of: try status(of: url) { stat(path, &$0) }, at: url)
   }
 
   private static func status(of url: URL, _ call: (inout stat) -> CInt) throws(WeirError) -> stat {

@@ -14,7 +14,6 @@ final class MultipartTarget: MultipartSink {
   convenience init(creating url: URL) throws(WeirError) {
     guard url.isFileURL else { throw Self.failed(.outputStreamURLInvalid(url: url)) }
     let path = url.path
-    guard !path.utf8.contains(0) else { throw Self.failed(.outputStreamCreationFailed(for: url)) }
     do throws(Errno) {
       let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
       self.init(descriptor: try systemCall { Glibc.open(path, flags, 0o600) }, path: path)
