@@ -7,9 +7,8 @@ public import Foundation
 /// there could be one.
 ///
 /// Some cases are for features that this version doesn't have, so that a switch over them can be written once: nothing
-/// raises ``createUploadableFailed(error:)``, ``downloadedFileMoveFailed(error:source:destination:)``,
-/// ``multipartEncodingFailed(reason:)`` and ``serverTrustEvaluationFailed(reason:)``. A server that is not trusted is a
-/// ``sessionTaskFailed(error:)``.
+/// raises ``createUploadableFailed(error:)``, ``downloadedFileMoveFailed(error:source:destination:)`` and
+/// ``serverTrustEvaluationFailed(reason:)``. A server that is not trusted is a ``sessionTaskFailed(error:)``.
 @nonexhaustive
 public indirect enum WeirError: Error, Sendable {
   /// The body of an upload could not be made.
