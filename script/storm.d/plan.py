@@ -70,11 +70,10 @@ FULL = Plan(
     point=10,
 )
 
-# Ten times as fast. A slow machine is late by seconds and not by tenths of them, so the page has till the brown-out's
-# end.
+# Ten times as fast. A slow machine is late by seconds and not by tenths of them, so the page has ten seconds more.
 SHORT = Plan(
-    healthy=10,
-    brown_out=28,
+    healthy=8,
+    brown_out=22,
     page_within=28,
     patience=6,
     relief=12,
