@@ -89,6 +89,7 @@ extension RequestPipeline {
 extension Attempt {
   /// Bytes of the body's stream for libcurl.
   func supplyFromStream(_ buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+    let hasBegun = pipeline.bodyStream?.state.hasBegun ?? true
     switch pipeline.bodyStream?.state.take(into: buffer) {
     case .bytes(let count)?: return .bytes(count)
     case .end?: return .end
@@ -96,16 +97,25 @@ extension Attempt {
       body.failure = urlError(.requestBodyStreamExhausted, "the request's body stream failed: \(text)")
       return .failed
     case .later(let reads)?:
+      if !hasBegun { announceBodyStream() }
       if reads { readBodyStream() }
       return .pause
     case nil: return .failed
     }
   }
 
+  private func announceBodyStream() {
+    guard let upload = request as? UploadRequest, let stream = pipeline.bodyStream?.stream else { return }
+    if let session = context.session { context.monitors.urlSession(session, taskNeedsNewBodyStream: task) }
+    pipeline.monitors.request(upload, didProvideInputStream: stream)
+  }
+
   private func readBodyStream() {
+    guard let stream = pipeline.bodyStream?.stream else { return }
+    // Wrapped, to cross threads as the stream itself may not: one worker at a time has it.
+    let source = UploadRequest.Uploadable.stream(stream)
     context.workers.submit { [request, task, hopRequest = hop.request] in
-      // By way of the URL request, which may cross threads as the stream itself may not.
-      guard let stream = hopRequest.urlRequest.httpBodyStream else { return }
+      guard case .stream(let stream) = source else { return }
       let piece = BodyStream.read(from: stream)
       request.onAttempt(task) { $0.bodyStreamRead(piece, for: hopRequest) }
     }

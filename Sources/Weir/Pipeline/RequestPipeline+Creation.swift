@@ -141,6 +141,11 @@ extension RequestPipeline {
   // MARK: The task
 
   private func prepared(_ hop: HopRequest, _ step: RequestMachine.Step) {
+    if !request.prepareBody(for: hop, step, in: self) { bodyIsReady(for: hop, step) }
+  }
+
+  /// Nothing is missing any more.
+  func bodyIsReady(for hop: HopRequest, _ step: RequestMachine.Step) {
     makeTask(for: hop) { attempt = $0 }
     perform(decide { $0.created(step) })
   }
