@@ -83,7 +83,9 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
   private func makeBody() -> Result<UploadBody, WeirError> {
     do {
       let uploadable = try upload.createUploadable()
-      guard case .file(let url, let isTemporary) = uploadable else { return .success(UploadBody(uploadable: uploadable)) }
+      guard case .file(let url, let isTemporary) = uploadable else {
+        return .success(UploadBody(uploadable: uploadable))
+      }
       if isTemporary { takeOver(url) }
       return .success(UploadBody(uploadable: uploadable, fileSize: try UploadFile.size(of: url)))
     } catch {
