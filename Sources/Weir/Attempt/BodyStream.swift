@@ -10,13 +10,14 @@ struct BodyStream {
   enum Piece: Sendable {
     case bytes([UInt8])
     case end
-    case failed(String)
+    /// Of a file there may be more to say than that a stream ended.
+    case failed(String, URLError.Code)
   }
 
   enum Supply {
     case bytes(Int)
     case end
-    case failed(String)
+    case failed(String, URLError.Code)
     /// Nothing yet; true: somebody has to read.
     case later(reads: Bool)
   }
@@ -33,7 +34,7 @@ struct BodyStream {
   mutating func take(into buffer: UnsafeMutableRawBufferPointer) -> Supply {
     switch last {
     case .end: return .end
-    case .failed(let text): return .failed(text)
+    case .failed(let text, let code): return .failed(text, code)
     case .bytes(let bytes):
       let count = min(buffer.count, bytes.count - taken)
       guard count > 0 else { return wait() }
@@ -65,7 +66,10 @@ struct BodyStream {
     }
     if result > 0 { return .bytes(bytes) }
     defer { stream.close() }
-    return result == 0 ? .end : .failed(stream.streamError?.localizedDescription ?? "it can't be read")
+    if result == 0 { return .end }
+    let error = stream.streamError
+    return .failed(
+      error?.localizedDescription ?? "it can't be read", (error as? URLError)?.code ?? .requestBodyStreamExhausted)
   }
 
   /// How much of the stream a request announces; nil: its end is the body's.
@@ -93,8 +97,8 @@ extension Attempt {
     switch pipeline.bodyStream?.state.take(into: buffer) {
     case .bytes(let count)?: return .bytes(count)
     case .end?: return .end
-    case .failed(let text)?:
-      body.failure = urlError(.requestBodyStreamExhausted, "the request's body stream failed: \(text)")
+    case .failed(let text, let code)?:
+      body.failure = urlError(code, "the request's body stream failed: \(text)")
       return .failed
     case .later(let reads)?:
       if !hasBegun { announceBodyStream() }

@@ -54,6 +54,9 @@ public class Request: @unchecked Sendable {
     preconditionFailure("a kind of request has to say how it is built")
   }
 
+  /// Whether building the URL request may take long, and is for a worker unless there is a queue for it.
+  var buildsOffLoop: Bool { false }
+
   /// Begins to make what an attempt's body comes out of, before its task is made. False: there is nothing to make; else
   /// the pipeline is told when it is done. On the loop.
   func prepareBody(for hop: HopRequest, _ step: RequestMachine.Step, in pipeline: RequestPipeline) -> Bool { false }

@@ -5,6 +5,8 @@ struct UploadBody: Sendable {
   let uploadable: UploadRequest.Uploadable
   /// Of a file, when it was looked at; that much is sent of it.
   var fileSize: Int64 = 0
+  /// The content coding that it is sent in; nil: as it is.
+  var coding: RequestCoding?
 }
 
 /// The bodies that a request has made: the present attempt's, and the files that go when the request has ended.

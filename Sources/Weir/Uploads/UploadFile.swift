@@ -11,8 +11,19 @@ enum UploadFile {
     let path = url.path
     guard !path.isEmpty, !path.utf8.contains(0) else { throw error(.badURL, url, "has no path that a file could have") }
     do throws(Errno) {
-      try expectRegular(try status(of: path), url)
-      return try openedSize(of: path)
+      try expectRegular(try status(of: path))
+      let (descriptor, size) = try openRegular(path)
+      close(descriptor)
+      return size
+    } catch {
+      throw Self.error(error, url)
+    }
+  }
+
+  /// Opens a regular file for reading.
+  static func open(_ url: URL) throws(URLError) -> CInt {
+    do throws(Errno) {
+      return try openRegular(url.path).descriptor
     } catch {
       throw Self.error(error, url)
     }
@@ -31,17 +42,22 @@ enum UploadFile {
   }
 
   /// Also says whether it may be read. It may have become something else since it was looked at.
-  private static func openedSize(of path: String) throws(Errno) -> Int64 {
-    let descriptor = try systemCall { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-    defer { close(descriptor) }
-    var status = stat()
-    _ = try systemCall { fstat(descriptor, &status) }
-    return Int64(status.st_size)
+  private static func openRegular(_ path: String) throws(Errno) -> (descriptor: CInt, size: Int64) {
+    let descriptor = try systemCall { Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+    do throws(Errno) {
+      var status = stat()
+      _ = try systemCall { fstat(descriptor, &status) }
+      try expectRegular(status)
+      return (descriptor, Int64(status.st_size))
+    } catch {
+      close(descriptor)
+      throw error
+    }
   }
 
   private static func isDirectory(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFDIR }
 
-  private static func expectRegular(_ status: stat, _ url: URL) throws(Errno) {
+  private static func expectRegular(_ status: stat) throws(Errno) {
     if isDirectory(status) { throw Errno(rawValue: EISDIR) }
     if status.st_mode & S_IFMT != S_IFREG { throw Errno(rawValue: ESPIPE) }
   }
@@ -56,7 +72,7 @@ enum UploadFile {
     }
   }
 
-  private static func error(_ code: URLError.Code, _ url: URL, _ text: String) -> URLError {
+  static func error(_ code: URLError.Code, _ url: URL, _ text: String) -> URLError {
     URLError(
       code,
       userInfo: [

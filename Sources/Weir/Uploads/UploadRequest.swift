@@ -37,8 +37,23 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
   // MARK: The pipeline's hooks
 
+  /// Encoding a form reads files.
+  override var buildsOffLoop: Bool { upload is MultipartUpload }
+
+  override func makeURLRequest() throws -> URLRequest {
+    var urlRequest = try super.makeURLRequest()
+    if let form = (upload as? MultipartUpload)?.uploadable?.temporaryFile { takeOver(form) }
+    // The uploadable is the body. Another one would be compressed, described, or sent where a redirect drops ours.
+    if urlRequest.httpBody != nil {
+      try urlRequest.validate()
+      urlRequest.httpBody = nil
+    }
+    urlRequest.httpBodyStream = nil
+    return urlRequest
+  }
+
   override func prepareBody(for hop: HopRequest, _ step: RequestMachine.Step, in pipeline: RequestPipeline) -> Bool {
-    switch upload as? Uploadable {
+    switch upload as? Uploadable ?? (upload as? MultipartUpload)?.uploadable {
     case .data?, .stream?: pipeline.uploadableMade(makeBody(), of: self, for: hop, step)
     case .file?, nil:
       let make: @Sendable () -> Void = { [self] in
@@ -52,6 +67,10 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
   override func makeBody(of urlRequest: URLRequest) -> AttemptBody {
     guard let body = bodies.withLock({ $0.present }) else { return .none }
+    if let coding = body.coding {
+      // A body that can't be compressed can't be sent: the stream says why, when it is read.
+      return body.plainStream.map { .stream(CodedUpload.stream($0, coding), length: nil) } ?? .none
+    }
     return switch body.uploadable {
     case .data(let data): .data(data)
     case .file(let url, _): .file(path: url.path, size: body.fileSize)
@@ -59,8 +78,9 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     }
   }
 
-  /// A stream that was given can be read once; somebody who makes streams makes another.
-  override var makesBodyAnew: Bool { !(upload is Uploadable) }
+  /// A stream that was given can be read once; somebody who makes streams makes another, as do we of data and files that
+  /// are compressed.
+  override var makesBodyAnew: Bool { if case .stream? = upload as? Uploadable { false } else { true } }
 
   override func retries() {
     let former = bodies.withLock { bodies in
@@ -108,26 +128,6 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     guard !files.isEmpty else { return }
     context.workers.submit { [fileManager] in
       for file in files { UploadFile.remove(file, by: fileManager) }
-    }
-  }
-}
-
-extension RequestPipeline {
-  /// The body was made or could not be; the attempt goes on unless the request did meanwhile.
-  func uploadableMade(
-    _ result: Result<UploadBody, WeirError>, of upload: UploadRequest, for hop: HopRequest, _ step: RequestMachine.Step
-  ) {
-    guard decide({ $0.isWaiting(in: step) }) else { return }
-    switch result {
-    case .success(let body):
-      upload.begin(with: body)
-      monitors.request(upload, didCreateUploadable: body.uploadable)
-      if decide({ $0.isWaiting(in: step) }) { bodyIsReady(for: hop, step) }
-    case .failure(let error):
-      record(error)
-      monitors.request(upload, didFailToCreateUploadableWithError: error)
-      request.describeToWaiting()
-      perform(decide { $0.creationFailed(step) })
     }
   }
 }

@@ -44,7 +44,7 @@ struct UploadFileTests {
   }
 
   @Test("What is no readable regular file is refused before anything is sent", arguments: refused)
-  func refused(kind: String, code: URLError.Code, outcome: RequestOutcome, word: String) async throws {
+  func refusal(kind: String, code: URLError.Code, outcome: RequestOutcome, word: String) async throws {
     let scratch = try Scratch()
     let file = try Self.url(kind, in: scratch)
     let server = try ScriptedServer(Script(.awaitClose))
@@ -100,7 +100,7 @@ struct UploadFileTests {
   private static let size = 32 << 20
 
   @Test("A file that changes while it is sent is cut at its length, or ends the transfer", arguments: changes.indices)
-  func changes(index: Int) async throws {
+  func change(index: Int) async throws {
     let (name, change, code) = Self.changes[index]
     let scratch = try Scratch()
     let file = try scratch.sparseFile(UInt64(Self.size))

@@ -201,7 +201,7 @@ struct UploadTests {
   }
 
   @Test("What comes back is a data request's response")
-  func response() async throws {
+  func dataResponse() async throws {
     struct Answer: Decodable, Equatable { let id: Int }
     let server = try ScriptedServer(Script(.request, .send(response("201 Created", body: #"{"id": 7}"#)), .awaitClose))
     let session = Session()
