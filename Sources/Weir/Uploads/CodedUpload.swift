@@ -22,12 +22,12 @@ enum CodedUpload {
 }
 
 extension UploadBody {
-  /// The body as a stream that nobody has read; a stream's own can be had once.
+  /// Data or a file as a stream that nobody has read.
   var plainStream: InputStream? {
     switch uploadable {
     case .data(let data): InputStream(data: data)
     case .file(let url, _): UploadFileStream(url, size: fileSize)
-    case .stream(let stream): stream
+    case .stream: nil
     }
   }
 }

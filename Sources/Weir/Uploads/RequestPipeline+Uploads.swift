@@ -24,8 +24,11 @@ extension RequestPipeline {
     do {
       var (body, urlRequest) = (body, hop.urlRequest)
       let data: Data? = if case .data(let data) = body.uploadable { data } else { nil }
-      body.coding = try core.adapters(of: request).codeUpload(&urlRequest, data: data)
-      if body.coding != nil { request.fields.withLock { $0.attempt?.adapted = urlRequest } }
+      if let coding = try core.adapters(of: request).codeUpload(&urlRequest, data: data) {
+        body.coding = coding
+        if case .stream(let plain) = body.uploadable { body.coded = .stream(CodedUpload.stream(plain, coding)) }
+        request.fields.withLock { $0.attempt?.adapted = urlRequest }
+      }
       upload.begin(with: body)
       monitors.request(upload, didCreateUploadable: body.uploadable)
       guard decide({ $0.isWaiting(in: step) }) else { return }

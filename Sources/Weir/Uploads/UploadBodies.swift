@@ -7,6 +7,8 @@ struct UploadBody: Sendable {
   var fileSize: Int64 = 0
   /// The content coding that it is sent in; nil: as it is.
   var coding: RequestCoding?
+  /// The compressed body of a stream, which there is one of as there is one stream; others are made for each hop.
+  var coded: UploadRequest.Uploadable?
 }
 
 /// The bodies that a request has made: the present attempt's, and the files that go when the request has ended.

@@ -67,6 +67,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
   override func makeBody(of urlRequest: URLRequest) -> AttemptBody {
     guard let body = bodies.withLock({ $0.present }) else { return .none }
+    if case .stream(let stream)? = body.coded { return .stream(stream, length: nil) }
     if let coding = body.coding {
       // A body that can't be compressed can't be sent: the stream says why, when it is read.
       return body.plainStream.map { .stream(CodedUpload.stream($0, coding), length: nil) } ?? .none

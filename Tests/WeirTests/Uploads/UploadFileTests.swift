@@ -21,7 +21,7 @@ struct UploadFileTests {
     ("device", .cannotOpenFile, .fileError, "stream"),
     ("socket", .cannotOpenFile, .fileError, "stream"),
     ("web", .unsupportedURL, .creationFailed, "no file URL"),
-    ("nul", .badURL, .creationFailed, "no path"),
+    ("nul", .fileDoesNotExist, .fileError, "is not there"),
   ]
 
   private static func url(_ kind: String, in scratch: Scratch) throws -> URL {
@@ -146,11 +146,12 @@ struct UploadFileTests {
     let scratch = try Scratch()
     let file = try scratch.file(pattern(1000))
     let server = try ScriptedServer(
-      Script(.request, .call { try? Data(pattern(2000)).write(to: file) }, .send(response("503 Busy")), .awaitClose),
-      Script(.request, .send(okResponse("taken")), .awaitClose))
+      Script(
+        .request, .call { try? Data(pattern(2000)).write(to: file) }, .send(response("503 Busy")), .request,
+        .send(okResponse("taken")), .awaitClose))
     let session = Session(
       interceptor: Retrier { request, _, _, completion in completion(request.retryCount == 0 ? .retry : .doNotRetry) })
-    let request = session.upload(file, to: server.url, headers: ["Connection": "close"]).validate()
+    let request = session.upload(file, to: server.url).validate()
     #expect(await request.serializingString().response.value == "taken")
     #expect(server.receivedText().contains("Content-Length: 2000"))
     let removed = session.upload(file, to: server.url)

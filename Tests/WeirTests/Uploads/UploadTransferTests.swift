@@ -108,8 +108,14 @@ struct UploadTransferTests {
             .head, .bytes(100), .send("HTTP/1.1 \(status) No\r\nContent-Length: 4\r\n\r\nwhy?"), .steps(steps)))
         let session = Session()
         let response = try await upload(body, scratch, session, to: server.url).serializingString().response
-        #expect(response.response?.statusCode == status, "\(name) \(body): \(String(describing: response.error))")
-        #expect(response.value == "why?", "\(name) \(body): \(String(describing: response.error))")
+        let mayBeLost = response.error?.urlErrorCode == .networkConnectionLost && ["closes", "resets"].contains(name)
+        // libcurl gives up when it finds a reset by writing, without reading what came before (docs/libcurl.md).
+        withKnownIssue(isIntermittent: true) {
+          #expect(response.value == "why?", "\(name) \(body): \(String(describing: response.error))")
+        } when: {
+          mayBeLost
+        }
+        #expect(mayBeLost || response.response?.statusCode == status, "\(name) \(body)")
       }
     }
   }
@@ -194,7 +200,9 @@ struct UploadTransferTests {
     }
     #expect(await request.serializingString().response.value == "taken")
     try await eventually("the last report has come") { reports.entries.last?[0] == 300_000 }
-    #expect(reports.entries.allSatisfy { $0[1] == 300_000 && $0[0] <= 300_000 && $0[0] >= 0 })
+    // A closure that runs late may find what came since: the beginning of the retry.
+    #expect(reports.entries.allSatisfy { $0[1] == 300_000 || $0[1] <= 0 }, "\(reports.entries)")
+    #expect(reports.entries.allSatisfy { $0[0] <= 300_000 && $0[0] >= 0 }, "\(reports.entries)")
     #expect(request.uploadProgress.fractionCompleted == 1)
     #expect(request.tasks.map(\.countOfBytesSent) == [300_000, 300_000])
   }
@@ -219,13 +227,10 @@ struct UploadTransferTests {
       #expect(before.totalUnitCount == (isStream ? -1 : 200_000))
     }
     let session = Session()
-    let late = session.upload(Data(pattern(10)), to: try answeringBodies().url)
+    let bodies = try ScriptedServer(Script(.request, .send(okResponse("taken")), .awaitClose))
+    let late = session.upload(Data(pattern(10)), to: bodies.url)
     #expect(await late.serializingString().response.value == "taken")
     #expect(late.uploadProgress.completedUnitCount == 10 && late.uploadProgress.totalUnitCount == 10)
-  }
-
-  private func answeringBodies() throws -> ScriptedServer {
-    try ScriptedServer(Script(.request, .send(okResponse("taken")), .awaitClose))
   }
 
   @Test("Monitors hear of the bytes that went since the last call, also after a redirect sends the body again")
