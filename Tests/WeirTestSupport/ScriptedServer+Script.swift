@@ -12,6 +12,8 @@ package struct Script: Sendable {
     case request
     /// Reads so many bytes.
     case bytes(Int)
+    /// Reads so many bytes and keeps none of them.
+    case swallow(Int)
     /// Reads a chunked body, trailers included.
     case chunkedBody
     /// Reads to the client's end.
@@ -119,6 +121,7 @@ struct ScriptedPeer {
       guard let line = readRequestLine() else { return false }
       return run(decide(line))
     case .bytes(let count): return read { $0.count >= count ? count : nil }
+    case .swallow(let count): return swallow(count)
     case .chunkedBody: return readChunks()
     case .awaitClose:
       while fill() {}
@@ -210,6 +213,19 @@ struct ScriptedPeer {
       }
       guard fill() else { return false }
     }
+  }
+
+  private mutating func swallow(_ count: Int) -> Bool {
+    var left = count - pending.count
+    pending.removeFirst(min(count, pending.count))
+    while left > 0 {
+      guard let bytes = ServerSocket.receive(descriptor, atMost: left) else {
+        sawEnd = true
+        return false
+      }
+      left -= bytes.count
+    }
+    return true
   }
 
   private mutating func fill() -> Bool {

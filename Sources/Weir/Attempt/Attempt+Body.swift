@@ -136,16 +136,18 @@ extension Attempt {
 extension Request {
   /// Tells who wants to know how much of the response there is; the total is asked for only then.
   fileprivate func reportDownload(_ count: Int64, of total: @autoclosure () -> Int64) {
-    guard let observer = fields.withLock({ $0.observers.downloadProgress }) else { return }
+    let (observer, isShown) = fields.withLock { ($0.observers.downloadProgress, $0.observers.showsProgress) }
+    guard observer != nil || isShown else { return }
     let progress = downloadProgress
     progress.report(count, of: total())
-    deliver(on: observer.queue) { observer.handler(progress) }
+    if let observer { deliver(on: observer.queue) { observer.handler(progress) } }
   }
 
   func reportUpload(_ sent: Int64, of total: Int64) {
-    guard let observer = fields.withLock({ $0.observers.uploadProgress }) else { return }
+    let (observer, isShown) = fields.withLock { ($0.observers.uploadProgress, $0.observers.showsProgress) }
+    guard observer != nil || isShown else { return }
     let progress = uploadProgress
     progress.report(sent, of: total)
-    deliver(on: observer.queue) { observer.handler(progress) }
+    if let observer { deliver(on: observer.queue) { observer.handler(progress) } }
   }
 }

@@ -7,6 +7,10 @@ struct Hop {
   private(set) var request: HopRequest
   /// Set when this hop's response leads to another request.
   var next: URLRequest?
+  /// Whether the request that this hop's response asks for has no body any more.
+  var losesBody = false
+  /// Whether an earlier hop lost the body: there is only what a redirect handler gave the request since.
+  private(set) var hasLostBody = false
   /// Whether secrets meant for the first origin stay behind.
   var hasLeftOrigin = false
 
@@ -19,6 +23,7 @@ struct Hop {
   mutating func follow(_ next: URLRequest) {
     request = HopRequest(next)
     self.next = nil
+    if losesBody { hasLostBody = true }
   }
 }
 

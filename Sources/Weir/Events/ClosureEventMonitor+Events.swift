@@ -123,4 +123,22 @@ extension ClosureEventMonitor {
   public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>) {
     requestDidParseResponse?(request, response)
   }
+
+  // MARK: Uploads
+
+  public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {
+    taskNeedNewBodyStream?(session, task)
+  }
+
+  public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
+    requestDidCreateUploadable?(request, uploadable)
+  }
+
+  public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {
+    requestDidFailToCreateUploadableWithError?(request, error)
+  }
+
+  public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
+    requestDidProvideInputStream?(request, stream)
+  }
 }

@@ -43,6 +43,10 @@ public final class ClosureEventMonitor: EventMonitor {
     var requestDidValidateRequestResponseDataWithResult:
       (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
     var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, WeirError>) -> Void)?
+    var taskNeedNewBodyStream: (@Sendable (Session, TransferTask) -> Void)?
+    var requestDidCreateUploadable: (@Sendable (UploadRequest, UploadRequest.Uploadable) -> Void)?
+    var requestDidFailToCreateUploadableWithError: (@Sendable (UploadRequest, WeirError) -> Void)?
+    var requestDidProvideInputStream: (@Sendable (UploadRequest, InputStream) -> Void)?
   }
 }
 
@@ -248,5 +252,35 @@ extension ClosureEventMonitor {
   public var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, WeirError>) -> Void)? {
     get { closures.withLock { $0.requestDidParseResponse } }
     set { replace(\.requestDidParseResponse, with: newValue) }
+  }
+
+  // MARK: Uploads
+
+  /// Hears of ``EventMonitor/urlSession(_:taskNeedsNewBodyStream:)``.
+  @preconcurrency
+  public var taskNeedNewBodyStream: (@Sendable (Session, TransferTask) -> Void)? {
+    get { closures.withLock { $0.taskNeedNewBodyStream } }
+    set { replace(\.taskNeedNewBodyStream, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didCreateUploadable:)``.
+  @preconcurrency
+  public var requestDidCreateUploadable: (@Sendable (UploadRequest, UploadRequest.Uploadable) -> Void)? {
+    get { closures.withLock { $0.requestDidCreateUploadable } }
+    set { replace(\.requestDidCreateUploadable, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didFailToCreateUploadableWithError:)``.
+  @preconcurrency
+  public var requestDidFailToCreateUploadableWithError: (@Sendable (UploadRequest, WeirError) -> Void)? {
+    get { closures.withLock { $0.requestDidFailToCreateUploadableWithError } }
+    set { replace(\.requestDidFailToCreateUploadableWithError, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didProvideInputStream:)``.
+  @preconcurrency
+  public var requestDidProvideInputStream: (@Sendable (UploadRequest, InputStream) -> Void)? {
+    get { closures.withLock { $0.requestDidProvideInputStream } }
+    set { replace(\.requestDidProvideInputStream, with: newValue) }
   }
 }

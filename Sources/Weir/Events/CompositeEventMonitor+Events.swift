@@ -167,6 +167,29 @@ extension CompositeEventMonitor {
   }
 }
 
+// MARK: - Uploads
+
+extension CompositeEventMonitor {
+  public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {
+    send(.tasks, (session, task)) { $0.urlSession($1.0, taskNeedsNewBodyStream: $1.1) }
+  }
+
+  public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
+    send(.creation, (request, uploadable)) { $0.request($1.0, didCreateUploadable: $1.1) }
+  }
+
+  public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {
+    send(.creation, (request, error)) { $0.request($1.0, didFailToCreateUploadableWithError: $1.1) }
+  }
+
+  public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
+    // Wrapped, to cross threads as the stream itself may not.
+    send(.tasks, (request, UploadRequest.Uploadable.stream(stream))) {
+      if case .stream(let stream) = $1.1 { $0.request($1.0, didProvideInputStream: stream) }
+    }
+  }
+}
+
 // MARK: - Attempts
 
 extension CompositeEventMonitor {

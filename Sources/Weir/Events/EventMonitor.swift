@@ -92,6 +92,17 @@ public protocol EventMonitor: Sendable {
   /// A handler has its response, the serialized value or the failure in it.
   func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>)
 
+  // MARK: Uploads
+
+  /// A stream is about to be read; ``request(_:didProvideInputStream:)`` follows.
+  func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask)
+  /// The attempt's body was made, after the adapters and before the final URL request.
+  func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable)
+  /// The body could not be made: no task is made.
+  func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError)
+  /// Reading of the body's stream begins; it is a worker's from now on.
+  func request(_ request: UploadRequest, didProvideInputStream stream: InputStream)
+
   // MARK: What weir adds
 
   /// One adapter has answered. `name` is its given name, else its type's; `duration` is in seconds.
@@ -211,6 +222,12 @@ extension EventMonitor {
   ) {}
   public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>) {}
   public func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>) {}
+  // MARK: Uploads
+  public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {}
+  public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {}
+  public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {}
+  public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {}
+  // MARK: What weir adds
   public func request(
     _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
   ) {}

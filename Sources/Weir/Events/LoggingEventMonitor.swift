@@ -207,6 +207,36 @@ extension LoggingEventMonitor {
   }
 }
 
+// MARK: - Uploads
+
+extension LoggingEventMonitor {
+  public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {
+    log("session.taskNeedsNewBodyStream", task)
+  }
+
+  public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
+    log("request.didCreateUploadable", request, uploadable.logText)
+  }
+
+  public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {
+    log("request.didFailToCreateUploadable", request, error.logText)
+  }
+
+  public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
+    log("request.didProvideInputStream", request)
+  }
+}
+
+extension UploadRequest.Uploadable {
+  fileprivate var logText: String {
+    switch self {
+    case .data(let data): "\(data.count) bytes"
+    case .file(let url, _): "file \(url.path)"
+    case .stream: "stream"
+    }
+  }
+}
+
 // MARK: - Texts
 
 extension URLRequest {

@@ -11,11 +11,13 @@ extension RequestPipeline {
       return (fields.machine.step, fields.beginAttempt())
     }
     if isFirst, let refusal = core.refusal { return fail(with: refusal) }
-    guard let queue = context.queues.request else { return created(Self.build(request), step) }
-    queue.async { [request] in
+    let queue = context.queues.request
+    if queue == nil, !request.buildsOffLoop { return created(Self.build(request), step) }
+    let build: @Sendable () -> Void = { [request] in
       let result = Self.build(request)
       request.onPipeline { $0.created(result, step) }
     }
+    if let queue { queue.async(execute: build) } else { context.workers.submit(build) }
   }
 
   private static func build(_ request: Request) -> Result<URLRequest, WeirError> {
@@ -141,6 +143,11 @@ extension RequestPipeline {
   // MARK: The task
 
   private func prepared(_ hop: HopRequest, _ step: RequestMachine.Step) {
+    if !request.prepareBody(for: hop, step, in: self) { bodyIsReady(for: hop, step) }
+  }
+
+  /// Nothing is missing any more.
+  func bodyIsReady(for hop: HopRequest, _ step: RequestMachine.Step) {
     makeTask(for: hop) { attempt = $0 }
     perform(decide { $0.created(step) })
   }

@@ -54,11 +54,21 @@ public class Request: @unchecked Sendable {
     preconditionFailure("a kind of request has to say how it is built")
   }
 
+  /// Whether building the URL request may take long, and is for a worker unless there is a queue for it.
+  var buildsOffLoop: Bool { false }
+
+  /// Begins to make what an attempt's body comes out of, before its task is made. False: there is nothing to make; else
+  /// the pipeline is told when it is done. On the loop.
+  func prepareBody(for hop: HopRequest, _ step: RequestMachine.Step, in pipeline: RequestPipeline) -> Bool { false }
+
   /// The body of an attempt. On the loop.
-  func makeBody(of urlRequest: URLRequest) -> AttemptBody {
-    if let data = urlRequest.httpBody { return data.isEmpty ? .none : .data(data) }
-    return urlRequest.httpBodyStream.map { .stream($0, length: BodyStream.length(of: urlRequest)) } ?? .none
-  }
+  func makeBody(of urlRequest: URLRequest) -> AttemptBody { AttemptBody(of: urlRequest) }
+
+  /// Whether an attempt gets another stream than the one before, which may have been read.
+  var makesBodyAnew: Bool { false }
+
+  /// Another attempt begins. On the loop.
+  func retries() {}
 
   /// Whether the retriers are asked about this response before its body is read. On the loop.
   func decidesAtHead(_ response: LazyHTTPResponse) -> Bool { false }
@@ -183,6 +193,19 @@ package enum AttemptBody {
   case pulled(length: Int64?)
   /// Read once, on a worker.
   case stream(InputStream, length: Int64?)
+  /// A file, of which so many bytes are sent.
+  case file(path: String, size: Int64)
+}
+
+extension AttemptBody {
+  /// What a URL request brings.
+  init(of urlRequest: URLRequest) {
+    if let data = urlRequest.httpBody {
+      self = data.isEmpty ? .none : .data(data)
+    } else {
+      self = urlRequest.httpBodyStream.map { .stream($0, length: BodyStream.length(of: urlRequest)) } ?? .none
+    }
+  }
 }
 
 /// A piece of a pulled body.
@@ -237,11 +260,19 @@ extension Request: Hashable, CustomStringConvertible {
   }
 
   private var progress: (upload: Progress, download: Progress) {
-    lazyProgress.withLock { progress in
+    let (value, isNew) = lazyProgress.withLock { progress in
       let value = progress ?? (Progress(totalUnitCount: 0), Progress(totalUnitCount: 0))
-      progress = value
-      return value
+      defer { progress = value }
+      return (value, progress == nil)
     }
+    guard isNew else { return value }
+    // From now on it is kept up to date; what was before stands in the task.
+    let task = fields.withLock { fields in
+      fields.observers.showsProgress = true
+      return fields.lastTask
+    }
+    if let task { value.upload.report(task.countOfBytesSent, of: task.countOfBytesExpectedToSend) }
+    return value
   }
 }
 

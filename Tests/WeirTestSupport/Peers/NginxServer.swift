@@ -59,6 +59,9 @@ package final class NginxServer: Sendable {
     guard truncate(try directory.file(name, ""), size) == 0 else { throw Errno.current }
   }
 
+  /// Where a file is that it serves or stores.
+  package func path(ofFile name: String) -> String { "\(directory.path)/\(name)" }
+
   /// Kills the process that serves connections; its master starts another one.
   package func killWorker() throws {
     guard let worker = peer.children.first else { throw PeerError("nginx has no worker:\n\(peer.output)") }

@@ -238,6 +238,26 @@ extension Request {
   fileprivate func data(or other: Data?) -> Data? { (self as? DataRequest)?.data ?? other }
 }
 
+// MARK: Uploads
+extension EventRecorder {
+  func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) { note("·needsStream") }
+
+  func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
+    check(request.uploadable != nil, "uploadable at didCreateUploadable")
+    note("createUploadable")
+  }
+
+  func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {
+    check(request.error?.label == error.label && request.uploadable == nil, "error at didFailToCreateUploadable")
+    note("failUploadable")
+  }
+
+  func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
+    check(stream.streamStatus == .notOpen, "stream at didProvideInputStream")
+    note("provideStream")
+  }
+}
+
 extension String? {
   fileprivate var orEmpty: String { self ?? "" }
 }
