@@ -7,6 +7,8 @@ struct Hop {
   private(set) var request: HopRequest
   /// Set when this hop's response leads to another request.
   var next: URLRequest?
+  /// Whether the response said so; if not, the request before it was no use.
+  var isRedirected = true
   /// Whether secrets meant for the first origin stay behind.
   var hasLeftOrigin = false
 
@@ -19,6 +21,7 @@ struct Hop {
   mutating func follow(_ next: URLRequest) {
     request = HopRequest(next)
     self.next = nil
+    isRedirected = true
   }
 }
 

@@ -11,11 +11,17 @@ extension RequestPipeline {
       return (fields.machine.step, fields.beginAttempt())
     }
     if isFirst, let refusal = core.refusal { return fail(with: refusal) }
-    guard let queue = context.queues.request else { return created(Self.build(request), step) }
-    queue.async { [request] in
+    guard let executor = requestExecutor else { return created(Self.build(request), step) }
+    executor { [request] in
       let result = Self.build(request)
       request.onPipeline { $0.created(result, step) }
     }
+  }
+
+  /// Nil: here.
+  private var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
+    if let executor = request.requestExecutor { return executor }
+    return context.queues.request.map { queue in { work in queue.async(execute: work) } }
   }
 
   private static func build(_ request: Request) -> Result<URLRequest, WeirError> {

@@ -130,6 +130,7 @@ extension RequestPipeline {
     withExtendedLifetime(replaced) {}
     hasDenied = false
     request.resetProgress()
+    request.reset()
     attempt = nil
     monitors.requestIsRetrying(request)
     create()
