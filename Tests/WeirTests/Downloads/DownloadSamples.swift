@@ -84,7 +84,8 @@ func rest(_ body: String, from offset: Int, tag: String = "\"v1\"") -> String {
 extension ResumeData {
   static func sample(
     file: String = "download-00112233445566778899aabbccddeeff", offset: Int64 = 5, total: Int64? = 10,
-    validator: Validator = .entityTag("\"v1\""), url: String = "http://127.0.0.1:1/file", headers: [String: String] = [:]
+    validator: Validator = .entityTag("\"v1\""), url: String = "http://127.0.0.1:1/file",
+    headers: [String: String] = [:]
   ) throws -> ResumeData {
     var request = URLRequest(url: try #require(URL(string: url)))
     for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }

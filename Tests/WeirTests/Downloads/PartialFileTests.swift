@@ -121,7 +121,9 @@ struct PartialFileTests {
     return try file.move(to: URL(filePath: "\(parent.path)/\(name)"), options)
   }
 
-  private func text(_ name: String) throws -> String { try String(contentsOfFile: "\(parent.path)/\(name)", encoding: .utf8) }
+  private func text(_ name: String) throws -> String {
+    try String(contentsOfFile: "\(parent.path)/\(name)", encoding: .utf8)
+  }
 
   private func refusal(_ name: String, _ options: DownloadRequest.Options = []) -> CocoaError? {
     let problem = #expect(throws: FileProblem.self) { try moved("new", to: name, options) }
@@ -158,7 +160,8 @@ struct PartialFileTests {
 
   @Test func aLinkIsReplacedAndNotFollowed() throws {
     _ = try parent.file("target", "kept")
-    try FileManager.default.createSymbolicLink(atPath: "\(parent.path)/link", withDestinationPath: "\(parent.path)/target")
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(parent.path)/link", withDestinationPath: "\(parent.path)/target")
     #expect(refusal("link")?.code == .fileWriteFileExists)
     _ = try moved("new", to: "link", .removePreviousFile)
     #expect(try text("target") == "kept" && text("link") == "new")
