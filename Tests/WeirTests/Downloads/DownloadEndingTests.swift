@@ -243,19 +243,17 @@ struct DownloadEndingTests {
 
   @Test("The file of an attempt that is retried is taken back")
   func retryAfterValidation() async throws {
-    let server = try answeringInTurn(Self.busy, okResponse("fine"))
+    let server = try answeringInTurn(busyResponse, okResponse("fine"))
     let rig = try DownloadRig(interceptor: RetryPolicy(exponentialBackoffScale: 0))
     let response = await rig.session.download(server.url, to: rig.to("file")).validate().plainResponse()
     #expect(response.value == rig.url("file"), "\(response)")
     #expect(try rig.text("file") == "fine")
     let kept = try DownloadRig(interceptor: RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0))
-    let busy = try answering(Self.busy)
+    let busy = try answering(busyResponse)
     let failed = await kept.session.download(busy.url).validate().plainResponse()
     #expect(failed.error?.responseCode == 503)
     #expect(kept.partialFiles.count == 1 && failed.fileURL?.lastPathComponent == kept.partialFiles.first)
   }
-
-  private static let busy = WeirTests.response("503 Busy", body: "busy")
 
   @Test("A cancel in a retry's delay keeps nothing of the attempt before it")
   func cancelInDelay() async throws {
@@ -282,7 +280,7 @@ struct DownloadEndingTests {
             case 0: return [.send(okResponse(String(repeating: "x", count: number * 10)))]
             case 1: return [.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"), .close]
             case 2: return [.send("HTTP/1.1 200 OK\r\nETag: \"v\"\r\nContent-Length: 10\r\n\r\nhalf"), .awaitClose]
-            default: return [.send(response("404 No", body: "none"))]
+            default: return [.send("HTTP/1.1 404 No\r\nContent-Length: 4\r\n\r\nnone")]
             }
           }
         ])))

@@ -3,6 +3,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import Testing
+import WeirIO
 import WeirTestSupport
 
 @testable import Weir
@@ -79,7 +80,7 @@ struct DownloadResponseTests {
   }
 
   @Test("§9 The response says what came of it")
-  func response() async throws {
+  func parts() async throws {
     let server = try answering(Self.json)
     let rig = try DownloadRig()
     let response = await rig.session.download(server.url, to: rig.to("file")).serializingDecodable(Value.self).response
@@ -95,7 +96,7 @@ struct DownloadResponseTests {
   @Test("§11 Status and content type")
   func validation() async throws {
     let server = try answering(Self.json)
-    let empty = try answering(WeirTests.response("200 OK"))
+    let empty = try answering(okResponse(""))
     let rig = try DownloadRig()
     func failure(_ url: String, _ change: (DownloadRequest) -> DownloadRequest) async -> WeirError? {
       await change(rig.session.download(url)).plainResponse().error

@@ -73,6 +73,9 @@ func cutOff(_ body: String, after count: Int, _ fields: String = "ETag: \"v1\"\r
   return Script(.request, .send(head + body.prefix(count)), closes ? .close : .awaitClose)
 }
 
+/// An answer that retriers know.
+let busyResponse = response("503 Busy", body: "busy")
+
 /// The rest of `body` from `offset` on, as 206.
 func rest(_ body: String, from offset: Int, tag: String = "\"v1\"") -> String {
   let rest = body.dropFirst(offset)
