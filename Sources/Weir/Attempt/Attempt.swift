@@ -217,6 +217,7 @@ final class Attempt {
   private func endTransfer() {
     hop.next = nil
     body.isGivenUp = false
+    body.isAwaited = false
     if machine.stage == .draining { body.failure = urlError(.cancelled, "the task was cancelled") }
     perform(machine.cancel())
   }

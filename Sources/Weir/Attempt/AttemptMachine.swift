@@ -183,6 +183,9 @@ struct AttemptMachine: Sendable {
     return true
   }
 
+  /// libcurl is done, and whoever writes the body to a file is not.
+  mutating func awaitReceiver() { stage = .draining }
+
   /// Another hop follows.
   mutating func redirected() -> Actions {
     stage = .due

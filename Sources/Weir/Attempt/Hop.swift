@@ -11,6 +11,8 @@ struct Hop {
   var losesBody = false
   /// Whether an earlier hop lost the body: there is only what a redirect handler gave the request since.
   private(set) var hasLostBody = false
+  /// Whether the response said so; if not, the request before it was no use.
+  var isRedirected = true
   /// Whether secrets meant for the first origin stay behind.
   var hasLeftOrigin = false
 
@@ -24,6 +26,7 @@ struct Hop {
     request = HopRequest(next)
     self.next = nil
     if losesBody { hasLostBody = true }
+    isRedirected = true
   }
 }
 

@@ -24,6 +24,9 @@ struct ResponseBody {
   private let limit: Int64?
   /// What went wrong on our side of the wire; wins over what libcurl then reports.
   var failure: URLError?
+  /// Whether the end waits for a file's last place, or for its end; and whether it has waited.
+  var isAwaited = false
+  var isReceived = false
   /// The end of the transfer, while the receiver has not taken all.
   var ending: (error: TransferError?, report: TransferReport)?
 

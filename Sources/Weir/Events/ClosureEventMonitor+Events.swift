@@ -142,3 +142,45 @@ extension ClosureEventMonitor {
     requestDidProvideInputStream?(request, stream)
   }
 }
+
+// MARK: - Downloads
+
+extension ClosureEventMonitor {
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
+  ) {
+    downloadTaskDidResumeAtOffset?(session, downloadTask, fileOffset, expectedTotalBytes)
+  }
+
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+    totalBytesExpectedToWrite: Int64
+  ) {
+    downloadTaskDidWriteData?(session, downloadTask, bytesWritten, totalBytesWritten, totalBytesExpectedToWrite)
+  }
+
+  public func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL) {
+    downloadTaskDidFinishDownloadingToURL?(session, downloadTask, location)
+  }
+
+  public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {
+    requestDidCreateDestinationURL?(request, url)
+  }
+
+  public func request(
+    _ request: DownloadRequest, didFinishDownloadingUsing task: TransferTask, with result: Result<URL, WeirError>
+  ) {
+    requestDidFinishDownloadingUsingTaskWithResult?(request, task, result)
+  }
+
+  public func request(
+    _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?,
+    withResult result: Request.ValidationResult
+  ) {
+    requestDidValidateRequestResponseFileURLWithResult?(request, urlRequest, response, fileURL, result)
+  }
+
+  public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>) {
+    requestDidParseDownloadResponse?(request, response)
+  }
+}

@@ -237,6 +237,54 @@ extension UploadRequest.Uploadable {
   }
 }
 
+// MARK: - Downloads
+
+extension LoggingEventMonitor {
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
+  ) {
+    log("session.didResumeAtOffset", downloadTask, "\(fileOffset) of \(expectedTotalBytes) bytes")
+  }
+
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+    totalBytesExpectedToWrite: Int64
+  ) {
+    log("session.didWriteData", downloadTask, "\(totalBytesWritten) of \(totalBytesExpectedToWrite) bytes")
+  }
+
+  public func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL) {
+    log("session.didFinishDownloading", downloadTask, location.path)
+  }
+
+  public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {
+    log("request.didCreateDestinationURL", request, url.path)
+  }
+
+  public func request(
+    _ request: DownloadRequest, didFinishDownloadingUsing task: TransferTask, with result: Result<URL, WeirError>
+  ) {
+    log("request.didFinishDownloading", request, task.logText, result.logText)
+  }
+
+  public func request(
+    _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?,
+    withResult result: Request.ValidationResult
+  ) {
+    log("request.didValidate", request, "status \(response.statusCode)", result.logText)
+  }
+
+  public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>) {
+    log("request.didParseResponse", request, response.result.logText)
+  }
+
+  public func request<Value>(
+    _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>
+  ) {
+    log("request.didParseResponse", request, response.result.logText)
+  }
+}
+
 // MARK: - Texts
 
 extension URLRequest {

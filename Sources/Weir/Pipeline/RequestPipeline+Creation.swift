@@ -11,13 +11,18 @@ extension RequestPipeline {
       return (fields.machine.step, fields.beginAttempt())
     }
     if isFirst, let refusal = core.refusal { return fail(with: refusal) }
-    let queue = context.queues.request
-    if queue == nil, !request.buildsOffLoop { return created(Self.build(request), step) }
-    let build: @Sendable () -> Void = { [request] in
+    guard let executor = requestExecutor else { return created(Self.build(request), step) }
+    executor { [request] in
       let result = Self.build(request)
       request.onPipeline { $0.created(result, step) }
     }
-    if let queue { queue.async(execute: build) } else { context.workers.submit(build) }
+  }
+
+  /// Nil: here.
+  private var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
+    if let executor = request.requestExecutor { return executor }
+    if let queue = context.queues.request { return { work in queue.async(execute: work) } }
+    return request.buildsOffLoop ? context.workers.submit : nil
   }
 
   private static func build(_ request: Request) -> Result<URLRequest, WeirError> {

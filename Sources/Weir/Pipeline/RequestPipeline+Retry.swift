@@ -130,7 +130,7 @@ extension RequestPipeline {
     withExtendedLifetime(replaced) {}
     hasDenied = false
     request.resetProgress()
-    request.retries()
+    request.reset()
     attempt = nil
     monitors.requestIsRetrying(request)
     create()

@@ -67,9 +67,6 @@ public class Request: @unchecked Sendable {
   /// Whether an attempt gets another stream than the one before, which may have been read.
   var makesBodyAnew: Bool { false }
 
-  /// Another attempt begins. On the loop.
-  func retries() {}
-
   /// Whether the retriers are asked about this response before its body is read. On the loop.
   func decidesAtHead(_ response: LazyHTTPResponse) -> Bool { false }
 
@@ -81,6 +78,27 @@ public class Request: @unchecked Sendable {
 
   /// An attempt ended in an error, about which the retriers will be asked. On the loop.
   func attemptFailed() {}
+
+  /// Another attempt begins: what came of the last one is of no use any more. On the loop.
+  func reset() {}
+
+  /// Where the URL request is built; nil: where the session says.
+  var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? { nil }
+
+  // Of what is written to a file:
+
+  /// Whether the body is. Then the attempt asks what follows.
+  var receivesIntoFile: Bool { false }
+
+  /// Where in the file the response's body begins. On the loop.
+  var bodyOffset: Int64 { 0 }
+
+  /// What to ask in place of a request that was answered with a final head of no use; nil: the head is of use. On the loop.
+  func startsOver(after response: LazyHTTPResponse, to urlRequest: URLRequest) -> URLRequest? { nil }
+
+  /// The final response's body has come to its end, or to a failure. True: the attempt's end waits until it is told that
+  /// the file is done with. Asked again when the attempt is ended meanwhile. On the loop.
+  func bodyEnded(_ failure: URLError?, of attempt: Attempt) -> Bool { false }
 
   /// Bytes that may be received at the most; nil: unlimited.
   var maximumBodySize: Int64? { nil }

@@ -83,7 +83,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
   /// are compressed.
   override var makesBodyAnew: Bool { if case .stream? = upload as? Uploadable { false } else { true } }
 
-  override func retries() {
+  override func reset() {
     let former = bodies.withLock { bodies in
       defer { bodies.present = nil }
       return bodies.present

@@ -72,7 +72,7 @@ final class EventRecorder: InlineEventMonitor {
   /// The events so far, repeated chunks of data as one.
   var names: [String] {
     events.entries.reduce(into: []) { names, name in
-      if name != names.last || !name.hasSuffix("·data") { names.append(name) }
+      if name != names.last || !name.hasSuffix("·data") && !name.hasSuffix("·write") { names.append(name) }
     }
   }
 
@@ -198,6 +198,58 @@ extension EventRecorder {
 
   private func parsed(_ error: WeirError?) {
     note("parse" + error.map { "(\($0.label))" }.orEmpty)
+  }
+}
+
+extension EventRecorder {
+  func urlSession(
+    _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
+  ) {
+    note("·resumeAt(\(fileOffset), \(expectedTotalBytes))")
+  }
+
+  func urlSession(
+    _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+    totalBytesExpectedToWrite: Int64
+  ) {
+    check(bytesWritten > 0 && bytesWritten <= totalBytesWritten, "bytes at didWriteData")
+    note("·write")
+  }
+
+  func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL) {
+    check(FileManager.default.fileExists(atPath: location.path), "file at didFinishDownloadingTo")
+    note("·downloaded")
+  }
+
+  func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) { note("destination") }
+
+  func request(
+    _ request: DownloadRequest, didFinishDownloadingUsing task: TransferTask, with result: Result<URL, WeirError>
+  ) {
+    switch result {
+    case .success(let url):
+      check(
+        request.fileURL == url && FileManager.default.fileExists(atPath: url.path), "fileURL at didFinishDownloading")
+      note("moved")
+    case .failure(let error):
+      check(request.fileURL == nil && request.error?.label == error.label, "error at didFinishDownloading")
+      note("moved(\(error.label))")
+    }
+  }
+
+  func request(
+    _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?,
+    withResult result: Request.ValidationResult
+  ) {
+    note("validate(\((try? result.get()) == nil ? "failure" : "success"))")
+  }
+
+  func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>) {
+    parsed(response.error)
+  }
+
+  func request<Value>(_ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>) {
+    parsed(response.error)
   }
 }
 
