@@ -23,15 +23,26 @@ extension Attempt {
   /// The receiver has taken all, or nobody is interested any more.
   func conclude() {
     guard let ending = body.ending else { return }
+    if awaitsReceiver() { return }
     body.ending = nil
     transferEnded(ending.error, ending.report)
+  }
+
+  /// Whether the end waits until the receiver has taken what came. Nobody needs the slot meanwhile.
+  func awaitsReceiver() -> Bool {
+    guard !request.bodyMayEnd(), body.receiverFailure == nil, pipeline.decide({ $0.stage == .transferring }) else {
+      return false
+    }
+    hold(.sink)
+    perform(machine.vacate())
+    return true
   }
 
   /// The attempt is over but for its validation.
   func ended(error: URLError?) {
     let error = error.map { $0.about(hop.url) }
     guard pipeline.failed(self, error) else { return }
-    if let error, pipeline.decide({ $0.stage != .cancelling }) { pipeline.record(.sessionTaskFailed(error: error)) }
+    if let error, pipeline.decide({ $0.stage != .cancelling }) { pipeline.record(body.receiverFailure ?? .sessionTaskFailed(error: error)) }
     if error != nil { request.attemptFailed() }
     complete(error: error)
     core.connectionUsed(

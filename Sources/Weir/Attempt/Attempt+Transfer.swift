@@ -121,7 +121,8 @@ extension Attempt: TransferDelegate {
     self.transfer = nil
     if isLost { return }
     stopTimer()
-    if machine.transferEnded(failed: error != nil) {
+    let awaitsReceiver = awaitsReceiver()
+    if machine.transferEnded(failed: error != nil && !awaitsReceiver) {
       body.ending = (error, report)
     } else {
       transferEnded(error, report)

@@ -183,6 +183,9 @@ struct AttemptMachine: Sendable {
     return true
   }
 
+  /// The end waits for the receiver, whose code may want the slot.
+  mutating func vacate() -> Actions { leave() }
+
   /// Another hop follows.
   mutating func redirected() -> Actions {
     stage = .due

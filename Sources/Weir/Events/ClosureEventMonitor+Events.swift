@@ -123,4 +123,11 @@ extension ClosureEventMonitor {
   public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>) {
     requestDidParseResponse?(request, response)
   }
+
+  public func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult
+  ) {
+    requestDidValidateRequestResponseWithResult?(request, urlRequest, response, result)
+  }
 }

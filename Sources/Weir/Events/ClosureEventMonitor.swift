@@ -43,6 +43,8 @@ public final class ClosureEventMonitor: EventMonitor {
     var requestDidValidateRequestResponseDataWithResult:
       (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
     var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, WeirError>) -> Void)?
+    var requestDidValidateRequestResponseWithResult:
+      (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
   }
 }
 
@@ -248,5 +250,14 @@ extension ClosureEventMonitor {
   public var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, WeirError>) -> Void)? {
     get { closures.withLock { $0.requestDidParseResponse } }
     set { replace(\.requestDidParseResponse, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didValidateRequest:response:withResult:)``.
+  @preconcurrency
+  public var requestDidValidateRequestResponseWithResult:
+    (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
+  {
+    get { closures.withLock { $0.requestDidValidateRequestResponseWithResult } }
+    set { replace(\.requestDidValidateRequestResponseWithResult, with: newValue) }
   }
 }

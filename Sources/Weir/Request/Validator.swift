@@ -43,14 +43,18 @@ enum Validator: Sendable {
 
     /// Tells monitors of each validator's result. On the loop.
     func announce(_ input: ValidationInput, to monitors: CompositeEventMonitor) {
-      guard let request = input.request as? DataRequest, let response = input.response.response else { return }
+      guard let response = input.response.response else { return }
       // As they are now: when a queued monitor hears of it, another attempt may be under way.
       let urlRequest = input.urlRequest, data = input.data
       for index in 0..<count {
         let isLast = index == count - 1
         let result: Request.ValidationResult = (isLast ? failure : nil).map { .failure($0) } ?? .success(())
-        monitors.request(
-          request, didValidateRequest: urlRequest, response: response, data: data, withResult: result)
+        if let request = input.request as? DataRequest {
+          monitors.request(
+            request, didValidateRequest: urlRequest, response: response, data: data, withResult: result)
+        } else if let request = input.request as? DataStreamRequest {
+          monitors.request(request, didValidateRequest: urlRequest, response: response, withResult: result)
+        }
       }
     }
   }

@@ -49,7 +49,7 @@ extension Session {
 }
 
 /// What a request is built from, in this order: URL, method and headers; the modifier; the parameters.
-private struct RequestParts: URLRequestConvertible {
+struct RequestParts: URLRequestConvertible {
   typealias Encode = @Sendable (URLRequest) throws -> URLRequest
 
   let url: any URLConvertible
