@@ -74,7 +74,10 @@ private struct Simulation {
     var budget = 2_000
     while !isSettled || !pending.isEmpty, budget > 0 {
       budget -= 1
-      if !answer() { break }
+      if !answer() {
+        if isEnding { break }
+        end()
+      }
     }
     check()
   }
@@ -103,7 +106,7 @@ private struct Simulation {
     let chunk = chunkCount
     chunkCount += 1
     note("arrive \(chunk)")
-    if let work = delivery.arrived(chunk, size: Int.random(in: 1...(128 << 10), using: &random)) { serialize(work) }
+    if let work = delivery.arrived(chunk, size: Int.random(in: 1...(64 << 10), using: &random)) { serialize(work) }
     if delivery.undelivered > 1 << 20 { violations.append("undelivered \(delivery.undelivered)") }
     if delivery.mustPause() {
       seen.insert("paused")
@@ -138,7 +141,11 @@ private struct Simulation {
     if call.value < firstOfAttempt, !isSettled { violations.append("a call of an earlier attempt begins") }
     called[index].append(call.value)
     if readers.contains(index), !closed.contains(index) { pending.append(.take(index)) }
-    if isInline.contains(index) { returned(index, call.number) } else { pending.append(.call(index, chunk: call.number)) }
+    if isInline.contains(index) {
+      returned(index, call.number)
+    } else {
+      pending.append(.call(index, chunk: call.number))
+    }
   }
 
   private mutating func returned(_ index: Int, _ number: Int) {
