@@ -42,7 +42,9 @@ extension Attempt {
   func ended(error: URLError?) {
     let error = error.map { $0.about(hop.url) }
     guard pipeline.failed(self, error) else { return }
-    if let error, pipeline.decide({ $0.stage != .cancelling }) { pipeline.record(body.receiverFailure ?? .sessionTaskFailed(error: error)) }
+    if let error, pipeline.decide({ $0.stage != .cancelling }) {
+      pipeline.record(body.receiverFailure ?? .sessionTaskFailed(error: error))
+    }
     if error != nil { request.attemptFailed() }
     complete(error: error)
     core.connectionUsed(

@@ -74,7 +74,7 @@ struct EventSourceTests {
     return try ScriptedServer(
       Script(
         .dispatchHead { request in
-          let last = request.split(separator: "\r\n").first { $0.hasPrefix("Last-Event-ID: ") }
+          let last = request.split(separator: "\r\n").first { $0.lowercased().hasPrefix("last-event-id: ") }
           let first = (last.flatMap { Int($0.dropFirst(15)) } ?? 0) + 1
           guard first <= total else { return [.send("HTTP/1.1 204 No Content\r\n\r\n")] }
           let number = connections.withLock {
@@ -121,13 +121,15 @@ struct EventSourceTests {
     let server = try Self.server(1, perConnection: 1)
     for await _ in EventSource().events(of: server.url, in: Self.session) {}
     #expect(server.receivedText().contains("Accept: text/event-stream\r\n"))
-    #expect(!server.receivedText().contains("Last-Event-ID"))
-    #expect(server.receivedText(on: 1).contains("Last-Event-ID: 1\r\n"))
+    #expect(!server.receivedText().contains("Last-Event"))
+    #expect(server.receivedText(on: 1).lowercased().contains("last-event-id: 1\r\n"))
   }
 
   @Test func leavingTheLoopEndsIt() async throws {
     let server = try ScriptedServer(Script(.request, .send(Self.head + "\r\ndata: x\n\n"), .awaitClose))
-    for await event in EventSource().events(of: server.url, in: Self.session) where event.value?.isEmpty == false { break }
+    for await event in EventSource().events(of: server.url, in: Self.session) where event.value?.isEmpty == false {
+      break
+    }
     try await eventually("the connection is closed") { server.closedByClientCount == 1 }
     #expect(server.connectionCount == 1)
   }

@@ -6,10 +6,10 @@ import WeirTestSupport
 /// Drives deliveries through random interleavings: handlers at once and later, failures, readers, retries, the end.
 @Suite("§8.4 StreamDelivery simulation")
 struct StreamDeliverySimulationTests {
-  @Test("20,000 streams deliver each chunk once and in order, within the limit, and end")
+  @Test("4,000 streams deliver each chunk once and in order, within the limit, and end")
   func interleavings() {
     var outcomes: [String: Int] = [:]
-    for seed in 0..<20_000 {
+    for seed in 0..<4_000 {
       var simulation = Simulation(seed: UInt64(seed))
       simulation.run()
       #expect(simulation.violations.isEmpty, "seed \(seed): \(simulation.violations) after \(simulation.log)")
@@ -17,7 +17,7 @@ struct StreamDeliverySimulationTests {
       for outcome in simulation.seen { outcomes[outcome, default: 0] += 1 }
     }
     for outcome in ["settled early", "ended", "failed", "paused", "waited for calls", "retried", "closed"] {
-      #expect(outcomes[outcome, default: 0] > 500, "\(outcome): \(outcomes)")
+      #expect(outcomes[outcome, default: 0] > 100, "\(outcome): \(outcomes)")
     }
   }
 }
