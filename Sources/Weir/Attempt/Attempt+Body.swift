@@ -101,13 +101,18 @@ extension Attempt {
     }
   }
 
-  private func continueDecodingNextTurn() {
+  /// Not while the receiver has enough.
+  func continueDecodingNextTurn() {
     if !machine.holds.contains(.decoding) { hold(.decoding) }
+    guard !body.decodesNextTurn, !machine.holds.contains(.sink) else { return }
+    body.decodesNextTurn = true
     core.loop.post { [request, task] in request.onAttempt(task) { $0.continueDecoding() } }
   }
 
   private func continueDecoding() {
+    body.decodesNextTurn = false
     guard let decoder = body.decoder, machine.holds.contains(.decoding), body.failure == nil else { return }
+    if machine.holds.contains(.sink) { return }
     decode { sink throws(CompressionError) in
       try decoder.step(budget: ResponseBody.decodedBytesAtOnce, into: sink)
     }

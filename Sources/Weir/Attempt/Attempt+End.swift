@@ -28,6 +28,7 @@ extension Attempt {
   /// The receiver has taken all, or nobody is interested any more.
   func conclude() {
     guard !body.isAwaited, let ending = body.ending else { return }
+    if awaitsSink() { return }
     body.ending = nil
     transferEnded(ending.error, ending.report)
   }
@@ -58,11 +59,23 @@ extension Attempt {
     if let transfer { transfer.cancel() } else { conclude() }
   }
 
+  /// Whether the end waits until the receiver has taken what came. Nobody needs the slot meanwhile.
+  func awaitsSink() -> Bool {
+    guard !request.bodyMayEnd(), body.receiverFailure == nil, pipeline.decide({ $0.stage == .transferring }) else {
+      return false
+    }
+    hold(.sink)
+    perform(machine.vacate())
+    return true
+  }
+
   /// The attempt is over but for its validation.
   func ended(error: URLError?) {
     let error = error.map { $0.about(hop.url) }
     guard pipeline.failed(self, error) else { return }
-    if let error, pipeline.decide({ $0.stage != .cancelling }) { pipeline.record(.sessionTaskFailed(error: error)) }
+    if let error, pipeline.decide({ $0.stage != .cancelling }) {
+      pipeline.record(body.receiverFailure ?? .sessionTaskFailed(error: error))
+    }
     if error != nil { request.attemptFailed() }
     complete(error: error)
     core.connectionUsed(

@@ -118,7 +118,8 @@ extension Attempt: TransferDelegate {
     self.transfer = nil
     if isLost { return }
     stopTimer()
-    if machine.transferEnded(failed: error != nil) {
+    let awaitsSink = awaitsSink()
+    if machine.transferEnded(failed: error != nil && !awaitsSink) {
       body.ending = (error, report)
     } else {
       transferEnded(error, report)

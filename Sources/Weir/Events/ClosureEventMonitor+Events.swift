@@ -184,3 +184,14 @@ extension ClosureEventMonitor {
     requestDidParseDownloadResponse?(request, response)
   }
 }
+
+// MARK: - Streams
+
+extension ClosureEventMonitor {
+  public func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult
+  ) {
+    requestDidValidateRequestResponseWithResult?(request, urlRequest, response, result)
+  }
+}

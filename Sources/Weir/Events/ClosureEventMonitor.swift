@@ -57,6 +57,8 @@ public final class ClosureEventMonitor: EventMonitor {
     var requestDidValidateRequestResponseFileURLWithResult:
       (@Sendable (DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
     var requestDidParseDownloadResponse: (@Sendable (DownloadRequest, DownloadResponse<URL?, WeirError>) -> Void)?
+    var requestDidValidateRequestResponseWithResult:
+      (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
   }
 }
 
@@ -350,5 +352,12 @@ extension ClosureEventMonitor {
   {
     get { closures.withLock { $0.requestDidParseDownloadResponse } }
     set { replace(\.requestDidParseDownloadResponse, with: newValue) }
+  /// Hears of ``EventMonitor/request(_:didValidateRequest:response:withResult:)``.
+  @preconcurrency
+  public var requestDidValidateRequestResponseWithResult:
+    (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
+  {
+    get { closures.withLock { $0.requestDidValidateRequestResponseWithResult } }
+    set { replace(\.requestDidValidateRequestResponseWithResult, with: newValue) }
   }
 }

@@ -248,6 +248,23 @@ extension CompositeEventMonitor {
   }
 }
 
+// MARK: - Streams
+
+extension CompositeEventMonitor {
+  public func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult
+  ) {
+    send(.responses, (request, urlRequest, response, result)) {
+      $0.request($1.0, didValidateRequest: $1.1, response: $1.2, withResult: $1.3)
+    }
+  }
+
+  public func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>) {
+    send(.responses, ()) { monitor, _ in monitor.request(request, didParseStream: result) }
+  }
+}
+
 // MARK: - Attempts
 
 extension CompositeEventMonitor {

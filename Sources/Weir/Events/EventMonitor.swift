@@ -128,6 +128,15 @@ public protocol EventMonitor: Sendable {
   /// A handler has its response, the serialized value or the failure in it.
   func request<Value>(_ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>)
 
+  // MARK: Streams
+
+  /// A stream's validator has run: once for each, up to the first that failed.
+  func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult)
+  /// A chunk is serialized for one handler. Not called for handlers that take chunks as they are.
+  func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>)
+
   // MARK: What weir adds
 
   /// One adapter has answered. `name` is its given name, else its type's; `duration` is in seconds.
@@ -273,6 +282,13 @@ extension EventMonitor {
   public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>) {}
   public func request<Value>(
     _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>
+  ) {}
+  public func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult
+  ) {}
+  public func request<Value: Sendable>(
+    _ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>
   ) {}
   public func request(
     _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?

@@ -175,6 +175,17 @@ extension LoggingEventMonitor {
   }
 
   public func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult
+  ) {
+    log("request.didValidate", request, "status \(response.statusCode)", result.logText)
+  }
+
+  public func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>) {
+    log("request.didParseStream", request, result.logText)
+  }
+
+  public func request(
     _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
   ) {
     log("request.didAdaptUsing", request, name, duration.logText, error.logText)

@@ -76,6 +76,9 @@ public class Request: @unchecked Sendable {
   /// Decoded bytes of the body. Returns whether more may come at once. On the loop.
   func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow { .proceed }
 
+  /// The transfer is over. False: the attempt's end, a failure too, waits until its `.sink` is released. On the loop.
+  func bodyMayEnd() -> Bool { true }
+
   /// An attempt ended in an error, about which the retriers will be asked. On the loop.
   func attemptFailed() {}
 

@@ -58,6 +58,10 @@ enum Validator: Sendable {
           monitors.request(
             request, didValidateRequest: urlRequest, response: response, fileURL: fileURL, withResult: result)
         }
+      } else if let request = input.request as? DataStreamRequest {
+        for result in results {
+          monitors.request(request, didValidateRequest: urlRequest, response: response, withResult: result)
+        }
       }
     }
 

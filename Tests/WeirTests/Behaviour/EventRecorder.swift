@@ -196,6 +196,19 @@ extension EventRecorder {
     parsed(response.error)
   }
 
+  func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult
+  ) {
+    note("validateStream(\((try? result.get()) == nil ? "failure" : "success"))")
+  }
+
+  func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>) {
+    var error: WeirError?
+    if case .failure(let failure) = result { error = failure }
+    note("parseStream" + error.map { "(\($0.label))" }.orEmpty)
+  }
+
   private func parsed(_ error: WeirError?) {
     note("parse" + error.map { "(\($0.label))" }.orEmpty)
   }
