@@ -352,6 +352,12 @@ extension ClosureEventMonitor {
   {
     get { closures.withLock { $0.requestDidParseDownloadResponse } }
     set { replace(\.requestDidParseDownloadResponse, with: newValue) }
+  }
+}
+
+// MARK: - Streams
+
+extension ClosureEventMonitor {
   /// Hears of ``EventMonitor/request(_:didValidateRequest:response:withResult:)``.
   @preconcurrency
   public var requestDidValidateRequestResponseWithResult:

@@ -22,7 +22,8 @@ extension RequestPipeline {
   private var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
     if let executor = request.requestExecutor { return executor }
     if let queue = context.queues.request { return { work in queue.async(execute: work) } }
-    return request.buildsOffLoop ? context.workers.submit : nil
+    guard request.buildsOffLoop else { return nil }
+    return { [workers = context.workers] work in workers.submit(work) }
   }
 
   private static func build(_ request: Request) -> Result<URLRequest, WeirError> {
