@@ -84,6 +84,11 @@ extension DownloadRequest {
   }
 
   private func wrote(_ piece: consuming [UInt8], _ sink: DownloadSink) {
+    // What still waits of a body that is not wanted any more is not written.
+    switch sink.stage {
+    case .receiving, .flushing: break
+    case .ending, .over: return
+    }
     let goesOn = sink.buffer.wrote(piece)
     write(sink)
     if goesOn { pipeline?.attempt?.release(.sink) }
@@ -91,6 +96,7 @@ extension DownloadRequest {
   }
 
   private func failed(_ sink: DownloadSink, _ problem: FileProblem) {
+    if case .over = sink.stage { return }
     sink.stage = .over
     pipeline?.attempt?.receiverFailed(problem.unwritable)
   }

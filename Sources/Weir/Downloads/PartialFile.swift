@@ -13,6 +13,8 @@ final class PartialFile: Sendable {
     /// Nil before it was made, and after it was removed.
     var identity: FileStatus.Identity?
     var path: String
+    /// Whether it was removed; it is not made again.
+    var isGone = false
   }
 
   let name: String
@@ -120,6 +122,7 @@ final class PartialFile: Sendable {
   func remove() {
     close()
     let (path, identity) = state.withLock { state in
+      state.isGone = true
       defer { state.identity = nil }
       return (state.path, state.identity)
     }
@@ -156,7 +159,9 @@ final class PartialFile: Sendable {
   }
 
   private func descriptor() throws(FileProblem) -> CInt {
-    if let descriptor = state.withLock({ $0.descriptor }) { return descriptor }
+    let (known, isGone) = state.withLock { ($0.descriptor, $0.isGone) }
+    if let known { return known }
+    if isGone { throw FileProblem(directory.path, .noSuchFile, "the file was removed") }
     let parent = try directory.open(makingIt: true)
     defer { FileSystem.close(parent) }
     do throws(Errno) {

@@ -13,10 +13,10 @@ import WeirTestSupport
     request.downloadProgress { progress.continuation.yield($0.completedUnitCount) }
     request.resume()
     for await completed in progress.stream where completed >= count { break }
-    return try #require(
-      await withCheckedContinuation { continuation in
-        request.cancel(byProducingResumeData: { continuation.resume(returning: $0) })
-      })
+    let data = await withCheckedContinuation { continuation in
+      request.cancel(byProducingResumeData: { continuation.resume(returning: $0) })
+    }
+    return try #require(data)
   }
 
   @Test("Cut off twice by the client and once by the server, it is the same file in the end")
@@ -41,7 +41,7 @@ import WeirTestSupport
     data = try #require(failed.resumeData)
     #expect(data == failed.error?.downloadResumeData)
 
-    let last = client.session.download(resumingWith: data) { _, _ in (target, []) }
+    let last = client.session.download(resumingWith: data, to: { _, _ in (target, []) })
     let response = await last.validate().serializingDownloadedFileURL().response
     #expect(response.value == target && response.response?.statusCode == 206, "\(response)")
     #expect((response.metrics?.bytesReceivedOnWire ?? 0) < quarter + 1, "only the rest was sent")
@@ -57,7 +57,7 @@ import WeirTestSupport
     let client = try MeasuredSession()
     let data = try await cutOff(client.session.download(nginx.url("/large")), after: 1 << 20)
     let source = try nginx.makeFile("large", randomBytes: 5 << 20)
-    let last = client.session.download(resumingWith: data) { _, _ in (target, []) }
+    let last = client.session.download(resumingWith: data, to: { _, _ in (target, []) })
     let response = await last.serializingDownloadedFileURL().response
     #expect(response.value == target && response.response?.statusCode == 200, "\(response)")
     #expect(FileManager.default.contentsEqual(atPath: source, andPath: target.path))
@@ -71,7 +71,7 @@ import WeirTestSupport
     let target = URL(filePath: "\(directory.path)/large")
     let client = try MeasuredSession()
     let before = try ThisProcess.residentBytes
-    let request = client.session.download(nginx.url("/large")) { _, _ in (target, []) }
+    let request = client.session.download(nginx.url("/large"), to: { _, _ in (target, []) })
     let response = await request.serializingDownloadedFileURL().response
     #expect(response.value == target, "\(response)")
     #expect(response.metrics?.bytesDecoded == 256 << 20)

@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import Testing
+import WeirIO
 import WeirTestSupport
 
 @testable import Weir
@@ -43,7 +44,7 @@ struct DownloadAnywhereTests {
       let recorder = EventRecorder(notingAttempts: true) { _ in at.happened() }
       let session = Session(configuration: configuration, eventMonitors: [recorder])
       let target = URL(filePath: "\(directory.path)/file")
-      let request = session.download(server.url) { _, _ in (target, []) }
+      let request = session.download(server.url, to: { _, _ in (target, []) })
       at.set(number) {
         switch action {
         case .cancel: request.cancel()

@@ -38,7 +38,7 @@ struct DownloadEndingTests {
     #expect(response.fileURL == nil)
   }
 
-  private static let notResumable: [(String, Script)] = [
+  private static let withoutRest: [(String, Script)] = [
     ("no validator", cutOff(body, after: 4, "")), ("weak tag", cutOff(body, after: 4, "ETag: W/\"v\"\r\n")),
     ("no ranges", cutOff(body, after: 4, "ETag: \"v1\"\r\nAccept-Ranges: none\r\n")),
     ("no byte", cutOff(body, after: 0)),
@@ -54,9 +54,9 @@ struct DownloadEndingTests {
     ("no head", Script(.request, .close)),
   ]
 
-  @Test("Where the rest can't be asked for, nothing is kept", arguments: notResumable.map(\.0))
+  @Test("Where the rest can't be asked for, nothing is kept", arguments: withoutRest.map(\.0))
   func notResumable(_ name: String) async throws {
-    let server = try ScriptedServer(try #require(Self.notResumable.first { $0.0 == name }).1)
+    let server = try ScriptedServer(try #require(Self.withoutRest.first { $0.0 == name }).1)
     let rig = try DownloadRig()
     let request = rig.session.download(server.url)
     let response = await request.plainResponse()

@@ -53,7 +53,8 @@ struct DownloadEventTests {
   @Test func resumed() async throws {
     let server = try ScriptedServer(cutOff("0123456789", after: 4), .answering(rest("0123456789", from: 4)))
     let rig = try DownloadRig()
-    let data = try #require(await rig.session.download(server.url).plainResponse().resumeData)
+    let first = await rig.session.download(server.url).plainResponse()
+    let data = try #require(first.resumeData)
     let before = rig.recorder.names.count
     _ = await rig.session.download(resumingWith: data, to: rig.to("file")).plainResponse()
     #expect(
@@ -88,12 +89,13 @@ struct DownloadEventTests {
     monitor.requestDidFinishDownloadingUsingTaskWithResult = { _, _, result in
       heard.append("finish \((try? result.get())?.lastPathComponent ?? "")")
     }
-    monitor.requestDidValidateRequestResponseFileURLWithResult = {
-      heard.append("validate \($3?.lastPathComponent ?? "")")
+    monitor.requestDidValidateRequestResponseFileURLWithResult = { _, _, _, url, _ in
+      heard.append("validate \(url?.lastPathComponent ?? "")")
     }
     monitor.requestDidParseDownloadResponse = { heard.append("parse \($1.fileURL?.lastPathComponent ?? "")") }
     let rig = try DownloadRig(monitors: [monitor])
-    let data = try #require(await rig.session.download(server.url).plainResponse().resumeData)
+    let first = await rig.session.download(server.url).plainResponse()
+    let data = try #require(first.resumeData)
     _ = await rig.session.download(resumingWith: data, to: rig.to("file")).validate(statusCode: [206]).plainResponse()
     let expected = [
       "write 4 4 10", "parse ", "resume 4 10", "write 6 10 10", "to true", "destination file", "finish file",

@@ -65,12 +65,15 @@ struct DownloadRequestTests {
     let rig = try DownloadRig(rootQueue: onRootQueue ? queue : nil)
     let target = rig.url("file")
     let calls = Journal<String>()
-    let response = await rig.session.download(server.url) { temporary, head in
-      calls.append((try? String(contentsOf: temporary, encoding: .utf8)) ?? "none")
-      calls.append(head.value(forHTTPHeaderField: "X-A") ?? "none")
-      calls.append("\(DispatchQueue.getSpecific(key: key) ?? 0)")
-      return (target, [])
-    }.plainResponse()
+    let response = await rig.session.download(
+      server.url,
+      to: { temporary, head in
+        calls.append((try? String(contentsOf: temporary, encoding: .utf8)) ?? "none")
+        calls.append(head.value(forHTTPHeaderField: "X-A") ?? "none")
+        calls.append("\(DispatchQueue.getSpecific(key: key) ?? 0)")
+        return (target, [])
+      }
+    ).plainResponse()
     #expect(response.value == target)
     // The root queue is a serial one that targets the given: specifics of the target are seen.
     #expect(calls.entries == ["body", "b", onRootQueue ? "7" : "0"])
@@ -122,14 +125,15 @@ struct DownloadRequestTests {
   @Test func suggestedDestinations() throws {
     let file = URL(filePath: "/tmp/download-x")
     func answer(_ fields: [String: String], _ url: String = "http://h/name.txt") throws -> (URL, URL?) {
+      let origin = try #require(URL(string: url))
       let head = try #require(
-        HTTPURLResponse(url: try #require(URL(string: url)), statusCode: 200, httpVersion: nil, headerFields: fields))
+        HTTPURLResponse(url: origin, statusCode: 200, httpVersion: nil, headerFields: fields))
       let directory = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
       let destination = DownloadRequest.suggestedDownloadDestination(
         for: .cachesDirectory, options: .removePreviousFile)
-      let (url, options) = destination(file, head)
+      let (place, options) = destination(file, head)
       #expect(options == .removePreviousFile)
-      return (url, directory)
+      return (place, directory)
     }
     let (plain, directory) = try answer([:])
     #expect(plain.path == directory.map { "\($0.path)/name.txt" })
@@ -144,7 +148,11 @@ struct DownloadRequestTests {
 
   @Test("Bodies of all sizes arrive whole, decoded, in order", arguments: [0, 1, 65_536, 3_000_001])
   func sizes(_ size: Int) async throws {
-    let body = String((0..<size).lazy.map { Character(UnicodeScalar(UInt8(97 + ($0 * 7 + $0 / 251) % 26))) })
+    let octets = (0..<size).map { (place: Int) -> UInt8 in
+      let letter = (place * 7 + place / 251) % 26
+      return UInt8(97 + letter)
+    }
+    let body = String(decoding: octets, as: UTF8.self)
     let server = try answering(okResponse(body))
     let rig = try DownloadRig { $0.maximumResponseSize = 1000 }
     let response = await rig.session.download(server.url, to: rig.to("file")).serializingDownloadedFileURL().response
@@ -245,7 +253,9 @@ struct DownloadRequestTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: disk) == [])
     // The same when the move copies to it.
     let other = try DownloadRig()
-    let moved = await other.session.download(server.url) { _, _ in (URL(filePath: "\(disk)/file"), []) }.plainResponse()
+    let moved = await other.session.download(
+      server.url, to: { _, _ in (URL(filePath: "\(disk)/file"), []) }
+    ).plainResponse()
     #expect((moved.error?.underlyingError as? CocoaError)?.code == .fileWriteOutOfSpace, "\(moved)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: disk) == [])
     try await other.isClean()

@@ -46,6 +46,18 @@ struct PartialFileTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
   }
 
+  @Test("Once removed it is not made again")
+  func itStaysRemoved() throws {
+    let file = PartialFile(in: directory)
+    try file.write([1])
+    file.remove()
+    #expect(throws: FileProblem.self) { try file.write([2]) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
+    let unmade = PartialFile(in: directory)
+    unmade.remove()
+    #expect(throws: FileProblem.self) { try unmade.make() }
+  }
+
   @Test func itGoesOnWhereItEnded() throws {
     let name = try left("hello").name
     let file = try PartialFile(resuming: try data(name, offset: 5), in: directory)

@@ -10,31 +10,44 @@ struct WriteBufferTests {
 
   @Test func onePieceAtATime() {
     var buffer = WriteBuffer()
-    #expect(buffer.next() == nil && buffer.isEmpty)
-    #expect(append(10, to: &buffer))
+    let none = buffer.next()
+    #expect(none == nil && buffer.isEmpty)
+    let takes1 = append(10, to: &buffer)
+    #expect(takes1)
     let first = buffer.next() ?? []
-    #expect(first.count == 10 && buffer.next() == nil)
-    #expect(append(20, to: &buffer))
-    #expect(buffer.next() == nil && !buffer.isEmpty && buffer.written == 0)
-    #expect(!buffer.wrote(first))
+    let early = buffer.next()
+    #expect(first.count == 10 && early == nil)
+    let takes2 = append(20, to: &buffer)
+    #expect(takes2)
+    let another = buffer.next()
+    #expect(another == nil && !buffer.isEmpty && buffer.written == 0)
+    let goesOn1 = buffer.wrote(first)
+    #expect(!goesOn1)
     #expect(buffer.written == 10)
     let second = buffer.next() ?? []
     #expect(second.count == 20)
-    #expect(!buffer.wrote(second))
+    let goesOn2 = buffer.wrote(second)
+    #expect(!goesOn2)
     #expect(buffer.isEmpty && buffer.written == 30)
   }
 
   @Test func itStopsAboveTheLimitAndGoesOnBelowTheMark() {
     var buffer = WriteBuffer()
-    #expect(append(WriteBuffer.limit / 2, to: &buffer))
+    let takes3 = append(WriteBuffer.limit / 2, to: &buffer)
+    #expect(takes3)
     let first = buffer.next() ?? []
-    #expect(append(WriteBuffer.limit / 2, to: &buffer))
-    #expect(!append(1, to: &buffer), "what is on its way counts too")
-    #expect(!buffer.wrote(first), "too much is left")
+    let takes4 = append(WriteBuffer.limit / 2, to: &buffer)
+    #expect(takes4)
+    let takes5 = append(1, to: &buffer)
+    #expect(!takes5, "what is on its way counts too")
+    let goesOn3 = buffer.wrote(first)
+    #expect(!goesOn3, "too much is left")
     let second = buffer.next() ?? []
     #expect(second.count == WriteBuffer.limit / 2 + 1)
-    #expect(buffer.wrote(second))
-    #expect(!buffer.wrote([]), "it is told once")
+    let goesOn4 = buffer.wrote(second)
+    #expect(goesOn4)
+    let goesOn5 = buffer.wrote([])
+    #expect(!goesOn5, "it is told once")
   }
 
   @Test func smallPiecesWait() {
