@@ -88,7 +88,7 @@ import WeirTestSupport
       $0.hasPrefix("  ") ? $0.dropFirst(2) : $0
     }
     #expect(
-      try PackageRoot.text(of: "docs/bodies-downloads.md").contains(
+      try PackageRoot.text(of: "docs/bodies.md").contains(
         "```swift\n" + lines.joined(separator: "\n") + "```\n"))
 
     let nginx = try await NginxServer(config: "")

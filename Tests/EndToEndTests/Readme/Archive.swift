@@ -1,4 +1,4 @@
-// docs/bodies-uploads.md begins
+// docs/bodies.md begins
 import Foundation
 import Weir
 
@@ -29,4 +29,4 @@ final class Archive: Sendable {
     ).validate().serializingDecodable(Receipt.self).value
   }
 }
-// docs/bodies-uploads.md ends
+// docs/bodies.md ends

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import WeirTestSupport
 
-/// The example of docs/bodies-uploads.md, run.
+/// The example of docs/bodies.md, run.
 @Suite struct ArchiveTests {
   @Test func itStoresFiles() async throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
@@ -28,7 +28,7 @@ import WeirTestSupport
   }
 
   @Test func theDocumentShowsIt() throws {
-    let example = try PackageRoot.example("docs/bodies-uploads.md", of: "Tests/EndToEndTests/Readme/Archive.swift")
-    #expect(try PackageRoot.text(of: "docs/bodies-uploads.md").contains("```swift\n\(example)```\n"))
+    let example = try PackageRoot.example("docs/bodies.md", of: "Tests/EndToEndTests/Readme/Archive.swift")
+    #expect(try PackageRoot.text(of: "docs/bodies.md").contains("```swift\n\(example)```\n"))
   }
 }

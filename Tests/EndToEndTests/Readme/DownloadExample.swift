@@ -1,7 +1,7 @@
 import Foundation
 import Weir
 
-/// The example of docs/bodies-downloads.md, compiled: what stands between the marks stands there, word for word.
+/// The example of docs/bodies.md, compiled: what stands between the marks stands there, word for word.
 func downloadExample(session: Session, url: String, file: URL) async throws -> URL {
   // Downloads begin
   let place: DownloadRequest.Destination = { _, _ in

@@ -1,4 +1,4 @@
-// docs/bodies-streams.md begins
+// docs/bodies.md begins
 import Foundation
 import FoundationNetworking
 import Synchronization
@@ -134,4 +134,4 @@ struct EventParser {
     return data.map { EventSource.Event(id: id, name: name.isEmpty ? "message" : name, data: $0) }
   }
 }
-// docs/bodies-streams.md ends
+// docs/bodies.md ends

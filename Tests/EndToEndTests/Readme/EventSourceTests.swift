@@ -4,7 +4,7 @@ import Testing
 import Weir
 import WeirTestSupport
 
-/// The example of docs/bodies-streams.md, run.
+/// The example of docs/bodies.md, run.
 @Suite("Server-sent events", .timeLimit(.minutes(2)))
 struct EventSourceTests {
   private typealias Event = EventSource.Event
@@ -135,7 +135,7 @@ struct EventSourceTests {
   }
 
   @Test func theDocumentShowsIt() throws {
-    let example = try PackageRoot.example("docs/bodies-streams.md", of: "Tests/EndToEndTests/Readme/EventSource.swift")
-    #expect(try PackageRoot.text(of: "docs/bodies-streams.md").contains("```swift\n\(example)```\n"))
+    let example = try PackageRoot.example("docs/bodies.md", of: "Tests/EndToEndTests/Readme/EventSource.swift")
+    #expect(try PackageRoot.text(of: "docs/bodies.md").contains("```swift\n\(example)```\n"))
   }
 }

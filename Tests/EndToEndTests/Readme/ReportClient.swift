@@ -1,4 +1,4 @@
-// docs/bodies-multipart.md begins
+// docs/bodies.md begins
 import Foundation
 import FoundationNetworking
 import Weir
@@ -16,4 +16,4 @@ final class ReportClient: Sendable {
     _ = try await session.request(request).validate().serializingData(emptyResponseCodes: [204]).value
   }
 }
-// docs/bodies-multipart.md ends
+// docs/bodies.md ends

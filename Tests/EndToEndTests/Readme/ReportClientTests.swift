@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WeirTestSupport
 
-/// The example of docs/bodies-multipart.md, run.
+/// The example of docs/bodies.md, run.
 @Suite struct ReportClientTests {
   @Test func itSendsACompressedForm() async throws {
     let directory = try TemporaryDirectory()
@@ -25,7 +25,7 @@ import WeirTestSupport
   }
 
   @Test func theDocumentShowsIt() throws {
-    let file = "docs/bodies-multipart.md"
+    let file = "docs/bodies.md"
     let example = try PackageRoot.example(file, of: "Tests/EndToEndTests/Readme/ReportClient.swift")
     #expect(!example.isEmpty)
     #expect(try PackageRoot.text(of: file).contains("```swift\n\(example)```\n"))
