@@ -76,12 +76,12 @@ struct RequestTests {
   @Test
   func fileThatIsNotThereOrTooShort() async throws {
     let (_, missing) = try await send("PUT", .file(path: "/nonexistent/weir", size: 10), wire: .bytes(10))
-    #expect(missing.error?.kind == .bodyUnavailable)
+    #expect(missing.error?.kind == .fileUnavailable)
     let path = NSTemporaryDirectory() + "weir-\(UUID().uuidString)"
     #expect(FileManager.default.createFile(atPath: path, contents: Data("short".utf8)))
     defer { try? FileManager.default.removeItem(atPath: path) }
     let (_, short) = try await send("PUT", .file(path: path, size: 10), wire: .bytes(10))
-    #expect(short.error?.kind == .bodyUnavailable)
+    #expect(short.error?.kind == .fileUnavailable)
   }
 
   @Test(arguments: [nil, 300_000] as [Int64?])

@@ -81,6 +81,26 @@ class Finder {
   func find(_ endpoint: Endpoint) -> DataRequest { session.request(endpoint) }
 }
 
+class Form {
+  let data = MultipartFormData()
+  var compressed = 0
+
+  func compressor() -> DeflateRequestCompressor {
+    DeflateRequestCompressor(duplicateHeaderBehavior: .skip) { body in
+      self.compressed += body.count
+      return true
+    }
+  }
+
+  func request(_ url: URLConvertible, _ stream: InputStream, length: UInt64) throws -> URLRequest {
+    data.append(Data("a".utf8), withName: "name")
+    data.append(stream, withLength: length, name: "file", fileName: "f", mimeType: "text/plain")
+    var request = try URLRequest(url: url, method: .post, headers: [.contentType(data.contentType)])
+    request.httpBody = try data.encode()
+    return request
+  }
+}
+
 class Headers {
   var token = "t"
   var used = 0
@@ -193,5 +213,15 @@ struct Swift5ClientTests {
     #expect(server.receivedText().hasPrefix("GET /?page=1 "))
     let failed = await finder.find(.account(Account(name: "a"))).serializingData().response
     #expect(failed.error != nil)
+  }
+
+  @Test func sendsForms() async throws {
+    let server = try ScriptedServer(.answering(okResponse("1")))
+    let form = Form()
+    let request = try form.request(server.url, InputStream(data: Data("b".utf8)), length: 1)
+    let session = Session(interceptor: Interceptor(adapters: [form.compressor()]))
+    #expect(await session.request(request).serializingString().response.value == "1")
+    #expect(form.compressed == request.httpBody?.count)
+    #expect(server.receivedText().contains("Content-Encoding: deflate\r\n"))
   }
 }

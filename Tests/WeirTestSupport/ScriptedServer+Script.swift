@@ -12,6 +12,8 @@ package struct Script: Sendable {
     case request
     /// Reads so many bytes.
     case bytes(Int)
+    /// Reads so many bytes and keeps none of them.
+    case swallow(Int)
     /// Reads a chunked body, trailers included.
     case chunkedBody
     /// Reads to the client's end.
@@ -21,6 +23,8 @@ package struct Script: Sendable {
     case send([UInt8])
     /// Reads a request, body included, and goes on with the steps that its first line decides on.
     case dispatch(@Sendable (_ requestLine: String) -> [Step])
+    /// The same by its whole head.
+    case dispatchHead(@Sendable (_ head: String) -> [Step])
     /// Sends what is made when it comes to that; nil ends the script.
     case answer(@Sendable () -> String?)
     /// Sends byte by byte, with so many seconds between.
@@ -116,9 +120,13 @@ struct ScriptedPeer {
     case .head: return read(through: "\r\n\r\n")
     case .request: return readRequest()
     case .dispatch(let decide):
-      guard let line = readRequestLine() else { return false }
+      guard let line = readRequest(through: "\r\n") else { return false }
       return run(decide(line))
+    case .dispatchHead(let decide):
+      guard let head = readRequest(through: "\r\n\r\n") else { return false }
+      return run(decide(head))
     case .bytes(let count): return read { $0.count >= count ? count : nil }
+    case .swallow(let count): return swallow(count)
     case .chunkedBody: return readChunks()
     case .awaitClose:
       while fill() {}
@@ -157,13 +165,15 @@ struct ScriptedPeer {
     }
   }
 
-  private mutating func readRequestLine() -> String? {
-    var line: String?
-    let hasLine = read(until: { bytes in
-      line = Self.end(of: [13, 10], in: bytes).map { String(decoding: bytes[..<($0 - 2)], as: UTF8.self) }
-      return line == nil ? nil : 0
+  /// Reads a request, body included, and returns what comes before the mark.
+  private mutating func readRequest(through mark: String) -> String? {
+    let mark = Array(mark.utf8)
+    var text: String?
+    let hasText = read(until: { bytes in
+      text = Self.end(of: mark, in: bytes).map { String(decoding: bytes[..<($0 - mark.count)], as: UTF8.self) }
+      return text == nil ? nil : 0
     })
-    return hasLine && readRequest() ? line : nil
+    return hasText && readRequest() ? text : nil
   }
 
   private mutating func readRequest() -> Bool {
@@ -210,6 +220,19 @@ struct ScriptedPeer {
       }
       guard fill() else { return false }
     }
+  }
+
+  private mutating func swallow(_ count: Int) -> Bool {
+    var left = count - pending.count
+    pending.removeFirst(min(count, pending.count))
+    while left > 0 {
+      guard let bytes = ServerSocket.receive(descriptor, atMost: left) else {
+        sawEnd = true
+        return false
+      }
+      left -= bytes.count
+    }
+    return true
   }
 
   private mutating func fill() -> Bool {

@@ -112,8 +112,8 @@ enum ServerSocket {
   }
 
   /// nil at the end of the connection.
-  static func receive(_ fd: CInt) -> [UInt8]? {
-    var buffer = [UInt8](repeating: 0, count: 65_536)
+  static func receive(_ fd: CInt, atMost limit: Int = 65_536) -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: min(65_536, limit))
     let count = try? systemCall { recv(fd, &buffer, buffer.count, 0) }
     guard let count, count > 0 else { return nil }
     return Array(buffer[..<count])

@@ -17,3 +17,4 @@
 extern int pthread_setname_np(pthread_t thread, const char *name);
 extern const char *strerrordesc_np(int error);
 extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
+extern int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned int flags);

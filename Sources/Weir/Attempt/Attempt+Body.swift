@@ -12,14 +12,24 @@ extension Attempt {
     noteLatency()
     tellHead(response.statusCode)
     guard pipeline.headArrived(for: self, status: response.statusCode) else { return }
+    let isInFile = request.receivesIntoFile
+    if isInFile, let next = request.startsOver(after: response, to: hop.request.urlRequest) { return sendAgain(next) }
     startDecoder(response.statusCode)
-    if context.monitors.wants(.tasks), let session = context.session, let built = response.response {
+    if !isInFile, context.monitors.wants(.tasks), let session = context.session, let built = response.response {
       context.monitors.urlSession(session, dataTask: task, didReceive: built)
     }
     guard request.decidesAtHead(response) else { return passOn(response) }
     hold(.retryDecision)
     pipeline.perform(pipeline.decide { $0.headArrived() })
     perform(machine.park(for: .retryDecision))
+  }
+
+  /// Asks in another way for what this response does not bring.
+  private func sendAgain(_ next: URLRequest) {
+    body.isDiscarded = true
+    hop.next = next
+    hop.isRedirected = false
+    limitUnwantedBody()
   }
 
   /// The retriers let a response through whose body waits.
@@ -91,13 +101,18 @@ extension Attempt {
     }
   }
 
-  private func continueDecodingNextTurn() {
+  /// Not while the receiver has enough.
+  func continueDecodingNextTurn() {
     if !machine.holds.contains(.decoding) { hold(.decoding) }
+    guard !body.decodesNextTurn, !machine.holds.contains(.sink) else { return }
+    body.decodesNextTurn = true
     core.loop.post { [request, task] in request.onAttempt(task) { $0.continueDecoding() } }
   }
 
   private func continueDecoding() {
+    body.decodesNextTurn = false
     guard let decoder = body.decoder, machine.holds.contains(.decoding), body.failure == nil else { return }
+    if machine.holds.contains(.sink) { return }
     decode { sink throws(CompressionError) in
       try decoder.step(budget: ResponseBody.decodedBytesAtOnce, into: sink)
     }
@@ -111,12 +126,30 @@ extension Attempt {
     }
     tally.decoded += Int64(bytes.count)
     if let limit = body.deliver(bytes.count) { return exceed(limit) }
+    if request.receivesIntoFile { return deliverToFile(bytes) }
     if context.monitors.wants(.data), let session = context.session {
       context.monitors.urlSession(session, dataTask: task, didReceive: Data(bytes))
     }
     obey(request.receive(bytes))
     request.reportDownload(
       body.delivered, of: body.decoder == nil ? task.countOfBytesExpectedToReceive : -1)
+  }
+
+  private func deliverToFile(_ bytes: UnsafeRawBufferPointer) {
+    obey(request.receive(bytes))
+    let offset = request.bodyOffset
+    if context.monitors.wants(.data), let session = context.session {
+      context.monitors.urlSession(
+        session, downloadTask: task, didWriteData: Int64(bytes.count), totalBytesWritten: offset + body.delivered,
+        totalBytesExpectedToWrite: expectedFileSize(offset))
+    }
+    request.reportDownload(offset + body.delivered, of: expectedFileSize(offset))
+  }
+
+  /// −1 when unknown.
+  private func expectedFileSize(_ offset: Int64) -> Int64 {
+    let expected = body.decoder == nil ? task.countOfBytesExpectedToReceive : -1
+    return expected < 0 ? -1 : offset + expected
   }
 
   private func obey(_ flow: BodyFlow) {
@@ -136,16 +169,18 @@ extension Attempt {
 extension Request {
   /// Tells who wants to know how much of the response there is; the total is asked for only then.
   fileprivate func reportDownload(_ count: Int64, of total: @autoclosure () -> Int64) {
-    guard let observer = fields.withLock({ $0.observers.downloadProgress }) else { return }
+    let (observer, isShown) = fields.withLock { ($0.observers.downloadProgress, $0.observers.showsProgress) }
+    guard observer != nil || isShown else { return }
     let progress = downloadProgress
     progress.report(count, of: total())
-    deliver(on: observer.queue) { observer.handler(progress) }
+    if let observer { deliver(on: observer.queue) { observer.handler(progress) } }
   }
 
   func reportUpload(_ sent: Int64, of total: Int64) {
-    guard let observer = fields.withLock({ $0.observers.uploadProgress }) else { return }
+    let (observer, isShown) = fields.withLock { ($0.observers.uploadProgress, $0.observers.showsProgress) }
+    guard observer != nil || isShown else { return }
     let progress = uploadProgress
     progress.report(sent, of: total)
-    deliver(on: observer.queue) { observer.handler(progress) }
+    if let observer { deliver(on: observer.queue) { observer.handler(progress) } }
   }
 }

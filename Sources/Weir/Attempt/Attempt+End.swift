@@ -8,11 +8,16 @@ import WeirIO
 extension Attempt {
   /// A hop has ended: the next one begins, or the attempt is over.
   func transferEnded(_ error: TransferError?, _ report: TransferReport) {
+    let next = hop.next.flatMap { next in pipeline.decide({ $0.stage == .transferring }) ? next : nil }
+    if next == nil, awaitsReceiver(error) {
+      body.ending = (error, report)
+      return
+    }
     tally.add(report)
     body.hasBroken = error != nil
-    if let next = hop.next, pipeline.decide({ $0.stage == .transferring }) {
+    if let next {
+      if hop.isRedirected { tally.redirected() } else { tally.sentAgain() }
       hop.follow(next)
-      tally.redirected()
       task.redirected(to: next)
       perform(machine.redirected())
     } else {
@@ -22,16 +27,55 @@ extension Attempt {
 
   /// The receiver has taken all, or nobody is interested any more.
   func conclude() {
-    guard let ending = body.ending else { return }
+    guard !body.isAwaited, let ending = body.ending else { return }
+    if awaitsSink() { return }
     body.ending = nil
     transferEnded(ending.error, ending.report)
+  }
+
+  /// Whether the last hop's end waits for who writes its body to a file.
+  private func awaitsReceiver(_ error: TransferError?) -> Bool {
+    guard request.receivesIntoFile, !body.isReceived else { return false }
+    body.isAwaited = request.bodyEnded(body.outcome(error, url: hop.url), of: self)
+    if body.isAwaited { machine.awaitReceiver() } else { body.isReceived = true }
+    return body.isAwaited
+  }
+
+  /// The file is where it belongs, or gone.
+  ///
+  /// - Parameter failure: In place of the transfer's, which it says more of.
+  func receiverDone(_ failure: URLError?) {
+    guard body.isAwaited else { return }
+    body.isAwaited = false
+    body.isReceived = true
+    if let failure { body.failure = failure }
+    conclude()
+  }
+
+  /// The body can't be written.
+  func receiverFailed(_ error: URLError) {
+    body.failure = error
+    body.isAwaited = false
+    if let transfer { transfer.cancel() } else { conclude() }
+  }
+
+  /// Whether the end waits until the receiver has taken what came. Nobody needs the slot meanwhile.
+  func awaitsSink() -> Bool {
+    guard !request.bodyMayEnd(), body.receiverFailure == nil, pipeline.decide({ $0.stage == .transferring }) else {
+      return false
+    }
+    hold(.sink)
+    perform(machine.vacate())
+    return true
   }
 
   /// The attempt is over but for its validation.
   func ended(error: URLError?) {
     let error = error.map { $0.about(hop.url) }
     guard pipeline.failed(self, error) else { return }
-    if let error, pipeline.decide({ $0.stage != .cancelling }) { pipeline.record(.sessionTaskFailed(error: error)) }
+    if let error, pipeline.decide({ $0.stage != .cancelling }) {
+      pipeline.record(body.receiverFailure ?? .sessionTaskFailed(error: error))
+    }
     if error != nil { request.attemptFailed() }
     complete(error: error)
     core.connectionUsed(

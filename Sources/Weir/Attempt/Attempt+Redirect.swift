@@ -10,6 +10,7 @@ extension Attempt {
       let proposal = RedirectPolicy.proposal(
         status: response.statusCode, location: response.value(forHeader: "Location"), for: hop.request.urlRequest)
     else { return false }
+    hop.losesBody = RedirectPolicy.losesBody(status: response.statusCode, method: hop.request.method)
     announce(proposal, for: response)
     guard let handler = request.redirectHandler ?? context.redirectHandler, let built = response.response else {
       follow(proposal)

@@ -57,17 +57,14 @@ extension Attempt {
 
   /// Nil: there was one, and it can't be had again.
   private func makeBody() -> TransferBody? {
-    let body = request.makeBody(of: hop.request.urlRequest)
-    if case .stream(let stream, let length) = body {
-      return pipeline.beginBodyStream(stream) ? .pulled(length: length) : nil
-    }
-    pipeline.bodyStream = nil
-    switch body {
+    let urlRequest = hop.request.urlRequest
+    switch hop.hasLostBody ? AttemptBody(of: urlRequest) : request.makeBody(of: urlRequest) {
     // A length of zero: without one a server might wait for a body (RFC 9110 section 8.6).
     case .none: return Self.methodsWithBody.contains(hop.request.method) ? .bytes([UInt8]()) : TransferBody.none
     case .data(let data): return .bytes(DataBytes(data))
+    case .file(let path, let size): return .file(path: path, size: size)
     case .pulled(let length): return request.rewindBody() ? .pulled(length: length) : nil
-    case .stream: return nil
+    case .stream(let stream, let length): return pipeline.beginBodyStream(stream) ? .pulled(length: length) : nil
     }
   }
 
@@ -121,7 +118,8 @@ extension Attempt: TransferDelegate {
     self.transfer = nil
     if isLost { return }
     stopTimer()
-    if machine.transferEnded(failed: error != nil) {
+    let awaitsSink = awaitsSink()
+    if machine.transferEnded(failed: error != nil && !awaitsSink) {
       body.ending = (error, report)
     } else {
       transferEnded(error, report)

@@ -72,7 +72,14 @@ final class Attempt {
   /// Stops reading until every reason to wait is gone.
   func hold(_ reason: AttemptMachine.Holds) { perform(machine.hold(reason)) }
 
-  func release(_ reason: AttemptMachine.Holds) { perform(machine.release(reason)) }
+  func release(_ reason: AttemptMachine.Holds) {
+    perform(machine.release(reason))
+    // What is left of the last read waited too.
+    if reason == .sink, machine.holds.contains(.decoding) { continueDecodingNextTurn() }
+  }
+
+  /// Gives up the slot while the receiver is waited for.
+  func park() { perform(machine.park(for: .sink)) }
 
   /// There is more of the request's body; who has no slot goes on when it has one again.
   func bodyArrived() {
@@ -217,6 +224,7 @@ final class Attempt {
   private func endTransfer() {
     hop.next = nil
     body.isGivenUp = false
+    body.isAwaited = false
     if machine.stage == .draining { body.failure = urlError(.cancelled, "the task was cancelled") }
     perform(machine.cancel())
   }
@@ -226,6 +234,13 @@ final class Attempt {
     guard machine.hasStarted, task.setState(.suspended) else { return }
     returnPass()
     perform(machine.suspend())
+  }
+
+  /// The receiver of the response can't go on: the attempt fails with its error.
+  func receiverFailed(_ error: WeirError) {
+    guard task.state != .completed, body.receiverFailure == nil else { return }
+    body.receiverFailure = error
+    cancelTask()
   }
 
   func resumeTask() {

@@ -183,6 +183,12 @@ struct AttemptMachine: Sendable {
     return true
   }
 
+  /// libcurl is done, and whoever writes the body to a file is not.
+  mutating func awaitReceiver() { stage = .draining }
+
+  /// The end waits for the receiver, whose code may want the slot.
+  mutating func vacate() -> Actions { leave() }
+
   /// Another hop follows.
   mutating func redirected() -> Actions {
     stage = .due

@@ -10,13 +10,14 @@ struct BodyStream {
   enum Piece: Sendable {
     case bytes([UInt8])
     case end
-    case failed(String)
+    /// Of a file there may be more to say than that a stream ended.
+    case failed(String, URLError.Code)
   }
 
   enum Supply {
     case bytes(Int)
     case end
-    case failed(String)
+    case failed(String, URLError.Code)
     /// Nothing yet; true: somebody has to read.
     case later(reads: Bool)
   }
@@ -33,7 +34,7 @@ struct BodyStream {
   mutating func take(into buffer: UnsafeMutableRawBufferPointer) -> Supply {
     switch last {
     case .end: return .end
-    case .failed(let text): return .failed(text)
+    case .failed(let text, let code): return .failed(text, code)
     case .bytes(let bytes):
       let count = min(buffer.count, bytes.count - taken)
       guard count > 0 else { return wait() }
@@ -65,7 +66,10 @@ struct BodyStream {
     }
     if result > 0 { return .bytes(bytes) }
     defer { stream.close() }
-    return result == 0 ? .end : .failed(stream.streamError?.localizedDescription ?? "it can't be read")
+    if result == 0 { return .end }
+    let error = stream.streamError
+    return .failed(
+      error?.localizedDescription ?? "it can't be read", (error as? URLError)?.code ?? .requestBodyStreamExhausted)
   }
 
   /// How much of the stream a request announces; nil: its end is the body's.
@@ -89,23 +93,33 @@ extension RequestPipeline {
 extension Attempt {
   /// Bytes of the body's stream for libcurl.
   func supplyFromStream(_ buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+    let hasBegun = pipeline.bodyStream?.state.hasBegun ?? true
     switch pipeline.bodyStream?.state.take(into: buffer) {
     case .bytes(let count)?: return .bytes(count)
     case .end?: return .end
-    case .failed(let text)?:
-      body.failure = urlError(.requestBodyStreamExhausted, "the request's body stream failed: \(text)")
+    case .failed(let text, let code)?:
+      body.failure = urlError(code, "the request's body stream failed: \(text)")
       return .failed
     case .later(let reads)?:
+      if !hasBegun { announceBodyStream() }
       if reads { readBodyStream() }
       return .pause
     case nil: return .failed
     }
   }
 
+  private func announceBodyStream() {
+    guard let upload = request as? UploadRequest, let stream = pipeline.bodyStream?.stream else { return }
+    if let session = context.session { context.monitors.urlSession(session, taskNeedsNewBodyStream: task) }
+    pipeline.monitors.request(upload, didProvideInputStream: stream)
+  }
+
   private func readBodyStream() {
+    guard let stream = pipeline.bodyStream?.stream else { return }
+    // Wrapped, to cross threads as the stream itself may not: one worker at a time has it.
+    let source = UploadRequest.Uploadable.stream(stream)
     context.workers.submit { [request, task, hopRequest = hop.request] in
-      // By way of the URL request, which may cross threads as the stream itself may not.
-      guard let stream = hopRequest.urlRequest.httpBodyStream else { return }
+      guard case .stream(let stream) = source else { return }
       let piece = BodyStream.read(from: stream)
       request.onAttempt(task) { $0.bodyStreamRead(piece, for: hopRequest) }
     }

@@ -7,6 +7,12 @@ struct Hop {
   private(set) var request: HopRequest
   /// Set when this hop's response leads to another request.
   var next: URLRequest?
+  /// Whether the request that this hop's response asks for has no body any more.
+  var losesBody = false
+  /// Whether an earlier hop lost the body: there is only what a redirect handler gave the request since.
+  private(set) var hasLostBody = false
+  /// Whether the response said so; if not, the request before it was no use.
+  var isRedirected = true
   /// Whether secrets meant for the first origin stay behind.
   var hasLeftOrigin = false
 
@@ -19,6 +25,8 @@ struct Hop {
   mutating func follow(_ next: URLRequest) {
     request = HopRequest(next)
     self.next = nil
+    if losesBody { hasLostBody = true }
+    isRedirected = true
   }
 }
 

@@ -17,6 +17,8 @@ struct ResponseBody {
   /// Whether the transfer ended with an error, of interest or not: its connection is not used again.
   var hasBroken = false
   var decoder: ContentDecoder?
+  /// Whether a turn of the loop is taken for it.
+  var decodesNextTurn = false
   /// Bytes as they came over the wire.
   private(set) var received: Int64 = 0
   /// Bytes that the request got.
@@ -24,6 +26,11 @@ struct ResponseBody {
   private let limit: Int64?
   /// What went wrong on our side of the wire; wins over what libcurl then reports.
   var failure: URLError?
+  /// Whether the end waits for a file's last place, or for its end; and whether it has waited.
+  var isAwaited = false
+  var isReceived = false
+  /// What the receiver failed with; the attempt's error in place of the transfer's.
+  var receiverFailure: WeirError?
   /// The end of the transfer, while the receiver has not taken all.
   var ending: (error: TransferError?, report: TransferReport)?
 

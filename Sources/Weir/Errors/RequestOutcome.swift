@@ -44,6 +44,7 @@ extension RequestOutcome {
     let isErrorStatus = (status ?? 0) >= 400
     switch error {
     case nil: self = isErrorStatus ? .httpError : .success
+    case .createUploadableFailed(let error) where Self.isFileError(error): self = .fileError
     case .createUploadableFailed, .createURLRequestFailed, .invalidURL, .multipartEncodingFailed,
       .parameterEncodingFailed, .parameterEncoderFailed, .urlRequestValidationFailed:
       self = .creationFailed
@@ -77,6 +78,10 @@ extension RequestOutcome {
     }
   }
 
+  private static func isFileError(_ error: any Error) -> Bool {
+    (error as? URLError)?.code.isFileError ?? (error as? CocoaError)?.isFileError ?? false
+  }
+
   private init(transfer error: any Error, hadResponse: Bool) {
     switch (error as? URLError)?.code {
     case .timedOut: self = .timeout
@@ -87,12 +92,21 @@ extension RequestOutcome {
       self = .tlsError
     case .dataLengthExceedsMaximum, .httpTooManyRedirects, .appTransportSecurityRequiresSecureConnection:
       self = .limitExceeded
-    case .cannotCreateFile, .cannotOpenFile, .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile,
-      .cannotMoveFile, .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile:
-      self = .fileError
+    case let code? where code.isFileError: self = .fileError
     // With a response it was the upstream's redirect that led to such a URL.
     case .badURL, .unsupportedURL: self = hadResponse ? .transportError : .creationFailed
     default: self = .transportError
+    }
+  }
+}
+
+extension URLError.Code {
+  fileprivate var isFileError: Bool {
+    switch self {
+    case .cannotCreateFile, .cannotOpenFile, .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile,
+      .cannotMoveFile, .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile:
+      true
+    default: false
     }
   }
 }

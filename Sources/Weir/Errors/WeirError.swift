@@ -6,10 +6,8 @@ public import Foundation
 /// switches over it need `@unknown default`. Its payloads are on the heap, so that "no error" costs one word wherever
 /// there could be one.
 ///
-/// Some cases are for features that this version doesn't have, so that a switch over them can be written once: nothing
-/// raises ``createUploadableFailed(error:)``, ``downloadedFileMoveFailed(error:source:destination:)``,
-/// ``multipartEncodingFailed(reason:)`` and ``serverTrustEvaluationFailed(reason:)``. A server that is not trusted is a
-/// ``sessionTaskFailed(error:)``.
+/// One case is for a feature that this version doesn't have, so that a switch over them can be written once: nothing raises
+/// ``serverTrustEvaluationFailed(reason:)``. A server that is not trusted is a ``sessionTaskFailed(error:)``.
 @nonexhaustive
 public indirect enum WeirError: Error, Sendable {
   /// The body of an upload could not be made.

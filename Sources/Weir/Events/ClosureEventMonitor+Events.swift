@@ -123,4 +123,75 @@ extension ClosureEventMonitor {
   public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>) {
     requestDidParseResponse?(request, response)
   }
+
+  // MARK: Uploads
+
+  public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {
+    taskNeedNewBodyStream?(session, task)
+  }
+
+  public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
+    requestDidCreateUploadable?(request, uploadable)
+  }
+
+  public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {
+    requestDidFailToCreateUploadableWithError?(request, error)
+  }
+
+  public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
+    requestDidProvideInputStream?(request, stream)
+  }
+}
+
+// MARK: - Downloads
+
+extension ClosureEventMonitor {
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
+  ) {
+    downloadTaskDidResumeAtOffset?(session, downloadTask, fileOffset, expectedTotalBytes)
+  }
+
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+    totalBytesExpectedToWrite: Int64
+  ) {
+    downloadTaskDidWriteData?(session, downloadTask, bytesWritten, totalBytesWritten, totalBytesExpectedToWrite)
+  }
+
+  public func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL) {
+    downloadTaskDidFinishDownloadingToURL?(session, downloadTask, location)
+  }
+
+  public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {
+    requestDidCreateDestinationURL?(request, url)
+  }
+
+  public func request(
+    _ request: DownloadRequest, didFinishDownloadingUsing task: TransferTask, with result: Result<URL, WeirError>
+  ) {
+    requestDidFinishDownloadingUsingTaskWithResult?(request, task, result)
+  }
+
+  public func request(
+    _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?,
+    withResult result: Request.ValidationResult
+  ) {
+    requestDidValidateRequestResponseFileURLWithResult?(request, urlRequest, response, fileURL, result)
+  }
+
+  public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>) {
+    requestDidParseDownloadResponse?(request, response)
+  }
+}
+
+// MARK: - Streams
+
+extension ClosureEventMonitor {
+  public func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult
+  ) {
+    requestDidValidateRequestResponseWithResult?(request, urlRequest, response, result)
+  }
 }

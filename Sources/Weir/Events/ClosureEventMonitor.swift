@@ -43,6 +43,22 @@ public final class ClosureEventMonitor: EventMonitor {
     var requestDidValidateRequestResponseDataWithResult:
       (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
     var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, WeirError>) -> Void)?
+    var taskNeedNewBodyStream: (@Sendable (Session, TransferTask) -> Void)?
+    var requestDidCreateUploadable: (@Sendable (UploadRequest, UploadRequest.Uploadable) -> Void)?
+    var requestDidFailToCreateUploadableWithError: (@Sendable (UploadRequest, WeirError) -> Void)?
+    var requestDidProvideInputStream: (@Sendable (UploadRequest, InputStream) -> Void)?
+    // Downloads
+    var downloadTaskDidFinishDownloadingToURL: (@Sendable (Session, TransferTask, URL) -> Void)?
+    var downloadTaskDidWriteData: (@Sendable (Session, TransferTask, Int64, Int64, Int64) -> Void)?
+    var downloadTaskDidResumeAtOffset: (@Sendable (Session, TransferTask, Int64, Int64) -> Void)?
+    var requestDidFinishDownloadingUsingTaskWithResult:
+      (@Sendable (DownloadRequest, TransferTask, Result<URL, WeirError>) -> Void)?
+    var requestDidCreateDestinationURL: (@Sendable (DownloadRequest, URL) -> Void)?
+    var requestDidValidateRequestResponseFileURLWithResult:
+      (@Sendable (DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
+    var requestDidParseDownloadResponse: (@Sendable (DownloadRequest, DownloadResponse<URL?, WeirError>) -> Void)?
+    var requestDidValidateRequestResponseWithResult:
+      (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
   }
 }
 
@@ -248,5 +264,106 @@ extension ClosureEventMonitor {
   public var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, WeirError>) -> Void)? {
     get { closures.withLock { $0.requestDidParseResponse } }
     set { replace(\.requestDidParseResponse, with: newValue) }
+  }
+
+  // MARK: Uploads
+
+  /// Hears of ``EventMonitor/urlSession(_:taskNeedsNewBodyStream:)``.
+  @preconcurrency
+  public var taskNeedNewBodyStream: (@Sendable (Session, TransferTask) -> Void)? {
+    get { closures.withLock { $0.taskNeedNewBodyStream } }
+    set { replace(\.taskNeedNewBodyStream, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didCreateUploadable:)``.
+  @preconcurrency
+  public var requestDidCreateUploadable: (@Sendable (UploadRequest, UploadRequest.Uploadable) -> Void)? {
+    get { closures.withLock { $0.requestDidCreateUploadable } }
+    set { replace(\.requestDidCreateUploadable, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didFailToCreateUploadableWithError:)``.
+  @preconcurrency
+  public var requestDidFailToCreateUploadableWithError: (@Sendable (UploadRequest, WeirError) -> Void)? {
+    get { closures.withLock { $0.requestDidFailToCreateUploadableWithError } }
+    set { replace(\.requestDidFailToCreateUploadableWithError, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didProvideInputStream:)``.
+  @preconcurrency
+  public var requestDidProvideInputStream: (@Sendable (UploadRequest, InputStream) -> Void)? {
+    get { closures.withLock { $0.requestDidProvideInputStream } }
+    set { replace(\.requestDidProvideInputStream, with: newValue) }
+  }
+}
+
+// MARK: - Downloads
+
+extension ClosureEventMonitor {
+  /// Hears of ``EventMonitor/urlSession(_:downloadTask:didFinishDownloadingTo:)``.
+  @preconcurrency
+  public var downloadTaskDidFinishDownloadingToURL: (@Sendable (Session, TransferTask, URL) -> Void)? {
+    get { closures.withLock { $0.downloadTaskDidFinishDownloadingToURL } }
+    set { replace(\.downloadTaskDidFinishDownloadingToURL, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/urlSession(_:downloadTask:didWriteData:totalBytesWritten:totalBytesExpectedToWrite:)``.
+  @preconcurrency
+  public var downloadTaskDidWriteData: (@Sendable (Session, TransferTask, Int64, Int64, Int64) -> Void)? {
+    get { closures.withLock { $0.downloadTaskDidWriteData } }
+    set { replace(\.downloadTaskDidWriteData, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/urlSession(_:downloadTask:didResumeAtOffset:expectedTotalBytes:)``.
+  @preconcurrency
+  public var downloadTaskDidResumeAtOffset: (@Sendable (Session, TransferTask, Int64, Int64) -> Void)? {
+    get { closures.withLock { $0.downloadTaskDidResumeAtOffset } }
+    set { replace(\.downloadTaskDidResumeAtOffset, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didFinishDownloadingUsing:with:)``.
+  @preconcurrency
+  public var requestDidFinishDownloadingUsingTaskWithResult:
+    (@Sendable (DownloadRequest, TransferTask, Result<URL, WeirError>) -> Void)?
+  {
+    get { closures.withLock { $0.requestDidFinishDownloadingUsingTaskWithResult } }
+    set { replace(\.requestDidFinishDownloadingUsingTaskWithResult, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didCreateDestinationURL:)``.
+  @preconcurrency
+  public var requestDidCreateDestinationURL: (@Sendable (DownloadRequest, URL) -> Void)? {
+    get { closures.withLock { $0.requestDidCreateDestinationURL } }
+    set { replace(\.requestDidCreateDestinationURL, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didValidateRequest:response:fileURL:withResult:)``.
+  @preconcurrency
+  public var requestDidValidateRequestResponseFileURLWithResult:
+    (@Sendable (DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
+  {
+    get { closures.withLock { $0.requestDidValidateRequestResponseFileURLWithResult } }
+    set { replace(\.requestDidValidateRequestResponseFileURLWithResult, with: newValue) }
+  }
+
+  /// Hears of `request(_:didParseResponse:)` of ``EventMonitor``, for downloads.
+  @preconcurrency
+  public var requestDidParseDownloadResponse: (@Sendable (DownloadRequest, DownloadResponse<URL?, WeirError>) -> Void)?
+  {
+    get { closures.withLock { $0.requestDidParseDownloadResponse } }
+    set { replace(\.requestDidParseDownloadResponse, with: newValue) }
+  }
+}
+
+// MARK: - Streams
+
+extension ClosureEventMonitor {
+  /// Hears of ``EventMonitor/request(_:didValidateRequest:response:withResult:)``.
+  @preconcurrency
+  public var requestDidValidateRequestResponseWithResult:
+    (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
+  {
+    get { closures.withLock { $0.requestDidValidateRequestResponseWithResult } }
+    set { replace(\.requestDidValidateRequestResponseWithResult, with: newValue) }
   }
 }

@@ -167,6 +167,104 @@ extension CompositeEventMonitor {
   }
 }
 
+// MARK: - Uploads
+
+extension CompositeEventMonitor {
+  public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {
+    send(.tasks, (session, task)) { $0.urlSession($1.0, taskNeedsNewBodyStream: $1.1) }
+  }
+
+  public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
+    send(.creation, (request, uploadable)) { $0.request($1.0, didCreateUploadable: $1.1) }
+  }
+
+  public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {
+    send(.creation, (request, error)) { $0.request($1.0, didFailToCreateUploadableWithError: $1.1) }
+  }
+
+  public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
+    // Wrapped, to cross threads as the stream itself may not.
+    send(.tasks, (request, UploadRequest.Uploadable.stream(stream))) {
+      if case .stream(let stream) = $1.1 { $0.request($1.0, didProvideInputStream: stream) }
+    }
+  }
+}
+
+// MARK: - Downloads
+
+extension CompositeEventMonitor {
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
+  ) {
+    send(.tasks, (session, downloadTask, fileOffset, expectedTotalBytes)) {
+      $0.urlSession($1.0, downloadTask: $1.1, didResumeAtOffset: $1.2, expectedTotalBytes: $1.3)
+    }
+  }
+
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+    totalBytesExpectedToWrite: Int64
+  ) {
+    send(.data, (session, downloadTask, bytesWritten, totalBytesWritten, totalBytesExpectedToWrite)) {
+      $0.urlSession(
+        $1.0, downloadTask: $1.1, didWriteData: $1.2, totalBytesWritten: $1.3, totalBytesExpectedToWrite: $1.4)
+    }
+  }
+
+  public func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL) {
+    send(.tasks, (session, downloadTask, location)) {
+      $0.urlSession($1.0, downloadTask: $1.1, didFinishDownloadingTo: $1.2)
+    }
+  }
+
+  public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {
+    send(.lifecycle, (request, url)) { $0.request($1.0, didCreateDestinationURL: $1.1) }
+  }
+
+  public func request(
+    _ request: DownloadRequest, didFinishDownloadingUsing task: TransferTask, with result: Result<URL, WeirError>
+  ) {
+    send(.lifecycle, (request, task, result)) { $0.request($1.0, didFinishDownloadingUsing: $1.1, with: $1.2) }
+  }
+
+  public func request(
+    _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?,
+    withResult result: Request.ValidationResult
+  ) {
+    send(.responses, (request, urlRequest, response, fileURL, result)) {
+      $0.request($1.0, didValidateRequest: $1.1, response: $1.2, fileURL: $1.3, withResult: $1.4)
+    }
+  }
+
+  public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>) {
+    send(.responses, (request, response)) { $0.request($1.0, didParseResponse: $1.1) }
+  }
+
+  public func request<Value>(
+    _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>
+  ) {
+    // Captured, as above.
+    send(.responses, ()) { monitor, _ in monitor.request(request, didParseResponse: response) }
+  }
+}
+
+// MARK: - Streams
+
+extension CompositeEventMonitor {
+  public func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult
+  ) {
+    send(.responses, (request, urlRequest, response, result)) {
+      $0.request($1.0, didValidateRequest: $1.1, response: $1.2, withResult: $1.3)
+    }
+  }
+
+  public func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>) {
+    send(.responses, ()) { monitor, _ in monitor.request(request, didParseStream: result) }
+  }
+}
+
 // MARK: - Attempts
 
 extension CompositeEventMonitor {

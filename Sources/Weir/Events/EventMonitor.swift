@@ -92,6 +92,51 @@ public protocol EventMonitor: Sendable {
   /// A handler has its response, the serialized value or the failure in it.
   func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>)
 
+  // MARK: Uploads
+
+  /// A stream is about to be read; ``request(_:didProvideInputStream:)`` follows.
+  func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask)
+  /// The attempt's body was made, after the adapters and before the final URL request.
+  func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable)
+  /// The body could not be made: no task is made.
+  func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError)
+  /// Reading of the body's stream begins; it is a worker's from now on.
+  func request(_ request: UploadRequest, didProvideInputStream stream: InputStream)
+
+  // MARK: Downloads
+
+  /// The server sends the rest of a file, from this offset on; the total expected is −1 when unknown.
+  func urlSession(
+    _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64)
+  /// A piece of a download has come. Totals count from the file's beginning; the total expected is −1 when unknown.
+  func urlSession(
+    _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+    totalBytesExpectedToWrite: Int64)
+  /// The body is complete, in a temporary file that is moved next.
+  func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL)
+  /// The destination closure has said where the file goes.
+  func request(_ request: DownloadRequest, didCreateDestinationURL url: URL)
+  /// The file is there, or could not be moved.
+  func request(
+    _ request: DownloadRequest, didFinishDownloadingUsing task: TransferTask, with result: Result<URL, WeirError>)
+  /// A validator has run: once for each, up to the first that failed.
+  func request(
+    _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?,
+    withResult result: Request.ValidationResult)
+  /// A handler that takes the file's URL as it is has its response.
+  func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>)
+  /// A handler has its response, the serialized value or the failure in it.
+  func request<Value>(_ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>)
+
+  // MARK: Streams
+
+  /// A stream's validator has run: once for each, up to the first that failed.
+  func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult)
+  /// A chunk is serialized for one handler. Not called for handlers that take chunks as they are.
+  func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>)
+
   // MARK: What weir adds
 
   /// One adapter has answered. `name` is its given name, else its type's; `duration` is in seconds.
@@ -137,13 +182,13 @@ public struct EventInterests: OptionSet, Sendable {
   }
 
   /// `requestDidResume`, `…Suspend`, `…Cancel`, `…Finish`, `requestIsRetrying` and their tasks' counterparts, from
-  /// `didCreateTask` to `didCompleteTask`.
+  /// `didCreateTask` to `didCompleteTask`; and where a download's file goes.
   public static let lifecycle = EventInterests(rawValue: 1 << 0)
   /// Creation and adaptation of URL requests.
   public static let creation = EventInterests(rawValue: 1 << 1)
   /// `urlSession(_:…)` callbacks of tasks, without data and redirects; and `didGatherMetrics`.
   public static let tasks = EventInterests(rawValue: 1 << 2)
-  /// `urlSession(_:dataTask:didReceive: Data)` and `didSendBodyData`.
+  /// `urlSession(_:dataTask:didReceive: Data)`, `didSendBodyData` and `didWriteData`.
   public static let data = EventInterests(rawValue: 1 << 3)
   /// Validation and serialization.
   public static let responses = EventInterests(rawValue: 1 << 4)
@@ -211,6 +256,40 @@ extension EventMonitor {
   ) {}
   public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>) {}
   public func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>) {}
+  // MARK: Uploads
+  public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {}
+  public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {}
+  public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {}
+  public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {}
+  // MARK: What weir adds
+
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
+  ) {}
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+    totalBytesExpectedToWrite: Int64
+  ) {}
+  public func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL) {}
+  public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {}
+  public func request(
+    _ request: DownloadRequest, didFinishDownloadingUsing task: TransferTask, with result: Result<URL, WeirError>
+  ) {}
+  public func request(
+    _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?,
+    withResult result: Request.ValidationResult
+  ) {}
+  public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>) {}
+  public func request<Value>(
+    _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>
+  ) {}
+  public func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult
+  ) {}
+  public func request<Value: Sendable>(
+    _ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>
+  ) {}
   public func request(
     _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
   ) {}

@@ -175,6 +175,17 @@ extension LoggingEventMonitor {
   }
 
   public func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult
+  ) {
+    log("request.didValidate", request, "status \(response.statusCode)", result.logText)
+  }
+
+  public func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>) {
+    log("request.didParseStream", request, result.logText)
+  }
+
+  public func request(
     _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
   ) {
     log("request.didAdaptUsing", request, name, duration.logText, error.logText)
@@ -204,6 +215,84 @@ extension LoggingEventMonitor {
 
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
     log("request.didSettle", request, outcome.rawValue)
+  }
+}
+
+// MARK: - Uploads
+
+extension LoggingEventMonitor {
+  public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {
+    log("session.taskNeedsNewBodyStream", task)
+  }
+
+  public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
+    log("request.didCreateUploadable", request, uploadable.logText)
+  }
+
+  public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {
+    log("request.didFailToCreateUploadable", request, error.logText)
+  }
+
+  public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
+    log("request.didProvideInputStream", request)
+  }
+}
+
+extension UploadRequest.Uploadable {
+  fileprivate var logText: String {
+    switch self {
+    case .data(let data): "\(data.count) bytes"
+    case .file(let url, _): "file \(url.path)"
+    case .stream: "stream"
+    }
+  }
+}
+
+// MARK: - Downloads
+
+extension LoggingEventMonitor {
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
+  ) {
+    log("session.didResumeAtOffset", downloadTask, "\(fileOffset) of \(expectedTotalBytes) bytes")
+  }
+
+  public func urlSession(
+    _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+    totalBytesExpectedToWrite: Int64
+  ) {
+    log("session.didWriteData", downloadTask, "\(totalBytesWritten) of \(totalBytesExpectedToWrite) bytes")
+  }
+
+  public func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL) {
+    log("session.didFinishDownloading", downloadTask, location.path)
+  }
+
+  public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {
+    log("request.didCreateDestinationURL", request, url.path)
+  }
+
+  public func request(
+    _ request: DownloadRequest, didFinishDownloadingUsing task: TransferTask, with result: Result<URL, WeirError>
+  ) {
+    log("request.didFinishDownloading", request, task.logText, result.logText)
+  }
+
+  public func request(
+    _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?,
+    withResult result: Request.ValidationResult
+  ) {
+    log("request.didValidate", request, "status \(response.statusCode)", result.logText)
+  }
+
+  public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>) {
+    log("request.didParseResponse", request, response.result.logText)
+  }
+
+  public func request<Value>(
+    _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>
+  ) {
+    log("request.didParseResponse", request, response.result.logText)
   }
 }
 

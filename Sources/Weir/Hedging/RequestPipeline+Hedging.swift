@@ -78,7 +78,7 @@ extension RequestPipeline {
       return false
     }
     switch request.makeBody(of: urlRequest) {
-    case .none, .data: return true
+    case .none, .data, .file: return true
     case .stream, .pulled: return false
     }
   }

@@ -124,8 +124,8 @@ struct FormSingleValueContainer: SingleValueEncodingContainer {
   var codingPath: [any CodingKey] { encoder.codingPath }
 
   func encodeNil() throws {
-    // Where the key can't be left out any more, an empty value stands for a dropped one.
-    try encoder.encode(text: encoder.options.nilEncoding.encode() ?? "")
+    // Without a text the node stays empty, and its key is left out.
+    if let text = encoder.options.nilEncoding.encode() { try encoder.encode(text: text) }
   }
 
   func encode(_ value: Bool) throws { try encoder.encode(text: encoder.options.boolEncoding.encode(value)) }

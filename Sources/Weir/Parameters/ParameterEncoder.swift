@@ -45,13 +45,14 @@ public final class JSONParameterEncoder: ParameterEncoder {
     _ parameters: Parameters?, into request: URLRequest
   ) throws -> URLRequest {
     guard let parameters else { return request }
-    var request = request
+    let body: Data
     do {
-      request.httpBody = try encoder.encode(parameters)
+      body = try encoder.encode(parameters)
     } catch {
       throw WeirError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
     }
-    QueryPlacement.setContentType("application/json", of: &request)
+    var request = request
+    try QueryPlacement.setBody(body, "application/json", of: &request)
     return request
   }
 }
@@ -98,7 +99,7 @@ public final class URLEncodedFormParameterEncoder: ParameterEncoder {
       guard let extended = QueryPlacement.url(url, adding: query) else { throw Self.missing(.url) }
       if !query.isEmpty { request.url = extended }
     } else {
-      QueryPlacement.setBody(query, of: &request)
+      try QueryPlacement.setBody(Data(query.utf8), QueryPlacement.formContentType, of: &request)
     }
     return request
   }

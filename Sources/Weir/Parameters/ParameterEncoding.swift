@@ -47,12 +47,13 @@ public struct JSONEncoding: ParameterEncoding {
     guard JSONSerialization.isValidJSONObject(jsonObject) else {
       throw WeirError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: Error.invalidJSONObject))
     }
+    let body: Data
     do {
-      request.httpBody = try JSONSerialization.data(withJSONObject: jsonObject, options: options)
+      body = try JSONSerialization.data(withJSONObject: jsonObject, options: options)
     } catch {
       throw WeirError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
     }
-    QueryPlacement.setContentType("application/json", of: &request)
+    try QueryPlacement.setBody(body, "application/json", of: &request)
     return request
   }
 }

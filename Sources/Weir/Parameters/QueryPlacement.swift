@@ -23,13 +23,12 @@ enum QueryPlacement {
     return URL(string: "\(base)\(separator)\(query)\(text[fragment...])")
   }
 
-  static func setBody(_ query: String, of request: inout URLRequest) {
-    setContentType(formContentType, of: &request)
-    request.httpBody = Data(query.utf8)
-  }
-
-  /// Sets the content type unless there is one.
-  static func setContentType(_ type: String, of request: inout URLRequest) {
+  /// Sets the body, and the content type unless there is one.
+  ///
+  /// Without a URL it is an error, though the body needs none: changing such a request traps in Foundation.
+  static func setBody(_ body: Data, _ type: String, of request: inout URLRequest) throws(WeirError) {
+    guard request.url != nil else { throw .parameterEncodingFailed(reason: .missingURL) }
+    request.httpBody = body
     if request.value(forHTTPHeaderField: "Content-Type") == nil {
       request.setValue(type, forHTTPHeaderField: "Content-Type")
     }

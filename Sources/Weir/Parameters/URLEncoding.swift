@@ -88,7 +88,7 @@ public struct URLEncoding: ParameterEncoding {
     var request = try urlRequest.asURLRequest()
     guard let parameters else { return request }
     guard destination.isURL(for: request.httpMethod) else {
-      QueryPlacement.setBody(query(parameters), of: &request)
+      try QueryPlacement.setBody(Data(query(parameters).utf8), QueryPlacement.formContentType, of: &request)
       return request
     }
     guard let url = request.url, let extended = QueryPlacement.url(url, adding: query(parameters)) else {
@@ -138,7 +138,8 @@ enum ScalarText {
   static func text(_ value: Any, bool encoding: URLEncoding.BoolEncoding) -> String {
     if let text = value as? String { return text }
     if let decimal = value as? Decimal { return decimal.description }
-    guard let number = value as? NSNumber else { return "\(value)" }
+    // A CGFloat is no NSNumber on Linux.
+    guard let number = value as? NSNumber else { return (value as? CGFloat).map { text($0.native) } ?? "\(value)" }
     // Casts to Bool succeed for any NSNumber of 0 or 1 on Linux; the Objective-C type tells, being "c" for booleans
     // only (small integers are "i" there).
     switch UInt8(bitPattern: number.objCType.pointee) {

@@ -158,6 +158,7 @@ extension RequestPipeline {
     if input.verdict != nil { return nil }
     let context = input.request.context
     if let queue = context.queues.serialization { return { work in queue.async(execute: work) } }
+    if handler.readsFile { return context.workers.submit }
     if handler.readsBody, (input.data?.count ?? 0) > 64 << 10 { return context.workers.submit }
     return nil
   }

@@ -11,11 +11,19 @@ extension RequestPipeline {
       return (fields.machine.step, fields.beginAttempt())
     }
     if isFirst, let refusal = core.refusal { return fail(with: refusal) }
-    guard let queue = context.queues.request else { return created(Self.build(request), step) }
-    queue.async { [request] in
+    guard let executor = requestExecutor else { return created(Self.build(request), step) }
+    executor { [request] in
       let result = Self.build(request)
       request.onPipeline { $0.created(result, step) }
     }
+  }
+
+  /// Nil: here.
+  private var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
+    if let executor = request.requestExecutor { return executor }
+    if let queue = context.queues.request { return { work in queue.async(execute: work) } }
+    guard request.buildsOffLoop else { return nil }
+    return { [workers = context.workers] work in workers.submit(work) }
   }
 
   private static func build(_ request: Request) -> Result<URLRequest, WeirError> {
@@ -141,6 +149,11 @@ extension RequestPipeline {
   // MARK: The task
 
   private func prepared(_ hop: HopRequest, _ step: RequestMachine.Step) {
+    if !request.prepareBody(for: hop, step, in: self) { bodyIsReady(for: hop, step) }
+  }
+
+  /// Nothing is missing any more.
+  func bodyIsReady(for hop: HopRequest, _ step: RequestMachine.Step) {
     makeTask(for: hop) { attempt = $0 }
     perform(decide { $0.created(step) })
   }

@@ -63,7 +63,7 @@ extension RequestPipeline {
 
   /// The decision of the retriers, which may be refused for reasons that are none of theirs.
   private func decided(_ decision: RetryDecision, about error: WeirError, _ step: RequestMachine.Step) {
-    let canReplayBody = request.canReplayBody && bodyStream?.state.hasBegun != true
+    let canReplayBody = request.canReplayBody && (bodyStream?.state.hasBegun != true || request.makesBodyAnew)
     let now = MonotonicTime.now
     let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadlineTime, now: now)
     switch withinBudget(permitted, now) {
@@ -130,6 +130,7 @@ extension RequestPipeline {
     withExtendedLifetime(replaced) {}
     hasDenied = false
     request.resetProgress()
+    request.reset()
     attempt = nil
     monitors.requestIsRetrying(request)
     create()

@@ -33,6 +33,11 @@ struct TransferTally {
 
   mutating func redirected() {
     redirectCount += 1
+    sentAgain()
+  }
+
+  /// Another hop follows that nobody redirected to.
+  mutating func sentAgain() {
     contentEncoding = nil
   }
 

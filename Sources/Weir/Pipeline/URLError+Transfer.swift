@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import WeirCompression
 import WeirCurl
 
@@ -46,6 +47,16 @@ extension URLError {
     case .addressRefused: .cannotConnectToHost
     case .invalidRequest: .badURL
     case .bodyUnavailable, .bodyNotRewindable: .requestBodyStreamExhausted
+    case .fileUnavailable: code(ofFile: error.osErrno)
+    }
+  }
+
+  private static func code(ofFile errno: Int32) -> URLError.Code {
+    switch errno {
+    case ENOENT, ENOTDIR: .fileDoesNotExist
+    case EISDIR: .fileIsDirectory
+    case EACCES, EPERM: .noPermissionsToReadFile
+    default: .cannotOpenFile
     }
   }
 

@@ -22,14 +22,7 @@ enum RedirectPolicy {
     else { return nil }
     var next = request
     next.url = target
-    let method = request.httpMethod ?? "GET"
-    let losesBody =
-      switch status {
-      case 301, 302: method == "POST"
-      case 303: method != "GET" && method != "HEAD"
-      default: false
-      }
-    if losesBody {
+    if losesBody(status: status, method: request.httpMethod ?? "GET") {
       next.httpMethod = "GET"
       next.httpBody = nil
       next.httpBodyStream = nil
@@ -39,6 +32,15 @@ enum RedirectPolicy {
       for field in originFields { next.setValue(nil, forHTTPHeaderField: field) }
     }
     return next
+  }
+
+  /// Whether such a response makes a GET without a body of a request.
+  static func losesBody(status: Int, method: String) -> Bool {
+    switch status {
+    case 301, 302: method == "POST"
+    case 303: method != "GET" && method != "HEAD"
+    default: false
+    }
   }
 
   /// Why a redirect is not followed, whatever a handler said.

@@ -1,6 +1,5 @@
 public import Foundation
 import FoundationNetworking
-import Synchronization
 
 /// The value that a data request will have, to be awaited.
 ///
@@ -24,7 +23,7 @@ public struct DataTask<Value: Sendable>: Sendable {
     get async {
       let awaited = cancelsAutomatically ? await cancellableResponse : await box.response
       // The box is filled by the handler that was made with it, for this type of value.
-      return unsafeDowncast(awaited, to: Awaited<Value>.self).response
+      return unsafeDowncast(awaited, to: Awaited<WeirDataResponse<Value>>.self).response
     }
   }
 
@@ -54,54 +53,6 @@ public struct DataTask<Value: Sendable>: Sendable {
   public func resume() { request.resume() }
   /// Stops reading and writing until ``resume()``.
   public func suspend() { request.suspend() }
-}
-
-/// A response that comes once and is awaited any number of times. Not generic, for the same reason as `ResponseHandler`.
-private final class ResponseBox: Sendable {
-  /// Continuations are unsafe ones, which cost no allocation: `fulfill` takes each out of here once.
-  private enum State {
-    case pending
-    /// Nearly always there is one; each further one is the head of a list.
-    indirect case awaited(UnsafeContinuation<AwaitedResponse, Never>, others: State)
-    case done(AwaitedResponse)
-  }
-
-  private let state = Mutex(State.pending)
-
-  func fulfill(_ response: AwaitedResponse) {
-    var waiting = state.withLock { state in
-      defer { state = .done(response) }
-      return state
-    }
-    while case .awaited(let continuation, let others) = waiting {
-      continuation.resume(returning: response)
-      waiting = others
-    }
-  }
-
-  var response: AwaitedResponse {
-    get async {
-      await withUnsafeContinuation { continuation in
-        let response = state.withLock { state -> AwaitedResponse? in
-          if case .done(let response) = state { return response }
-          state = .awaited(continuation, others: state)
-          return nil
-        }
-        if let response { continuation.resume(returning: response) }
-      }
-    }
-  }
-}
-
-/// An ``Awaited`` of whatever value.
-private typealias AwaitedResponse = any AnyObject & Sendable
-
-private final class Awaited<Value: Sendable>: Sendable {
-  let response: WeirDataResponse<Value>
-
-  init(_ response: WeirDataResponse<Value>) {
-    self.response = response
-  }
 }
 
 extension DataRequest {

@@ -54,11 +54,18 @@ public class Request: @unchecked Sendable {
     preconditionFailure("a kind of request has to say how it is built")
   }
 
+  /// Whether building the URL request may take long, and is for a worker unless there is a queue for it.
+  var buildsOffLoop: Bool { false }
+
+  /// Begins to make what an attempt's body comes out of, before its task is made. False: there is nothing to make; else
+  /// the pipeline is told when it is done. On the loop.
+  func prepareBody(for hop: HopRequest, _ step: RequestMachine.Step, in pipeline: RequestPipeline) -> Bool { false }
+
   /// The body of an attempt. On the loop.
-  func makeBody(of urlRequest: URLRequest) -> AttemptBody {
-    if let data = urlRequest.httpBody { return data.isEmpty ? .none : .data(data) }
-    return urlRequest.httpBodyStream.map { .stream($0, length: BodyStream.length(of: urlRequest)) } ?? .none
-  }
+  func makeBody(of urlRequest: URLRequest) -> AttemptBody { AttemptBody(of: urlRequest) }
+
+  /// Whether an attempt gets another stream than the one before, which may have been read.
+  var makesBodyAnew: Bool { false }
 
   /// Whether the retriers are asked about this response before its body is read. On the loop.
   func decidesAtHead(_ response: LazyHTTPResponse) -> Bool { false }
@@ -69,8 +76,32 @@ public class Request: @unchecked Sendable {
   /// Decoded bytes of the body. Returns whether more may come at once. On the loop.
   func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow { .proceed }
 
+  /// The transfer is over. False: the attempt's end, a failure too, waits until its `.sink` is released. On the loop.
+  func bodyMayEnd() -> Bool { true }
+
   /// An attempt ended in an error, about which the retriers will be asked. On the loop.
   func attemptFailed() {}
+
+  /// Another attempt begins: what came of the last one is of no use any more. On the loop.
+  func reset() {}
+
+  /// Where the URL request is built; nil: where the session says.
+  var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? { nil }
+
+  // Of what is written to a file:
+
+  /// Whether the body is. Then the attempt asks what follows.
+  var receivesIntoFile: Bool { false }
+
+  /// Where in the file the response's body begins. On the loop.
+  var bodyOffset: Int64 { 0 }
+
+  /// What to ask in place of a request that was answered with a final head of no use; nil: the head is of use. On the loop.
+  func startsOver(after response: LazyHTTPResponse, to urlRequest: URLRequest) -> URLRequest? { nil }
+
+  /// The final response's body has come to its end, or to a failure. True: the attempt's end waits until it is told that
+  /// the file is done with. Asked again when the attempt is ended meanwhile. On the loop.
+  func bodyEnded(_ failure: URLError?, of attempt: Attempt) -> Bool { false }
 
   /// Bytes that may be received at the most; nil: unlimited.
   var maximumBodySize: Int64? { nil }
@@ -183,6 +214,19 @@ package enum AttemptBody {
   case pulled(length: Int64?)
   /// Read once, on a worker.
   case stream(InputStream, length: Int64?)
+  /// A file, of which so many bytes are sent.
+  case file(path: String, size: Int64)
+}
+
+extension AttemptBody {
+  /// What a URL request brings.
+  init(of urlRequest: URLRequest) {
+    if let data = urlRequest.httpBody {
+      self = data.isEmpty ? .none : .data(data)
+    } else {
+      self = urlRequest.httpBodyStream.map { .stream($0, length: BodyStream.length(of: urlRequest)) } ?? .none
+    }
+  }
 }
 
 /// A piece of a pulled body.
@@ -237,11 +281,19 @@ extension Request: Hashable, CustomStringConvertible {
   }
 
   private var progress: (upload: Progress, download: Progress) {
-    lazyProgress.withLock { progress in
+    let (value, isNew) = lazyProgress.withLock { progress in
       let value = progress ?? (Progress(totalUnitCount: 0), Progress(totalUnitCount: 0))
-      progress = value
-      return value
+      defer { progress = value }
+      return (value, progress == nil)
     }
+    guard isNew else { return value }
+    // From now on it is kept up to date; what was before stands in the task.
+    let task = fields.withLock { fields in
+      fields.observers.showsProgress = true
+      return fields.lastTask
+    }
+    if let task { value.upload.report(task.countOfBytesSent, of: task.countOfBytesExpectedToSend) }
+    return value
   }
 }
 

@@ -12,6 +12,8 @@ struct RequestObservers: Sendable {
   var task: RequestObserver<@Sendable (TransferTask) -> Void>?
   var httpResponse: RequestObserver<Request.ResponseObserver>?
   var cURL: [CURLObserver] = []
+  /// Whether the progress objects exist, and show what there is to show.
+  var showsProgress = false
 
   /// Those who wait for an attempt's command line; who wants one of each attempt goes on waiting.
   mutating func takeWaitingForDescription() -> [CURLObserver] {

@@ -12,6 +12,8 @@ struct ResponseHandler: Sendable {
   let consultsRetriers: Bool
   /// Whether making the value takes longer for a longer body.
   let readsBody: Bool
+  /// Whether making the value reads a file, which is never done on the loop.
+  var readsFile = false
   /// Makes the value. May take long; runs without a lock.
   let makeValue: @Sendable (SerializationInput) -> HandlerValue
 }

@@ -121,6 +121,8 @@ public final class TransferTask: Sendable {
       guard fields.state != .canceling else { return false }
       fields.state = .running
       fields.counts.expectedToSend = length
+      // A redirect that keeps the body has it sent again.
+      if length != 0 { fields.counts.sent = 0 }
       return true
     }
   }

@@ -43,14 +43,32 @@ enum Validator: Sendable {
 
     /// Tells monitors of each validator's result. On the loop.
     func announce(_ input: ValidationInput, to monitors: CompositeEventMonitor) {
-      guard let request = input.request as? DataRequest, let response = input.response.response else { return }
+      guard count > 0, let response = input.response.response else { return }
       // As they are now: when a queued monitor hears of it, another attempt may be under way.
-      let urlRequest = input.urlRequest, data = input.data
-      for index in 0..<count {
-        let isLast = index == count - 1
-        let result: Request.ValidationResult = (isLast ? failure : nil).map { .failure($0) } ?? .success(())
-        monitors.request(
-          request, didValidateRequest: urlRequest, response: response, data: data, withResult: result)
+      let urlRequest = input.urlRequest
+      if let request = input.request as? DataRequest {
+        let data = input.data
+        for result in results {
+          monitors.request(
+            request, didValidateRequest: urlRequest, response: response, data: data, withResult: result)
+        }
+      } else if let request = input.request as? DownloadRequest {
+        let fileURL = request.fileURL
+        for result in results {
+          monitors.request(
+            request, didValidateRequest: urlRequest, response: response, fileURL: fileURL, withResult: result)
+        }
+      } else if let request = input.request as? DataStreamRequest {
+        for result in results {
+          monitors.request(request, didValidateRequest: urlRequest, response: response, withResult: result)
+        }
+      }
+    }
+
+    /// Of each that has run: all have passed but for the last one.
+    private var results: [Request.ValidationResult] {
+      (0..<count).map { index in
+        (index == count - 1 ? failure : nil).map { .failure($0) } ?? .success(())
       }
     }
   }

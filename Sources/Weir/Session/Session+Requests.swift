@@ -49,7 +49,7 @@ extension Session {
 }
 
 /// What a request is built from, in this order: URL, method and headers; the modifier; the parameters.
-private struct RequestParts: URLRequestConvertible {
+struct RequestParts: URLRequestConvertible {
   typealias Encode = @Sendable (URLRequest) throws -> URLRequest
 
   let url: any URLConvertible
@@ -57,7 +57,7 @@ private struct RequestParts: URLRequestConvertible {
   let headers: HTTPHeaders?
   let modifier: Session.RequestModifier?
   /// Nil: there are no parameters.
-  let encode: Encode?
+  var encode: Encode?
 
   func asURLRequest() throws -> URLRequest {
     var request = try URLRequest(url: url, method: method, headers: headers)

@@ -75,6 +75,8 @@ public struct SessionConfiguration: Sendable {
   public var idleConnectionLifetime: TimeInterval = 60
   /// Nor are there more connections than this, unless all are in use.
   package var maximumPooledConnections = 100_000
+  /// Where downloads are written until they are complete; nil: in the system's temporary directory.
+  package var downloadDirectory: String?
   /// Which addresses are connected to; set ``DestinationPolicy/publicOnly`` where others choose the URLs.
   public var destinationPolicy = DestinationPolicy.any
   /// The way out of the network; default: directly, whatever the environment says.

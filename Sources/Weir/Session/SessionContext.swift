@@ -13,7 +13,7 @@ final class SessionContext: Sendable {
   let monitors: CompositeEventMonitor
   let startRequestsImmediately: Bool
   let requestSetup: Session.RequestSetup
-  /// For serializers of large bodies.
+  /// For serializers and compressors of large bodies.
   let workers: WorkerPool
   private let owner = Mutex(WeakSession())
 

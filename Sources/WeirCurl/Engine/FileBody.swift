@@ -20,6 +20,8 @@ final class FileBody {
   /// Bytes came after `read` had to answer `.pause`.
   var onArrival: (() -> Void)?
   private var isAwaited = false
+  /// Why there are no more bytes.
+  private(set) var defect: FileDefect?
 
   init(path: String, size: Int64, workers: WorkerPool) {
     source = FileSource(path: path)
@@ -75,13 +77,43 @@ final class FileBody {
     onArrival?()
   }
 
-  /// Moves on to the chunk read ahead; an empty one stands for a file that failed or ended early.
+  /// Moves on to the chunk read ahead; an empty one stands for a file with a defect.
   private func advance() -> Bool {
     guard let next else { return false }
     self.next = nil
     consumed = 0
-    if case .bytes(let bytes) = next { chunk = bytes } else { chunk = [] }
+    switch next {
+    case .bytes(let bytes): chunk = bytes
+    case .failed(let defect):
+      chunk = []
+      self.defect = defect
+    }
     return true
+  }
+}
+
+/// Why a file can't be sent to its end.
+enum FileDefect: Error, Sendable {
+  case cannotOpen(Errno)
+  case cannotRead(Errno)
+  /// It has become a FIFO, a device, a directory.
+  case notRegular
+  case tooShort
+
+  var errno: CInt? {
+    switch self {
+    case .cannotOpen(let errno), .cannotRead(let errno): errno.rawValue
+    case .notRegular, .tooShort: nil
+    }
+  }
+
+  var text: String {
+    switch self {
+    case .cannotOpen(let errno): "can't be opened: \(errno)"
+    case .cannotRead(let errno): "can't be read: \(errno)"
+    case .notRegular: "is no regular file"
+    case .tooShort: "has become shorter since it was measured"
+    }
   }
 }
 
@@ -89,7 +121,7 @@ final class FileBody {
 final class FileSource: Sendable {
   enum Chunk: Sendable {
     case bytes([UInt8])
-    case failed
+    case failed(FileDefect)
   }
 
   private let path: String
@@ -106,21 +138,47 @@ final class FileSource: Sendable {
 
   /// At most `length` bytes, at least one; a file that is shorter than that has failed.
   func read(_ offset: Int64, _ length: Int) -> Chunk {
-    guard let fd = open() else { return .failed }
-    let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
-      count = max(0, (try? systemCall { pread(fd, buffer.baseAddress, length, off_t(offset)) }) ?? 0)
+    do throws(FileDefect) {
+      let fd = try open()
+      var failure: Errno?
+      let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+        do throws(Errno) {
+          count = try systemCall { pread(fd, buffer.baseAddress, length, off_t(offset)) }
+        } catch {
+          count = 0
+          failure = error
+        }
+      }
+      if let failure { throw .cannotRead(failure) }
+      if bytes.isEmpty { throw .tooShort }
+      return .bytes(bytes)
+    } catch {
+      return .failed(error)
     }
-    return bytes.isEmpty ? .failed : .bytes(bytes)
   }
 
   /// Two workers may be here at once after a rewind; the second to open gives its descriptor up.
-  private func open() -> CInt? {
+  private func open() throws(FileDefect) -> CInt {
     let known = descriptor.load(ordering: .acquiring)
     if known >= 0 { return known }
-    guard let fd = try? systemCall({ Glibc.open(path, O_RDONLY | O_CLOEXEC) }) else { return nil }
+    let fd = try openRegular()
     let (isFirst, earlier) = descriptor.compareExchange(expected: -1, desired: fd, ordering: .acquiringAndReleasing)
     if isFirst { return fd }
     close(fd)
     return earlier
+  }
+
+  /// Without waiting for anybody: a FIFO may have come in the file's place.
+  private func openRegular() throws(FileDefect) -> CInt {
+    let fd: CInt
+    do throws(Errno) {
+      fd = try systemCall { Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+    } catch {
+      throw .cannotOpen(error)
+    }
+    var status = stat()
+    if fstat(fd, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return fd }
+    close(fd)
+    throw .notRegular
   }
 }

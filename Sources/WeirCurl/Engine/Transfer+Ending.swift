@@ -133,8 +133,10 @@ extension Transfer {
   }
 
   private func ownError(_ kind: TransferError.Kind) -> TransferError {
-    TransferError(kind, message: ownText(kind))
+    TransferError(kind, message: ownText(kind), osErrno: kind == .fileUnavailable ? fileDefect?.errno ?? 0 : 0)
   }
+
+  private var fileDefect: FileDefect? { sending.file?.value.defect }
 
   private func ownText(_ kind: TransferError.Kind) -> String {
     switch kind {
@@ -154,6 +156,7 @@ extension Transfer {
       "the connection was closed without a response after the request was sent: it may have been processed or not, so it "
         + "was not sent again (so with HTTP/2 also when its stream was refused)"
     case .bodyUnavailable: "the request's body could not be read"
+    case .fileUnavailable: "the file of the request's body \(fileDefect?.text ?? "can't be read")"
     case .bodyNotRewindable: "the request had to be sent again, and its body could not be started anew"
     case .curl, .lengthMismatch, .invalidRequest, .tunnelRefused, .addressRefused: ""
     }

@@ -121,7 +121,7 @@ extension Transfer {
       complete()
       return 0
     case .failed:
-      _ = fail(.bodyUnavailable)
+      _ = fail(sending.file == nil ? .bodyUnavailable : .fileUnavailable)
       return weir_read_abort
     }
   }

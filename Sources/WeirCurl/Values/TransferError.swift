@@ -32,8 +32,10 @@ package struct TransferError: Error, Sendable, Hashable {
     case addressRefused
     /// A method, header line or body that can't be sent.
     case invalidRequest
-    /// The delegate or the file could not provide the body.
+    /// The delegate could not provide the body.
     case bodyUnavailable
+    /// The body's file can't be opened or read, or has become shorter; `osErrno` says why, if the system did.
+    case fileUnavailable
     /// The body had to be sent again and could not be rewound.
     case bodyNotRewindable
   }
@@ -73,6 +75,7 @@ package struct TransferError: Error, Sendable, Hashable {
     case .addressRefused: "address_refused"
     case .invalidRequest: "invalid_request"
     case .bodyUnavailable: "body_unavailable"
+    case .fileUnavailable: "file_unavailable"
     case .bodyNotRewindable: "body_not_rewindable"
     }
   }

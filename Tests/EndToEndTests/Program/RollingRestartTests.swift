@@ -68,6 +68,8 @@ import WeirTestSupport
         timeout connect 5s
         timeout client 30s
         timeout server 30s
+        # Else a check has 100 ms, and on a busy machine a gateway would be down that is only slow.
+        timeout check 5s
       frontend front
         bind 127.0.0.1:\(front)
         default_backend weir

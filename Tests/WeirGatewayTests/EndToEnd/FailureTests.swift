@@ -204,12 +204,16 @@ import WeirTestSupport
     ])
   func aCutBodyNeverLooksWhole(answer: String) throws {
     for end in [Script.Step.close, .reset] {
-      let upstream = try ScriptedServer(Script(.head, .send(answer), .sleep(0.02), end))
+      // Not before its head has reached the client: until then the request could be sent again.
+      let hasHead = Gate()
+      let upstream = try ScriptedServer(Script(.head, .send(answer), .wait(hasHead), end))
       var route = try Route(to: upstream.port)
       route.retry.limit = 2
       let rig = try GatewayRig(route)
       let client = try rig.client()
       client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(client.awaitBytes())
+      hasHead.open()
       let response = try #require(client.response())
       #expect(response.status == 200)
       #expect(!response.isComplete)

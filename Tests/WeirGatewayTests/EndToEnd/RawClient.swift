@@ -94,6 +94,9 @@ final class RawClient {
     return response
   }
 
+  /// Waits until something has come that was not taken; false: the connection has ended.
+  func awaitBytes() -> Bool { !pending.isEmpty || fill() }
+
   /// Reads to the end of the connection.
   func rest() -> [UInt8] {
     while fill() {}

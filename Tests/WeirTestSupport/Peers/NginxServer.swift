@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import WeirIO
 
@@ -57,6 +58,25 @@ package final class NginxServer: Sendable {
   /// Makes a file of zeros that it serves.
   package func makeFile(_ name: String, size: Int) throws {
     guard truncate(try directory.file(name, ""), size) == 0 else { throw Errno.current }
+  }
+
+  /// Where a file is that it serves or stores.
+  package func path(ofFile name: String) -> String { "\(directory.path)/\(name)" }
+  /// Makes a file of random bytes that it serves; returns its path.
+  package func makeFile(_ name: String, randomBytes size: Int) throws -> String {
+    let path = try directory.file("\(name).new", "")
+    let source = try FileHandle(forReadingFrom: URL(filePath: "/dev/urandom"))
+    let target = try FileHandle(forWritingTo: URL(filePath: path))
+    var rest = size
+    while rest > 0, let piece = try source.read(upToCount: min(rest, 1 << 20)) {
+      try target.write(contentsOf: piece)
+      rest -= piece.count
+    }
+    try target.close()
+    // At once, as one replaces a file that is being served.
+    let final = "\(directory.path)/\(name)"
+    guard rename(path, final) == 0 else { throw Errno.current }
+    return final
   }
 
   /// Kills the process that serves connections; its master starts another one.

@@ -49,6 +49,17 @@ struct AttemptMachineTests {
     #expect(machine.awaits(machine.question))
   }
 
+  @Test("An attempt whose end waits for its receiver gives its slot back, once")
+  func vacating() {
+    var machine = onWire()
+    #expect(machine.hold(.sink) == .pauseReceiving)
+    #expect(machine.vacate() == .release)
+    #expect(machine.transferEnded(failed: false) == true)
+    #expect(machine.vacate() == [])
+    #expect(machine.release(.sink) == .conclude)
+    #expect(machine.end() == [])
+  }
+
   @Test("Reading goes on when the last reason to wait is gone")
   func holds() {
     var machine = onWire()

@@ -72,7 +72,7 @@ final class EventRecorder: InlineEventMonitor {
   /// The events so far, repeated chunks of data as one.
   var names: [String] {
     events.entries.reduce(into: []) { names, name in
-      if name != names.last || !name.hasSuffix("·data") { names.append(name) }
+      if name != names.last || !name.hasSuffix("·data") && !name.hasSuffix("·write") { names.append(name) }
     }
   }
 
@@ -196,8 +196,73 @@ extension EventRecorder {
     parsed(response.error)
   }
 
+  func request(
+    _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+    withResult result: Request.ValidationResult
+  ) {
+    note("validateStream(\((try? result.get()) == nil ? "failure" : "success"))")
+  }
+
+  func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>) {
+    var error: WeirError?
+    if case .failure(let failure) = result { error = failure }
+    note("parseStream" + error.map { "(\($0.label))" }.orEmpty)
+  }
+
   private func parsed(_ error: WeirError?) {
     note("parse" + error.map { "(\($0.label))" }.orEmpty)
+  }
+}
+
+extension EventRecorder {
+  func urlSession(
+    _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
+  ) {
+    note("·resumeAt(\(fileOffset), \(expectedTotalBytes))")
+  }
+
+  func urlSession(
+    _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+    totalBytesExpectedToWrite: Int64
+  ) {
+    check(bytesWritten > 0 && bytesWritten <= totalBytesWritten, "bytes at didWriteData")
+    note("·write")
+  }
+
+  func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL) {
+    check(FileManager.default.fileExists(atPath: location.path), "file at didFinishDownloadingTo")
+    note("·downloaded")
+  }
+
+  func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) { note("destination") }
+
+  func request(
+    _ request: DownloadRequest, didFinishDownloadingUsing task: TransferTask, with result: Result<URL, WeirError>
+  ) {
+    switch result {
+    case .success(let url):
+      check(
+        request.fileURL == url && FileManager.default.fileExists(atPath: url.path), "fileURL at didFinishDownloading")
+      note("moved")
+    case .failure(let error):
+      check(request.fileURL == nil && request.error?.label == error.label, "error at didFinishDownloading")
+      note("moved(\(error.label))")
+    }
+  }
+
+  func request(
+    _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?,
+    withResult result: Request.ValidationResult
+  ) {
+    note("validate(\((try? result.get()) == nil ? "failure" : "success"))")
+  }
+
+  func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>) {
+    parsed(response.error)
+  }
+
+  func request<Value>(_ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>) {
+    parsed(response.error)
   }
 }
 
@@ -236,6 +301,26 @@ extension EventRecorder {
 
 extension Request {
   fileprivate func data(or other: Data?) -> Data? { (self as? DataRequest)?.data ?? other }
+}
+
+// MARK: Uploads
+extension EventRecorder {
+  func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) { note("·needsStream") }
+
+  func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
+    check(request.uploadable != nil, "uploadable at didCreateUploadable")
+    note("createUploadable")
+  }
+
+  func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {
+    check(request.error?.label == error.label && request.uploadable == nil, "error at didFailToCreateUploadable")
+    note("failUploadable")
+  }
+
+  func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
+    check(stream.streamStatus == .notOpen, "stream at didProvideInputStream")
+    note("provideStream")
+  }
 }
 
 extension String? {

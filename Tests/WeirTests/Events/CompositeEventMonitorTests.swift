@@ -150,6 +150,19 @@ private struct Events {
       ),
       ("deny(body)", ["attempts"], { $0.request(request, didDenyRetry: RetryDenial(reason: .body)) }),
       ("settle(success)", ["attempts"], { $0.requestDidSettle(request, outcome: .success) }),
+    ] + uploads
+  }
+
+  private var uploads: [(String, [String], (CompositeEventMonitor) -> Void)] {
+    let upload = session.upload(Data(), to: "http://127.0.0.1:1/", shouldAutomaticallyResume: false)
+    return [
+      ("needStream", ["tasks"], { $0.urlSession(session, taskNeedsNewBodyStream: task) }),
+      ("uploadable", ["creation"], { $0.request(upload, didCreateUploadable: .data(Data())) }),
+      (
+        "failUploadable", ["creation"],
+        { $0.request(upload, didFailToCreateUploadableWithError: .explicitlyCancelled) }
+      ),
+      ("stream", ["tasks"], { $0.request(upload, didProvideInputStream: InputStream(data: Data())) }),
     ]
   }
 }
@@ -218,4 +231,10 @@ private struct Ear: InlineEventMonitor {
   }
   func request(_: Request, didDenyRetry denial: RetryDenial) { note("deny(\(denial.reason.rawValue))") }
   func requestDidSettle(_: Request, outcome: RequestOutcome) { note("settle(\(outcome.rawValue))") }
+
+  // MARK: Uploads
+  func urlSession(_: Session, taskNeedsNewBodyStream: TransferTask) { note("needStream") }
+  func request(_: UploadRequest, didCreateUploadable: UploadRequest.Uploadable) { note("uploadable") }
+  func request(_: UploadRequest, didFailToCreateUploadableWithError: WeirError) { note("failUploadable") }
+  func request(_: UploadRequest, didProvideInputStream: InputStream) { note("stream") }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Weir
 
-@Suite struct JSONEncodingTests {
+@Suite("§13 Parameter encoding: JSON") struct JSONEncodingTests {
   static func request(_ headers: HTTPHeaders? = nil) throws -> URLRequest {
     try URLRequest(url: "http://h/", method: .post, headers: headers)
   }
@@ -25,6 +25,15 @@ import Testing
   @Test func arrays() throws {
     let request = try JSONEncoding.default.encode(try Self.request(), withJSONObject: ["a", "b"])
     #expect(request.httpBody == Data(#"["a","b"]"#.utf8))
+  }
+
+  @Test("Of no parameters, and of numbers as they are")
+  func emptyAndNumbers() throws {
+    #expect(try JSONEncoding.default.encode(try Self.request(), with: [:]).httpBody == Data("{}".utf8))
+    #expect(try JSONEncoding.default.encode(try Self.request(), withJSONObject: [Any]()).httpBody == Data("[]".utf8))
+    let request = try JSONEncoding.default.encode(
+      try Self.request(), withJSONObject: [1, 1.5, true, false, "1"] as [any Sendable])
+    #expect(request.httpBody == Data(#"[1,1.5,true,false,"1"]"#.utf8))
   }
 
   @Test func prettyPrinted() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Weir
 
-@Suite struct ParameterEncoderTests {
+@Suite("§14 Parameter encoders") struct ParameterEncoderTests {
   struct Value: Encodable, Sendable {
     var b = "x y"
     var a = [1, 2]
@@ -103,6 +103,48 @@ import Testing
       Issue.record("\(error)")
       return
     }
+  }
+
+  @Test("A request without a method", arguments: [URLEncoding.Destination.methodDependent, .queryString, .httpBody])
+  func missingMethod(destination: URLEncoding.Destination) throws {
+    var request = try Self.request()
+    request.httpMethod = nil
+    let incomplete = request
+    let encoder = URLEncodedFormParameterEncoder(destination: destination)
+    // Foundation may have put GET in its place.
+    guard incomplete.httpMethod == nil else {
+      #expect(incomplete.httpMethod == "GET")
+      #expect(throws: Never.self) { try encoder.encode(Value(), into: incomplete) }
+      return
+    }
+    let error = #expect(throws: WeirError.self) { try encoder.encode(Value(), into: incomplete) }
+    guard case .parameterEncoderFailed(.missingRequiredComponent(.httpMethod)) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test("The content type of the caller stays, and there is none without a body")
+  func formContentType() throws {
+    let own = try URLEncodedFormParameterEncoder.default.encode(
+      Value(), into: try Self.request(headers: ["CONTENT-type": "a/b"]))
+    #expect(own.headers["Content-Type"] == "a/b")
+    let query = try URLEncodedFormParameterEncoder(destination: .queryString).encode(Value(), into: try Self.request())
+    #expect(query.headers.isEmpty && query.httpBody == nil)
+  }
+
+  @Test("An error of a custom closure is wrapped once")
+  func customClosure() throws {
+    let encoder = URLEncodedFormEncoder(dateEncoding: .custom { _ in throw SampleError() })
+    let request = try Self.request()
+    let error = #expect(throws: WeirError.self) {
+      try URLEncodedFormParameterEncoder(encoder: encoder).encode(["d": Date()], into: request)
+    }
+    guard case .parameterEncoderFailed(.encoderFailed(let inner)) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(inner is SampleError)
   }
 
   @Test func formFailure() throws {

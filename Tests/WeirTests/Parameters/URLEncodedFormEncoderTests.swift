@@ -3,7 +3,7 @@ import Testing
 
 @testable import Weir
 
-@Suite struct URLEncodedFormEncoderTests {
+@Suite("§14 Form encoder") struct URLEncodedFormEncoderTests {
   static let unescaped = CharacterSet(charactersIn: "\0"..."\u{7F}")
 
   /// Encodes with brackets left as they are, which reads better.
@@ -62,7 +62,8 @@ import Testing
   @Test(
     arguments: [
       ([1, 2], #"["1", "2"]"#), ("text", #""text""#), (1, #""1""#), (true, #""1""#),
-      ([Child()], #"[["#),
+      ([Child()], #"[["#), (Data([1]), #""AQ==""#), (URL(fileURLWithPath: "/a"), #""file:///a""#), (1.5, #""1.5""#),
+      ([String](), "[]"),
     ] as [(any Encodable & Sendable, String)])
   func rootsWithoutKeys(value: any Encodable & Sendable, description: String) throws {
     let error = try #require(throws: URLEncodedFormEncoder.Error.self) { try Self.text(value) }
@@ -132,6 +133,59 @@ import Testing
     ] as [(URLEncodedFormEncoder.KeyEncoding, String)])
   func keys(encoding: URLEncodedFormEncoder.KeyEncoding, text: String) throws {
     #expect(try Self.text(Named(), URLEncodedFormEncoder(keyEncoding: encoding)) == text)
+  }
+
+  @Test("The whole key path is encoded, what stands for arrays included")
+  func keysWithArrays() throws {
+    let value = ["oneTwo": [["threeFour": [1]]]]
+    #expect(try Self.text(value, URLEncodedFormEncoder(keyEncoding: .uppercased)) == "ONETWO[][THREEFOUR][]=1")
+    let snake = URLEncodedFormEncoder(
+      arrayEncoding: .indexInBrackets, keyEncoding: .convertToSnakeCase, keyPathEncoding: .dots)
+    #expect(try Self.text(value, snake) == "one_two[0].three_four[0]=1")
+  }
+
+  @Test("Pairs are sorted as text: the tenth element comes before the second")
+  func sortedAsText() throws {
+    let value = ["a": Array(0...10)]
+    let sorted = URLEncodedFormEncoder(arrayEncoding: .indexInBrackets)
+    #expect(try Self.text(value, sorted).hasPrefix("a[0]=0&a[10]=10&a[1]=1&"))
+    #expect(try Self.text(["a": ["b": 1], "a-": ["c": 2]]) == "a-[c]=2&a[b]=1")
+  }
+
+  struct Wrapped<Value: Encodable & Sendable>: Encodable, Sendable {
+    var value: Value
+    init(_ value: Value) { self.value = value }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(value)
+    }
+  }
+
+  @Test("Options hold wherever a value stands: in optionals, arrays, and behind wrappers")
+  func optionsEverywhere() throws {
+    let encoder = URLEncodedFormEncoder(
+      boolEncoding: .literal, dataEncoding: .custom { "\($0.count)" }, dateEncoding: .secondsSince1970)
+    func text(_ value: any Encodable) throws -> String { try Self.text(value, encoder) }
+    let date = Date(timeIntervalSince1970: 5)
+    #expect(try text(["a": date as Date?]) == "a=5.0")
+    #expect(try text(["a": [date as Date??]]) == "a[]=5.0")
+    #expect(try text(["a": Wrapped(date)]) == "a=5.0")
+    #expect(try text(["a": Wrapped(date as Date?)]) == "a=5.0")
+    #expect(try text(["a": true as Bool?]) == "a=true")
+    #expect(try text(["a": [Wrapped(true)]]) == "a[]=true")
+    #expect(try text(["a": Data(count: 3) as Data?]) == "a=3")
+    #expect(try text(["a": Wrapped(Wrapped(Data(count: 3)))]) == "a=3")
+    #expect(try text(Wrapped(["a": Decimal(string: "1.123456")])) == "a=1.123456")
+  }
+
+  @Test("A nil behind a wrapper is a nil")
+  func wrappedNil() throws {
+    let value = ["a": Wrapped(nil as Int?), "b": Wrapped(1)]
+    #expect(try Self.text(value) == "b=1")
+    #expect(try Self.text(value, URLEncodedFormEncoder(nilEncoding: .dropValue)) == "a=&b=1")
+    #expect(try Self.text(value, URLEncodedFormEncoder(nilEncoding: .null)) == "a=null&b=1")
+    #expect(try Self.text(["a": [Wrapped(nil as Int?), Wrapped(1)]]) == "a[]=1")
   }
 
   @Test func keyPaths() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Weir
 
-@Suite struct URLEncodingTests {
+@Suite("§13 Parameter encoding: into URL or body") struct URLEncodingTests {
   static func query(_ parameters: Parameters, _ encoding: URLEncoding = .queryString) throws -> String? {
     let request = try encoding.encode(try URLRequest(url: "http://h/", method: .get), with: parameters)
     let text = try #require(request.url).absoluteString
@@ -63,6 +63,39 @@ import Testing
     }
   }
 
+  @Test("Without a URL nothing is encoded anywhere, and nothing traps", arguments: [HTTPMethod.get, .post])
+  func noURL(method: HTTPMethod) throws {
+    var request = try URLRequest(url: "http://h", method: method)
+    request.url = nil
+    let incomplete = request
+    #expect(try URLEncoding.default.encode(incomplete, with: nil) == incomplete)
+    #expect(try JSONEncoding.default.encode(incomplete, with: nil) == incomplete)
+    let encodings: [any ParameterEncoding] = [URLEncoding.default, URLEncoding.queryString, JSONEncoding.default]
+    for encoding in encodings {
+      for parameters in [["a": 1], [:]] as [Parameters] {
+        let error = #expect(throws: WeirError.self) { try encoding.encode(incomplete, with: parameters) }
+        #expect(error?.label == "missing_url")
+      }
+    }
+    let error = #expect(throws: WeirError.self) { try JSONParameterEncoder.default.encode([1], into: incomplete) }
+    #expect(error?.label == "missing_url")
+  }
+
+  @Test("Parameters in the URL set no content type")
+  func noContentType() throws {
+    let request = try URLEncoding.queryString.encode(try URLRequest(url: "http://h/", method: .post), with: ["a": 1])
+    #expect(request.headers.isEmpty && request.httpBody == nil)
+  }
+
+  @Test("What the convertible throws passes through")
+  func convertible() throws {
+    struct Failing: URLRequestConvertible {
+      func asURLRequest() throws -> URLRequest { throw SampleError() }
+    }
+    #expect(throws: SampleError()) { try URLEncoding.default.encode(Failing(), with: ["a": 1]) }
+    #expect(throws: SampleError()) { try JSONEncoding.default.encode(Failing(), with: ["a": 1]) }
+  }
+
   @Test func contentTypeOfTheCallerStays() throws {
     let request = try URLEncoding.default.encode(
       try URLRequest(url: "http://h/", method: .post, headers: ["content-type": "x/y"]), with: ["a": 1])
@@ -77,6 +110,10 @@ import Testing
       (["a": ["y": 1, "x": ["z": 2]] as Parameters], "a%5Bx%5D%5Bz%5D=2&a%5By%5D=1"),
       (["a": [["x": [1, 2]]]], "a%5B%5D%5Bx%5D%5B%5D=1&a%5B%5D%5Bx%5D%5B%5D=2"),
       (["a": [String]()], ""),
+      (["a": Parameters()], ""),
+      (["a": [[1, 2], [3]]], "a%5B%5D%5B%5D=1&a%5B%5D%5B%5D=2&a%5B%5D%5B%5D=3"),
+      (["b": 1, "B": 2, "a[]": 3, "a": 4], "B=2&a=4&a%5B%5D=3&b=1"),
+      (["a": [1] as [Int]?], "a%5B%5D=1"),
       (["ä": "ö"], "%C3%A4=%C3%B6"),
       (["a&b=c": "d&e=f"], "a%26b%3Dc=d%26e%3Df"),
     ] as [(Parameters, String)])
@@ -91,6 +128,16 @@ import Testing
     #expect(try Self.query(parameters, URLEncoding(arrayEncoding: .indexInBrackets)) == "a%5B0%5D=1&a%5B1%5D=2")
     let custom = URLEncoding(arrayEncoding: .custom { "\($0).\($1 + 1)" })
     #expect(try Self.query(parameters, custom) == "a.1=1&a.2=2")
+    let nested: Parameters = ["a": [[1, 2], ["k": [3]]] as [any Sendable]]
+    #expect(try Self.query(nested, custom) == "a.1.1=1&a.1.2=2&a.2%5Bk%5D.1=3")
+    #expect(try Self.query(nested, URLEncoding(arrayEncoding: .noBrackets)) == "a=1&a=2&a%5Bk%5D=3")
+  }
+
+  @Test("Foundation's collections are collections")
+  func foundationCollections() {
+    let value = NSDictionary(dictionary: ["b": NSArray(array: [NSNumber(value: true), NSString(string: "x")]), "a": 1])
+    let pairs = URLEncoding(boolEncoding: .literal).queryComponents(fromKey: "k", value: value)
+    #expect(pairs.map { "\($0.0)=\($0.1)" } == ["k%5Ba%5D=1", "k%5Bb%5D%5B%5D=true", "k%5Bb%5D%5B%5D=x"])
   }
 
   @Test(
@@ -104,6 +151,12 @@ import Testing
       (NSNumber(value: Float(1.1)), "1.1", "1.1"), (1e300, "1e%2B300", "1e%2B300"), (Double.nan, "nan", "nan"),
       (1_234_567.0, "1234567", "1234567"), (NSDecimalNumber(string: "1.5"), "1.5", "1.5"),
       (Decimal(1.25), "1.25", "1.25"), ("text", "text", "text"),
+      (NSNull(), "%3Cnull%3E", "%3Cnull%3E"), (true as Bool?, "1", "true"),
+      (1.0 as Double?, "1", "1"), (CGFloat(1), "1", "1"), (CGFloat(1.5), "1.5", "1.5"), (-1.0, "-1", "-1"),
+      (-0.5, "-0.5", "-0.5"), (Double.infinity, "inf", "inf"),
+      (NSNumber(value: Int64.min), "\(Int64.min)", "\(Int64.min)"),
+      (NSNumber(value: UInt64.max), "\(UInt64.max)", "\(UInt64.max)"), (Character("c"), "c", "c"),
+      (1e15, "1000000000000000", "1000000000000000"), (Decimal(1), "1", "1"),
       ("1", "1", "1"), (URLError.Code.timedOut.rawValue, "-1001", "-1001"),
     ] as [(any Sendable, String, String)])
   func scalars(value: any Sendable, numeric: String, literal: String) throws {
@@ -113,6 +166,9 @@ import Testing
 
   @Test func booleansInsideCollections() throws {
     let parameters: Parameters = ["a": [true, false], "b": ["c": true]]
+    let numbers: Parameters = ["a": [NSNumber(value: true), NSNumber(value: 1), NSNumber(value: 1.0)]]
+    let literal = URLEncoding(boolEncoding: .literal)
+    #expect(try Self.query(numbers, literal) == "a%5B%5D=true&a%5B%5D=1&a%5B%5D=1")
     #expect(
       try Self.query(parameters, URLEncoding(boolEncoding: .literal)) == "a%5B%5D=true&a%5B%5D=false&b%5Bc%5D=true")
   }

@@ -1,0 +1,101 @@
+import Foundation
+import WeirCompression
+import WeirCurl
+
+/// A body that is compressed while it is read: pulls pieces of the plain one and gives pieces of the other, in constant
+/// memory (about 400 KiB).
+package struct CompressedBody {
+  private static let pieceSize = 64 << 10
+
+  private let deflater: Deflater
+  private var input = [UInt8](repeating: 0, count: pieceSize)
+  private var output: [UInt8] = []
+  private var taken = 0
+  private var isAtEnd = false
+
+  /// Begins a body.
+  package init(_ coding: RequestCoding) throws {
+    deflater = try coding.deflater()
+  }
+
+  /// Puts the next compressed bytes into a buffer, and says how many; 0 at the end.
+  ///
+  /// - Parameter pull: puts the next plain bytes into a buffer, and says how many; 0 at the end. What it throws is thrown, and
+  ///   it can be called again.
+  package mutating func read(
+    into buffer: UnsafeMutableRawBufferPointer, pulling pull: (UnsafeMutableRawBufferPointer) throws -> Int
+  ) throws -> Int {
+    guard !buffer.isEmpty else { return 0 }
+    while taken == output.count {
+      if isAtEnd { return 0 }
+      try compress(try input.withUnsafeMutableBytes { min(try pull($0), $0.count) })
+    }
+    let count = output.copyBytes(from: taken, to: buffer)
+    taken += count
+    return count
+  }
+
+  private mutating func compress(_ count: Int) throws {
+    output.removeAll(keepingCapacity: true)
+    taken = 0
+    isAtEnd = count <= 0
+    let flush: Deflater.Flush = isAtEnd ? .finish : .none
+    try input.withUnsafeBytes { bytes in
+      let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, count)))
+      try deflater.feed(piece, flush: flush) { output.append(contentsOf: $0) }
+    }
+  }
+}
+
+/// The same as a stream that reads another one, for what is sent as a stream.
+package final class CompressedInputStream: InputStream {
+  private let plain: InputStream
+  private var body: CompressedBody?
+  private var failure: (any Error)?
+  private var status = Status.notOpen
+
+  /// Takes over the stream of the plain body.
+  package init(_ plain: InputStream, _ coding: RequestCoding) throws {
+    self.plain = plain
+    body = try CompressedBody(coding)
+    super.init(data: Data())
+  }
+
+  package override var streamStatus: Status { status }
+  package override var streamError: (any Error)? { failure }
+  package override var hasBytesAvailable: Bool { status == .open }
+
+  package override func open() {
+    guard status == .notOpen else { return }
+    plain.open()
+    status = .open
+  }
+
+  package override func close() {
+    plain.close()
+    body = nil
+    status = .closed
+  }
+
+  package override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
+    guard status == .open else { return status == .atEnd ? 0 : -1 }
+    do {
+      let count = try body?.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: length), pulling: pull) ?? 0
+      if count == 0, length > 0 { status = .atEnd }
+      return count
+    } catch {
+      failure = error
+      status = .error
+      return -1
+    }
+  }
+
+  private func pull(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    guard let start = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+    let count = plain.read(start, maxLength: buffer.count)
+    guard count >= 0 else { throw plain.streamError ?? POSIXError(.EIO) }
+    // A stream may be of anybody's making.
+    guard count <= buffer.count else { throw POSIXError(.EOVERFLOW) }
+    return count
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import FoundationNetworking
+import WeirIO
+
+/// What the compressors have in common: whose body is compressed, and how.
+struct RequestCompression: Sendable {
+  /// A body up to this size is compressed at once; larger ones would hold up the loop.
+  private static let inlineSize = 64 << 10
+
+  let coding: RequestCoding
+  let duplicateHeaderBehavior: DeflateRequestCompressor.DuplicateHeaderBehavior
+  let shouldCompressBodyData: @Sendable (Data) -> Bool
+
+  /// Answers with the request, its body compressed where that is asked for.
+  func adapt(
+    _ urlRequest: URLRequest, for session: Session,
+    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+  ) {
+    do {
+      guard let body = urlRequest.httpBody, try isWanted(for: urlRequest, body) else {
+        return completion(.success(urlRequest))
+      }
+      guard body.count > Self.inlineSize else { return completion(.success(try compressed(urlRequest, body))) }
+      session.context.workers.submit { completion(Result { try compressed(urlRequest, body) }) }
+    } catch {
+      completion(.failure(error))
+    }
+  }
+
+  /// Whether a request's body is to be compressed.
+  ///
+  /// - Parameter body: nil when it isn't in memory: then nobody is asked about it.
+  func isWanted(for urlRequest: URLRequest, _ body: Data?) throws -> Bool {
+    // What has no URL is refused later; changing it traps in Foundation.
+    guard urlRequest.url != nil else { return false }
+    if let body, !shouldCompressBodyData(body) { return false }
+    guard urlRequest.value(forHTTPHeaderField: "Content-Encoding") != nil else { return true }
+    switch duplicateHeaderBehavior {
+    case .error: throw DeflateRequestCompressor.DuplicateHeaderError()
+    case .replace: return true
+    case .skip: return false
+    }
+  }
+
+  private func compressed(_ urlRequest: URLRequest, _ body: Data) throws -> URLRequest {
+    var urlRequest = urlRequest
+    urlRequest.httpBody = try coding.compress(body)
+    urlRequest.setValue(coding.rawValue, forHTTPHeaderField: "Content-Encoding")
+    return urlRequest
+  }
+}

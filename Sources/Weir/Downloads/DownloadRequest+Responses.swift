@@ -1,0 +1,121 @@
+public import Dispatch
+public import Foundation
+import FoundationNetworking
+
+extension DownloadRequest {
+  /// Adds a handler that gets the URL of the file. It never asks the retriers again.
+  ///
+  /// - Parameter queue: Where the handler runs; nil: see ``SessionConfiguration/handlerExecution``.
+  @preconcurrency
+  @discardableResult
+  public func response(
+    queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (WeirDownloadResponse<URL?>) -> Void
+  ) -> Self {
+    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), completionHandler))
+    return self
+  }
+
+  /// Adds a handler that gets what `serializer` makes of the file. The file stays.
+  @preconcurrency
+  @discardableResult
+  public func response<Serializer: DownloadResponseSerializerProtocol>(
+    queue: DispatchQueue? = nil, responseSerializer: Serializer,
+    completionHandler: @escaping @Sendable (WeirDownloadResponse<Serializer.SerializedObject>) -> Void
+  ) -> Self {
+    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
+    return self
+  }
+
+  /// The same, for serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
+  @preconcurrency
+  @discardableResult
+  public func response<Serializer: ResponseSerializer>(
+    queue: DispatchQueue? = nil, responseSerializer: Serializer,
+    completionHandler: @escaping @Sendable (WeirDownloadResponse<Serializer.SerializedObject>) -> Void
+  ) -> Self {
+    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
+    return self
+  }
+
+  /// Adds a handler that gets the URL of the file.
+  @preconcurrency
+  @discardableResult
+  public func responseURL(
+    queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (WeirDownloadResponse<URL>) -> Void
+  ) -> Self {
+    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), by: URLResponseSerializer(), completionHandler))
+    return self
+  }
+
+  /// Adds a handler that gets the file's bytes, which must not be none unless method or status allow it.
+  @preconcurrency
+  @discardableResult
+  public func responseData(
+    queue: DispatchQueue? = nil,
+    dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+    emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods,
+    completionHandler: @escaping @Sendable (WeirDownloadResponse<Data>) -> Void
+  ) -> Self {
+    response(
+      queue: queue,
+      responseSerializer: DataResponseSerializer(
+        dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
+        emptyRequestMethods: emptyRequestMethods), completionHandler: completionHandler)
+  }
+
+  /// Adds a handler that gets the file as text, decoded by `encoding`, else by the response's charset.
+  @preconcurrency
+  @discardableResult
+  public func responseString(
+    queue: DispatchQueue? = nil,
+    dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+    encoding: String.Encoding? = nil,
+    emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods,
+    completionHandler: @escaping @Sendable (WeirDownloadResponse<String>) -> Void
+  ) -> Self {
+    response(
+      queue: queue,
+      responseSerializer: StringResponseSerializer(
+        dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
+        emptyRequestMethods: emptyRequestMethods), completionHandler: completionHandler)
+  }
+
+  /// Adds a handler that gets a value decoded from the file.
+  @preconcurrency
+  @discardableResult
+  public func responseDecodable<Value: Decodable & Sendable>(
+    of type: Value.Type = Value.self, queue: DispatchQueue? = nil,
+    dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
+    decoder: any DataDecoder = JSONDecoder(),
+    emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods,
+    completionHandler: @escaping @Sendable (WeirDownloadResponse<Value>) -> Void
+  ) -> Self {
+    response(
+      queue: queue,
+      responseSerializer: DecodableResponseSerializer<Value>(
+        dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
+        emptyRequestMethods: emptyRequestMethods), completionHandler: completionHandler)
+  }
+
+  /// Adds a handler that gets what `JSONSerialization` makes of the file.
+  @available(*, deprecated, message: "Use responseDecodable.")
+  @preconcurrency
+  @discardableResult
+  public func responseJSON(
+    queue: DispatchQueue? = nil,
+    dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
+    emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = JSONResponseSerializer.defaultEmptyRequestMethods,
+    options: JSONSerialization.ReadingOptions = .allowFragments,
+    completionHandler: @escaping @Sendable (WeirDownloadResponse<any Sendable>) -> Void
+  ) -> Self {
+    response(
+      queue: queue,
+      responseSerializer: JSONResponseSerializer(
+        dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
+        emptyRequestMethods: emptyRequestMethods, options: options), completionHandler: completionHandler)
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import FoundationNetworking
+import WeirIO
+
+/// A call on a download's file that failed.
+struct FileProblem: Error, Sendable {
+  let path: String
+  let errno: Errno
+  /// In place of the system's text.
+  let text: String?
+
+  init(_ path: String, _ errno: Errno, _ text: String? = nil) {
+    self.path = path
+    self.errno = errno
+    self.text = text
+  }
+
+  /// The error of an attempt whose body can't be kept.
+  var unwritable: URLError {
+    Self.error(
+      .cannotWriteToFile,
+      "the download can't be written to \(path): \(text ?? errno.description); make room there, or set TMPDIR")
+  }
+
+  /// The error of resume data that nothing can be resumed with.
+  var unusable: URLError { Self.unusable("\(path): \(text ?? errno.description)") }
+
+  static func unusable(_ reason: String) -> URLError {
+    error(.cannotOpenFile, "the resume data can't be used (\(reason)); download from the beginning")
+  }
+
+  private static func error(_ code: URLError.Code, _ text: String) -> URLError {
+    URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
+  }
+
+  /// The error of a move, as Foundation's own calls on files report it.
+  var moveError: CocoaError {
+    CocoaError(
+      code,
+      userInfo: [
+        NSFilePathErrorKey: path, NSLocalizedDescriptionKey: text ?? errno.description,
+        NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: Int(errno.rawValue)),
+      ])
+  }
+
+  private var code: CocoaError.Code {
+    switch errno {
+    case .noSuchFile: .fileNoSuchFile
+    case .exists, .isDirectory: .fileWriteFileExists
+    case .noSpace, .quotaExceeded: .fileWriteOutOfSpace
+    case .permissionDenied, .notPermitted: .fileWriteNoPermission
+    case .readOnlyFileSystem: .fileWriteVolumeReadOnly
+    case .nameTooLong, .invalidArgument: .fileWriteInvalidFileName
+    default: .fileWriteUnknown
+    }
+  }
+}

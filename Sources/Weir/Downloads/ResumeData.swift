@@ -1,0 +1,177 @@
+import Foundation
+import FoundationNetworking
+import WeirHTTP
+
+/// What a download that was cut off goes on with: a value, and its bytes, which callers keep as they are.
+///
+/// The bytes are JSON with a name and a version. They come back from wherever a caller had kept them, so nothing in
+/// them is believed: they name the partial file by a name only, and no secret is in them.
+struct ResumeData: Equatable, Sendable {
+  /// What tells one state of a resource from another (RFC 9110 section 8.8).
+  enum Validator: Hashable, Sendable {
+    /// Strong, quotation marks included.
+    case entityTag(String)
+    case lastModified(String)
+
+    /// As `If-Range` has it (RFC 9110 section 13.1.5).
+    var fieldValue: String {
+      switch self {
+      case .entityTag(let value), .lastModified(let value): value
+      }
+    }
+  }
+
+  /// Without userinfo and fragment.
+  var url: URL
+  /// The caller's own, but for secrets and what belongs to a range.
+  var headers: [String: String]
+  var validator: Validator
+  /// The partial file's name in the session's directory for downloads.
+  var fileName: String
+  /// How much of the body is there.
+  var offset: Int64
+  /// How long the whole body is; nil: not known.
+  var total: Int64?
+
+  static let name = "weir-resume-data"
+  static let version = 1
+  /// More than any that were made here have.
+  static let sizeLimit = 256 << 10
+
+  /// Fields that are not kept: secrets, and what a resumed request sets itself.
+  private static let droppedFields = ["authorization", "proxy-authorization", "cookie", "range", "if-range"]
+
+  /// Nil when the request's URL can't be asked again.
+  init?(
+    request: URLRequest, validator: Validator, fileName: String, offset: Int64, total: Int64?
+  ) {
+    guard offset > 0, request.httpMethod ?? "GET" == "GET", request.httpBody == nil, request.httpBodyStream == nil,
+      let url = request.url.flatMap(Self.withoutSecrets)
+    else { return nil }
+    self.url = url
+    headers = Self.kept(request.allHTTPHeaderFields ?? [:])
+    self.validator = validator
+    self.fileName = fileName
+    self.offset = offset
+    self.total = total
+  }
+
+  private static func withoutSecrets(_ url: URL) -> URL? {
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
+    parts.user = nil
+    parts.password = nil
+    parts.fragment = nil
+    return parts.url
+  }
+
+  private static func kept(_ headers: [String: String]) -> [String: String] {
+    headers.filter { !droppedFields.contains(FieldSyntax.lowercased($0.key)) }
+  }
+
+  // MARK: Bytes
+
+  private struct Form: Codable {
+    var format: String
+    var version: Int
+    var url: String
+    var headers: [String: String]
+    var entityTag: String?
+    var lastModified: String?
+    var file: String
+    var offset: Int64
+    var total: Int64?
+  }
+
+  /// Nil when it would be larger than what is read again.
+  var data: Data? {
+    var form = Form(
+      format: Self.name, version: Self.version, url: url.absoluteString, headers: headers, file: fileName,
+      offset: offset, total: total)
+    switch validator {
+    case .entityTag(let value): form.entityTag = value
+    case .lastModified(let value): form.lastModified = value
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    guard let data = try? encoder.encode(form), data.count <= Self.sizeLimit else { return nil }
+    return data
+  }
+
+  /// Reads bytes that anybody may have made; nil unless all that they say is as it would be said here.
+  init?(_ data: Data) {
+    guard data.count <= Self.sizeLimit, let form = try? JSONDecoder().decode(Form.self, from: data),
+      form.format == Self.name, form.version == Self.version, form.offset > 0,
+      form.total.map({ $0 > form.offset }) ?? true,
+      PartialFile.isName(form.file), let url = Self.usable(form.url), let validator = Self.validator(of: form),
+      form.headers.allSatisfy({ FieldSyntax.isToken($0) && FieldSyntax.isSendable($1) }),
+      Self.kept(form.headers).count == form.headers.count
+    else { return nil }
+    self.url = url
+    headers = form.headers
+    self.validator = validator
+    fileName = form.file
+    offset = form.offset
+    total = form.total
+  }
+
+  private static func usable(_ text: String) -> URL? {
+    guard let url = URL(string: text), withoutSecrets(url) == url, HopRequest(URLRequest(url: url)).isSupported,
+      url.host()?.isEmpty == false
+    else { return nil }
+    return url
+  }
+
+  private static func validator(of form: Form) -> Validator? {
+    switch (form.entityTag, form.lastModified) {
+    case (let tag?, nil): Validator(entityTag: tag)
+    case (nil, let date?): Validator(lastModified: date)
+    default: nil
+    }
+  }
+
+  // MARK: The request
+
+  /// What a new request begins with: without a range, for a body from its beginning.
+  var plainRequest: URLRequest {
+    var request = URLRequest(url: url)
+    for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+    return request
+  }
+
+  /// What asks for the rest.
+  var rangeRequest: URLRequest {
+    var request = plainRequest
+    request.setValue("bytes=\(offset)-", forHTTPHeaderField: "Range")
+    request.setValue(validator.fieldValue, forHTTPHeaderField: "If-Range")
+    return request
+  }
+}
+
+extension ResumeData.Validator {
+  /// Nil unless it is a strong entity tag (RFC 9110 section 8.8.3).
+  init?(entityTag value: String) {
+    let octets = Array(value.utf8)
+    guard octets.count >= 2, octets.count <= 1024, octets.first == .quotationMark, octets.last == .quotationMark,
+      octets.dropFirst().dropLast().allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != .quotationMark })
+    else { return nil }
+    self = .entityTag(value)
+  }
+
+  /// Nil unless it is a date.
+  init?(lastModified value: String) {
+    guard value.utf8.count <= 64, FieldSyntax.isValue(Array(value.utf8)), HTTPDate.parse(value, now: 0) != nil
+    else { return nil }
+    self = .lastModified(value)
+  }
+
+  /// The one that says more: a strong entity tag, else the date of the last change.
+  init?(of response: LazyHTTPResponse) {
+    if let tag = response.value(forHeader: "ETag").flatMap(Self.init(entityTag:)) {
+      self = tag
+    } else if let date = response.value(forHeader: "Last-Modified").flatMap(Self.init(lastModified:)) {
+      self = date
+    } else {
+      return nil
+    }
+  }
+}

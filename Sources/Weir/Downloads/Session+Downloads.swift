@@ -1,0 +1,70 @@
+public import Foundation
+import FoundationNetworking
+
+extension Session {
+  /// Makes a download of a URL and a dictionary of parameters. Never throws: failures arrive at the handlers.
+  ///
+  /// - Parameter destination: Where the file goes; nil: it stays in the temporary directory, under a name of its own.
+  @preconcurrency
+  public func download(
+    _ url: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
+    encoding: any ParameterEncoding = URLEncoding.default, headers: HTTPHeaders? = nil,
+    interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+    requestModifier: RequestModifier? = nil, to destination: DownloadRequest.Destination? = nil
+  ) -> DownloadRequest {
+    let parts = RequestParts(url: url, method: method, headers: headers, modifier: requestModifier) {
+      try encoding.encode($0, with: parameters)
+    }
+    return download(
+      parts, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume, to: destination)
+  }
+
+  /// Makes a download of a URL and encodable parameters.
+  @preconcurrency
+  public func download<Values: Encodable & Sendable>(
+    _ url: any URLConvertible, method: HTTPMethod = .get, parameters: Values? = nil,
+    encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
+    interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+    requestModifier: RequestModifier? = nil, to destination: DownloadRequest.Destination? = nil
+  ) -> DownloadRequest {
+    var encode: RequestParts.Encode?
+    if let parameters { encode = { try encoder.encode(parameters, into: $0) } }
+    return download(
+      RequestParts(url: url, method: method, headers: headers, modifier: requestModifier, encode: encode),
+      interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume, to: destination)
+  }
+
+  /// Makes a download of a URL request.
+  @preconcurrency
+  public func download(
+    _ convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
+    shouldAutomaticallyResume: Bool? = nil, to destination: DownloadRequest.Destination? = nil
+  ) -> DownloadRequest {
+    download(.request(convertible), interceptor, shouldAutomaticallyResume, destination)
+  }
+
+  /// Makes a download that goes on where an earlier one ended, if the server still has the same file; if not, it begins
+  /// anew. Data that can't be used make it fail with `URLError(.cannotOpenFile)`.
+  ///
+  /// The URL request is rebuilt and passes through the adapters, which put the credentials into it that ``DownloadRequest/resumeData``
+  /// does not hold.
+  @preconcurrency
+  public func download(
+    resumingWith data: Data, interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+    to destination: DownloadRequest.Destination? = nil
+  ) -> DownloadRequest {
+    download(.resumeData(data), interceptor, shouldAutomaticallyResume, destination)
+  }
+
+  /// The designated maker.
+  private func download(
+    _ downloadable: DownloadRequest.Downloadable, _ interceptor: (any RequestInterceptor)?,
+    _ shouldAutomaticallyResume: Bool?, _ destination: DownloadRequest.Destination?
+  ) -> DownloadRequest {
+    let request = DownloadRequest(
+      downloadable: downloadable, context: context, interceptor: interceptor,
+      shouldAutomaticallyResume: shouldAutomaticallyResume, destination: destination)
+    if requestSetup == .eager { request.prepare() }
+    return request
+  }
+}

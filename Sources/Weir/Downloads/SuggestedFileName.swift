@@ -1,0 +1,72 @@
+import Foundation
+import FoundationNetworking
+import WeirHTTP
+
+/// The name that a response suggests for its body (RFC 6266), made fit for a directory: a name that leads nowhere else.
+struct SuggestedFileName: Equatable, Sendable {
+  let text: String
+
+  /// The longest name that Linux file systems take.
+  private static let lengthLimit = 255
+
+  /// Of a response; nil when neither its `Content-Disposition` nor its URL names it.
+  init?(_ response: HTTPURLResponse) {
+    self.init(disposition: response.value(forHTTPHeaderField: "Content-Disposition"), url: response.url)
+  }
+
+  init?(disposition: String?, url: URL?) {
+    if let name = disposition.flatMap(Self.name(inDisposition:)) {
+      self.init(name)
+    } else {
+      self.init(url?.lastPathComponent ?? "")
+    }
+  }
+
+  /// Without what no name may have, and as long as one may be; nil when nothing is left that names a file.
+  init?(_ name: String) {
+    let kept = name.unicodeScalars.filter { scalar in
+      scalar != "/" && scalar != "\\" && scalar.properties.generalCategory != .control
+    }
+    let text = Self.cut(String(String.UnicodeScalarView(kept)).trimmingCharacters(in: .whitespaces))
+    if text.isEmpty || text == "." || text == ".." { return nil }
+    self.text = text
+  }
+
+  /// The end of a name says what is in the file, so it is kept.
+  private static func cut(_ name: String) -> String {
+    guard name.utf8.count > lengthLimit else { return name }
+    let ending = name.lastIndex(of: ".").map { String(name[$0...]) } ?? ""
+    let end = ending.utf8.count < 32 ? ending : ""
+    var kept = String(name.dropLast(end.count))
+    while kept.utf8.count + end.utf8.count > lengthLimit { kept.unicodeScalars.removeLast() }
+    return kept + end
+  }
+
+  // MARK: Content-Disposition
+
+  /// `filename*` goes before `filename` (RFC 6266 section 4.3).
+  private static func name(inDisposition value: String) -> String? {
+    var plain: String?
+    var extended: String?
+    value.withOctets { value in
+      for part in value.parameterParts.dropFirst() {
+        guard let equals = part.firstIndex(of: .equalsSign) else { continue }
+        let name = FieldSyntax.lowercased(part.octets(0..<equals).trimmed)
+        let text = part.octets(equals + 1..<part.count).trimmed
+        if name == "filename", plain == nil {
+          plain = text.unquoted.map { $0.withUnsafeBytes { FieldSyntax.text($0) } } ?? FieldSyntax.text(text)
+        } else if name == "filename*", extended == nil {
+          extended = Self.decoded(FieldSyntax.text(text))
+        }
+      }
+    }
+    return extended ?? plain
+  }
+
+  /// `UTF-8'en'a%20b` (RFC 8187 section 3.2); nil for any other charset.
+  private static func decoded(_ text: String) -> String? {
+    let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 3, FieldSyntax.lowercased(String(parts[0])) == "utf-8" else { return nil }
+    return String(parts[2]).removingPercentEncoding
+  }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Glibc
+import WeirIO
+
+/// Where an uploaded form is encoded to.
+package struct MultipartEncoding {
+  /// An encoded form.
+  package enum Encoded: Sendable {
+    case data(Data)
+    /// A temporary file, to be removed by whoever asked for it.
+    case file(URL)
+  }
+
+  /// Encodes a form to memory if the bodies of its parts are less than `threshold` bytes, else to a temporary file:
+  /// `<temporary directory>/weir/multipart.form.data/<UUID>`. Reads and writes files.
+  ///
+  /// - Parameter temporaryDirectory: nil: that of the form's file manager.
+  package static func encode(
+    _ form: MultipartFormData, usingThreshold threshold: UInt64, in temporaryDirectory: URL? = nil
+  ) throws -> Encoded {
+    if form.contentLength < threshold { return .data(try form.encode()) }
+    let directory = try directory(in: temporaryDirectory ?? form.fileManager.temporaryDirectory)
+    let file = directory.appendingPathComponent(UUID().uuidString, isDirectory: false)
+    try form.writeEncodedData(to: file)
+    return .file(file)
+  }
+
+  /// The directory of temporary forms, made if it isn't there. The directory of all users' temporary files holds it: where
+  /// `weir` is another user's, who could exchange our files there, or whom we must not shut out, the user's number is added.
+  private static func directory(in temporary: URL) throws -> URL {
+    for name in ["weir", "weir-\(geteuid())"] {
+      let outer = temporary.appendingPathComponent(name, isDirectory: true)
+      let inner = outer.appendingPathComponent("multipart.form.data", isDirectory: true)
+      if isOwn(outer), isOwn(inner) { return inner }
+    }
+    throw WeirError.multipartEncodingFailed(
+      reason: .outputStreamCreationFailed(
+        for: temporary.appendingPathComponent("weir/multipart.form.data", isDirectory: true)))
+  }
+
+  /// Makes a directory, or sees that nobody else can write to the one that is there.
+  private static func isOwn(_ directory: URL) -> Bool {
+    let path = directory.path
+    _ = try? systemCall { mkdir(path, 0o700) }
+    var status = stat()
+    guard (try? systemCall { lstat(path, &status) }) != nil else { return false }
+    return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid() && status.st_mode & 0o022 == 0
+  }
+}

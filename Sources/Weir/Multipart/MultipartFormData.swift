@@ -1,0 +1,152 @@
+public import Foundation
+import Synchronization
+import WeirHTTP
+
+/// The body of a form with files, `multipart/form-data` (RFC 7578).
+///
+/// Fill it and hand it over. Appending never throws: the first thing that is wrong is kept, and thrown by ``encode()`` and
+/// ``writeEncodedData(to:)``. Parts that are `Data` or files can be encoded again and again; a stream is read once. Safe to
+/// use from several threads; no file or stream is read under its lock.
+public final class MultipartFormData: Sendable {
+  /// Forms from this size on, in bytes, are uploaded from a temporary file unless a caller says otherwise.
+  public static let encodingMemoryThreshold: UInt64 = 10_000_000
+
+  private struct State: Sendable {
+    var contentType: String
+    var parts: [MultipartPart] = []
+    var contentLength: UInt64 = 0
+    /// What was wrong first.
+    var failure: WeirError?
+  }
+
+  /// What stands between parts (RFC 2046 section 5.1.1).
+  public let boundary: String
+  let fileManager: FileManager
+  private let state: Mutex<State>
+
+  /// Makes an empty form.
+  ///
+  /// - Parameters:
+  ///   - fileManager: says where temporary files belong.
+  ///   - boundary: must stand in no part; nil: one of 64 random bits.
+  public init(fileManager: FileManager = .default, boundary: String? = nil) {
+    let boundary = boundary ?? MultipartBoundary.random()
+    self.boundary = boundary
+    self.fileManager = fileManager
+    var state = State(contentType: MultipartBoundary.contentType(of: boundary))
+    if boundary.isEmpty || !FieldSyntax.isSendable(boundary) { state.failure = Self.invalid(field: "Content-Type") }
+    self.state = Mutex(state)
+  }
+
+  /// The request's `Content-Type`: `multipart/form-data; boundary=…`.
+  public var contentType: String {
+    get { state.withLock { $0.contentType } }
+    set { state.withLock { $0.contentType = newValue } }
+  }
+
+  /// The bytes of all parts' bodies, without what stands between them.
+  public var contentLength: UInt64 { state.withLock { $0.contentLength } }
+
+  /// Appends bytes.
+  ///
+  /// - Parameters:
+  ///   - name: the field's. Quotes, line breaks and NUL in it, and in the file's, are percent-encoded.
+  ///   - fileName: makes the part a file to the server.
+  ///   - mimeType: its `Content-Type`.
+  public func append(_ data: Data, withName name: String, fileName: String? = nil, mimeType: String? = nil) {
+    append(.data(data), UInt64(data.count), MultipartHead(name: name, fileName: fileName, mimeType: mimeType))
+  }
+
+  /// Appends a file under the name that its path ends in, with a type that follows from the name's extension.
+  ///
+  /// What is wrong with it: ``WeirError/MultipartEncodingFailureReason/bodyPartFilenameInvalid(in:)`` without name or
+  /// extension, else as of ``append(_:withName:fileName:mimeType:)-(URL,_,_,_)``.
+  public func append(_ fileURL: URL, withName name: String) {
+    let fileName = fileURL.lastPathComponent
+    let fileExtension = fileURL.pathExtension
+    guard !fileName.isEmpty, !fileExtension.isEmpty else { return fail(.bodyPartFilenameInvalid(in: fileURL)) }
+    append(fileURL, withName: name, fileName: fileName, mimeType: MediaType.ofFile(withExtension: fileExtension))
+  }
+
+  /// Appends a file, which is looked at now and read when the form is encoded; it must not change in between.
+  ///
+  /// What may be wrong with it, in this order: no file URL, not there, a directory, of no size (a pipe, a device), not
+  /// readable.
+  public func append(_ fileURL: URL, withName name: String, fileName: String, mimeType: String) {
+    do throws(WeirError) {
+      let file = try MultipartFile(at: fileURL)
+      append(.file(file), file.size, MultipartHead(name: name, fileName: fileName, mimeType: mimeType))
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// Appends a stream that gives `length` bytes, else encoding fails. The form opens, reads and closes it, once; leave it
+  /// alone from now on.
+  public func append(
+    _ stream: InputStream, withLength length: UInt64, name: String, fileName: String, mimeType: String
+  ) {
+    append(
+      .stream(MultipartStream(stream)), length, MultipartHead(name: name, fileName: fileName, mimeType: mimeType))
+  }
+
+  /// The same, with the part's header fields as they are to be.
+  public func append(_ stream: InputStream, withLength length: UInt64, headers: HTTPHeaders) {
+    append(.stream(MultipartStream(stream)), length, MultipartHead(headers))
+  }
+
+  /// The whole body in memory; empty without parts. Reads files and streams, so it may take long.
+  ///
+  /// Throws ``WeirError/multipartEncodingFailed(reason:)``.
+  public func encode() throws -> Data {
+    let body = try body()
+    let memory = try MultipartMemory(capacity: body.expectedSize)
+    try body.write(to: memory)
+    return memory.takeData()
+  }
+
+  /// Writes the body to a new file that its owner alone may read, in constant memory. A file that can't be written to its
+  /// end is removed.
+  ///
+  /// Throws ``WeirError/multipartEncodingFailed(reason:)``, also when there is something at that place, a link included.
+  public func writeEncodedData(to fileURL: URL) throws {
+    let body = try body()
+    let target = try MultipartTarget(creating: fileURL)
+    do {
+      try body.write(to: target)
+      try target.close()
+    } catch {
+      target.remove()
+      throw error
+    }
+  }
+
+  private func body() throws(WeirError) -> MultipartBody {
+    let (parts, failure) = state.withLock { ($0.parts, $0.failure) }
+    if let failure { throw failure }
+    return MultipartBody(boundary: boundary, parts: parts)
+  }
+
+  private func append(_ body: MultipartPart.Body, _ length: UInt64, _ head: MultipartHead) {
+    if let field = head.invalidField { return fail(Self.invalid(field: field)) }
+    let part = MultipartPart(head: head.bytes, body: body, length: length)
+    state.withLock { state in
+      state.parts.append(part)
+      state.contentLength = state.contentLength.saturatingAdd(length)
+    }
+  }
+
+  private func fail(_ reason: WeirError.MultipartEncodingFailureReason) {
+    fail(.multipartEncodingFailed(reason: reason))
+  }
+
+  private func fail(_ error: WeirError) {
+    state.withLock { state in
+      if state.failure == nil { state.failure = error }
+    }
+  }
+
+  private static func invalid(field: String) -> WeirError {
+    .urlRequestValidationFailed(reason: .invalidHeaderField(name: field))
+  }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import Glibc
+import WeirIO
+
+/// Reads the body of a part that isn't in memory, to its end, once.
+final class MultipartReader {
+  private enum Source {
+    case file(CInt)
+    case stream(InputStream)
+    /// A stream that somebody else has read.
+    case nothing
+  }
+
+  private let source: Source
+
+  init(_ file: MultipartFile) throws(WeirError) {
+    source = .file(try file.open())
+  }
+
+  init(_ handed: MultipartStream) {
+    guard let stream = handed.take() else {
+      source = .nothing
+      return
+    }
+    if stream.streamStatus == .notOpen { stream.open() }
+    source = .stream(stream)
+  }
+
+  deinit {
+    switch source {
+    case .file(let descriptor): close(descriptor)
+    case .stream(let stream): stream.close()
+    case .nothing: break
+    }
+  }
+
+  /// Reads at least a byte into a buffer that isn't empty, and says how many; 0 at the end.
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(WeirError) -> Int {
+    switch source {
+    case .file(let descriptor):
+      do throws(Errno) {
+        return try systemCall { Glibc.read(descriptor, buffer.baseAddress, buffer.count) }
+      } catch {
+        throw Self.failed(POSIXError(error))
+      }
+    case .stream(let stream): return try Self.read(stream, into: buffer)
+    case .nothing: return 0
+    }
+  }
+
+  private static func read(_ stream: InputStream, into buffer: UnsafeMutableRawBufferPointer) throws(WeirError) -> Int {
+    guard let start = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+    let count = stream.read(start, maxLength: buffer.count)
+    guard count >= 0 else { throw failed(stream.streamError ?? POSIXError(.EIO)) }
+    // A stream may be of anybody's making.
+    guard count <= buffer.count else { throw failed(POSIXError(.EOVERFLOW)) }
+    return count
+  }
+
+  private static func failed(_ error: any Error) -> WeirError {
+    .multipartEncodingFailed(reason: .inputStreamReadFailed(error: error))
+  }
+}

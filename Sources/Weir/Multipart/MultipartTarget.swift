@@ -1,0 +1,89 @@
+import Foundation
+import Glibc
+import WeirIO
+
+/// A form's bytes on their way to a new file, a piece at a time.
+final class MultipartTarget: MultipartSink {
+  private let descriptor: CInt
+  private let path: String?
+  private var isOpen = true
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: MultipartBody.pieceSize, alignment: 16)
+  private var count = 0
+
+  /// Makes the file, which must not be there: neither that of somebody else is written to, nor is a link followed.
+  convenience init(creating url: URL) throws(WeirError) {
+    guard url.isFileURL else { throw Self.failed(.outputStreamURLInvalid(url: url)) }
+    let path = url.path
+    do throws(Errno) {
+      let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+      self.init(descriptor: try systemCall { Glibc.open(path, flags, 0o600) }, path: path)
+    } catch {
+      throw Self.failed(
+        error.rawValue == EEXIST ? .outputStreamFileAlreadyExists(at: url) : .outputStreamCreationFailed(for: url))
+    }
+  }
+
+  /// Writes to an open file, and closes it at the end.
+  init(descriptor: CInt, path: String? = nil) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit {
+    if isOpen { Glibc.close(descriptor) }
+    buffer.deallocate()
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(WeirError) {
+    if bytes.count > buffer.count - count { try flush() }
+    if bytes.count >= buffer.count { return try writeOut(bytes) }
+    UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyMemory(from: bytes)
+    count += bytes.count
+  }
+
+  func fill(
+    _ wanted: Int, _ read: (UnsafeMutableRawBufferPointer) throws(WeirError) -> Int
+  ) throws(WeirError) -> Int {
+    if wanted > buffer.count - count { try flush() }
+    let filled = try read(UnsafeMutableRawBufferPointer(rebasing: buffer[count...].prefix(wanted)))
+    count += filled
+    return filled
+  }
+
+  /// Writes what is left. Closing may fail too, where a file system stores lazily.
+  func close() throws(WeirError) {
+    try flush()
+    isOpen = false
+    guard Glibc.close(descriptor) == 0 || Errno.current == .interrupted else { throw Self.failed(writing: .current) }
+  }
+
+  /// Takes the file away again.
+  func remove() {
+    if let path { unlink(path) }
+  }
+
+  private func flush() throws(WeirError) {
+    try writeOut(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
+    count = 0
+  }
+
+  private func writeOut(_ bytes: UnsafeRawBufferPointer) throws(WeirError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      do throws(Errno) {
+        let written = try systemCall { Glibc.write(descriptor, rest.baseAddress, rest.count) }
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
+      } catch {
+        throw Self.failed(writing: error)
+      }
+    }
+  }
+
+  private static func failed(writing error: Errno) -> WeirError {
+    failed(.outputStreamWriteFailed(error: POSIXError(error)))
+  }
+
+  private static func failed(_ reason: WeirError.MultipartEncodingFailureReason) -> WeirError {
+    .multipartEncodingFailed(reason: reason)
+  }
+}

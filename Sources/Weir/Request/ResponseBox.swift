@@ -1,0 +1,49 @@
+import Synchronization
+
+/// A response that comes once and is awaited any number of times. Not generic, for the same reason as `ResponseHandler`.
+final class ResponseBox: Sendable {
+  /// Continuations are unsafe ones, which cost no allocation: `fulfill` takes each out of here once.
+  private enum State {
+    case pending
+    /// Nearly always there is one; each further one is the head of a list.
+    indirect case awaited(UnsafeContinuation<AwaitedResponse, Never>, others: State)
+    case done(AwaitedResponse)
+  }
+
+  private let state = Mutex(State.pending)
+
+  func fulfill(_ response: AwaitedResponse) {
+    var waiting = state.withLock { state in
+      defer { state = .done(response) }
+      return state
+    }
+    while case .awaited(let continuation, let others) = waiting {
+      continuation.resume(returning: response)
+      waiting = others
+    }
+  }
+
+  var response: AwaitedResponse {
+    get async {
+      await withUnsafeContinuation { continuation in
+        let response = state.withLock { state -> AwaitedResponse? in
+          if case .done(let response) = state { return response }
+          state = .awaited(continuation, others: state)
+          return nil
+        }
+        if let response { continuation.resume(returning: response) }
+      }
+    }
+  }
+}
+
+/// An ``Awaited`` of whatever value.
+typealias AwaitedResponse = any AnyObject & Sendable
+
+final class Awaited<Response: Sendable>: Sendable {
+  let response: Response
+
+  init(_ response: Response) {
+    self.response = response
+  }
+}

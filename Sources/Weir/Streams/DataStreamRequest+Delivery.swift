@@ -1,0 +1,129 @@
+import Foundation
+import Synchronization
+import WeirIO
+
+/// The way of a chunk: serialized on the loop or elsewhere, then each handler's call. ``StreamDelivery`` decides.
+extension DataStreamRequest {
+  typealias Work = StreamDelivery<Data, StreamValue>.Work
+  typealias DeliveryActions = StreamDelivery<Data, StreamValue>.Actions
+
+  /// Adds a handler for chunks, and one for the end. The number is the former's; nil after the end.
+  @discardableResult
+  func add(_ handler: StreamHandler, isRead: Bool = false, _ completion: ResponseHandler) -> Int? {
+    let number = streaming.withLock { state in
+      let number = state.delivery.addHandler(isRead: isRead)
+      if number != nil { state.handlers.append(handler) }
+      return number
+    }
+    addHandler(completion)
+    return number
+  }
+
+  // MARK: Serialization
+
+  /// Serializes a chunk, and those that wait behind it. On the loop.
+  func serialize(_ work: Work) {
+    var next: Work? = work
+    while let work = next {
+      let handlers = streaming.withLock { $0.handlers.prefix(work.handlers) }
+      guard let executor = executor(for: handlers, work.chunk) else {
+        next = serialized(values(for: handlers, work), work)
+        continue
+      }
+      return executor { [self] in
+        // Nobody serializes what nobody will get.
+        let values = streaming.withLock({ $0.delivery.isWanted(work.number) }) ? values(for: handlers, work) : []
+        context.loop.post { [self] in
+          if let next = serialized(values, work) { serialize(next) }
+        }
+      }
+    }
+  }
+
+  private func values(for handlers: ArraySlice<StreamHandler>, _ work: Work) -> [StreamValue] {
+    let token = CancellationToken(self)
+    return handlers.map { $0.makeValue(work.chunk, token) }
+  }
+
+  /// Where serializers run when not here: what reads more than 64 KiB would hold up the loop.
+  private func executor(
+    for handlers: ArraySlice<StreamHandler>, _ chunk: Data
+  ) -> ((@escaping @Sendable () -> Void) -> Void)? {
+    guard handlers.contains(where: \.serializes) else { return nil }
+    if let queue = context.queues.serialization { return { work in queue.async(execute: work) } }
+    return chunk.count > 64 << 10 ? { [workers = context.workers] work in workers.submit(work) } : nil
+  }
+
+  /// Hands a chunk's values to the handlers' queues; returns the next chunk to serialize.
+  private func serialized(_ values: [StreamValue], _ work: Work) -> Work? {
+    if streaming.withLock({ $0.delivery.isWanted(work.number) }) {
+      let monitors = fields.withLock { $0.monitors }
+      if monitors.wants(.responses) { for value in values { value.announce?(self, monitors) } }
+    }
+    let (due, next, actions) = streaming.withLock { state in
+      let (due, next, actions) = state.delivery.serialized(values, work.number)
+      return (due.map { ($0, state.handlers[$0].queue) }, next, actions)
+    }
+    for (index, queue) in due { schedule(index, on: queue) }
+    perform(actions)
+    return next
+  }
+
+  // MARK: Calls
+
+  private func schedule(_ index: Int, on queue: HandlerQueue) {
+    deliver(on: queue) { [self] in takeTurn(index, on: queue) }
+  }
+
+  private func takeTurn(_ index: Int, on queue: HandlerQueue) {
+    let isOver = isCancelled
+    let (call, dropped) = streaming.withLock { state in
+      let dropped = isOver ? state.delivery.drop() : []
+      return (state.delivery.begin(index), dropped)
+    }
+    withExtendedLifetime(dropped) {}
+    guard let call else { return }
+    do {
+      try call.value.call()
+    } catch {
+      failed(.serialization(error), call.number)
+    }
+    if call.value.isFailure, automaticallyCancelOnStreamError { cancelAtOnce() }
+    let (actions, completions) = streaming.withLock { state in
+      let actions = state.delivery.returned(index)
+      defer { if actions.contains(.complete) { state.completions = [] } }
+      return (actions, actions.contains(.complete) ? state.completions : [])
+    }
+    if actions.contains(.schedule) { schedule(index, on: queue) }
+    perform(actions)
+    for complete in completions { complete() }
+  }
+
+  /// A handler wants no more: its error ends the attempt.
+  private func failed(_ error: WeirError, _ number: Int) {
+    guard let dropped = streaming.withLock({ $0.delivery.failed(number) }) else { return }
+    withExtendedLifetime(dropped) {}
+    context.loop.post { [self] in onPipeline { $0.attempt?.receiverFailed(error) } }
+  }
+
+  /// Cancels, and lets no handler begin with what waits.
+  private func cancelAtOnce() {
+    cancel()
+    withExtendedLifetime(streaming.withLock { $0.delivery.drop() }) {}
+  }
+
+  /// Runs a handler's completion when no call is under way. On the loop.
+  func complete(_ completion: @escaping @Sendable () -> Void) {
+    let isQuiet = streaming.withLock { state in
+      if state.delivery.calls > 0 { state.completions.append(completion) }
+      return state.delivery.calls == 0
+    }
+    if isQuiet { completion() }
+  }
+
+  /// Lets the attempt read on, or end. Not in the middle of a step of it.
+  func perform(_ actions: DeliveryActions) {
+    guard actions.contains(.goOn) else { return }
+    context.loop.post { [self] in onPipeline { $0.attempt?.release(.sink) } }
+  }
+}

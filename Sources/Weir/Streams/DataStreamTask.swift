@@ -1,0 +1,125 @@
+public import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// The chunks of a stream, to be iterated over.
+///
+/// A handler is added when a stream is made, so automatic resuming applies then. Elements come straight from the event
+/// loop, in order; `.complete` is the last one. With a buffer without bounds, what the reader has not taken counts as
+/// undelivered, and reading waits for it; with another policy values are dropped instead.
+public struct DataStreamTask: Sendable {
+  /// A stream's events.
+  public typealias Stream<Success: Sendable, Failure: Error> = StreamOf<DataStreamRequest.Stream<Success, Failure>>
+
+  private let request: DataStreamRequest
+
+  fileprivate init(_ request: DataStreamRequest) {
+    self.request = request
+  }
+
+  /// The chunks as they come.
+  ///
+  /// - Parameters:
+  ///   - shouldAutomaticallyCancel: Whether the request is cancelled when the loop over the stream is left, or its task
+  ///     cancelled, before the end.
+  ///   - bufferingPolicy: What is kept of events that nobody has asked for yet.
+  public func streamingData(
+    automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+    bufferingPolicy: Stream<Data, Never>.BufferingPolicy = .unbounded
+  ) -> Stream<Data, Never> {
+    stream(shouldAutomaticallyCancel, bufferingPolicy) { StreamHandler(on: .inline, $0) }
+  }
+
+  /// The chunks as text: UTF-8, with U+FFFD for what is not.
+  public func streamingStrings(
+    automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+    bufferingPolicy: Stream<String, Never>.BufferingPolicy = .unbounded
+  ) -> Stream<String, Never> {
+    stream(shouldAutomaticallyCancel, bufferingPolicy) { StreamHandler(stringsOn: .inline, $0) }
+  }
+
+  /// A value decoded from each chunk.
+  @preconcurrency
+  public func streamingDecodables<Value: Decodable & Sendable>(
+    _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+    bufferingPolicy: Stream<Value, WeirError>.BufferingPolicy = .unbounded
+  ) -> Stream<Value, WeirError> {
+    streamingResponses(
+      serializedUsing: DecodableStreamSerializer<Value>(), automaticallyCancelling: shouldAutomaticallyCancel,
+      bufferingPolicy: bufferingPolicy)
+  }
+
+  /// What `serializer` makes of the chunks.
+  public func streamingResponses<Serializer: DataStreamSerializer>(
+    serializedUsing serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+    bufferingPolicy: Stream<Serializer.SerializedObject, WeirError>.BufferingPolicy = .unbounded
+  ) -> Stream<Serializer.SerializedObject, WeirError> {
+    stream(shouldAutomaticallyCancel, bufferingPolicy) { StreamHandler(on: .inline, using: serializer, $0) }
+  }
+
+  /// Cancels the request.
+  public func cancel() { request.cancel() }
+  /// Starts or continues the request.
+  public func resume() { request.resume() }
+  /// Stops reading and writing until ``resume()``.
+  public func suspend() { request.suspend() }
+
+  private func stream<Success: Sendable, Failure: Error>(
+    _ cancelsAutomatically: Bool, _ policy: Stream<Success, Failure>.BufferingPolicy,
+    by handler: (@escaping DataStreamRequest.Handler<Success, Failure>) -> StreamHandler
+  ) -> Stream<Success, Failure> {
+    let reader = StreamReader(request)
+    return StreamOf(
+      bufferingPolicy: policy, onNext: { reader.take() },
+      onTermination: { [request] in
+        reader.close()
+        if cancelsAutomatically { request.cancel() }
+      },
+      { feed in
+        // It ends with its last reference, which goes after `.complete`.
+        let yield: DataStreamRequest.Handler<Success, Failure> = { feed.yield($0) }
+        var isRead = false
+        if case .unbounded = policy { isRead = true }
+        feed.onTermination { reader.close() }
+        reader.begin(
+          request.add(handler(yield), isRead: isRead, ResponseHandler(completing: yield, on: .inline)))
+      })
+  }
+}
+
+extension DataStreamRequest {
+  /// The request's streams, to be iterated over.
+  public func streamTask() -> DataStreamTask { DataStreamTask(self) }
+}
+
+/// Who takes a stream's events out of their buffer, as the request knows it.
+private final class StreamReader: Sendable {
+  private weak let request: DataStreamRequest?
+  private let state = Mutex<(handler: Int?, isClosed: Bool)>((nil, false))
+
+  init(_ request: DataStreamRequest) {
+    self.request = request
+  }
+
+  func begin(_ handler: Int?) {
+    let isClosed = state.withLock { state in
+      state.handler = handler
+      return state.isClosed
+    }
+    if isClosed { close() }
+  }
+
+  func take() { tell { $0.taken($1) } }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    tell { $0.close($1) }
+  }
+
+  private func tell(
+    _ input: (inout StreamDelivery<Data, StreamValue>, Int) -> StreamDelivery<Data, StreamValue>.Actions
+  ) {
+    guard let request, let handler = state.withLock({ $0.handler }) else { return }
+    request.perform(request.streaming.withLock { input(&$0.delivery, handler) })
+  }
+}

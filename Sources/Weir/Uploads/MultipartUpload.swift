@@ -1,0 +1,49 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// A form as URL request and body of an upload. It is encoded when the first URL request is built; retries use the same
+/// bytes, or the same temporary file, which goes with the request.
+final class MultipartUpload: UploadConvertible {
+  private let form: MultipartFormData
+  private let convertible: any URLRequestConvertible
+  private let threshold: UInt64
+  private let encoded = Mutex<UploadRequest.Uploadable?>(nil)
+
+  init(_ form: MultipartFormData, with convertible: any URLRequestConvertible, threshold: UInt64) {
+    self.form = form
+    self.convertible = convertible
+    self.threshold = threshold
+  }
+
+  /// The encoded form; nil before that.
+  var uploadable: UploadRequest.Uploadable? { encoded.withLock { $0 } }
+
+  /// The convertible's, with the form's content type in place of one that it has.
+  func asURLRequest() throws -> URLRequest {
+    var urlRequest = try convertible.asURLRequest()
+    _ = try createUploadable()
+    urlRequest.setValue(form.contentType, forHTTPHeaderField: "Content-Type")
+    return urlRequest
+  }
+
+  func createUploadable() throws -> UploadRequest.Uploadable {
+    if let uploadable { return uploadable }
+    let made = try encode()
+    let kept = encoded.withLock { encoded in
+      defer { encoded = encoded ?? made }
+      return encoded
+    }
+    guard let kept else { return made }
+    // Two at once: the other was first.
+    if let file = made.temporaryFile { UploadFile.remove(file, by: form.fileManager) }
+    return kept
+  }
+
+  private func encode() throws -> UploadRequest.Uploadable {
+    switch try MultipartEncoding.encode(form, usingThreshold: threshold) {
+    case .data(let data): .data(data)
+    case .file(let file): .file(file, shouldRemove: true)
+    }
+  }
+}

@@ -1,0 +1,107 @@
+public import Foundation
+import FoundationNetworking
+
+// Makers of uploads. None throws or waits: failures arrive at the handlers.
+
+extension Session {
+  // MARK: Data
+
+  /// Uploads bytes to a URL.
+  @preconcurrency
+  public func upload(
+    _ data: Data, to url: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
+    interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+    fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
+  ) -> UploadRequest {
+    upload(
+      .data(data), with: RequestParts(url: url, method: method, headers: headers, modifier: requestModifier),
+      interceptor, shouldAutomaticallyResume, fileManager)
+  }
+
+  /// Uploads bytes with a URL request, whose own body is not sent.
+  public func upload(
+    _ data: Data, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
+    shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
+  ) -> UploadRequest {
+    upload(.data(data), with: convertible, interceptor, shouldAutomaticallyResume, fileManager)
+  }
+
+  // MARK: Files
+
+  /// Uploads a regular file to a URL. The file stays where it is.
+  @preconcurrency
+  public func upload(
+    _ fileURL: URL, to url: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
+    interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+    fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
+  ) -> UploadRequest {
+    upload(
+      .file(fileURL, shouldRemove: false),
+      with: RequestParts(url: url, method: method, headers: headers, modifier: requestModifier),
+      interceptor, shouldAutomaticallyResume, fileManager)
+  }
+
+  /// Uploads a regular file with a URL request, whose own body is not sent. The file stays where it is.
+  public func upload(
+    _ fileURL: URL, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
+    shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
+  ) -> UploadRequest {
+    upload(
+      .file(fileURL, shouldRemove: false), with: convertible, interceptor, shouldAutomaticallyResume, fileManager)
+  }
+
+  // MARK: Streams
+
+  /// Uploads what comes out of a stream to a URL: in chunks, or as many bytes as a `Content-Length` among the headers says.
+  /// It is read once, by a worker, and must not be used by others from now on.
+  @preconcurrency
+  public func upload(
+    _ stream: InputStream, to url: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
+    interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+    fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
+  ) -> UploadRequest {
+    upload(
+      .stream(stream), with: RequestParts(url: url, method: method, headers: headers, modifier: requestModifier),
+      interceptor, shouldAutomaticallyResume, fileManager)
+  }
+
+  /// Uploads what comes out of a stream with a URL request, whose own body is not sent.
+  public func upload(
+    _ stream: InputStream, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
+    shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
+  ) -> UploadRequest {
+    upload(.stream(stream), with: convertible, interceptor, shouldAutomaticallyResume, fileManager)
+  }
+
+  // MARK: The designated maker
+
+  /// Uploads what a convertible makes for each attempt.
+  public func upload(
+    _ upload: any UploadConvertible, interceptor: (any RequestInterceptor)? = nil,
+    shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
+  ) -> UploadRequest {
+    makeUpload(
+      upload, with: upload, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume,
+      fileManager: fileManager)
+  }
+
+  private func upload(
+    _ uploadable: UploadRequest.Uploadable, with convertible: any URLRequestConvertible,
+    _ interceptor: (any RequestInterceptor)?, _ shouldAutomaticallyResume: Bool?, _ fileManager: FileManager
+  ) -> UploadRequest {
+    makeUpload(
+      uploadable, with: convertible, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume,
+      fileManager: fileManager)
+  }
+
+  private func makeUpload(
+    _ upload: any UploadableConvertible, with convertible: any URLRequestConvertible,
+    interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?, fileManager: FileManager
+  ) -> UploadRequest {
+    let request = UploadRequest(
+      upload: upload, convertible: convertible, context: context, interceptor: interceptor,
+      shouldAutomaticallyResume: shouldAutomaticallyResume, fileManager: fileManager)
+    if requestSetup == .eager { request.prepare() }
+    return request
+  }
+}

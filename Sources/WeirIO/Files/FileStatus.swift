@@ -1,0 +1,35 @@
+import Glibc
+
+/// What the system says of a file (inode(7)).
+package struct FileStatus: Sendable, Hashable {
+  /// The same for two names of one file, and for no other file while that one is there.
+  package struct Identity: Sendable, Hashable {
+    package let device: UInt64
+    package let inode: UInt64
+  }
+
+  package enum Kind: Sendable {
+    case regular, directory, symbolicLink, other
+  }
+
+  package let kind: Kind
+  package let identity: Identity
+  package let size: Int64
+  package let owner: UInt32
+  /// Who may read, write and search, without the kind.
+  package let permissions: UInt32
+
+  init(_ status: stat) {
+    kind =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .regular
+      case S_IFDIR: .directory
+      case S_IFLNK: .symbolicLink
+      default: .other
+      }
+    identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    size = Int64(status.st_size)
+    owner = status.st_uid
+    permissions = status.st_mode & 0o7777
+  }
+}
