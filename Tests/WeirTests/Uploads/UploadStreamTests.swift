@@ -166,7 +166,7 @@ struct UploadStreamTests {
   func closed() async throws {
     let server = try ScriptedServer(Script(.head, .bytes(1), .awaitClose))
     let session = Session()
-    let stream = InputStream(data: Data(pattern(50_000_000)))
+    let stream = InputStream(data: Data(count: 50_000_000))
     let request = session.upload(stream, to: server.url)
     request.uploadProgress { [weak request] _ in request?.cancel() }
     #expect(await request.plainResponse().error?.isExplicitlyCancelledError == true)
