@@ -39,6 +39,9 @@ package final class Transfer {
   var failure: TransferError.Kind?
   /// The error, in libcurl's terms, of an end that is not libcurl's.
   var verdict: TransferError?
+  /// What libcurl has left unread, and the failure that it gave up with.
+  var unread: UnreadResponse?
+  var unreadError: TransferError?
   /// libcurl's result while the end is held back.
   var heldReport: TransferReport?
 

@@ -110,6 +110,9 @@ struct SocketTable {
     if let index = index(of: fd), entries[index].user == user { entries[index].user = nil }
   }
 
+  /// Who awaits something on `fd`; to be compared only.
+  func user(of fd: CInt) -> UnsafeRawPointer? { index(of: fd).flatMap { entries[$0].user } }
+
   /// A response came on `fd`.
   mutating func noteResponse(_ fd: CInt, isHTTP1: Bool) {
     if let index = index(of: fd) { entries[index].isHTTP1 = isHTTP1 }

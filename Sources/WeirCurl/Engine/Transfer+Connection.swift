@@ -65,10 +65,11 @@ extension Transfer {
     if result.isOfHandshake, clock.ready == nil, clock.connected == nil { clock.connected = engine.now }
   }
 
-  /// Notes a failure when the request was sent, has no answer, and must not be sent twice.
+  /// Notes a failure when the request was sent, and must not be sent twice: it has no answer, or one that is to be read.
   func mayBeginRequest() -> Bool {
     repeats.requests == 0
-      || repeats.allowsAnother(method: spec.method, sent: headBytesSent, received: receiving.headerBytes)
+      || unread == nil
+        && repeats.allowsAnother(method: spec.method, sent: headBytesSent, received: receiving.headerBytes)
       || fail(.connectionLost)
   }
 

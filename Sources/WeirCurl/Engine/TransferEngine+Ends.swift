@@ -11,6 +11,7 @@ extension TransferEngine {
     lookupFailed(transfer, result)
     transfer.noteHandshake(failed: result)
     if transfer.repeats.needsFreshConnection, transfer.failure == nil, changeConnection(of: transfer) { return }
+    if transfer.unread != nil, readUnread(transfer, result) { return }
     if result == .ok, transfer.failure == nil, transfer.receiving.phase == .refusedExpectation {
       _ = transfer.deliverHead()
     }

@@ -54,6 +54,7 @@ extension TransferEngine {
   }
 
   func closeSocket(_ fd: CInt) -> CInt {
+    keepUnread(fd)
     if let closed = sockets.close(fd) { forget(fd, closed) }
     return Glibc.close(fd)
   }

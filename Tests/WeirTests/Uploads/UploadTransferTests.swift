@@ -108,14 +108,8 @@ struct UploadTransferTests {
             .head, .bytes(100), .send("HTTP/1.1 \(status) No\r\nContent-Length: 4\r\n\r\nwhy?"), .steps(steps)))
         let session = Session()
         let response = try await upload(body, scratch, session, to: server.url).serializingString().response
-        let mayBeLost = response.error?.urlErrorCode == .networkConnectionLost && ["closes", "resets"].contains(name)
-        // libcurl gives up when it finds a reset by writing, without reading what came before (docs/libcurl.md).
-        withKnownIssue(isIntermittent: true) {
-          #expect(response.value == "why?", "\(name) \(body): \(String(describing: response.error))")
-        } when: {
-          mayBeLost
-        }
-        #expect(mayBeLost || response.response?.statusCode == status, "\(name) \(body)")
+        #expect(response.value == "why?", "\(name) \(body): \(String(describing: response.error))")
+        #expect(response.response?.statusCode == status, "\(name) \(body)")
       }
     }
   }

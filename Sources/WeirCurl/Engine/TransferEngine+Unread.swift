@@ -1,0 +1,108 @@
+internal import CCurl
+internal import Glibc
+import WeirHTTP
+internal import WeirIO
+
+// Answers that come while the request is still being sent, from a server that then closes. libcurl gives such a connection
+// up when it can't send on it, and reads nothing more; what came before is in the system until the socket is closed.
+extension TransferEngine {
+  /// More than a socket's buffer holds by default.
+  private static let mostUnread = 8 << 20
+  private static let pieceOfUnread = 16 << 10
+
+  /// libcurl closes a socket: keeps what is left on it, if that may be the answer to what is being sent.
+  func keepUnread(_ fd: CInt) {
+    guard let user = sockets.user(of: fd),
+      let transfer = transfers.first(where: { Unmanaged.passUnretained($0).toOpaque() == user }),
+      transfer.awaitedSocket == fd, transfer.mayHaveUnread
+    else { return }
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: Self.pieceOfUnread)
+    while bytes.count < Self.mostUnread {
+      let count = piece.withUnsafeMutableBytes { recv(fd, $0.baseAddress, $0.count, CInt(MSG_DONTWAIT)) }
+      guard count > 0 else { break }
+      bytes += piece[..<count]
+    }
+    if !bytes.isEmpty { transfer.unread = UnreadResponse(bytes) }
+  }
+
+  /// Goes on with the response that libcurl has not read, in place of its failure. False: its head is not there.
+  func readUnread(_ transfer: Transfer, _ result: CurlCode) -> Bool {
+    guard transfer.state == .running, transfer.hasFailedToSend(result) else { return false }
+    let (failure, error) = (transfer.failure, transfer.error(for: result))
+    transfer.failure = nil
+    transfer.awaitedSocket = -1
+    transfer.sending.isComplete = true
+    let isThere = transfer.readUnreadHead()
+    if transfer.failure != nil {
+      finish(transfer, result: .ok)
+      return true
+    }
+    guard isThere else {
+      transfer.failure = failure
+      return false
+    }
+    transfer.heldReport = transfer.report()
+    release(transfer)
+    transfer.state = .held
+    transfer.unreadError = error
+    readUnreadBody(transfer)
+    return true
+  }
+
+  /// Hands on what the delegate takes of the body, and settles at its end.
+  func readUnreadBody(_ transfer: Transfer) {
+    while transfer.failure == nil, !transfer.receiving.isPaused, var unread = transfer.unread {
+      switch unread.next(atMost: Self.pieceOfUnread) {
+      case .bytes(let range):
+        let count = unread.bytes.withUnsafeBytes { transfer.receiveBody(UnsafeRawBufferPointer(rebasing: $0[range])) }
+        // Not taken, it comes again.
+        guard count == range.count else { return endUnread(transfer) }
+        transfer.unread = unread
+      case .end: return settleUnread(transfer, error: nil)
+      case .cut: return settleUnread(transfer, error: transfer.unreadError)
+      }
+    }
+    endUnread(transfer)
+  }
+
+  /// Of one that nobody wants to go on with.
+  private func endUnread(_ transfer: Transfer) {
+    if transfer.failure != nil { settleUnread(transfer, error: transfer.error(for: .ok)) }
+  }
+
+  private func settleUnread(_ transfer: Transfer, error: TransferError?) {
+    guard var report = transfer.heldReport else { return }
+    report.bytesReceivedOnWire = transfer.receiving.bodyBytes
+    settle(transfer, error: error, report: report)
+  }
+}
+
+extension Transfer {
+  /// Whether a response may have come that libcurl has not begun to read: plain HTTP/1 only, and to a request with a body.
+  fileprivate var mayHaveUnread: Bool {
+    guard state == .running, !sending.isEmpty, clock.ready != nil, receiving.headerBytes == 0, expectation == .http1,
+      Scheme(url: spec.url) == .http, let handle, !weir_easy_has_tls(handle.easy)
+    else { return false }
+    return failure == nil || isRefusedRepeat
+  }
+
+  /// Whether that was the end: at once, or since libcurl must not send again on another connection.
+  fileprivate func hasFailedToSend(_ result: CurlCode) -> Bool {
+    failure == nil ? result == .sendError : isRefusedRepeat
+  }
+
+  private var isRefusedRepeat: Bool { failure == .connectionLost || failure == .bodyNotRewindable }
+
+  /// Reads heads up to the final one.
+  fileprivate func readUnreadHead() -> Bool {
+    while receiving.phase == .head {
+      guard let line = unread?.line(), let bytes = unread?.bytes else { return false }
+      guard bytes.withUnsafeBytes({ receiveHeader(UnsafeRawBufferPointer(rebasing: $0[line])) }) else { return false }
+    }
+    if receiving.phase == .refusedExpectation, !deliverHead() { return false }
+    let mayHaveBody = receiving.statusLine?.mayHaveBody ?? true
+    unread?.bodyBegins(receiving.framing, hasBody: mayHaveBody && spec.method != "HEAD")
+    return true
+  }
+}
