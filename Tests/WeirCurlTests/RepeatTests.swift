@@ -44,6 +44,21 @@ struct RepeatTests {
     #expect(rig.counts.open == 0)
   }
 
+  /// It is the connection that is lost, not the body.
+  @Test
+  func unsafeMethodWithABodyThatCannotStartAnew() async throws {
+    let server = try ScriptedServer(Script(.head, .send(okResponse("one")), .head, .bytes(3), .close))
+    let rig = try await EngineRig()
+    #expect(await rig.get(server.url).text == "one")
+    let spec = TransferSpec(url: server.url, method: "POST", body: .pulled(length: 3))
+    let outcome = await rig.transfer(spec) { recorder in
+      recorder.source = [1, 2, 3]
+      recorder.onRewind = { false }
+    }
+    #expect(outcome.error?.kind == .connectionLost)
+    await rig.close()
+  }
+
   @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
   func idempotentMethodsGoAgain(method: String) async throws {
     let body: TransferBody = method == "PUT" ? .bytes([1, 2, 3]) : .none

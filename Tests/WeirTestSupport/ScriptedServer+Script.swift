@@ -10,6 +10,8 @@ package struct Script: Sendable {
     case head
     /// Reads a request with the body that its `Content-Length` announces.
     case request
+    /// Reads a request's head, and goes on with the steps that it decides on; a body waits to be read by them.
+    case route(@Sendable (_ head: String) -> [Step])
     /// Reads so many bytes.
     case bytes(Int)
     /// Reads so many bytes and keeps none of them.
@@ -125,6 +127,9 @@ struct ScriptedPeer {
     case .dispatchHead(let decide):
       guard let head = readRequest(through: "\r\n\r\n") else { return false }
       return run(decide(head))
+    case .route(let decide):
+      guard let head = readHead() else { return false }
+      return run(decide(head))
     case .bytes(let count): return read { $0.count >= count ? count : nil }
     case .swallow(let count): return swallow(count)
     case .chunkedBody: return readChunks()
@@ -174,6 +179,16 @@ struct ScriptedPeer {
       return text == nil ? nil : 0
     })
     return hasText && readRequest() ? text : nil
+  }
+
+  private mutating func readHead() -> String? {
+    var text: String?
+    let hasHead = read(until: { bytes in
+      guard let end = Self.end(of: Array("\r\n\r\n".utf8), in: bytes) else { return nil }
+      text = String(decoding: bytes[..<end], as: UTF8.self)
+      return end
+    })
+    return hasHead ? text : nil
   }
 
   private mutating func readRequest() -> Bool {

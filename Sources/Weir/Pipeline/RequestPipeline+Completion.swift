@@ -80,7 +80,7 @@ extension RequestPipeline {
     let failure = firstFailure
     let values = values
     self.values = []
-    let (handlers, observers, outcome, error, own) = request.fields.withLock { fields in
+    let (handlers, observers, outcome, error, own, unheard) = request.fields.withLock { fields in
       let handlers = fields.takeHandlers(values.count)
       let status = fields.lastTask?.lazyResponse?.statusCode
       let outcome = RequestOutcome(error: handlers.isEmpty ? fields.error : failure, status: status)
@@ -89,8 +89,12 @@ extension RequestPipeline {
       if !handlers.isEmpty { fields.serializationDuration = values.reduce(0) { $0 + $1.duration } }
       fields.machine.delivered()
       defer { fields.observers = RequestObservers() }
-      return (handlers, fields.observers, outcome, failure ?? fields.error, fields.ownDelegate)
+      return (
+        handlers, fields.observers, outcome, failure ?? fields.error, fields.ownDelegate, fields.machine.takeUnheard()
+      )
     }
+    // After settling nothing else is told.
+    for verb in unheard { announce(verb) }
     core.remove(request)
     own?.delegate?.cleanup(after: request)
     request.describe(to: observers.cURL.filter { !$0.isForEachAttempt })

@@ -68,14 +68,17 @@ final class RequestPipeline {
   // MARK: What the caller did
 
   func perform(_ verb: RequestMachine.Verb, _ action: RequestMachine.Action) {
+    if verb == .resume { start() }
+    announce(verb)
+    perform(action)
+  }
+
+  func announce(_ verb: RequestMachine.Verb) {
     switch verb {
-    case .resume:
-      start()
-      monitors.requestDidResume(request)
+    case .resume: monitors.requestDidResume(request)
     case .suspend: monitors.requestDidSuspend(request)
     case .cancel: monitors.requestDidCancel(request)
     }
-    perform(action)
   }
 
   // MARK: What the machine says

@@ -302,6 +302,13 @@ struct RequestMachine: Sendable {
     return enter(.serializing(next: index + 1), .nextHandler)
   }
 
+  /// What the caller did and the loop has not heard of, which changes nothing any more: all but a cancel, which would have
+  /// kept the request from settling.
+  mutating func takeUnheard() -> [Verb] {
+    defer { unheard = [] }
+    return unheard
+  }
+
   /// Sets the state that the caller sees while and after handlers are dispatched.
   mutating func delivered() {
     if state != .cancelled { state = .finished }

@@ -49,7 +49,8 @@ extension Transfer {
   /// libcurl has to send the body again from `offset` on.
   func seek(to offset: Int64, origin: CInt) -> CInt {
     guard origin == SEEK_SET, offset >= 0, rewind(to: offset) else {
-      failure = failure ?? .bodyNotRewindable
+      // What may not be sent again anyway does not fail for its body.
+      if mayBeginRequest() { failure = failure ?? .bodyNotRewindable }
       return CURL_SEEKFUNC_FAIL
     }
     sending.supplied = offset

@@ -4,8 +4,8 @@ import WeirTestSupport
 
 @testable import Weir
 
-/// Requests with their attempts, hedges among them, several to one destination of few slots, through random
-/// interleavings of what callers, servers and the caller's code do.
+/// Requests with their attempts, hedges among them, several to one destination of few slots, their bodies going to memory,
+/// to handlers or to files, through random interleavings of what callers, servers and the caller's code do.
 ///
 /// `WEIR_SIMULATION_SEEDS` says how many; 10,000 without it.
 @Suite("AttemptMachine simulation", .timeLimit(.minutes(10)))
@@ -26,6 +26,8 @@ struct AttemptMachineSimulationTests {
     for what in [
       "waiting", "due", "onWire", "draining", "parked", "asking again", "refused parking", "queue full",
       "hedge", "hedge wins", "first wins", "hedge out", "first out", "cancel in race", "both fail",
+      "parked for sink", "cancel in parked for sink", "vacated", "cancel in vacated", "awaited", "cancel in awaited",
+      "receiver fails", "sends again",
     ] {
       #expect(seen.contains("cancel in \(what)") || seen.contains(what), "never: \(what)")
     }

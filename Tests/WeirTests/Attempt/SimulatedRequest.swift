@@ -11,6 +11,17 @@ extension AttemptMachineSimulationTests {
       case hear, creation(UInt32), retriers(UInt32), delay, value(Int, UInt32), hedge(UInt32)
       case slot(Run, AttemptMachine.Question)
       case answer(Run, AttemptMachine.Holds), transferEnds(Run)
+      case parkForSink(Run), receiverDone(Run)
+    }
+
+    /// What takes the response's body.
+    enum Receiver: UInt64 {
+      /// Memory: done when the transfer is.
+      case memory
+      /// Handlers who may be slow; the end waits for them, without a slot.
+      case stream
+      /// A file, which gets its place when the transfer is over.
+      case file
     }
 
     struct Wire {
@@ -28,13 +39,25 @@ extension AttemptMachineSimulationTests {
       var ticket: (isFirst: Bool, number: UInt64)?
       var failed = false
       var isLost = false
+      /// Whether the transfer is over, and the attempt's end waits.
+      var hasEnding = false
+      /// Of a file: whether the end waits for its place; whether it has waited.
+      var isAwaited = false
+      var isReceived = false
+      /// Whether the receiver wants no more.
+      var hasGivenUp = false
 
       init(task: Int) {
         self.task = task
       }
+
+      /// Whether it waits for nothing but code that may want its slot.
+      var isVacated: Bool { machine.stage == .draining && !isAwaited && hasGivenUpSlot }
+      var hasGivenUpSlot = false
     }
 
     let number: Int
+    private let receiver: Receiver
     private unowned let world: World
     private var request = RequestMachine()
     private var race = HedgeRace(limit: 2)
@@ -50,6 +73,7 @@ extension AttemptMachineSimulationTests {
     init(number: Int, world: World) {
       self.number = number
       self.world = world
+      receiver = Receiver(rawValue: world.random.next() % 3) ?? .memory
     }
 
     private var running: [Run] { (run.map { [$0] } ?? []) + rivals }
@@ -59,7 +83,7 @@ extension AttemptMachineSimulationTests {
     /// Something that nobody asked for: the caller's verbs, the server's doings, time.
     func act() {
       let any = running.isEmpty ? nil : running[Int(world.random.next() % UInt64(running.count))]
-      switch world.random.next() % 18 {
+      switch world.random.next() % 19 {
       case 0, 1: verb(.resume)
       case 2: verb(.suspend)
       case 3 where world.chance(3): verb(.cancel)
@@ -69,6 +93,7 @@ extension AttemptMachineSimulationTests {
       case 7, 8, 9: if let any { serverAnswers(any) }
       case 10, 11: if let any { serverEnds(any, failing: world.chance(3)) }
       case 12, 13: hedgeIsDue()
+      case 14: if let any, world.chance(3) { receiverFails(any) }
       default: if let any { receiverIsSlow(any) }
       }
     }
@@ -91,6 +116,9 @@ extension AttemptMachineSimulationTests {
       guard let machine = run?.machine else { return }
       world.seen.insert("cancel in \(machine.stage)")
       if machine.place == .parked { world.seen.insert("parked") }
+      if machine.place == .parked, machine.holds.contains(.sink) { world.seen.insert("cancel in parked for sink") }
+      if run?.isAwaited == true { world.seen.insert("cancel in awaited") }
+      if run?.isVacated == true { world.seen.insert("cancel in vacated") }
       if machine.wait == .again { world.seen.insert("asking again") }
       if !rivals.isEmpty { world.seen.insert("cancel in race") }
     }
@@ -111,10 +139,11 @@ extension AttemptMachineSimulationTests {
       perform(request.rejected(request.step))
     }
 
-    /// A head comes in: a redirect, a response that retriers are asked about, or one that an observer wants to see.
+    /// A head comes in: a redirect, a response that retriers are asked about, one that an observer wants to see, or one
+    /// that is of no use to a file.
     private func serverAnswers(_ run: Run) {
       guard run.wire?.isReading == true, request.stage == .transferring, !run.hasNext, !run.hasHead else { return }
-      switch world.random.next() % 3 {
+      switch world.random.next() % 4 {
       case 0:
         hold(run, .redirect)
         if world.chance(2) { run.hasNext = true }
@@ -124,6 +153,10 @@ extension AttemptMachineSimulationTests {
         apply(run) { $0.hold(.retryDecision) }
         perform(request.headArrived())
         apply(run) { $0.park(for: .retryDecision) }
+      case 2 where receiver == .file:
+        guard headArrives(run) else { return }
+        world.seen.insert("sends again")
+        run.hasNext = true
       default:
         guard headArrives(run) else { return }
         hold(run, .observer)
@@ -132,7 +165,27 @@ extension AttemptMachineSimulationTests {
     }
 
     private func receiverIsSlow(_ run: Run) {
-      if run.wire?.isReading == true, run.hasHead { hold(run, world.chance(2) ? .sink : .decoding) }
+      guard run.wire?.isReading == true, run.hasHead else { return }
+      hold(run, world.chance(2) ? .sink : .decoding)
+      if receiver == .stream, run.machine.holds.contains(.sink) { world.pending.append((self, .parkForSink(run))) }
+    }
+
+    /// The body can't be written, or a handler has thrown.
+    private func receiverFails(_ run: Run) {
+      guard run.hasHead, !run.hasGivenUp, !run.hasNext, run.machine.stage == .onWire || run.machine.stage == .draining
+      else { return }
+      switch receiver {
+      case .memory: return
+      case .stream:
+        run.hasGivenUp = true
+        run.failed = true
+        endTransfer(run)
+      case .file:
+        run.hasGivenUp = true
+        run.isAwaited = false
+        if run.wire == nil { conclude(run) } else { world.pending.append((self, .transferEnds(run))) }
+      }
+      world.seen.insert("receiver fails")
     }
 
     private func serverEnds(_ run: Run, failing: Bool) {
@@ -231,6 +284,16 @@ extension AttemptMachineSimulationTests {
       case .slot(let run, let question): granted(run, question)
       case .answer(let run, let reason): if isKnown(run) { apply(run) { $0.release(reason) } }
       case .transferEnds(let run): if isKnown(run), run.wire != nil { transferEnds(run, failing: true) }
+      case .parkForSink(let run):
+        guard isKnown(run), run === self.run else { return }
+        apply(run) { $0.park(for: .sink) }
+        if run.machine.place == .parked { world.seen.insert("parked for sink") }
+      case .receiverDone(let run):
+        guard isKnown(run), run.isAwaited else { return }
+        run.isAwaited = false
+        run.isReceived = true
+        if world.chance(4) { run.failed = true }
+        conclude(run)
       }
     }
 
@@ -253,18 +316,57 @@ extension AttemptMachineSimulationTests {
 
     private func transferEnds(_ run: Run, failing: Bool) {
       run.wire = nil
-      run.failed = failing
-      if run.machine.transferEnded(failed: failing) { return }
-      conclude(run)
+      run.failed = failing || run.hasGivenUp
+      let waits = awaitsSink(run)
+      if run.machine.transferEnded(failed: failing && !waits) {
+        run.hasEnding = true
+        return
+      }
+      followOrEnd(run)
     }
 
     private func conclude(_ run: Run) {
-      if run.hasNext, request.stage == .transferring {
-        run.hasNext = false
+      guard !run.isAwaited, run.hasEnding else { return }
+      if awaitsSink(run) { return }
+      followOrEnd(run)
+    }
+
+    private func followOrEnd(_ run: Run) {
+      let goesOn = run.hasNext && request.stage == .transferring
+      run.hasEnding = !goesOn && awaitsReceiver(run)
+      if run.hasEnding { return }
+      run.hasNext = false
+      if goesOn {
+        run.hasHead = false
+        run.hasGivenUpSlot = false
         apply(run) { $0.redirected() }
       } else {
         ended(run)
       }
+    }
+
+    /// Whether handlers have not taken all.
+    private func awaitsSink(_ run: Run) -> Bool {
+      guard receiver == .stream, run === self.run, !run.hasGivenUp, request.stage == .transferring, world.chance(2)
+      else { return false }
+      if !run.machine.holds.contains(.sink) { world.pending.append((self, .answer(run, .sink))) }
+      apply(run) { $0.hold(.sink) }
+      apply(run) { $0.vacate() }
+      run.hasGivenUpSlot = true
+      world.seen.insert("vacated")
+      return true
+    }
+
+    /// Whether the file gets its place first, or is removed. Asked again, by one that was ended meanwhile, it has been.
+    private func awaitsReceiver(_ run: Run) -> Bool {
+      guard receiver == .file, run.hasHead, !run.isReceived else { return false }
+      run.isReceived = true
+      guard !run.hasGivenUp, !world.chance(4) else { return false }
+      run.isAwaited = true
+      run.machine.awaitReceiver()
+      world.pending.append((self, .receiverDone(run)))
+      world.seen.insert("awaited")
+      return true
     }
 
     private func ended(_ run: Run) {
@@ -276,6 +378,7 @@ extension AttemptMachineSimulationTests {
     /// What a cancelled task does.
     private func endTransfer(_ run: Run) {
       run.hasNext = false
+      run.isAwaited = false
       if run.machine.stage == .draining { run.failed = true }
       apply(run) { $0.cancel() }
     }
@@ -382,6 +485,10 @@ extension AttemptMachineSimulationTests {
     /// What must hold whenever nobody is in the middle of a step.
     func check() {
       for run in running {
+        if run.isVacated, run.machine.place != .outside || run.machine.wait != nil {
+          world.violations.append(
+            "\(number) wants or has a slot while its receiver takes what is there: \(run.machine)")
+        }
         guard let wire = run.wire else { continue }
         if wire.isReading, !run.machine.reads || run.machine.place != .slot {
           world.violations.append("\(number) reads in \(run.machine)")

@@ -234,6 +234,19 @@ struct RequestMachineTests {
     #expect(rest == nil)
   }
 
+  @Test("What nobody has heard of when the request settles is told then, once")
+  func unheard() {
+    var machine = transferring()
+    #expect(machine.act(.suspend) == true)
+    #expect(machine.act(.resume) == true)
+    #expect(machine.transferEnded(failed: false) == .finish)
+    #expect(machine.nextHandler(of: 0) == .settle)
+    #expect(machine.takeUnheard() == [.suspend, .resume])
+    #expect(machine.takeUnheard() == [])
+    let rest = machine.hear()?.verb
+    #expect(rest == nil)
+  }
+
   @Test("The deadline tears a transfer down and asks nobody")
   func deadline() {
     var machine = transferring()
