@@ -4,7 +4,7 @@ import WeirCurl
 import WeirIO
 
 /// A request body that comes out of an `InputStream`. A stream may make its reader wait, so it is opened, read and
-/// closed on a worker, a piece at a time; and it can be read once only.
+/// closed on a thread for readers, a piece at a time; and it can be read once only.
 struct BodyStream {
   /// What one reading gave.
   enum Piece: Sendable {
@@ -26,6 +26,8 @@ struct BodyStream {
 
   /// Whether reading has begun; then there is no way back to the beginning.
   private(set) var hasBegun = false
+  /// Whether it is open, or will be.
+  var isOpen: Bool { if case .bytes = last { hasBegun } else { false } }
   private var isReading = false
   private var last = Piece.bytes([])
   private var taken = 0
@@ -62,11 +64,13 @@ struct BodyStream {
     var result = -1
     let bytes = [UInt8](unsafeUninitializedCapacity: pieceSize) { buffer, count in
       if let start = buffer.baseAddress { result = stream.read(start, maxLength: buffer.count) }
-      count = max(0, result)
+      // A stream may be of anybody's making.
+      count = (0...buffer.count).contains(result) ? result : 0
     }
-    if result > 0 { return .bytes(bytes) }
+    if !bytes.isEmpty { return .bytes(bytes) }
     defer { stream.close() }
     if result == 0 { return .end }
+    if result > 0 { return .failed("it claims to have read more than was asked for", .requestBodyStreamExhausted) }
     let error = stream.streamError
     return .failed(
       error?.localizedDescription ?? "it can't be read", (error as? URLError)?.code ?? .requestBodyStreamExhausted)
@@ -85,8 +89,18 @@ extension RequestPipeline {
   func beginBodyStream(_ stream: InputStream) -> Bool {
     let isAnother = bodyStream?.stream !== stream
     guard stream.streamStatus == .notOpen, isAnother || bodyStream?.state.hasBegun == false else { return false }
-    if isAnother { bodyStream = (stream, BodyStream()) }
+    if isAnother {
+      closeBodyStream()
+      bodyStream = (stream, FileLane(workers: context.readers), BodyStream())
+    }
     return true
+  }
+
+  /// Closes a stream that was not read to its end, once who reads of it has done so.
+  func closeBodyStream() {
+    guard let (stream, lane, state) = bodyStream, state.isOpen else { return }
+    let source = UploadRequest.Uploadable.stream(stream)
+    lane.submit { if case .stream(let stream) = source { stream.close() } }
   }
 }
 
@@ -115,10 +129,10 @@ extension Attempt {
   }
 
   private func readBodyStream() {
-    guard let stream = pipeline.bodyStream?.stream else { return }
-    // Wrapped, to cross threads as the stream itself may not: one worker at a time has it.
+    guard let (stream, lane, _) = pipeline.bodyStream else { return }
+    // Wrapped, to cross threads as the stream itself may not: one thread at a time has it.
     let source = UploadRequest.Uploadable.stream(stream)
-    context.workers.submit { [request, task, hopRequest = hop.request] in
+    lane.submit { [request, task, hopRequest = hop.request] in
       guard case .stream(let stream) = source else { return }
       let piece = BodyStream.read(from: stream)
       request.onAttempt(task) { $0.bodyStreamRead(piece, for: hopRequest) }

@@ -61,7 +61,8 @@ package final class CompressedInputStream: InputStream {
     super.init(data: Data())
   }
 
-  package override var streamStatus: Status { status }
+  /// Before it is opened, the plain stream's: one that somebody has begun to read can't be sent.
+  package override var streamStatus: Status { status == .notOpen ? plain.streamStatus : status }
   package override var streamError: (any Error)? { failure }
   package override var hasBytesAvailable: Bool { status == .open }
 

@@ -9,7 +9,7 @@ public enum RequestOutcome: String, CaseIterable, Sendable {
   case httpError = "http_error"
   /// Content type, custom validation, or a status below 400 that was not accepted.
   case validationFailed = "validation_failed"
-  /// URL, parameters or the request itself: nothing was sent.
+  /// URL, parameters or the request itself: nothing was sent; or its body, which could not be had, or not to its end.
   case creationFailed = "creation_failed"
   /// An adapter failed, or what it returned is no valid request: nothing was sent.
   case adaptationFailed = "adaptation_failed"
@@ -93,6 +93,7 @@ extension RequestOutcome {
     case .dataLengthExceedsMaximum, .httpTooManyRedirects, .appTransportSecurityRequiresSecureConnection:
       self = .limitExceeded
     case let code? where code.isFileError: self = .fileError
+    case .requestBodyStreamExhausted: self = .creationFailed
     // With a response it was the upstream's redirect that led to such a URL.
     case .badURL, .unsupportedURL: self = hadResponse ? .transportError : .creationFailed
     default: self = .transportError

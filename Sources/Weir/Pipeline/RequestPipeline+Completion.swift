@@ -77,6 +77,7 @@ extension RequestPipeline {
   func settle() {
     stopTimers()
     attempt = nil
+    closeBodyStream()
     let failure = firstFailure
     let values = values
     self.values = []

@@ -23,7 +23,7 @@ extension RequestPipeline {
     if let executor = request.requestExecutor { return executor }
     if let queue = context.queues.request { return { work in queue.async(execute: work) } }
     guard request.buildsOffLoop else { return nil }
-    return { [workers = context.workers] work in workers.submit(work) }
+    return { [readers = context.readers] work in readers.submit(work) }
   }
 
   private static func build(_ request: Request) -> Result<URLRequest, WeirError> {

@@ -21,7 +21,7 @@ final class RequestPipeline {
   /// What goes on beside it, when the request asked for that.
   var hedging: Hedging?
   /// The stream that the request's body comes out of; kept as long as it could be asked for again.
-  var bodyStream: (stream: InputStream, state: BodyStream)?
+  var bodyStream: (stream: InputStream, lane: FileLane, state: BodyStream)?
 
   // The end
   @exclusivity(unchecked) var values: [HandlerValue] = []

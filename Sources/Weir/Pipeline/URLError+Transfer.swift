@@ -46,7 +46,9 @@ extension URLError {
     case .tunnelRefused(let status): code(ofTunnel: status)
     case .addressRefused: .cannotConnectToHost
     case .invalidRequest: .badURL
-    case .bodyUnavailable, .bodyNotRewindable: .requestBodyStreamExhausted
+    case .bodyUnavailable: .requestBodyStreamExhausted
+    // A connection was lost on which it could have been sent again.
+    case .bodyNotRewindable: .networkConnectionLost
     case .fileUnavailable: code(ofFile: error.osErrno)
     }
   }

@@ -287,12 +287,17 @@ extension Request: Hashable, CustomStringConvertible {
       return (value, progress == nil)
     }
     guard isNew else { return value }
-    // From now on it is kept up to date; what was before stands in the task.
-    let task = fields.withLock { fields in
+    // From now on it is kept up to date; what was before stands in the task, and in the metrics of one that is over.
+    let (task, metrics) = fields.withLock { fields in
       fields.observers.showsProgress = true
-      return fields.lastTask
+      return (fields.lastTask, fields.attempt?.metrics)
     }
-    if let task { value.upload.report(task.countOfBytesSent, of: task.countOfBytesExpectedToSend) }
+    guard let task else { return value }
+    value.upload.report(task.countOfBytesSent, of: task.countOfBytesExpectedToSend)
+    if let metrics {
+      let isDecoded = metrics.contentEncoding != nil
+      value.download.report(metrics.bytesDecoded, of: isDecoded ? -1 : task.countOfBytesExpectedToReceive)
+    }
     return value
   }
 }

@@ -13,8 +13,10 @@ final class SessionContext: Sendable {
   let monitors: CompositeEventMonitor
   let startRequestsImmediately: Bool
   let requestSetup: Session.RequestSetup
-  /// For serializers and compressors of large bodies.
+  /// For what takes long and waits for nobody: files, serializers and compressors of large bodies.
   let workers: WorkerPool
+  /// For code of the caller's that may wait for somebody without end: streams and what makes bodies.
+  let readers: WorkerPool
   private let owner = Mutex(WeakSession())
 
   /// Where user code runs; nil is the event loop.
@@ -44,6 +46,7 @@ final class SessionContext: Sendable {
     self.startRequestsImmediately = startRequestsImmediately
     self.requestSetup = requestSetup
     workers = WorkerPool(name: "weir.workers", width: 2)
+    readers = WorkerPool(name: "weir.readers", width: 64)
   }
 
   /// The session, as long as somebody holds it.

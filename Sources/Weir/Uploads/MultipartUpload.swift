@@ -22,6 +22,8 @@ final class MultipartUpload: UploadConvertible {
   /// The convertible's, with the form's content type in place of one that it has.
   func asURLRequest() throws -> URLRequest {
     var urlRequest = try convertible.asURLRequest()
+    // What has no URL is refused later; changing it traps in Foundation.
+    guard urlRequest.url != nil else { return urlRequest }
     _ = try createUploadable()
     urlRequest.setValue(form.contentType, forHTTPHeaderField: "Content-Type")
     return urlRequest

@@ -43,6 +43,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
   override func makeURLRequest() throws -> URLRequest {
     var urlRequest = try super.makeURLRequest()
     if let form = (upload as? MultipartUpload)?.uploadable?.temporaryFile { takeOver(form) }
+    // What has no URL is refused later; changing it traps in Foundation.
+    guard urlRequest.url != nil else { return urlRequest }
     // The uploadable is the body. Another one would be compressed, described, or sent where a redirect drops ours.
     if urlRequest.httpBody != nil {
       try urlRequest.validate()

@@ -200,7 +200,7 @@ struct ErrorSample: Sendable, CustomTestStringConvertible {
     transfer(.networkConnectionLost, .transportError, "network_connection_lost"),
     transfer(.badServerResponse, .transportError, "bad_server_response"),
     transfer(.dnsLookupFailed, .transportError, "dns_lookup_failed"),
-    transfer(.requestBodyStreamExhausted, .transportError, "request_body_stream_exhausted"),
+    transfer(.requestBodyStreamExhausted, .creationFailed, "request_body_stream_exhausted"),
     transfer(.cannotDecodeContentData, .transportError, "cannot_decode_content_data"),
     transfer(.resourceUnavailable, .transportError, "resource_unavailable"),
     transfer(.secureConnectionFailed, .tlsError, "secure_connection_failed"),

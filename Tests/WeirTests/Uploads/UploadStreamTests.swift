@@ -2,8 +2,9 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import Testing
-import Weir
 import WeirTestSupport
+
+@testable import Weir
 
 @Suite("§8.2 Uploads: streams", .timeLimit(.minutes(1)))
 struct UploadStreamTests {
@@ -69,13 +70,17 @@ struct UploadStreamTests {
     #expect(request.retryCount == 1)
   }
 
-  @Test("Who makes a stream for each attempt is retried; the same one again is exhausted", arguments: [true, false])
-  func streamPerAttempt(isFresh: Bool) async throws {
+  @Test(
+    "Who makes a stream for each attempt is retried; the same one again is exhausted, compressed or not",
+    arguments: [true, false], [true, false])
+  func streamPerAttempt(isFresh: Bool, isCompressed: Bool) async throws {
     let server = try ScriptedServer(
       Script(
         .head, .chunkedBody, .send(response("503 Busy")), .head, .chunkedBody, .send(okResponse("taken")), .awaitClose))
     let policy = RetryPolicy(exponentialBackoffScale: 0, retryableHTTPMethods: [.post])
-    let session = Session(interceptor: policy)
+    let session = Session(
+      interceptor: Interceptor(
+        adapters: [GzipRequestCompressor(compressesUploads: isCompressed)], retriers: [policy]))
     let same = UploadRequest.Uploadable.stream(InputStream(data: Data([7])))
     let upload = MadeUpload(url: server.url) { isFresh ? .stream(InputStream(data: Data([7]))) : same }
     let response = await session.upload(upload).validate().serializingString().response
@@ -111,5 +116,73 @@ struct UploadStreamTests {
       await session.upload(missing, to: server.url).plainResponse().error?.urlErrorCode == .requestBodyStreamExhausted)
     let short = session.upload(InputStream(data: Data([1])), to: server.url, headers: ["Content-Length": "2"])
     #expect(await short.plainResponse().error?.urlErrorCode == .requestBodyStreamExhausted)
+  }
+
+  @Test("One that claims to have read more than was asked for fails")
+  func lying() async throws {
+    final class Liar: InputStream {
+      override var streamStatus: Status { .open }
+      override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int { length + 1 }
+      override func close() {}
+    }
+    guard case .failed(let text, .requestBodyStreamExhausted) = BodyStream.read(from: Liar(data: Data())) else {
+      Issue.record("it was believed")
+      return
+    }
+    #expect(text.contains("more than was asked for"))
+  }
+
+  @Test("Those that wait for somebody hold up no other body")
+  func waiting() async throws {
+    final class Patient: InputStream {
+      let gate: Gate
+      private var status = Status.notOpen
+
+      init(_ gate: Gate) {
+        self.gate = gate
+        super.init(data: Data())
+      }
+
+      override var streamStatus: Status { status }
+      override func open() { status = .open }
+      override func close() { status = .closed }
+      override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
+        gate.wait()
+        return 0
+      }
+    }
+    let gate = Gate()
+    let scratch = try Scratch()
+    let file = try scratch.file(pattern(100_000))
+    let (waiting, server) = (try ScriptedServer(Self.chunked), try ScriptedServer(.answering(with: { okResponse("taken") })))
+    let session = Session()
+    let patient = (0..<4).map { _ in session.upload(Patient(gate), to: waiting.url).serializingString() }
+    #expect(await session.upload(file, to: server.url).serializingString().response.value == "taken")
+    gate.open()
+    for upload in patient { #expect(await upload.response.value == "taken") }
+  }
+
+  @Test("One that is not read to its end is closed when the request has ended")
+  func closed() async throws {
+    let server = try ScriptedServer(Script(.head, .bytes(1), .awaitClose))
+    let session = Session()
+    let stream = InputStream(data: Data(count: 50_000_000))
+    let request = session.upload(stream, to: server.url)
+    request.uploadProgress { [weak request] _ in request?.cancel() }
+    #expect(await request.plainResponse().error?.isExplicitlyCancelledError == true)
+    try await eventually("it is closed") { stream.streamStatus == .closed }
+  }
+
+  @Test("One that can't be read is its caller's: it counts for no circuit")
+  func circuits() async throws {
+    let server = try ScriptedServer(Script(.head, .awaitClose), .answering(okResponse("fine")))
+    var configuration = SessionConfiguration.default
+    configuration.circuitBreaker = CircuitBreaker(minimumRequests: 1, openFor: 60)
+    let session = Session(configuration: configuration)
+    let missing = try #require(InputStream(fileAtPath: "/nowhere/at/all"))
+    let request = session.upload(missing, to: server.url)
+    #expect(await request.plainResponse().error?.urlErrorCode == .requestBodyStreamExhausted)
+    #expect(request.outcome == .creationFailed)
+    #expect(await session.request(server.url).serializingString().response.value == "fine")
   }
 }

@@ -180,6 +180,23 @@ struct UploadTests {
     #expect(await own.plainResponse().error?.isParameterEncodingError == true)
   }
 
+  @Test("A URL request without a URL is refused as ever")
+  func noURL() async throws {
+    var urlRequest = try URLRequest(url: "http://h/", method: .post)
+    urlRequest.url = nil
+    let session = Session()
+    let form = MultipartFormData()
+    form.append(Data([1]), withName: "a")
+    let uploads = [
+      session.upload(Data([1]), with: urlRequest), session.upload(InputStream(data: Data([1])), with: urlRequest),
+      session.upload(multipartFormData: form, with: urlRequest),
+    ]
+    for upload in uploads {
+      let response = await upload.plainResponse()
+      #expect(response.error?.isSessionTaskError == true, "\(response)")
+    }
+  }
+
   @Test("A second attempt beside a slow one sends the same body, unless that is a stream")
   func hedges() async throws {
     let scratch = try Scratch()

@@ -231,6 +231,7 @@ struct UploadTransferTests {
     let late = session.upload(Data(pattern(10)), to: bodies.url)
     #expect(await late.serializingString().response.value == "taken")
     #expect(late.uploadProgress.completedUnitCount == 10 && late.uploadProgress.totalUnitCount == 10)
+    #expect(late.downloadProgress.completedUnitCount == 5 && late.downloadProgress.totalUnitCount == 5)
   }
 
   @Test("Monitors hear of the bytes that went since the last call, also after a redirect sends the body again")
