@@ -52,7 +52,7 @@ extension AttemptMachineSimulationTests {
       }
 
       /// Whether it waits for nothing but code that may want its slot.
-      var isVacated: Bool { machine.stage == .draining && !isAwaited && hasGivenUpSlot }
+      var isVacated: Bool { machine.stage == .draining && hasGivenUpSlot }
       var hasGivenUpSlot = false
     }
 
@@ -363,7 +363,8 @@ extension AttemptMachineSimulationTests {
       run.isReceived = true
       guard !run.hasGivenUp, !world.chance(4) else { return false }
       run.isAwaited = true
-      run.machine.awaitReceiver()
+      perform(run.machine.awaitReceiver(), run)
+      run.hasGivenUpSlot = true
       world.pending.append((self, .receiverDone(run)))
       world.seen.insert("awaited")
       return true
