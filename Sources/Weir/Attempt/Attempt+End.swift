@@ -37,7 +37,7 @@ extension Attempt {
   private func awaitsReceiver(_ error: TransferError?) -> Bool {
     guard request.receivesIntoFile, !body.isReceived else { return false }
     body.isAwaited = request.bodyEnded(body.outcome(error, url: hop.url), of: self)
-    if body.isAwaited { machine.awaitReceiver() } else { body.isReceived = true }
+    if body.isAwaited { perform(machine.awaitReceiver()) } else { body.isReceived = true }
     return body.isAwaited
   }
 
@@ -48,6 +48,7 @@ extension Attempt {
     guard body.isAwaited else { return }
     body.isAwaited = false
     body.isReceived = true
+    stopTimer()
     if let failure { body.failure = failure }
     conclude()
   }

@@ -31,7 +31,7 @@ final class Attempt {
   private var hedge: Hedge?
   /// Whether another attempt gave the answer, or may give it: what still comes of this one is of no use.
   private(set) var isLost = false
-  /// For the wait for a first slot, or for the rest of a body that nobody wants; there is never both.
+  /// For the wait for a first slot, for the rest of a body that nobody wants, or for a file; there is never more than one.
   private var timer: LoopTimer?
 
   private enum Hedge { case starting, undecided }
@@ -272,6 +272,11 @@ final class Attempt {
 
   func limitUnwantedBody() { startTimer(seconds: Self.unwantedBodyTime) }
 
+  /// How long the end of a cancelled request may wait for a file.
+  private static let receiverTime = 1.0
+
+  func limitReceiver() { startTimer(seconds: Self.receiverTime) }
+
   private func startTimer(seconds: Double) {
     let timer = timer ?? LoopTimer()
     self.timer = timer
@@ -290,7 +295,11 @@ final class Attempt {
 
 extension Attempt: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    if machine.hasStarted {
+    if machine.stage == .draining {
+      body.isGivenUp = true
+      body.isAwaited = false
+      conclude()
+    } else if machine.hasStarted {
       // The rest of a body that nobody wants does not come: a new connection is cheaper than waiting.
       body.isGivenUp = true
       transfer?.cancel()

@@ -183,8 +183,11 @@ struct AttemptMachine: Sendable {
     return true
   }
 
-  /// libcurl is done, and whoever writes the body to a file is not.
-  mutating func awaitReceiver() { stage = .draining }
+  /// libcurl is done, and whoever writes the body to a file is not, whose code may want the slot.
+  mutating func awaitReceiver() -> Actions {
+    stage = .draining
+    return leave()
+  }
 
   /// The end waits for the receiver, whose code may want the slot.
   mutating func vacate() -> Actions { leave() }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import FoundationNetworking
 import Synchronization
@@ -17,12 +18,13 @@ extension DownloadRequest {
     case written
   }
 
-  private func wish(_ failure: URLError) -> Wish {
+  private func wish(_ failure: URLError, _ attempt: Attempt) -> Wish {
     let error = fields.withLock { $0.error }
-    let wants = result.withLock { $0.wantsResumeData }
     switch (failure.code, error) {
     case (.cannotWriteToFile, _), (.dataLengthExceedsMaximum, _), (.cannotDecodeContentData, _): return .removal
-    case (.cancelled, .explicitlyCancelled?): return wants ? .all : .nothing
+    case (.cancelled, .explicitlyCancelled?):
+      if !result.withLock({ $0.wantsResumeData }) { return .nothing }
+      return attempt.body.isGivenUp ? .written : .all
     // The deadline, of which the transfer knows nothing.
     case (.cancelled, .sessionTaskFailed?): return .written
     // The task alone was cancelled, or the session has gone.
@@ -33,10 +35,17 @@ extension DownloadRequest {
 
   /// Sees to the file when no more bytes come. True: the attempt waits for that.
   func end(_ failure: URLError?, _ attempt: Attempt) -> Bool {
-    guard let sink = flow.sink else { return failure.map { keepPartial($0, attempt) } ?? false }
-    if case .receiving = sink.stage { return endBody(sink, failure, attempt) }
-    // Asked again: somebody ended the attempt while it waited.
-    if case .over = sink.stage {} else { abandon(sink) }
+    guard let sink = flow.sink else {
+      if let failure { attempt.body.failure = leavingPartial(failure) }
+      return false
+    }
+    switch sink.stage {
+    case .receiving: return endBody(sink, failure, attempt)
+    // Asked again: somebody has ended the attempt while it waited.
+    case .flushing: return endAgain(sink, failure, attempt)
+    case .ending: abandon(sink)
+    case .over: break
+    }
     return false
   }
 
@@ -46,26 +55,54 @@ extension DownloadRequest {
       attempt.body.failure = wrong
       failure = wrong
     }
-    guard let failure else {
-      flush(sink, nil)
+    guard let failure else { return flush(sink, nil, attempt) }
+    switch sink.isTooLong ? .removal : wish(failure, attempt) {
+    case .nothing: abandon(sink)
+    case .written: leaveWritten(sink, attempt)
+    case .removal:
+      remove(sink, failure)
+      return true
+    case .all:
+      limitWait(attempt)
+      if sink.validator != nil { return flush(sink, failure, attempt) }
+      remove(sink, failure)
       return true
     }
-    switch sink.isTooLong ? .removal : wish(failure) {
-    case .nothing:
-      abandon(sink)
-      return false
-    case .removal: remove(sink, failure)
-    case .all: if sink.validator == nil { remove(sink, failure) } else { flush(sink, failure) }
-    case .written:
-      leaveWritten(sink, attempt)
-      return false
-    }
-    return true
+    return false
   }
 
-  private func flush(_ sink: DownloadSink, _ failure: URLError?) {
+  /// The outcome is fixed by now, or the wait for workers was too long.
+  private func endAgain(_ sink: DownloadSink, _ failure: URLError?, _ attempt: Attempt) -> Bool {
+    guard let failure else { return true }
+    switch wish(failure, attempt) {
+    case .nothing, .removal: abandon(sink)
+    case .written: leaveWritten(sink, attempt)
+    case .all:
+      sink.stage = .flushing(failure)
+      limitWait(attempt)
+      return true
+    }
+    return false
+  }
+
+  /// A cancelled request waits for a while at the most: the workers may be busy for longer.
+  private func limitWait(_ attempt: Attempt) {
+    if isCancelled { attempt.limitReceiver() }
+  }
+
+  private func flush(_ sink: DownloadSink, _ failure: URLError?, _ attempt: Attempt) -> Bool {
     sink.stage = .flushing(failure)
-    if sink.buffer.isEmpty { flushed(sink, failure) } else { write(sink) }
+    guard sink.buffer.isEmpty else {
+      write(sink)
+      return true
+    }
+    guard let failure else {
+      complete(sink)
+      return true
+    }
+    guard let told = leave(sink, failure) else { return true }
+    attempt.body.failure = told
+    return false
   }
 
   /// Removes the file without waiting for it.
@@ -75,72 +112,82 @@ extension DownloadRequest {
   }
 
   /// Removes the file, and the attempt ends when it is gone.
-  private func remove(_ sink: DownloadSink, _ failure: URLError) {
+  func remove(_ sink: DownloadSink, _ failure: URLError) {
     sink.stage = .ending
     lane.submit { [self, file = sink.file, number = sink.number] in
       file.remove()
-      onSink(number) { $0.ended($1, failure, leaving: nil) }
+      onSink(number) { $0.ended($1, failure) }
     }
   }
 
   // MARK: Resume data
 
-  /// All is written: lets go of the file, so that somebody may go on with it.
-  func leave(_ sink: DownloadSink, _ failure: URLError) {
-    guard let data = resumeData(of: sink) else {
+  /// All is written: lets go of the file, so that somebody may go on with it. The failure with the resume data; nil when
+  /// there are none, and the file has to be removed first.
+  func leave(_ sink: DownloadSink, _ failure: URLError) -> URLError? {
+    guard let (data, bytes) = resumeData(of: sink) else {
       // The attempt may be no more than nothing: then there is no file, or an empty one.
-      return remove(sink, failure)
+      remove(sink, failure)
+      return nil
     }
-    lane.submit { [self, file = sink.file, number = sink.number] in
-      file.close()
-      onSink(number) { $0.ended($1, failure, leaving: data) }
-    }
-  }
-
-  /// Nil when nothing has come, or the request is no GET that can be made again.
-  private func resumeData(of sink: DownloadSink) -> ResumeData? {
-    guard let validator = sink.validator, sink.buffer.written > 0,
-      let request = fields.withLock({ $0.attempt?.initial })
-    else { return nil }
-    return ResumeData(
-      request: request, validator: validator, fileName: sink.file.name, offset: sink.offset + sink.buffer.written,
-      total: sink.total)
-  }
-
-  private func ended(_ sink: DownloadSink, _ failure: URLError, leaving data: ResumeData?) {
-    guard case .ending = sink.stage, let attempt = context.core.value.pipeline(of: self)?.attempt else { return }
-    sink.stage = .over
-    if let data, let bytes = data.data {
-      flow.left = (sink.file, data)
-      attempt.receiverDone(keep(bytes, failure))
-    } else {
-      // Also of what can't be told.
-      if data != nil { lane.submit { [file = sink.file] in file.remove() } }
-      if !keepPartial(failure, attempt) { attempt.receiverDone(failure) }
-    }
-  }
-
-  /// What a fixed outcome leaves: it has its error already.
-  private func leaveWritten(_ sink: DownloadSink, _ attempt: Attempt) {
-    guard let data = resumeData(of: sink), let bytes = data.data else { return abandon(sink) }
     sink.stage = .over
     flow.left = (sink.file, data)
-    lane.submit { [file = sink.file] in file.leave(at: data.offset) }
-    amendError(with: bytes)
-  }
-
-  /// Makes the resume data known, and says the failure with them.
-  private func keep(_ bytes: Data, _ failure: URLError) -> URLError {
+    lane.submit { [file = sink.file] in file.close() }
     result.withLock { $0.resumeData = bytes }
     return failure.with(resumeData: bytes)
   }
 
-  private func amendError(with bytes: Data) {
-    guard case .sessionTaskFailed(let error as URLError)? = fields.withLock({ $0.error }) else { return }
-    context.core.value.pipeline(of: self)?.record(.sessionTaskFailed(error: keep(bytes, error)))
+  /// What a fixed outcome leaves: it has its error already.
+  private func leaveWritten(_ sink: DownloadSink, _ attempt: Attempt) {
+    guard let (data, bytes) = resumeData(of: sink) else { return abandon(sink) }
+    sink.stage = .over
+    flow.left = (sink.file, data)
+    lane.submit { [file = sink.file] in file.leave(at: data.offset) }
+    result.withLock { $0.resumeData = bytes }
+    guard let error = fields.withLock({ $0.error }) else { return }
+    attempt.pipeline.record(telling(error))
+  }
+
+  /// Nil when nothing has come, nothing is missing, or the request is no GET that can be made again.
+  private func resumeData(of sink: DownloadSink) -> (ResumeData, Data)? {
+    guard let validator = sink.validator, let request = fields.withLock({ $0.attempt?.initial }) else { return nil }
+    let data = ResumeData(
+      request: request, validator: validator, fileName: sink.file.name, offset: sink.offset + sink.buffer.written,
+      total: sink.total)
+    guard let data, let bytes = data.data else { return nil }
+    return (data, bytes)
+  }
+
+  private func ended(_ sink: DownloadSink, _ failure: URLError) {
+    guard case .ending = sink.stage, let attempt = context.core.value.pipeline(of: self)?.attempt else { return }
+    sink.stage = .over
+    attempt.receiverDone(leavingPartial(failure))
+  }
+
+  /// The error of a transfer with the resume data that the request would leave with it.
+  func telling(_ error: WeirError) -> WeirError {
+    let isCancelled = isCancelled
+    guard case .sessionTaskFailed(let failure as URLError) = error,
+      let bytes = result.withLock({ $0.remains(hasFailed: true, isCancelled: isCancelled) })
+    else { return error }
+    return .sessionTaskFailed(error: failure.with(resumeData: bytes))
   }
 
   // MARK: A partial file that was not gone on with
+
+  /// What a response means to a request for the rest.
+  func verdict(on response: LazyHTTPResponse) -> ResumeRule.Verdict {
+    if let partial = flow.partial ?? takePartial() { return partial.rule.verdict(on: response) }
+    // A rest without a file that it belongs to.
+    return asksForRest && response.statusCode == 206 ? .askAgain : .other
+  }
+
+  private var asksForRest: Bool {
+    switch result.withLock({ $0.plan }) {
+    case .rest, .appending: true
+    case .unread, .whole: false
+    }
+  }
 
   /// The partial file that the URL request was made for.
   func takePartial() -> OpenPartial? {
@@ -155,37 +202,24 @@ extension DownloadRequest {
 
   /// The server has another file, or none of which it would send the rest.
   func dropPartial() {
-    guard let partial = flow.partial else { return }
+    let partial = flow.partial
     flow.partial = nil
-    result.withLock { $0.plan = .whole(partial.data.plainRequest) }
-    lane.submit { partial.file.remove() }
+    result.withLock { result in
+      switch result.plan {
+      case .rest(let data), .appending(let data): result.plan = .whole(data.plainRequest)
+      case .unread, .whole: break
+      }
+    }
+    if let partial { lane.submit { partial.file.remove() } }
   }
 
   /// An attempt to go on has failed before it could: the same resume data serve another one.
-  private func keepPartial(_ failure: URLError, _ attempt: Attempt) -> Bool {
-    guard let partial = flow.partial ?? takePartial(), let bytes = partial.data.data else { return false }
-    flow.partial = nil
-    let wish = wish(failure)
-    guard wish == .all else {
-      lane.submit { partial.file.close() }
-      if wish == .written { amendError(with: bytes) }
-      return false
+  private func leavingPartial(_ failure: URLError) -> URLError {
+    closePartial()
+    guard case .sessionTaskFailed(let told as URLError) = telling(.sessionTaskFailed(error: failure)) else {
+      return failure
     }
-    lane.submit { [self, task = attempt.task] in
-      partial.file.close()
-      onAttempt(task) { $0.receiverDone(self.keep(bytes, failure)) }
-    }
-    return true
-  }
-
-  /// The same for one that was cancelled before it was on the wire.
-  func keepPartialOfCancelled() {
-    guard isCancelled, result.withLock({ $0.wantsResumeData && $0.resumeData == nil }),
-      let partial = flow.partial ?? takePartial()
-    else { return }
-    flow.partial = nil
-    lane.submit { partial.file.close() }
-    result.withLock { $0.resumeData = partial.data.data }
+    return told
   }
 
   // MARK: Afterwards
@@ -199,31 +233,38 @@ extension DownloadRequest {
     flow.left = nil
     flow.moved = nil
     if let moved { lane.submit { moved.remove() } }
-    var isResumed = false
-    if case .resumeData = downloadable { isResumed = true }
-    if let left, !isResumed { lane.submit { left.file.remove() } }
+    if let left, !resumes { lane.submit { left.file.remove() } }
     result.withLock { result in
       result.fileURL = nil
       result.fileSize = nil
       result.resumeData = nil
-      if isResumed, let left { result.plan = .rest(left.data) }
+      guard resumes else { return }
+      if let left {
+        result.plan = .rest(left.data)
+      } else if case .appending(let data) = result.plan {
+        // What there was has been used up.
+        result.plan = .whole(data.plainRequest)
+      }
     }
   }
 
   func cleanUp() {
-    closePartial()
     if let sink = flow.sink {
       if case .over = sink.stage {} else { abandon(sink) }
     }
-    let data = resumeData
-    if data == nil, let left = flow.left { lane.submit { left.file.remove() } }
-    let waiting = result.withLock { result in
+    let (hasFailed, isCancelled) = fields.withLock { ($0.error != nil, $0.machine.state == .cancelled) }
+    let (data, opened, waiting) = result.withLock { result in
+      let data = result.remains(hasFailed: hasFailed, isCancelled: isCancelled)
+      result.resumeData = data
       result.isSettled = true
-      defer { result.waiting = [] }
-      return result.waiting
+      defer { (result.opened, result.waiting) = (nil, []) }
+      return (data, result.opened, result.waiting)
     }
+    for file in [opened, flow.partial?.file].compactMap({ $0 }) { lane.submit { file.close() } }
+    if data == nil, let left = flow.left { lane.submit { left.file.remove() } }
     for handler in waiting { context.queues.completion.async { handler(data) } }
     flow.sink = nil
+    flow.partial = nil
     flow.left = nil
     flow.moved = nil
   }
@@ -235,10 +276,36 @@ extension DownloadRequest {
 
   // MARK: The URL request of a resumed download, on a worker
 
+  /// So many seconds are given to a download that has handed its resume data out and not yet let go of the file.
+  static let patience = 2.0
+
+  /// Has a worker build the request when nobody holds the partial file, or when that has been waited for long enough. No
+  /// worker waits: the one that is to let go of the file may need it.
+  func whenFree(_ data: Data, until deadline: MonotonicTime, _ work: @escaping @Sendable () -> Void) {
+    lane.submit { [self] in
+      guard MonotonicTime.now < deadline, isActive, isHeld(data) else { return work() }
+      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
+        whenFree(data, until: deadline, work)
+      }
+    }
+  }
+
+  private var isActive: Bool { fields.withLock { $0.machine.isActive && $0.machine.state != .cancelled } }
+
+  private func isHeld(_ data: Data) -> Bool {
+    let known: ResumeData? =
+      switch result.withLock({ $0.plan }) {
+      case .unread: ResumeData(data)
+      case .rest(let known), .appending(let known): known
+      case .whole: nil
+      }
+    return known.map { PartialFile.isHeld($0, in: directory) } ?? false
+  }
+
   func resumedRequest(_ data: Data) throws -> URLRequest {
     switch result.withLock({ $0.plan }) {
     case .whole(let urlRequest): return urlRequest
-    case .rest(let known): return try rangeRequest(known)
+    case .rest(let known), .appending(let known): return try rangeRequest(known)
     case .unread:
       guard let known = ResumeData(data) else {
         throw WeirError.sessionTaskFailed(
@@ -253,6 +320,7 @@ extension DownloadRequest {
     do throws(FileProblem) {
       file = try PartialFile(resuming: data, in: directory)
     } catch {
+      result.withLock { $0.plan = .unread }
       throw WeirError.sessionTaskFailed(error: error.unusable)
     }
     let isTooLate = result.withLock { result in

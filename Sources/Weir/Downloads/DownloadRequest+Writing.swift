@@ -29,6 +29,7 @@ extension DownloadRequest {
   private func append(
     _ response: LazyHTTPResponse, to partial: OpenPartial, _ attempt: Attempt, _ length: Int64, _ total: Int64?
   ) {
+    result.withLock { $0.plan = .appending(partial.data) }
     flow.sink = DownloadSink(
       partial.file, number: nextSink(), offset: partial.data.offset, length: length, total: total,
       validator: Resumability.validator(of: response, to: attempt.hop.request.urlRequest, isRest: true))
@@ -102,19 +103,21 @@ extension DownloadRequest {
   }
 
   /// Everything that came is on the disk.
-  func flushed(_ sink: DownloadSink, _ failure: URLError?) {
+  private func flushed(_ sink: DownloadSink, _ failure: URLError?) {
+    guard let failure else { return complete(sink) }
+    if let told = leave(sink, failure) { pipeline?.attempt?.receiverDone(told) }
+  }
+
+  /// The body is whole, and gets its place.
+  func complete(_ sink: DownloadSink) {
     sink.stage = .ending
-    if let failure {
-      leave(sink, failure)
-    } else {
-      lane.submit { [self, file = sink.file, number = sink.number] in
-        do throws(FileProblem) {
-          // An empty body has written nothing.
-          try file.make()
-          onSink(number) { $0.place($1) }
-        } catch {
-          onSink(number) { $0.failed($1, error) }
-        }
+    lane.submit { [self, file = sink.file, number = sink.number] in
+      do throws(FileProblem) {
+        // An empty body has written nothing.
+        try file.make()
+        onSink(number) { $0.place($1) }
+      } catch {
+        onSink(number) { $0.failed($1, error) }
       }
     }
   }
@@ -122,7 +125,10 @@ extension DownloadRequest {
   // MARK: The file's place
 
   private func place(_ sink: DownloadSink) {
-    guard let attempt = pipeline?.attempt, let response = attempt.task.lazyResponse?.response else { return }
+    guard let attempt = pipeline?.attempt else { return }
+    guard let response = attempt.task.lazyResponse?.response else {
+      return remove(sink, attempt.urlError(.badServerResponse, "the response has no form for the destination closure"))
+    }
     let temporary = sink.file.url
     if context.monitors.wants(.tasks), let session = context.session {
       context.monitors.urlSession(session, downloadTask: attempt.task, didFinishDownloadingTo: temporary)

@@ -68,6 +68,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
   /// On the loop.
   var flow: DownloadProgress { progress.value }
 
+  var resumes: Bool { if case .resumeData = downloadable { true } else { false } }
+
   /// Where the body is, once it has been moved there; it stays there when validation then fails.
   public var fileURL: URL? { result.withLock { $0.fileURL } }
 
@@ -79,8 +81,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
   /// It holds no credentials. As long as it may be used, a file waits in the temporary directory; a resumed download takes
   /// it.
   public var resumeData: Data? {
-    let isCancelled = isCancelled
-    return result.withLock { isCancelled && !$0.wantsResumeData ? nil : $0.resumeData }
+    let (hasFailed, isCancelled) = fields.withLock { ($0.error != nil, $0.machine.state == .cancelled) }
+    return result.withLock { $0.remains(hasFailed: hasFailed, isCancelled: isCancelled) }
   }
 
   // MARK: Cancelling
@@ -90,7 +92,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
   /// - Parameter shouldProduceResumeData: False: nothing is kept, as with `cancel()`.
   @discardableResult
   public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
-    if shouldProduceResumeData { result.withLock { $0.wantsResumeData = true } }
+    if shouldProduceResumeData { result.withLock { if !$0.isSettled { $0.wantsResumeData = true } } }
     return cancel()
   }
 
@@ -101,15 +103,14 @@ public final class DownloadRequest: Request, @unchecked Sendable {
   @preconcurrency
   @discardableResult
   public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) -> Self {
-    let isSettled = result.withLock { result in
-      result.wantsResumeData = true
-      if !result.isSettled { result.waiting.append(completionHandler) }
-      return result.isSettled
+    let (isSettled, data) = result.withLock { result in
+      if !result.isSettled {
+        result.wantsResumeData = true
+        result.waiting.append(completionHandler)
+      }
+      return (result.isSettled, result.resumeData)
     }
-    if isSettled {
-      let data = resumeData
-      context.queues.completion.async { completionHandler(data) }
-    }
+    if isSettled { context.queues.completion.async { completionHandler(data) } }
     return cancel()
   }
 
@@ -121,7 +122,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
   /// The partial file is looked at then.
   override var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
-    if case .resumeData = downloadable { lane.submit } else { nil }
+    guard case .resumeData(let data) = downloadable else { return nil }
+    return { [self] work in whenFree(data, until: MonotonicTime.now.advanced(bySeconds: Self.patience), work) }
   }
 
   override func makeURLRequest() throws -> URLRequest {
@@ -132,9 +134,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
   }
 
   override func startsOver(after response: LazyHTTPResponse, to urlRequest: URLRequest) -> URLRequest? {
-    guard let partial = flow.partial ?? takePartial(), partial.rule.verdict(on: response) == .askAgain else {
-      return nil
-    }
+    guard verdict(on: response) == .askAgain else { return nil }
     dropPartial()
     var next = urlRequest
     next.setValue(nil, forHTTPHeaderField: "Range")
@@ -151,7 +151,9 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
   override func bodyEnded(_ failure: URLError?, of attempt: Attempt) -> Bool { end(failure, attempt) }
 
-  override func attemptFailed() { keepPartialOfCancelled() }
+  override var mayRunTwice: Bool { !resumes }
+
+  override func amended(_ error: WeirError) -> WeirError { telling(error) }
 
   override func reset() { startAnew() }
 
@@ -163,6 +165,7 @@ struct DownloadResult: Sendable {
   var fileURL: URL?
   /// Of the file at `fileURL`; nil when it could not be read.
   var fileSize: Int64?
+  /// What the last attempt left; once settled, what the request leaves.
   var resumeData: Data?
   /// Whether somebody who cancels wants it.
   var wantsResumeData = false
@@ -172,13 +175,26 @@ struct DownloadResult: Sendable {
   var plan = ResumePlan.unread
   /// The partial file that the last URL request was made for, until the loop takes it.
   var opened: PartialFile?
+
+  /// What the request leaves if it ends as things are.
+  func remains(hasFailed: Bool, isCancelled: Bool) -> Data? {
+    if isSettled { return resumeData }
+    guard !isCancelled || wantsResumeData else { return nil }
+    if let resumeData { return resumeData }
+    // What was not gone on with serves another request.
+    guard hasFailed, case .rest(let untouched) = plan else { return nil }
+    return untouched.data
+  }
 }
 
 /// What the URL request of a resumed download asks for.
 enum ResumePlan: Sendable {
   /// The resume data have not been looked at.
   case unread
+  /// The rest; what is there is as it was left.
   case rest(ResumeData)
+  /// The rest, which is being written behind what is there.
+  case appending(ResumeData)
   case whole(URLRequest)
 }
 

@@ -13,6 +13,8 @@ final class PartialFile: Sendable {
     /// Nil before it was made, and after it was removed.
     var identity: FileStatus.Identity?
     var path: String
+    /// Where to go on in what was left; nil once that has been done.
+    var start: Int64?
     /// Whether it was removed; it is not made again.
     var isGone = false
   }
@@ -30,21 +32,20 @@ final class PartialFile: Sendable {
     state = Mutex(State(path: directory.path(of: name)))
   }
 
-  /// The file that resume data speaks of, if it is one that was made here and is as long as they say. On a worker.
+  /// The file that resume data speaks of, if it is one that was made here and is as long as they say at least; what is
+  /// beyond, a later download has added. On a worker.
   init(resuming data: ResumeData, in directory: PartialDirectory) throws(FileProblem) {
     name = data.fileName
     self.directory = directory
-    let path = directory.path(of: data.fileName)
-    let opened = try Self.open(data, in: directory, path)
-    state = Mutex(State(descriptor: opened.descriptor, identity: opened.identity, path: path))
+    state = Mutex(try Self.open(data, in: directory))
   }
 
   deinit {
     if let descriptor = state.withLock({ $0.descriptor }) { FileSystem.close(descriptor) }
   }
 
-  /// Where it is until it is moved.
-  var url: URL { URL(filePath: directory.path(of: name), directoryHint: .notDirectory) }
+  /// Where it is.
+  var url: URL { URL(filePath: state.withLock { $0.path }, directoryHint: .notDirectory) }
 
   static func isName(_ text: String) -> Bool {
     let octets = text.utf8
@@ -57,33 +58,46 @@ final class PartialFile: Sendable {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  private static func open(
-    _ data: ResumeData, in directory: PartialDirectory, _ path: String
-  ) throws(FileProblem) -> (descriptor: CInt, identity: FileStatus.Identity) {
-    guard isName(data.fileName) else { throw FileProblem(path, .noSuchFile) }
-    let parent = try directory.open(makingIt: false)
-    defer { FileSystem.close(parent) }
-    do throws(Errno) {
-      // Not waiting: a named pipe would have us wait for a writer.
-      let descriptor = try FileSystem.open(data.fileName, O_RDWR | O_NOFOLLOW | O_NONBLOCK, in: parent)
-      do throws(Errno) {
-        try FileSystem.lock(descriptor)
-        let status = try FileSystem.status(of: descriptor)
-        guard status.kind == .regular, status.owner == geteuid(), status.size == data.offset else {
-          throw Errno.invalidArgument
-        }
-        try FileSystem.seekToEnd(descriptor)
-        return (descriptor, status.identity)
-      } catch {
-        FileSystem.close(descriptor)
-        throw error
-      }
+  /// Whether somebody else has the file open for writing. On a worker.
+  static func isHeld(_ data: ResumeData, in directory: PartialDirectory) -> Bool {
+    do throws(FileProblem) {
+      if let descriptor = try open(data, in: directory).descriptor { FileSystem.close(descriptor) }
+      return false
     } catch {
-      switch error {
-      case .wouldBlock: throw FileProblem(path, error, "another download goes on with it")
-      case .invalidArgument: throw FileProblem(path, error, "it is not the file that was left")
-      default: throw FileProblem(path, error)
+      return error.errno == .wouldBlock
+    }
+  }
+
+  private static func open(
+    _ data: ResumeData, in directory: PartialDirectory
+  ) throws(FileProblem) -> State {
+    let name = data.fileName
+    guard isName(name) else { throw FileProblem(name, .noSuchFile) }
+    do throws(FileProblem) {
+      return try directory.search { (parent, path) throws(Errno) in try open(data, in: parent, path) }
+    } catch {
+      switch error.errno {
+      case .wouldBlock: throw FileProblem(name, error.errno, "another download goes on with it")
+      case .invalidArgument: throw FileProblem(name, error.errno, "it is not the file that was left")
+      default: throw error
       }
+    }
+  }
+
+  private static func open(_ data: ResumeData, in parent: CInt, _ path: String) throws(Errno) -> State {
+    // Not waiting: a named pipe would have us wait for a writer.
+    let descriptor = try FileSystem.open(data.fileName, O_RDWR | O_NOFOLLOW | O_NONBLOCK, in: parent)
+    do throws(Errno) {
+      try FileSystem.lock(descriptor)
+      let status = try FileSystem.status(of: descriptor)
+      guard status.kind == .regular, status.owner == geteuid(), status.size >= data.offset else {
+        throw Errno.invalidArgument
+      }
+      return State(
+        descriptor: descriptor, identity: status.identity, path: "\(path)/\(data.fileName)", start: data.offset)
+    } catch {
+      FileSystem.close(descriptor)
+      throw error
     }
   }
 
@@ -96,8 +110,13 @@ final class PartialFile: Sendable {
 
   func write(_ bytes: [UInt8]) throws(FileProblem) {
     let descriptor = try descriptor()
+    let start = state.withLock { $0.start.take() }
     let failure = bytes.withUnsafeBytes { bytes -> Errno? in
       do throws(Errno) {
+        if let start {
+          try FileSystem.truncate(descriptor, to: start)
+          try FileSystem.seekToEnd(descriptor)
+        }
         try FileSystem.write(bytes, to: descriptor)
         return nil
       } catch {
@@ -162,7 +181,7 @@ final class PartialFile: Sendable {
     let (known, isGone) = state.withLock { ($0.descriptor, $0.isGone) }
     if let known { return known }
     if isGone { throw FileProblem(directory.path, .noSuchFile, "the file was removed") }
-    let parent = try directory.open(makingIt: true)
+    let (parent, path) = try directory.make()
     defer { FileSystem.close(parent) }
     do throws(Errno) {
       let descriptor = try FileSystem.open(
@@ -173,6 +192,7 @@ final class PartialFile: Sendable {
       state.withLock { state in
         state.descriptor = descriptor
         state.identity = identity
+        state.path = "\(path)/\(name)"
       }
       return descriptor
     } catch {

@@ -41,11 +41,12 @@ struct ResumeData: Equatable, Sendable {
   /// Fields that are not kept: secrets, and what a resumed request sets itself.
   private static let droppedFields = ["authorization", "proxy-authorization", "cookie", "range", "if-range"]
 
-  /// Nil when the request's URL can't be asked again.
+  /// Nil when the request's URL can't be asked again, or nothing is missing.
   init?(
     request: URLRequest, validator: Validator, fileName: String, offset: Int64, total: Int64?
   ) {
-    guard offset > 0, request.httpMethod ?? "GET" == "GET", request.httpBody == nil, request.httpBodyStream == nil,
+    guard offset > 0, total.map({ $0 > offset }) ?? true, request.httpMethod ?? "GET" == "GET", request.httpBody == nil,
+      request.httpBodyStream == nil,
       let url = request.url.flatMap(Self.withoutSecrets)
     else { return nil }
     self.url = url

@@ -22,13 +22,15 @@ struct SuggestedFileName: Equatable, Sendable {
     }
   }
 
-  /// Without what no name may have, and as long as one may be; nil when nothing is left that names a file.
+  /// Without what no name may have, and as long as one may be; nil when nothing is left that names a file. A leading dot
+  /// would hide the file, or make it one of those that programs read their settings from.
   init?(_ name: String) {
     let kept = name.unicodeScalars.filter { scalar in
       scalar != "/" && scalar != "\\" && scalar.properties.generalCategory != .control
     }
-    let text = Self.cut(String(String.UnicodeScalarView(kept)).trimmingCharacters(in: .whitespaces))
-    if text.isEmpty || text == "." || text == ".." { return nil }
+    let visible = String(String.UnicodeScalarView(kept)).drop { $0 == "." || $0.isWhitespace }
+    let text = Self.cut(visible.trimmingCharacters(in: .whitespaces))
+    if text.isEmpty { return nil }
     self.text = text
   }
 

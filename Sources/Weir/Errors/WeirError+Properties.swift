@@ -72,6 +72,7 @@ extension WeirError {
 
   /// What a failed download can be resumed with.
   public var downloadResumeData: Data? {
+    if case .requestRetryFailed(_, let original) = self { return original.asWeirError?.downloadResumeData }
     let error = underlyingError as? URLError
     return error?.userInfo[Self.resumeDataKey] as? Data
   }

@@ -261,7 +261,7 @@ extension EventMonitor {
   public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {}
   public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {}
   public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {}
-  // MARK: What weir adds
+  // MARK: Downloads and streams
 
   public func urlSession(
     _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
@@ -290,6 +290,9 @@ extension EventMonitor {
   public func request<Value: Sendable>(
     _ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>
   ) {}
+
+  // MARK: What weir adds
+
   public func request(
     _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
   ) {}

@@ -31,19 +31,11 @@ package struct MultipartEncoding {
     for name in ["weir", "weir-\(geteuid())"] {
       let outer = temporary.appendingPathComponent(name, isDirectory: true)
       let inner = outer.appendingPathComponent("multipart.form.data", isDirectory: true)
-      if isOwn(outer), isOwn(inner) { return inner }
+      let areOwn = [outer, inner].allSatisfy { (try? PrivateDirectory($0.path, isReadable: true).make()) != nil }
+      if areOwn { return inner }
     }
     throw WeirError.multipartEncodingFailed(
       reason: .outputStreamCreationFailed(
         for: temporary.appendingPathComponent("weir/multipart.form.data", isDirectory: true)))
-  }
-
-  /// Makes a directory, or sees that nobody else can write to the one that is there.
-  private static func isOwn(_ directory: URL) -> Bool {
-    let path = directory.path
-    _ = try? systemCall { mkdir(path, 0o700) }
-    var status = stat()
-    guard (try? systemCall { lstat(path, &status) }) != nil else { return false }
-    return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid() && status.st_mode & 0o022 == 0
   }
 }

@@ -14,7 +14,13 @@ struct MultipartFile: Sendable {
     self.url = url
     path = url.path
     let path = path
-    size = try Self.size(of: try Self.status(of: url) { stat(path, &$0) }, at: url)
+    do throws(Errno) {
+      let status = try FileSystem.status(ofFile: path, followsLink: true)
+      try status.expectRegular()
+      size = UInt64(max(0, status.size))
+    } catch {
+      throw Self.failure(error, at: url)
+    }
     // With the rights that opening it is judged by, which are not always those of the real user.
     guard (try? systemCall { faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) }) != nil else {
       throw Self.failed(.bodyPartInputStreamCreationFailed(for: url))
@@ -23,39 +29,24 @@ struct MultipartFile: Sendable {
 
   /// Opens it for reading; it must still be what it was.
   func open() throws(WeirError) -> CInt {
-    let descriptor: CInt
+    let file: (descriptor: CInt, size: Int64)
     do throws(Errno) {
-      // It may have become a pipe by now, which nobody waits for.
-      descriptor = try systemCall { Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+      file = try FileSystem.openRegular(path)
     } catch {
-      throw Self.failed(.bodyPartFileNotReachableWithError(atURL: url, error: POSIXError(error)))
+      throw Self.failure(error, at: url)
     }
-    do throws(WeirError) {
-      let status = try Self.status(of: url) { fstat(descriptor, &$0) }
-      let found = try Self.size(of: status, at: url)
-      guard found == size else { throw .unexpectedLength(expected: size, read: found) }
-      return descriptor
-    } catch {
-      close(descriptor)
-      throw error
+    guard file.size == Int64(clamping: size) else {
+      FileSystem.close(file.descriptor)
+      throw .unexpectedLength(expected: size, read: UInt64(max(0, file.size)))
     }
+    return file.descriptor
   }
 
-  private static func status(of url: URL, _ call: (inout stat) -> CInt) throws(WeirError) -> stat {
-    var status = stat()
-    do throws(Errno) {
-      _ = try systemCall { call(&status) }
-    } catch {
-      throw failed(.bodyPartFileNotReachableWithError(atURL: url, error: POSIXError(error)))
-    }
-    return status
-  }
-
-  private static func size(of status: stat, at url: URL) throws(WeirError) -> UInt64 {
-    switch status.st_mode & S_IFMT {
-    case S_IFREG: return UInt64(max(0, status.st_size))
-    case S_IFDIR: throw failed(.bodyPartFileIsDirectory(at: url))
-    default: throw failed(.bodyPartFileSizeNotAvailable(at: url))
+  private static func failure(_ error: Errno, at url: URL) -> WeirError {
+    switch error {
+    case .isDirectory: failed(.bodyPartFileIsDirectory(at: url))
+    case .notRegular: failed(.bodyPartFileSizeNotAvailable(at: url))
+    default: failed(.bodyPartFileNotReachableWithError(atURL: url, error: POSIXError(error)))
     }
   }
 

@@ -110,6 +110,7 @@ final class RequestPipeline {
 
   /// Ends the request with an error that no retrier hears of.
   func fail(with error: WeirError) {
+    let error = request.amended(error)
     let (action, replaced) = request.fields.withLock { fields in
       let action = fields.machine.fail()
       return (action, action == .none ? nil : fields.exchange(error: error))

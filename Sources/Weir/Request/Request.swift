@@ -88,6 +88,12 @@ public class Request: @unchecked Sendable {
   /// Where the URL request is built; nil: where the session says.
   var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? { nil }
 
+  /// Whether two attempts may be under way at once.
+  var mayRunTwice: Bool { true }
+
+  /// An error that ends the request from outside, with what the request has to say of it. On the loop.
+  func amended(_ error: WeirError) -> WeirError { error }
+
   // Of what is written to a file:
 
   /// Whether the body is. Then the attempt asks what follows.

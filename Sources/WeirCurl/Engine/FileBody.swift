@@ -170,15 +170,12 @@ final class FileSource: Sendable {
 
   /// Without waiting for anybody: a FIFO may have come in the file's place.
   private func openRegular() throws(FileDefect) -> CInt {
-    let fd: CInt
     do throws(Errno) {
-      fd = try systemCall { Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+      return try FileSystem.openRegular(path).descriptor
+    } catch .isDirectory, .notRegular {
+      throw .notRegular
     } catch {
       throw .cannotOpen(error)
     }
-    var status = stat()
-    if fstat(fd, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return fd }
-    close(fd)
-    throw .notRegular
   }
 }

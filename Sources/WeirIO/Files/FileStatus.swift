@@ -15,6 +15,8 @@ package struct FileStatus: Sendable, Hashable {
   package let kind: Kind
   package let identity: Identity
   package let size: Int64
+  /// When its content was changed last, in seconds since 1970.
+  package let modified: Int64
   package let owner: UInt32
   /// Who may read, write and search, without the kind.
   package let permissions: UInt32
@@ -29,7 +31,17 @@ package struct FileStatus: Sendable, Hashable {
       }
     identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     size = Int64(status.st_size)
+    modified = Int64(status.st_mtim.tv_sec)
     owner = status.st_uid
     permissions = status.st_mode & 0o7777
+  }
+
+  /// Fails for what is no regular file.
+  package func expectRegular() throws(Errno) {
+    switch kind {
+    case .regular: break
+    case .directory: throw .isDirectory
+    case .symbolicLink, .other: throw .notRegular
+    }
   }
 }

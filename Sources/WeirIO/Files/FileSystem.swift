@@ -13,6 +13,20 @@ package enum FileSystem {
     try systemCall { openat(directory, path, flags | O_CLOEXEC, permissions) }
   }
 
+  /// Opens a regular file for reading, at once or not at all: a FIFO, whose reader waits for a writer, may have come in the
+  /// place of a file that was looked at.
+  package static func openRegular(_ path: String) throws(Errno) -> (descriptor: CInt, size: Int64) {
+    let descriptor = try open(path, O_RDONLY | O_NONBLOCK)
+    do throws(Errno) {
+      let status = try status(of: descriptor)
+      try status.expectRegular()
+      return (descriptor, status.size)
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
   /// Not called again after a signal: the descriptor is gone then (close(2)).
   package static func close(_ descriptor: CInt) {
     _ = Glibc.close(descriptor)
@@ -111,6 +125,8 @@ extension Errno {
   package static var exists: Errno { Errno(rawValue: EEXIST) }
   package static var noSuchFile: Errno { Errno(rawValue: ENOENT) }
   package static var isDirectory: Errno { Errno(rawValue: EISDIR) }
+  /// Neither file nor directory: a FIFO, a socket, a device.
+  package static var notRegular: Errno { Errno(rawValue: ESPIPE) }
   package static var notPermitted: Errno { Errno(rawValue: EPERM) }
   package static var permissionDenied: Errno { Errno(rawValue: EACCES) }
   package static var noSpace: Errno { Errno(rawValue: ENOSPC) }

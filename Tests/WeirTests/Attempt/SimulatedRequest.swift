@@ -314,7 +314,8 @@ extension AttemptMachineSimulationTests {
       run.isReceived = true
       guard !run.hasGivenUp, !world.chance(4) else { return false }
       run.isAwaited = true
-      run.machine.awaitReceiver()
+      perform(run.machine.awaitReceiver(), run)
+      run.hasGivenUpSlot = true
       world.pending.append((self, .receiverDone(run)))
       world.seen.insert("awaited")
       return true

@@ -48,6 +48,6 @@ extension AttemptMachineSimulationTests.Client {
     }
 
     /// Whether it waits for nothing but code that may want its slot.
-    var isVacated: Bool { machine.stage == .draining && !isAwaited && hasGivenUpSlot }
+    var isVacated: Bool { machine.stage == .draining && hasGivenUpSlot }
   }
 }

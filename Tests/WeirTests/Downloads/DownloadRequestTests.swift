@@ -138,7 +138,7 @@ struct DownloadRequestTests {
     let (plain, directory) = try answer([:])
     #expect(plain.path == directory.map { "\($0.path)/name.txt" })
     let (hostile, _) = try answer(["Content-Disposition": "attachment; filename=\"../../etc/passwd\""])
-    #expect(hostile.path == directory.map { "\($0.path)/....etcpasswd" })
+    #expect(hostile.path == directory.map { "\($0.path)/etcpasswd" })
     for name in ["/", "", ".", "..", "%00"] {
       let (url, _) = try answer(["Content-Disposition": "attachment; filename*=UTF-8''\(name)"])
       #expect(url == file, "\(name)")

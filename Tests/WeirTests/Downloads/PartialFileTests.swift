@@ -66,6 +66,15 @@ struct PartialFileTests {
     #expect(try String(contentsOf: file.url, encoding: .utf8) == "hello, w")
   }
 
+  @Test("Of a file that has grown since, what is beyond is cut off")
+  func itGoesOnWhereTheDataSay() throws {
+    let name = try left("hello, world").name
+    let file = try PartialFile(resuming: try data(name, offset: 5), in: directory)
+    try file.write(Array("!".utf8))
+    file.close()
+    #expect(try String(contentsOf: file.url, encoding: .utf8) == "hello!")
+  }
+
   @Test func onlyOneGoesOnWithIt() throws {
     let name = try left("hello").name
     let first = try PartialFile(resuming: try data(name, offset: 5), in: directory)
@@ -76,7 +85,6 @@ struct PartialFileTests {
 
   @Test func aFileThatIsNotTheOneLeftIsRefusedAndStaysAsItIs() throws {
     let name = try left("hello").name
-    try isRefused(name, offset: 4)
     try isRefused(name, offset: 6)
     try isRefused(String(name.dropLast()) + (name.hasSuffix("0") ? "1" : "0"), offset: 5)
     #expect(try String(contentsOfFile: directory.path(of: name), encoding: .utf8) == "hello")
@@ -102,6 +110,52 @@ struct PartialFileTests {
     let problem = #expect(throws: FileProblem.self) { try PartialFile(in: directory).write([1]) }
     #expect(problem?.unwritable.localizedDescription.contains("TMPDIR") == true)
     #expect(problem?.unwritable.localizedDescription.contains("this user's alone") == true)
+  }
+
+  @Test("Where somebody else has taken the place in the directory of all users, it is in one's own")
+  func theOtherPlace() throws {
+    let (temporary, caches) = (try parent.directory("tmp"), try parent.directory("caches"))
+    let elsewhere = PartialDirectory(nil, temporary: URL(filePath: temporary), caches: URL(filePath: caches))
+    // As somebody else would; one's own that is open to all is refused in the same way.
+    _ = try parent.directory("tmp/\(elsewhere.path.split(separator: "/").last ?? "")")
+    #expect(chmod(elsewhere.path, 0o777) == 0)
+    let file = PartialFile(in: elsewhere)
+    try file.write(Array("hello".utf8))
+    file.close()
+    #expect(file.url.path.hasPrefix(caches))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: elsewhere.path).isEmpty)
+    let again = try PartialFile(resuming: try data(file.name, offset: 5), in: elsewhere)
+    #expect(again.url == file.url)
+    again.close()
+    // Also when the place is free again.
+    #expect(rmdir(elsewhere.path) == 0)
+    try PartialFile(resuming: try data(file.name, offset: 5), in: elsewhere).close()
+    try PartialFile(in: elsewhere).make()
+    try PartialFile(resuming: try data(file.name, offset: 5), in: elsewhere).close()
+  }
+
+  @Test("What nobody resumed for a week goes when the directory is first used; what somebody holds stays")
+  func theSweep() throws {
+    try FileManager.default.createDirectory(
+      atPath: directory.path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    func file(_ digit: Character, days: Double, name: String? = nil) throws -> String {
+      let name = name ?? "download-" + String(repeating: digit, count: 32)
+      try "x".write(toFile: directory.path(of: name), atomically: false, encoding: .utf8)
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: -days * 86_400)], ofItemAtPath: directory.path(of: name))
+      return name
+    }
+    _ = try file("a", days: 7.1)
+    var stays = [try file("b", days: 6.9), try file("c", days: 8), try file("d", days: 8, name: "Weir_download-x")]
+    let held = try PartialFile(resuming: try data(stays[1], offset: 1), in: directory)
+    let new = PartialFile(in: directory)
+    try new.write([1])
+    stays.append(new.name)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == stays.sorted())
+    held.close()
+    // Once for each process.
+    try PartialFile(in: directory).make()
+    #expect(FileManager.default.fileExists(atPath: directory.path(of: stays[1])))
   }
 
   @Test func aDirectoryBehindALinkIsRefused() throws {

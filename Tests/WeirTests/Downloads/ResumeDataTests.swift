@@ -48,6 +48,18 @@ struct ResumeDataTests {
     #expect(data() == nil)
   }
 
+  @Test("Whatever is made is read again; of a body that is whole there are none")
+  func ofAWholeBody() throws {
+    let request = URLRequest(url: try #require(URL(string: "http://h/")))
+    for (offset, isSome) in [(9, true), (10, false), (11, false), (0, false)] as [(Int64, Bool)] {
+      let data = ResumeData(
+        request: request, validator: .entityTag("\"v\""), fileName: "download-00112233445566778899aabbccddeeff",
+        offset: offset, total: 10)
+      #expect((data != nil) == isSome)
+      #expect(data?.data.flatMap { ResumeData($0) } == data)
+    }
+  }
+
   /// What a hostile or a mistaken keeper of the bytes may make of them.
   private static let changes: [(String, @Sendable (inout [String: Any]) -> Void)] = [
     ("format", { $0["format"] = "other" }), ("version 0", { $0["version"] = 0 }), ("version 2", { $0["version"] = 2 }),

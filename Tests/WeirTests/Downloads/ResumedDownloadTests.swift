@@ -189,7 +189,7 @@ struct ResumedDownloadTests {
   }
 
   @Test(
-    "Data that can't be used: cannotOpenFile, and no request is made", arguments: ["empty", "other", "gone", "grown"])
+    "Data that can't be used: cannotOpenFile, and no request is made", arguments: ["empty", "other", "gone", "shorter"])
   func unusable(_ kind: String) async throws {
     let cut = try await Cut()
     let server = try answering(okResponse("x"))
@@ -199,7 +199,7 @@ struct ResumedDownloadTests {
     case "empty": data = Data()
     case "other": data = Data("{}".utf8)
     case "gone": try FileManager.default.removeItem(atPath: file)
-    default: try (Self.body + Self.body).write(toFile: file, atomically: false, encoding: .utf8)
+    default: try "01".write(toFile: file, atomically: false, encoding: .utf8)
     }
     let request = cut.rig.session.download(resumingWith: data)
     let response = await request.plainResponse()
@@ -207,7 +207,7 @@ struct ResumedDownloadTests {
       response.error?.isSessionTaskError == true && response.error?.urlErrorCode == .cannotOpenFile, "\(response)")
     #expect(response.error?.localizedDescription.contains("resume data") == true)
     #expect(request.outcome == .fileError && server.connectionCount == 0 && request.tasks.isEmpty)
-    if kind == "grown" { #expect(try String(contentsOfFile: file, encoding: .utf8) == Self.body + Self.body) }
+    if kind == "shorter" { #expect(try String(contentsOfFile: file, encoding: .utf8) == "01") }
   }
 
   @Test("A range of the caller's own makes no resume data")

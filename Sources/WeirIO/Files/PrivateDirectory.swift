@@ -1,0 +1,43 @@
+import Glibc
+
+/// A directory of this user's own, in which nobody else can exchange what is there. All of it is for workers.
+///
+/// In a directory that all users share, such as that of temporary files, anybody may have made one of this name first.
+package struct PrivateDirectory: Sendable {
+  package let path: String
+  /// What others may not do there, as permissions of files say it.
+  private let forbidden: UInt32
+
+  /// - Parameter isReadable: Whether others may look into it.
+  package init(_ path: String, isReadable: Bool = false) {
+    self.path = path
+    forbidden = isReadable ? 0o022 : 0o077
+  }
+
+  /// Makes the directory where it is not there; `Errno.notPermitted` when it is not this user's alone.
+  package func make() throws(Errno) {
+    FileSystem.close(try open(makingIt: true))
+  }
+
+  /// A descriptor of the directory, which the caller closes.
+  package func open(makingIt: Bool) throws(Errno) -> CInt {
+    if makingIt { try makeIfMissing() }
+    let descriptor = try FileSystem.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+    do throws(Errno) {
+      let status = try FileSystem.status(of: descriptor)
+      guard status.owner == geteuid(), status.permissions & forbidden == 0 else { throw Errno.notPermitted }
+      return descriptor
+    } catch {
+      FileSystem.close(descriptor)
+      throw error
+    }
+  }
+
+  private func makeIfMissing() throws(Errno) {
+    do throws(Errno) {
+      try FileSystem.makeDirectory(path, permissions: 0o700)
+    } catch {
+      if error != .exists { throw error }
+    }
+  }
+}
