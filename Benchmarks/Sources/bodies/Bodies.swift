@@ -30,13 +30,17 @@ import WeirMetrics
   }
 
   private static func download(_ url: String, to file: URL) async throws {
-    let request = try makeSession().download(url) { _, _ in (file, [.removePreviousFile]) }
+    let session = try makeSession()
+    let request = session.download(url, to: { _, _ in (file, [.removePreviousFile]) })
     _ = try await request.validate().serializingDownloadedFileURL().value
+    withExtendedLifetime(session) {}
   }
 
   private static func upload(_ file: URL, to url: String) async throws {
-    let request = try makeSession().upload(file, to: url, method: .put)
+    let session = try makeSession()
+    let request = session.upload(file, to: url, method: .put)
     _ = try await request.validate().serializingData(emptyResponseCodes: [201, 204]).value
+    withExtendedLifetime(session) {}
   }
 
   private static func multipart(_ numbers: [Int]) throws {
