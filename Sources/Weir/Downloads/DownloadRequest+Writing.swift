@@ -53,7 +53,7 @@ extension DownloadRequest {
       sink.isScheduled = true
       context.loop.atEndOfTurn { [self] in
         sink.isScheduled = false
-        if case .receiving = sink.stage, flow.sink === sink { write(sink) }
+        if case .receiving = sink.stage, flow.sink === sink, sink.buffer.isDue { write(sink) }
       }
     }
     return goesOn ? .proceed : .pause
@@ -90,9 +90,13 @@ extension DownloadRequest {
     case .ending, .over: return
     }
     let goesOn = sink.buffer.wrote(piece)
-    write(sink)
+    switch sink.stage {
+    case .flushing(let failure) where sink.buffer.isEmpty: flushed(sink, failure)
+    case .flushing: write(sink)
+    case .receiving where sink.buffer.isDue: write(sink)
+    case .receiving, .ending, .over: break
+    }
     if goesOn { pipeline?.attempt?.release(.sink) }
-    if case .flushing(let failure) = sink.stage, sink.buffer.isEmpty { flushed(sink, failure) }
   }
 
   private func failed(_ sink: DownloadSink, _ problem: FileProblem) {

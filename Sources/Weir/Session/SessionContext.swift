@@ -15,6 +15,7 @@ final class SessionContext: Sendable {
   let requestSetup: Session.RequestSetup
   /// For serializers and compressors of large bodies.
   let workers: WorkerPool
+  let bodyMemory = BodyMemory()
   private let owner = Mutex(WeakSession())
 
   /// Where user code runs; nil is the event loop.

@@ -2,7 +2,8 @@ internal import Glibc
 internal import Synchronization
 internal import WeirIO
 
-/// A file's bytes, read ahead by a worker so that a slow disk never holds up the loop. Lives on the loop.
+/// A file's bytes. What the system has in memory is read on the loop, which waits for nothing then; from the first time on
+/// that this is not so, a worker reads ahead. Lives on the loop.
 final class FileBody {
   private static let chunkSize = 131_072
 
@@ -20,6 +21,8 @@ final class FileBody {
   /// Bytes came after `read` had to answer `.pause`.
   var onArrival: (() -> Void)?
   private var isAwaited = false
+  /// Whether nothing had to be waited for yet.
+  private var isCached = true
   /// Why there are no more bytes.
   private(set) var defect: FileDefect?
 
@@ -45,6 +48,7 @@ final class FileBody {
   func read(into buffer: UnsafeMutableRawBufferPointer, _ handle: LoopBound<FileBody>) -> BodySupply {
     if consumed == chunk.count, !advance() {
       if !isReading, offset >= end { return .end }
+      if let count = readCached(into: buffer) { return .bytes(count) }
       isAwaited = true
       readAhead(handle)
       return .pause
@@ -52,7 +56,7 @@ final class FileBody {
     guard !chunk.isEmpty else { return .failed }
     let count = chunk.copyBytes(from: consumed, to: buffer)
     consumed += count
-    readAhead(handle)
+    if !isCached { readAhead(handle) }
     return .bytes(count)
   }
 
@@ -65,6 +69,17 @@ final class FileBody {
     isAwaited = false
     offset = position
     return true
+  }
+
+  private func readCached(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    guard isCached, !isReading else { return nil }
+    let room = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(Int64(buffer.count), end - offset))))
+    guard let count = source.readCached(offset, into: room) else {
+      isCached = false
+      return nil
+    }
+    offset += Int64(count)
+    return count
   }
 
   private func arrived(_ chunk: FileSource.Chunk, _ generation: Int, _ handle: LoopBound<FileBody>) {
@@ -155,6 +170,12 @@ final class FileSource: Sendable {
     } catch {
       return .failed(error)
     }
+  }
+
+  /// What is in memory of it; nil also when it has not been opened.
+  func readCached(_ offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    let fd = descriptor.load(ordering: .acquiring)
+    return fd < 0 ? nil : FileSystem.readCached(fd, at: offset, into: buffer)
   }
 
   /// Two workers may be here at once after a rewind; the second to open gives its descriptor up.
