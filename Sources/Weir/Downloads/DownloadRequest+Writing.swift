@@ -90,13 +90,9 @@ extension DownloadRequest {
     case .ending, .over: return
     }
     let goesOn = sink.buffer.wrote(piece)
-    switch sink.stage {
-    case .flushing(let failure) where sink.buffer.isEmpty: flushed(sink, failure)
-    case .flushing: write(sink)
-    case .receiving where sink.buffer.isDue: write(sink)
-    case .receiving, .ending, .over: break
-    }
+    if case .flushing = sink.stage { write(sink) } else if sink.buffer.isDue { write(sink) }
     if goesOn { pipeline?.attempt?.release(.sink) }
+    if case .flushing(let failure) = sink.stage, sink.buffer.isEmpty { flushed(sink, failure) }
   }
 
   private func failed(_ sink: DownloadSink, _ problem: FileProblem) {

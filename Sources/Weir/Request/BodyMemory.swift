@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import WeirIO
 
 /// Memory for bodies of a megabyte or so. Memory that is new from the system is cleared, page by page as it is touched, which
 /// takes as long as receiving what goes there; so what callers let go of is used again.
@@ -53,7 +54,7 @@ final class BodyMemory: Sendable {
   }
 
   private func put(_ start: UnsafeMutableRawPointer) {
-    let block = Block(address: UInt(bitPattern: start), size: malloc_usable_size(start))
+    let block = Block(address: UInt(bitPattern: start), size: usableSize(of: start))
     let isKept = state.withLock { state in
       guard Self.sizes.contains(block.size), state.size + block.size <= Self.kept else { return false }
       state.free.append(block)
