@@ -2,10 +2,13 @@ internal import Glibc
 internal import Synchronization
 internal import WeirIO
 
-/// A file's bytes. What the system has in memory is read on the loop, which waits for nothing then; from the first time on
-/// that this is not so, a worker reads ahead. Lives on the loop.
+/// A file's bytes. What the system has in memory is read on the loop, which waits for nothing then; the rest is read by a
+/// worker, and ahead when that is much. Lives on the loop.
 final class FileBody {
   private static let chunkSize = 131_072
+  /// So many times in a row the system may have nothing, until nobody asks it any more. It also says so now and then of what
+  /// it is busy with.
+  private static let missesAtMost = 3
 
   private let source: FileSource
   private let workers: WorkerPool
@@ -21,8 +24,8 @@ final class FileBody {
   /// Bytes came after `read` had to answer `.pause`.
   var onArrival: (() -> Void)?
   private var isAwaited = false
-  /// Whether nothing had to be waited for yet.
-  private var isCached = true
+  /// How many times in a row the system had nothing in memory.
+  private var misses = 0
   /// Why there are no more bytes.
   private(set) var defect: FileDefect?
 
@@ -56,7 +59,7 @@ final class FileBody {
     guard !chunk.isEmpty else { return .failed }
     let count = chunk.copyBytes(from: consumed, to: buffer)
     consumed += count
-    if !isCached { readAhead(handle) }
+    if misses == Self.missesAtMost { readAhead(handle) }
     return .bytes(count)
   }
 
@@ -72,12 +75,13 @@ final class FileBody {
   }
 
   private func readCached(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-    guard isCached, !isReading else { return nil }
+    guard misses < Self.missesAtMost, !isReading else { return nil }
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(Int64(buffer.count), end - offset))))
     guard let count = source.readCached(offset, into: room) else {
-      isCached = false
+      misses += 1
       return nil
     }
+    misses = 0
     offset += Int64(count)
     return count
   }
