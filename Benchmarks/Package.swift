@@ -14,6 +14,13 @@ let package = Package(
         .product(name: "WeirMetrics", package: "weir"),
       ]),
     .executableTarget(
+      name: "bodies",
+      dependencies: [
+        .product(name: "Weir", package: "weir"),
+        .product(name: "WeirExporter", package: "weir"),
+        .product(name: "WeirMetrics", package: "weir"),
+      ]),
+    .executableTarget(
       name: "metrics",
       dependencies: [
         .product(name: "WeirExporter", package: "weir"),

@@ -9,9 +9,23 @@ BEGIN { FS = "\t" }
 
 function measured(program, name) { return (program, name) in rounds }
 
-function median(program, name, column,    count, i, j, sorted, swap) {
+function median(program, name, column,    i, sorted) {
+  for (i = 1; i <= rounds[program, name]; i++) sorted[i] = values[program, name, column, i]
+  return middle(sorted, rounds[program, name])
+}
+
+# The median of the ratios that the rounds have each, as text: what else the machine does falls on both alike.
+function pairwise(program, base, name, column,    count, i, sorted) {
   count = rounds[program, name]
-  for (i = 1; i <= count; i++) sorted[i] = values[program, name, column, i]
+  if (!count || rounds[base, name] != count) return "-"
+  for (i = 1; i <= count; i++) {
+    if (values[base, name, column, i] == 0) return "-"
+    sorted[i] = values[program, name, column, i] / values[base, name, column, i]
+  }
+  return sprintf("%.2f", middle(sorted, count))
+}
+
+function middle(sorted, count,    i, j, swap) {
   for (i = 2; i <= count; i++)
     for (j = i; j > 1 && sorted[j] < sorted[j - 1]; j--) {
       swap = sorted[j]; sorted[j] = sorted[j - 1]; sorted[j - 1] = swap

@@ -1,6 +1,6 @@
 // The yardstick: what the same requests cost a C program that does nothing but drive libcurl well.
 //
-//   transfers URL TOTAL CONCURRENCY [--handles reset|fresh] [--idle N IDLE_URL] [--eager]
+//   transfers URL TOTAL CONCURRENCY [--handles reset|fresh] [--idle N IDLE_URL] [--eager] [--gzip]
 //   transfers handles
 //
 // Makes TOTAL requests, CONCURRENCY at a time, reads each body whole, and prints one line:
@@ -13,7 +13,7 @@
 // which of both the libcurl at hand asks for. What makes it fast is that it tells epoll little: a descriptor libcurl
 // loses interest in stays registered, because its connection goes idle for an instant and is then used again.
 // --eager passes every change on at once, to show what that is worth. --idle first opens N transfers that are never
-// answered and keeps them open throughout.
+// answered and keeps them open throughout. --gzip inflates the bodies as they come.
 #define _GNU_SOURCE
 #include <curl/curl.h>
 #include <errno.h>
@@ -27,6 +27,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 enum { max_descriptors = 1 << 16, max_events = 256 };
 
@@ -41,6 +42,7 @@ struct transfer {
   char *body;
   size_t length;
   size_t capacity;
+  z_stream *inflater;
   uint64_t started;
   bool idle;
 };
@@ -48,7 +50,7 @@ struct transfer {
 static struct interest interests[max_descriptors];
 static CURLM *multi;
 static int poller;
-static bool eager, fresh_handles;
+static bool eager, fresh_handles, gzip;
 static uint64_t timer_deadline = UINT64_MAX;
 static struct curl_slist *headers;
 
@@ -108,17 +110,50 @@ static int on_close(void *context, curl_socket_t descriptor) {
 
 // MARK: - Transfers
 
+static void make_room(struct transfer *transfer, size_t count) {
+  if (transfer->length + count <= transfer->capacity) return;
+  transfer->capacity = (transfer->length + count) * 2;
+  transfer->body = realloc(transfer->body, transfer->capacity);
+  if (transfer->body == NULL) fail("out of memory");
+}
+
+// One stream for all bodies of a transfer, straight into the body.
+static void inflate_body(struct transfer *transfer, char *bytes, size_t count) {
+  z_stream *inflater = transfer->inflater;
+  inflater->next_in = (Bytef *)bytes;
+  inflater->avail_in = (uInt)count;
+  do {
+    make_room(transfer, 16384);
+    size_t room = transfer->capacity - transfer->length;
+    inflater->next_out = (Bytef *)transfer->body + transfer->length;
+    inflater->avail_out = (uInt)room;
+    int code = inflate(inflater, Z_NO_FLUSH);
+    if (code != Z_OK && code != Z_STREAM_END) fail("inflate");
+    transfer->length += room - inflater->avail_out;
+    if (code == Z_STREAM_END) break;
+  } while (inflater->avail_in > 0 || inflater->avail_out == 0);
+}
+
 static size_t on_body(char *bytes, size_t size, size_t count, void *context) {
   (void)size;
   struct transfer *transfer = context;
-  if (transfer->length + count > transfer->capacity) {
-    transfer->capacity = (transfer->length + count) * 2;
-    transfer->body = realloc(transfer->body, transfer->capacity);
-    if (transfer->body == NULL) fail("out of memory");
+  if (gzip) {
+    inflate_body(transfer, bytes, count);
+    return count;
   }
+  make_room(transfer, count);
   memcpy(transfer->body + transfer->length, bytes, count);
   transfer->length += count;
   return count;
+}
+
+static void start_inflating(struct transfer *transfer) {
+  if (transfer->inflater != NULL) {
+    inflateReset(transfer->inflater);
+    return;
+  }
+  transfer->inflater = calloc(1, sizeof *transfer->inflater);
+  if (transfer->inflater == NULL || inflateInit2(transfer->inflater, 16 + MAX_WBITS) != Z_OK) fail("inflateInit2");
 }
 
 static void start(struct transfer *transfer, const char *target) {
@@ -135,6 +170,7 @@ static void start(struct transfer *transfer, const char *target) {
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
   transfer->length = 0;
+  if (gzip) start_inflating(transfer);
   transfer->started = now_ns();
   if (curl_multi_add_handle(multi, easy) != CURLM_OK) fail("curl_multi_add_handle");
 }
@@ -257,7 +293,7 @@ static void raise_descriptor_limit(void) {
 
 int main(int count, char **arguments) {
   const char *usage =
-      "usage: transfers URL TOTAL CONCURRENCY [--handles reset|fresh] [--idle N IDLE_URL] [--eager] | transfers handles";
+      "usage: transfers URL TOTAL CONCURRENCY [--handles reset|fresh] [--idle N IDLE_URL] [--eager] [--gzip] | transfers handles";
   if (count == 2 && strcmp(arguments[1], "handles") == 0) {
     puts(curl_version_info(CURLVERSION_NOW)->version_num < 0x080e01 ? "fresh" : "reset");
     return 0;
@@ -270,6 +306,8 @@ int main(int count, char **arguments) {
   for (int index = 4; index < count; index++) {
     if (strcmp(arguments[index], "--eager") == 0) {
       eager = true;
+    } else if (strcmp(arguments[index], "--gzip") == 0) {
+      gzip = true;
     } else if (strcmp(arguments[index], "--handles") == 0 && index + 1 < count) {
       fresh_handles = strcmp(arguments[++index], "fresh") == 0;
       if (!fresh_handles && strcmp(arguments[index], "reset") != 0) fail(usage);

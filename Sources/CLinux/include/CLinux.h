@@ -2,6 +2,7 @@
 #pragma once
 #include <arpa/inet.h>
 #include <errno.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -11,10 +12,12 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 
 // GNU extensions, declared here because the importer reads the headers without _GNU_SOURCE.
 extern int pthread_setname_np(pthread_t thread, const char *name);
 extern const char *strerrordesc_np(int error);
 extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
+extern ssize_t preadv2(int file, const struct iovec *pieces, int count, off_t offset, int flags);
 extern int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned int flags);

@@ -123,6 +123,9 @@ extension Attempt {
   private func deliver(_ bytes: UnsafeRawBufferPointer) {
     if body.delivered == 0 {
       request.fields.withLock { $0.times?.initialResponse = .now }
+    } else if !body.isInPieces {
+      body.isInPieces = true
+      request.bodyGoesOn(body.decoder == nil ? task.countOfBytesExpectedToReceive : -1)
     }
     tally.decoded += Int64(bytes.count)
     if let limit = body.deliver(bytes.count) { return exceed(limit) }

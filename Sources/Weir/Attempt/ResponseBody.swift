@@ -21,6 +21,8 @@ struct ResponseBody {
   var decodesNextTurn = false
   /// Bytes as they came over the wire.
   private(set) var received: Int64 = 0
+  /// Whether there was more than one piece for the request.
+  var isInPieces = false
   /// Bytes that the request got.
   private(set) var delivered: Int64 = 0
   private let limit: Int64?

@@ -54,7 +54,7 @@ extension DownloadRequest {
       sink.isScheduled = true
       context.loop.atEndOfTurn { [self] in
         sink.isScheduled = false
-        if case .receiving = sink.stage, flow.sink === sink { write(sink) }
+        if case .receiving = sink.stage, flow.sink === sink, sink.buffer.isDue { write(sink) }
       }
     }
     return goesOn ? .proceed : .pause
@@ -91,7 +91,7 @@ extension DownloadRequest {
     case .ending, .over: return
     }
     let goesOn = sink.buffer.wrote(piece)
-    write(sink)
+    if case .flushing = sink.stage { write(sink) } else if sink.buffer.isDue { write(sink) }
     if goesOn { pipeline?.attempt?.release(.sink) }
     if case .flushing(let failure) = sink.stage, sink.buffer.isEmpty { flushed(sink, failure) }
   }

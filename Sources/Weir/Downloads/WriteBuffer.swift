@@ -1,12 +1,15 @@
 /// What of a body waits to be written: a value. One piece is on its way to the disk at a time; what comes meanwhile is the
-/// next piece, so pieces grow as the disk falls behind.
+/// next piece. Pieces are large where bytes come fast: each costs a worker's turn, and a file system likes large ones.
 struct WriteBuffer: Sendable {
   /// Receiving stops while more than this waits.
   static let limit = 1 << 20
   /// Receiving goes on when no more than this waits.
   static let lowMark = 256 << 10
-  /// A piece of this size is worth a worker at once; a smaller one waits for the end of the turn.
-  static let pieceSize = 128 << 10
+  /// A piece of this size is worth a worker at once.
+  static let pieceSize = 256 << 10
+  /// Less than this at the end of a turn is written: it comes slowly, and there may be nothing more for long. What comes faster
+  /// waits until there is a piece.
+  static let slowSize = 32 << 10
 
   private var waiting: [UInt8] = []
   /// An array to be used again, since each has grown to what a turn brings.
@@ -23,6 +26,9 @@ struct WriteBuffer: Sendable {
 
   /// Whether a piece may go now that is large enough.
   var hasPiece: Bool { inFlight == 0 && waiting.count >= Self.pieceSize }
+
+  /// Whether what waits at the end of a turn goes now.
+  var isDue: Bool { hasPiece || inFlight == 0 && !waiting.isEmpty && waiting.count < Self.slowSize }
 
   /// Takes bytes in; false when no more should come until ``wrote(_:)`` says so.
   mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {

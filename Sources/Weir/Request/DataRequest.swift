@@ -29,6 +29,23 @@ public class DataRequest: Request, @unchecked Sendable {
 
   override var maximumBodySize: Int64? { context.configuration.maximumResponseSize }
 
+  /// So much of an announced length is believed before it comes.
+  private static let believedLength: Int64 = 16 << 20
+
+  /// Room is made once for all of it.
+  override func bodyGoesOn(_ expected: Int64) {
+    guard expected > 0 else { return }
+    let room = Int(min(expected, maximumBodySize ?? .max, Self.believedLength))
+    fields.withLock { fields in
+      guard let data = fields.data else { return }
+      if let extended = context.bodyMemory.extended(data, to: room) {
+        fields.data = extended
+      } else {
+        fields.data?.reserveCapacity(room)
+      }
+    }
+  }
+
   override func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
     fields.withLock { fields in
       if fields.data == nil {

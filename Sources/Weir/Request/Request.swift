@@ -76,6 +76,10 @@ public class Request: @unchecked Sendable {
   /// Decoded bytes of the body. Returns whether more may come at once. On the loop.
   func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow { .proceed }
 
+  /// There is more of the body than one piece, and this much in all if the response says so (-1: it doesn't). Called between
+  /// the first piece and the second.
+  func bodyGoesOn(_ expected: Int64) {}
+
   /// The transfer is over. False: the attempt's end, a failure too, waits until its `.sink` is released. On the loop.
   func bodyMayEnd() -> Bool { true }
 

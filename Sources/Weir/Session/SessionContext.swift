@@ -17,6 +17,7 @@ final class SessionContext: Sendable {
   let workers: WorkerPool
   /// For code of the caller's that may wait for somebody without end: streams and what makes bodies.
   let readers: WorkerPool
+  let bodyMemory = BodyMemory()
   private let owner = Mutex(WeakSession())
 
   /// Where user code runs; nil is the event loop.

@@ -2,9 +2,13 @@ internal import Glibc
 internal import Synchronization
 internal import WeirIO
 
-/// A file's bytes, read ahead by a worker so that a slow disk never holds up the loop. Lives on the loop.
+/// A file's bytes. What the system has in memory is read on the loop, which waits for nothing then; the rest is read by a
+/// worker, and ahead when that is much. Lives on the loop.
 final class FileBody {
   private static let chunkSize = 131_072
+  /// So many times in a row the system may have nothing, until nobody asks it any more. It also says so now and then of what
+  /// it is busy with.
+  private static let missesAtMost = 3
 
   private let source: FileSource
   private let workers: WorkerPool
@@ -20,6 +24,8 @@ final class FileBody {
   /// Bytes came after `read` had to answer `.pause`.
   var onArrival: (() -> Void)?
   private var isAwaited = false
+  /// How many times in a row the system had nothing in memory.
+  private var misses = 0
   /// Why there are no more bytes.
   private(set) var defect: FileDefect?
 
@@ -45,6 +51,7 @@ final class FileBody {
   func read(into buffer: UnsafeMutableRawBufferPointer, _ handle: LoopBound<FileBody>) -> BodySupply {
     if consumed == chunk.count, !advance() {
       if !isReading, offset >= end { return .end }
+      if let count = readCached(into: buffer) { return .bytes(count) }
       isAwaited = true
       readAhead(handle)
       return .pause
@@ -52,7 +59,7 @@ final class FileBody {
     guard !chunk.isEmpty else { return .failed }
     let count = chunk.copyBytes(from: consumed, to: buffer)
     consumed += count
-    readAhead(handle)
+    if misses == Self.missesAtMost { readAhead(handle) }
     return .bytes(count)
   }
 
@@ -65,6 +72,18 @@ final class FileBody {
     isAwaited = false
     offset = position
     return true
+  }
+
+  private func readCached(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    guard misses < Self.missesAtMost, !isReading else { return nil }
+    let room = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(Int64(buffer.count), end - offset))))
+    guard let count = source.readCached(offset, into: room) else {
+      misses += 1
+      return nil
+    }
+    misses = 0
+    offset += Int64(count)
+    return count
   }
 
   private func arrived(_ chunk: FileSource.Chunk, _ generation: Int, _ handle: LoopBound<FileBody>) {
@@ -155,6 +174,12 @@ final class FileSource: Sendable {
     } catch {
       return .failed(error)
     }
+  }
+
+  /// What is in memory of it; nil also when it has not been opened.
+  func readCached(_ offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    let fd = descriptor.load(ordering: .acquiring)
+    return fd < 0 ? nil : FileSystem.readCached(fd, at: offset, into: buffer)
   }
 
   /// Two workers may be here at once after a rewind; the second to open gives its descriptor up.

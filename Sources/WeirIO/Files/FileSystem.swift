@@ -1,7 +1,8 @@
 import CLinux
 import Glibc
 
-/// The system's calls on files, their failures typed. Each may wait for a disk: they are for workers, not for a loop.
+/// The system's calls on files, their failures typed. But for `readCached`, each may wait for a disk: they are for workers, not
+/// for a loop.
 package enum FileSystem {
   /// The directory that relative paths begin in.
   package static var workingDirectory: CInt { AT_FDCWD }
@@ -52,6 +53,17 @@ package enum FileSystem {
     var status = stat()
     _ = try systemCall { fstatat(directory, path, &status, followsLink ? 0 : AT_SYMLINK_NOFOLLOW) }
     return FileStatus(status)
+  }
+
+  /// Reads what the system has in memory of a file, without waiting for anything; nil when that is not so, or not known, or
+  /// when there is anything else to say.
+  package static func readCached(
+    _ descriptor: CInt, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+  ) -> Int? {
+    var piece = iovec(iov_base: buffer.baseAddress, iov_len: buffer.count)
+    let withoutWaiting: CInt = 8
+    let count = preadv2(descriptor, &piece, 1, off_t(offset), withoutWaiting)
+    return count > 0 ? count : nil
   }
 
   /// Writes all of it where the descriptor is.

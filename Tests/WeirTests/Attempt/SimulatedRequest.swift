@@ -314,7 +314,7 @@ extension AttemptMachineSimulationTests {
       run.isReceived = true
       guard !run.hasGivenUp, !world.chance(4) else { return false }
       run.isAwaited = true
-      perform(run.machine.awaitReceiver(), run)
+      apply(run) { $0.awaitReceiver() }
       run.hasGivenUpSlot = true
       world.pending.append((self, .receiverDone(run)))
       world.seen.insert("awaited")

@@ -51,4 +51,16 @@ struct WriteBufferTests {
     _ = shared.next()
     #expect(shared.append(WriteBuffer.pieceSize) && !shared.buffer.hasPiece, "one is on its way")
   }
+
+  @Test(
+    "At the end of a turn goes what comes slowly, and what is a piece",
+    arguments: [
+      (0, false), (1, true), (WriteBuffer.slowSize - 1, true), (WriteBuffer.slowSize, false),
+      (WriteBuffer.pieceSize - 1, false), (WriteBuffer.pieceSize, true),
+    ])
+  func due(count: Int, isDue: Bool) {
+    #expect(shared.append(count) && shared.buffer.isDue == isDue)
+    guard shared.next() != nil else { return }
+    #expect(shared.append(1) && !shared.buffer.isDue, "one is on its way")
+  }
 }

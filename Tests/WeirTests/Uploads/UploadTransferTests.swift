@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import Glibc
 import Synchronization
 import Testing
 import Weir
@@ -172,6 +173,28 @@ struct UploadTransferTests {
     #expect(await request.serializingString().response.value == "taken")
     let growth = peak.withLock { $0 } - before
     if !ThisProcess.isSanitized { #expect(growth < 48 << 20, "\(growth >> 20) MiB") }
+  }
+
+  @Test("A file of which the system has nothing in memory, or no longer, goes up whole", arguments: [true, false])
+  func uncached(fromTheStart: Bool) async throws {
+    let scratch = try Scratch()
+    // More than the buffers of both sockets hold.
+    let body = pattern(16 << 20)
+    let file = try scratch.file(body)
+    let evict: @Sendable () -> Void = {
+      let descriptor = open(file.path, O_RDONLY)
+      fsync(descriptor)
+      posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+      close(descriptor)
+    }
+    if fromTheStart { evict() }
+    let server = try ScriptedServer(
+      Script(
+        .head, .bytes(300_000), .call(evict), .bytes(body.count - 300_000), .send(okResponse("taken")), .awaitClose))
+    let session = Session()
+    let request = session.upload(file, to: server.url)
+    #expect(await request.serializingString().response.value == "taken")
+    #expect(server.body().elementsEqual(body))
   }
 
   // MARK: Progress

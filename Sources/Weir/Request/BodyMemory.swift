@@ -1,0 +1,66 @@
+import Foundation
+import Glibc
+import Synchronization
+import WeirIO
+
+/// Memory for bodies of a megabyte or so. Memory that is new from the system is cleared, page by page as it is touched, which
+/// takes as long as receiving what goes there; so what callers let go of is used again.
+///
+/// The memory is malloc's: whatever `Data` does with it, it may be freed.
+final class BodyMemory: Sendable {
+  private struct Block: Sendable {
+    let address: UInt
+    let size: Int
+  }
+
+  private struct State {
+    /// The last one given back is taken first.
+    var free: [Block] = []
+    var size = 0
+  }
+
+  /// Of what is smaller malloc itself keeps enough; what is larger would be a lot to keep.
+  static let sizes = (128 << 10)...(4 << 20)
+  /// So much is kept at most, over all.
+  static let kept = 8 << 20
+
+  private let state = Mutex(State())
+
+  deinit {
+    for block in state.withLock({ $0.free }) { free(UnsafeMutableRawPointer(bitPattern: block.address)) }
+  }
+
+  /// Bytes that nobody uses.
+  var idleSize: Int { state.withLock { $0.size } }
+
+  /// The same bytes, with room for `room` in all; nil where that is no size for this.
+  func extended(_ data: Data, to room: Int) -> Data? {
+    // Very short `Data` has no memory of its own.
+    guard Self.sizes.contains(room), data.count > 64, data.count <= room, let start = take(room) else { return nil }
+    data.copyBytes(to: UnsafeMutableRawBufferPointer(start: start, count: data.count))
+    var extended = Data(bytesNoCopy: start, count: room, deallocator: .custom { [self] start, _ in put(start) })
+    extended.count = data.count
+    return extended
+  }
+
+  private func take(_ room: Int) -> UnsafeMutableRawPointer? {
+    let block = state.withLock { state -> Block? in
+      guard let index = state.free.lastIndex(where: { (room...room * 2).contains($0.size) }) else { return nil }
+      let block = state.free.remove(at: index)
+      state.size -= block.size
+      return block
+    }
+    return block.flatMap { UnsafeMutableRawPointer(bitPattern: $0.address) } ?? malloc(room)
+  }
+
+  private func put(_ start: UnsafeMutableRawPointer) {
+    let block = Block(address: UInt(bitPattern: start), size: usableSize(of: start))
+    let isKept = state.withLock { state in
+      guard Self.sizes.contains(block.size), state.size + block.size <= Self.kept else { return false }
+      state.free.append(block)
+      state.size += block.size
+      return true
+    }
+    if !isKept { free(start) }
+  }
+}
