@@ -178,8 +178,7 @@ struct UploadTransferTests {
   @Test("A file of which the system has nothing in memory, or no longer, goes up whole", arguments: [true, false])
   func uncached(fromTheStart: Bool) async throws {
     let scratch = try Scratch()
-    // More than the buffers of both sockets hold.
-    let body = pattern(16 << 20)
+    let body = pattern(6 << 20)
     let file = try scratch.file(body)
     let evict: @Sendable () -> Void = {
       let descriptor = open(file.path, O_RDONLY)
