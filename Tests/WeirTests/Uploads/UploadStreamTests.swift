@@ -154,7 +154,8 @@ struct UploadStreamTests {
     let gate = Gate()
     let scratch = try Scratch()
     let file = try scratch.file(pattern(100_000))
-    let (waiting, server) = (try ScriptedServer(Self.chunked), try ScriptedServer(.answering(with: { okResponse("taken") })))
+    let waiting = try ScriptedServer(Self.chunked)
+    let server = try ScriptedServer(.answering(with: { okResponse("taken") }))
     let session = Session()
     let patient = (0..<4).map { _ in session.upload(Patient(gate), to: waiting.url).serializingString() }
     #expect(await session.upload(file, to: server.url).serializingString().response.value == "taken")
