@@ -24,8 +24,11 @@ struct UploadRemovalTests {
     func expectRemoved(_ names: [String] = ["file"]) async throws {
       try await eventually("the file is gone") { manager.removed.entries.count >= names.count }
       #expect(manager.removed.entries.sorted() == names.sorted())
-      let left = try FileManager.default.contentsOfDirectory(atPath: try #require(scratch).directory.path)
-      #expect(left.filter { names.contains($0) } == [])
+      // It is noted before it is done.
+      let directory = try #require(scratch).directory.path
+      try await eventually("nothing is left") {
+        try FileManager.default.contentsOfDirectory(atPath: directory).filter { names.contains($0) }.isEmpty
+      }
     }
   }
 
