@@ -81,7 +81,7 @@ extension RequestPipeline {
     let failure = firstFailure
     let values = values
     self.values = []
-    let (handlers, observers, outcome, error, own) = request.fields.withLock { fields in
+    let (handlers, observers, outcome, error, own, abandoned) = request.fields.withLock { fields in
       let handlers = fields.takeHandlers(values.count)
       let status = fields.lastTask?.lazyResponse?.statusCode
       let outcome = RequestOutcome(error: handlers.isEmpty ? fields.error : failure, status: status)
@@ -90,7 +90,9 @@ extension RequestPipeline {
       if !handlers.isEmpty { fields.serializationDuration = values.reduce(0) { $0 + $1.duration } }
       fields.machine.delivered()
       defer { fields.observers = RequestObservers() }
-      return (handlers, fields.observers, outcome, failure ?? fields.error, fields.ownDelegate)
+      return (
+        handlers, fields.observers, outcome, failure ?? fields.error, fields.ownDelegate, fields.takeAwaited()
+      )
     }
     core.remove(request)
     own?.delegate?.cleanup(after: request)
@@ -98,6 +100,7 @@ extension RequestPipeline {
     request.settled(outcome, error: error)
     monitors.requestDidSettle(request, outcome: outcome)
     for (handler, value) in zip(handlers, values) { request.deliver(value, on: handler.queue) }
+    for answer in abandoned { answer.abandon() }
   }
 
   private var firstFailure: WeirError? {
