@@ -31,7 +31,8 @@ extension AuthenticationInterceptor {
     tell(context, .began, machine.withLock { $0.waiterCount })
     queue.async { [self] in
       let began = MonotonicTime.now
-      let end: @Sendable (Result<Credential, any Error>) -> Void = { [weak self] result in
+      // Kept by an authenticator for as long as it likes; it must keep nothing else alive.
+      let end: @Sendable (Result<Credential, any Error>) -> Void = { [weak self, weak context] result in
         self?.ended(call, result, after: MonotonicTime.now.seconds(since: began), context)
       }
       guard let session = context.session else { return end(.failure(WeirError.sessionDeinitialized)) }
@@ -44,7 +45,7 @@ extension AuthenticationInterceptor {
   /// Any thread, also within the authenticator's `refresh`, and more than once.
   private func ended(
     _ call: Machine.Call, _ result: Result<Credential, any Error>, after duration: TimeInterval,
-    _ context: SessionContext
+    _ context: SessionContext?
   ) {
     var discards = false
     if case .failure(let error) = result, machine.withLock({ $0.isWanted(call.number) }) {
@@ -54,7 +55,7 @@ extension AuthenticationInterceptor {
       let hasEnded = machine.isRunning(call.number)
       return (machine.ended(call.number, result, discards: discards, at: .now), hasEnded, machine.waiterCount)
     }
-    if hasEnded { tell(context, .ended(after: duration, result.isSuccess ? .success : .failure), count) }
+    if hasEnded, let context { tell(context, .ended(after: duration, result.isSuccess ? .success : .failure), count) }
     perform(action, count)
   }
 

@@ -150,7 +150,9 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     _ request: Request, for session: Session, dueTo error: any Error,
     completion: @escaping @Sendable (RetryResult) -> Void
   ) {
-    guard let urlRequest = request.request, let response = request.response,
+    // One that a retrier has refused already is asked about again by its handlers; it stays refused.
+    guard error.asWeirError?.isRequestRetryError != true,
+      let urlRequest = request.request, let response = request.response,
       !isRefresh(urlRequest, request.refreshScope),
       authenticator.didRequest(urlRequest, with: response, failDueToAuthenticationError: error)
     else { return completion(.doNotRetry) }

@@ -142,6 +142,7 @@ struct AuthenticationRetryTests {
     let requests = (0..<20).map { _ in session.request(server.url).validate() }
     for request in requests { request.resume() }
     try await eventually("all wait") { recorder.waiting == 20 }
+    await held.wait()
     held.answer(.failure(SampleError()))
     for request in requests {
       let error = await request.serializingString().response.error
@@ -150,7 +151,7 @@ struct AuthenticationRetryTests {
       #expect(request.tasks.count == 1)
     }
     #expect(server.received.count == 20)
-    #expect(authenticator.count == 1)
+    #expect(authenticator.count == 1, "handlers that ask about the failure again begin none")
     async let next = session.answer(server.url)
     await held.wait(for: 2)
     #expect(authenticator.refreshed.entries == ["a", "a"])
@@ -203,6 +204,7 @@ struct AuthenticationRetryTests {
     #expect(recorder.waiting == 0, "nobody is kept for a refresh that does not end")
     async let next = session.answer(server.url)
     try await eventually("it waits") { recorder.waiting == 1 }
+    await held.wait()
     server.accept(["b"])
     held.answer(.success(Token(text: "b")))
     #expect(await next.value == "fine")
@@ -276,6 +278,7 @@ struct AuthenticationRetryTests {
     async let second = sessions[1].answer(server.url)
     async let third = sessions[2].answer(server.url)
     for recorder in recorders { try await eventually("it waits") { recorder.waiting == 1 } }
+    await held.wait()
     server.accept(["b"])
     held.answer(.success(Token(text: "b")))
     #expect(await [first.value, second.value, third.value] == ["fine", "fine", "fine"])

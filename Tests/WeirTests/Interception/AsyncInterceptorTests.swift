@@ -92,7 +92,7 @@ struct AsyncInterceptorTests {
       },
     ]
     let session = Session(interceptor: Interceptor(retriers: retriers))
-    #expect(await session.answer(server.url).error?.retryCause?.cause is SampleError)
+    #expect(await session.request(server.url).validate().plainResponse().error?.retryCause?.cause is SampleError)
     #expect(asked.entries == ["no 503", "twice 0", "no 503", "twice 1", "no 503", "twice 2"])
     #expect(retriers.map(\.name) == ["no", "twice"])
   }
