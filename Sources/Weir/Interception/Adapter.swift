@@ -59,7 +59,7 @@ open class Adapter: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor, 
     _ adapt: @escaping AsyncAdaptHandler, _ urlRequest: URLRequest, _ state: RequestAdapterState,
     _ completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
   ) {
-    PendingAnswer.await(for: state.request, completion) {
+    PendingAnswer.make(for: state.request, completion) {
       do { return .success(try await adapt(urlRequest, state)) } catch { return .failure(error) }
     }
   }

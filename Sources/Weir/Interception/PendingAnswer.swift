@@ -41,7 +41,7 @@ final class PendingAnswer<Value: Sendable>: Abandonable {
       return owed?.request
     }
     guard let request else { return }
-    if !request.await(self) { return abandon() }
+    if !request.notesPending(self) { return abandon() }
     // It may have been given meanwhile, by another thread.
     if !isOpen { request.forget(self) }
   }
@@ -63,7 +63,7 @@ extension PendingAnswer {
   ///
   /// It begins here and now, so that one that has nothing to wait for changes no thread. Its priority is high, since
   /// nobody knows who waits for the request.
-  static func await(
+  static func make(
     for request: Request?, _ completion: @escaping @Sendable (Value) -> Void,
     _ work: @escaping @Sendable () async -> Value
   ) {
@@ -75,15 +75,15 @@ extension PendingAnswer {
 
 extension Request {
   /// From now on `answer` hears of the request's end. False: that was before.
-  func await(_ answer: any Abandonable) -> Bool {
+  func notesPending(_ answer: any Abandonable) -> Bool {
     fields.withLock { fields in
       if fields.machine.isOver { return false }
-      fields.awaited.append(answer)
+      fields.pendingAnswers.append(answer)
       return true
     }
   }
 
   func forget(_ answer: any Abandonable) {
-    fields.withLock { fields in fields.awaited.removeAll { $0 === answer } }
+    fields.withLock { fields in fields.pendingAnswers.removeAll { $0 === answer } }
   }
 }

@@ -21,7 +21,7 @@ open class Retrier: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, 
   /// - Parameter name: Under which it is measured; nil means the type's.
   public init(name: String? = nil, _ retryHandler: @escaping AsyncRetryHandler) {
     self.retryHandler = { request, session, error, completion in
-      PendingAnswer.await(for: request, completion) { await retryHandler(request, session, error) }
+      PendingAnswer.make(for: request, completion) { await retryHandler(request, session, error) }
     }
     self.name = name
   }

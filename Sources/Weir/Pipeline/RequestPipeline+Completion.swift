@@ -91,7 +91,7 @@ extension RequestPipeline {
       fields.machine.delivered()
       defer { fields.observers = RequestObservers() }
       return (
-        handlers, fields.observers, outcome, failure ?? fields.error, fields.ownDelegate, fields.takeAwaited()
+        handlers, fields.observers, outcome, failure ?? fields.error, fields.ownDelegate, fields.takePendingAnswers()
       )
     }
     core.remove(request)

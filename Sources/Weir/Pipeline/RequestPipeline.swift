@@ -110,7 +110,7 @@ final class RequestPipeline {
     let (action, replaced, abandoned) = request.fields.withLock { fields in
       let action = fields.machine.fail()
       guard action != .none else { return (action, nil as WeirError?, [] as [any Abandonable]) }
-      return (action, fields.exchange(error: error), fields.takeAwaited())
+      return (action, fields.exchange(error: error), fields.takePendingAnswers())
     }
     withExtendedLifetime(replaced) {}
     perform(action)

@@ -174,7 +174,7 @@ public class Request: @unchecked Sendable {
     let (hasChanged, replaced, abandoned) = fields.withLock { fields in
       guard fields.machine.act(verb) else { return (false, nil as WeirError?, [] as [any Abandonable]) }
       guard verb == .cancel else { return (true, nil, []) }
-      return (true, fields.exchange(error: .explicitlyCancelled), fields.takeAwaited())
+      return (true, fields.exchange(error: .explicitlyCancelled), fields.takePendingAnswers())
     }
     withExtendedLifetime(replaced) {}
     if hasChanged { context.loop.post { [self] in context.core.value.hear(self) } }

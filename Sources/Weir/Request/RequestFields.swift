@@ -17,7 +17,7 @@ struct RequestFields {
   /// What the retrier that answers now decided by.
   var notedDecision: RetryDecision?
   /// Answers that somebody works on: they hear of the request's end.
-  var awaited: [any Abandonable] = []
+  var pendingAnswers: [any Abandonable] = []
   /// New credentials with which the request was tried again for free.
   private var freeRetries: [RefreshedCredential] = []
   var error: WeirError?
@@ -107,10 +107,10 @@ struct RequestFields {
     return self.error
   }
 
-  /// The answers that are not awaited any more.
-  mutating func takeAwaited() -> [any Abandonable] {
-    defer { awaited = [] }
-    return awaited
+  /// The answers that are of no use any more.
+  mutating func takePendingAnswers() -> [any Abandonable] {
+    defer { pendingAnswers = [] }
+    return pendingAnswers
   }
 
   /// Whether a retry with this credential is free: once.

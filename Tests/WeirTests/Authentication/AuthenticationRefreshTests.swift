@@ -351,7 +351,9 @@ struct WaitingRequestTests {
     try await wait()
     // The authenticator keeps the completion, and will never call it.
     #expect(held.count == 1)
-    try await eventually("all are gone", within: 10) { weakRequest == nil && weakSession == nil && weakInterceptor == nil }
+    try await eventually("all are gone", within: 10) {
+      weakRequest == nil && weakSession == nil && weakInterceptor == nil
+    }
     #expect(recorder.waiting == 0)
   }
 }

@@ -151,7 +151,7 @@ struct AsyncInterceptorTests {
       let request = session.request(server.url)
       weakRequest = request
       _ = await request.serializingString().response
-      #expect(request.fields.withLock { $0.awaited.isEmpty })
+      #expect(request.fields.withLock { $0.pendingAnswers.isEmpty })
     }
     #expect(onLoop.entries == [true])
     try await eventually("the request is gone") { weakRequest == nil }
@@ -228,7 +228,7 @@ struct AsyncInterceptorTests {
       let values = happened.values
       #expect(values.count <= 1, "\(values)")
       #expect(!answer.isOpen)
-      #expect(request.fields.withLock { $0.awaited.isEmpty })
+      #expect(request.fields.withLock { $0.pendingAnswers.isEmpty })
     }
   }
 }
