@@ -9,6 +9,7 @@ struct RefreshWaiter: Sendable {
     /// With the credential of this version.
     case proceed(UInt64)
     case fail(any Error)
+    case again
   }
 
   let context: SessionContext
@@ -28,18 +29,23 @@ extension AuthenticationInterceptor {
   /// Asks the authenticator for a new credential, in the name of who waits for it.
   func refresh(_ call: Machine.Call, for waiter: RefreshWaiter) {
     let context = waiter.context
-    tell(context, .began, machine.withLock { $0.waiterCount })
     queue.async { [self] in
       let began = MonotonicTime.now
       // Kept by an authenticator for as long as it likes; it must keep nothing else alive.
       let end: @Sendable (Result<Credential, any Error>) -> Void = { [weak self, weak context] result in
         self?.ended(call, result, after: MonotonicTime.now.seconds(since: began), context)
       }
-      guard let session = context.session else { return end(.failure(WeirError.sessionDeinitialized)) }
+      guard let session = context.session else { return withdraw(call) }
+      tell(context, .began, machine.withLock { $0.waiterCount })
       RefreshScope.$current.withValue(RefreshScope(of: owner, within: waiter.scope)) {
         authenticator.refresh(call.credential, for: session, completion: end)
       }
     }
+  }
+
+  private func withdraw(_ call: Machine.Call) {
+    let (action, count) = change { ($0.withdrew(call.number, at: .now), $0.waiterCount) }
+    perform(action, count)
   }
 
   /// Any thread, also within the authenticator's `refresh`, and more than once.
@@ -65,6 +71,7 @@ extension AuthenticationInterceptor {
     case .refresh(let call, let waiter): refresh(call, for: waiter)
     case .release(let waiters, .proceed(let version)): release(waiters, .proceed(version), count)
     case .release(let waiters, .fail(let error)): release(waiters, .fail(error), count)
+    case .release(let waiters, .again): release(waiters, .again, count)
     case .release(let waiters, .excessiveRefresh):
       if let context = waiters.first?.context { tell(context, .ended(after: 0, .excessive), count) }
       release(waiters, .fail(AuthenticationError.excessiveRefresh), count)

@@ -111,7 +111,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   ) {
     let waiter = RefreshWaiter(context: context, scope: answer.request?.refreshScope) { [weak self] outcome in
       switch outcome {
-      case .proceed: self?.adaptAgain(urlRequest, in: context, answer)
+      case .proceed, .again: self?.adaptAgain(urlRequest, in: context, answer)
       case .fail(let error): answer(.failure(error))
       }
     }
@@ -174,6 +174,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
       switch outcome {
       case .proceed(let version): self?.retry(request, with: version, answer)
       case .fail(let error): answer(.doNotRetryWithError(error))
+      case .again: if answer.isOpen { self?.retry(request, in: context, answer, seen) }
       }
     }
     let (decision, count) = change { ($0.retry(waiter, seen: seen, at: .now), $0.waiterCount) }

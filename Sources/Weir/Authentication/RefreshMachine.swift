@@ -60,6 +60,8 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
     case proceed(Version)
     case fail(any Error)
     case excessiveRefresh
+    /// As if they had not asked yet.
+    case again
   }
 
   enum Action {
@@ -180,6 +182,19 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
       if discards { credential = nil }
       state = .failed(error)
       return release(.fail(error))
+    }
+  }
+
+  /// The call was not made: the session that it was for is gone. Who waits for it beside that one asks again.
+  mutating func withdrew(_ number: UInt64, at now: MonotonicTime) -> Action {
+    guard call == number else { return .none }
+    call = nil
+    switch state {
+    case .idle, .failed: return .none
+    case .due: return beginDue(at: now)
+    case .refreshing:
+      state = .idle
+      return release(.again)
     }
   }
 

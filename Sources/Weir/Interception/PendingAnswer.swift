@@ -30,7 +30,7 @@ final class PendingAnswer<Value: Sendable>: Abandonable {
   /// Gives the answer. A second one is ignored.
   func callAsFunction(_ value: Value) {
     guard let owed = take() else { return }
-    owed.request?.forget(self)
+    if owed.onAbandon != nil { owed.request?.forget(self) }
     owed.completion(value)
   }
 
@@ -78,7 +78,7 @@ extension Request {
   func notesPending(_ answer: any Abandonable) -> Bool {
     fields.withLock { fields in
       if fields.machine.isOver { return false }
-      fields.pendingAnswers.append(answer)
+      if !fields.pendingAnswers.contains(where: { $0 === answer }) { fields.pendingAnswers.append(answer) }
       return true
     }
   }

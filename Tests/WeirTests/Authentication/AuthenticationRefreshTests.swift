@@ -308,6 +308,28 @@ struct WaitingRequestTests {
     #expect(await session.answer(server.url).value == "fine")
   }
 
+  @Test("A session that is gone before its refresh begins takes nobody else along", arguments: [true, false])
+  func sessionIsGone(isDeferred: Bool) async throws {
+    let server = try TokenServer(valid: ["b"])
+    let authenticator = TokenAuthenticator { $2(.success(Token(text: "b"))) }
+    let interceptor = TokenInterceptor(
+      authenticator: authenticator, credential: Token(text: "a", requiresRefresh: isDeferred))
+    let recorders = (0..<2).map { _ in RefreshRecorder() }
+    interceptor.queue.suspend()
+    var lost: Session? = Session(interceptor: interceptor, eventMonitors: [recorders[0]])
+    let request = try #require(lost).request(server.url).validate().resume()
+    try await eventually("it waits") { recorders[0].waiting == 1 }
+    let session = Session(interceptor: interceptor, eventMonitors: [recorders[1]])
+    async let answer = session.answer(server.url)
+    try await eventually("another waits") { recorders[1].waiting == 1 }
+    lost = nil
+    #expect(await request.serializingString().response.error?.isSessionDeinitializedError == true)
+    interceptor.queue.resume()
+    #expect(await answer.value == "fine")
+    #expect(authenticator.count == 1)
+    try await eventually("nobody waits") { recorders.allSatisfy { $0.waiting == 0 } }
+  }
+
   enum End: CaseIterable {
     case cancel, deadline, invalidation, loss
   }

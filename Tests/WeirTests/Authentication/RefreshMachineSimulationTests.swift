@@ -39,7 +39,7 @@ private struct RefreshSimulation {
 
   enum Event: String, CaseIterable {
     case sent, deferred, waited, retriedAtOnce, refused, excessive, missing, lookedAgain, lateMember, left, discarded
-    case superseded, due, dueForNobody, answeredTwice, neverAnswered, succeeded, failed
+    case superseded, due, dueForNobody, answeredTwice, neverAnswered, succeeded, failed, withdrawn
   }
 
   private enum Stage: Equatable {
@@ -57,6 +57,8 @@ private struct RefreshSimulation {
     var stage = Stage.asking
     /// Whether its batch has failed: it must not be sent again.
     var isFailed = false
+    /// What it was refused with, as it was looked at.
+    var refusal: (credential: Int, version: UInt64)?
   }
 
   private var machine: Machine
@@ -194,6 +196,7 @@ private struct RefreshSimulation {
     expect(credential == current, "\(index) is sent with \(credential), and \(current ?? 0) is the credential")
     expect(!stale.contains(credential), "\(index) is sent with \(credential), which requires a refresh")
     expect(!requests[index].isFailed, "\(index) is sent after its batch has failed")
+    expect(requests[index].refusal?.credential != credential, "\(index) is sent again with \(credential)")
     saw(.sent)
     requests[index].stage = .sent(credential)
   }
@@ -232,6 +235,7 @@ private struct RefreshSimulation {
       note("\(index) waits")
       expect(!isLate, "\(index) waits though its batch has failed")
       requests[index].stage = .waiting(ticket)
+      requests[index].refusal = (credential, version)
       begin(call)
     case .refuse:
       saw(isLate ? .lateMember : .refused)
@@ -307,7 +311,14 @@ private struct RefreshSimulation {
     }
     calls = []
     ended.append(call.number)
-    if random.next() % 3 == 0 { fails(call) } else { succeeds(call) }
+    switch random.next() % 12 {
+    case 0..<4: fails(call)
+    case 4:
+      saw(.withdrawn)
+      note("refresh \(call.number) is not made")
+      perform(machine.withdrew(call.number, at: now), after: call.isSuperseded)
+    default: succeeds(call)
+    }
   }
 
   private mutating func fails(_ call: (number: UInt64, credential: Int, isSuperseded: Bool)) {
@@ -374,7 +385,11 @@ private struct RefreshSimulation {
     guard !released.isEmpty else { return }
     let (index, outcome) = released.removeFirst()
     switch (requests[index].stage, outcome) {
-    case (.deferred, .proceed), (.waiting, .proceed): requests[index].stage = .asking
+    case (.deferred, .proceed), (.waiting, .proceed), (.deferred, .again): requests[index].stage = .asking
+    case (.waiting, .again):
+      if let refusal = requests[index].refusal {
+        requests[index].stage = .lookedForRetry(refusal.credential, refusal.version)
+      }
     case (.deferred, _), (.waiting, _): fail(index)
     default: break
     }

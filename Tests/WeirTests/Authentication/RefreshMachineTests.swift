@@ -47,6 +47,8 @@ private struct Rig {
     Self.text(machine.ended(call, .failure(SampleError()), discards: discards, at: now))
   }
 
+  mutating func withdraw(_ call: UInt64) -> String { Self.text(machine.withdrew(call, at: now)) }
+
   mutating func leave(_ ticket: UInt64) -> Int? { machine.leave(ticket) }
 
   private static func text(_ call: Machine.Call?) -> String {
@@ -60,6 +62,7 @@ private struct Rig {
     case .release(let waiters, .proceed(let version)): "release \(waiters) with \(version)"
     case .release(let waiters, .fail(let error)): "fail \(waiters): \(error)"
     case .release(let waiters, .excessiveRefresh): "fail \(waiters): excessive"
+    case .release(let waiters, .again): "\(waiters) ask again"
     }
   }
 }
@@ -238,6 +241,32 @@ private struct Rig {
     #expect(rig.set("d") == "release [4] with 3")
     #expect(rig.fail(2) == "-")
     #expect(rig.retry(5) == "wait 5, refresh 3 of d")
+  }
+}
+
+@Suite("§18 Refresh machine: calls that are not made") struct RefreshMachineWithdrawalTests {
+  @Test("Whoever waits for it asks again, and nobody is refused for it")
+  func withdrawn() {
+    var rig = Rig()
+    _ = rig.retry(1)
+    _ = rig.adapt(2, stale: true)
+    #expect(rig.withdraw(7) == "-")
+    #expect(rig.withdraw(1) == "[1, 2] ask again")
+    #expect(rig.withdraw(1) == "-")
+    #expect(rig.retry(1) == "wait 3, refresh 2 of a")
+    #expect(rig.succeed(2, "b") == "release [1] with 1")
+  }
+
+  @Test("One that is superseded makes way for the next")
+  func superseded() {
+    var rig = Rig()
+    _ = rig.retry(1)
+    _ = rig.set("b")
+    #expect(rig.withdraw(1) == "-")
+    _ = rig.retry(2)
+    _ = rig.set("c")
+    _ = rig.retry(3)
+    #expect(rig.withdraw(2) == "refresh 3 of c for 3")
   }
 }
 
