@@ -178,6 +178,41 @@ class Patient: RetryPolicy, @unchecked Sendable {
   }
 }
 
+struct OAuthCredential: AuthenticationCredential {
+  let accessToken: String
+  let expiration: Date
+
+  var requiresRefresh: Bool { Date(timeIntervalSinceNow: 60) > expiration }
+}
+
+// As it was written for Alamofire.
+class OAuthAuthenticator: Authenticator {
+  var refreshes = 0
+
+  func apply(_ credential: OAuthCredential, to urlRequest: inout URLRequest) {
+    urlRequest.headers.add(.authorization(bearerToken: credential.accessToken))
+  }
+
+  func refresh(
+    _ credential: OAuthCredential, for session: Session,
+    completion: @escaping (Result<OAuthCredential, Error>) -> Void
+  ) {
+    refreshes += 1
+    completion(.success(OAuthCredential(accessToken: "new", expiration: .distantFuture)))
+  }
+
+  func didRequest(
+    _ urlRequest: URLRequest, with response: HTTPURLResponse, failDueToAuthenticationError error: Error
+  ) -> Bool {
+    response.statusCode == 401
+  }
+
+  func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: OAuthCredential) -> Bool {
+    let bearerToken = HTTPHeader.authorization(bearerToken: credential.accessToken).value
+    return urlRequest.headers["Authorization"] == bearerToken
+  }
+}
+
 enum Endpoint: URLRequestConvertible {
   case account(Account)
 
@@ -213,6 +248,18 @@ struct Swift5ClientTests {
     #expect(server.receivedText().hasPrefix("GET /?page=1 "))
     let failed = await finder.find(.account(Account(name: "a"))).serializingData().response
     #expect(failed.error != nil)
+  }
+
+  @Test func authenticates() async throws {
+    let server = try ScriptedServer(.answering(okResponse("x")))
+    let authenticator = OAuthAuthenticator()
+    let interceptor = AuthenticationInterceptor(
+      authenticator: authenticator, credential: OAuthCredential(accessToken: "old", expiration: .distantPast))
+    let session = Session(interceptor: interceptor)
+    #expect(await session.request(server.url).validate().serializingString().response.value == "x")
+    #expect(server.receivedText().contains("Authorization: Bearer new\r\n"))
+    #expect(authenticator.refreshes == 1)
+    #expect(interceptor.credential?.accessToken == "new")
   }
 
   @Test func sendsForms() async throws {

@@ -16,10 +16,20 @@ struct Options {
     case session
   }
 
+  /// What adapts each request.
+  enum Interception: String {
+    case none
+    /// Closures that answer at once: an adapter's, and the same as an async one.
+    case closure, async
+    /// An `AuthenticationInterceptor` whose token is good.
+    case authentication
+  }
+
   struct UsageError: Error, CustomStringConvertible {
     let description = """
       usage: transfers URL TOTAL CONCURRENCY [--api async|closure|inline] [--metrics on|off]
                        [--executor default|session] [--idle N IDLE_URL]
+                       [--interceptor none|closure|async|authentication]
       """
   }
 
@@ -29,6 +39,7 @@ struct Options {
   var api = API.async
   var metrics = true
   var executor = Executor.default
+  var interceptor = Interception.none
   var idle = 0
   var idleURL = ""
 
@@ -52,6 +63,7 @@ struct Options {
     case ("--metrics", "off"): metrics = false
     case ("--api", _): api = try Self.parse(value)
     case ("--executor", _): executor = try Self.parse(value)
+    case ("--interceptor", _): interceptor = try Self.parse(value)
     case ("--idle", _):
       guard let count = Int(value), count >= 0, let url = rest.popFirst() else { throw UsageError() }
       idle = count

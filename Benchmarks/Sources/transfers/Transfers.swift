@@ -35,7 +35,8 @@ import WeirMetrics
     configuration.timeoutIntervalForRequest = 3_600
     if options.api == .inline { configuration.handlerExecution = .eventLoop }
     let monitors: [any EventMonitor] = options.metrics ? [try MetricsMonitor(registry: Registry())] : []
-    return Session(configuration: configuration, eventMonitors: monitors)
+    return Session(
+      configuration: configuration, interceptor: Interceptors.make(options.interceptor), eventMonitors: monitors)
   }
 
   /// Opens transfers that nobody answers, and gives them time to get there.

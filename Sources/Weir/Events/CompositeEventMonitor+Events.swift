@@ -70,6 +70,10 @@ extension CompositeEventMonitor {
   public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
     send(.resilience, (session, destination, limit)) { $0.session($1.0, concurrencyLimit: $1.1, limit: $1.2) }
   }
+
+  public func session(_ session: Session, refresh event: RefreshEvent) {
+    send(.refreshes, (session, event)) { $0.session($1.0, refresh: $1.1) }
+  }
 }
 
 // MARK: - Creation

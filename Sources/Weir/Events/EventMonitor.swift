@@ -164,6 +164,8 @@ public protocol EventMonitor: Sendable {
   func session(_ session: Session, circuit destination: Destination, entered state: CircuitState)
   /// How many attempts a destination's adaptive limit allows at once: when it changes, at most once a second.
   func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int)
+  /// A credential is being refreshed, on behalf of requests of this session.
+  func session(_ session: Session, refresh event: RefreshEvent)
 }
 
 /// A monitor that is called synchronously on the event loop: nothing is queued for it, and it must not block.
@@ -204,6 +206,8 @@ public struct EventInterests: OptionSet, Sendable {
   public static let connectionUse = EventInterests(rawValue: 1 << 9)
   /// What bounds the attempts at a destination: its retry budget, circuit and adaptive limit.
   public static let resilience = EventInterests(rawValue: 1 << 10)
+  /// Credentials that are refreshed, and who waits for that.
+  public static let refreshes = EventInterests(rawValue: 1 << 11)
 
   /// Every group, later ones too.
   public static let all = EventInterests(rawValue: .max)
@@ -309,4 +313,5 @@ extension EventMonitor {
   public func session(_ session: Session, retryBudget destination: Destination, available: Double) {}
   public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {}
   public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {}
+  public func session(_ session: Session, refresh event: RefreshEvent) {}
 }

@@ -96,6 +96,16 @@ extension LoggingEventMonitor {
   public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
     log("session.concurrencyLimit", "\(limit)", "\(destination)")
   }
+
+  public func session(_ session: Session, refresh event: RefreshEvent) {
+    switch event.kind {
+    case .began: log("session.refresh", "began", event.interceptor)
+    case .ended(let duration, let outcome):
+      log("session.refresh", outcome.rawValue, event.interceptor, "after \(duration.logText)")
+    // A crowd that waits is told of by its size when that is over.
+    case .waiting: break
+    }
+  }
 }
 
 // MARK: - Requests

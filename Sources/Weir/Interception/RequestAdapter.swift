@@ -21,6 +21,11 @@ public struct RequestAdapterState: Sendable {
     }
   }
 
+  /// Nil in tests of adapters.
+  var request: Request? {
+    if case .request(let request) = identity { request } else { nil }
+  }
+
   init(request: Request, session: Session) {
     identity = .request(request)
     self.session = session

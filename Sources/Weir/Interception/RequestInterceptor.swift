@@ -25,3 +25,9 @@ public typealias RetryHandler =
   @Sendable (
     Request, Session, any Error, _ completion: @escaping @Sendable (RetryResult) -> Void
   ) -> Void
+
+/// Returns the adapted request, or throws why there is none.
+public typealias AsyncAdaptHandler = @Sendable (URLRequest, RequestAdapterState) async throws -> URLRequest
+
+/// Returns whether the request is tried again.
+public typealias AsyncRetryHandler = @Sendable (Request, Session, any Error) async -> RetryResult

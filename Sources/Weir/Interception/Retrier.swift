@@ -12,6 +12,20 @@ open class Retrier: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, 
     self.name = name
   }
 
+  /// Takes an async closure, which returns the answer.
+  ///
+  /// It begins where a ``RequestRetrier`` is called, without a change of thread, and goes on on Swift's own threads. Its
+  /// task is cancelled when the request ends before: by `cancel()`, its deadline or its session's end. While it runs it
+  /// keeps the session alive.
+  ///
+  /// - Parameter name: Under which it is measured; nil means the type's.
+  public init(name: String? = nil, _ retryHandler: @escaping AsyncRetryHandler) {
+    self.retryHandler = { request, session, error, completion in
+      PendingAnswer.make(for: request, completion) { await retryHandler(request, session, error) }
+    }
+    self.name = name
+  }
+
   @preconcurrency
   open func retry(
     _ request: Request, for session: Session, dueTo error: any Error,
@@ -24,7 +38,12 @@ open class Retrier: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, 
 extension RequestRetrier where Self == Retrier {
   /// A retrier made of a closure.
   @preconcurrency
-  public static func retrier(using closure: @escaping RetryHandler) -> Retrier {
-    Retrier(closure)
+  public static func retrier(name: String? = nil, using closure: @escaping RetryHandler) -> Retrier {
+    Retrier(closure, name: name)
+  }
+
+  /// A retrier made of an async closure; see ``Retrier/init(name:_:)``.
+  public static func retrier(name: String? = nil, using closure: @escaping AsyncRetryHandler) -> Retrier {
+    Retrier(name: name, closure)
   }
 }

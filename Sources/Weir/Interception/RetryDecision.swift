@@ -5,8 +5,10 @@ import WeirIO
 /// What is to become of a failure, and why. It is made once, by the rules of whoever says yes or no first, and carried
 /// from there to events and metrics.
 enum RetryDecision: Hashable, Sendable {
-  /// After so many seconds. `wish` is for how many the server asked, where that is more than it is granted.
-  case retry(after: TimeInterval, source: RetryDelaySource, wish: TimeInterval? = nil)
+  /// After so many seconds. `wish` is for how many the server asked, where that is more than it is granted; `credential`
+  /// the new one that the request was refused for lack of.
+  case retry(
+    after: TimeInterval, source: RetryDelaySource, wish: TimeInterval? = nil, credential: RefreshedCredential? = nil)
   case deny(RetryDenial.Reason)
 
   /// What a retrier's answer means. `noted` is what the rules behind it said, if there are any; it counts as far as the
@@ -15,9 +17,11 @@ enum RetryDecision: Hashable, Sendable {
     switch (result, noted) {
     case (.doNotRetry, .deny(let reason)?): self = .deny(reason)
     case (.doNotRetry, _), (.doNotRetryWithError, _): self = .deny(.policy)
-    case (.retryWithDelay(let delay), .retry(let own, let source, let wish)?) where own == delay:
-      self = .retry(after: max(0, delay), source: source, wish: wish)
+    case (.retryWithDelay(let delay), .retry(let own, let source, let wish, let credential)?) where own == delay:
+      self = .retry(after: max(0, delay), source: source, wish: wish, credential: credential)
     case (.retryWithDelay(let delay), _): self = .retry(after: max(0, delay), source: .backoff)
+    case (.retry, .retry(0, .backoff, nil, let credential)?):
+      self = .retry(after: 0, source: .backoff, credential: credential)
     case (.retry, _): self = .retry(after: 0, source: .backoff)
     }
   }
@@ -25,7 +29,7 @@ enum RetryDecision: Hashable, Sendable {
   /// The answer to whoever asked a retrier.
   var result: RetryResult {
     switch self {
-    case .retry(let delay, _, _): .retryWithDelay(delay)
+    case .retry(let delay, _, _, _): .retryWithDelay(delay)
     case .deny: .doNotRetry
     }
   }
@@ -34,7 +38,7 @@ enum RetryDecision: Hashable, Sendable {
   /// take. A server that wants to be left alone for longer than that has given its last answer, though a retry after the
   /// wait that it is granted would come in time.
   func permitted(canReplayBody: Bool, deadline: MonotonicTime, now: MonotonicTime) -> RetryDecision {
-    guard case .retry(let delay, _, let wish) = self else { return self }
+    guard case .retry(let delay, _, let wish, _) = self else { return self }
     if !canReplayBody { return .deny(.body) }
     return now.advanced(bySeconds: max(delay, wish ?? 0)) < deadline ? self : .deny(.deadline)
   }

@@ -81,7 +81,7 @@ extension RequestPipeline {
     let failure = firstFailure
     let values = values
     self.values = []
-    let (handlers, observers, outcome, error, own, unheard) = request.fields.withLock { fields in
+    let (handlers, observers, outcome, error, own, unheard, abandoned) = request.fields.withLock { fields in
       let handlers = fields.takeHandlers(values.count)
       let status = fields.lastTask?.lazyResponse?.statusCode
       let outcome = RequestOutcome(error: handlers.isEmpty ? fields.error : failure, status: status)
@@ -91,7 +91,8 @@ extension RequestPipeline {
       fields.machine.delivered()
       defer { fields.observers = RequestObservers() }
       return (
-        handlers, fields.observers, outcome, failure ?? fields.error, fields.ownDelegate, fields.machine.takeUnheard()
+        handlers, fields.observers, outcome, failure ?? fields.error, fields.ownDelegate, fields.machine.takeUnheard(),
+        fields.takePendingAnswers()
       )
     }
     // After settling nothing else is told.
@@ -102,6 +103,7 @@ extension RequestPipeline {
     request.settled(outcome, error: error)
     monitors.requestDidSettle(request, outcome: outcome)
     for (handler, value) in zip(handlers, values) { request.deliver(value, on: handler.queue) }
+    for answer in abandoned { answer.abandon() }
   }
 
   private var firstFailure: WeirError? {

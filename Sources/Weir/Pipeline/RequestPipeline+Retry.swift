@@ -67,7 +67,7 @@ extension RequestPipeline {
     let now = MonotonicTime.now
     let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadlineTime, now: now)
     switch withinBudget(permitted, now) {
-    case .retry(let delay, let source, _):
+    case .retry(let delay, let source, _, _):
       let reason = RetryReason(error)
       grantedReason = reason
       monitors.request(request, willRetryAfter: delay, source: source, reason: reason)
@@ -87,8 +87,10 @@ extension RequestPipeline {
 
   /// What the destination says, asked last: a retry that is not made for another reason costs it nothing.
   private func withinBudget(_ decision: RetryDecision, _ now: MonotonicTime) -> RetryDecision {
-    guard case .retry = decision, let destination else { return decision }
+    guard case .retry(_, _, _, let credential) = decision, let destination else { return decision }
     if isRejected(at: now) { return .deny(.breaker) }
+    // No sign of a destination in trouble: those that were refused with a credential come again with the next, all at once.
+    if let credential, request.fields.withLock({ $0.takeFreeRetry(with: credential) }) { return decision }
     return destination.grantsRetry(by: retryBudget, at: now) ? decision : .deny(.budget)
   }
 

@@ -111,12 +111,14 @@ final class RequestPipeline {
   /// Ends the request with an error that no retrier hears of.
   func fail(with error: WeirError) {
     let error = request.amended(error)
-    let (action, replaced) = request.fields.withLock { fields in
+    let (action, replaced, abandoned) = request.fields.withLock { fields in
       let action = fields.machine.fail()
-      return (action, action == .none ? nil : fields.exchange(error: error))
+      guard action != .none else { return (action, nil as WeirError?, [] as [any Abandonable]) }
+      return (action, fields.exchange(error: error), fields.takePendingAnswers())
     }
     withExtendedLifetime(replaced) {}
     perform(action)
+    for answer in abandoned { answer.abandon() }
   }
 
   // MARK: The destination

@@ -36,6 +36,8 @@ public class Request: @unchecked Sendable {
 
   /// Overrides the session's `startRequestsImmediately`.
   public let shouldAutomaticallyResume: Bool?
+  /// The refreshes of credentials that it is made for; nil: none.
+  let refreshScope = RefreshScope.current
   let context: SessionContext
   let fields: Mutex<RequestFields>
   private let lazyID = Mutex<UUID?>(nil)
@@ -179,12 +181,14 @@ public class Request: @unchecked Sendable {
 
   /// Changes the state in the call; what follows from it happens on the loop.
   private func act(_ verb: RequestMachine.Verb) {
-    let (hasChanged, replaced) = fields.withLock { fields in
-      guard fields.machine.act(verb) else { return (false, nil as WeirError?) }
-      return (true, verb == .cancel ? fields.exchange(error: .explicitlyCancelled) : nil)
+    let (hasChanged, replaced, abandoned) = fields.withLock { fields in
+      guard fields.machine.act(verb) else { return (false, nil as WeirError?, [] as [any Abandonable]) }
+      guard verb == .cancel else { return (true, nil, []) }
+      return (true, fields.exchange(error: .explicitlyCancelled), fields.takePendingAnswers())
     }
     withExtendedLifetime(replaced) {}
     if hasChanged { context.loop.post { [self] in context.core.value.hear(self) } }
+    for answer in abandoned { answer.abandon() }
   }
 
   // MARK: Handlers

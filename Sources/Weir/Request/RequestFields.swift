@@ -16,6 +16,10 @@ struct RequestFields {
   var retryReason: RetryReason?
   /// What the retrier that answers now decided by.
   var notedDecision: RetryDecision?
+  /// Answers that somebody works on: they hear of the request's end.
+  var pendingAnswers: [any Abandonable] = []
+  /// New credentials with which the request was tried again for free.
+  private var freeRetries: [RefreshedCredential] = []
   var error: WeirError?
   /// The outcome, once settled.
   var outcome: RequestOutcome?
@@ -101,6 +105,19 @@ struct RequestFields {
   mutating func exchange(error: WeirError?) -> WeirError? {
     defer { self.error = error }
     return self.error
+  }
+
+  /// The answers that are of no use any more.
+  mutating func takePendingAnswers() -> [any Abandonable] {
+    defer { pendingAnswers = [] }
+    return pendingAnswers
+  }
+
+  /// Whether a retry with this credential is free: once.
+  mutating func takeFreeRetry(with credential: RefreshedCredential) -> Bool {
+    if freeRetries.contains(credential) { return false }
+    freeRetries.append(credential)
+    return true
   }
 
   /// The first handlers, as many as there are values of; later ones came too late for this delivery.

@@ -110,6 +110,9 @@ struct RequestMachine: Sendable {
   /// Whether the wait for a slot may end the request: not when the caller has said otherwise meanwhile.
   var awaitsSlot: Bool { stage == .admitting && state == .resumed }
 
+  /// Whether nothing that is asked for changes the outcome any more.
+  var isOver: Bool { state == .cancelled || isBeyondRetry || isSettled }
+
   /// Whether it is being decided if there is another attempt.
   var isDeciding: Bool {
     switch stage {

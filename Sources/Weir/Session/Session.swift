@@ -84,7 +84,7 @@ public final class Session: Sendable {
   }
 
   /// Stands for a session that is gone, in the events of its end.
-  private init(remainsOf context: SessionContext) {
+  init(remainsOf context: SessionContext) {
     self.context = context
     isOver = true
   }

@@ -53,6 +53,9 @@ final class SessionContext: Sendable {
   /// The session, as long as somebody holds it.
   var session: Session? { owner.withLock { $0.session } }
 
+  /// What events are told in the name of, also after the session.
+  var sessionOrRemains: Session { session ?? Session(remainsOf: self) }
+
   func attach(_ session: Session) {
     owner.withLock { $0.session = session }
   }

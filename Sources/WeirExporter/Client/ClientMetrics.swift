@@ -33,6 +33,9 @@ struct ClientMetrics: Sendable {
   let concurrencyLimit: GaugeFamily<(String, String)>
   let adaptationFailures: CounterFamily<(String, String, String, String)>
   let adaptationDuration: HistogramFamily<String>
+  let authRefreshes: CounterFamily<(String, String)>
+  let authRefreshDuration: HistogramFamily<String>
+  let authRefreshWaiters: GaugeFamily<String>
   let redirects: CounterFamily<(String, String, String)>
   let loopLag: Histogram
 
@@ -134,6 +137,14 @@ struct ClientMetrics: Sendable {
     adaptationDuration = try registry.histogram(
       "weir_adaptation_duration_seconds", help: "Time an adapter took to answer.",
       buckets: [0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30], labels: "adapter")
+    let interceptor: Label<String> = "interceptor"
+    authRefreshes = try registry.counter(
+      "weir_auth_refreshes_total", help: "Refreshes of credentials, by how they ended.", labels: interceptor, "outcome")
+    authRefreshDuration = try registry.histogram(
+      "weir_auth_refresh_duration_seconds", help: "Time an authenticator took to get a new credential, or to fail.",
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60], labels: "interceptor")
+    authRefreshWaiters = try registry.gauge(
+      "weir_auth_refresh_waiters", help: "Requests that wait for a new credential.", labels: "interceptor")
     redirects = try registry.counter(
       "weir_redirects_total", help: "Redirects received, by status.",
       seriesLimit: limits.redirects, labels: address, port, "http_response_status_code")

@@ -46,7 +46,9 @@ public final class MetricsMonitor: InlineEventMonitor {
     }
   }
 
-  public var interests: EventInterests { [.creation, .attempts, .connections, .redirects, .session, .resilience] }
+  public var interests: EventInterests {
+    [.creation, .attempts, .connections, .redirects, .session, .resilience, .refreshes]
+  }
 
   /// Makes a destination's series at zero before the first request goes there; of methods, those of GET.
   public func prepare(_ destination: Destination) {
@@ -73,6 +75,13 @@ public final class MetricsMonitor: InlineEventMonitor {
   /// Makes an adapter's series for a destination at zero, before it has adapted anything.
   public func prepare(adapter: String, for destination: Destination) {
     destinations.metrics(of: destination).prepare(adapter: adapter)
+  }
+
+  /// Makes the series of an interceptor that refreshes credentials at zero; else that is done when its first refresh
+  /// begins, and a scrape may see that only with its failure.
+  public func prepare(interceptor: String) {
+    for outcome in RefreshEvent.Outcome.allCases { _ = families.authRefreshes.with(interceptor, outcome.rawValue) }
+    _ = families.authRefreshWaiters.with(interceptor)
   }
 
   // MARK: Requests
@@ -188,6 +197,16 @@ public final class MetricsMonitor: InlineEventMonitor {
 
   public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
     destinations.metrics(of: destination).concurrencyLimit(limit)
+  }
+
+  public func session(_ session: Session, refresh event: RefreshEvent) {
+    switch event.kind {
+    case .began: prepare(interceptor: event.interceptor)
+    case .waiting(let change): families.authRefreshWaiters.with(event.interceptor).increment(by: Double(change))
+    case .ended(let duration, let outcome):
+      families.authRefreshes.with(event.interceptor, outcome.rawValue).increment()
+      if outcome != .excessive { families.authRefreshDuration.with(event.interceptor).observe(duration) }
+    }
   }
 
   private static func method(of request: Request) -> String { MethodLabel.of(request.method) }

@@ -9,7 +9,7 @@ struct KnownMetrics {
   private static let levels: [Substring: Set<String>] = [
     "weir": [], "job": ["job"], "job_destination": ["job", "server_address", "server_port"],
     "job_destination_adapter": ["job", "server_address", "server_port", "adapter"],
-    "job_route": ["job", "route"],
+    "job_interceptor": ["job", "interceptor"], "job_route": ["job", "route"],
   ]
 
   init() throws {

@@ -112,6 +112,20 @@ import WeirIO
     #expect(RetryDecision(.doNotRetryWithError(URLError(.badURL)), noted: .deny(.limit)) == .deny(.policy))
   }
 
+  @Test func aNewCredentialIsPartOfTheDecisionAsFarAsTheAnswerIsIts() {
+    let credential = RefreshedCredential(interceptor: ObjectIdentifier(RefreshScope.Owner.self), version: 1)
+    let noted = RetryDecision.retry(after: 0, source: .backoff, credential: credential)
+    #expect(RetryDecision(.retry, noted: noted) == noted)
+    #expect(RetryDecision(.retryWithDelay(0), noted: noted) == noted)
+    #expect(RetryDecision(.retryWithDelay(1), noted: noted) == .retry(after: 1, source: .backoff))
+    #expect(
+      RetryDecision(.retry, noted: .retry(after: 2, source: .backoff, credential: credential))
+        == .retry(after: 0, source: .backoff))
+    #expect(RetryDecision(.doNotRetry, noted: noted) == .deny(.policy))
+    #expect(noted.permitted(canReplayBody: true, deadline: .distantFuture, now: .now) == noted)
+    #expect(noted.permitted(canReplayBody: false, deadline: .distantFuture, now: .now) == .deny(.body))
+  }
+
   @Test func bodyAndDeadlineHaveTheirSay() {
     let now = MonotonicTime.now
     let decision = RetryDecision.retry(after: 5, source: .backoff)

@@ -1,0 +1,104 @@
+import Dispatch
+import Foundation
+import Synchronization
+import WeirIO
+
+/// A request that waits for a refresh.
+struct RefreshWaiter: Sendable {
+  enum Outcome: Sendable {
+    /// With the credential of this version.
+    case proceed(UInt64)
+    case fail(any Error)
+    case again
+  }
+
+  let context: SessionContext
+  /// Of which refreshes the request is a part.
+  let scope: RefreshScope?
+  let go: @Sendable (Outcome) -> Void
+}
+
+/// A credential that a request may be tried again with for free: once, by whichever of its refused attempts.
+struct RefreshedCredential: Hashable, Sendable {
+  let interceptor: ObjectIdentifier
+  let version: UInt64
+}
+
+// The authenticator's calls, and what follows from their ends.
+extension AuthenticationInterceptor {
+  /// Asks the authenticator for a new credential, in the name of who waits for it.
+  func refresh(_ call: Machine.Call, for waiter: RefreshWaiter) {
+    let context = waiter.context
+    queue.async { [self] in
+      let began = MonotonicTime.now
+      // Kept by an authenticator for as long as it likes; it must keep nothing else alive.
+      let end: @Sendable (Result<Credential, any Error>) -> Void = { [weak self, weak context] result in
+        self?.ended(call, result, after: MonotonicTime.now.seconds(since: began), context)
+      }
+      guard let session = context.session else { return withdraw(call) }
+      tell(context, .began, machine.withLock { $0.waiterCount })
+      RefreshScope.$current.withValue(RefreshScope(of: owner, within: waiter.scope)) {
+        authenticator.refresh(call.credential, for: session, completion: end)
+      }
+    }
+  }
+
+  private func withdraw(_ call: Machine.Call) {
+    let (action, count) = change { ($0.withdrew(call.number, at: .now), $0.waiterCount) }
+    perform(action, count)
+  }
+
+  /// Any thread, also within the authenticator's `refresh`, and more than once.
+  private func ended(
+    _ call: Machine.Call, _ result: Result<Credential, any Error>, after duration: TimeInterval,
+    _ context: SessionContext?
+  ) {
+    var discards = false
+    if case .failure(let error) = result, machine.withLock({ $0.isWanted(call.number) }) {
+      discards = authenticator.shouldDiscard(call.credential, afterRefreshFailure: error)
+    }
+    let (action, hasEnded, count) = change { machine in
+      let hasEnded = machine.isRunning(call.number)
+      return (machine.ended(call.number, result, discards: discards, at: .now), hasEnded, machine.waiterCount)
+    }
+    if hasEnded, let context { tell(context, .ended(after: duration, result.isSuccess ? .success : .failure), count) }
+    perform(action, count)
+  }
+
+  func perform(_ action: Machine.Action, _ count: Int) {
+    switch action {
+    case .none: break
+    case .refresh(let call, let waiter): refresh(call, for: waiter)
+    case .release(let waiters, .proceed(let version)): release(waiters, .proceed(version), count)
+    case .release(let waiters, .fail(let error)): release(waiters, .fail(error), count)
+    case .release(let waiters, .again): release(waiters, .again, count)
+    case .release(let waiters, .excessiveRefresh):
+      if let context = waiters.first?.context { tell(context, .ended(after: 0, .excessive), count) }
+      release(waiters, .fail(AuthenticationError.excessiveRefresh), count)
+    }
+  }
+
+  /// Each goes on on its session's loop: what follows is adapters, retriers and the like, which have no business in the
+  /// middle of a refresh, nor with whoever has set a credential.
+  private func release(_ waiters: [RefreshWaiter], _ outcome: RefreshWaiter.Outcome, _ count: Int) {
+    for waiter in waiters {
+      tell(waiter.context, .waiting(change: -1), count)
+      waiter.context.loop.post { waiter.go(outcome) }
+    }
+  }
+
+  // MARK: Events
+
+  /// Tells the monitors of the session that it is about.
+  func tell(_ context: SessionContext, _ kind: RefreshEvent.Kind, _ waiters: Int) {
+    guard context.monitors.wants(.refreshes) else { return }
+    let event = RefreshEvent(interceptor: name ?? String(describing: Self.self), kind: kind, waiters: waiters)
+    context.loop.post { context.monitors.session(context.sessionOrRemains, refresh: event) }
+  }
+}
+
+extension Result {
+  fileprivate var isSuccess: Bool {
+    if case .success = self { true } else { false }
+  }
+}

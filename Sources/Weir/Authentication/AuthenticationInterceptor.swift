@@ -1,0 +1,226 @@
+import Dispatch
+public import Foundation
+public import FoundationNetworking
+import Synchronization
+import WeirIO
+
+/// Applies a credential to requests and refreshes it once for all of them: before they are sent when it says that it
+/// needs that, and when they come back refused.
+///
+/// Requests that need the new credential wait for it, each until its deadline or its end, and then go on: those that were
+/// refused are tried again, without taking anything of the retry budget. So that a refused request is seen, it has to
+/// `validate()`. One interceptor may serve several sessions.
+public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor, NamedInterceptor {
+  /// What is applied to requests.
+  public typealias Credential = AuthenticatorType.Credential
+
+  /// How many refreshes may begin within a time. Further ones fail with ``AuthenticationError/excessiveRefresh``: new
+  /// credentials that are refused too would else be refreshed for ever.
+  public struct RefreshWindow: Sendable, Hashable {
+    /// Seconds that are looked back.
+    public let interval: TimeInterval
+    /// Refreshes that may begin in them.
+    public let maximumAttempts: Int
+
+    /// Takes the numbers.
+    public init(interval: TimeInterval = 30, maximumAttempts: Int = 5) {
+      self.interval = interval
+      self.maximumAttempts = maximumAttempts
+    }
+  }
+
+  typealias Machine = RefreshMachine<Credential, RefreshWaiter>
+
+  /// The name under which it is measured; nil means the type's.
+  public let name: String?
+  let authenticator: AuthenticatorType
+  let hasWindow: Bool
+  let machine: Mutex<Machine>
+  let owner = RefreshScope.Owner()
+  /// Where the authenticator's `refresh` is called; it may block there.
+  let queue = DispatchQueue(label: "weir.authentication.refresh")
+
+  /// - Parameters:
+  ///   - name: Under which it is measured; nil means the type's.
+  ///   - authenticator: Applies and refreshes credentials.
+  ///   - credential: The first one; nil: requests fail with ``AuthenticationError/missingCredential`` until one is set.
+  ///   - refreshWindow: How many refreshes may begin within a time; nil: any number.
+  public init(
+    name: String? = nil, authenticator: AuthenticatorType, credential: Credential? = nil,
+    refreshWindow: RefreshWindow? = RefreshWindow()
+  ) {
+    self.name = name
+    self.authenticator = authenticator
+    hasWindow = refreshWindow != nil
+    let times = refreshWindow.map { RefreshTimes(interval: $0.interval, maximumAttempts: $0.maximumAttempts) }
+    machine = Mutex(Machine(credential: credential, times: times))
+  }
+
+  /// What is applied to requests; nil: they fail with ``AuthenticationError/missingCredential``.
+  ///
+  /// One that is set during a refresh takes the place of what the refresh brings, and whoever waits goes on with it.
+  public var credential: Credential? {
+    get { machine.withLock { $0.look().credential } }
+    set {
+      let (action, count) = change { ($0.set(newValue), $0.waiterCount) }
+      perform(action, count)
+    }
+  }
+
+  // MARK: Adapting
+
+  @preconcurrency
+  public func adapt(
+    _ urlRequest: URLRequest, for session: Session,
+    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+  ) {
+    if isRefresh(urlRequest, RefreshScope.current) { return completion(.success(urlRequest)) }
+    adapt(urlRequest, of: nil, in: session.context, completion)
+  }
+
+  @preconcurrency
+  public func adapt(
+    _ urlRequest: URLRequest, using state: RequestAdapterState,
+    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+  ) {
+    let scope = state.request.map(\.refreshScope) ?? RefreshScope.current
+    if isRefresh(urlRequest, scope) { return completion(.success(urlRequest)) }
+    adapt(urlRequest, of: state.request, in: state.session.context, completion)
+  }
+
+  private func isRefresh(_ urlRequest: URLRequest, _ scope: RefreshScope?) -> Bool {
+    scope?.isPart(of: owner) == true || authenticator.isRefreshRequest(urlRequest)
+  }
+
+  private func adapt(
+    _ urlRequest: URLRequest, of request: Request?, in context: SessionContext,
+    _ completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+  ) {
+    let look = machine.withLock { $0.look() }
+    let requiresRefresh = look.credential?.requiresRefresh ?? false
+    if look.isIdle, !requiresRefresh, let credential = look.credential {
+      return completion(.success(applying(credential, to: urlRequest)))
+    }
+    let answer = PendingAnswer(of: request, completion)
+    adapt(urlRequest, in: context, answer, look, requiresRefresh)
+  }
+
+  private func adapt(
+    _ urlRequest: URLRequest, in context: SessionContext, _ answer: PendingAnswer<Result<URLRequest, any Error>>,
+    _ look: Machine.Look, _ requiresRefresh: Bool
+  ) {
+    let waiter = RefreshWaiter(context: context, scope: answer.request?.refreshScope) { [weak self] outcome in
+      switch outcome {
+      case .proceed, .again: self?.adaptAgain(urlRequest, in: context, answer)
+      case .fail(let error): answer(.failure(error))
+      }
+    }
+    let (decision, count) = change {
+      ($0.adapt(waiter, seen: look.version, requiresRefresh: requiresRefresh, at: .now), $0.waiterCount)
+    }
+    switch decision {
+    case .apply(let credential): answer(.success(applying(credential, to: urlRequest)))
+    case .wait(let ticket, let call): wait(waiter, answer, ticket, call, count)
+    case .missingCredential: answer(.failure(AuthenticationError.missingCredential))
+    case .excessiveRefresh:
+      tell(context, .ended(after: 0, .excessive), count)
+      answer(.failure(AuthenticationError.excessiveRefresh))
+    case .lookAgain: adaptAgain(urlRequest, in: context, answer)
+    }
+  }
+
+  private func adaptAgain(
+    _ urlRequest: URLRequest, in context: SessionContext, _ answer: PendingAnswer<Result<URLRequest, any Error>>
+  ) {
+    guard answer.isOpen else { return }
+    let look = machine.withLock { $0.look() }
+    adapt(urlRequest, in: context, answer, look, look.credential?.requiresRefresh ?? false)
+  }
+
+  private func applying(_ credential: Credential, to urlRequest: URLRequest) -> URLRequest {
+    var urlRequest = urlRequest
+    authenticator.apply(credential, to: &urlRequest)
+    return urlRequest
+  }
+
+  // MARK: Retrying
+
+  @preconcurrency
+  public func retry(
+    _ request: Request, for session: Session, dueTo error: any Error,
+    completion: @escaping @Sendable (RetryResult) -> Void
+  ) {
+    // One that a retrier has refused already is asked about again by its handlers; it stays refused.
+    guard error.asWeirError?.isRequestRetryError != true,
+      let urlRequest = request.request, let response = request.response,
+      !isRefresh(urlRequest, request.refreshScope),
+      authenticator.didRequest(urlRequest, with: response, failDueToAuthenticationError: error)
+    else { return completion(.doNotRetry) }
+    let look = machine.withLock { $0.look() }
+    guard let credential = look.credential else {
+      return completion(.doNotRetryWithError(AuthenticationError.missingCredential))
+    }
+    let answer = PendingAnswer(of: request, completion)
+    guard authenticator.isRequest(urlRequest, authenticatedWith: credential) else {
+      return retry(request, with: look.version, answer)
+    }
+    retry(request, in: session.context, answer, look.version)
+  }
+
+  private func retry(
+    _ request: Request, in context: SessionContext, _ answer: PendingAnswer<RetryResult>, _ seen: Machine.Version
+  ) {
+    let waiter = RefreshWaiter(context: context, scope: request.refreshScope) { [weak self] outcome in
+      switch outcome {
+      case .proceed(let version): self?.retry(request, with: version, answer)
+      case .fail(let error): answer(.doNotRetryWithError(error))
+      case .again: if answer.isOpen { self?.retry(request, in: context, answer, seen) }
+      }
+    }
+    let (decision, count) = change { ($0.retry(waiter, seen: seen, at: .now), $0.waiterCount) }
+    switch decision {
+    case .retry(let version): retry(request, with: version, answer)
+    case .wait(let ticket, let call): wait(waiter, answer, ticket, call, count)
+    case .refuse(let error): answer(.doNotRetryWithError(error))
+    case .missingCredential: answer(.doNotRetryWithError(AuthenticationError.missingCredential))
+    case .excessiveRefresh:
+      tell(context, .ended(after: 0, .excessive), count)
+      answer(.doNotRetryWithError(AuthenticationError.excessiveRefresh))
+    }
+  }
+
+  private func retry(
+    _ request: Request, with version: Machine.Version, _ answer: PendingAnswer<RetryResult>
+  ) {
+    // Without a window nothing bounds how often there is a new credential.
+    let credential = RefreshedCredential(interceptor: ObjectIdentifier(owner), version: hasWindow ? version : 0)
+    request.note(.retry(after: 0, source: .backoff, credential: credential))
+    answer(.retry)
+  }
+
+  // MARK: Steps
+
+  /// Passes an input to the machine. What it lets go of is the caller's, and must not go under the lock.
+  func change<Answer>(_ input: (inout Machine) -> Answer) -> Answer {
+    let (answer, belongings) = machine.withLock { machine in
+      let belongings = machine.belongings
+      return (input(&machine), belongings)
+    }
+    withExtendedLifetime(belongings) {}
+    return answer
+  }
+
+  private func wait<Value>(
+    _ waiter: RefreshWaiter, _ answer: PendingAnswer<Value>, _ ticket: Machine.Ticket, _ call: Machine.Call?,
+    _ count: Int
+  ) {
+    tell(waiter.context, .waiting(change: 1), count)
+    answer.whenAbandoned { [weak self] in self?.leave(ticket) }
+    if let call { refresh(call, for: waiter) }
+  }
+
+  private func leave(_ ticket: Machine.Ticket) {
+    let (left, count) = change { ($0.leave(ticket), $0.waiterCount) }
+    if let left { tell(left.context, .waiting(change: -1), count) }
+  }
+}

@@ -1,0 +1,249 @@
+import WeirIO
+
+/// A credential's life as a value: who may use it, who waits for a new one, and when the authenticator is asked for that.
+///
+/// There is no lock, clock or user code in here. What only the authenticator and the credential know is found out before,
+/// and brings the credential's version along, so that what was found out of another credential is recognized.
+///
+/// ```
+/// idle ─► refreshing ─► idle                    failed ─► idle   by a request whose credential looks valid
+///              └──────► failed ─► refreshing    any ─► idle      by a credential that is set
+/// ```
+/// Of calls to the authenticator there is one at a time. One whose result nobody wants any more, since a credential was
+/// set meanwhile, still has to end before the next begins: that is *due* until then.
+struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
+  /// Changes with each credential.
+  typealias Version = UInt64
+  typealias Ticket = UInt64
+
+  private enum State {
+    case idle, refreshing, due
+    case failed(any Error)
+  }
+
+  /// What requests are told from.
+  struct Look {
+    let credential: Credential?
+    let version: Version
+    /// Whether a credential that needs no refresh may be used without asking further.
+    let isIdle: Bool
+  }
+
+  /// The authenticator is to be asked.
+  struct Call {
+    let number: UInt64
+    let credential: Credential
+  }
+
+  enum AdaptAnswer {
+    case apply(Credential)
+    /// It is deferred; with the refresh that it makes necessary.
+    case wait(Ticket, Call?)
+    case missingCredential
+    case excessiveRefresh
+    /// The credential is not the one that was looked at.
+    case lookAgain
+  }
+
+  enum RetryAnswer {
+    case retry(Version)
+    /// It waits for the refresh; with the one that it makes necessary.
+    case wait(Ticket, Call?)
+    case refuse(any Error)
+    case missingCredential
+    case excessiveRefresh
+  }
+
+  /// What becomes of those who waited.
+  enum Outcome {
+    /// Deferred adaptations are to ask again, retries take place.
+    case proceed(Version)
+    case fail(any Error)
+    case excessiveRefresh
+    /// As if they had not asked yet.
+    case again
+  }
+
+  enum Action {
+    case none
+    /// In the order in which they came.
+    case release([Waiter], Outcome)
+    /// The refresh that was due begins, for the first of those who wait.
+    case refresh(Call, for: Waiter)
+  }
+
+  private var credential: Credential?
+  private var version: Version = 0
+  private var state = State.idle
+  /// The call that has not ended.
+  private var call: UInt64?
+  private var callCount: UInt64 = 0
+  /// Nil: any number may begin.
+  private var times: RefreshTimes?
+  private var waiters: [Ticket: (waiter: Waiter, isDeferred: Bool)] = [:]
+  private var deferredCount = 0
+  private var lastTicket: Ticket = 0
+
+  init(credential: Credential?, times: RefreshTimes?) {
+    self.credential = credential
+    self.times = times
+  }
+
+  var waiterCount: Int { waiters.count }
+
+  /// What may be let go of by an input, and is the caller's.
+  var belongings: (Credential?, (any Error)?) {
+    guard case .failed(let error) = state else { return (credential, nil) }
+    return (credential, error)
+  }
+
+  func look() -> Look {
+    let isIdle = if case .idle = state { true } else { false }
+    return Look(credential: credential, version: version, isIdle: isIdle)
+  }
+
+  /// Whether the call has not ended.
+  func isRunning(_ number: UInt64) -> Bool { call == number }
+
+  /// Whether the call's result will be used.
+  func isWanted(_ number: UInt64) -> Bool {
+    if case .refreshing = state { call == number } else { false }
+  }
+
+  // MARK: Requests
+
+  /// A request is about to be sent.
+  ///
+  /// - Parameters:
+  ///   - version: That of the credential that was looked at.
+  ///   - requiresRefresh: What that credential says.
+  mutating func adapt(
+    _ waiter: Waiter, seen version: Version, requiresRefresh: Bool, at now: MonotonicTime
+  ) -> AdaptAnswer {
+    guard version == self.version else { return .lookAgain }
+    if isRefreshing, deferredCount > 0 || requiresRefresh { return .wait(enlist(waiter, isDeferred: true), nil) }
+    guard let credential else { return .missingCredential }
+    guard requiresRefresh else {
+      if case .failed = state { state = .idle }
+      return .apply(credential)
+    }
+    guard let call = begin(with: credential, at: now) else { return .excessiveRefresh }
+    return .wait(enlist(waiter, isDeferred: true), call)
+  }
+
+  /// A request was refused that carried the credential of this version.
+  mutating func retry(_ waiter: Waiter, seen version: Version, at now: MonotonicTime) -> RetryAnswer {
+    guard version == self.version else { return .retry(self.version) }
+    if case .failed(let error) = state { return .refuse(error) }
+    if isRefreshing { return .wait(enlist(waiter, isDeferred: false), nil) }
+    guard let credential else { return .missingCredential }
+    guard let call = begin(with: credential, at: now) else { return .excessiveRefresh }
+    return .wait(enlist(waiter, isDeferred: false), call)
+  }
+
+  /// The request of a waiter has ended otherwise. Returns the waiter, if it waited still.
+  mutating func leave(_ ticket: Ticket) -> Waiter? {
+    guard let left = waiters.removeValue(forKey: ticket) else { return nil }
+    if left.isDeferred { deferredCount -= 1 }
+    return left.waiter
+  }
+
+  // MARK: Credentials
+
+  /// Somebody has set a credential; it takes the place of what a refresh under way may bring.
+  mutating func set(_ credential: Credential?) -> Action {
+    self.credential = credential
+    version += 1
+    let hadRefresh = isRefreshing
+    state = .idle
+    return hadRefresh ? release(.proceed(version)) : .none
+  }
+
+  /// The authenticator has answered.
+  ///
+  /// - Parameter discards: Whether the credential is not to be used any more after a failure.
+  mutating func ended(
+    _ number: UInt64, _ result: Result<Credential, any Error>, discards: Bool, at now: MonotonicTime
+  ) -> Action {
+    guard call == number else { return .none }
+    call = nil
+    switch state {
+    case .idle, .failed: return .none
+    case .due: return beginDue(at: now)
+    case .refreshing: break
+    }
+    switch result {
+    case .success(let new):
+      credential = new
+      version += 1
+      state = .idle
+      return release(.proceed(version))
+    case .failure(let error):
+      if discards { credential = nil }
+      state = .failed(error)
+      return release(.fail(error))
+    }
+  }
+
+  /// The call was not made: the session that it was for is gone. Who waits for it beside that one asks again.
+  mutating func withdrew(_ number: UInt64, at now: MonotonicTime) -> Action {
+    guard call == number else { return .none }
+    call = nil
+    switch state {
+    case .idle, .failed: return .none
+    case .due: return beginDue(at: now)
+    case .refreshing:
+      state = .idle
+      return release(.again)
+    }
+  }
+
+  // MARK: Steps
+
+  private var isRefreshing: Bool {
+    switch state {
+    case .refreshing, .due: true
+    case .idle, .failed: false
+    }
+  }
+
+  /// Nil within the answer: the call has to wait for the end of the one before. Nil: there were too many.
+  private mutating func begin(with credential: Credential, at now: MonotonicTime) -> Call?? {
+    if call != nil {
+      state = .due
+      return .some(nil)
+    }
+    guard times?.begin(at: now) ?? true else {
+      state = .failed(AuthenticationError.excessiveRefresh)
+      return nil
+    }
+    callCount += 1
+    call = callCount
+    state = .refreshing
+    return Call(number: callCount, credential: credential)
+  }
+
+  private mutating func beginDue(at now: MonotonicTime) -> Action {
+    // Whoever wanted it may have gone.
+    guard let credential, let first = waiters.min(by: { $0.key < $1.key })?.value.waiter else {
+      state = .idle
+      return .none
+    }
+    guard case .some(let call?) = begin(with: credential, at: now) else { return release(.excessiveRefresh) }
+    return .refresh(call, for: first)
+  }
+
+  private mutating func enlist(_ waiter: Waiter, isDeferred: Bool) -> Ticket {
+    lastTicket += 1
+    waiters[lastTicket] = (waiter, isDeferred)
+    if isDeferred { deferredCount += 1 }
+    return lastTicket
+  }
+
+  private mutating func release(_ outcome: Outcome) -> Action {
+    let released = waiters.sorted { $0.key < $1.key }.map(\.value.waiter)
+    waiters = [:]
+    deferredCount = 0
+    return .release(released, outcome)
+  }
+}
