@@ -32,6 +32,8 @@ public protocol EventMonitor: Sendable {
   func urlSession(
     _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest)
+  /// A server or proxy asks for credentials by Basic or Digest: a 401 or 407, whether it is answered or delivered.
+  func urlSession(_ session: Session, task: TransferTask, didReceive challenge: TransferChallenge)
   /// The task's transfer has ended and is measured: once per task, also for one that failed or was cancelled.
   func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics)
   /// The task's transfer has ended, with the `URLError` that ended it or nil; validation is yet to come.
@@ -204,6 +206,8 @@ public struct EventInterests: OptionSet, Sendable {
   public static let connectionUse = EventInterests(rawValue: 1 << 9)
   /// What bounds the attempts at a destination: its retry budget, circuit and adaptive limit.
   public static let resilience = EventInterests(rawValue: 1 << 10)
+  /// `urlSession(_:task:didReceive: TransferChallenge)`.
+  public static let challenges = EventInterests(rawValue: 1 << 11)
 
   /// Every group, later ones too.
   public static let all = EventInterests(rawValue: .max)
@@ -224,6 +228,7 @@ extension EventMonitor {
     _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest
   ) {}
+  public func urlSession(_ session: Session, task: TransferTask, didReceive challenge: TransferChallenge) {}
   public func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics) {}
   public func urlSession(_ session: Session, task: TransferTask, didCompleteWithError error: (any Error)?) {}
   public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: TransferTask) {}

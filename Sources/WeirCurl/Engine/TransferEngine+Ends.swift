@@ -11,7 +11,7 @@ extension TransferEngine {
     lookupFailed(transfer, result)
     transfer.noteHandshake(failed: result)
     if transfer.repeats.needsFreshConnection, transfer.failure == nil, changeConnection(of: transfer) { return }
-    if result == .ok, transfer.failure == nil, transfer.receiving.phase == .refusedExpectation {
+    if result == .ok, transfer.failure == nil, transfer.receiving.phase == .provisional {
       _ = transfer.deliverHead()
     }
     if transfer.state == .abandoned {
