@@ -65,7 +65,7 @@ extension Attempt {
     spec.tag = lease.destination
     spec.isForOneOfMany = request.isForOneOfMany
     spec.addressPolicy = request.addressPolicy
-    spec.trust = hop.trust?.trust
+    spec.trust = request.trust ?? hop.trust?.trust
     spec.canRepeatBody = body.isRepeatable
     spec.credential = credential(for: body)
     return spec

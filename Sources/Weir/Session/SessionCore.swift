@@ -138,7 +138,9 @@ final class SessionCore {
 
   /// What the host of a request has to prove; nil: what the session's settings say.
   func trust(for hop: HopRequest) throws(WeirError) -> HostTrust? {
-    guard trustRules != nil, hop.isSecure, let host = hop.url?.host else { return nil }
+    guard trustRules != nil, hop.isSecure else { return nil }
+    // As libcurl reads it, which connects to it and compares it with the certificate: another spelling is no other host.
+    let host = CurlURL.host(of: hop.text) ?? hop.url?.host ?? ""
     return try trustRules?.trust(ofHost: host)
   }
 

@@ -236,6 +236,16 @@ struct ServerTrustTests {
     #expect(response.error?.label == "default_evaluation_failed")
   }
 
+  @Test("Another spelling of a host is no other host", arguments: ["LOCALHOST", "localhost.", "%6cocalhost"])
+  func spellings(host: String) async throws {
+    let fixture = try await TrustFixture.shared.value
+    let session = fixture.session(
+      ServerTrustManager(
+        allHostsMustBeEvaluated: false, evaluators: ["localhost": .publicKeys(keys: [fixture.otherPin])]))
+    let response = await session.request(fixture.url("valid", host: host)).plainResponse()
+    #expect(response.error?.label == "public_key_pinning_failed", "\(response)")
+  }
+
   @Test("A host without an evaluator is left to the session's settings where that is allowed")
   func unevaluated() async throws {
     let fixture = try await TrustFixture.shared.value
