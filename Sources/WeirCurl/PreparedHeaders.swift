@@ -10,6 +10,8 @@ package final class PreparedHeaders {
   /// Why the lines can't be sent; a transfer with them fails.
   let defect: String?
   let expectsContinue: Bool
+  /// Whether they hold credentials, whosever.
+  let hasAuthorization: Bool
   /// Whether they hold credentials that authenticate the connection.
   let authenticatesConnection: Bool
   /// The list's nodes and behind them their lines, in one piece of memory. libcurl only reads it.
@@ -34,6 +36,7 @@ package final class PreparedHeaders {
     list = count == 0 ? nil : nodes
     defect = block.defect
     expectsContinue = block.noted.contains(.expect)
+    hasAuthorization = block.noted.contains(.authorization)
     authenticatesConnection = block.noted.contains(.connectionAuthentication)
   }
 

@@ -59,6 +59,8 @@ package final class Transfer {
   var awaitedSocket: CInt = -1
   var remoteAddress: String?
   var remotePort: Int32 = 0
+  /// Heads that libcurl answered with credentials.
+  var answeredChallenges = 0
   /// Requests put on a connection; more than one when libcurl repeats it.
   @exclusivity(unchecked) var repeats = RepeatRule()
   @exclusivity(unchecked) var dial = DialState()
@@ -101,6 +103,7 @@ package final class Transfer {
   package func pauseSending() {
     engine.loop.preconditionCurrent()
     sending.isPaused = true
+    sending.awaitsSource = false
   }
 
   /// Goes on after `pauseSending` or a supply of `.pause`.
@@ -108,8 +111,22 @@ package final class Transfer {
     guard !isFinished, sending.isPaused else { return }
     engine.loop.preconditionCurrent()
     sending.isPaused = false
+    sending.awaitsSource = false
     clock.lastProgress = .now
     engine.need(.unpause, for: self)
+  }
+
+  /// Whether the caller leaves it to others to answer challenges, and the request can be sent again for that.
+  package var mayBeAuthenticated: Bool { spec.canRepeatBody && !headers.hasAuthorization }
+
+  /// What a challenge may be answered with: nothing, where the caller does so himself.
+  var credential: TransferCredential? { mayBeAuthenticated ? spec.credential : nil }
+
+  /// Whether the proxy gets its credential if it asks for one: for a tunnel there is no body to be sent again.
+  var offersProxyCredential: Bool {
+    guard engine.prepared.proxy.credential != nil else { return false }
+    guard case .http = engine.prepared.proxy.kind else { return true }
+    return spec.canRepeatBody || Scheme(url: spec.url) == .https
   }
 
   package var isFinished: Bool { state == .finished || state == .abandoned }

@@ -26,6 +26,8 @@ package enum BodySupply: Sendable {
 package protocol TransferDelegate: AnyObject {
   /// The head of the final response; not of interim ones (1xx other than 101), nor of a proxy's reply to CONNECT.
   func transfer(_ transfer: Transfer, didReceiveHead head: ResponseHead) -> Flow
+  /// The head of a challenge that is answered with credentials: the request goes out again, and another head follows.
+  func transfer(_ transfer: Transfer, didAnswer head: ResponseHead)
   /// Bytes that are valid during this call only.
   func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow
   /// Asks for bytes of a `.pulled` body.
@@ -39,6 +41,8 @@ package protocol TransferDelegate: AnyObject {
 }
 
 extension TransferDelegate {
+  package func transfer(_ transfer: Transfer, didAnswer head: ResponseHead) {}
+
   package func transfer(_ transfer: Transfer, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
     .failed
   }

@@ -59,6 +59,36 @@ struct RepeatTests {
     await rig.close()
   }
 
+  /// Whoever had nothing more to give when the connection ended has, for the next one, what it gave at first. 7.88.1 doesn't
+  /// notice the end before there is more to send.
+  @Test(.enabled(if: CurlLibrary.noticesTruncation)) func aBodyThatHadPausedIsAskedForAgain() async throws {
+    let server = try ScriptedServer(
+      Script(.head, .send(okResponse("one")), .head, .bytes(1), .close),
+      Script(.head, .bytes(3), .send(okResponse("two")), .awaitClose))
+    let rig = try await EngineRig()
+    #expect(await rig.get(server.url).text == "one")
+    let outcome = await rig.transfer(TransferSpec(url: server.url, method: "PUT", body: .pulled(length: 3))) {
+      recorder in
+      var (asked, isWhole) = (0, false)
+      recorder.onRewind = {
+        isWhole = true
+        return true
+      }
+      recorder.onProvide = { _, buffer in
+        asked += 1
+        let count = isWhole ? 3 : 1
+        if !isWhole, asked > 1 { return .pause }
+        for index in 0..<count { buffer[index] = 7 }
+        return .bytes(count)
+      }
+    }
+    #expect(outcome.error == nil)
+    #expect(outcome.text == "two")
+    #expect(outcome.rewinds == 1)
+    #expect(server.receivedText(on: 1).utf8.count { $0 == 7 } == 3)
+    await rig.close()
+  }
+
   @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
   func idempotentMethodsGoAgain(method: String) async throws {
     let body: TransferBody = method == "PUT" ? .bytes([1, 2, 3]) : .none

@@ -135,6 +135,8 @@ static const size_t weir_write_pause = CURL_WRITEFUNC_PAUSE;
 static const size_t weir_read_pause = CURL_READFUNC_PAUSE;
 static const size_t weir_read_abort = CURL_READFUNC_ABORT;
 static const long weir_global_default = CURL_GLOBAL_DEFAULT;
+// Together: with Digest alone libcurl sends a request without its body first.
+static const long weir_auth_schemes = CURLAUTH_BASIC | CURLAUTH_DIGEST;
 
 // The number of the library that runs, which may be newer than the header (0xXXYYZZ).
 static inline unsigned int weir_curl_version_number(void) {
@@ -143,4 +145,8 @@ static inline unsigned int weir_curl_version_number(void) {
 
 static inline const char *weir_curl_version_text(void) {
   return curl_version_info(CURLVERSION_NOW)->version;
+}
+
+static inline const char *weir_curl_tls_text(void) {
+  return curl_version_info(CURLVERSION_NOW)->ssl_version;
 }

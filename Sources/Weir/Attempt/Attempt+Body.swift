@@ -13,7 +13,9 @@ extension Attempt {
     tellHead(response.statusCode)
     guard pipeline.headArrived(for: self, status: response.statusCode) else { return }
     let isInFile = request.receivesIntoFile
-    if isInFile, let next = request.startsOver(after: response, to: hop.request.urlRequest) { return sendAgain(next) }
+    if isInFile, let next = request.startsOver(after: response, to: hop.request.urlRequest) {
+      return repeatHop(with: next)
+    }
     startDecoder(response.statusCode)
     if !isInFile, context.monitors.wants(.tasks), let session = context.session, let built = response.response {
       context.monitors.urlSession(session, dataTask: task, didReceive: built)
@@ -25,7 +27,7 @@ extension Attempt {
   }
 
   /// Asks in another way for what this response does not bring.
-  private func sendAgain(_ next: URLRequest) {
+  func repeatHop(with next: URLRequest) {
     body.isDiscarded = true
     hop.next = next
     hop.isRedirected = false

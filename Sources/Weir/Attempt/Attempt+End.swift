@@ -15,6 +15,10 @@ extension Attempt {
     }
     tally.add(report)
     body.hasBroken = error != nil
+    if let error, let trust = hop.trust, let reason = WeirError.ServerTrustFailureReason(error, at: trust, url: hop.url)
+    {
+      body.trustFailure = .serverTrustEvaluationFailed(reason: reason)
+    }
     if let next {
       if hop.isRedirected { tally.redirected() } else { tally.sentAgain() }
       hop.follow(next)
@@ -75,7 +79,10 @@ extension Attempt {
     let error = error.map { $0.about(hop.url) }
     guard pipeline.failed(self, error) else { return }
     if let error, pipeline.decide({ $0.stage != .cancelling }) {
-      pipeline.record(body.receiverFailure ?? .sessionTaskFailed(error: error))
+      pipeline.record(body.receiverFailure ?? body.trustFailure ?? .sessionTaskFailed(error: error))
+      if let failure = body.trustFailure {
+        pipeline.monitors.request(request, didFailTask: task, earlyWithError: failure)
+      }
     }
     if error != nil { request.attemptFailed() }
     complete(error: error)

@@ -13,6 +13,11 @@ extension Attempt {
     guard hop.request.isSupported else {
       return ended(error: urlError(.unsupportedURL, "only http and https URLs with a host can be requested"))
     }
+    do {
+      hop.trust = try core.trust(for: hop.request)
+    } catch {
+      return refuse(untrusted: error)
+    }
     if !machine.hasStarted { begin() }
     machine.hopStarts()
     body = ResponseBody(limit: request.maximumBodySize)
@@ -31,11 +36,19 @@ extension Attempt {
     }
   }
 
+  /// The host is not even connected to.
+  private func refuse(untrusted error: WeirError) {
+    body = ResponseBody(limit: nil)
+    body.trustFailure = error
+    ended(error: urlError(.serverCertificateUntrusted, error.errorDescription ?? ""))
+  }
+
   private func begin() {
     let now = MonotonicTime.now
     tally = TransferTally(queue: lease.waited(until: now), now: now)
     let plan = request.fields.withLock { fields in
       fields.change(number) { $0?.isStarted = true }
+      hop.credential = fields.credential
       return fields.hedge
     }
     pipeline.monitors.request(request, didStartAttempt: number)
@@ -52,6 +65,9 @@ extension Attempt {
     spec.tag = lease.destination
     spec.isForOneOfMany = request.isForOneOfMany
     spec.addressPolicy = request.addressPolicy
+    spec.trust = request.trust ?? hop.trust?.trust
+    spec.canRepeatBody = body.isRepeatable
+    spec.credential = credential(for: body)
     return spec
   }
 
@@ -77,7 +93,7 @@ extension Attempt: TransferDelegate {
     let response = LazyHTTPResponse(head, url: hop.url)
     tally.contentEncoding = head.isEncoded ? response.value(forHeader: "Content-Encoding") : nil
     task.received(response)
-    if !followRedirect(response) { accept(response) }
+    if !followRedirect(response), !answerChallenge(response) { accept(response) }
     if body.failure != nil || isLost { return .stop }
     return machine.reads ? .proceed : .pause
   }

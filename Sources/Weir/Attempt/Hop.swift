@@ -15,6 +15,14 @@ struct Hop {
   var isRedirected = true
   /// Whether secrets meant for the first origin stay behind.
   var hasLeftOrigin = false
+  /// The request's own, for its first origin.
+  var credential: URLCredential?
+  /// What the session's storage has for the present hop, which was challenged before.
+  var stored: URLCredential?
+  /// Of the present hop's.
+  var answeredChallenges = 0
+  /// What the host has to prove; nil: what the session's settings say.
+  var trust: HostTrust?
 
   init(request: HopRequest) {
     self.request = request
@@ -22,7 +30,14 @@ struct Hop {
 
   var url: URL? { request.url }
 
+  /// What a challenge is answered with.
+  var offered: URLCredential? { stored ?? (hasLeftOrigin ? nil : credential) }
+
   mutating func follow(_ next: URLRequest) {
+    if isRedirected {
+      stored = nil
+      answeredChallenges = 0
+    }
     request = HopRequest(next)
     self.next = nil
     if losesBody { hasLostBody = true }
@@ -51,6 +66,9 @@ final class HopRequest: Sendable {
 
   /// Scheme and authority as the URL spells them.
   var origin: String? { originLength.flatMap { String(text.utf8.prefix($0)) } }
+
+  /// Whether the URL is an https one and names a host.
+  var isSecure: Bool { originLength != nil && text.utf8.dropFirst(4).first.map { $0 | 0x20 } == UInt8(ascii: "s") }
 
   /// Whether the URL is an http or https one and names a host.
   var isSupported: Bool { originLength != nil }

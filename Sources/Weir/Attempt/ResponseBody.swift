@@ -33,6 +33,8 @@ struct ResponseBody {
   var isReceived = false
   /// What the receiver failed with; the attempt's error in place of the transfer's.
   var receiverFailure: WeirError?
+  /// Why the server is not trusted, where that is evaluated; in place of the transfer's error too.
+  var trustFailure: WeirError?
   /// The end of the transfer, while the receiver has not taken all.
   var ending: (error: TransferError?, report: TransferReport)?
 

@@ -21,6 +21,10 @@ extension ClosureEventMonitor {
     taskWillPerformHTTPRedirection?(session, task, response, request)
   }
 
+  public func urlSession(_ session: Session, task: TransferTask, didReceive challenge: TransferChallenge) {
+    taskDidReceiveChallenge?(session, task, challenge)
+  }
+
   public func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics) {
     taskDidFinishCollectingMetrics?(session, task, metrics)
   }

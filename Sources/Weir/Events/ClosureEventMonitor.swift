@@ -16,6 +16,7 @@ public final class ClosureEventMonitor: EventMonitor {
   /// Apart from the properties, since a Sendable class stores nothing that can be set without a lock.
   private struct Closures {
     var sessionDidBecomeInvalidWithError: (@Sendable (Session, (any Error)?) -> Void)?
+    var taskDidReceiveChallenge: (@Sendable (Session, TransferTask, TransferChallenge) -> Void)?
     var taskDidSendBodyData: (@Sendable (Session, TransferTask, Int64, Int64, Int64) -> Void)?
     var taskWillPerformHTTPRedirection: (@Sendable (Session, TransferTask, HTTPURLResponse, URLRequest) -> Void)?
     var taskDidFinishCollectingMetrics: (@Sendable (Session, TransferTask, TransferMetrics) -> Void)?
@@ -79,6 +80,13 @@ extension ClosureEventMonitor {
   public var sessionDidBecomeInvalidWithError: (@Sendable (Session, (any Error)?) -> Void)? {
     get { closures.withLock { $0.sessionDidBecomeInvalidWithError } }
     set { replace(\.sessionDidBecomeInvalidWithError, with: newValue) }
+  }
+
+  /// Hears of `urlSession(_:task:didReceive:)` of ``EventMonitor``, for a challenge.
+  @preconcurrency
+  public var taskDidReceiveChallenge: (@Sendable (Session, TransferTask, TransferChallenge) -> Void)? {
+    get { closures.withLock { $0.taskDidReceiveChallenge } }
+    set { replace(\.taskDidReceiveChallenge, with: newValue) }
   }
 
   /// Hears of ``EventMonitor/urlSession(_:task:didSendBodyData:totalBytesSent:totalBytesExpectedToSend:)``.

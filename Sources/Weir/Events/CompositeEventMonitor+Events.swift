@@ -30,6 +30,10 @@ extension CompositeEventMonitor {
     }
   }
 
+  public func urlSession(_ session: Session, task: TransferTask, didReceive challenge: TransferChallenge) {
+    send(.challenges, (session, task, challenge)) { $0.urlSession($1.0, task: $1.1, didReceive: $1.2) }
+  }
+
   public func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics) {
     send(.tasks, (session, task, metrics)) { $0.urlSession($1.0, task: $1.1, didFinishCollecting: $1.2) }
   }

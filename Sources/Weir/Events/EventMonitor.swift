@@ -32,6 +32,8 @@ public protocol EventMonitor: Sendable {
   func urlSession(
     _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest)
+  /// A server or proxy asks for credentials by Basic or Digest: a 401 or 407, whether it is answered or delivered.
+  func urlSession(_ session: Session, task: TransferTask, didReceive challenge: TransferChallenge)
   /// The task's transfer has ended and is measured: once per task, also for one that failed or was cancelled.
   func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics)
   /// The task's transfer has ended, with the `URLError` that ended it or nil; validation is yet to come.
@@ -208,6 +210,8 @@ public struct EventInterests: OptionSet, Sendable {
   public static let resilience = EventInterests(rawValue: 1 << 10)
   /// Credentials that are refreshed, and who waits for that.
   public static let refreshes = EventInterests(rawValue: 1 << 11)
+  /// `urlSession(_:task:didReceive: TransferChallenge)`.
+  public static let challenges = EventInterests(rawValue: 1 << 12)
 
   /// Every group, later ones too.
   public static let all = EventInterests(rawValue: .max)
@@ -228,6 +232,7 @@ extension EventMonitor {
     _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest
   ) {}
+  public func urlSession(_ session: Session, task: TransferTask, didReceive challenge: TransferChallenge) {}
   public func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics) {}
   public func urlSession(_ session: Session, task: TransferTask, didCompleteWithError error: (any Error)?) {}
   public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: TransferTask) {}

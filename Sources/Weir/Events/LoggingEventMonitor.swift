@@ -59,6 +59,12 @@ extension LoggingEventMonitor {
     log("session.willPerformHTTPRedirection", task, "status \(response.statusCode)", request.logText)
   }
 
+  public func urlSession(_ session: Session, task: TransferTask, didReceive challenge: TransferChallenge) {
+    let space = challenge.protectionSpace
+    let answer = challenge.proposedCredential == nil ? "no credential" : "failures \(challenge.previousFailureCount)"
+    log("session.didReceiveChallenge", task, "\(space.host):\(space.port)", answer)
+  }
+
   public func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics) {
     log("session.didFinishCollecting", task, metrics.logText)
   }

@@ -42,6 +42,8 @@ package final class ForwardRequest: Request, @unchecked Sendable {
     /// Whether our own are announced in addition.
     package var announcesRetries = true
     package var destinationPolicy = DestinationPolicy.any
+    /// What the upstream has to prove; nil: what the session's settings say.
+    package var trust: TransferTrust?
 
     package enum Body: Sendable {
       case none
@@ -150,6 +152,7 @@ package final class ForwardRequest: Request, @unchecked Sendable {
   override var isForOneOfMany: Bool { true }
   override var controls: DestinationControls? { ownControls }
   override var addressPolicy: AddressPolicy? { head.destinationPolicy.rules }
+  override var trust: TransferTrust? { head.trust }
   override var announcesRetries: Bool { head.announcesRetries }
   override func retriesBefore(_ urlRequest: URLRequest, by header: AttemptHeader) -> Int { head.retriesBefore }
 

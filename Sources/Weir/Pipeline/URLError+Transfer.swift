@@ -7,11 +7,23 @@ extension URLError {
   /// What libcurl or the engine says of a failed transfer, in Foundation's terms. The texts name no secret: libcurl's
   /// speak of hosts, ports and certificates only.
   init(_ error: TransferError, url: URL?) {
-    var info: [String: Any] = [NSLocalizedDescriptionKey: error.description]
+    var info: [String: Any] = [
+      NSLocalizedDescriptionKey: Self.setting(of: error).map { "\(error) (\($0))" } ?? "\(error)"
+    ]
     if let url { info[NSURLErrorFailingURLErrorKey] = Redaction.url(url) }
     info["weir.libcurl.code"] = Int(error.code.rawValue)
     if error.kind == .addressRefused { info[Self.destinationRefusedKey] = true }
     self.init(Self.code(of: error), userInfo: info)
+  }
+
+  /// Which setting a failure is about.
+  private static func setting(of error: TransferError) -> String? {
+    switch error.code {
+    case .clientCertificateProblem: "tls.clientCertificate"
+    case .badTrustRoots: "tls.trustRoots"
+    case .pinnedPublicKeyMismatch: "tls.pinnedPublicKeys"
+    default: nil
+    }
   }
 
   /// The same error, with the URL it is about.
@@ -37,7 +49,7 @@ extension URLError {
 
   private static func code(of error: TransferError) -> URLError.Code {
     switch error.kind {
-    case .curl: code(of: error.code, text: error.message)
+    case .curl: code(of: error.code, text: error.message, error.certificateDefect)
     case .silence: .timedOut
     case .headTooLarge: .dataLengthExceedsMaximum
     case .cancelled, .stopped, .engineClosed: .cancelled
@@ -62,7 +74,7 @@ extension URLError {
     }
   }
 
-  private static func code(of code: CurlCode, text: String) -> URLError.Code {
+  private static func code(of code: CurlCode, text: String, _ defect: CertificateDefect?) -> URLError.Code {
     switch code {
     // Mostly the other side's, whose answer speaks of no version of HTTP or of an unknown one.
     case .unsupportedProtocol: text.contains("HTTP") ? .badServerResponse : .unsupportedURL
@@ -77,7 +89,7 @@ extension URLError {
     case .emptyReply, .partialFile, .http2Framing, .http2Stream, .sendRewindFailed: .networkConnectionLost
     case .tlsConnect: TLSFailure(text)?.code ?? .secureConnectionFailed
     case .tlsCipher, .tlsEngineInitFailed, .tlsEngineNotFound, .tlsEngineSetFailed: .secureConnectionFailed
-    case .peerFailedVerification: certificateCode(text)
+    case .peerFailedVerification: certificateCode(defect)
     case .tlsIssuerError, .invalidCertificateStatus, .pinnedPublicKeyMismatch: .serverCertificateUntrusted
     case .badTrustRoots: .serverCertificateHasUnknownRoot
     case .clientCertificateProblem: .clientCertificateRejected
@@ -100,15 +112,14 @@ extension URLError {
     }
   }
 
-  /// libcurl has one code for all that can be wrong with a certificate; OpenSSL's text tells more.
-  private static func certificateCode(_ text: String) -> URLError.Code {
-    let text = text.lowercased()
-    if text.contains("expired") { return .serverCertificateHasBadDate }
-    if text.contains("not yet valid") { return .serverCertificateNotYetValid }
-    if text.contains("local issuer") || text.contains("self-signed") || text.contains("self signed") {
-      return .serverCertificateHasUnknownRoot
+  /// libcurl has one code for all that can be wrong with a certificate.
+  private static func certificateCode(_ defect: CertificateDefect?) -> URLError.Code {
+    switch defect {
+    case .expired: .serverCertificateHasBadDate
+    case .notYetValid: .serverCertificateNotYetValid
+    case .unknownRoot: .serverCertificateHasUnknownRoot
+    case .wrongHost, .other, nil: .serverCertificateUntrusted
     }
-    return .serverCertificateUntrusted
   }
 }
 

@@ -10,8 +10,22 @@ extension Request {
   public func cURLDescription(redactingSecrets: Bool = true) -> String {
     guard let urlRequest = lastRequest else { return CURLCommand.failure }
     return CURLCommand(
-      request: urlRequest, sessionHeaders: context.configuration.headers, redactingSecrets: redactingSecrets
+      request: urlRequest, sessionHeaders: context.configuration.headers, credentials: credentials(for: urlRequest),
+      redactingSecrets: redactingSecrets
     ).text
+  }
+
+  /// What the storage has for the host's Basic space whose realm is the host, else the request's own.
+  private func credentials(for urlRequest: URLRequest) -> [URLCredential] {
+    if let storage = context.configuration.urlCredentialStorage, let url = urlRequest.url, let host = url.host {
+      let space = URLProtectionSpace(
+        host: host, port: url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80), protocol: url.scheme,
+        realm: host,
+        authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+      let stored = storage.allCredentials(like: space)
+      if !stored.isEmpty { return stored }
+    }
+    return credential.map { [$0] } ?? []
   }
 
   /// Calls `handler` once with the redacted command line: at once if there is a URL request, else when the attempt's

@@ -147,6 +147,9 @@ public class Request: @unchecked Sendable {
   /// Which addresses it may be connected to; nil: any.
   var addressPolicy: AddressPolicy? { context.configuration.destinationPolicy.rules }
 
+  /// What its servers have to prove; nil: what the session says.
+  var trust: TransferTrust? { nil }
+
   /// Whether retries are announced, where the session has a field for that.
   var announcesRetries: Bool { true }
 

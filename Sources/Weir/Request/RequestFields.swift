@@ -42,6 +42,7 @@ struct RequestFields {
   var redirectHandler: (any RedirectHandler)?
   /// Nil: the session is asked.
   var ownDelegate: OwnDelegate?
+  var credential: URLCredential?
   var observers = RequestObservers()
   var lane = HandlerLane()
   /// Made when the caller asks for it; the lane's handlers run there then.

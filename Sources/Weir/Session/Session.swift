@@ -38,20 +38,22 @@ public final class Session: Sendable {
   ///   - requestQueue: Where URL requests are built and the first adapter runs. Nil: the event loop.
   ///   - serializationQueue: Where serializers run. Nil: the event loop, or a worker for bodies over 64 KiB.
   ///   - interceptor: Adapts and retries every request, before the request's own.
+  ///   - serverTrustManager: Says what servers have to prove. Nil: what `configuration.tls` says.
   ///   - redirectHandler: Decides about redirects. Nil: they are followed.
   ///   - eventMonitors: Hear of all of the session's requests.
   public convenience init(
     configuration: SessionConfiguration = .default, rootQueue: DispatchQueue? = nil,
     startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
     serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
-    redirectHandler: (any RedirectHandler)? = nil, eventMonitors: [any EventMonitor] = []
+    serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
+    eventMonitors: [any EventMonitor] = []
   ) {
     let (loop, defect) = Self.makeLoop()
     self.init(
       loop: loop, defect: defect, shared: DestinationTable(), configuration: configuration, rootQueue: rootQueue,
       startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup, requestQueue: requestQueue,
-      serializationQueue: serializationQueue, interceptor: interceptor, redirectHandler: redirectHandler,
-      eventMonitors: eventMonitors)
+      serializationQueue: serializationQueue, interceptor: interceptor, serverTrustManager: serverTrustManager,
+      redirectHandler: redirectHandler, eventMonitors: eventMonitors)
   }
 
   /// Makes a session on a loop that others use too, with the state per destination of a whole process.
@@ -62,12 +64,14 @@ public final class Session: Sendable {
     configuration: SessionConfiguration = .default,
     rootQueue: DispatchQueue? = nil, startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy,
     requestQueue: DispatchQueue? = nil, serializationQueue: DispatchQueue? = nil,
-    interceptor: (any RequestInterceptor)? = nil, redirectHandler: (any RedirectHandler)? = nil,
-    eventMonitors: [any EventMonitor] = []
+    interceptor: (any RequestInterceptor)? = nil, serverTrustManager: ServerTrustManager? = nil,
+    redirectHandler: (any RedirectHandler)? = nil, eventMonitors: [any EventMonitor] = []
   ) {
     let monitors = CompositeEventMonitor(eventMonitors)
     let core = LoopBound(
-      SessionCore(loop: loop, defect: defect, configuration: configuration, monitors: monitors, table: table),
+      SessionCore(
+        loop: loop, defect: defect, configuration: configuration,
+        trustRules: serverTrustManager.map { TrustRules($0, configuration.tls) }, monitors: monitors, table: table),
       on: loop)
     context = SessionContext(
       loop: loop, core: core, configuration: configuration,
@@ -76,8 +80,8 @@ public final class Session: Sendable {
         serialization: serializationQueue,
         completion: configuration.completionQueue
           ?? DispatchQueue(label: "weir.session.completion", attributes: .concurrent)),
-      interceptor: interceptor, redirectHandler: redirectHandler, monitors: monitors,
-      startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup)
+      interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
+      monitors: monitors, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup)
     isOver = false
     context.attach(self)
     watchLoop(monitors)
@@ -113,6 +117,8 @@ public final class Session: Sendable {
   public var requestSetup: RequestSetup { context.requestSetup }
   /// Adapts and retries every request, before the request's own interceptor.
   public var interceptor: (any RequestInterceptor)? { context.interceptor }
+  /// Says what servers have to prove; nil: what the configuration's ``SessionConfiguration/tls`` says.
+  public var serverTrustManager: ServerTrustManager? { context.serverTrustManager }
   /// Decides about redirects of requests that have no handler of their own; nil: they are followed.
   public var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
   /// Those that hear of all of the session's requests.

@@ -79,6 +79,9 @@ public struct SessionConfiguration: Sendable {
   package var downloadDirectory: String?
   /// Which addresses are connected to; set ``DestinationPolicy/publicOnly`` where others choose the URLs.
   public var destinationPolicy = DestinationPolicy.any
+  /// Where credentials are looked up for requests that have none of their own; nil: nowhere. Foundation's shared storage
+  /// would be shared with everybody in the process.
+  public var urlCredentialStorage: URLCredentialStorage?
   /// The way out of the network; default: directly, whatever the environment says.
   public var proxy = ProxyConfiguration.none
   /// Connect to this socket; the URL still gives Host and the TLS name.
@@ -125,7 +128,8 @@ public enum ProxyConfiguration: Sendable {
   case none
   /// `http_proxy`, `https_proxy`, `no_proxy` and so on, as libcurl reads them.
   case environment
-  /// An HTTP proxy: `CONNECT` for https, the whole URL in the request line for http (RFC 9112 section 3.2.2).
+  /// An HTTP proxy: `CONNECT` for https, the whole URL in the request line for http (RFC 9112 section 3.2.2). The
+  /// credential answers its challenges, by Basic or Digest; it is not sent before.
   case http(host: String, port: Int, credential: URLCredential? = nil)
   /// SOCKS 5; names are resolved by the proxy.
   case socks5(host: String, port: Int, credential: URLCredential? = nil)

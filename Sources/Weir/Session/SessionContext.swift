@@ -9,6 +9,7 @@ final class SessionContext: Sendable {
   let configuration: SessionConfiguration
   let queues: Queues
   let interceptor: (any RequestInterceptor)?
+  let serverTrustManager: ServerTrustManager?
   let redirectHandler: (any RedirectHandler)?
   let monitors: CompositeEventMonitor
   let startRequestsImmediately: Bool
@@ -34,14 +35,16 @@ final class SessionContext: Sendable {
 
   init(
     loop: EventLoop, core: LoopBound<SessionCore>, configuration: SessionConfiguration, queues: Queues,
-    interceptor: (any RequestInterceptor)?, redirectHandler: (any RedirectHandler)?, monitors: CompositeEventMonitor,
-    startRequestsImmediately: Bool, requestSetup: Session.RequestSetup
+    interceptor: (any RequestInterceptor)?, serverTrustManager: ServerTrustManager?,
+    redirectHandler: (any RedirectHandler)?, monitors: CompositeEventMonitor, startRequestsImmediately: Bool,
+    requestSetup: Session.RequestSetup
   ) {
     self.loop = loop
     self.core = core
     self.configuration = configuration
     self.queues = queues
     self.interceptor = interceptor
+    self.serverTrustManager = serverTrustManager
     self.redirectHandler = redirectHandler
     self.monitors = monitors
     self.startRequestsImmediately = startRequestsImmediately

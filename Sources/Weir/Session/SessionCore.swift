@@ -11,6 +11,7 @@ final class SessionCore {
   let configuration: SessionConfiguration
   private let monitors: CompositeEventMonitor
   private let table: DestinationTable
+  private var trustRules: TrustRules?
   let controls: DestinationControls
   /// Whether anybody wants to hear of retry budgets.
   let reportsResilience: Bool
@@ -36,12 +37,13 @@ final class SessionCore {
   }
 
   init(
-    loop: EventLoop, defect: WeirError?, configuration: SessionConfiguration, monitors: CompositeEventMonitor,
-    table: DestinationTable
+    loop: EventLoop, defect: WeirError?, configuration: SessionConfiguration, trustRules: TrustRules? = nil,
+    monitors: CompositeEventMonitor, table: DestinationTable
   ) {
     self.loop = loop
     self.defect = defect
     self.configuration = configuration
+    self.trustRules = trustRules
     self.monitors = monitors
     self.table = table
     controls = DestinationControls(configuration)
@@ -132,6 +134,14 @@ final class SessionCore {
       loop: loop, options: TransportOptions(configuration), observer: monitors.wants(.connections) ? self : nil)
     transport = engine
     return engine
+  }
+
+  /// What the host of a request has to prove; nil: what the session's settings say.
+  func trust(for hop: HopRequest) throws(WeirError) -> HostTrust? {
+    guard trustRules != nil, hop.isSecure else { return nil }
+    // As libcurl reads it, which connects to it and compares it with the certificate: another spelling is no other host.
+    let host = CurlURL.host(of: hop.text) ?? hop.url?.host ?? ""
+    return try trustRules?.trust(ofHost: host)
   }
 
   /// The session's headers as they go on the wire when a request has none of its own.

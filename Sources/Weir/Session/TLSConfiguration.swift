@@ -3,7 +3,7 @@ public import Foundation
 /// How servers are trusted and the client identifies itself.
 public struct TLSConfiguration: Sendable {
   /// Whom a server's certificate must be issued by.
-  public enum TrustRoots: Sendable {
+  public enum TrustRoots: Sendable, Hashable {
     /// The system's store.
     case system
     /// A file of PEM certificates.
@@ -53,9 +53,9 @@ public struct TLSConfiguration: Sendable {
     /// 44 characters of base64, without a prefix.
     public let sha256: String
 
-    /// Takes the text; one that is no base64 of a SHA-256 matches no key.
+    /// Takes the text, with or without libcurl's `sha256//` before it; one that is no base64 of a SHA-256 matches no key.
     public init(sha256: String) {
-      self.sha256 = sha256
+      self.sha256 = sha256.hasPrefix("sha256//") ? String(sha256.dropFirst(8)) : sha256
     }
   }
 
@@ -75,7 +75,8 @@ public struct TLSConfiguration: Sendable {
   public var pinnedPublicKeys: [PublicKeyPin] = []
   /// No older version is spoken; default 1.2.
   public var minimumVersion = Version.tls12
-  /// Accept any certificate for any name. For tests.
+  /// Accept any certificate for any name, of hosts without an evaluator, and let evaluators do so
+  /// (``DisabledTrustEvaluator``). For tests.
   public var allowsInsecureServers = false
 
   /// The system's roots, TLS 1.2 or later, no client certificate, no pins.

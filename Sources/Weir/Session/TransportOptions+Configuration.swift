@@ -33,17 +33,10 @@ extension ProxyOptions {
       case .none: .none
       case .environment: .environment
       case .http(let host, let port, let credential):
-        .http(host: host, port: port, credential: credential.flatMap(ProxyCredential.init))
+        .http(host: host, port: port, credential: credential.flatMap(TransferCredential.init))
       case .socks5(let host, let port, let credential):
-        .socks5(host: host, port: port, credential: credential.flatMap(ProxyCredential.init))
+        .socks5(host: host, port: port, credential: credential.flatMap(TransferCredential.init))
       }
-  }
-}
-
-extension ProxyCredential {
-  fileprivate init?(_ credential: URLCredential) {
-    guard let user = credential.user else { return nil }
-    self.init(user: user, password: credential.password ?? "")
   }
 }
 

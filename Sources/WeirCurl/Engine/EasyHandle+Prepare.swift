@@ -26,15 +26,25 @@ extension EasyHandle {
     // another. Where HTTP/2 is unreliable, those who waited for the first connection fail.
     if transfer.expectation == .multiplexed, CurlLibrary.hasReliableHTTP2 { options.set(CURLOPT_PIPEWAIT, 1) }
     if scheme == .https {
-      options.setTrust(transfer.spec.trust ?? engine.prepared.trust)
+      let trust = transfer.spec.trust ?? engine.prepared.trust
+      options.setTrust(trust)
+      if let name = trust.serverName { setServerName(name, &options, transfer.spec.url) }
       tlsSessions = engine.tlsSessions
       if let tlsSessions { options.set(CURLOPT_SHARE, tlsSessions.share) }
     }
+    if let credential = transfer.credential { options.setCredential(credential) }
     guard options.result == .ok else {
       let text = String(cString: curl_easy_strerror(CURLcode(rawValue: options.result.rawValue)))
       return TransferError(.curl, code: options.result, message: text)
     }
     return nil
+  }
+
+  /// Has the URL name the server, and the connection lead to where the URL led: libcurl takes the name from the one.
+  private func setServerName(_ name: String, _ options: inout OptionSetter, _ url: String) {
+    guard let authority = HostName.Authority(ofURL: url), let list = authority.connectTo(in: url) else { return }
+    options.set(CURLOPT_URL, authority.replacingHost(of: url, with: name))
+    options.set(CURLOPT_CONNECT_TO, keep(list))
   }
 
   private func setConnection(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {
@@ -66,7 +76,7 @@ extension EasyHandle {
     options.set(CURLOPT_PREREQDATA, context)
     if let path = prepared.unixSocketPath { options.set(CURLOPT_UNIX_SOCKET_PATH, path) }
     if let list = prepared.resolve { options.set(CURLOPT_RESOLVE, list) }
-    options.setProxy(prepared.proxy)
+    options.setProxy(prepared.proxy, offersCredential: transfer.offersProxyCredential)
   }
 
   private func setRequest(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {
@@ -186,7 +196,7 @@ struct OptionSetter {
     keep(blob.withUnsafeBytes { weir_easy_set_blob(easy, option, $0.baseAddress, $0.count) })
   }
 
-  mutating func setProxy(_ proxy: PreparedProxy) {
+  mutating func setProxy(_ proxy: PreparedProxy, offersCredential: Bool) {
     if let address = proxy.address { set(CURLOPT_PROXY, address) }
     guard proxy.address != "" else { return }
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -194,10 +204,17 @@ struct OptionSetter {
     set(CURLOPT_PROXYTYPE, proxy.type)
     // An explicit proxy holds for every host, whatever the environment says.
     set(CURLOPT_NOPROXY, "")
-    if let credential = proxy.credential {
+    if offersCredential, let credential = proxy.credential {
       set(CURLOPT_PROXYUSERNAME, credential.user)
       set(CURLOPT_PROXYPASSWORD, credential.password)
+      set(CURLOPT_PROXYAUTH, weir_auth_schemes)
     }
+  }
+
+  mutating func setCredential(_ credential: TransferCredential) {
+    set(CURLOPT_USERNAME, credential.user)
+    set(CURLOPT_PASSWORD, credential.password)
+    set(CURLOPT_HTTPAUTH, weir_auth_schemes)
   }
 
   mutating func setTrust(_ trust: TransferTrust) {
@@ -230,7 +247,8 @@ struct OptionSetter {
     case .blob(let bytes)?: set(CURLOPT_SSLKEY_BLOB, blob: bytes)
     case nil: break
     }
-    if let passphrase = certificate.passphrase { set(CURLOPT_KEYPASSWD, passphrase) }
+    // Without any, OpenSSL would ask for that of an encrypted key at the terminal, and the loop would wait.
+    set(CURLOPT_KEYPASSWD, certificate.passphrase ?? "")
   }
 }
 

@@ -8,6 +8,8 @@ final class EasyHandle {
   private var isUsed = false
   /// What the easy handle shares with others, which has to outlive it.
   var tlsSessions: TLSSessions?
+  /// A list that libcurl reads until the transfer is over, and frees no more than others.
+  private var list: UnsafeMutablePointer<curl_slist>?
   let errorText: UnsafeMutablePointer<CChar>
   /// A small request body, which libcurl then sends together with the head.
   let body = BodyBuffer()
@@ -26,7 +28,15 @@ final class EasyHandle {
 
   deinit {
     curl_easy_cleanup(easy)
+    curl_slist_free_all(list)
     errorText.deallocate()
+  }
+
+  /// Takes a list over for the present transfer.
+  func keep(_ list: UnsafeMutablePointer<curl_slist>) -> UnsafeMutablePointer<curl_slist> {
+    curl_slist_free_all(self.list)
+    self.list = list
+    return list
   }
 
   /// Has libcurl wait for a lookup that nobody wants any more, however long that takes.
@@ -46,6 +56,8 @@ final class EasyHandle {
       curl_easy_cleanup(easy)
       easy = fresh
     }
+    curl_slist_free_all(list)
+    list = nil
     errorText[0] = 0
     body.removeAll()
     return true

@@ -102,7 +102,7 @@ struct PreparedProxy {
   /// nil leaves it to the environment; empty means none.
   let address: String?
   let type: Int
-  let credential: ProxyCredential?
+  let credential: TransferCredential?
 
   init(_ options: ProxyOptions) {
     switch options {
@@ -120,6 +120,40 @@ struct PreparedProxy {
 
 /// Questions about hosts as URLs write them.
 enum HostName {
+  /// Where a URL has its host and port, userinfo left out.
+  struct Authority {
+    /// An IPv6 address with its brackets.
+    let host: Range<String.Index>
+    /// Empty without one.
+    let port: Range<String.Index>
+
+    init?(ofURL url: String) {
+      guard let colon = url.firstIndex(of: ":") else { return nil }
+      let rest = url[colon...].drop { $0 == ":" || $0 == "/" }
+      let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+      let place = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
+      var end = place.prefix { $0 != ":" }.endIndex
+      if place.hasPrefix("[") {
+        guard let bracket = place.firstIndex(of: "]") else { return nil }
+        end = place.index(after: bracket)
+      }
+      guard end > place.startIndex else { return nil }
+      host = place.startIndex..<end
+      let port = place[end...].drop { $0 == ":" }
+      self.port = port.startIndex..<port.endIndex
+    }
+
+    func replacingHost(of url: String, with name: String) -> String {
+      String(url[..<host.lowerBound]) + name + url[host.upperBound...]
+    }
+
+    /// CURLOPT_CONNECT_TO's `host:port:host:port`: from anywhere to this; without a port, to the URL's own. Nil without
+    /// memory.
+    func connectTo(in url: String) -> UnsafeMutablePointer<curl_slist>? {
+      curl_slist_append(nil, "::\(url[host]):\(url[port])")
+    }
+  }
+
   static func host(ofURL url: String) -> Substring {
     guard let colon = url.firstIndex(of: ":") else { return "" }
     let rest = url[colon...].drop { $0 == ":" || $0 == "/" }

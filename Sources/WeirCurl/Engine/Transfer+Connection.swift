@@ -36,6 +36,7 @@ extension Transfer {
       takes(socket)
     }
     if let timer = connectTimer { engine.loop.cancel(timer) }
+    if repeats.requests > 0 { forgetProvisionalHead() }
     repeats.begin(sent: headBytesSent, received: receiving.headerBytes)
     remotePort = port
     if let address { remoteAddress = engine.addresses.string(address) }

@@ -26,7 +26,14 @@ extension Transfer {
 
   func curlError(_ result: CurlCode) -> TransferError {
     let osErrno = handle.map { Int32(truncatingIfNeeded: weir_easy_get_long($0.easy, CURLINFO_OS_ERRNO)) } ?? 0
-    return TransferError(.curl, code: result, message: text(of: result), osErrno: osErrno)
+    return TransferError(
+      .curl, code: result, message: text(of: result), osErrno: osErrno, certificateDefect: certificateDefect(result))
+  }
+
+  private func certificateDefect(_ result: CurlCode) -> CertificateDefect? {
+    guard result == .peerFailedVerification, let handle else { return nil }
+    return CertificateDefect(
+      verifyResult: weir_easy_get_long(handle.easy, CURLINFO_SSL_VERIFYRESULT), isOpenSSL: CurlLibrary.usesOpenSSL)
   }
 
   /// Numbers of the attempt so far; read before the handle goes back.

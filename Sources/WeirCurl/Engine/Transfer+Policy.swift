@@ -49,9 +49,9 @@ struct DialState {
 }
 
 /// URLs as libcurl reads them.
-enum CurlURL {
+package enum CurlURL {
   /// The host as libcurl connects to it or names it to a proxy: decoded, addresses in one of its own spellings.
-  static func host(of url: String) -> String? {
+  package static func host(of url: String) -> String? {
     guard let handle = curl_url() else { return nil }
     defer { curl_url_cleanup(handle) }
     guard curl_url_set(handle, CURLUPART_URL, url, UInt32(CURLU_PATH_AS_IS)) == CURLUE_OK else { return nil }

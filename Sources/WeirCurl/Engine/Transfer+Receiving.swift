@@ -7,8 +7,9 @@ internal import WeirIO
 struct ReceivingState {
   enum Phase: UInt8 {
     case head
-    /// A 417 that libcurl may answer by sending the request again without Expect (RFC 9110 §10.1.1).
-    case refusedExpectation
+    /// libcurl may answer the head by sending the request again: a 417 without Expect (RFC 9110 §10.1.1), a challenge with
+    /// credentials (§11.6, §11.7).
+    case provisional
     case body
   }
 
@@ -59,7 +60,7 @@ extension Transfer {
     }
     if receiving.phase != .head {
       // Trailers are counted and dropped; only a status line starts another head.
-      guard receiving.phase == .refusedExpectation, StatusLine(line) != nil else { return true }
+      guard receiving.phase == .provisional, StatusLine(line) != nil else { return true }
       receiving.phase = .head
       forgetHead()
     }
@@ -82,7 +83,7 @@ extension Transfer {
     guard failure == nil else { return 0 }
     clock.lastProgress = engine.now
     engine.arrivals &+= 1
-    if receiving.phase == .refusedExpectation, !deliverHead() { return 0 }
+    if receiving.phase == .provisional, !deliverHead() { return 0 }
     if receiving.isPaused || exceedsShare(bytes.count, engine) { return pauseInCurl() }
     guard !bytes.isEmpty, let delegate else { return bytes.count }
     switch delegate.transfer(self, didReceiveBody: bytes) {
@@ -154,11 +155,55 @@ extension Transfer {
       return fail(.connectionLost)
     }
     if line.status == 417, headers.expectsContinue, !sending.isEmpty {
-      receiving.phase = .refusedExpectation
+      receiving.phase = .provisional
+      return true
+    }
+    if mayAnswer(line.status) {
+      receiving.phase = .provisional
+      // Of a second one libcurl makes no more than others do.
+      if answeredChallenges > 0 { endUpload(line.version) }
       return true
     }
     if line.status >= 300 { endUpload(line.version) }
     return deliverHead()
+  }
+
+  /// Whether libcurl has credentials for such a challenge, and may take the head for one.
+  private func mayAnswer(_ status: Int) -> Bool {
+    switch status {
+    case 401: credential != nil && isChallenge("www-authenticate")
+    case 407: offersProxyCredential && isChallenge("proxy-authenticate")
+    default: false
+    }
+  }
+
+  private func isChallenge(_ field: StaticString) -> Bool {
+    Challenges.are(of: Challenges.answerable, in: receiving.head, field: field)
+  }
+
+  /// libcurl is about to send the request again. What the head was that it answers, the delegate hears; another follows.
+  func forgetProvisionalHead() {
+    guard receiving.phase == .provisional else { return }
+    if receiving.status == 401 || receiving.status == 407, let version = receiving.version {
+      answeredChallenges += 1
+      let head = ResponseHead(status: receiving.status, version: version, bytes: receiving.head)
+      delegate?.transfer(self, didAnswer: head)
+    }
+    expectAnotherHead()
+  }
+
+  /// The request goes out again from the beginning, and libcurl knows nothing of the challenge that it had.
+  func forgetChallenge() {
+    receiving.headerBytes = 0
+    expectAnotherHead()
+  }
+
+  private func expectAnotherHead() {
+    receiving.phase = .head
+    receiving.version = nil
+    receiving.status = 0
+    clock.firstByte = nil
+    forgetHead()
   }
 
   /// Sees to it that the connection isn't used again; false if that can't be done.

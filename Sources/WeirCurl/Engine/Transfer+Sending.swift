@@ -5,6 +5,8 @@ internal import WeirIO
 /// Where the request's body comes from, and how much of it has gone.
 struct SendingState {
   var isPaused = false
+  /// Whether that is for want of bytes, and not the caller's wish.
+  var awaitsSource = false
   var isPausedInCurl = false
   /// Bytes handed to libcurl in this round; a rewind starts the count anew.
   var supplied: Int64 = 0
@@ -55,6 +57,8 @@ extension Transfer {
     }
     sending.supplied = offset
     sending.isComplete = sending.length == offset
+    // Whoever was to say that there are more may say nothing any more: what was awaited was the rest.
+    if sending.awaitsSource { resumeSending() }
     clock.sent = nil
     return CURL_SEEKFUNC_OK
   }
@@ -116,6 +120,7 @@ extension Transfer {
     case .bytes(let count) where count > room: return taken(.failed, room: room)
     case .bytes, .pause:
       sending.isPaused = true
+      sending.awaitsSource = true
       return pauseSendingInCurl()
     case .end:
       guard sending.supplied == sending.length ?? sending.supplied else { return taken(.failed, room: room) }

@@ -12,7 +12,7 @@ extension TransferEngine {
     transfer.noteHandshake(failed: result)
     if transfer.repeats.needsFreshConnection, transfer.failure == nil, changeConnection(of: transfer) { return }
     if transfer.unread != nil, readUnread(transfer, result) { return }
-    if result == .ok, transfer.failure == nil, transfer.receiving.phase == .refusedExpectation {
+    if result == .ok, transfer.failure == nil, transfer.receiving.phase == .provisional {
       _ = transfer.deliverHead()
     }
     if transfer.state == .abandoned {

@@ -7,12 +7,15 @@ extension TransferEngine {
   /// Starts a transfer again of which nothing was sent on the connection it got; false when it can't be.
   func changeConnection(of transfer: Transfer) -> Bool {
     transfer.repeats.needsFreshConnection = false
-    guard let handle = transfer.handle, transfer.receiving.headerBytes == 0 else {
+    // A challenge that could not be answered on the connection it came by will come again.
+    let isChallenged = transfer.receiving.phase == .provisional && transfer.receiving.status != 417
+    guard let handle = transfer.handle, transfer.receiving.headerBytes == 0 || isChallenged else {
       return transfer.fail(.connectionLost)
     }
     guard takeBack(transfer, isStale: !transfer.dial.avoidsPool),
       weir_easy_set_long(handle.easy, CURLOPT_FRESH_CONNECT, 1) == CURLE_OK
     else { return false }
+    if isChallenged { transfer.forgetChallenge() }
     need(.add, for: transfer)
     return true
   }

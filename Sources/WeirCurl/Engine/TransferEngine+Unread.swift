@@ -100,7 +100,7 @@ extension Transfer {
       guard let line = unread?.line(), let bytes = unread?.bytes else { return false }
       guard bytes.withUnsafeBytes({ receiveHeader(UnsafeRawBufferPointer(rebasing: $0[line])) }) else { return false }
     }
-    if receiving.phase == .refusedExpectation, !deliverHead() { return false }
+    if receiving.phase == .provisional, !deliverHead() { return false }
     let mayHaveBody = receiving.statusLine?.mayHaveBody ?? true
     unread?.bodyBegins(receiving.framing, hasBody: mayHaveBody && spec.method != "HEAD")
     return true

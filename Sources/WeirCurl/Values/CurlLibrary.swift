@@ -11,6 +11,13 @@ package enum CurlLibrary {
   /// Such as `7.88.1`.
   package static let version: String = weir_curl_version_text().map { String(cString: $0) } ?? ""
 
+  /// Whether its TLS library is OpenSSL or one of those that number their results as OpenSSL does.
+  static let usesOpenSSL =
+    weir_curl_tls_text().map { text in
+      let text = String(cString: text)
+      return ["OpenSSL", "LibreSSL", "BoringSSL", "AWS-LC", "quictls"].contains { text.hasPrefix($0) }
+    } ?? false
+
   /// 7.88.1 gives a second address its turn when the first has not answered in time, and then waits for nothing: not even
   /// to open that socket. 8.14.1 does not.
   static let forgetsNextAddress = versionNumber < 0x080100

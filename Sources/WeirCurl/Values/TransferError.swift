@@ -47,12 +47,17 @@ package struct TransferError: Error, Sendable, Hashable {
   package let message: String
   /// The system's error number of the last failed connect, 0 when there is none.
   package let osErrno: Int32
+  /// What is wrong with the server's certificate, if it is that.
+  package let certificateDefect: CertificateDefect?
 
-  package init(_ kind: Kind, code: CurlCode = .ok, message: String, osErrno: Int32 = 0) {
+  package init(
+    _ kind: Kind, code: CurlCode = .ok, message: String, osErrno: Int32 = 0, certificateDefect: CertificateDefect? = nil
+  ) {
     self.kind = kind
     self.code = code
     self.message = message
     self.osErrno = osErrno
+    self.certificateDefect = certificateDefect
   }
 
   /// A name from a bounded set without dynamic text, fit for a metric.

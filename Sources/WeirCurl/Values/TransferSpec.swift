@@ -13,6 +13,11 @@ package struct TransferSpec: Sendable {
   package var tag: (any AnyObject & Sendable)?
   /// Trust rules in place of the engine's; connections are never shared between different rules.
   package var trust: TransferTrust?
+  /// What a challenge is answered with, Basic or Digest (RFC 7617, 7616); never sent before one, nor when the headers have
+  /// an Authorization of their own.
+  package var credential: TransferCredential?
+  /// Whether the body can be sent a second time; if not, no challenge is answered.
+  package var canRepeatBody = true
   /// Which addresses it may be connected to; nil: any.
   package var addressPolicy: AddressPolicy?
   /// Whether others' requests may follow on the connection: one that this transfer authenticated (NTLM, Negotiate) isn't
@@ -65,11 +70,14 @@ extension [UInt8]: TransferBytes {
 /// Trust rules that apply to single transfers; a class, so that a spec without them stays small.
 package final class TransferTrust: Sendable {
   package let tls: TLSOptions
+  /// The name that the server is asked for, and that its certificate must have, in place of the URL's host.
+  package let serverName: String?
   /// The pins as libcurl takes them.
   let pins: String?
 
-  package init(_ tls: TLSOptions) {
+  package init(_ tls: TLSOptions, serverName: String? = nil) {
     self.tls = tls
+    self.serverName = serverName
     pins =
       tls.pinnedPublicKeys.isEmpty
       ? nil : tls.pinnedPublicKeys.map { "sha256//\($0)" }.joined(separator: ";")

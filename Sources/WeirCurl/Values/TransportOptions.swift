@@ -39,12 +39,13 @@ package enum ProxyOptions: Sendable, Hashable {
   case none
   /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say.
   case environment
-  case http(host: String, port: Int, credential: ProxyCredential?)
+  case http(host: String, port: Int, credential: TransferCredential?)
   /// The proxy resolves names.
-  case socks5(host: String, port: Int, credential: ProxyCredential?)
+  case socks5(host: String, port: Int, credential: TransferCredential?)
 }
 
-package struct ProxyCredential: Sendable, Hashable {
+/// A user name and password.
+package struct TransferCredential: Sendable, Hashable {
   package var user: String
   package var password: String
 

@@ -50,7 +50,7 @@ private struct ConfigurationBuilder {
     reader.mapping { keys in
       let name = name(&keys)
       let match = match(keys.take("match"), of: reader, name: name)
-      let upstream = upstream(&keys)
+      let (upstream, tls) = upstream(&keys)
       let headers = keys.take("headers").flatMap { self.headers($0) }
       let retry = keys.take("retry").flatMap { self.retry($0) }
       let breaker = keys.take("circuitBreaker").flatMap { $0.circuitBreaker() }
@@ -63,6 +63,7 @@ private struct ConfigurationBuilder {
       let policy = keys.take("destinationPolicy").flatMap { destinationPolicy($0, upstream) }
       guard let upstream else { return nil }
       var route = Route(name: name ?? "", match: match, upstream: upstream)
+      route.tls = tls
       if let headers { route.headers = headers }
       if let retry { route.retry = retry }
       route.circuitBreaker = breaker
@@ -89,10 +90,20 @@ private struct ConfigurationBuilder {
     return name
   }
 
-  private func upstream(_ keys: inout ConfigurationKeys) -> Upstream? {
-    let value = keys.take(
-      "upstream", required: "the URL that requests are sent to, such as http://127.0.0.1:9000")
-    guard let value, let text = value.read(as: .string) else { return nil }
+  /// A URL, or a mapping with more about it.
+  private func upstream(_ keys: inout ConfigurationKeys) -> (Upstream?, UpstreamTLS?) {
+    guard let value = keys.take("upstream", required: Self.upstreamText) else { return (nil, nil) }
+    guard case .mapping = value.node.content else { return (Self.upstream(value), nil) }
+    return value.mapping { keys in
+      let upstream = keys.take("url", required: Self.upstreamText).flatMap(Self.upstream)
+      return (upstream, keys.take("tls")?.upstreamTLS(of: upstream))
+    } ?? (nil, nil)
+  }
+
+  private static let upstreamText = "the URL that requests are sent to, such as http://127.0.0.1:9000"
+
+  private static func upstream(_ value: ConfigurationReader) -> Upstream? {
+    guard let text = value.read(as: .string) else { return nil }
     do {
       return try Upstream(parsing: text)
     } catch {

@@ -69,6 +69,7 @@ final class Forwarding {
             origin: route.origin, target: target, method: name, fields: fields, body: .init(head.bodyLength))
           head.retriesBefore = retries
           head.destinationPolicy = route.route.destinationPolicy
+          head.trust = route.trust
           head.announcesRetries = route.headers.announcesRetries
           forward(head, by: route, session)
         }

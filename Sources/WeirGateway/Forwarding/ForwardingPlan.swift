@@ -1,5 +1,6 @@
 import Foundation
 import Weir
+import WeirCurl
 import WeirExporter
 import WeirIO
 import WeirMetrics
@@ -11,6 +12,8 @@ final class ForwardingPlan: Sendable {
   final class RoutePlan: Sendable {
     let route: Route
     let origin: URL
+    /// What the upstream has to prove, and is shown; nil: what the session's settings say.
+    let trust: TransferTrust?
     let headers: HeaderPolicy
     /// Retries by the route's rules; nil if it allows none.
     let interceptor: RetryPolicy?
@@ -28,6 +31,7 @@ final class ForwardingPlan: Sendable {
     init(_ route: Route, pseudonym: String, uploads: UploadGate) {
       self.route = route
       origin = route.upstream.origin
+      trust = route.tls?.trust
       headers = HeaderPolicy(route: route, pseudonym: pseudonym)
       interceptor = RetryPolicy(route.retry)
       retryableStatusCodes = interceptor == nil ? [] : route.retry.statusCodes

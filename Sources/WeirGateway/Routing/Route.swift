@@ -7,6 +7,8 @@ package struct Route: Sendable, Equatable {
   package var name: String
   package var match: RouteMatch
   package var upstream: Upstream
+  /// Of an https upstream; nil: whom the system trusts, and no client certificate.
+  package var tls: UpstreamTLS?
   /// Whether the upstream sees the path without `match.pathPrefix`.
   package var stripPrefix = false
   package var headers = HeaderRules()

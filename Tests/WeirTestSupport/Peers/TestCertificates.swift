@@ -20,6 +20,10 @@ package final class TestCertificates: Sendable {
   package let wrongHost: Pair
   package let expired: Pair
   package let client: Pair
+  /// For 127.0.0.1 and localhost as well, by the other authority, by itself, and from 2096 on.
+  package let foreign: Pair
+  package let selfSigned: Pair
+  package let future: Pair
 
   /// Where they lie, each as NAME.pem and NAME.key.
   package var path: String { directory.path }
@@ -34,9 +38,9 @@ package final class TestCertificates: Sendable {
     wrongHost = try await maker.issue("wrong-host", by: authority, extensions: "subjectAltName=DNS:weir.example")
     expired = try await maker.issue("expired", by: authority, extensions: loopback, days: -1)
     client = try await maker.issue("client", by: authority, extensions: "extendedKeyUsage=clientAuth")
-    _ = try await maker.issue("foreign", by: otherAuthority, extensions: loopback)
-    _ = try await maker.authority("self-signed", extensions: [loopback])
-    _ = try await maker.issueForTheFuture("future", by: authority, extensions: loopback)
+    foreign = try await maker.issue("foreign", by: otherAuthority, extensions: loopback)
+    selfSigned = try await maker.authority("self-signed", extensions: [loopback])
+    future = try await maker.issueForTheFuture("future", by: authority, extensions: loopback)
   }
 
   /// The base64 SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).

@@ -10,7 +10,7 @@ struct CompositeEventMonitorTests {
   private static let groups: [(name: String, interests: EventInterests)] = [
     ("lifecycle", .lifecycle), ("creation", .creation), ("tasks", .tasks), ("data", .data), ("responses", .responses),
     ("attempts", .attempts), ("session", .session), ("redirects", .redirects), ("connections", .connections),
-    ("connectionUse", .connectionUse), ("resilience", .resilience),
+    ("connectionUse", .connectionUse), ("resilience", .resilience), ("challenges", .challenges),
   ]
 
   @Test("An event reaches those who want its group, once, and nobody else")
@@ -80,6 +80,17 @@ private struct Events {
       (
         "redirection", ["redirects"],
         { $0.urlSession(session, task: task, willPerformHTTPRedirection: head, newRequest: urlRequest) }
+      ),
+      (
+        "challenge", ["challenges"],
+        {
+          $0.urlSession(
+            session, task: task,
+            didReceive: TransferChallenge(
+              protectionSpace: URLProtectionSpace(
+                host: "h", port: 80, protocol: "http", realm: nil, authenticationMethod: nil),
+              previousFailureCount: 0, proposedCredential: nil, failureResponse: head))
+        }
       ),
       ("collected", ["tasks"], { $0.urlSession(session, task: task, didFinishCollecting: metrics) }),
       ("complete", ["tasks"], { $0.urlSession(session, task: task, didCompleteWithError: nil) }),
@@ -186,6 +197,7 @@ private struct Ear: InlineEventMonitor {
   func urlSession(
     _: Session, task: TransferTask, willPerformHTTPRedirection: HTTPURLResponse, newRequest: URLRequest
   ) { note("redirection") }
+  func urlSession(_ session: Session, task: TransferTask, didReceive challenge: TransferChallenge) { note("challenge") }
   func urlSession(_: Session, task: TransferTask, didFinishCollecting: TransferMetrics) { note("collected") }
   func urlSession(_: Session, task: TransferTask, didCompleteWithError: (any Error)?) { note("complete") }
   func urlSession(_: Session, taskIsWaitingForConnectivity: TransferTask) { note("waiting") }

@@ -1,0 +1,30 @@
+import Foundation
+import FoundationNetworking
+
+extension URLCredentialStorage {
+  /// The default credential for a space. Foundation's on Linux finds one only by the very object that it was stored by:
+  /// equal spaces are not equal there.
+  func defaultCredential(like space: URLProtectionSpace) -> URLCredential? {
+    spaces(like: space).lazy.compactMap { self.defaultCredential(for: $0) }.first
+  }
+
+  /// All credentials for a space, by user.
+  func allCredentials(like space: URLProtectionSpace) -> [URLCredential] {
+    var byUser: [String: URLCredential] = [:]
+    for space in spaces(like: space) { byUser.merge(allCredentials[space] ?? [:]) { first, _ in first } }
+    return byUser.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  private func spaces(like space: URLProtectionSpace) -> [URLProtectionSpace] {
+    allCredentials.keys.filter { $0.covers(space) }
+  }
+}
+
+extension URLProtectionSpace {
+  /// Whether what is stored for this space is for the other one; one with the default method is so for both schemes.
+  func covers(_ other: URLProtectionSpace) -> Bool {
+    host.lowercased() == other.host.lowercased() && port == other.port && isProxy() == other.isProxy()
+      && `protocol`?.lowercased() == other.protocol?.lowercased() && realm == other.realm
+      && [other.authenticationMethod, NSURLAuthenticationMethodDefault].contains(authenticationMethod)
+  }
+}

@@ -1,0 +1,90 @@
+/// Reads the values of a DER encoding (ITU-T X.690) one after another, each within the bounds of what holds it. The bytes may
+/// be anybody's: what is no value is nil, and nothing is read twice.
+struct DERReader {
+  /// One value: what kind it is, its contents, and all of it.
+  struct Value: Equatable {
+    let tag: UInt8
+    let contents: Range<Int>
+    let whole: Range<Int>
+  }
+
+  static let integer: UInt8 = 0x02
+  static let bitString: UInt8 = 0x03
+  static let objectIdentifier: UInt8 = 0x06
+  static let sequence: UInt8 = 0x30
+
+  private let bytes: [UInt8]
+  private var position: Int
+  private let end: Int
+
+  init(_ bytes: [UInt8]) {
+    self.init(bytes, 0..<bytes.count)
+  }
+
+  init(_ bytes: [UInt8], _ range: Range<Int>) {
+    self.bytes = bytes
+    position = range.lowerBound
+    end = min(range.upperBound, bytes.count)
+  }
+
+  var isAtEnd: Bool { position >= end }
+
+  /// The next value's tag.
+  var tag: UInt8? { isAtEnd ? nil : bytes[position] }
+
+  /// Nil at the end, and for what is no value of definite length within the bounds, or has a tag of several bytes.
+  mutating func next() -> Value? {
+    let start = position
+    guard end - start >= 2, bytes[start] & 0x1f != 0x1f, let (length, header) = length(at: start + 1),
+      length <= end - header
+    else { return nil }
+    position = header + length
+    return Value(tag: bytes[start], contents: header..<position, whole: start..<position)
+  }
+
+  /// The next value, if it is of this kind.
+  mutating func next(_ tag: UInt8) -> Value? {
+    self.tag == tag ? next() : nil
+  }
+
+  /// The values within one.
+  func inside(_ value: Value) -> DERReader { DERReader(bytes, value.contents) }
+
+  /// X.690 section 8.1.3: in one byte, or in as many as the first says. Nobody has certificates of more than 16 MiB.
+  private func length(at index: Int) -> (length: Int, header: Int)? {
+    let first = Int(bytes[index])
+    if first < 0x80 { return (first, index + 1) }
+    let count = first & 0x7f
+    guard (1...3).contains(count), count < end - index else { return nil }
+    let length = bytes[(index + 1)...(index + count)].reduce(0) { $0 << 8 | Int($1) }
+    return (length, index + 1 + count)
+  }
+}
+
+extension DERReader {
+  /// The SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7) of a certificate, or of a key that is one; nil for anything else.
+  static func publicKey(in bytes: [UInt8]) -> ArraySlice<UInt8>? {
+    var outside = DERReader(bytes)
+    guard let all = outside.next(sequence), outside.isAtEnd else { return nil }
+    if isPublicKey(all, outside) { return bytes[all.whole] }
+    var certificate = outside.inside(all)
+    guard let body = certificate.next(sequence), certificate.next(sequence) != nil, certificate.next(bitString) != nil,
+      certificate.isAtEnd
+    else { return nil }
+    var fields = certificate.inside(body)
+    if fields.tag == 0xa0 { _ = fields.next() }  // the version, unless it is 1
+    // Serial number, signature, issuer, validity, subject.
+    guard fields.next(integer) != nil else { return nil }
+    for _ in 0..<4 where fields.next(sequence) == nil { return nil }
+    guard let key = fields.next(sequence), isPublicKey(key, fields) else { return nil }
+    return bytes[key.whole]
+  }
+
+  /// An algorithm, which begins with its name, and the key's bits.
+  private static func isPublicKey(_ value: Value, _ reader: DERReader) -> Bool {
+    var parts = reader.inside(value)
+    guard let algorithm = parts.next(sequence), parts.next(bitString) != nil, parts.isAtEnd else { return false }
+    var names = parts.inside(algorithm)
+    return names.next(objectIdentifier) != nil
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import WeirCurl
+
+/// What one host has to prove, in the terms of the engine.
+struct HostTrust {
+  let host: String
+  let requirement: TrustRequirement
+  let trust: TransferTrust
+}
+
+/// A session's evaluators and what came of them.
+struct TrustRules {
+  private let manager: ServerTrustManager
+  private let tls: TLSConfiguration
+  /// A cache: to make these copies the roots.
+  private var known: [TrustRequirement: TransferTrust] = [:]
+  private static let knownLimit = 64
+
+  init(_ manager: ServerTrustManager, _ tls: TLSConfiguration) {
+    self.manager = manager
+    self.tls = tls
+  }
+
+  /// Nil: the session's own settings hold.
+  mutating func trust(ofHost host: String) throws(WeirError) -> HostTrust? {
+    guard let requirement = try requirement(forHost: host) else { return nil }
+    if let trust = known[requirement] { return HostTrust(host: host, requirement: requirement, trust: trust) }
+    let options = try requirement.options(for: host, in: tls)
+    let trust = TransferTrust(options)
+    if known.count >= Self.knownLimit { known.removeAll() }
+    known[requirement] = trust
+    return HostTrust(host: host, requirement: requirement, trust: trust)
+  }
+
+  private func requirement(forHost host: String) throws(WeirError) -> TrustRequirement? {
+    do {
+      return try manager.serverTrustEvaluator(forHost: host)?.requirement(forHost: host)
+    } catch {
+      throw error.asWeirError ?? .serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: error))
+    }
+  }
+}
+
+/// A requirement that no server could fulfil.
+struct ConflictingTrustRoots: Error, CustomStringConvertible {
+  var description: String { "a certificate can't be demanded to lead to two sets of roots" }
+}
+
+extension TrustRequirement {
+  /// The settings of a transfer to the host: what the session says where this says nothing.
+  func options(for host: String, in tls: TLSConfiguration) throws(WeirError) -> TLSOptions {
+    if isInsecure, !tls.allowsInsecureServers {
+      throw .serverTrustEvaluationFailed(reason: .insecureEvaluatorNotAllowed(host: host))
+    }
+    if pinnedPublicKeys?.isEmpty == true { throw .serverTrustEvaluationFailed(reason: .noPublicKeysFound) }
+    var tls = tls
+    tls.allowsInsecureServers = false
+    if let roots = try trustRoots(tls.trustRoots) { tls.trustRoots = roots }
+    if let pins = pinnedPublicKeys { tls.pinnedPublicKeys = pins.sorted { $0.sha256 < $1.sha256 } }
+    var options = TLSOptions(tls)
+    options.verifiesHost = validatesHost
+    options.verifiesPeer = validatesChain
+    return options
+  }
+
+  /// Nil: the session's.
+  private func trustRoots(_ session: TLSConfiguration.TrustRoots) throws(WeirError) -> TLSConfiguration.TrustRoots? {
+    let all = Set(
+      roots.map { roots in
+        switch roots {
+        case .session: session
+        case .custom(let custom): custom
+        }
+      })
+    guard all.count < 2 else {
+      throw .serverTrustEvaluationFailed(reason: .certificateAuthorityInvalid(error: ConflictingTrustRoots()))
+    }
+    if case .pem(let data)? = all.first, !PEM.hasCertificate(data) {
+      throw .serverTrustEvaluationFailed(reason: .noCertificatesFound)
+    }
+    return all.first
+  }
+}
+
+extension WeirError.ServerTrustFailureReason {
+  /// What a failed transfer to an evaluated host says of its trust; nil if it failed for another reason.
+  init?(_ error: TransferError, at trust: HostTrust, url: URL?) {
+    guard error.kind == .curl else { return nil }
+    let output = Output(host: trust.host, message: error.message, code: Int(error.code.rawValue))
+    switch error.code {
+    case .peerFailedVerification where error.certificateDefect == .wrongHost:
+      self = .hostValidationFailed(output: output)
+    case .peerFailedVerification, .tlsIssuerError, .invalidCertificateStatus:
+      self = .defaultEvaluationFailed(output: output)
+    case .pinnedPublicKeyMismatch:
+      self = .publicKeyPinningFailed(host: trust.host, pinnedKeys: trust.trust.tls.pinnedPublicKeys)
+    case .badTrustRoots: self = .certificateAuthorityInvalid(error: URLError(error, url: url))
+    default: return nil
+    }
+  }
+}

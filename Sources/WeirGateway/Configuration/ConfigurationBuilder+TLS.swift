@@ -1,0 +1,71 @@
+import Weir
+
+// A route's TLS towards its upstream. The files are read with the configuration: what is wrong with them is wrong with it.
+
+extension ConfigurationReader {
+  func upstreamTLS(of upstream: Upstream?) -> UpstreamTLS? {
+    mapping { keys in
+      var tls = UpstreamTLS()
+      tls.authority = keys.take("ca")?.file(unless: Self.problem(authority:))
+      let certificate = keys.take("certificate"), key = keys.take("key")
+      tls.certificate = certificate?.file(unless: Self.problem(certificate:))
+      tls.key = key?.file(unless: Self.problem(key:))
+      tls.serverName = keys.take("serverName", as: .string, unless: Self.problem(serverName:))
+      if let version = keys.take("minimumVersion", as: .tlsVersion) { tls.minimumVersion = version }
+      if certificate == nil, let key { key.report("is of no use without a certificate") }
+      if key == nil, let certificate, let bytes = tls.certificate, let problem = Self.problem(key: bytes) {
+        certificate.report("\(problem); give its key as well")
+      }
+      if upstream?.scheme == .http { report("needs an https:// upstream") }
+      return tls
+    }
+  }
+
+  /// The bytes of the file that it names.
+  private func file(unless problem: ([UInt8]) -> String?) -> [UInt8]? {
+    guard let path = read(as: .string, unless: { $0.hasPrefix("/") ? nil : "give an absolute path" }) else {
+      return nil
+    }
+    do throws(ConfigurationError) {
+      let bytes = try ConfigurationFile.bytes(of: path)
+      guard let text = bytes.count > YAMLLimits().bytes ? "is larger than 1 MiB" : problem(bytes) else { return bytes }
+      report("\(quoted(path)) \(text)")
+    } catch {
+      report("\(quoted(path)) \(error.problems.first?.message ?? "can't be read")")
+    }
+    return nil
+  }
+
+  private static func problem(authority bytes: [UInt8]) -> String? {
+    PEM.hasCertificate(bytes) ? nil : "holds no certificate in PEM"
+  }
+
+  private static func problem(certificate bytes: [UInt8]) -> String? {
+    guard let first = PEM.pieces(of: bytes).first(where: \.isCertificate) else { return "holds no certificate in PEM" }
+    return first.hasPublicKey ? nil : "holds no certificate that can be read"
+  }
+
+  private static func problem(key bytes: [UInt8]) -> String? {
+    let labels = PEM.pieces(of: bytes).map(\.label)
+    if labels.contains("ENCRYPTED PRIVATE KEY") || PEM.hasEncryptedKey(bytes) {
+      return "holds a key with a passphrase; the gateway takes those without"
+    }
+    return labels.contains { $0.hasSuffix("PRIVATE KEY") } ? nil : "holds no private key in PEM"
+  }
+
+  private static func problem(serverName name: String) -> String? {
+    Upstream.isHostName(name.utf8) ? nil : "\(quoted(name)) is no host name"
+  }
+}
+
+extension ConfigurationKind<TLSConfiguration.Version> {
+  fileprivate static var tlsVersion: Self {
+    Self(name: "1.2 or 1.3") { scalar in
+      switch scalar {
+      case .string("1.2"), .float(1.2): .tls12
+      case .string("1.3"), .float(1.3): .tls13
+      default: nil
+      }
+    }
+  }
+}

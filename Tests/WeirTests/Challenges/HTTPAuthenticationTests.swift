@@ -1,0 +1,265 @@
+import Foundation
+import FoundationNetworking
+import Testing
+import Weir
+import WeirTestSupport
+
+/// Basic and Digest, as a server sees them.
+@Suite("§22 HTTP authentication", .timeLimit(.minutes(1)))
+struct HTTPAuthenticationTests {
+  static let basic = "WWW-Authenticate: Basic realm=\"staff\""
+  static let digest = "WWW-Authenticate: Digest realm=\"staff\", nonce=\"n0nce\", qop=\"auth\""
+  /// Of `me` with `s3cret`.
+  static let authorization = "Basic bWU6czNjcmV0"
+
+  /// Challenges who has no credentials, and serves who has.
+  private static func guarded(
+    _ challenge: [String] = [basic], by field: String = "authorization:", status: String = "401 Unauthorized"
+  ) -> Script {
+    Script(
+      .forever([
+        .dispatchHead { head in
+          head.lowercased().contains("\r\n\(field) ")
+            ? [.send(okResponse("in"))] : [.send(response(status, challenge, body: "who are you?"))]
+        }
+      ]))
+  }
+
+  private struct Noted {
+    let heard = Journal<TransferChallenge>()
+    let monitor = ClosureEventMonitor()
+
+    init() {
+      monitor.taskDidReceiveChallenge = { [heard] _, _, challenge in heard.append(challenge) }
+    }
+
+    /// Failures before each challenge, and whether it was proposed to answer it.
+    func challenges(_ count: Int) async -> [String] {
+      await heard.wait { $0.count >= count }
+      return heard.entries.map { "\($0.previousFailureCount) \($0.proposedCredential?.user ?? "nobody")" }
+    }
+  }
+
+  @Test(
+    "A challenge is answered once, with the body again; not before it",
+    arguments: [
+      ([basic], "Basic "), ([digest], "Digest "), (["\(digest), algorithm=SHA-256"], "Digest "),
+      ([basic, digest], "Digest "),
+      (["WWW-Authenticate: Basic"], "Basic "), (["WWW-Authenticate: Bearer, Basic realm=\"x\""], "Basic "),
+    ])
+  func answered(challenge: [String], scheme: String) async throws {
+    let server = try ScriptedServer(Self.guarded(challenge))
+    let noted = Noted()
+    let session = Session(eventMonitors: [noted.monitor])
+    for _ in 0..<2 {
+      let request = session.request(server.url + "orders?x=1", method: .post, parameters: ["a": 1], encoder: .json)
+        .authenticate(username: "me", password: "s3cret")
+      let answer = await request.plainResponse()
+      #expect(answer.data == Data("in".utf8), "\(answer)")
+      #expect(answer.response?.statusCode == 200)
+      #expect(request.tasks.count == 1 && request.attemptCount == 1 && request.retryCount == 0)
+      #expect(request.metrics?.redirectCount == 0)
+    }
+    let received = server.allRequests
+    #expect(received.map { $0.has("Authorization") } == [false, true, false, true], "nothing is sent in advance")
+    for request in received { #expect(request.line == "POST /orders?x=1 HTTP/1.1" && request.body == "{\"a\":1}") }
+    let sent = try #require(received.last?.value(of: "Authorization"))
+    #expect(sent.hasPrefix(scheme))
+    if scheme == "Basic " { #expect(sent == Self.authorization) }
+    if scheme == "Digest " {
+      #expect(
+        sent.contains("username=\"me\"") && sent.contains("nonce=\"n0nce\"") && sent.contains("uri=\"/orders?x=1\""))
+      #expect(!sent.contains("s3cret"))
+    }
+    #expect(await noted.challenges(2) == ["0 me", "0 me"])
+    let space = try #require(noted.heard.entries.first).protectionSpace
+    #expect(space.host == "127.0.0.1" && space.port == server.port && space.protocol == "http" && !space.isProxy())
+    #expect(
+      space.authenticationMethod
+        == (scheme == "Basic " ? NSURLAuthenticationMethodHTTPBasic : NSURLAuthenticationMethodHTTPDigest))
+    #expect(noted.heard.entries.first?.failureResponse?.statusCode == 401)
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test("A refused credential is not tried again, and the 401 is a response", arguments: [basic, digest])
+  func refused(challenge: String) async throws {
+    let server = try answering(response("401 Unauthorized", [challenge, "X-Try: again"], body: "who are you?"))
+    let noted = Noted()
+    let session = Session(eventMonitors: [noted.monitor])
+    let request = session.request(server.url).authenticate(username: "me", password: "wrong")
+    let answer = await request.plainResponse()
+    #expect(answer.error == nil && answer.response?.statusCode == 401)
+    #expect(answer.data == Data("who are you?".utf8) && answer.response?.headers["X-Try"] == "again")
+    #expect(server.allRequests.count == 2)
+    #expect(await noted.challenges(2) == ["0 me", "1 me"])
+    // Validated, it reaches the retriers like any other.
+    let validated = await session.request(server.url).authenticate(username: "me", password: "wrong").validate()
+      .plainResponse()
+    #expect(validated.error?.responseCode == 401)
+  }
+
+  @Test(
+    "Without a credential, and with one of no use, the 401 is a response",
+    arguments: [
+      (false, [basic], ["0 nobody"]), (true, ["WWW-Authenticate: Bearer realm=\"x\""], []), (true, [], []),
+    ])
+  func unanswered(hasCredential: Bool, challenge: [String], heard: [String]) async throws {
+    let server = try answering(response("401 Unauthorized", challenge, body: "no"))
+    let noted = Noted()
+    let session = Session(eventMonitors: [noted.monitor])
+    let request = session.request(server.url)
+    if hasCredential { request.authenticate(username: "me", password: "s3cret") }
+    let answer = await request.plainResponse()
+    #expect(answer.error == nil && answer.response?.statusCode == 401 && answer.data == Data("no".utf8))
+    #expect(server.allRequests.count == 1)
+    #expect(await noted.challenges(heard.count) == heard)
+  }
+
+  @Test("A caller's own Authorization is left alone")
+  func own() async throws {
+    let server = try answering(response("401 Unauthorized", [Self.basic]))
+    let session = Session()
+    let answer = await session.request(server.url, headers: [.authorization(bearerToken: "t0ken")])
+      .authenticate(username: "me", password: "s3cret").plainResponse()
+    #expect(answer.response?.statusCode == 401)
+    #expect(server.allRequests.map { $0.value(of: "Authorization") } == ["Bearer t0ken"])
+  }
+
+  @Test("A redirect to another origin takes no credential along; one within the origin does")
+  func redirects() async throws {
+    let other = try ScriptedServer(Self.guarded())
+    let server = try ScriptedServer(
+      Script(
+        .forever([
+          .dispatchHead { head in
+            if head.hasPrefix("GET /away") { return [.send(response("302 Found", ["Location: \(other.url)"]))] }
+            if head.hasPrefix("GET /near") { return [.send(response("302 Found", ["Location: /there"]))] }
+            let isIn = head.contains("\r\nAuthorization: \(Self.authorization)\r\n")
+            return [.send(isIn ? okResponse("in") : response("401 Unauthorized", [Self.basic]))]
+          }
+        ])))
+    let session = Session()
+    let away = await session.request(server.url + "away").authenticate(username: "me", password: "s3cret")
+      .plainResponse()
+    #expect(away.response?.statusCode == 401)
+    #expect(other.allRequests.map { $0.has("Authorization") } == [false])
+    let near = await session.request(server.url + "near").authenticate(username: "me", password: "s3cret")
+      .plainResponse()
+    #expect(near.response?.statusCode == 200)
+  }
+
+  @Test("The credential storage's default of the realm answers, where the request has none", arguments: [true, false])
+  func storage(isRealms: Bool) async throws {
+    let server = try ScriptedServer(Self.guarded())
+    let storage = URLCredentialStorage()
+    let space = URLProtectionSpace(
+      host: "127.0.0.1", port: server.port, protocol: "http", realm: isRealms ? "staff" : "guests",
+      authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+    storage.setDefaultCredential(URLCredential(user: "me", password: "s3cret", persistence: .forSession), for: space)
+    var configuration = SessionConfiguration()
+    configuration.urlCredentialStorage = storage
+    let noted = Noted()
+    let session = Session(configuration: configuration, eventMonitors: [noted.monitor])
+    let request = session.request(server.url, method: .post, parameters: ["a": 1], encoder: .json)
+    let answer = await request.plainResponse()
+    #expect(answer.response?.statusCode == (isRealms ? 200 : 401), "\(answer)")
+    #expect(request.tasks.count == 1 && request.metrics?.redirectCount == 0)
+    let received = server.allRequests
+    #expect(received.count { $0.has("Authorization") } == (isRealms ? 1 : 0))
+    for request in received { #expect(request.body == "{\"a\":1}") }
+    #expect(await noted.challenges(1).first == (isRealms ? "0 me" : "0 nobody"))
+  }
+
+  @Test("A body that can't be sent again is sent once, and the 401 is a response")
+  func stream() async throws {
+    let server = try ScriptedServer(
+      Script(.head, .chunkedBody, .send(response("401 Unauthorized", [Self.basic], body: "no")), .awaitClose))
+    let session = Session()
+    let answer = await session.upload(InputStream(data: Data("body".utf8)), to: server.url)
+      .authenticate(username: "me", password: "s3cret").plainResponse()
+    #expect(answer.error == nil && answer.response?.statusCode == 401 && answer.data == Data("no".utf8))
+    #expect(server.receivedText().components(separatedBy: "POST / HTTP/1.1").count == 2)
+  }
+
+  @Test("A file goes again from its beginning, also when the challenge comes before its end", arguments: [true, false])
+  func file(isEarly: Bool) async throws {
+    let directory = try TemporaryDirectory()
+    let size = 3_000_000
+    let path = try directory.file("body", String(repeating: "x", count: size))
+    let challenge = response("401 Unauthorized", [Self.basic] + (isEarly ? [] : ["Connection: close"]), body: "no")
+    let first: Script =
+      isEarly ? Script(.head, .send(challenge), .awaitClose) : Script(.head, .swallow(size), .send(challenge), .close)
+    let server = try ScriptedServer(first, Script(.head, .swallow(size), .send(okResponse("in")), .awaitClose))
+    let session = Session()
+    let request = session.upload(URL(fileURLWithPath: path), to: server.url)
+      .authenticate(username: "me", password: "s3cret")
+    let answer = await request.plainResponse()
+    #expect(answer.data == Data("in".utf8), "\(answer)")
+    #expect(request.task?.countOfBytesSent == Int64(size))
+    #expect(server.receivedText(on: 1).contains("Authorization: \(Self.authorization)\r\n"))
+    #expect(!server.receivedText(on: 0).contains("Authorization"))
+  }
+
+  // Where it ends without a word the first bytes of the answer may be on it already, and only what may go twice goes again.
+  @Test("A connection that ends with the challenge is replaced by another", arguments: [true, false])
+  func closing(isAnnounced: Bool) async throws {
+    let fields = [Self.digest] + (isAnnounced ? ["Connection: close"] : [])
+    let server = try ScriptedServer(
+      Script(.request, .send(response("401 Unauthorized", fields, body: "no"))), Self.guarded())
+    let session = Session()
+    let method: HTTPMethod = isAnnounced ? .post : .put
+    let answer = await session.request(server.url, method: method, parameters: ["a": 1], encoder: .json)
+      .authenticate(username: "me", password: "s3cret").plainResponse()
+    #expect(answer.data == Data("in".utf8), "\(answer)")
+  }
+
+  // MARK: Proxies
+
+  @Test("A proxy's challenge is answered with the proxy's credential", arguments: [basic, digest])
+  func proxy(challenge: String) async throws {
+    let proxy = try ScriptedServer(
+      Self.guarded(
+        [challenge.replacing("WWW", with: "Proxy")], by: "proxy-authorization:",
+        status: "407 Proxy Authentication Required"))
+    var configuration = SessionConfiguration()
+    let credential = URLCredential(user: "me", password: "s3cret", persistence: .forSession)
+    configuration.proxy = .http(host: "127.0.0.1", port: proxy.port, credential: credential)
+    let noted = Noted()
+    let session = Session(configuration: configuration, eventMonitors: [noted.monitor])
+    let answer = await session.request(
+      "http://far.example/path", method: .post, parameters: ["a": 1], encoder: .json
+    ).authenticate(username: "you", password: "0ther").plainResponse()
+    #expect(answer.data == Data("in".utf8), "\(answer)")
+    let received = proxy.allRequests
+    #expect(received.map { $0.has("Proxy-Authorization") } == [false, true])
+    for request in received { #expect(request.body == "{\"a\":1}" && !request.has("Authorization")) }
+    #expect(await noted.challenges(1) == ["0 me"])
+    #expect(noted.heard.entries.first?.protectionSpace.isProxy() == true)
+  }
+
+  @Test("A proxy that refuses has its 407 delivered")
+  func refusingProxy() async throws {
+    let proxy = try answering(
+      response("407 Proxy Authentication Required", ["Proxy-Authenticate: Basic realm=\"p\""], body: "no"))
+    var configuration = SessionConfiguration()
+    let credential = URLCredential(user: "me", password: "wrong", persistence: .forSession)
+    configuration.proxy = .http(host: "127.0.0.1", port: proxy.port, credential: credential)
+    let session = Session(configuration: configuration)
+    let answer = await session.request("http://far.example/").plainResponse()
+    #expect(answer.error == nil && answer.response?.statusCode == 407 && answer.data == Data("no".utf8))
+    #expect(proxy.allRequests.count == 2)
+  }
+
+  // MARK: Descriptions
+
+  @Test("The command for curl has the credential, the password left out")
+  func description() async throws {
+    let server = try ScriptedServer(Self.guarded())
+    let session = Session()
+    let request = session.request(server.url).authenticate(username: "me", password: "s3cret")
+    #expect(request.credential?.user == "me")
+    _ = await request.plainResponse()
+    #expect(request.cURLDescription().contains("-u 'me:<redacted>'"))
+    #expect(request.cURLDescription(redactingSecrets: false).contains("-u 'me:s3cret'"))
+  }
+}
