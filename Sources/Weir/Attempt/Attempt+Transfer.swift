@@ -29,7 +29,7 @@ extension Attempt {
     }
     do {
       let headers = core.headers(
-        for: hop.request.urlRequest, of: request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin)
+        for: hop.request, of: request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin)
       transfer = try core.engine().start(spec(transferBody), headers: headers, delegate: self)
     } catch {
       ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
@@ -93,6 +93,7 @@ extension Attempt: TransferDelegate {
     let response = LazyHTTPResponse(head, url: hop.url)
     tally.contentEncoding = head.isEncoded ? response.value(forHeader: "Content-Encoding") : nil
     task.received(response)
+    keepCookies(of: head)
     if !followRedirect(response), !answerChallenge(response) { accept(response) }
     if body.failure != nil || isLost { return .stop }
     return machine.reads ? .proceed : .pause
