@@ -28,8 +28,10 @@ extension Attempt {
       return ended(error: urlError(.cancelled, "the task was cancelled"))
     }
     do {
+      caching?.requested = Self.now
       let headers = core.headers(
-        for: hop.request, of: request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin)
+        for: hop.request, of: request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin,
+        conditions: tally.redirectCount == 0 ? caching?.questioned?.entry.conditions : nil)
       transfer = try core.engine().start(spec(transferBody), headers: headers, delegate: self)
     } catch {
       ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
@@ -94,7 +96,7 @@ extension Attempt: TransferDelegate {
     tally.contentEncoding = head.isEncoded ? response.value(forHeader: "Content-Encoding") : nil
     task.received(response)
     keepCookies(of: head)
-    if !followRedirect(response), !answerChallenge(response) { accept(response) }
+    if !isConfirmedByServer(response), !followRedirect(response), !answerChallenge(response) { accept(response) }
     if body.failure != nil || isLost { return .stop }
     return machine.reads ? .proceed : .pause
   }
@@ -135,6 +137,7 @@ extension Attempt: TransferDelegate {
     self.transfer = nil
     if isLost { return }
     stopTimer()
+    if serveAfterTransfer((error, report)) { return }
     let awaitsSink = awaitsSink()
     if machine.transferEnded(failed: error != nil && !awaitsSink) {
       body.ending = (error, report)

@@ -87,6 +87,11 @@ public struct SessionConfiguration: Sendable {
   /// Whose cookies are kept in ``httpCookieStorage``. Without a `mainDocumentURL` of the URL request all hosts are the main
   /// document's; with one, its host and those within.
   public var httpCookieAcceptPolicy = HTTPCookie.AcceptPolicy.onlyFromMainDocumentDomain
+  /// Where responses are kept and taken from; nil: nothing is. Everybody who uses the session gets what is kept. Foundation's
+  /// cache reads and writes its files in the calls, for which weir has workers.
+  public var urlCache: URLCache?
+  /// How ``urlCache`` is used by requests whose own `cachePolicy` is `.useProtocolCachePolicy`.
+  public var requestCachePolicy = URLRequest.CachePolicy.useProtocolCachePolicy
   /// Where credentials are looked up for requests that have none of their own; nil: nowhere. Foundation's shared storage
   /// would be shared with everybody in the process.
   public var urlCredentialStorage: URLCredentialStorage?

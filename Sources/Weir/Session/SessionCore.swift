@@ -164,8 +164,13 @@ final class SessionCore {
 
   /// The headers of a hop's URL request as they go on the wire, the session's merged under its own.
   ///
-  /// - Parameter retries: Those of the request so far.
-  func headers(for hop: HopRequest, of request: Request, retries: Int, withoutSecrets: Bool) -> PreparedHeaders {
+  /// - Parameters:
+  ///   - retries: Those of the request so far.
+  ///   - conditions: What is asked about a stored response.
+  func headers(
+    for hop: HopRequest, of request: Request, retries: Int, withoutSecrets: Bool,
+    conditions: [(name: String, value: String)]? = nil
+  ) -> PreparedHeaders {
     let urlRequest = hop.urlRequest
     var own = urlRequest.allHTTPHeaderFields ?? [:]
     if retries > 0, let header = configuration.announcesAttempts, request.announcesRetries {
@@ -173,6 +178,7 @@ final class SessionCore {
     }
     if let block = request.headerBlock { return PreparedHeaders(Self.overlay(own, on: block)) }
     let cookie = cookies?.field(for: hop)
+    for (name, value) in conditions ?? [] { own[name] = value }
     if own.isEmpty, !withoutSecrets, cookie == nil { return preparedDefaultHeaders() }
     var merged = configuration.headers
     if withoutSecrets { for name in RedirectPolicy.originFields { merged.remove(name: name) } }
