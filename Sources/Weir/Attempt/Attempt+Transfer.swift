@@ -104,6 +104,7 @@ extension Attempt: TransferDelegate {
   func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     if isLost { return .stop }
     if !machine.reads { return .pause }
+    if isServedFromCache { return refuseBody() }
     if body.isDiscarded { return body.discard(bytes.count) ? .proceed : .stop }
     take(bytes)
     return body.failure == nil ? .proceed : .stop

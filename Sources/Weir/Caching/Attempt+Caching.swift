@@ -89,6 +89,15 @@ extension Attempt {
     return true
   }
 
+  /// Whether the body is the stored one.
+  var isServedFromCache: Bool { caching?.served != nil }
+
+  /// What a 304 has for a body is none, and would stand before the stored one.
+  func refuseBody() -> Flow {
+    body.failure = urlError(.badServerResponse, "a 304 has no body")
+    return .stop
+  }
+
   private static let bytesPerPiece = 64 << 10
   private static let piecesPerTurn = 4
 

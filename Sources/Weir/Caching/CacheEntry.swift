@@ -82,12 +82,12 @@ struct CacheEntry: Codable, Hashable, Sendable {
 
   // MARK: Asking whether it has changed
 
-  /// §4.3.1: the fields of the question; none: it can't be asked.
+  /// §4.3.1: the fields of the question; none: it can't be asked. What can't be sent was no validator.
   var conditions: [(name: String, value: String)] {
     var conditions: [(name: String, value: String)] = []
     if let tag = fields["etag"] { conditions.append(("If-None-Match", tag)) }
     if let date = fields["last-modified"] { conditions.append(("If-Modified-Since", date)) }
-    return conditions
+    return conditions.filter { FieldSyntax.isSendable($0.value) }
   }
 
   /// §4.3.4: whether a 304 with such fields is about this response: its tag is no other.

@@ -183,5 +183,6 @@ struct CacheRulesTests {
     #expect(entry.isFresh(now: Self.then + 58))
     #expect(!entry.isFresh(now: Self.then + 59))
     #expect(entry.conditions.map(\.name) == ["If-None-Match"])
+    #expect(Self.entry(["etag": "a\0b", "last-modified": "x\r\ny"]).conditions.isEmpty)
   }
 }
