@@ -9,6 +9,7 @@ import WeirIO
 extension Attempt {
   /// The head of the final response.
   func accept(_ response: LazyHTTPResponse) {
+    noteForCache(response)
     noteLatency()
     tellHead(response.statusCode)
     guard pipeline.headArrived(for: self, status: response.statusCode) else { return }
@@ -17,13 +18,17 @@ extension Attempt {
       return repeatHop(with: next)
     }
     startDecoder(response.statusCode)
-    if !isInFile, context.monitors.wants(.tasks), let session = context.session, let built = response.response {
-      context.monitors.urlSession(session, dataTask: task, didReceive: built)
-    }
+    if !isInFile { tell(response) }
     guard request.decidesAtHead(response) else { return passOn(response) }
     hold(.retryDecision)
     pipeline.perform(pipeline.decide { $0.headArrived() })
     perform(machine.park(for: .retryDecision))
+  }
+
+  /// Tells of the head.
+  func tell(_ response: LazyHTTPResponse) {
+    guard context.monitors.wants(.tasks), let session = context.session, let built = response.response else { return }
+    context.monitors.urlSession(session, dataTask: task, didReceive: built)
   }
 
   /// Asks in another way for what this response does not bring.
@@ -47,7 +52,7 @@ extension Attempt {
     release(.retryDecision)
   }
 
-  private func passOn(_ response: LazyHTTPResponse) {
+  func passOn(_ response: LazyHTTPResponse) {
     let observer = request.fields.withLock { $0.observers.httpResponse }
     if let observer, let built = response.response {
       hold(.observer)
@@ -122,7 +127,7 @@ extension Attempt {
     if let transfer { transfer.cancel() } else { release(.decoding) }
   }
 
-  private func deliver(_ bytes: UnsafeRawBufferPointer) {
+  func deliver(_ bytes: UnsafeRawBufferPointer) {
     if body.delivered == 0 {
       request.fields.withLock { $0.times?.initialResponse = .now }
     } else if !body.isInPieces {
@@ -132,6 +137,7 @@ extension Attempt {
     tally.decoded += Int64(bytes.count)
     if let limit = body.deliver(bytes.count) { return exceed(limit) }
     if request.receivesIntoFile { return deliverToFile(bytes) }
+    collectForCache(bytes)
     if context.monitors.wants(.data), let session = context.session {
       context.monitors.urlSession(session, dataTask: task, didReceive: Data(bytes))
     }

@@ -13,6 +13,7 @@ extension Attempt {
       body.ending = (error, report)
       return
     }
+    if next == nil, error == nil, asksToStore(report) { return }
     tally.add(report)
     body.hasBroken = error != nil
     if let error, let trust = hop.trust, let reason = WeirError.ServerTrustFailureReason(error, at: trust, url: hop.url)
@@ -87,7 +88,8 @@ extension Attempt {
     if error != nil { request.attemptFailed() }
     complete(error: error)
     core.connectionUsed(
-      isReused: tally.isReusedConnection, isIdle: error == nil && !body.hasBroken, lease.destination?.destination)
+      isReused: tally.isReusedConnection, isIdle: error == nil && !body.hasBroken && machine.hasStarted,
+      lease.destination?.destination)
     if error == nil, request.error == nil, let response = task.lazyResponse {
       validate(response)
     } else {

@@ -28,8 +28,10 @@ extension Attempt {
       return ended(error: urlError(.cancelled, "the task was cancelled"))
     }
     do {
+      caching?.requested = Self.now
       let headers = core.headers(
-        for: hop.request.urlRequest, of: request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin)
+        for: hop.request, of: request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin,
+        conditions: tally.redirectCount == 0 ? caching?.questioned?.entry.conditions : nil)
       transfer = try core.engine().start(spec(transferBody), headers: headers, delegate: self)
     } catch {
       ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
@@ -93,7 +95,8 @@ extension Attempt: TransferDelegate {
     let response = LazyHTTPResponse(head, url: hop.url)
     tally.contentEncoding = head.isEncoded ? response.value(forHeader: "Content-Encoding") : nil
     task.received(response)
-    if !followRedirect(response), !answerChallenge(response) { accept(response) }
+    keepCookies(of: head)
+    if !isConfirmedByServer(response), !followRedirect(response), !answerChallenge(response) { accept(response) }
     if body.failure != nil || isLost { return .stop }
     return machine.reads ? .proceed : .pause
   }
@@ -101,6 +104,7 @@ extension Attempt: TransferDelegate {
   func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     if isLost { return .stop }
     if !machine.reads { return .pause }
+    if isServedFromCache { return refuseBody() }
     if body.isDiscarded { return body.discard(bytes.count) ? .proceed : .stop }
     take(bytes)
     return body.failure == nil ? .proceed : .stop
@@ -134,6 +138,7 @@ extension Attempt: TransferDelegate {
     self.transfer = nil
     if isLost { return }
     stopTimer()
+    if serveAfterTransfer((error, report)) { return }
     let awaitsSink = awaitsSink()
     if machine.transferEnded(failed: error != nil && !awaitsSink) {
       body.ending = (error, report)

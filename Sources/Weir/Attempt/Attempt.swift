@@ -19,6 +19,10 @@ final class Attempt {
   var transfer: Transfer?
   @exclusivity(unchecked) var body = ResponseBody(limit: nil)
   @exclusivity(unchecked) var tally = TransferTally()
+  /// Nil where nothing is looked up or stored.
+  var caching: CacheUse?
+  /// The last question to the cache.
+  var lookup: UInt32 = 0
   /// What the destination's circuit gave, if there is one.
   var pass: Circuit.Pass?
   /// Whether its final head has come.
@@ -63,7 +67,10 @@ final class Attempt {
     if actions.contains(.askAgain), lease.askAgain(waiter()) { perform(machine.granted()) }
     if actions.contains(.resumeSending) { transfer?.resumeSending() }
     if actions.contains(.startHop) { startHop() }
-    if actions.contains(.resumeReceiving) { transfer?.resumeReceiving() }
+    if actions.contains(.resumeReceiving) {
+      transfer?.resumeReceiving()
+      feedFromCache()
+    }
     if actions.contains(.cancelTransfer) { transfer?.cancel() }
     if actions.contains(.conclude) { conclude() }
     if actions.contains(.end) { ended(error: urlError(.cancelled, "the task was cancelled")) }
@@ -88,14 +95,15 @@ final class Attempt {
 
   // MARK: The slot
 
-  /// Asks the destination to let the attempt through.
+  /// Asks the destination to let the attempt through, unless a stored response will do.
   func admit() {
     announce(.running)
-    perform(machine.admit())
+    if !consultCache() { perform(machine.admit()) }
   }
 
   /// Waits no more for a first slot; the task exists and is suspended.
   func leaveQueue() {
+    lookup &+= 1
     perform(machine.withdraw())
     returnPass()
     announce(.suspended)

@@ -5,7 +5,7 @@
 ///             ▲        │
 ///             └────────┘ a redirect
 /// ```
-/// `end` leads from every stage to `ended`. On the wire only who has a slot of the destination reads and sends. An
+/// Of a stored response, `waiting` or `onWire` lead to `serving`, and that to `draining`. `end` leads from every stage to `ended`. On the wire only who has a slot of the destination reads and sends. An
 /// attempt that waits for the caller's code, or is suspended, is *parked*: it keeps its connection and gives up its slot,
 /// so that this code can use the same destination. To go on it asks for one again, as it does between two hops.
 ///
@@ -22,6 +22,8 @@ struct AttemptMachine: Sendable {
     case due
     /// libcurl has the hop.
     case onWire
+    /// A stored response is given to its receiver, in place of a transfer or after one that said that it is good.
+    case serving
     /// libcurl is done with the last hop; the response's receiver is not.
     case draining
     /// The task is complete.
@@ -53,6 +55,7 @@ struct AttemptMachine: Sendable {
     static let observer = Holds(rawValue: 8)
     static let decoding = Holds(rawValue: 16)
     static let sink = Holds(rawValue: 32)
+    static let cache = Holds(rawValue: 64)
   }
 
   /// What the shell has to do, in this order.
@@ -159,6 +162,7 @@ struct AttemptMachine: Sendable {
     guard holds.remove(reason) != nil, reads else { return [] }
     switch stage {
     case .onWire: return goOn()
+    case .serving: return .resumeReceiving
     case .draining: return .conclude
     case .waiting, .due, .ended: return []
     }
@@ -174,11 +178,14 @@ struct AttemptMachine: Sendable {
     return stage == .due ? actions.union(goOn()) : actions
   }
 
+  /// What was stored is served from now on.
+  mutating func serves() { stage = .serving }
+
   // MARK: The end of a hop and of the attempt
 
   /// libcurl is done. Whether that has to wait for the response's receiver, who may still say otherwise.
   mutating func transferEnded(failed: Bool) -> Bool {
-    guard !failed, !holds.isDisjoint(with: [.decoding, .sink]) else { return false }
+    guard !failed, !holds.isDisjoint(with: [.decoding, .sink, .cache]) else { return false }
     stage = .draining
     return true
   }
@@ -203,7 +210,7 @@ struct AttemptMachine: Sendable {
   mutating func cancel() -> Actions {
     let actions = withdraw()
     switch stage {
-    case .waiting, .due: return actions.union(.end)
+    case .waiting, .due, .serving: return actions.union(.end)
     case .onWire: return actions.union(.cancelTransfer)
     case .draining: return actions.union(.conclude)
     case .ended: return actions

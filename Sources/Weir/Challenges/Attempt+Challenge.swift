@@ -7,6 +7,7 @@ import WeirHTTP
 extension Attempt {
   /// libcurl answers a challenge with what the hop was given for that.
   func transfer(_ transfer: Transfer, didAnswer head: ResponseHead) {
+    keepCookies(of: head)
     announce(LazyHTTPResponse(head, url: hop.url), proposed: head.status == 407 ? proxyCredential : hop.offered)
     hop.answeredChallenges += 1
   }

@@ -45,6 +45,10 @@ extension ClosureEventMonitor {
     dataTaskDidReceiveData?(session, dataTask, data)
   }
 
+  public func urlSession(_ session: Session, dataTask: TransferTask, willCacheResponse response: CachedURLResponse) {
+    dataTaskWillCacheResponse?(session, dataTask, response)
+  }
+
   public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
     requestDidCreateInitialURLRequest?(request, urlRequest)
   }

@@ -24,6 +24,7 @@ public final class ClosureEventMonitor: EventMonitor {
     var taskIsWaitingForConnectivity: (@Sendable (Session, TransferTask) -> Void)?
     var dataTaskDidReceiveResponse: (@Sendable (Session, TransferTask, URLResponse) -> Void)?
     var dataTaskDidReceiveData: (@Sendable (Session, TransferTask, Data) -> Void)?
+    var dataTaskWillCacheResponse: (@Sendable (Session, TransferTask, CachedURLResponse) -> Void)?
     var requestDidCreateInitialURLRequest: (@Sendable (Request, URLRequest) -> Void)?
     var requestDidFailToCreateURLRequestWithError: (@Sendable (Request, WeirError) -> Void)?
     var requestDidAdaptInitialRequestToAdaptedRequest: (@Sendable (Request, URLRequest, URLRequest) -> Void)?
@@ -136,6 +137,13 @@ extension ClosureEventMonitor {
   public var dataTaskDidReceiveData: (@Sendable (Session, TransferTask, Data) -> Void)? {
     get { closures.withLock { $0.dataTaskDidReceiveData } }
     set { replace(\.dataTaskDidReceiveData, with: newValue) }
+  }
+
+  /// Hears of ``EventMonitor/urlSession(_:dataTask:willCacheResponse:)``.
+  @preconcurrency
+  public var dataTaskWillCacheResponse: (@Sendable (Session, TransferTask, CachedURLResponse) -> Void)? {
+    get { closures.withLock { $0.dataTaskWillCacheResponse } }
+    set { replace(\.dataTaskWillCacheResponse, with: newValue) }
   }
 
   /// Hears of ``EventMonitor/request(_:didCreateInitialURLRequest:)``.

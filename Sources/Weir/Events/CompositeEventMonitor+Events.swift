@@ -54,6 +54,10 @@ extension CompositeEventMonitor {
     send(.data, (session, dataTask, data)) { $0.urlSession($1.0, dataTask: $1.1, didReceive: $1.2) }
   }
 
+  public func urlSession(_ session: Session, dataTask: TransferTask, willCacheResponse response: CachedURLResponse) {
+    send(.tasks, (session, dataTask, response)) { $0.urlSession($1.0, dataTask: $1.1, willCacheResponse: $1.2) }
+  }
+
   public func session(_ session: Session, connectionEvent event: ConnectionEvent) {
     let isChange = event.kind == .opened || event.kind == .closed
     send(isChange ? .connections : .connectionUse, (session, event)) { $0.session($1.0, connectionEvent: $1.1) }
@@ -304,6 +308,10 @@ extension CompositeEventMonitor {
 
   public func request(_ request: Request, didDenyRetry denial: RetryDenial) {
     send(.attempts, (request, denial)) { $0.request($1.0, didDenyRetry: $1.1) }
+  }
+
+  public func request(_ request: Request, cache result: CacheResult) {
+    send(.attempts, (request, result)) { $0.request($1.0, cache: $1.1) }
   }
 
   public func request(_ request: Request, hedge event: HedgeEvent) {

@@ -45,6 +45,9 @@ public protocol EventMonitor: Sendable {
   /// A piece of the body has come, decoded.
   func urlSession(_ session: Session, dataTask: TransferTask, didReceive data: Data)
 
+  /// A response may be kept in ``SessionConfiguration/urlCache``. Called before the ``CachedResponseHandler``.
+  func urlSession(_ session: Session, dataTask: TransferTask, willCacheResponse response: CachedURLResponse)
+
   // MARK: Requests of all kinds
 
   /// The convertible gave a URL request; adapters are yet to change it. Once per attempt.
@@ -154,6 +157,8 @@ public protocol EventMonitor: Sendable {
   func request(_ request: Request, didDenyRetry denial: RetryDenial)
   /// A second attempt beside a slow one started, won, lost, or was denied; see ``Request/hedge(after:limit:)``.
   func request(_ request: Request, hedge event: HedgeEvent)
+  /// The cache was asked for a response, and the server too where that was needed: once per attempt at most.
+  func request(_ request: Request, cache result: CacheResult)
   /// The outcome is fixed: exactly once per request, after every other event but `didParseResponse`.
   func requestDidSettle(_ request: Request, outcome: RequestOutcome)
   /// Of two groups of interests: ``EventInterests/connections`` and ``EventInterests/connectionUse``.
@@ -238,6 +243,7 @@ extension EventMonitor {
   public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: TransferTask) {}
   public func urlSession(_ session: Session, dataTask: TransferTask, didReceive response: URLResponse) {}
   public func urlSession(_ session: Session, dataTask: TransferTask, didReceive data: Data) {}
+  public func urlSession(_ session: Session, dataTask: TransferTask, willCacheResponse response: CachedURLResponse) {}
   public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {}
   public func request(_ request: Request, didFailToCreateURLRequestWithError error: WeirError) {}
   public func request(
@@ -312,6 +318,7 @@ extension EventMonitor {
   ) {}
   public func request(_ request: Request, didDenyRetry denial: RetryDenial) {}
   public func request(_ request: Request, hedge event: HedgeEvent) {}
+  public func request(_ request: Request, cache result: CacheResult) {}
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {}
   public func session(_ session: Session, connectionEvent event: ConnectionEvent) {}
   public func session(_ session: Session, loopLag lag: TimeInterval) {}

@@ -81,6 +81,10 @@ extension LoggingEventMonitor {
     log("session.didReceiveData", dataTask, "\(data.count) bytes")
   }
 
+  public func urlSession(_ session: Session, dataTask: TransferTask, willCacheResponse response: CachedURLResponse) {
+    log("session.willCacheResponse", dataTask, "\(response.data.count) bytes")
+  }
+
   public func session(_ session: Session, connectionEvent event: ConnectionEvent) {
     log("session.connection", event.kind.rawValue, "\(event.destination)")
   }
@@ -223,6 +227,10 @@ extension LoggingEventMonitor {
 
   public func request(_ request: Request, didDenyRetry denial: RetryDenial) {
     log("request.didDenyRetry", request, denial.reason.rawValue)
+  }
+
+  public func request(_ request: Request, cache result: CacheResult) {
+    log("request.cache", request, result.rawValue)
   }
 
   public func request(_ request: Request, hedge event: HedgeEvent) {

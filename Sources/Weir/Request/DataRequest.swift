@@ -27,6 +27,8 @@ public class DataRequest: Request, @unchecked Sendable {
 
   override func makeURLRequest() throws -> URLRequest { try convertible.asURLRequest() }
 
+  override var mayBeCached: Bool { true }
+
   override var maximumBodySize: Int64? { context.configuration.maximumResponseSize }
 
   /// So much of an announced length is believed before it comes.

@@ -11,8 +11,15 @@ extension Request {
     guard let urlRequest = lastRequest else { return CURLCommand.failure }
     return CURLCommand(
       request: urlRequest, sessionHeaders: context.configuration.headers, credentials: credentials(for: urlRequest),
-      redactingSecrets: redactingSecrets
+      cookies: cookies(for: urlRequest), redactingSecrets: redactingSecrets
     ).text
+  }
+
+  private func cookies(for urlRequest: URLRequest) -> [HTTPCookie] {
+    guard let storage = context.configuration.httpCookieStorage, context.configuration.httpShouldSetCookies,
+      let url = urlRequest.url
+    else { return [] }
+    return storage.cookies(for: url)
   }
 
   /// What the storage has for the host's Basic space whose realm is the host, else the request's own.

@@ -60,6 +60,16 @@ extension Request {
     return self
   }
 
+  /// Decides what is kept of the response in place of the session's handler. May be called once.
+  @discardableResult
+  public func cacheResponse(using handler: any CachedResponseHandler) -> Self {
+    fields.withLock { fields in
+      precondition(fields.cachedResponseHandler == nil, "a request's cached response handler can be set only once")
+      fields.cachedResponseHandler = handler
+    }
+    return self
+  }
+
   /// Limits the whole request, all attempts and delays included, to so many seconds from `resume()`. Default: the
   /// session's ``SessionConfiguration/timeoutIntervalForResource``. Set it before the request is resumed.
   @discardableResult

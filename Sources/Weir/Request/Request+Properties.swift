@@ -85,6 +85,8 @@ extension Request {
   public var eventMonitor: (any EventMonitor)? { fields.withLock { $0.monitors } }
   /// Decides about this request's redirects in place of the session's handler.
   public var redirectHandler: (any RedirectHandler)? { fields.withLock { $0.redirectHandler } }
+  /// Decides what is kept of the response, in place of the session's; nil: the session's does.
+  public var cachedResponseHandler: (any CachedResponseHandler)? { fields.withLock { $0.cachedResponseHandler } }
 
   /// The session's ``Session/rootQueue``, else the serial queue of this request's handlers, which targets the session's
   /// completion queue.

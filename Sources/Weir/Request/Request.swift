@@ -100,6 +100,9 @@ public class Request: @unchecked Sendable {
   /// An error that ends the request from outside, with what the request has to say of it. On the loop.
   func amended(_ error: WeirError) -> WeirError { error }
 
+  /// Whether its response may be stored, and a stored one be its response.
+  var mayBeCached: Bool { false }
+
   // Of what is written to a file:
 
   /// Whether the body is. Then the attempt asks what follows.

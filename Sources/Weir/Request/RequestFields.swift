@@ -40,6 +40,7 @@ struct RequestFields {
   /// Nil before setup began.
   var times: RequestTimes?
   var redirectHandler: (any RedirectHandler)?
+  var cachedResponseHandler: (any CachedResponseHandler)?
   /// Nil: the session is asked.
   var ownDelegate: OwnDelegate?
   var credential: URLCredential?

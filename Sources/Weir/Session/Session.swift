@@ -40,20 +40,21 @@ public final class Session: Sendable {
   ///   - interceptor: Adapts and retries every request, before the request's own.
   ///   - serverTrustManager: Says what servers have to prove. Nil: what `configuration.tls` says.
   ///   - redirectHandler: Decides about redirects. Nil: they are followed.
+  ///   - cachedResponseHandler: Decides what `configuration.urlCache` keeps. Nil: all that may be kept.
   ///   - eventMonitors: Hear of all of the session's requests.
   public convenience init(
     configuration: SessionConfiguration = .default, rootQueue: DispatchQueue? = nil,
     startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
     serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
     serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
-    eventMonitors: [any EventMonitor] = []
+    cachedResponseHandler: (any CachedResponseHandler)? = nil, eventMonitors: [any EventMonitor] = []
   ) {
     let (loop, defect) = Self.makeLoop()
     self.init(
       loop: loop, defect: defect, shared: DestinationTable(), configuration: configuration, rootQueue: rootQueue,
       startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup, requestQueue: requestQueue,
       serializationQueue: serializationQueue, interceptor: interceptor, serverTrustManager: serverTrustManager,
-      redirectHandler: redirectHandler, eventMonitors: eventMonitors)
+      redirectHandler: redirectHandler, cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors)
   }
 
   /// Makes a session on a loop that others use too, with the state per destination of a whole process.
@@ -65,7 +66,8 @@ public final class Session: Sendable {
     rootQueue: DispatchQueue? = nil, startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy,
     requestQueue: DispatchQueue? = nil, serializationQueue: DispatchQueue? = nil,
     interceptor: (any RequestInterceptor)? = nil, serverTrustManager: ServerTrustManager? = nil,
-    redirectHandler: (any RedirectHandler)? = nil, eventMonitors: [any EventMonitor] = []
+    redirectHandler: (any RedirectHandler)? = nil, cachedResponseHandler: (any CachedResponseHandler)? = nil,
+    eventMonitors: [any EventMonitor] = []
   ) {
     let monitors = CompositeEventMonitor(eventMonitors)
     let core = LoopBound(
@@ -81,7 +83,8 @@ public final class Session: Sendable {
         completion: configuration.completionQueue
           ?? DispatchQueue(label: "weir.session.completion", attributes: .concurrent)),
       interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
-      monitors: monitors, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup)
+      cachedResponseHandler: cachedResponseHandler, monitors: monitors,
+      startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup)
     isOver = false
     context.attach(self)
     watchLoop(monitors)
@@ -121,6 +124,8 @@ public final class Session: Sendable {
   public var serverTrustManager: ServerTrustManager? { context.serverTrustManager }
   /// Decides about redirects of requests that have no handler of their own; nil: they are followed.
   public var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
+  /// Decides what is kept of requests that have no handler of their own; nil: all that may be.
+  public var cachedResponseHandler: (any CachedResponseHandler)? { context.cachedResponseHandler }
   /// Those that hear of all of the session's requests.
   public var eventMonitor: CompositeEventMonitor { context.monitors }
   /// The configuration the session was made with.

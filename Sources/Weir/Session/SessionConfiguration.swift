@@ -79,6 +79,19 @@ public struct SessionConfiguration: Sendable {
   package var downloadDirectory: String?
   /// Which addresses are connected to; set ``DestinationPolicy/publicOnly`` where others choose the URLs.
   public var destinationPolicy = DestinationPolicy.any
+  /// Where cookies are kept and taken from; nil: none is kept or sent. Foundation's shared storage would be shared with
+  /// everybody in the process.
+  public var httpCookieStorage: CookieStorage?
+  /// Whether requests have the cookies of ``httpCookieStorage``. Those that responses set are kept all the same.
+  public var httpShouldSetCookies = true
+  /// Whose cookies are kept in ``httpCookieStorage``. Without a `mainDocumentURL` of the URL request all hosts are the main
+  /// document's; with one, its host and those within.
+  public var httpCookieAcceptPolicy = HTTPCookie.AcceptPolicy.onlyFromMainDocumentDomain
+  /// Where responses are kept and taken from; nil: nothing is. Everybody who uses the session gets what is kept. Foundation's
+  /// cache reads and writes its files in the calls, for which weir has workers.
+  public var urlCache: URLCache?
+  /// How ``urlCache`` is used by requests whose own `cachePolicy` is `.useProtocolCachePolicy`.
+  public var requestCachePolicy = URLRequest.CachePolicy.useProtocolCachePolicy
   /// Where credentials are looked up for requests that have none of their own; nil: nowhere. Foundation's shared storage
   /// would be shared with everybody in the process.
   public var urlCredentialStorage: URLCredentialStorage?

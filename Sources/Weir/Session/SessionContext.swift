@@ -11,6 +11,8 @@ final class SessionContext: Sendable {
   let interceptor: (any RequestInterceptor)?
   let serverTrustManager: ServerTrustManager?
   let redirectHandler: (any RedirectHandler)?
+  let cachedResponseHandler: (any CachedResponseHandler)?
+  let cache: ResponseCache?
   let monitors: CompositeEventMonitor
   let startRequestsImmediately: Bool
   let requestSetup: Session.RequestSetup
@@ -36,7 +38,8 @@ final class SessionContext: Sendable {
   init(
     loop: EventLoop, core: LoopBound<SessionCore>, configuration: SessionConfiguration, queues: Queues,
     interceptor: (any RequestInterceptor)?, serverTrustManager: ServerTrustManager?,
-    redirectHandler: (any RedirectHandler)?, monitors: CompositeEventMonitor, startRequestsImmediately: Bool,
+    redirectHandler: (any RedirectHandler)?, cachedResponseHandler: (any CachedResponseHandler)?,
+    monitors: CompositeEventMonitor, startRequestsImmediately: Bool,
     requestSetup: Session.RequestSetup
   ) {
     self.loop = loop
@@ -46,10 +49,13 @@ final class SessionContext: Sendable {
     self.interceptor = interceptor
     self.serverTrustManager = serverTrustManager
     self.redirectHandler = redirectHandler
+    self.cachedResponseHandler = cachedResponseHandler
     self.monitors = monitors
     self.startRequestsImmediately = startRequestsImmediately
     self.requestSetup = requestSetup
-    workers = WorkerPool(name: "weir.workers", width: 2)
+    let workers = WorkerPool(name: "weir.workers", width: 2)
+    self.workers = workers
+    cache = configuration.urlCache.map { ResponseCache($0, workers: workers) }
     readers = WorkerPool(name: "weir.readers", width: 64)
   }
 

@@ -13,6 +13,7 @@ final class SessionCore {
   private let table: DestinationTable
   private var trustRules: TrustRules?
   let controls: DestinationControls
+  let cookies: CookieHandling?
   /// Whether anybody wants to hear of retry budgets.
   let reportsResilience: Bool
   private(set) lazy var retryBudgets = BudgetReports(loop: loop) { [weak self] in self?.tell($0, availableRetries: $1) }
@@ -47,6 +48,7 @@ final class SessionCore {
     self.monitors = monitors
     self.table = table
     controls = DestinationControls(configuration)
+    cookies = CookieHandling(configuration)
     reportsResilience = monitors.wants(.resilience)
   }
 
@@ -160,19 +162,29 @@ final class SessionCore {
     return PreparedHeaders(block)
   }
 
-  /// The headers of a URL request as they go on the wire, the session's merged under its own.
+  /// The headers of a hop's URL request as they go on the wire, the session's merged under its own.
   ///
-  /// - Parameter retries: Those of the request so far.
-  func headers(for urlRequest: URLRequest, of request: Request, retries: Int, withoutSecrets: Bool) -> PreparedHeaders {
+  /// - Parameters:
+  ///   - retries: Those of the request so far.
+  ///   - conditions: What is asked about a stored response.
+  func headers(
+    for hop: HopRequest, of request: Request, retries: Int, withoutSecrets: Bool,
+    conditions: [(name: String, value: String)]? = nil
+  ) -> PreparedHeaders {
+    let urlRequest = hop.urlRequest
     var own = urlRequest.allHTTPHeaderFields ?? [:]
     if retries > 0, let header = configuration.announcesAttempts, request.announcesRetries {
       header.announce(retries, after: request.retriesBefore(urlRequest, by: header), in: &own)
     }
     if let block = request.headerBlock { return PreparedHeaders(Self.overlay(own, on: block)) }
-    if own.isEmpty, !withoutSecrets { return preparedDefaultHeaders() }
+    let cookie = cookies?.field(for: hop)
+    for (name, value) in conditions ?? [] { own[name] = value }
+    if own.isEmpty, !withoutSecrets, cookie == nil { return preparedDefaultHeaders() }
     var merged = configuration.headers
     if withoutSecrets { for name in RedirectPolicy.originFields { merged.remove(name: name) } }
     for (name, value) in own { merged.update(name: name, value: value) }
+    // The caller's own goes as it is.
+    if let cookie, merged["Cookie"] == nil { merged.update(name: "Cookie", value: cookie) }
     return Self.prepared(merged)
   }
 

@@ -38,6 +38,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
   override func makeURLRequest() throws -> URLRequest { try convertible.asURLRequest() }
 
+  override var mayBeCached: Bool { true }
+
   // MARK: The body, on the loop
 
   override func receive(_ response: LazyHTTPResponse) -> BodyFlow {

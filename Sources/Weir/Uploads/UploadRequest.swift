@@ -37,6 +37,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
   // MARK: The pipeline's hooks
 
+  override var mayBeCached: Bool { false }
+
   /// Encoding a form reads files.
   override var buildsOffLoop: Bool { upload is MultipartUpload }
 

@@ -27,6 +27,7 @@ struct ClientMetrics: Sendable {
   let retriesDenied: CounterFamily<(String, String, String)>
   let retryDelay: HistogramFamily<(String, String, String)>
   let hedges: CounterFamily<(String, String, String)>
+  let cacheRequests: CounterFamily<(String, String, String)>
   let retryBudget: GaugeFamily<(String, String)>
   let circuitState: GaugeFamily<(String, String, String)>
   let circuitTransitions: CounterFamily<(String, String, String)>
@@ -119,6 +120,9 @@ struct ClientMetrics: Sendable {
     hedges = try registry.counter(
       "weir_hedges_total", help: "Second attempts beside a slow one, by what became of them.",
       seriesLimit: limits.hedges, labels: address, port, "result")
+    cacheRequests = try registry.counter(
+      "weir_cache_requests_total", help: "Looks into the response cache, by what they came to.",
+      seriesLimit: limits.cacheRequests, labels: address, port, "result")
     retryBudget = try registry.gauge(
       "weir_retry_budget_available", help: "Retries that the destination's budget would grant now.",
       seriesLimit: limits.one, labels: address, port)
@@ -178,6 +182,7 @@ struct ClientMetrics: Sendable {
     retriesDenied.removeAll(where: labels)
     retryDelay.removeAll(where: labels)
     hedges.removeAll(where: labels)
+    cacheRequests.removeAll(where: labels)
     retryBudget.removeAll(where: labels)
     circuitState.removeAll(where: labels)
     circuitTransitions.removeAll(where: labels)
@@ -206,6 +211,7 @@ struct SeriesLimits: Sendable {
   var connectionStates: Int { each(2) }
   var denials: Int { each(RetryDenial.Reason.allCases.count) }
   var hedges: Int { each(HedgeEvent.allCases.count) }
+  var cacheRequests: Int { each(CacheResult.allCases.count) }
   var circuitStates: Int { each(CircuitState.allCases.count) }
   var delaySources: Int { each(RetryDelaySource.allCases.count) }
   /// Method, status and error together.

@@ -148,6 +148,10 @@ final class DestinationMetrics: Sendable {
     families.hedges.with(address, port, event.rawValue).increment()
   }
 
+  func lookedUp(_ result: CacheResult) {
+    families.cacheRequests.with(address, port, result.rawValue).increment()
+  }
+
   /// Of destinations that share their series there is no one number to show, nor a state.
   private var isOne: Bool { address != DestinationIndex.sharedName }
 

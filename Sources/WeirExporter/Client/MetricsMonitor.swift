@@ -151,6 +151,10 @@ public final class MetricsMonitor: InlineEventMonitor {
     destinations.metrics(of: request.destination).denied(denial.reason)
   }
 
+  public func request(_ request: Request, cache result: CacheResult) {
+    destinations.metrics(of: request.destination).lookedUp(result)
+  }
+
   public func request(_ request: Request, hedge event: HedgeEvent) {
     destinations.metrics(of: request.destination).hedged(event)
   }

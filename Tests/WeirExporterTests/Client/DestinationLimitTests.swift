@@ -40,6 +40,7 @@ import WeirMetrics
     for adapter in ["signer", "tracer", "tenant"] { metrics.adapted(by: adapter, seconds: 1, failure: .timeout) }
     metrics.redirected(status: 302)
     metrics.hedged(.won)
+    metrics.lookedUp(.hit)
     metrics.retryBudget(available: 1)
     metrics.concurrencyLimit(4)
     for state in CircuitState.allCases { metrics.circuit(entered: state) }
@@ -62,7 +63,7 @@ import WeirMetrics
 
   private func checkFamilies(limit: Int, _ page: String) {
     let families = registry.metrics.filter { $0.labels.contains("server_address") }
-    #expect(families.count == 29)
+    #expect(families.count == 30)
     let shown = addresses(page)
     for family in families {
       let addresses = shown[family.kind == .histogram ? "\(family.name)_count" : family.name] ?? []

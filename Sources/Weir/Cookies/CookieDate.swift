@@ -1,0 +1,101 @@
+import WeirHTTP
+
+/// The dates of cookies (RFC 6265 §5.1.1), which are read more generously than any other of HTTP.
+enum CookieDate {
+  /// Seconds since 1970; nil when the text is no date.
+  static func parse(_ text: UnsafeRawBufferPointer) -> Int? {
+    var fields = Fields()
+    var start = 0
+    while start < text.count {
+      var end = start
+      while end < text.count, !isDelimiter(text[end]) { end += 1 }
+      if end > start { fields.take(text.octets(start..<end)) }
+      start = end + 1
+    }
+    return fields.seconds
+  }
+
+  private static func isDelimiter(_ octet: UInt8) -> Bool {
+    switch octet {
+    case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
+    default: false
+    }
+  }
+
+  /// What was found so far; a token is the first thing it can be that is not there yet.
+  private struct Fields {
+    private var time: (hour: Int, minute: Int, second: Int)?
+    private var day: Int?
+    private var month: Int?
+    private var year: Int?
+
+    mutating func take(_ token: UnsafeRawBufferPointer) {
+      if time == nil, let found = CookieDate.time(token) {
+        time = found
+      } else if day == nil, let found = CookieDate.number(token, digits: 1...2) {
+        day = found
+      } else if month == nil, let found = CookieDate.month(token) {
+        month = found
+      } else if year == nil, let found = CookieDate.number(token, digits: 2...4) {
+        year = found
+      }
+    }
+
+    var seconds: Int? {
+      guard let time, let day, let month, var year else { return nil }
+      if (70...99).contains(year) { year += 1900 } else if year < 70 { year += 2000 }
+      guard year >= 1601, day >= 1, day <= CookieDate.days(in: month, of: year), time.hour < 24, time.minute < 60,
+        time.second < 60
+      else { return nil }
+      let hours = CookieDate.daysSince1970(year, month, day) * 24 + time.hour
+      return (hours * 60 + time.minute) * 60 + time.second
+    }
+  }
+
+  /// `hms-time`, whatever follows it but a digit.
+  private static func time(_ token: UnsafeRawBufferPointer) -> (hour: Int, minute: Int, second: Int)? {
+    var numbers: [Int] = []
+    var start = 0
+    for index in 0..<3 {
+      let rest = token.octets(start..<token.count)
+      let count = rest.prefix { $0.isDigit }.count
+      guard (1...2).contains(count), let value = rest.octets(0..<count).decimal else { return nil }
+      numbers.append(Int(value))
+      start += count
+      if index == 2 { break }
+      guard start < token.count, token[start] == .colon else { return nil }
+      start += 1
+    }
+    return (numbers[0], numbers[1], numbers[2])
+  }
+
+  /// The digits that the token begins with, if there are so many.
+  private static func number(_ token: UnsafeRawBufferPointer, digits: ClosedRange<Int>) -> Int? {
+    let count = token.prefix { $0.isDigit }.count
+    return digits.contains(count) ? token.octets(0..<count).decimal.map(Int.init) : nil
+  }
+
+  private static let months: [StaticString] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+  ]
+
+  /// From 1.
+  private static func month(_ token: UnsafeRawBufferPointer) -> Int? {
+    months.firstIndex { token.begins(with: $0) }.map { $0 + 1 }
+  }
+
+  private static func days(in month: Int, of year: Int) -> Int {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+
+  /// Of the Gregorian calendar; the year begins in March, so that the leap day is its last.
+  private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
+    let year = month > 2 ? year : year - 1
+    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+    return year * 365 + year / 4 - year / 100 + year / 400 + dayOfYear - 719_468
+  }
+}

@@ -1,0 +1,59 @@
+import FoundationNetworking
+import WeirHTTP
+
+/// What a session does with cookies; there is none without a storage.
+struct CookieHandling {
+  private let storage: CookieStorage
+  private let areSent: Bool
+  private let policy: HTTPCookie.AcceptPolicy
+
+  init?(_ configuration: SessionConfiguration) {
+    guard let storage = configuration.httpCookieStorage else { return nil }
+    self.storage = storage
+    areSent = configuration.httpShouldSetCookies
+    policy = configuration.httpCookieAcceptPolicy
+  }
+
+  /// The Cookie field of a hop whose caller has set none.
+  func field(for hop: HopRequest) -> String? {
+    guard areSent, hop.urlRequest.httpShouldHandleCookies, let site = CookieSite(hop) else { return nil }
+    return storage.field(for: site)
+  }
+
+  /// Keeps what the response to a hop sets.
+  func keep(_ head: ResponseHead, of hop: HopRequest) {
+    guard hop.urlRequest.httpShouldHandleCookies, head.sets, let site = CookieSite(hop),
+      accepts(site, for: hop.urlRequest)
+    else { return }
+    storage.keep(head, from: site)
+  }
+
+  private func accepts(_ site: CookieSite, for urlRequest: URLRequest) -> Bool {
+    switch policy {
+    case .never: return false
+    case .onlyFromMainDocumentDomain:
+      // Programs have no main document, unless they say so.
+      guard let document = urlRequest.mainDocumentURL else { return true }
+      guard let main = CookieSite(HopRequest(URLRequest(url: document))) else { return false }
+      return site.isWithin(main.host)
+    default: return true
+    }
+  }
+}
+
+extension ResponseHead {
+  /// Whether there is a Set-Cookie field.
+  fileprivate var sets: Bool {
+    var isThere = false
+    forEach { name, _ in if name.spells("set-cookie") { isThere = true } }
+    return isThere
+  }
+}
+
+extension Attempt {
+  /// Keeps the cookies of a response, whatever becomes of that; not of what is forwarded for others.
+  func keepCookies(of head: ResponseHead) {
+    guard let cookies = core.cookies, request.headerBlock == nil else { return }
+    cookies.keep(head, of: hop.request)
+  }
+}

@@ -1,0 +1,83 @@
+/// Cookies and the rules of keeping them (RFC 6265 §5.3, §5.4), as a value: the time is passed in, as seconds since 1970.
+struct CookieJar: Sendable {
+  static let maximumCount = 3000
+  static let maximumPerDomain = 50
+  /// Of name and value.
+  static let maximumSize = 4096
+  static let maximumPath = 1024
+
+  private var byDomain: [String: [Cookie]] = [:]
+  private(set) var count = 0
+  /// Orders what happens; the wall clock may stand still or go back.
+  private var events: UInt64 = 0
+
+  /// All that have not expired, the oldest first.
+  func all(now: Double) -> [Cookie] {
+    byDomain.values.joined().filter { !$0.isExpired(now) }.sorted { $0.created < $1.created }
+  }
+
+  /// What a request to that place has, in the order of sending: longer paths first, then the older ones.
+  func cookies(for site: CookieSite, now: Double) -> [Cookie] {
+    site.domains.compactMap { byDomain[$0] }.joined().filter { !$0.isExpired(now) && $0.isFor(site) }.sorted {
+      let (left, right) = ($0.path.utf8.count, $1.path.utf8.count)
+      return left == right ? $0.created < $1.created : left > right
+    }
+  }
+
+  /// The same for a request that is sent: these are the ones used last.
+  mutating func use(for site: CookieSite, now: Double) -> [Cookie] {
+    events += 1
+    for domain in site.domains {
+      guard let indices = byDomain[domain]?.indices else { continue }
+      for index in indices where byDomain[domain]?[index].isFor(site) == true { byDomain[domain]?[index].used = events }
+    }
+    return cookies(for: site, now: now)
+  }
+
+  /// Keeps what a response from that place sets. A cookie that has expired removes the one that it would replace.
+  mutating func set(_ cookie: Cookie, from site: CookieSite, now: Double) {
+    if !site.isSecure, hidesSecure(cookie) { return }
+    set(cookie, now: now)
+  }
+
+  /// Keeps a cookie of the caller's.
+  mutating func set(_ cookie: Cookie, now: Double) {
+    events += 1
+    var cookie = cookie
+    (cookie.created, cookie.used) = (events, events)
+    if let replaced = remove(cookie) { cookie.created = replaced.created }
+    if cookie.isExpired(now) { return }
+    byDomain[cookie.domain, default: []].append(cookie)
+    count += 1
+    if let others = byDomain[cookie.domain], others.count > Self.maximumPerDomain { evict(among: others, now) }
+    if count > Self.maximumCount { evict(among: byDomain.values.flatMap(\.self), now) }
+  }
+
+  /// Removes the cookie of that name, domain and path.
+  @discardableResult
+  mutating func remove(_ cookie: Cookie) -> Cookie? {
+    guard let index = byDomain[cookie.domain]?.firstIndex(where: { $0.isSame(as: cookie) }) else { return nil }
+    let removed = byDomain[cookie.domain]?.remove(at: index)
+    if byDomain[cookie.domain]?.isEmpty == true { byDomain[cookie.domain] = nil }
+    count -= 1
+    return removed
+  }
+
+  /// §5.3: those that have expired go, else the one that was used longest ago.
+  private mutating func evict(among cookies: [Cookie], _ now: Double) {
+    let expired = cookies.filter { $0.isExpired(now) }
+    for cookie in expired { remove(cookie) }
+    if expired.isEmpty, let oldest = cookies.min(by: { $0.used < $1.used }) { remove(oldest) }
+  }
+
+  /// Whether one that came over an unprotected connection would replace, or stand before, a secure one (RFC 6265bis §5.7).
+  private func hidesSecure(_ cookie: Cookie) -> Bool {
+    let site = CookieSite(host: cookie.domain)
+    return byDomain.contains { domain, others in
+      (site.isWithin(domain) || CookieSite(host: domain).isWithin(cookie.domain))
+        && others.contains {
+          $0.isSecure && $0.name.utf8.elementsEqual(cookie.name.utf8) && CookieSite.is(cookie.path, below: $0.path)
+        }
+    }
+  }
+}
