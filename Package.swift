@@ -95,7 +95,7 @@ let package = Package(
       ]),
     tests(
       "EndToEndTests",
-      ["Weir", "WeirCurl", "WeirExporter", "WeirMetrics", "WeirGateway", "WeirServer", "WeirIO"]),
+      ["Weir", "WeirAlamofire", "WeirCurl", "WeirExporter", "WeirMetrics", "WeirGateway", "WeirServer", "WeirIO"]),
   ],
   swiftLanguageModes: [.v6]
 )

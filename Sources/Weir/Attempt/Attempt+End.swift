@@ -16,7 +16,8 @@ extension Attempt {
     if next == nil, error == nil, asksToStore(report) { return }
     tally.add(report)
     body.hasBroken = error != nil
-    if let error, let trust = hop.trust, let reason = WeirError.ServerTrustFailureReason(error, at: trust, url: hop.url)
+    if let error, let trust = hop.trust,
+      let reason = WeirError.ServerTrustFailureReason(error, at: trust, url: hop.url, advice: advice)
     {
       body.trustFailure = .serverTrustEvaluationFailed(reason: reason)
     }
@@ -26,8 +27,14 @@ extension Attempt {
       task.redirected(to: next)
       perform(machine.redirected())
     } else {
-      ended(error: body.outcome(error, url: hop.url))
+      ended(error: body.outcome(error, url: hop.url, advice: advice))
     }
+  }
+
+  private var advice: TransferAdvice {
+    TransferAdvice(
+      configuration: core.configuration,
+      hasOwnTimeout: hop.request.urlRequest.timeoutInterval != RequestTimeouts.foundations)
   }
 
   /// The receiver has taken all, or nobody is interested any more.
@@ -41,7 +48,7 @@ extension Attempt {
   /// Whether the last hop's end waits for who writes its body to a file.
   private func awaitsReceiver(_ error: TransferError?) -> Bool {
     guard request.receivesIntoFile, !body.isReceived else { return false }
-    body.isAwaited = request.bodyEnded(body.outcome(error, url: hop.url), of: self)
+    body.isAwaited = request.bodyEnded(body.outcome(error, url: hop.url, advice: advice), of: self)
     if body.isAwaited { perform(machine.awaitReceiver()) } else { body.isReceived = true }
     return body.isAwaited
   }
@@ -77,7 +84,7 @@ extension Attempt {
 
   /// The attempt is over but for its validation.
   func ended(error: URLError?) {
-    let error = error.map { $0.about(hop.url) }
+    let error = error.map { $0.about(request.failureContext(of: hop.request, attempt: number), hop.url) }
     guard pipeline.failed(self, error) else { return }
     if let error, pipeline.decide({ $0.stage != .cancelling }) {
       pipeline.record(body.receiverFailure ?? body.trustFailure ?? .sessionTaskFailed(error: error))

@@ -62,8 +62,8 @@ extension Attempt {
     var spec = TransferSpec(
       url: hop.request.text, target: line?.target, method: line?.method ?? hop.request.method, body: body)
     let timeout = hop.request.urlRequest.timeoutInterval
-    // Foundation's default: nobody has asked for anything else.
-    spec.silenceTimeout = timeout == 60 ? core.configuration.timeoutIntervalForRequest : timeout
+    spec.silenceTimeout =
+      timeout == RequestTimeouts.foundations ? core.configuration.timeoutIntervalForRequest : timeout
     spec.tag = lease.destination
     spec.isForOneOfMany = request.isForOneOfMany
     spec.addressPolicy = request.addressPolicy
@@ -146,4 +146,9 @@ extension Attempt: TransferDelegate {
       transferEnded(error, report)
     }
   }
+}
+
+enum RequestTimeouts {
+  /// A URL request's `timeoutInterval` when nobody has asked for anything else.
+  static let foundations: TimeInterval = 60
 }

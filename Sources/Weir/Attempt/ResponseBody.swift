@@ -62,9 +62,11 @@ struct ResponseBody {
 
   /// How the hop went, seen from the end of its transfer. How the transport of a body that nobody wants ended is of no
   /// interest.
-  func outcome(_ error: TransferError?, url: URL?) -> URLError? {
+  func outcome(_ error: TransferError?, url: URL?, advice: @autoclosure () -> TransferAdvice) -> URLError? {
     if let failure { return failure }
-    if let error, !isDiscarded || error.kind == .cancelled && !isGivenUp { return URLError(error, url: url) }
+    if let error, !isDiscarded || error.kind == .cancelled && !isGivenUp {
+      return URLError(error, url: url, advice: advice())
+    }
     return endFailure()
   }
 

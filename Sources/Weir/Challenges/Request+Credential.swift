@@ -10,7 +10,7 @@ extension Request {
 
   /// Answers a challenge by Basic or Digest (RFC 7617, RFC 7616) with these; see ``authenticate(with:)``.
   ///
-  /// - Parameter persistence: Of the credential; weir itself keeps none.
+  /// `persistence`: Of the credential; weir itself keeps none.
   @discardableResult
   public func authenticate(
     username: String, password: String, persistence: URLCredential.Persistence = .forSession

@@ -56,7 +56,7 @@ public struct DownloadTask<Value: Sendable>: Sendable {
 extension DownloadRequest {
   /// The file's bytes, to be awaited.
   ///
-  /// - Parameter shouldAutomaticallyCancel: Whether cancelling a Swift task that awaits the value, or making it in a
+  /// `shouldAutomaticallyCancel`: Whether cancelling a Swift task that awaits the value, or making it in a
   ///   cancelled one, cancels the request.
   public func serializingData(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true,

@@ -5,7 +5,7 @@ import FoundationNetworking
 extension DownloadRequest {
   /// Adds a handler that gets the URL of the file. It never asks the retriers again.
   ///
-  /// - Parameter queue: Where the handler runs; nil: see ``SessionConfiguration/handlerExecution``.
+  /// `queue`: Where the handler runs; nil: see ``SessionConfiguration/handlerExecution``.
   @preconcurrency
   @discardableResult
   public func response(

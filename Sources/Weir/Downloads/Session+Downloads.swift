@@ -4,7 +4,7 @@ import FoundationNetworking
 extension Session {
   /// Makes a download of a URL and a dictionary of parameters. Never throws: failures arrive at the handlers.
   ///
-  /// - Parameter destination: Where the file goes; nil: it stays in the temporary directory, under a name of its own.
+  /// `destination`: Where the file goes; nil: it stays in the temporary directory, under a name of its own.
   @preconcurrency
   public func download(
     _ url: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,

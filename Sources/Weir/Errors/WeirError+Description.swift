@@ -1,12 +1,18 @@
 public import Foundation
 
 extension WeirError: LocalizedError {
-  /// What failed, naming the value at fault; userinfo of URLs is left out.
+  /// What failed, naming the value at fault and the setting that decides, if there is one. An error of a transfer names
+  /// method, origin, attempt and time as well. User info and queries of URLs are left out.
   public var errorDescription: String? {
-    Redaction.urls(in: text)
+    let text = cause
+    guard case .sessionTaskFailed(let error as URLError) = self, let context = error.context else { return text }
+    return "\(text) (\(context))"
   }
 
-  private var text: String {
+  /// The same without what a log line says anyway: method, origin, attempt and time.
+  package var cause: String { Redaction.errorText(text) }
+
+  var text: String {
     switch self {
     case .createUploadableFailed(let error):
       "The upload's body could not be made: \(error.text)"
@@ -29,7 +35,7 @@ extension WeirError: LocalizedError {
     case .requestRejected(let reason):
       "The request was not admitted. \(reason.text)"
     case .requestRetryFailed(let retryError, let originalError):
-      "The retrier failed: \(retryError.text) It was asked about: \(originalError.text)"
+      "The retrier failed (\(retryError.text)) when it was asked about: \(originalError.text)"
     case .responseValidationFailed(let reason):
       "The response is not acceptable. \(reason.text)"
     case .responseSerializationFailed(let reason):
@@ -51,13 +57,8 @@ extension WeirError: LocalizedError {
 extension WeirError: CustomStringConvertible {
   /// The label and the text; what a log shows, so without secrets too.
   public var description: String {
-    "\(label): \(Redaction.urls(in: text))"
+    "\(label): \(errorDescription ?? "")"
   }
-}
-
-extension Error {
-  /// The text of an inner error.
-  var text: String { (self as? DecodingError)?.summary ?? localizedDescription }
 }
 
 extension URLConvertible {
@@ -146,8 +147,9 @@ extension WeirError.URLRequestValidationFailureReason {
 extension WeirError.RequestRejectionReason {
   var text: String {
     switch self {
-    case .circuitOpen(let delay?): "The destination's circuit is open; it admits a probe in \(delay) s."
-    case .circuitOpen(nil): "The destination's circuit is open."
+    case .circuitOpen(let delay?):
+      "The destination's circuit is open (circuitBreaker); it admits a probe in \(delay) s."
+    case .circuitOpen(nil): "The destination's circuit is open (circuitBreaker)."
     case .queueFull: "Too many requests wait for the destination (maximumPendingRequestsPerHost)."
     case .admissionTimeout: "It waited longer for the destination than admissionTimeout."
     }
@@ -176,7 +178,8 @@ extension WeirError.ResponseValidationFailureReason {
 extension WeirError.ResponseSerializationFailureReason {
   var text: String {
     switch self {
-    case .inputDataNilOrZeroLength: "The body is empty."
+    case .inputDataNilOrZeroLength:
+      "The body is empty; emptyResponseCodes and emptyRequestMethods say when it may be."
     case .inputFileNil: "There is no downloaded file."
     case .inputFileReadFailed(let url): "The downloaded file could not be read: \(url.path)"
     case .stringSerializationFailed(let encoding): "The body is no text in \(encoding)."
@@ -191,7 +194,8 @@ extension WeirError.ResponseSerializationFailureReason {
 extension WeirError.ServerTrustFailureReason {
   var text: String {
     switch self {
-    case .noRequiredEvaluator(let host): "There is no evaluator for \(host)."
+    case .noRequiredEvaluator(let host):
+      "There is no evaluator for \(host): add one to serverTrustManager, or set its allHostsMustBeEvaluated to false."
     case .noCertificatesFound: "The evaluator has no certificates."
     case .noPublicKeysFound: "The evaluator has no public keys."
     case .defaultEvaluationFailed(let output): "The certificate of \(output.text)"
@@ -207,35 +211,4 @@ extension WeirError.ServerTrustFailureReason {
 
 extension WeirError.ServerTrustFailureReason.Output {
   fileprivate var text: String { "\(host): \(message) (libcurl \(code))" }
-}
-
-extension DecodingError {
-  /// What does not fit and where, without values of the body: they may be secrets.
-  var summary: String {
-    switch self {
-    case .keyNotFound(let key, let context):
-      "there is no \"\(key.stringValue)\"\(Self.place(context))"
-    case .valueNotFound(let type, let context):
-      "null is no \(type)\(Self.place(context))"
-    case .typeMismatch(let type, let context):
-      "the value is no \(type)\(Self.place(context))"
-    case .dataCorrupted(let context):
-      context.codingPath.isEmpty ? context.debugDescription : "the value is not valid\(Self.place(context))"
-    @unknown default:
-      "the value does not fit"
-    }
-  }
-
-  /// ` at orders[2].price`; nothing for the whole.
-  private static func place(_ context: Context) -> String {
-    var path = ""
-    for key in context.codingPath {
-      if let index = key.intValue {
-        path += "[\(index)]"
-      } else {
-        path += path.isEmpty ? key.stringValue : ".\(key.stringValue)"
-      }
-    }
-    return path.isEmpty ? "" : " at \(path)"
-  }
 }

@@ -4,10 +4,8 @@ public import Foundation
 ///
 /// A case says which stage failed, its reason what was wrong, the underlying error what caused it. The enum may grow;
 /// switches over it need `@unknown default`. Its payloads are on the heap, so that "no error" costs one word wherever
-/// there could be one.
-///
-/// One case is for a feature that this version doesn't have, so that a switch over them can be written once: nothing raises
-/// ``serverTrustEvaluationFailed(reason:)``. A server that is not trusted is a ``sessionTaskFailed(error:)``.
+/// there could be one. A server that is not trusted is a ``serverTrustEvaluationFailed(reason:)`` where an evaluator speaks
+/// for its host, else a ``sessionTaskFailed(error:)``.
 @nonexhaustive
 public indirect enum WeirError: Error, Sendable {
   /// The body of an upload could not be made.

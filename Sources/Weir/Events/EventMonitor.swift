@@ -20,7 +20,7 @@ public protocol EventMonitor: Sendable {
 
   /// The session takes no more requests, and what was unfinished ends now.
   ///
-  /// - Parameter error: What ``Session/invalidateAndCancel(error:)`` was given; nil when the last reference to the
+  /// `error`: What ``Session/invalidateAndCancel(error:)`` was given; nil when the last reference to the
   ///   session went or its last active request has ended.
   func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?)
   /// Bytes of a request's body were sent. `bytesSent` counts those since the last call; the total expected is −1 when
@@ -64,7 +64,8 @@ public protocol EventMonitor: Sendable {
   func request(_ request: Request, didCreateTask task: TransferTask)
   /// The attempt's metrics are in ``Request/allMetrics``.
   func request(_ request: Request, didGatherMetrics metrics: TransferMetrics)
-  /// The task fails for a reason that is no transfer's: its server is not trusted. Not called by this version.
+  /// The task fails for a reason that is no transfer's: its server is not trusted, as
+  /// an evaluator demands it.
   func request(_ request: Request, didFailTask task: TransferTask, earlyWithError error: WeirError)
   /// The task is over and validated. The error is the transfer's alone: nil after a validation that failed.
   func request(_ request: Request, didCompleteTask task: TransferTask, with error: WeirError?)

@@ -357,7 +357,7 @@ extension TimeInterval {
 
 extension (any Error)? {
   fileprivate var logText: String {
-    self.map { "error: \(Redaction.urls(in: $0.localizedDescription).withoutQueries)" } ?? ""
+    self.map { "error: \(Redaction.errorText($0.localizedDescription))" } ?? ""
   }
 }
 
@@ -366,24 +366,7 @@ extension WeirError? {
 }
 
 extension WeirError {
-  fileprivate var logText: String { "error: \("\(self)".withoutQueries)" }
-}
-
-extension String {
-  /// What follows a question mark without a space is taken for a query.
-  fileprivate var withoutQueries: String {
-    guard contains("?") else { return self }
-    var isInQuery = false
-    return reduce(into: "") { text, character in
-      let endsQuery = character.isWhitespace || "\"<>".contains(character)
-      if isInQuery, !endsQuery {
-        if text.last == "?" { text.append("…") }
-        return
-      }
-      isInQuery = character == "?"
-      text.append(character)
-    }
-  }
+  fileprivate var logText: String { "error: \(self)" }
 }
 
 extension Result where Failure: Error {

@@ -3,7 +3,7 @@ public import Foundation
 /// Posts what becomes of requests to `NotificationCenter.default`, from the monitor's queue.
 ///
 /// Opt-in: add it to a session's or a request's monitors. The object of a notification is nil; the request is in its
-/// user info and read by ``Foundation/Notification/request``.
+/// user info and read by `Notification.request`.
 public final class WeirNotifications: EventMonitor {
   /// Makes a monitor that is called on the queue shared by those that have none of their own.
   public init() {}

@@ -29,6 +29,24 @@ package enum Redaction {
     return result + rest
   }
 
+  /// The text of an error without userinfo and queries: these may hold keys.
+  static func errorText(_ text: String) -> String { queries(in: urls(in: text)) }
+
+  /// The text with the query of every URL in it left out: what follows a question mark without a space is taken for one.
+  static func queries(in text: String) -> String {
+    guard text.utf8.contains(UInt8(ascii: "?")) else { return text }
+    var isInQuery = false
+    return text.reduce(into: "") { text, character in
+      let endsQuery = character.isWhitespace || "\"<>".contains(character)
+      if isInQuery, !endsQuery {
+        if text.last == "?" { text.append("…") }
+        return
+      }
+      isInQuery = character == "?"
+      text.append(character)
+    }
+  }
+
   /// The URL without its userinfo, for errors, which others print.
   static func url(_ url: URL) -> URL {
     let text = url.absoluteString

@@ -26,7 +26,7 @@ open class Adapter: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor, 
   /// task is cancelled when the request ends before: by `cancel()`, its deadline or its session's end. While it runs it
   /// keeps the session of `state` alive.
   ///
-  /// - Parameter name: Under which it is measured; nil means the type's.
+  /// `name`: Under which it is measured; nil means the type's.
   public init(name: String? = nil, _ adaptHandler: @escaping AsyncAdaptHandler) {
     handler = .async(adaptHandler)
     self.name = name

@@ -18,7 +18,7 @@ open class Retrier: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, 
   /// task is cancelled when the request ends before: by `cancel()`, its deadline or its session's end. While it runs it
   /// keeps the session alive.
   ///
-  /// - Parameter name: Under which it is measured; nil means the type's.
+  /// `name`: Under which it is measured; nil means the type's.
   public init(name: String? = nil, _ retryHandler: @escaping AsyncRetryHandler) {
     self.retryHandler = { request, session, error, completion in
       PendingAnswer.make(for: request, completion) { await retryHandler(request, session, error) }

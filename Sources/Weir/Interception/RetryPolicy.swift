@@ -32,9 +32,8 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
   /// The name under which it is measured; nil means the type's.
   public let name: String?
 
-  /// - Parameters:
-  ///   - exponentialBackoffBase: At least 2; less is a programming error and traps.
-  ///   - exponentialBackoffScale: Seconds; the delay is base^retryCount × scale: 0.5 s and 1 s by default.
+  /// - `exponentialBackoffBase`: At least 2; less is a programming error and traps.
+  /// - `exponentialBackoffScale`: Seconds; the delay is base^retryCount × scale: 0.5 s and 1 s by default.
   public init(
     retryLimit: UInt = RetryPolicy.defaultRetryLimit,
     exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,

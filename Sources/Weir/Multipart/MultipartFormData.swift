@@ -49,10 +49,9 @@ public final class MultipartFormData: Sendable {
 
   /// Appends bytes.
   ///
-  /// - Parameters:
-  ///   - name: the field's. Quotes, line breaks and NUL in it, and in the file's, are percent-encoded.
-  ///   - fileName: makes the part a file to the server.
-  ///   - mimeType: its `Content-Type`.
+  /// - `name`: the field's. Quotes, line breaks and NUL in it, and in the file's, are percent-encoded.
+  /// - `fileName`: makes the part a file to the server.
+  /// - `mimeType`: its `Content-Type`.
   public func append(_ data: Data, withName name: String, fileName: String? = nil, mimeType: String? = nil) {
     append(.data(data), UInt64(data.count), MultipartHead(name: name, fileName: fileName, mimeType: mimeType))
   }

@@ -177,7 +177,7 @@ final class RequestPipeline {
 extension RequestPipeline: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     if timer === deadline {
-      fail(with: .sessionTaskFailed(error: urlError(.timedOut, "the request's deadline has passed")))
+      fail(with: .sessionTaskFailed(error: urlError(.timedOut, "the request took longer than its \(deadlineText)")))
     } else if timer === hedging?.timer {
       hedgeIsDue()
     } else {
@@ -185,13 +185,17 @@ extension RequestPipeline: TimerHandler {
     }
   }
 
-  /// An error of weir's own making, with the URL it is about.
+  private var deadlineText: String {
+    if let own = request.fields.withLock({ $0.deadline }) { return "deadline, \(own) s" }
+    return "timeoutIntervalForResource, \(core.configuration.timeoutIntervalForResource) s"
+  }
+
+  /// An error of weir's own making, with the request and the URL it is about.
   func urlError(_ code: URLError.Code, _ text: String) -> URLError {
-    var info: [String: Any] = [NSLocalizedDescriptionKey: text]
-    if let url = attempt?.hop.url ?? request.lastRequest?.url {
-      info[NSURLErrorFailingURLErrorKey] = Redaction.url(url)
-    }
-    return URLError(code, userInfo: info)
+    URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
+      .about(
+        request.failureContext(of: attempt?.hop.request, attempt: attempt?.number),
+        attempt?.hop.url ?? request.lastRequest?.url)
   }
 }
 

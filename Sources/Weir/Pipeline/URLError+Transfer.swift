@@ -6,31 +6,12 @@ import WeirCurl
 extension URLError {
   /// What libcurl or the engine says of a failed transfer, in Foundation's terms. The texts name no secret: libcurl's
   /// speak of hosts, ports and certificates only.
-  init(_ error: TransferError, url: URL?) {
-    var info: [String: Any] = [
-      NSLocalizedDescriptionKey: Self.setting(of: error).map { "\(error) (\($0))" } ?? "\(error)"
-    ]
+  init(_ error: TransferError, url: URL?, advice: TransferAdvice) {
+    var info: [String: Any] = [NSLocalizedDescriptionKey: advice.text(of: error)]
     if let url { info[NSURLErrorFailingURLErrorKey] = Redaction.url(url) }
     info["weir.libcurl.code"] = Int(error.code.rawValue)
     if error.kind == .addressRefused { info[Self.destinationRefusedKey] = true }
     self.init(Self.code(of: error), userInfo: info)
-  }
-
-  /// Which setting a failure is about.
-  private static func setting(of error: TransferError) -> String? {
-    switch error.code {
-    case .clientCertificateProblem: "tls.clientCertificate"
-    case .badTrustRoots: "tls.trustRoots"
-    case .pinnedPublicKeyMismatch: "tls.pinnedPublicKeys"
-    default: nil
-    }
-  }
-
-  /// The same error, with the URL it is about.
-  func about(_ url: URL?) -> URLError {
-    guard let url, failingURL == nil else { return self }
-    return URLError(
-      code, userInfo: errorUserInfo.merging([NSURLErrorFailingURLErrorKey: Redaction.url(url)]) { old, _ in old })
   }
 
   init(compression error: CompressionError) {

@@ -5,7 +5,7 @@ public import FoundationNetworking
 public protocol RedirectHandler: Sendable {
   /// Answers with the request to follow, the proposed one or any other, or nil: then the 3xx response is final.
   ///
-  /// - Parameter completion: May be called later and on any thread; the transfer waits for it.
+  /// `completion`: May be called later and on any thread; the transfer waits for it.
   @preconcurrency
   func task(
     _ task: TransferTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,

@@ -58,7 +58,7 @@ public struct DataTask<Value: Sendable>: Sendable {
 extension DataRequest {
   /// The body, to be awaited.
   ///
-  /// - Parameter shouldAutomaticallyCancel: Whether cancelling a Swift task that awaits the value, or making it in a
+  /// `shouldAutomaticallyCancel`: Whether cancelling a Swift task that awaits the value, or making it in a
   ///   cancelled one, cancels the request.
   public func serializingData(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true,

@@ -5,7 +5,7 @@ import FoundationNetworking
 extension DataRequest {
   /// Adds a handler that gets the body as it is. It never asks the retriers again.
   ///
-  /// - Parameter queue: Where the handler runs; nil: see ``SessionConfiguration/handlerExecution``.
+  /// `queue`: Where the handler runs; nil: see ``SessionConfiguration/handlerExecution``.
   @preconcurrency
   @discardableResult
   public func response(

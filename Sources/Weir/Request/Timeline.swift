@@ -35,10 +35,17 @@ public struct Timeline: Sendable, Hashable {
 }
 
 extension Timeline: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The durations as a table, in milliseconds.
   public var description: String {
-    "Timeline: { \(durations) }"
+    var table = TextTable()
+    table.add("latency", seconds: latency)
+    table.add("request", seconds: requestDuration)
+    table.add("serialization", seconds: serializationDuration)
+    table.add("total", seconds: totalDuration)
+    return table.text
   }
 
+  /// Times and durations on one line, in seconds.
   public var debugDescription: String {
     let times = [
       ("Request Start Time", requestStartTime), ("Initial Response Time", initialResponseTime),

@@ -109,3 +109,30 @@ public struct TransferMetrics: Sendable, Hashable {
     hasher.combine(storage.values)
   }
 }
+
+extension TransferMetrics: CustomStringConvertible {
+  /// A table of the phases that there were, in milliseconds, of the bytes, and of what else is known.
+  public var description: String {
+    var table = TextTable()
+    for (name, seconds) in [
+      ("queue", queue), ("resolve", resolve), ("connect", connect), ("tls", tls), ("send", send),
+      ("processing", processing), ("transfer", transfer), ("total", total),
+    ] {
+      if let seconds { table.add(name, seconds: seconds) }
+    }
+    table.add("sent", "\(bytesSent)", "bytes")
+    table.add("received", "\(bytesReceivedOnWire)", "bytes")
+    if let contentEncoding { table.add("decoded", "\(bytesDecoded)", "bytes of \(contentEncoding)") }
+    table.add("status", statusCode.map(String.init) ?? "-", statusCode == nil ? "no response" : "")
+    if redirectCount > 0 { table.add("redirects", "\(redirectCount)", "") }
+    if staleConnectionRetries > 0 { table.add("sent again", "\(staleConnectionRetries)", "on stale connections") }
+    if let connection { table.add("connection", isReusedConnection ? "reused" : "new", connection) }
+    return table.text
+  }
+
+  private var connection: String? {
+    let peer = remoteAddress.map { address in "to \(address)" + (remotePort.map { " port \($0)" } ?? "") }
+    let parts = [networkProtocolName, peer].compactMap { $0 }
+    return parts.isEmpty ? nil : parts.joined(separator: " ")
+  }
+}

@@ -35,6 +35,9 @@ extension DecodableResponseSerializer: BodySerializer {
   func value(of body: Data, response: (some ResponseFacts)?) throws -> Value {
     do {
       return try decoder.decode(Value.self, from: body)
+    } catch let error as DecodingError {
+      let error = BodyFacts(response).map(error.naming) ?? error
+      throw WeirError.responseSerializationFailed(reason: .decodingFailed(error: error))
     } catch {
       throw WeirError.responseSerializationFailed(reason: .decodingFailed(error: error))
     }

@@ -41,9 +41,8 @@ public struct DestinationPolicy: Sendable, Hashable {
   /// An address in a network of `deny` is refused, else one in a network of `allow` is connected to; `otherwise` decides
   /// about all others.
   ///
-  /// - Parameters:
-  ///   - allow: Networks as `10.1.0.0/16`, `2001:db8::/32`, or single addresses.
-  ///   - deny: The same; they go before `allow`.
+  /// - `allow`: Networks as `10.1.0.0/16`, `2001:db8::/32`, or single addresses.
+  /// - `deny`: The same; they go before `allow`.
   /// - Throws: ``InvalidNetwork`` for a text that is none.
   public init(
     allow: [String] = [], deny: [String] = [], otherwise: Otherwise

@@ -4,7 +4,7 @@ public import Foundation
 extension DataStreamRequest {
   /// Adds a handler that gets chunks as they come.
   ///
-  /// - Parameter queue: Where the handler runs; nil: see ``SessionConfiguration/handlerExecution``.
+  /// `queue`: Where the handler runs; nil: see ``SessionConfiguration/handlerExecution``.
   @preconcurrency
   @discardableResult
   public func responseStream(on queue: DispatchQueue? = nil, stream: @escaping Handler<Data, Never>) -> Self {

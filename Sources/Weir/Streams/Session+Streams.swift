@@ -34,7 +34,7 @@ extension Session {
 
   /// Makes a request of a URL request, whose response is handed on in chunks. The designated maker of streams.
   ///
-  /// - Parameter automaticallyCancelOnStreamError: Whether a chunk that can't be serialized cancels the request.
+  /// `automaticallyCancelOnStreamError`: Whether a chunk that can't be serialized cancels the request.
   public func streamRequest(
     _ convertible: any URLRequestConvertible, automaticallyCancelOnStreamError: Bool = false,
     interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil

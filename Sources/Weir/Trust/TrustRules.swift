@@ -84,7 +84,7 @@ extension TrustRequirement {
 
 extension WeirError.ServerTrustFailureReason {
   /// What a failed transfer to an evaluated host says of its trust; nil if it failed for another reason.
-  init?(_ error: TransferError, at trust: HostTrust, url: URL?) {
+  init?(_ error: TransferError, at trust: HostTrust, url: URL?, advice: TransferAdvice) {
     guard error.kind == .curl else { return nil }
     let output = Output(host: trust.host, message: error.message, code: Int(error.code.rawValue))
     switch error.code {
@@ -94,7 +94,7 @@ extension WeirError.ServerTrustFailureReason {
       self = .defaultEvaluationFailed(output: output)
     case .pinnedPublicKeyMismatch:
       self = .publicKeyPinningFailed(host: trust.host, pinnedKeys: trust.trust.tls.pinnedPublicKeys)
-    case .badTrustRoots: self = .certificateAuthorityInvalid(error: URLError(error, url: url))
+    case .badTrustRoots: self = .certificateAuthorityInvalid(error: URLError(error, url: url, advice: advice))
     default: return nil
     }
   }

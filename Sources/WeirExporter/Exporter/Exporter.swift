@@ -36,9 +36,8 @@ public final class Exporter: Sendable {
 
   /// Makes an exporter and registers its own metrics; several may show one registry.
   ///
-  /// - Parameters:
-  ///   - registry: what to show; by default a new one.
-  ///   - listenAddress: `127.0.0.1:9464`, `[::1]:9464`, `:9464` (all interfaces), `localhost:9464`, `unix:/path`.
+  /// - `registry`: what to show; by default a new one.
+  /// - `listenAddress`: `127.0.0.1:9464`, `[::1]:9464`, `:9464` (all interfaces), `localhost:9464`, `unix:/path`.
   ///     Port 0 lets the system choose; see ``address``.
   public init(
     registry: Registry = Registry(), listenAddress: String = "127.0.0.1:9464", options: Options = Options()

@@ -19,7 +19,7 @@ extension Exporter {
   /// ```
   ///
   /// Collectors are asked on the thread that calls.
-  /// - Parameter session: What to send with; by default one of its own that gives up after 30 s and retries PUT.
+  /// `session`: What to send with; by default one of its own that gives up after 30 s and retries PUT.
   public func push(
     to gateway: Pushgateway, _ mode: PushMode = .replacingGroup, using session: Session? = nil
   ) async throws(PushError) {
@@ -30,7 +30,7 @@ extension Exporter {
   }
 
   /// Deletes all metrics of the group (DELETE): for a job that will not run again.
-  /// - Parameter session: As in ``push(to:_:using:)``.
+  /// `session`: As in ``push(to:_:using:)``.
   public func deletePushed(from gateway: Pushgateway, using session: Session? = nil) async throws(PushError) {
     try await Push(gateway, .delete, nil).send(with: session)
   }

@@ -180,7 +180,7 @@ final class Forwarding {
 
   private func logFailure(_ outcome: GatewayOutcome, _ error: WeirError?, _ seconds: Double) {
     let route = route < 0 ? nil : plan.plan.routes[route].route
-    let text = error?.localizedDescription ?? ownAnswer?.text.trimmingCharacters(in: .newlines) ?? ""
+    let text = error?.cause ?? ownAnswer?.text.trimmingCharacters(in: .newlines) ?? ""
     log.failed(
       FailedRequest(
         kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,

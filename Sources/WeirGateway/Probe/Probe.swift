@@ -27,10 +27,10 @@ extension ProbeReport {
     let outcome: String
     if let status = response.response?.statusCode {
       let version = metrics?.networkProtocolName.map { " over \(Self.version($0))" } ?? ""
-      let end = response.error.map { ", then it broke off: \(Self.reason($0.localizedDescription))" } ?? ""
+      let end = response.error.map { ", then it broke off: \(Self.reason($0.cause))" } ?? ""
       outcome = "\(status)\(version)\(end)"
     } else {
-      outcome = response.error.map { "no response: \(Self.reason($0.localizedDescription))" } ?? "no response"
+      outcome = response.error.map { "no response: \(Self.reason($0.cause))" } ?? "no response"
     }
     self.init(
       outcome: outcome, facts: Self.facts(response, metrics), phases: metrics?.phases ?? PhaseDurations(),
@@ -46,19 +46,11 @@ extension ProbeReport {
     }
   }
 
-  /// An error's text without what it says twice: that a transfer failed, the label, and what libcurl calls it.
+  /// An error's text without what is said already: that a transfer failed.
   static func reason(_ text: String) -> String {
     var text = text[...]
     if let start = text.range(of: "The transfer failed: "), start.lowerBound == text.startIndex {
       text = text[start.upperBound...]
-    }
-    if let colon = text.range(of: ": "),
-      text[..<colon.lowerBound].utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (0x61...0x7a).contains($0) })
-    {
-      text = text[colon.upperBound...]
-    }
-    for echo in [": Couldn't connect to server", ": Could not connect to server"] where text.hasSuffix(echo) {
-      text = text.dropLast(echo.count)
     }
     return String(text)
   }

@@ -34,8 +34,8 @@ import WeirCurl
 
   @Test(arguments: [
     (
-      "The transfer failed: couldnt_connect: Failed to connect to h port 1 after 0 ms: Couldn't connect to server",
-      "Failed to connect to h port 1 after 0 ms"
+      "The transfer failed: Failed to connect to h port 1: Connection refused",
+      "Failed to connect to h port 1: Connection refused"
     ), ("The request was cancelled.", "The request was cancelled."), ("Not a URL: x", "Not a URL: x"),
   ])
   func saysWhyOnce(text: String, expected: String) {

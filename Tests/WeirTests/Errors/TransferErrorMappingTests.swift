@@ -7,6 +7,8 @@ import WeirCurl
 
 /// What libcurl says of TLS and tunnels, in Foundation's terms.
 @Suite struct TransferErrorMappingTests {
+  private let advice = TransferAdvice(configuration: SessionConfiguration())
+
   @Test(arguments: [
     (
       "OpenSSL SSL_read: OpenSSL/3.0.19: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0",
@@ -23,14 +25,14 @@ import WeirCurl
   ])
   func textsOfTLS(text: String, code: URLError.Code?) {
     #expect(TLSFailure(text)?.code == code)
-    let received = URLError(TransferError(.curl, code: .receiveError, message: text), url: nil)
+    let received = URLError(TransferError(.curl, code: .receiveError, message: text), url: nil, advice: advice)
     #expect(received.code == code ?? .networkConnectionLost)
-    let connected = URLError(TransferError(.curl, code: .tlsConnect, message: text), url: nil)
+    let connected = URLError(TransferError(.curl, code: .tlsConnect, message: text), url: nil, advice: advice)
     #expect(connected.code == code ?? .secureConnectionFailed)
   }
 
   @Test func aCertificateThatIsWantedHasACodeOfItsOwn() {
-    let error = URLError(TransferError(.curl, code: .clientCertificateRequired, message: ""), url: nil)
+    let error = URLError(TransferError(.curl, code: .clientCertificateRequired, message: ""), url: nil, advice: advice)
     #expect(error.code == .clientCertificateRequired)
     #expect(RequestOutcome(error: .sessionTaskFailed(error: error), status: nil) == .tlsError)
   }
@@ -42,7 +44,7 @@ import WeirCurl
     (500, .cannotConnectToHost, true), (502, .cannotConnectToHost, true), (504, .cannotConnectToHost, true),
   ])
   func refusedTunnels(status: Int, code: URLError.Code, isRetryable: Bool) {
-    let error = URLError(TransferError(.tunnelRefused(status: status), message: ""), url: nil)
+    let error = URLError(TransferError(.tunnelRefused(status: status), message: ""), url: nil, advice: advice)
     #expect(error.code == code)
     #expect(RetryPolicy.defaultRetryableURLErrorCodes.contains(error.code) == isRetryable)
     #expect(RequestOutcome(error: .sessionTaskFailed(error: error), status: nil) == .transportError)

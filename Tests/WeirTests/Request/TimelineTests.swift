@@ -19,7 +19,13 @@ import Testing
     let durations =
       #""Latency": 0.428 secs, "Request Duration": 1.000 secs, "Serialization Duration": 2.000 secs, "#
       + #""Total Duration": 3.000 secs"#
-    #expect(timeline.description == "Timeline: { \(durations) }")
+    #expect(
+      timeline.description == """
+        latency         428.000 ms
+        request        1000.000 ms
+        serialization  2000.400 ms
+        total          3000.400 ms
+        """)
     let times =
       #""Request Start Time": 1.000, "Initial Response Time": 1.428, "Request Completed Time": 2.000, "#
       + #""Serialization Completed Time": 4.000"#

@@ -29,6 +29,43 @@ import WeirCurl
     #expect(metrics.remotePort == 443)
   }
 
+  @Test func printsAsATable() {
+    var values = TransferMetrics.Values(
+      taskInterval: Self.interval, redirectCount: 1,
+      phases: [
+        .queue: 0.000_012, .resolve: 0.003, .connect: 0.0004, .tls: 0.005, .send: 0.0001, .processing: 1.25,
+        .transfer: 0.08,
+      ], total: 1.338_512, bytesSent: 110, bytesReceivedOnWire: 11_000, bytesDecoded: 120_000,
+      networkProtocolName: "h2", isReusedConnection: false, remoteAddress: "::1", remotePort: 443)
+    values.statusCode = 200
+    values.contentEncoding = "gzip"
+    values.staleConnectionRetries = 1
+    #expect(
+      "\(TransferMetrics(values))" == """
+        queue          0.012 ms
+        resolve        3.000 ms
+        connect        0.400 ms
+        tls            5.000 ms
+        send           0.100 ms
+        processing  1250.000 ms
+        transfer      80.000 ms
+        total       1338.512 ms
+        sent             110 bytes
+        received       11000 bytes
+        decoded       120000 bytes of gzip
+        status           200
+        redirects          1
+        sent again         1 on stale connections
+        connection       new h2 to ::1 port 443
+        """)
+    #expect(
+      "\(TransferMetrics(.init(taskInterval: Self.interval)))" == """
+        sent      0 bytes
+        received  0 bytes
+        status    - no response
+        """)
+  }
+
   @Test func equalityIsByValue() {
     let first = TransferMetrics(.init(taskInterval: Self.interval))
     let same = TransferMetrics(.init(taskInterval: Self.interval))

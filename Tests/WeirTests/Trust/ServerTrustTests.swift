@@ -317,6 +317,56 @@ struct ServerTrustTests {
     }
   }
 
+  @Test(
+    "The text of an untrusted certificate says what to change",
+    arguments: [
+      (
+        "self-signed",
+        "SSL certificate problem: self-signed certificate "
+          + "(tls.trustRoots: .system; put the certificate of the server's authority there)"
+      ),
+      (
+        "foreign",
+        "SSL certificate problem: unable to get local issuer certificate "
+          + "(tls.trustRoots: .file(\"CA\"); put the certificate of the server's authority there)"
+      ),
+      (
+        "wrong host",
+        "SSL: no alternative certificate subject name matches target host name '127.0.0.1' "
+          + "(the URL has to name the server as its certificate does; resolveOverrides gives the address)"
+      ),
+      (
+        "expired",
+        "SSL certificate problem: certificate has expired "
+          + "(the server needs another certificate, or this machine's clock is wrong)"
+      ),
+      (
+        "future",
+        "SSL certificate problem: certificate is not yet valid "
+          + "(the server needs another certificate, or this machine's clock is wrong)"
+      ),
+    ])
+  func texts(site: String, text: String) async throws {
+    let fixture = try await TrustFixture.shared.value
+    let session = fixture.session { $0.tls.trustRoots = site == "self-signed" ? .system : $0.tls.trustRoots }
+    let url = fixture.url(site)
+    let error = try #require(await session.request(url).plainResponse().error)
+    let port = try #require(URL(string: url)?.port)
+    let place = "(GET https://127.0.0.1:\(port), attempt 1, after T s)"
+    let told = error.localizedDescription.replacing(/after \d+\.\d{3} s\)$/, with: "after T s)")
+      .replacing(fixture.certificates.authority.certificate, with: "CA")
+    #expect(told == "The transfer failed: \(text) \(place)")
+  }
+
+  @Test("A pin that does not match says so")
+  func textOfAPin() async throws {
+    let fixture = try await TrustFixture.shared.value
+    let session = fixture.session { $0.tls.pinnedPublicKeys = [fixture.otherPin] }
+    let error = try #require(await session.request(fixture.url("valid")).plainResponse().error)
+    let text = "SSL: public key does not match pinned public key (tls.pinnedPublicKeys: 1) (GET https://127.0.0.1:"
+    #expect(error.localizedDescription.hasPrefix("The transfer failed: \(text)"), "\(error)")
+  }
+
   @Test("A certificate that is of no use has an error that says so")
   func wrongClientCertificates() async throws {
     let fixture = try await TrustFixture.shared.value

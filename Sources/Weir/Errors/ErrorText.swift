@@ -1,0 +1,98 @@
+import Foundation
+import FoundationNetworking
+
+extension Error {
+  /// The text of an inner error: its own words where it has some; else what it is, so that a bare enum of an adapter's
+  /// says more than "error 0".
+  var text: String {
+    switch self {
+    case let error as DecodingError: error.summary
+    case let error as EncodingError: error.summary
+    case let error as any LocalizedError: error.errorDescription ?? described
+    // Foundation's own.
+    case is any CustomNSError: localizedDescription
+    default: type(of: self) is NSError.Type ? localizedDescription : described
+    }
+  }
+
+  private var described: String {
+    let text = String(describing: self)
+    let type = "\(Swift.type(of: self))"
+    return text.contains(type) ? text : "\(type).\(text)"
+  }
+}
+
+extension DecodingError {
+  /// What does not fit and where, without values of the body: they may be secrets.
+  var summary: String {
+    switch self {
+    case .keyNotFound(let key, let context):
+      "there is no \"\(key.stringValue)\"\(context.codingPath.place)"
+    case .valueNotFound(let type, let context):
+      "null is no \(type)\(context.codingPath.place)"
+    case .typeMismatch(let type, let context):
+      "the value is no \(type)\(context.codingPath.place)"
+    case .dataCorrupted(let context):
+      context.codingPath.isEmpty ? context.debugDescription : "the value is not valid\(context.codingPath.place)"
+    @unknown default:
+      "the value does not fit"
+    }
+  }
+
+  /// The same error, which names the type of what was no such thing. Nothing is said of a body that could be read: what
+  /// doesn't fit there has its place.
+  func naming(_ body: BodyFacts) -> DecodingError {
+    guard case .dataCorrupted(let context) = self, context.codingPath.isEmpty else { return self }
+    return .dataCorrupted(
+      Context(
+        codingPath: [], debugDescription: "\(context.debugDescription) \(body)",
+        underlyingError: context.underlyingError))
+  }
+}
+
+extension EncodingError {
+  /// What can't be encoded and where, without the value.
+  var summary: String {
+    switch self {
+    case .invalidValue(let value, let context):
+      "a value of \(type(of: value)) can't be encoded\(context.codingPath.place)"
+    @unknown default:
+      "a value can't be encoded"
+    }
+  }
+}
+
+extension [any CodingKey] {
+  /// ` at orders[2].price`; nothing for the whole.
+  fileprivate var place: String {
+    var path = ""
+    for key in self {
+      if let index = key.intValue {
+        path += "[\(index)]"
+      } else {
+        path += path.isEmpty ? key.stringValue : ".\(key.stringValue)"
+      }
+    }
+    return path.isEmpty ? "" : " at \(path)"
+  }
+}
+
+/// What a response says of a body that could not be read.
+struct BodyFacts: CustomStringConvertible {
+  let status: Int
+  /// Without parameters.
+  let contentType: String?
+
+  init?(_ response: (some ResponseFacts)?) {
+    guard let response else { return nil }
+    status = response.statusCode
+    contentType = response.value(forHeader: "Content-Type").map { type in
+      type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
+    }
+  }
+
+  var description: String {
+    "The response, status \(status), has \(contentType.map { "Content-Type \($0)" } ?? "no Content-Type");"
+      + " validate(contentType:) would have refused another one than is expected."
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+import WeirIO
+
+/// Which request failed, where and when, for the texts of errors. Of the URL there is the origin only: path, query and
+/// user info may be secrets.
+struct FailureContext: Sendable {
+  /// Where a `URLError` keeps it.
+  static let key = "weir.request"
+
+  let method: String
+  /// Nil when the URL has no host.
+  let origin: Destination?
+  /// The last one's number, 1 for the first; nil when there was none.
+  let attempt: Int?
+  /// Seconds since the request began.
+  let elapsed: TimeInterval?
+}
+
+extension FailureContext: CustomStringConvertible {
+  /// `GET https://api.example:443, attempt 2, after 1.250 s`
+  var description: String {
+    [
+      [method, origin?.text].compactMap { $0 }.joined(separator: " "),
+      attempt.map { "attempt \($0)" },
+      elapsed.map { "after \(String(format: "%.3f", $0)) s" },
+    ].compactMap { $0 }.joined(separator: ", ")
+  }
+}
+
+extension Destination {
+  /// As a URL would begin: an IPv6 address in brackets.
+  fileprivate var text: String { host.contains(":") ? "\(scheme)://[\(host)]:\(port)" : "\(self)" }
+}
+
+extension URLError {
+  /// The request that it is the error of; nil for one that nobody has told.
+  var context: FailureContext? { errorUserInfo[FailureContext.key] as? FailureContext }
+
+  /// The same error, with the request and the URL it is about, unless it has them.
+  func about(_ context: FailureContext, _ url: URL?) -> URLError {
+    var info: [String: Any] = [FailureContext.key: context]
+    if let url { info[NSURLErrorFailingURLErrorKey] = Redaction.url(url) }
+    return URLError(code, userInfo: info.merging(errorUserInfo) { $1 })
+  }
+}
+
+extension Request {
+  /// What is known of the request now.
+  ///
+  /// - Parameters:
+  ///   - hop: The method and the URL of the present hop, if there is one.
+  ///   - attempt: In place of the number of those that were put on the wire.
+  func failureContext(of hop: HopRequest? = nil, attempt: Int? = nil) -> FailureContext {
+    let (method, destination, started, duration) = fields.withLock { fields in
+      (
+        fields.method, fields.destination, fields.startedCount,
+        (fields.began ?? fields.times?.start).map { (fields.ended ?? .now).seconds(since: $0) }
+      )
+    }
+    let attempt = attempt ?? (started > 0 ? started : nil)
+    return FailureContext(
+      method: hop?.method ?? method ?? "request", origin: hop?.url.flatMap(Destination.init(url:)) ?? destination,
+      attempt: attempt, elapsed: duration)
+  }
+
+  /// What to log of an error that this request ended with: the error's text, method, origin, the number of attempts, the
+  /// time that all of them took, and for a rejection the value of the setting. Without secrets, like all texts of errors.
+  ///
+  /// A ``WeirError/sessionTaskFailed(error:)`` says most of that itself; other errors, a status that was not acceptable
+  /// among them, are values that know nothing of their request.
+  public func failureDescription(of error: any Error) -> String {
+    let text = Redaction.errorText((error as? WeirError)?.text ?? error.text)
+    let setting = (error as? WeirError)?.rejectionReason?.setting(in: context.configuration).map { " \($0)." } ?? ""
+    return "\(text)\(setting) (\(failureContext()))"
+  }
+}
+
+extension WeirError {
+  fileprivate var rejectionReason: RequestRejectionReason? {
+    guard case .requestRejected(let reason) = self else { return nil }
+    return reason
+  }
+}
+
+extension WeirError.RequestRejectionReason {
+  /// The setting that decided, with its value.
+  func setting(in configuration: SessionConfiguration) -> String? {
+    switch self {
+    case .circuitOpen: configuration.circuitBreaker.map { "circuitBreaker.failureRatio: \($0.failureRatio)" }
+    case .queueFull: "maximumPendingRequestsPerHost: \(configuration.maximumPendingRequestsPerHost)"
+    case .admissionTimeout: "admissionTimeout: \(configuration.admissionTimeout) s"
+    }
+  }
+}

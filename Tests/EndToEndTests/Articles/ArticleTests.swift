@@ -1,0 +1,68 @@
+import Foundation
+import Synchronization
+import Testing
+import Weir
+import WeirTestSupport
+
+/// The articles of the documentation: every listing is in a source file that is compiled here, whatever its indentation.
+@Suite("Articles") struct ArticleTests {
+  static let catalogue = "Sources/Weir/Weir.docc"
+
+  static let articles = [
+    "Adapters", "Bodies", "FirstRequest", "FromAlamofire", "Monitors", "Production", "Retries", "TimeLimits", "Trust",
+    "Weir",
+  ]
+
+  private static func files(_ directory: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "\(PackageRoot.path)/\(directory)").sorted()
+  }
+
+  /// The lines without indentation and empty ones.
+  private static func normal(_ text: some StringProtocol) -> String {
+    text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.isEmpty }.joined(separator: "\n")
+  }
+
+  @Test("All of them are looked at") func all() throws {
+    #expect(try Self.files(Self.catalogue) == Self.articles.map { "\($0).md" })
+  }
+
+  @Test("Each listing is compiled", arguments: articles)
+  func listings(_ article: String) throws {
+    var sources = ""
+    for directory in ["Tests/EndToEndTests/Articles", "Tests/EndToEndTests/Readme"] {
+      for file in try Self.files(directory) where file.hasSuffix(".swift") {
+        sources += Self.normal(try PackageRoot.text(of: "\(directory)/\(file)")) + "\n"
+      }
+    }
+    let text = try PackageRoot.text(of: "\(Self.catalogue)/\(article).md")
+    for part in text.components(separatedBy: "```swift\n").dropFirst() {
+      let listing = try #require(part.components(separatedBy: "```").first)
+      #expect(sources.contains(Self.normal(listing)), "\(listing)")
+    }
+  }
+
+  @Test("Every page of the package that they name is there", arguments: articles)
+  func pages(_ article: String) throws {
+    let text = try PackageRoot.text(of: "\(Self.catalogue)/\(article).md")
+    for match in text.matches(of: /`((docs|deploy|dashboards|script)\/[a-z\/.]*)`/) {
+      #expect(FileManager.default.fileExists(atPath: "\(PackageRoot.path)/\(match.output.1)"), "\(match.output.1)")
+    }
+  }
+
+  @Test("The first client and the monitor of the articles work")
+  func client() async throws {
+    let json = #"{"celsius": 21.5}"#
+    let server = try ScriptedServer(
+      .answering("HTTP/1.1 200 OK\r\nContent-Length: \(json.utf8.count)\r\n\r\n\(json)"))
+    let weather = FirstRequest.Weather(base: "http://127.0.0.1:\(server.port)")
+    #expect(try await weather.report(of: "Bern").celsius == 21.5)
+
+    let told = Mutex<[String]>([])
+    let monitor = SlowRequests(slowerThan: 0) { text in told.withLock { $0.append(text) } }
+    let session = Session(eventMonitors: [monitor])
+    _ = await Listings().explain(session.request(server.url))
+    try await eventually("the monitor has told") { told.withLock { !$0.isEmpty } }
+    #expect(told.withLock { $0 } == ["http://127.0.0.1:\(server.port): success after 1 attempts"])
+  }
+}

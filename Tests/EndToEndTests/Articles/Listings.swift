@@ -1,0 +1,79 @@
+import Foundation
+import Weir
+import WeirAlamofire
+
+/// The listings of articles that are in no other example.
+enum FirstRequest {
+  final class Weather: Sendable {
+    struct Report: Decodable, Sendable { let celsius: Double }
+
+    private let base: String
+    private let session: Session
+
+    init(base: String) {
+      self.base = base
+      var configuration = SessionConfiguration.default
+      configuration.timeoutIntervalForResource = 10  // seconds for a request, whatever it takes
+      session = Session(configuration: configuration, interceptor: RetryPolicy.recommended())
+    }
+
+    func report(of city: String) async throws -> Report {
+      try await session.request("\(base)/report", parameters: ["city": city])
+        .validate()
+        .serializingDecodable(Report.self).value
+    }
+  }
+}
+
+struct Listings {
+  func explain(_ request: DataRequest) async -> String {
+    let response = await request.validate().serializingData().response
+    switch response.result {
+    case .success(let body): return "\(body.count) bytes\n\(response.timeline)"
+    case .failure(let error): return request.failureDescription(of: error)
+    }
+  }
+
+  func limits() -> SessionConfiguration {
+    var configuration = SessionConfiguration.default
+    configuration.timeoutIntervalForResource = 10
+    configuration.timeoutIntervalForRequest = 5
+    configuration.connectTimeout = 2
+    configuration.admissionTimeout = 1
+    return configuration
+  }
+
+  func slowReport(_ session: Session) async throws -> Data {
+    try await session.request("https://reports.example/yearly").deadline(120).validate().serializingData().value
+  }
+
+  func counting(_ count: @escaping @Sendable () -> Void) -> ClosureEventMonitor {
+    let monitor = ClosureEventMonitor()
+    monitor.requestDidFinish = { _ in count() }
+    return monitor
+  }
+
+  func price(_ url: String, completion: @escaping @Sendable (Result<Double, AFError>) -> Void) {
+    AF.request(url).validate().responseDecodable(of: Double.self) { response in
+      completion(response.result)
+    }
+  }
+}
+
+final class SlowRequests: EventMonitor {
+  private let limit: TimeInterval
+  private let tell: @Sendable (String) -> Void
+
+  init(slowerThan limit: TimeInterval, tell: @escaping @Sendable (String) -> Void) {
+    self.limit = limit
+    self.tell = tell
+  }
+
+  var interests: EventInterests { .attempts }
+
+  func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
+    guard let duration = request.duration, duration > limit else { return }
+    let place = request.destination.map { "\($0)" } ?? "nowhere"
+    tell("\(place): \(outcome.rawValue) after \(request.attemptCount) attempts")
+  }
+}
