@@ -31,7 +31,7 @@ extension Attempt {
     }
   }
 
-  private var advice: TransferAdvice {
+  var advice: TransferAdvice {
     TransferAdvice(
       configuration: core.configuration,
       hasOwnTimeout: hop.request.urlRequest.timeoutInterval != RequestTimeouts.foundations)

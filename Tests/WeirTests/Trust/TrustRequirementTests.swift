@@ -6,6 +6,8 @@ import WeirCurl
 
 /// What is demanded, as a value: how demands add up, and what libcurl is told.
 @Suite("§23 Requirements") struct TrustRequirementTests {
+  private let advice = TransferAdvice(configuration: SessionConfiguration())
+
   private typealias Pin = TLSConfiguration.PublicKeyPin
 
   private static let roots = TLSConfiguration.TrustRoots.file("/ours.pem")
@@ -133,10 +135,10 @@ import WeirCurl
     let defect = code == .peerFailedVerification ? CertificateDefect(verifyResult: result) : nil
     let error = TransferError(.curl, code: code, message: "said libcurl", certificateDefect: defect)
     let trust = HostTrust(host: "h.example", requirement: TrustRequirement(), trust: TransferTrust(TLSOptions()))
-    let reason = WeirError.ServerTrustFailureReason(error, at: trust, url: nil)
+    let reason = WeirError.ServerTrustFailureReason(error, at: trust, url: nil, advice: advice)
     #expect(reason?.label == label)
     if let reason { #expect(WeirError.serverTrustEvaluationFailed(reason: reason).isServerTrustEvaluationError) }
-    #expect(WeirError.ServerTrustFailureReason(TransferError(.silence, message: ""), at: trust, url: nil) == nil)
+    #expect(WeirError.ServerTrustFailureReason(TransferError(.silence, message: ""), at: trust, url: nil, advice: advice) == nil)
   }
 
   @Test(
@@ -155,7 +157,7 @@ import WeirCurl
     // Whatever the text says.
     let error = TransferError(
       .curl, code: .peerFailedVerification, message: "certificate has expired, self-signed", certificateDefect: defect)
-    #expect(URLError(error, url: nil).code == code)
+    #expect(URLError(error, url: nil, advice: advice).code == code)
     #expect(CertificateDefect(verifyResult: result, isOpenSSL: false) == .other)
   }
 }
