@@ -192,8 +192,8 @@ extension Attempt {
   func asksToStore(_ report: TransferReport) -> Bool {
     guard let use = caching, let entry = use.candidate, let cache = context.cache else { return false }
     use.candidate = nil
-    guard !body.isDiscarded, body.outcome(nil, url: hop.url, advice: advice) == nil, pipeline.decide({ $0.stage == .transferring }),
-      let response = task.lazyResponse?.response
+    guard !body.isDiscarded, body.outcome(nil, url: hop.url, advice: advice) == nil,
+      pipeline.decide({ $0.stage == .transferring }), let response = task.lazyResponse?.response
     else { return false }
     let data = use.collected ?? (request as? DataRequest)?.data ?? Data()
     use.collected = nil

@@ -138,7 +138,8 @@ import WeirCurl
     let reason = WeirError.ServerTrustFailureReason(error, at: trust, url: nil, advice: advice)
     #expect(reason?.label == label)
     if let reason { #expect(WeirError.serverTrustEvaluationFailed(reason: reason).isServerTrustEvaluationError) }
-    #expect(WeirError.ServerTrustFailureReason(TransferError(.silence, message: ""), at: trust, url: nil, advice: advice) == nil)
+    let silence = TransferError(.silence, message: "")
+    #expect(WeirError.ServerTrustFailureReason(silence, at: trust, url: nil, advice: advice) == nil)
   }
 
   @Test(
