@@ -161,7 +161,7 @@ struct DeadlineTests {
     let session = session(seconds: 0.05)
     let url = "http://user:secret@127.0.0.1:\(server.port)/path"
     let error = try #require(await session.request(url).plainResponse().error)
-    #expect("\(error)".contains("deadline"))
+    #expect("\(error)".contains("timeoutIntervalForResource, 0.05 s"))
     #expect(!"\(error)".contains("secret"))
   }
 
