@@ -3,9 +3,8 @@ public import FoundationNetworking
 /// Decides what is kept in ``SessionConfiguration/urlCache``.
 @preconcurrency
 public protocol CachedResponseHandler: Sendable {
-  /// Answers with the response to keep, the proposed one or any other, or nil: then none is kept.
-  ///
-  /// - Parameter completion: May be called later and on any thread; the task's completion waits for it.
+  /// Answers with the response to keep, the proposed one or any other, or nil: then none is kept. `completion` may be called
+  /// later and on any thread; the task's completion waits for it.
   @preconcurrency
   func dataTask(
     _ task: TransferTask, willCacheResponse response: CachedURLResponse,

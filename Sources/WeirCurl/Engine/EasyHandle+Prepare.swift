@@ -119,6 +119,7 @@ extension EasyHandle {
       break
     }
     let context = Unmanaged.passUnretained(transfer).toOpaque()
+    readsBody = true
     options.set(CURLOPT_UPLOAD, 1)
     options.set(CURLOPT_INFILESIZE_LARGE, offset: transfer.sending.length ?? -1)
     options.keep(weir_easy_set_io_callback(easy, CURLOPT_READFUNCTION, curlRead))

@@ -6,6 +6,8 @@ internal import WeirIO
 final class EasyHandle {
   private(set) var easy: UnsafeMutableRawPointer
   private var isUsed = false
+  /// Whether its present transfer's body comes from a callback.
+  var readsBody = false
   /// What the easy handle shares with others, which has to outlive it.
   var tlsSessions: TLSSessions?
   /// A list that libcurl reads until the transfer is over, and frees no more than others.
@@ -46,10 +48,13 @@ final class EasyHandle {
 
   /// Makes the handle like new, save for its connections and caches, which belong to the multi handle. False when there
   /// is no memory for that.
+  ///
+  /// `curl_easy_reset` leaves a rewind of the body that was due when the transfer ended, and the next transfer, whatever it
+  /// is, fails for that (8.14.1).
   func reset() -> Bool {
     if !isUsed {
       isUsed = true
-    } else if CurlLibrary.canReuseHandles {
+    } else if CurlLibrary.canReuseHandles, !readsBody {
       curl_easy_reset(easy)
     } else {
       guard let fresh = curl_easy_init() else { return false }
@@ -60,6 +65,7 @@ final class EasyHandle {
     list = nil
     errorText[0] = 0
     body.removeAll()
+    readsBody = false
     return true
   }
 }

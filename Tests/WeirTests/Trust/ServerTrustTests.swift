@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import Testing
+import WeirCurl
 import WeirTestSupport
 
 @testable import Weir
@@ -332,7 +333,8 @@ struct ServerTrustTests {
       ),
       (
         "wrong host",
-        "SSL: no alternative certificate subject name matches target host name '127.0.0.1' "
+        "SSL: no alternative certificate subject name matches target "
+          + (CurlLibrary.version.hasPrefix("7.") ? "host name" : "ipv4 address") + " '127.0.0.1' "
           + "(the URL has to name the server as its certificate does; resolveOverrides gives the address)"
       ),
       (
