@@ -84,6 +84,8 @@ struct LookupTests {
     var waiting: [Running] = []
     for _ in 0..<20 { waiting.append(await rig.start(TransferSpec(url: "http://\(missing)/"))) }
     #expect(await eventually { names.threads == 1 })
+    // Who comes after the failure looks for itself.
+    #expect(await eventually { await rig.onEngine { $0.transfers.count { $0.lookup == .waiting } } == 19 })
     slow_resolver_open(missing, 1)
     for transfer in waiting {
       let outcome = await transfer.outcome
