@@ -54,8 +54,15 @@ package enum HTTPDate {
       // 60 is a leap second.
       (1...31).contains(day), hour < 24, minute < 60, second <= 60
     else { return nil }
+    return seconds(year, month + 1, day, hour, minute, second)
+  }
+
+  /// Seconds since 1970 of a date of the Gregorian calendar, in UTC; months count from 1.
+  package static func seconds(
+    _ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int
+  ) -> Int {
     var date = tm()
-    (date.tm_year, date.tm_mon, date.tm_mday) = (CInt(year - 1900), CInt(month), CInt(day))
+    (date.tm_year, date.tm_mon, date.tm_mday) = (CInt(year - 1900), CInt(month - 1), CInt(day))
     (date.tm_hour, date.tm_min, date.tm_sec) = (CInt(hour), CInt(minute), CInt(second))
     return Int(timegm(&date))
   }

@@ -5,9 +5,10 @@
 ///             ▲        │
 ///             └────────┘ a redirect
 /// ```
-/// Of a stored response, `waiting` or `onWire` lead to `serving`, and that to `draining`. `end` leads from every stage to `ended`. On the wire only who has a slot of the destination reads and sends. An
-/// attempt that waits for the caller's code, or is suspended, is *parked*: it keeps its connection and gives up its slot,
-/// so that this code can use the same destination. To go on it asks for one again, as it does between two hops.
+/// Of a stored response, `waiting` or `onWire` lead to `serving`, and that to `draining`. `end` leads from every stage to
+/// `ended`. On the wire only who has a slot of the destination reads and sends. An attempt that waits for the caller's code,
+/// or is suspended, is *parked*: it keeps its connection and gives up its slot, so that this code can use the same
+/// destination. To go on it asks for one again, as it does between two hops.
 ///
 /// Inputs return what is to be done, in the order in which ``Actions`` lists it. There is no lock, clock or I/O in here.
 /// What is granted later brings back the number of its question: an answer to a question that nobody asks any more is not

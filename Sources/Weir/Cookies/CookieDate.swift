@@ -47,8 +47,7 @@ enum CookieDate {
       guard year >= 1601, day >= 1, day <= CookieDate.days(in: month, of: year), time.hour < 24, time.minute < 60,
         time.second < 60
       else { return nil }
-      let hours = CookieDate.daysSince1970(year, month, day) * 24 + time.hour
-      return (hours * 60 + time.minute) * 60 + time.second
+      return HTTPDate.seconds(year, month, day, time.hour, time.minute, time.second)
     }
   }
 
@@ -90,12 +89,5 @@ enum CookieDate {
     case 4, 6, 9, 11: 30
     default: 31
     }
-  }
-
-  /// Of the Gregorian calendar; the year begins in March, so that the leap day is its last.
-  private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    let year = month > 2 ? year : year - 1
-    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    return year * 365 + year / 4 - year / 100 + year / 400 + dayOfYear - 719_468
   }
 }

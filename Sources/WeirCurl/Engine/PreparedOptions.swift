@@ -154,13 +154,7 @@ enum HostName {
     }
   }
 
-  static func host(ofURL url: String) -> Substring {
-    guard let colon = url.firstIndex(of: ":") else { return "" }
-    let rest = url[colon...].drop { $0 == ":" || $0 == "/" }
-    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    let host = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
-    return host.hasPrefix("[") ? host.prefix { $0 != "]" } : host.prefix { $0 != ":" }
-  }
+  static func host(ofURL url: String) -> Substring { Authority(ofURL: url).map { url[$0.host] } ?? "" }
 
   static func needsLookup(_ host: Substring) -> Bool {
     if host.contains(":") || host.hasPrefix("[") { return false }

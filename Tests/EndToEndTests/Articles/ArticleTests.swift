@@ -4,7 +4,7 @@ import Testing
 import Weir
 import WeirTestSupport
 
-/// The articles of the documentation: every listing is in a source file that is compiled here, whatever its indentation.
+/// The articles of the documentation, and pages without an example of their own: every listing is in a source file that is compiled here, whatever its indentation.
 @Suite("Articles") struct ArticleTests {
   static let catalogue = "Sources/Weir/Weir.docc"
 
@@ -27,15 +27,17 @@ import WeirTestSupport
     #expect(try Self.files(Self.catalogue) == Self.articles.map { "\($0).md" })
   }
 
-  @Test("Each listing is compiled", arguments: articles)
-  func listings(_ article: String) throws {
+  @Test(
+    "Each listing is compiled",
+    arguments: articles.map { "\(catalogue)/\($0).md" } + ["docs/cookies.md", "docs/caching.md"])
+  func listings(_ page: String) throws {
     var sources = ""
     for directory in ["Tests/EndToEndTests/Articles", "Tests/EndToEndTests/Readme"] {
       for file in try Self.files(directory) where file.hasSuffix(".swift") {
         sources += Self.normal(try PackageRoot.text(of: "\(directory)/\(file)")) + "\n"
       }
     }
-    let text = try PackageRoot.text(of: "\(Self.catalogue)/\(article).md")
+    let text = try PackageRoot.text(of: page)
     for part in text.components(separatedBy: "```swift\n").dropFirst() {
       let listing = try #require(part.components(separatedBy: "```").first)
       #expect(sources.contains(Self.normal(listing)), "\(listing)")

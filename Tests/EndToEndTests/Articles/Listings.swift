@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import Weir
 import WeirAlamofire
 
@@ -51,6 +52,28 @@ struct Listings {
     let monitor = ClosureEventMonitor()
     monitor.requestDidFinish = { _ in count() }
     return monitor
+  }
+
+  func cookies(_ file: URL) throws -> Session {
+    let cookies = CookieStorage()
+    var configuration = SessionConfiguration.default
+    configuration.httpCookieStorage = cookies
+    let session = Session(configuration: configuration)
+    try cookies.json().write(to: file)  // json(includingSessionCookies: false): only those with an expiry
+    try cookies.load(json: Data(contentsOf: file))  // adds them; throws and adds none if one of them is no cookie
+    return session
+  }
+
+  func cache() -> Session {
+    var configuration = SessionConfiguration.default
+    configuration.urlCache = URLCache(memoryCapacity: 16 << 20, diskCapacity: 0, diskPath: nil)
+    let session = Session(configuration: configuration)
+    return session
+  }
+
+  func cache(_ configuration: SessionConfiguration, _ url: String) {
+    let session = Session(configuration: configuration, cachedResponseHandler: .doNotCache)
+    session.request(url).cacheResponse(using: .modify { _, response in response })
   }
 
   func price(_ url: String, completion: @escaping @Sendable (Result<Double, AFError>) -> Void) {
