@@ -9,7 +9,7 @@ import WeirTestSupport
   static let catalogue = "Sources/Weir/Weir.docc"
 
   static let articles = [
-    "Adapters", "Bodies", "FirstRequest", "FromAlamofire", "Monitors", "Production", "Retries", "TimeLimits", "Trust",
+    "Adapters", "AlamofireNames", "Bodies", "FirstRequest", "FromAlamofire", "Monitors", "Production", "Retries", "TimeLimits", "Trust",
     "Weir",
   ]
 
@@ -49,6 +49,39 @@ import WeirTestSupport
     let text = try PackageRoot.text(of: "\(Self.catalogue)/\(article).md")
     for match in text.matches(of: /`((docs|deploy|dashboards|script)\/[a-z\/.]*)`/) {
       #expect(FileManager.default.fileExists(atPath: "\(PackageRoot.path)/\(match.output.1)"), "\(match.output.1)")
+    }
+  }
+
+  private static func sources() throws -> String {
+    let directory = URL(fileURLWithPath: PackageRoot.path).appendingPathComponent("Sources/Weir")
+    let files = try #require(FileManager.default.enumerator(at: directory, includingPropertiesForKeys: nil))
+    return try files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+      .map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n")
+  }
+
+  private static func words(of text: some StringProtocol) -> Set<Substring> {
+    Set(text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map { Substring($0) })
+  }
+
+  @Test("Names that are the same, or weir's own, are there")
+  func namesAreThere() throws {
+    let words = Self.words(of: try Self.sources())
+    let page = try PackageRoot.text(of: "\(Self.catalogue)/AlamofireNames.md")
+    for match in page.matches(of: /(?m)^\| (.*) \| (?:same|weir's own)/) {
+      for name in match.output.1.matches(of: /`([^`(]*)[^`]*`/) {
+        let base = try #require(name.output.1.split(separator: ".").last)
+        #expect(words.contains(base), "\(name.output.1)")
+      }
+    }
+  }
+
+  @Test("Each public type has its line among the names")
+  func everyTypeIsNamed() throws {
+    let page = Self.words(of: try PackageRoot.text(of: "\(Self.catalogue)/AlamofireNames.md"))
+    let declaration =
+      /(?m)^(?:@\w+ )*(?:public|open) (?:final |indirect )?(?:class|struct|enum|protocol|typealias|actor) (\w+)/
+    for match in try Self.sources().matches(of: declaration) {
+      #expect(page.contains(match.output.1), "\(match.output.1)")
     }
   }
 

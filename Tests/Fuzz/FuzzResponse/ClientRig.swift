@@ -13,6 +13,9 @@ final class ClientRig {
   private let upstream = Upstream()
   private let loop: EventLoop
   private let session: Session
+  /// One that keeps cookies and responses.
+  private let remembering: Session
+  private let cookies = CookieStorage(domains: .trusting)
   /// Rung by the loop when a request has ended.
   private let bell = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
   private var descriptors = Descriptors()
@@ -25,9 +28,14 @@ final class ClientRig {
       fatalError("no loop: \(error)")
     }
     let port = upstream.port
+    let redirector = Redirector(behavior: .modify { _, request, _ in Self.onLoopback(request, port) })
+    var configuration = Self.configuration
     session = Session(
-      loop: loop, shared: DestinationTable(), configuration: Self.configuration,
-      redirectHandler: Redirector(behavior: .modify { _, request, _ in Self.onLoopback(request, port) }))
+      loop: loop, shared: DestinationTable(), configuration: configuration, redirectHandler: redirector)
+    configuration.httpCookieStorage = cookies
+    configuration.urlCache = URLCache(memoryCapacity: 64 << 10, diskCapacity: 0, diskPath: nil)
+    remembering = Session(
+      loop: loop, shared: DestinationTable(), configuration: configuration, redirectHandler: redirector)
     upstream.turn = { [loop] in
       let done = DispatchSemaphore(value: 0)
       loop.post { done.signal() }
@@ -52,6 +60,7 @@ final class ClientRig {
 
   func check(_ input: FuzzInput) {
     upstream.load(input)
+    let session = input.options & 128 == 0 ? self.session : remembering
     for (index, method) in input.methods.enumerated() {
       let answer = Answer(bell)
       let request = session.request(url("/fuzz/\(index)"), method: Self.methods[method]) {
@@ -61,13 +70,24 @@ final class ClientRig {
       respond(to: request, input.options & 3, answer)
       upstream.serve { answer.current.isOver }
     }
-    checkOwnAnswer()
+    checkOwnAnswer(session)
+    checkCookies()
     descriptors.check(limit: 64)
   }
 
   private static let methods: [HTTPMethod] = [.get, .head, .post, .put]
 
-  private func checkOwnAnswer() {
+  /// What is kept can be saved and loaded.
+  private func checkCookies() {
+    guard !cookies.cookies.isEmpty else { return }
+    do {
+      try CookieStorage().load(json: try cookies.json())
+    } catch {
+      fatalError("\(cookies.cookies): \(error)")
+    }
+  }
+
+  private func checkOwnAnswer(_ session: Session) {
     count += 1
     let path = "/own/\(count)"
     let answer = Answer(bell)

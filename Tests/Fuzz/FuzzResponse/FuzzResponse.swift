@@ -7,7 +7,7 @@ import Synchronization
 // no descriptor is lost.
 //
 // Of the options, the lowest two choose the serializer; the others are validation, redirects that aren't followed, a
-// look at the head, cancelling there, and no retry.
+// look at the head, cancelling there, no retry, and a session that keeps cookies and responses.
 private func check(_ bytes: UnsafeRawBufferPointer) {
   guard let input = FuzzInput(bytes) else { return }
   rig.withLock { $0.check(input) }
