@@ -109,6 +109,18 @@ package struct HeaderBlock: Sendable {
     }
   }
 
+  /// Adds a field.
+  package mutating func append(name: String, value: String) {
+    var (name, value) = (name, value)
+    name.withUTF8 { name in
+      value.withUTF8 { value in
+        append(
+          name: UnsafeRawBufferPointer(name),
+          value: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(value).drop { $0.isBlank }))
+      }
+    }
+  }
+
   /// Calls `body` with name and value of each field.
   package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
     bytes.withUnsafeBytes { bytes in

@@ -132,7 +132,7 @@ extension Attempt {
       request.fields.withLock { $0.times?.initialResponse = .now }
     } else if !body.isInPieces {
       body.isInPieces = true
-      request.bodyGoesOn(body.decoder == nil ? task.countOfBytesExpectedToReceive : -1)
+      request.bodyGoesOn(expectedBytes)
     }
     tally.decoded += Int64(bytes.count)
     if let limit = body.deliver(bytes.count) { return exceed(limit) }
@@ -142,8 +142,7 @@ extension Attempt {
       context.monitors.urlSession(session, dataTask: task, didReceive: Data(bytes))
     }
     obey(request.receive(bytes))
-    request.reportDownload(
-      body.delivered, of: body.decoder == nil ? task.countOfBytesExpectedToReceive : -1)
+    request.reportDownload(body.delivered, of: expectedBytes)
   }
 
   private func deliverToFile(_ bytes: UnsafeRawBufferPointer) {
@@ -157,9 +156,15 @@ extension Attempt {
     request.reportDownload(offset + body.delivered, of: expectedFileSize(offset))
   }
 
+  /// Of what is delivered; −1 when unknown.
+  private var expectedBytes: Int64 {
+    if let stored = caching?.served { return Int64(stored.count) }
+    return body.decoder == nil ? task.countOfBytesExpectedToReceive : -1
+  }
+
   /// −1 when unknown.
   private func expectedFileSize(_ offset: Int64) -> Int64 {
-    let expected = body.decoder == nil ? task.countOfBytesExpectedToReceive : -1
+    let expected = expectedBytes
     return expected < 0 ? -1 : offset + expected
   }
 

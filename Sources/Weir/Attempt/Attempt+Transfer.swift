@@ -28,10 +28,15 @@ extension Attempt {
       return ended(error: urlError(.cancelled, "the task was cancelled"))
     }
     do {
-      caching?.requested = Self.now
+      let cookie = core.cookies?.field(for: hop.request)
+      let use = tally.redirectCount == 0 ? caching : nil
+      if let use {
+        use.requested = Self.now
+        use.sent = core.sentFields(of: hop.request, cookie: cookie)
+      }
       let headers = core.headers(
-        for: hop.request, of: request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin,
-        conditions: tally.redirectCount == 0 ? caching?.questioned?.entry.conditions : nil)
+        for: hop.request, of: request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin, cookie: cookie,
+        conditions: use?.questioned?.entry.conditions)
       transfer = try core.engine().start(spec(transferBody), headers: headers, delegate: self)
     } catch {
       ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
@@ -96,6 +101,7 @@ extension Attempt: TransferDelegate {
     tally.contentEncoding = head.isEncoded ? response.value(forHeader: "Content-Encoding") : nil
     task.received(response)
     keepCookies(of: head)
+    invalidateCache(response.statusCode)
     if !isConfirmedByServer(response), !followRedirect(response), !answerChallenge(response) { accept(response) }
     if body.failure != nil || isLost { return .stop }
     return machine.reads ? .proceed : .pause

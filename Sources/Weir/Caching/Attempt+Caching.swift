@@ -22,13 +22,16 @@ extension Attempt {
       return policy == .returnCacheDataDontLoad
     }
     caching = CacheUse(url: url, rules: rules)
-    guard rules.looksUp else { return false }
+    guard rules.looksUp else {
+      if policy == .returnCacheDataDontLoad { failUncached() }
+      return policy == .returnCacheDataDontLoad
+    }
     cache.find(url) { [request, task, lookup] found in request.onAttempt(task) { $0.lookedUp(found, lookup) } }
     return true
   }
 
   private func cacheRules(_ policy: URLRequest.CachePolicy) -> CacheRules? {
-    let fields = core.sentFields(of: hop.request)
+    let fields = core.sentFields(of: hop.request, cookie: core.cookies?.field(for: hop.request))
     return CacheRules.ownQuestions.contains { fields[$0] != nil } ? nil : CacheRules(policy: policy, fields: fields)
   }
 
@@ -142,8 +145,12 @@ extension Attempt {
       repeatHop(with: hop.request.urlRequest)
       return true
     }
-    let found = stored.updated(with: fields, requested: use.requested, received: Self.now)
-    context.cache?.store(found.cached, as: found.entry)
+    let found = stored.updated(with: fields, request: use.sent, requested: use.requested, received: Self.now)
+    if CacheEntry.mayStore(status: found.response.statusCode, fields: found.entry.fields) {
+      context.cache?.store(found.cached, as: found.entry)
+    } else {
+      context.cache?.remove(use.url)
+    }
     tally.contentEncoding = nil
     noteLatency()
     tellHead(response.statusCode)
@@ -153,22 +160,26 @@ extension Attempt {
     return true
   }
 
-  /// A final response has come from the server: it may be stored, and may make what is stored out of date.
+  /// RFC 9111 §4.4: what a request has changed makes what is stored out of date, also where it leads elsewhere.
+  func invalidateCache(_ status: Int) {
+    guard let cache = context.cache, !Self.safeMethods.contains(hop.request.method), (200..<400).contains(status),
+      let url = hop.request.cacheURL
+    else { return }
+    cache.remove(url)
+  }
+
+  /// A final response has come from the server, which may be stored.
   func noteForCache(_ response: LazyHTTPResponse) {
-    guard let cache = context.cache, tally.redirectCount == 0 else { return }
+    guard let cache = context.cache, tally.redirectCount == 0, let use = caching else { return }
     let status = response.statusCode
-    // RFC 9111 §4.4.
-    if !Self.safeMethods.contains(hop.request.method), (200..<400).contains(status), let url = hop.request.cacheURL {
-      cache.remove(url)
-    }
-    guard let use = caching else { return }
     if use.questioned != nil { tell(status < 400 ? .refreshed : .miss) }
     use.questioned = nil
     let fields = response.head.combinedFields().lowercasingNames()
     guard use.rules.mayStore, CacheEntry.mayStore(status: status, fields: fields) else { return }
     let entry = CacheEntry(
-      url: use.url, fields: fields, requested: use.requested, received: Self.now, request: use.rules.fields,
+      url: use.url, fields: fields, requested: use.requested, received: Self.now, request: use.sent,
       isDecoded: request.decodesBody)
+    guard task.countOfBytesExpectedToReceive <= cache.maximumSize else { return }
     // What libcurl has answered a challenge with is not known here.
     if entry.selecting.keys.contains("authorization"), hop.offered != nil { return }
     use.candidate = entry
@@ -181,9 +192,10 @@ extension Attempt {
   func collectForCache(_ bytes: UnsafeRawBufferPointer) {
     guard let use = caching, use.candidate != nil, use.collected != nil else { return }
     use.collected?.append(contentsOf: bytes)
-    if let cache = context.cache, let collected = use.collected, collected.count > cache.maximumSize {
-      (use.candidate, use.collected) = (nil, nil)
-    }
+    guard let cache = context.cache, let collected = use.collected else { return }
+    // A stream may have no end.
+    let limit = min(Int64(cache.maximumSize), core.configuration.maximumResponseSize ?? .max)
+    if collected.count > limit { (use.candidate, use.collected) = (nil, nil) }
   }
 
   // MARK: Storing
@@ -220,8 +232,18 @@ extension Attempt {
 
   private func cacheDecided(_ answer: CachedURLResponse?, _ entry: CacheEntry) {
     guard machine.holds.contains(.cache) else { return }
-    if let answer { context.cache?.store(answer, as: entry.withFields(of: answer)) }
+    if let answer { store(answer, as: entry) }
     release(.cache)
+  }
+
+  /// Stores a response as the caller has changed it.
+  private func store(_ answer: CachedURLResponse, as entry: CacheEntry) {
+    guard let cache = context.cache, let use = caching else { return }
+    var entry = entry
+    if let response = answer.response as? HTTPURLResponse {
+      entry.replaceFields(response.textFields.lowercasingNames(), request: use.sent)
+    }
+    if CacheEntry.mayStore(status: 200, fields: entry.fields) { cache.store(answer, as: entry) }
   }
 
   private func tell(_ result: CacheResult) { pipeline.monitors.request(request, cache: result) }
@@ -229,24 +251,13 @@ extension Attempt {
   static var now: Double { Date().timeIntervalSince1970 }
 }
 
-extension CacheEntry {
-  /// As the caller has changed the response.
-  fileprivate func withFields(of cached: CachedURLResponse) -> CacheEntry {
-    var entry = self
-    if let response = cached.response as? HTTPURLResponse {
-      entry.fields = response.textFields.lowercasingNames()
-    }
-    return entry
-  }
-}
-
 extension SessionCore {
   /// The fields of a hop as they go out, by lower-case name.
-  func sentFields(of hop: HopRequest) -> [String: String] {
+  func sentFields(of hop: HopRequest, cookie: String?) -> [String: String] {
     var fields = configuration.headers.dictionary.lowercasingNames()
     fields.merge((hop.urlRequest.allHTTPHeaderFields ?? [:]).lowercasingNames()) { $1 }
     if fields["accept"] == nil { fields["accept"] = "*/*" }
-    if fields["cookie"] == nil { fields["cookie"] = cookies?.field(for: hop) }
+    if fields["cookie"] == nil { fields["cookie"] = cookie }
     return fields
   }
 }

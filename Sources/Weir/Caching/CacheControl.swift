@@ -10,7 +10,9 @@ struct CacheControl: Hashable, Sendable {
 
   init(_ field: String?) {
     field?.withOctets { octets in
-      for directive in octets.quotedListElements { take(directive) }
+      // A quotation mark alone hides no directive.
+      let directives = octets.hasWholeQuotations ? octets.quotedListElements : octets.listElements
+      for directive in directives { take(directive) }
     }
   }
 

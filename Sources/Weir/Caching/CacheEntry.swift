@@ -9,8 +9,8 @@ struct CacheEntry: Codable, Hashable, Sendable {
   /// When the request for it was sent, and when its head came.
   private(set) var requested: Double
   private(set) var received: Double
-  /// The request's fields that the response varies by; nil: it had no such field.
-  let selecting: [String: String?]
+  /// Of the request's fields that the response varies by the digests, since they may be secrets; nil: it had no such field.
+  private(set) var selecting: [String: String?]
   /// Whether the body is stored without its content coding.
   let isDecoded: Bool
 
@@ -23,7 +23,7 @@ struct CacheEntry: Codable, Hashable, Sendable {
     self.requested = requested
     self.received = received
     self.isDecoded = isDecoded
-    selecting = Self.varying(fields["vary"]).reduce(into: [:]) { $0[$1] = .some(request[$1]) }
+    selecting = Self.selecting(of: request, by: fields)
   }
 
   // MARK: Whether it may be stored and used
@@ -35,8 +35,14 @@ struct CacheEntry: Codable, Hashable, Sendable {
 
   /// Whether a request with such fields, by lower-case name, would have got it (§4.1).
   func fits(url: String, request: [String: String], isDecoded: Bool) -> Bool {
-    self.url == url && self.isDecoded == isDecoded && selecting.allSatisfy { request[$0.key] == $0.value }
+    self.url == url && self.isDecoded == isDecoded && selecting.allSatisfy { Self.digest(request[$0.key]) == $0.value }
   }
+
+  private static func selecting(of request: [String: String], by fields: [String: String]) -> [String: String?] {
+    varying(fields["vary"]).reduce(into: [:]) { $0[$1] = .some(digest(request[$1])) }
+  }
+
+  private static func digest(_ value: String?) -> String? { value.map { SHA256.hexadecimal(of: Array($0.utf8)) } }
 
   private static func varying(_ field: String?) -> Set<String> {
     guard let field else { return [] }
@@ -90,29 +96,43 @@ struct CacheEntry: Codable, Hashable, Sendable {
     return conditions.filter { FieldSyntax.isSendable($0.value) }
   }
 
-  /// §4.3.4: whether a 304 with such fields is about this response: its tag is no other.
+  /// §4.3.4: whether a 304 with such fields is about this response. A strong tag has to be the same, a weak one to match; where
+  /// there is none, the date.
   func isConfirmed(by fields: [String: String]) -> Bool {
-    guard let new = fields["etag"], let own = self.fields["etag"] else { return true }
-    return Self.opaque(new) == Self.opaque(own)
+    if let new = fields["etag"] {
+      guard let own = self.fields["etag"] else { return false }
+      return new.hasPrefix("W/") ? Self.opaque(new) == Self.opaque(own) : new == own
+    }
+    guard let new = fields["last-modified"], let own = self.fields["last-modified"] else { return true }
+    return new == own
   }
 
   /// The tag without the mark of a weak one.
   private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
   /// §3.2: what a 304 says replaces what was there, but for what is about the stored body, or about the connection.
-  mutating func update(with fields: [String: String], requested: Double, received: Double) {
+  ///
+  /// - Parameter request: The fields of the request that it answers.
+  mutating func update(with fields: [String: String], request: [String: String], requested: Double, received: Double) {
     for (name, value) in fields where !Self.isOfTheBody(name) { self.fields[name] = value }
     // What the 304 doesn't say again was true of the older response.
     if fields["age"] == nil { self.fields["age"] = nil }
     if fields["date"] == nil { self.fields["date"] = nil }
     (self.requested, self.received) = (requested, received)
+    selecting = Self.selecting(of: request, by: self.fields)
+  }
+
+  /// As the caller has changed the response.
+  mutating func replaceFields(_ fields: [String: String], request: [String: String]) {
+    self.fields = fields
+    selecting = Self.selecting(of: request, by: fields)
   }
 
   static func isOfTheBody(_ name: String) -> Bool {
     name.hasPrefix("content-")
       || [
         "connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "transfer-encoding",
-        "upgrade", "set-cookie", "vary",
+        "upgrade", "set-cookie",
       ].contains(name)
   }
 }

@@ -27,8 +27,9 @@ struct CacheRules: Sendable {
     self.control = control
   }
 
-  /// A request that asks on conditions of its own, or for a part, is none of the cache's.
+  /// A request that asks on conditions of its own, for a part, or for what its URL doesn't say, is none of the cache's.
   static let ownQuestions = [
+    "host",
     "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
   ]
 

@@ -54,9 +54,7 @@ final class ResponseCache: Sendable {
   /// Foundation's cache on Linux tells URLs apart by host, port and path only, and on disk makes file names of them: so it
   /// is given names of equal length in which the whole URL counts.
   private static func key(_ url: String) -> URLRequest? {
-    let digits = Array("0123456789abcdef".utf8)
-    let digest = SHA256.digest(of: Array(url.utf8)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-    return URL(string: "weir://cache/\(String(decoding: digest, as: UTF8.self))").map { URLRequest(url: $0) }
+    URL(string: "weir://cache/\(SHA256.hexadecimal(of: Array(url.utf8)))").map { URLRequest(url: $0) }
   }
 }
 
@@ -78,9 +76,11 @@ extension ResponseCache.Found {
   }
 
   /// With what a 304 says (RFC 9111 §4.3.4). Field names keep the spelling that they were stored with.
-  func updated(with fields: [String: String], requested: Double, received: Double) -> ResponseCache.Found {
+  func updated(
+    with fields: [String: String], request: [String: String], requested: Double, received: Double
+  ) -> ResponseCache.Found {
     var entry = entry
-    entry.update(with: fields.lowercasingNames(), requested: requested, received: received)
+    entry.update(with: fields.lowercasingNames(), request: request, requested: requested, received: received)
     var merged = response.textFields
     for (name, value) in fields where !CacheEntry.isOfTheBody(FieldSyntax.lowercased(name)) {
       for known in merged.keys where FieldSyntax.isSameName(known, name) { merged[known] = nil }

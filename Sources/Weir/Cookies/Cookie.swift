@@ -37,6 +37,14 @@ struct Cookie: Hashable, Sendable {
       && [name, value, path].allSatisfy { !$0.utf8.contains(where: Self.isForbidden) }
       && !name.utf8.contains(.equalsSign)
       && expires?.isFinite ?? true
+      && Self.mayBeNamed(name, isSecure: isSecure, isForHostAlone: isHostOnly, path: path)
+  }
+
+  /// What the prefixes of names promise (draft-ietf-httpbis-rfc6265bis §4.1.3), in whatever case a server reads them.
+  static func mayBeNamed(_ name: String, isSecure: Bool, isForHostAlone: Bool, path: String?) -> Bool {
+    let name = FieldSyntax.lowercased(name)
+    if name.hasPrefix("__host-") { return isSecure && isForHostAlone && path == "/" }
+    return isSecure || !name.hasPrefix("__secure-")
   }
 
   private static func isForbidden(_ octet: UInt8) -> Bool {
@@ -48,7 +56,7 @@ extension Cookie {
   /// The cookie that a field of a response sets (§5.3); nil when it sets none.
   init?(_ field: SetCookie, from site: CookieSite, domains: CookieStorage.Domains, now: Double) {
     guard let scope = domains.scope(of: field.domain, at: site), !field.isSecure || site.isSecure,
-      field.mayHaveItsName
+      Self.mayBeNamed(field.name, isSecure: field.isSecure, isForHostAlone: field.domain == nil, path: field.path)
     else { return nil }
     let path = field.path ?? site.defaultPath
     guard path.utf8.count <= CookieJar.maximumPath else { return nil }
@@ -81,14 +89,5 @@ extension Cookie {
     if isSecure { properties[.secure] = "TRUE" }
     if isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
     return HTTPCookie(properties: properties)
-  }
-}
-
-extension SetCookie {
-  /// What the prefixes of names promise (draft-ietf-httpbis-rfc6265bis §4.1.3), in whatever case a server reads them.
-  fileprivate var mayHaveItsName: Bool {
-    let name = FieldSyntax.lowercased(name)
-    if name.hasPrefix("__host-") { return isSecure && domain == nil && path == "/" }
-    return isSecure || !name.hasPrefix("__secure-")
   }
 }

@@ -34,7 +34,8 @@ struct CookieJar: Sendable {
     return cookies(for: site, now: now)
   }
 
-  /// Keeps what a response from that place sets. A cookie that has expired removes the one that it would replace.
+  /// Keeps what a response from that place sets. A cookie that has expired removes the one that it would replace. Over an
+  /// unprotected connection none comes that would be in the way of a secure one, nor for which one would have to go.
   mutating func set(_ cookie: Cookie, from site: CookieSite, now: Double) {
     if !site.isSecure, hidesSecure(cookie) { return }
     set(cookie, now: now)
@@ -63,11 +64,14 @@ struct CookieJar: Sendable {
     return removed
   }
 
-  /// §5.3: those that have expired go, else the one that was used longest ago.
+  /// RFC 6265bis §5.7: those that have expired go, else one that is not secure, else one that is: the one used longest ago.
   private mutating func evict(among cookies: [Cookie], _ now: Double) {
     let expired = cookies.filter { $0.isExpired(now) }
     for cookie in expired { remove(cookie) }
-    if expired.isEmpty, let oldest = cookies.min(by: { $0.used < $1.used }) { remove(oldest) }
+    guard expired.isEmpty else { return }
+    if let oldest = cookies.min(by: { ($0.isSecure ? 1 : 0, $0.used) < ($1.isSecure ? 1 : 0, $1.used) }) {
+      remove(oldest)
+    }
   }
 
   /// Whether one that came over an unprotected connection would replace, or stand before, a secure one (RFC 6265bis §5.7).

@@ -13,11 +13,12 @@ extension CookieStorage {
       CookieDocument(version: 1, cookies: all.filter { includingSessionCookies || $0.expires != nil }))
   }
 
-  /// Adds the cookies of such a document, in place of those of the same name, domain and path, within the limits.
+  /// Adds the cookies of such a document that have not expired, in place of those of the same name, domain and path, within
+  /// the limits.
   ///
   /// Throws a `DecodingError`, and adds none, when it is no such document or holds what is no cookie.
   public func load(json: Data) throws {
-    set(try JSONDecoder().decode(CookieDocument.self, from: json).cookies)
+    set(try JSONDecoder().decode(CookieDocument.self, from: json).cookies.filter { !$0.isExpired(Self.now) })
   }
 }
 

@@ -69,8 +69,8 @@ public final class CookieStorage: Sendable {
     return cookies.isEmpty ? nil : cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
   }
 
-  /// More fields of one response are passed over.
-  private static let maximumFields = 200
+  /// As many as a domain may have. More fields of one response are passed over.
+  private static let maximumFields = CookieJar.maximumPerDomain
 
   /// Keeps what a response sets.
   func keep(_ head: ResponseHead, from site: CookieSite) {
@@ -99,8 +99,9 @@ extension CookieStorage.Domains {
     return isPublicSuffix(domain) ? nil : (domain, false)
   }
 
-  /// A name of one part always is.
+  /// A name of one part always is, and the dot that may end a name makes no difference.
   private func isPublicSuffix(_ domain: String) -> Bool {
+    let domain = domain.hasSuffix(".") ? String(domain.dropLast()) : domain
     if !domain.utf8.contains(UInt8(ascii: ".")) { return true }
     guard case .checked(let isPublicSuffix) = self else { return false }
     return isPublicSuffix(domain)

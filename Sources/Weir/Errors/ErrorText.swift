@@ -33,7 +33,7 @@ extension DecodingError {
     case .typeMismatch(let type, let context):
       "the value is no \(type)\(context.codingPath.place)"
     case .dataCorrupted(let context):
-      context.codingPath.isEmpty ? context.debugDescription : "the value is not valid\(context.codingPath.place)"
+      context.isOfTheDocument ? context.debugDescription : "the value is not valid\(context.codingPath.place)"
     @unknown default:
       "the value does not fit"
     }
@@ -42,12 +42,17 @@ extension DecodingError {
   /// The same error, which names the type of what was no such thing. Nothing is said of a body that could be read: what
   /// doesn't fit there has its place.
   func naming(_ body: BodyFacts) -> DecodingError {
-    guard case .dataCorrupted(let context) = self, context.codingPath.isEmpty else { return self }
+    guard case .dataCorrupted(let context) = self, context.isOfTheDocument else { return self }
     return .dataCorrupted(
       Context(
         codingPath: [], debugDescription: "\(context.debugDescription) \(body)",
         underlyingError: context.underlyingError))
   }
+}
+
+extension DecodingError.Context {
+  /// Whether the document as such can't be read, which Foundation's decoders say so. Of a value, the text may tell what it is.
+  fileprivate var isOfTheDocument: Bool { codingPath.isEmpty && debugDescription.hasPrefix("The given data was not") }
 }
 
 extension EncodingError {

@@ -54,8 +54,15 @@ package enum Redaction {
     return URL(string: urls(in: text).replacing("\(placeholder)@", with: "")) ?? url
   }
 
-  /// The text of something that was meant as a URL and is none: all before its last `@` may be userinfo.
+  /// The text of something that was meant as a URL and is none: all before its last `@` may be userinfo, all behind a question
+  /// mark or number sign a query or fragment.
   package static func invalidURL(_ text: String) -> String {
+    let text = withoutUserinfo(text)
+    guard let end = text.firstIndex(where: { "?#".contains($0) }) else { return text }
+    return "\(text[...end])…"
+  }
+
+  private static func withoutUserinfo(_ text: String) -> String {
     guard let at = text.lastIndex(of: "@") else { return text }
     let kept = firstDoubleSlash(in: text[..<at]).map { text[..<$0] } ?? ""
     return kept + placeholder + text[at...]

@@ -156,9 +156,9 @@ final class SessionCore {
 
   /// Header lines for the wire; where nobody says what is accepted, anything is.
   private static func prepared(_ headers: HTTPHeaders) -> PreparedHeaders {
-    var block = HeaderBlock()
-    for header in headers { block.append(line: "\(header.name): \(header.value)") }
-    if !block.hasAccept { block.append(line: "Accept: */*") }
+    var block = HeaderBlock(reservingBytes: 256, fields: headers.count + 1)
+    for header in headers { block.append(name: header.name, value: header.value) }
+    if !block.hasAccept { block.append(name: "Accept", value: "*/*") }
     return PreparedHeaders(block)
   }
 
@@ -166,9 +166,10 @@ final class SessionCore {
   ///
   /// - Parameters:
   ///   - retries: Those of the request so far.
+  ///   - cookie: The field that the session's storage has for it.
   ///   - conditions: What is asked about a stored response.
   func headers(
-    for hop: HopRequest, of request: Request, retries: Int, withoutSecrets: Bool,
+    for hop: HopRequest, of request: Request, retries: Int, withoutSecrets: Bool, cookie: String?,
     conditions: [(name: String, value: String)]? = nil
   ) -> PreparedHeaders {
     let urlRequest = hop.urlRequest
@@ -177,7 +178,6 @@ final class SessionCore {
       header.announce(retries, after: request.retriesBefore(urlRequest, by: header), in: &own)
     }
     if let block = request.headerBlock { return PreparedHeaders(Self.overlay(own, on: block)) }
-    let cookie = cookies?.field(for: hop)
     for (name, value) in conditions ?? [] { own[name] = value }
     if own.isEmpty, !withoutSecrets, cookie == nil { return preparedDefaultHeaders() }
     var merged = configuration.headers
@@ -196,7 +196,7 @@ final class SessionCore {
     block.forEach { name, value in
       if !names.contains(FieldSyntax.lowercased(name)) { result.append(name: name, value: value) }
     }
-    for (name, value) in fields { result.append(line: "\(name): \(value)") }
+    for (name, value) in fields { result.append(name: name, value: value) }
     return result
   }
 

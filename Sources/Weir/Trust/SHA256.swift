@@ -1,4 +1,4 @@
-/// SHA-256 (FIPS 180-4 section 6.2), for the digests of public keys: what brings a TLS library along is libcurl, which has
+/// SHA-256 (FIPS 180-4 section 6.2), for the digests of public keys and the names of stored responses: what brings a TLS library along is libcurl, which has
 /// no digest to offer.
 enum SHA256 {
   static func digest(of message: some Collection<UInt8>) -> [UInt8] {
@@ -10,6 +10,11 @@ enum SHA256 {
     var state = initial
     for start in stride(from: 0, to: padded.count, by: 64) { compress(&state, padded[start..<(start + 64)]) }
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
+  }
+
+  static func hexadecimal(of message: some Collection<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: digest(of: message).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   private static func compress(_ state: inout [UInt32], _ block: ArraySlice<UInt8>) {

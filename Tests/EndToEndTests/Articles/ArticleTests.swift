@@ -9,7 +9,8 @@ import WeirTestSupport
   static let catalogue = "Sources/Weir/Weir.docc"
 
   static let articles = [
-    "Adapters", "AlamofireNames", "Bodies", "FirstRequest", "FromAlamofire", "Monitors", "Production", "Retries", "TimeLimits", "Trust",
+    "Adapters", "AlamofireNames", "Bodies", "FirstRequest", "FromAlamofire", "Monitors", "Production", "Retries",
+    "TimeLimits", "Trust",
     "Weir",
   ]
 

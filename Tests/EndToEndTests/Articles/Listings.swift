@@ -60,7 +60,7 @@ struct Listings {
     configuration.httpCookieStorage = cookies
     let session = Session(configuration: configuration)
     try cookies.json().write(to: file)  // json(includingSessionCookies: false): only those with an expiry
-    try cookies.load(json: Data(contentsOf: file))  // adds them; throws and adds none if one of them is no cookie
+    try cookies.load(json: Data(contentsOf: file))  // adds those that are good still; throws and adds none if one is no cookie
     return session
   }
 

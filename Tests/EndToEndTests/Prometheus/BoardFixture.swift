@@ -1,3 +1,4 @@
+import FoundationNetworking
 import Testing
 import Weir
 import WeirExporter
@@ -77,7 +78,7 @@ struct BoardFixture {
     "weir_circuit_state{server_address=\"127.0.0.1\", state=\"open\"} == 1",
     "rate(http_server_request_duration_seconds_count{error_type=\"transport_error\"}[5m]) > 0",
     "rate(http_server_request_duration_seconds_count{error_type=\"rejected\"}[5m]) > 0",
-    "rate(weir_hedges_total{result=\"lost\"}[5m]) > 0",
+    "rate(weir_cache_requests_total[5m]) > 0", "rate(weir_hedges_total{result=\"lost\"}[5m]) > 0",
     "weir_concurrency_limit", "weir_retry_budget_available{server_address=\"\(host)\"}",
     "ALERTS{alertstate=\"firing\"}",
   ]
@@ -125,6 +126,7 @@ struct BoardFixture {
     configuration.retryBudget = RetryBudget(ratio: 0.1, minimumPerSecond: 0, burst: 0, window: 60)
     configuration.circuitBreaker = CircuitBreaker(failureRatio: 1)
     configuration.adaptiveConcurrency = AdaptiveConcurrency()
+    configuration.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
     configuration.resolveOverrides = [.init(host: host, port: port, addresses: ["127.0.0.1"])]
     return Session(
       configuration: configuration,

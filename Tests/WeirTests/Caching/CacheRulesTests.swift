@@ -1,3 +1,4 @@
+import Foundation
 import FoundationNetworking
 import Testing
 
@@ -30,6 +31,7 @@ struct CacheRulesTests {
       ("max-age=99999999999999999999", false, false, 9.223372036854775807e18),
       ("no-cache=\"set-cookie, x\"", false, true, nil),
       ("private=\"no-store\"", false, false, nil), ("x=\"a, no-store\"", false, false, nil),
+      ("x=\"a, no-store", true, false, nil),
       (", ,no-store,", true, false, nil),
       ("no-storex, xno-store", false, false, nil), ("s-maxage=5", false, false, nil), ("max-age = 4", false, false, 4),
     ] as [(String, Bool, Bool, Double?)])
@@ -156,12 +158,28 @@ struct CacheRulesTests {
   @Test(
     "§4.3.4: whether a 304 is about the stored response",
     arguments: [
-      ("\"1\"", "\"1\"", true), ("\"1\"", nil, true), (nil, "\"1\"", true), ("\"1\"", "\"2\"", false),
-      ("W/\"1\"", "\"1\"", true), ("\"1\"", "W/\"1\"", true), ("W/\"1\"", "W/\"2\"", false),
+      ("\"1\"", "\"1\"", true), ("\"1\"", nil, true), (nil, "\"1\"", false), (nil, nil, true),
+      ("\"1\"", "\"2\"", false), ("W/\"1\"", "\"1\"", false), ("\"1\"", "W/\"1\"", true), ("W/\"1\"", "W/\"2\"", false),
     ] as [(String?, String?, Bool)])
   func confirmed(_ stored: String?, _ new: String?, _ isConfirmed: Bool) {
     let entry = Self.entry(stored.map { ["etag": $0] } ?? [:])
     #expect(entry.isConfirmed(by: new.map { ["etag": $0] } ?? [:]) == isConfirmed)
+  }
+
+  @Test("§4.3.4: without a tag, the date tells")
+  func confirmedByDate() {
+    let entry = Self.entry(["last-modified": Self.date])
+    #expect(entry.isConfirmed(by: ["last-modified": Self.date]))
+    #expect(entry.isConfirmed(by: [:]))
+    #expect(!entry.isConfirmed(by: ["last-modified": "Mon, 07 Nov 1994 08:49:37 GMT"]))
+  }
+
+  @Test("What a response varies by is kept as digests")
+  func digests() throws {
+    let entry = Self.entry(["vary": "Authorization, Cookie"], request: ["authorization": "s3cr3t"])
+    let note = String(decoding: try JSONEncoder().encode(entry), as: UTF8.self)
+    #expect(!note.contains("s3cr3t"))
+    #expect(entry.fits(url: "http://a.test/", request: ["authorization": "s3cr3t"], isDecoded: true))
   }
 
   @Test("§3.2: what a 304 changes")
@@ -174,12 +192,14 @@ struct CacheRulesTests {
       with: [
         "cache-control": "max-age=9", "content-length": "0", "content-type": "text/html", "x": "new", "vary": "cookie",
         "connection": "close", "transfer-encoding": "chunked",
-      ], requested: Self.then + 50, received: Self.then + 50)
+      ], request: ["cookie": "c"], requested: Self.then + 50, received: Self.then + 50)
     #expect(
       entry.fields == [
         "cache-control": "max-age=9", "etag": "\"1\"", "content-length": "5", "content-type": "text/plain", "x": "new",
-        "vary": "accept", "kept": "yes",
+        "vary": "cookie", "kept": "yes",
       ])
+    #expect(entry.fits(url: "http://a.test/", request: ["cookie": "c"], isDecoded: true))
+    #expect(!entry.fits(url: "http://a.test/", request: ["accept": "x"], isDecoded: true))
     #expect(entry.isFresh(now: Self.then + 58))
     #expect(!entry.isFresh(now: Self.then + 59))
     #expect(entry.conditions.map(\.name) == ["If-None-Match"])

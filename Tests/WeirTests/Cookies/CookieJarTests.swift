@@ -195,6 +195,25 @@ struct CookieJarTests {
         == "c=1")
   }
 
+  @Test("Over http no secure cookie is crowded out, to be replaced then")
+  func secureIsNotCrowdedOut() throws {
+    var fields = [(from: "https://a.test/", field: "sid=1; secure")]
+    for index in 0..<60 { fields.append(("http://a.test/", "c\(index)=x")) }
+    fields.append(("http://a.test/", "sid=evil"))
+    let sent = try Self.sent(fields, to: "https://a.test/")
+    #expect(sent.hasPrefix("sid=1; "))
+    #expect(!sent.contains("evil"))
+  }
+
+  @Test("The dot that ends a name makes no difference to what is a public suffix")
+  func trailingDot() throws {
+    let cookie = ("http://evil.com./", "c=1; domain=com.")
+    #expect(try Self.sent([cookie], to: "http://other.com./", domains: .trusting) == "")
+    let suffix = CookieStorage.Domains.checked { $0 == "co.uk" }
+    let other = ("http://evil.co.uk./", "c=1; domain=co.uk.")
+    #expect(try Self.sent([other], to: "http://other.co.uk./", domains: suffix) == "")
+  }
+
   // MARK: Limits
 
   @Test("50 per domain: the one used longest ago makes room, those that have expired before it")

@@ -74,6 +74,17 @@ struct CookieStorageTests {
     #expect(lasting.cookies.map(\.name) == ["b"])
   }
 
+  @Test("One that has expired meanwhile removes none that is newer")
+  func expiredJSON() throws {
+    let storage = CookieStorage()
+    storage.setCookie(try Self.cookie("a", "old", expires: Date(timeIntervalSinceNow: 0.2)))
+    let document = try storage.json()
+    storage.setCookie(try Self.cookie("a", "new"))
+    Thread.sleep(forTimeInterval: 0.25)
+    try storage.load(json: document)
+    #expect(storage.cookies.map(\.value) == ["new"])
+  }
+
   @Test("A document that is none, or holds what is no cookie, adds nothing")
   func badJSON() throws {
     func document(_ change: (inout [String: Any]) -> Void, version: Int = 1) throws -> Data {
@@ -91,6 +102,7 @@ struct CookieStorageTests {
     let bad = [
       Data(), Data("[]".utf8), try document({ _ in }, version: 2), try document { $0["name"] = "a\r\nb" },
       try document { $0["value"] = "a;b" }, try document { $0["path"] = "x" }, try document { $0["domain"] = "A.test" },
+      try document { $0["name"] = "__Host-n" },
       try document { $0["domain"] = nil }, try document { $0["expires"] = "soon" }, try document { $0["name"] = "" },
     ]
     let other = CookieStorage()

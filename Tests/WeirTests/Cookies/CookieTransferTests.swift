@@ -161,7 +161,8 @@ struct CookieTransferTests {
     let storage = CookieStorage(domains: .trusting)
     let session = try session(hosts, storage)
     for _ in 0..<2 { await get(session, "http://a.test/") }
-    #expect(storage.cookies.count == 50)
+    // Of the first 50 that can be read three set nothing.
+    #expect(storage.cookies.count == 47)
     #expect(storage.cookies.allSatisfy { $0.name.hasPrefix("n") && $0.domain == "a.test" })
     #expect(cookies(hosts) == ["", ""])
   }

@@ -258,9 +258,36 @@ struct ErrorTextTests {
     return error
   }
 
+  /// What a second or third request meets whose destination's only slot is taken.
+  private static func waiting(
+    behind count: Int, _ change: @Sendable (inout SessionConfiguration) -> Void
+  ) async throws -> WeirError? {
+    let hole = try BlackHole()
+    let session = Session(
+      configuration: configuration { configuration in
+        configuration.httpMaximumConnectionsPerHost = 1
+        change(&configuration)
+      })
+    let earlier = (0..<count).map { _ in session.request(hole.url).response { _ in } }
+    try await eventually("they are there") { earlier.allSatisfy { $0.task != nil } }
+    let error = await session.request(hole.url).plainResponse().error
+    for request in earlier { request.cancel() }
+    return error
+  }
+
+  private static let admissions = [
+    Trial(
+      "a full queue",
+      "The request was not admitted. Too many requests wait for the destination (maximumPendingRequestsPerHost)."
+    ) { try await waiting(behind: 2) { $0.maximumPendingRequestsPerHost = 1 } },
+    Trial(
+      "a long wait", "The request was not admitted. It waited longer for the destination than admissionTimeout."
+    ) { try await waiting(behind: 1) { $0.admissionTimeout = 0.05 } },
+  ]
+
   static let all =
     [closed, retried, unknownName, silence, ownSilence, connect, plain, policy, circuit] + deadlines + sizes + adapters
-    + bodies
+    + bodies + admissions
 
   @Test("Each says what, which setting and which request", arguments: all)
   func texts(_ trial: Trial) async throws {
@@ -323,6 +350,15 @@ struct ErrorTextTests {
       .unknown, userInfo: [NSLocalizedDescriptionKey: "no luck at http://u:s3cret@h/p?key=s3cret today"])
     let text = WeirError.requestAdaptationFailed(error: foreign).localizedDescription
     #expect(text == "The request could not be adapted: no luck at http://<redacted>@h/p?… today")
+    let noURL = WeirError.invalidURL(url: "http://h:bad/?f={\"token\": \"s3cret\"}#access=s3cret").localizedDescription
+    #expect(noURL == #"Not a URL: "http://h:bad/?…"#)
+    enum Color: String, Decodable { case red }
+    do {
+      _ = try JSONDecoder().decode(Color.self, from: Data(#""s3cret""#.utf8))
+    } catch {
+      let text = WeirError.responseSerializationFailed(reason: .decodingFailed(error: error)).localizedDescription
+      #expect(!text.contains("s3cret"), "\(text)")
+    }
     let value = EncodingError.invalidValue("s3cret", .init(codingPath: [], debugDescription: "s3cret"))
     #expect(
       WeirError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: value)).localizedDescription
