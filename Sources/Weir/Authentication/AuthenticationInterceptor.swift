@@ -152,7 +152,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   ) {
     // One that a retrier has refused already is asked about again by its handlers; it stays refused.
     guard error.asWeirError?.isRequestRetryError != true,
-      let urlRequest = request.request, let response = request.response,
+      let urlRequest = request.presentRequest, let response = request.lazyResponse?.response,
       !isRefresh(urlRequest, request.refreshScope),
       authenticator.didRequest(urlRequest, with: response, failDueToAuthenticationError: error)
     else { return completion(.doNotRetry) }

@@ -69,9 +69,9 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
   }
 
   private func decision(about request: Request, dueTo error: any Error) -> RetryDecision {
-    let response = request.lazyResponse
+    let (method, response) = (request.presentRequest?.method, request.lazyResponse)
     let failure = RetryRules.Failure(
-      method: request.request?.method, status: response?.statusCode, error: error, retryCount: request.retryCount)
+      method: method, status: response?.statusCode, error: error, retryCount: request.retryCount)
     return rules.decision(
       about: failure, isRetryable: shouldRetry(request: request, dueTo: error),
       field: { response?.value(forHeader: $0) }, random: .random(in: 0..<1), now: Date())
@@ -79,7 +79,7 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
 
   /// Whether the failure is one of those this policy retries, the retry limit aside. Asked once about each.
   open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
-    guard let method = request.request?.method else { return false }
+    guard let method = request.presentRequest?.method else { return false }
     return rules.isRetryable(method: method, status: request.lazyResponse?.statusCode, error: error)
   }
 

@@ -83,7 +83,7 @@ extension RequestPipeline {
     self.values = []
     let (handlers, observers, outcome, error, own, unheard, abandoned) = request.fields.withLock { fields in
       let handlers = fields.takeHandlers(values.count)
-      let status = fields.lastTask?.lazyResponse?.statusCode
+      let status = fields.presentTask?.lazyResponse?.statusCode
       let outcome = RequestOutcome(error: handlers.isEmpty ? fields.error : failure, status: status)
       fields.outcome = outcome
       fields.ended = .now
@@ -174,7 +174,7 @@ extension RequestPipeline {
 extension SerializationInput {
   init(_ request: Request, _ fields: borrowing RequestFields) {
     self.init(
-      request: request, urlRequest: fields.attempt?.urlRequest, response: fields.lastTask?.lazyResponse,
+      request: request, urlRequest: fields.attempt?.urlRequest, response: fields.presentTask?.lazyResponse,
       data: fields.data, metrics: fields.attempt?.metrics, times: fields.times, error: fields.error,
       verdict: fields.verdict)
   }

@@ -136,6 +136,7 @@ extension RequestPipeline {
     case .success(let adapted):
       request.fields.withLock { $0.attempt?.adapted = adapted }
       monitors.request(request, didAdaptInitialRequest: initial, to: adapted)
+      guard decide({ $0.isWaiting(in: step) }) else { return }
       prepared(HopRequest(adapted), step)
     case .failure(let cause):
       let error = WeirError.requestAdaptationFailed(error: cause)

@@ -42,7 +42,7 @@ extension RequestPipeline {
     case .decidingSerializer(let index): index < values.count ? values[index].error : nil
     case .decidingAtHead:
       .responseValidationFailed(
-        reason: .unacceptableStatusCode(code: fields.lastTask?.lazyResponse?.statusCode ?? 0))
+        reason: .unacceptableStatusCode(code: fields.presentTask?.lazyResponse?.statusCode ?? 0))
     default: fields.error
     }
   }

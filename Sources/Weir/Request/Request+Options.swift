@@ -151,7 +151,7 @@ extension Request {
   }
 
   func observeTasks(_ observer: RequestObserver<@Sendable (TransferTask) -> Void>) {
-    let latest = observe(\.task, observer) { $0.attempts.last { $0.task != nil }?.task }
+    let latest = observe(\.task, observer) { $0.last(\.task) }
     if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
   }
 

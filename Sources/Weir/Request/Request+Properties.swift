@@ -50,8 +50,8 @@ extension Request {
   }
   /// The initial URL request of the first attempt; nil until it was built.
   public var firstRequest: URLRequest? { fields.withLock { $0.attempts.first?.initial } }
-  /// The URL request of the last attempt, adapted if it was; nil until it was built.
-  public var lastRequest: URLRequest? { fields.withLock { $0.attempt?.urlRequest } }
+  /// The URL request of the last attempt that has one, adapted if it was; nil until one was built.
+  public var lastRequest: URLRequest? { fields.withLock { $0.last(\.urlRequest) } }
   /// The same as ``lastRequest``.
   public var request: URLRequest? { lastRequest }
   /// What the tasks sent last, after redirects.
@@ -62,20 +62,23 @@ extension Request {
   /// The task of the first attempt; nil until it was made.
   public var firstTask: TransferTask? { fields.withLock { $0.attempts.first?.task } }
   /// The task of the last attempt that has one.
-  public var lastTask: TransferTask? { fields.withLock { $0.attempts.last { $0.task != nil }?.task } }
+  public var lastTask: TransferTask? { fields.withLock { $0.last(\.task) } }
   /// The same as ``lastTask``.
   public var task: TransferTask? { lastTask }
 
-  /// The last response head.
-  public var response: HTTPURLResponse? { lazyResponse?.response }
-  package var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.lastTask }?.lazyResponse }
+  /// The response head of ``lastTask``: a retry's adapters still see the one that it is made for.
+  public var response: HTTPURLResponse? { lastTask?.lazyResponse?.response }
+
+  // Of the present attempt alone, which is what retriers are asked about:
+  package var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.presentTask }?.lazyResponse }
+  var presentRequest: URLRequest? { fields.withLock { $0.attempt?.urlRequest } }
 
   /// One entry per attempt.
   public var allMetrics: [TransferMetrics] { fields.withLock { $0.attempts.compactMap(\.metrics) } }
   /// The metrics of the first attempt; nil until it ended.
   public var firstMetrics: TransferMetrics? { fields.withLock { $0.attempts.first?.metrics } }
-  /// The metrics of the last attempt; nil until it ended.
-  public var lastMetrics: TransferMetrics? { fields.withLock { $0.attempt?.metrics } }
+  /// The metrics of the last attempt that has ended; nil until one has.
+  public var lastMetrics: TransferMetrics? { fields.withLock { $0.last(\.metrics) } }
   /// The same as ``lastMetrics``.
   public var metrics: TransferMetrics? { lastMetrics }
 
@@ -87,6 +90,24 @@ extension Request {
   public var redirectHandler: (any RedirectHandler)? { fields.withLock { $0.redirectHandler } }
   /// Decides what is kept of the response, in place of the session's; nil: the session's does.
   public var cachedResponseHandler: (any CachedResponseHandler)? { fields.withLock { $0.cachedResponseHandler } }
+
+  /// The closure of ``uploadProgress(queue:closure:)`` or of a stream, and where it runs: on the queue that was given,
+  /// else on the request's. Nil without one, and once the request has settled.
+  public var uploadProgressHandler: (handler: ProgressHandler, queue: DispatchQueue)? {
+    progressHandler(\.uploadProgress)
+  }
+  /// The same of ``downloadProgress(queue:closure:)``.
+  public var downloadProgressHandler: (handler: ProgressHandler, queue: DispatchQueue)? {
+    progressHandler(\.downloadProgress)
+  }
+
+  private func progressHandler(
+    _ kind: KeyPath<RequestObservers, RequestObserver<ProgressHandler>?>
+  ) -> (handler: ProgressHandler, queue: DispatchQueue)? {
+    guard let observer = fields.withLock({ $0.observers[keyPath: kind] }) else { return nil }
+    if case .explicit(let queue) = observer.queue { return (observer.handler, queue) }
+    return (observer.handler, underlyingQueue)
+  }
 
   /// The session's ``Session/rootQueue``, else the serial queue of this request's handlers, which targets the session's
   /// completion queue.

@@ -201,21 +201,22 @@ public class Request: @unchecked Sendable {
 
   /// Adds a handler; the first one resumes the request, later and only if that is wanted.
   final func addHandler(_ handler: ResponseHandler) {
-    let (isSettled, own) = fields.withLock { fields in
+    let (isSettled, isFirst, own) = fields.withLock { fields in
       fields.handlers.append(handler)
       fields.machine.reopened()
-      return (fields.machine.isSettled, fields.ownDelegate)
+      return (fields.machine.isSettled, fields.handlers.count == 1, fields.ownDelegate)
     }
+    let resumes = shouldAutomaticallyResume ?? own?.delegate?.startImmediately ?? context.startRequestsImmediately
     if isSettled {
       context.loop.post { [self] in RequestPipeline.serveLateHandlers(of: self) }
-    } else if shouldAutomaticallyResume ?? own?.delegate?.startImmediately ?? context.startRequestsImmediately {
+    } else if isFirst, resumes {
       context.loop.post { [self] in resumeAutomatically() }
     }
   }
 
-  /// What the first handler asks for. A request that the caller suspended or cancelled meanwhile stays so.
+  /// What the first handler asks for: ``resume()``, on the loop.
   private func resumeAutomatically() {
-    let hasChanged = fields.withLock { $0.machine.state == .initialized && $0.machine.act(.resume) }
+    let hasChanged = fields.withLock { $0.machine.act(.resume) }
     if hasChanged { context.core.value.hear(self) }
   }
 }
@@ -285,7 +286,7 @@ extension Request: Hashable, CustomStringConvertible {
       return "No request created yet."
     }
     let line = "\(request.httpMethod ?? "GET") \(Redaction.urls(in: url.absoluteString))"
-    return lazyResponse.map { "\(line) (\($0.statusCode))" } ?? line
+    return lastTask?.lazyResponse.map { "\(line) (\($0.statusCode))" } ?? line
   }
 
   /// Bytes sent; total −1 when unknown.
@@ -310,7 +311,7 @@ extension Request: Hashable, CustomStringConvertible {
     // From now on it is kept up to date; what was before stands in the task, and in the metrics of one that is over.
     let (task, metrics) = fields.withLock { fields in
       fields.observers.showsProgress = true
-      return (fields.lastTask, fields.attempt?.metrics)
+      return (fields.presentTask, fields.attempt?.metrics)
     }
     guard let task else { return value }
     value.upload.report(task.countOfBytesSent, of: task.countOfBytesExpectedToSend)

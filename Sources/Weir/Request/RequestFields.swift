@@ -163,7 +163,12 @@ struct RequestFields {
   /// Whether the last attempt's URL request has passed the adapters, or could not be made.
   var isURLRequestFinal: Bool { attempt.map { $0.task != nil || $0.initial != nil && error != nil } ?? false }
 
-  var lastTask: TransferTask? { attempt?.task }
+  var presentTask: TransferTask? { attempt?.task }
+
+  /// What the last attempt that has such a value has.
+  func last<Value>(_ value: (Attempt) -> Value?) -> Value? {
+    attempt.flatMap(value) ?? attempts.last { value($0) != nil }.flatMap(value)
+  }
 
   /// The error that no serializer has a say in: the request was cancelled, or ended or turned away from outside.
   var verdict: WeirError? {

@@ -130,6 +130,8 @@ struct RequestMachine: Sendable {
 
   /// Changes the state if the verb is a legal one; then the loop has to `hear` of it.
   mutating func act(_ verb: Verb) -> Bool {
+    // A handler that comes late makes it `resumed` once more, and nothing is left to steer.
+    guard stage != .settled else { return false }
     switch verb {
     case .resume:
       guard state == .initialized || state == .suspended else { return false }
@@ -138,7 +140,7 @@ struct RequestMachine: Sendable {
       guard state == .initialized || state == .resumed else { return false }
       state = .suspended
     case .cancel:
-      guard state != .cancelled, state != .finished, stage != .settled else { return false }
+      guard state != .cancelled, state != .finished else { return false }
       state = .cancelled
     }
     unheard.append(verb)

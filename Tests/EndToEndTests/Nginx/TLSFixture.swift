@@ -14,7 +14,9 @@ struct TLSFixture {
     let valid = certificates.server.directives
     let answer = "location / { return 200 $ssl_protocol; }"
     nginx = try await NginxServer(
-      .init("valid", listen: "ssl", valid + "ssl_protocols TLSv1.2 TLSv1.3;" + answer),
+      .init(
+        "valid", listen: "ssl",
+        valid + "ssl_protocols TLSv1.2 TLSv1.3;" + answer + "location /to { return 302 $arg_url; }"),
       .init("wrong host", listen: "ssl", certificates.wrongHost.directives + answer),
       .init("expired", listen: "ssl", certificates.expired.directives + answer),
       .init("1.1", listen: "ssl", valid + "ssl_protocols TLSv1.1; ssl_ciphers ALL:@SECLEVEL=0;" + answer),

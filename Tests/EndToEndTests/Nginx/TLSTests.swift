@@ -58,6 +58,18 @@ import WeirTestSupport
     #expect(await client.get(fixture.nginx.url(https: site)).statusCode == 200)
   }
 
+  @Test(arguments: [false, true])
+  func aRedirectToPlainHTTPIsFollowedWhereThatIsAllowed(isAllowed: Bool) async throws {
+    let fixture = try await TLSFixture.shared.value
+    let client = try fixture.session { $0.allowsInsecureRedirects = isAllowed }
+    let request = client.session.request(
+      fixture.nginx.url(https: "valid", "/to?url=\(fixture.nginx.url(on: "plain"))"))
+    let response = await request.serializingData(emptyResponseCodes: [200]).response
+    #expect(response.urlErrorCode == (isAllowed ? nil : .appTransportSecurityRequiresSecureConnection))
+    #expect(response.metrics?.redirectCount == (isAllowed ? 1 : 0))
+    #expect(request.task?.currentRequest?.url?.scheme == (isAllowed ? "http" : "https"))
+  }
+
   // MARK: Versions
 
   @Test(arguments: [

@@ -96,6 +96,23 @@ struct AuthenticationRetryTests {
     }
   }
 
+  @Test("A retry that another adapter fails is not taken for the refusal before it")
+  func retryThatIsNotSent() async throws {
+    let server = try TokenServer()
+    let authenticator = Self.renewing(server)
+    let session = Session(
+      interceptor: TokenInterceptor(authenticator: authenticator, credential: Token(text: "a")))
+    let adapted = Journal<Bool>()
+    let failing = Adapter { urlRequest, _, completion in
+      adapted.append(true)
+      completion(adapted.entries.count == 1 ? .success(urlRequest) : .failure(SampleError()))
+    }
+    let request = session.request(server.url, interceptor: failing).validate()
+    #expect(await request.plainResponse().error?.adaptationCause is SampleError)
+    #expect(request.retryCount == 1)
+    #expect(authenticator.count == 1)
+  }
+
   @Test("A token is revoked under 200 concurrent requests: one refresh, and all succeed, by the default retry budget")
   func revokedUnderLoad() async throws {
     let server = try TokenServer()

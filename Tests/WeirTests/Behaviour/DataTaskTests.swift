@@ -67,6 +67,34 @@ struct DataTaskTests {
     #expect(await later.response.value?.count == 1)
   }
 
+  @Test("The first handler starts a suspended request too; a later one leaves it suspended")
+  func startsSuspended() async throws {
+    let server = try answering(okResponse("x"))
+    let session = Session()
+    let recorder = EventRecorder()
+    let request = session.request(server.url).eventMonitor(recorder).suspend()
+    await session.loopTurn()
+    #expect(await request.serializingString().response.value == "x")
+    #expect(recorder.names.prefix(4) == ["suspend", "resume", "createInitial", "create"])
+    let hole = try BlackHole()
+    let other = session.request(hole.url)
+    let first = other.serializingData()
+    try await eventually("it is resumed") { other.isResumed }
+    other.suspend()
+    let second = other.serializingData()
+    await session.loopTurn()
+    #expect(other.isSuspended)
+    other.cancel()
+    #expect(await first.response.error?.isExplicitlyCancelledError == true)
+    #expect(await second.response.error?.isExplicitlyCancelledError == true)
+    let manual = session.request(hole.url, shouldAutomaticallyResume: false).suspend()
+    let third = manual.serializingData()
+    await session.loopTurn()
+    #expect(manual.isSuspended)
+    manual.cancel()
+    _ = await third.response
+  }
+
   @Test("A task's verbs are the request's")
   func verbs() async throws {
     let hole = try BlackHole()

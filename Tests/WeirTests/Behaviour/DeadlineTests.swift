@@ -137,7 +137,7 @@ struct DeadlineTests {
     heads.answer(.allow)
     await first.loopTurn()
     let hole = try BlackHole()
-    let suspended = first.request(hole.url).resume().suspend()
+    let suspended = first.request(hole.url, shouldAutomaticallyResume: false).resume().suspend()
     #expect(await suspended.serializingData().response.error?.urlErrorCode == .timedOut)
   }
 

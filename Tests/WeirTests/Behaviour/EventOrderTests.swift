@@ -184,6 +184,25 @@ struct EventOrderTests {
     #expect(events(of: recorder) == ["cancel", "finish", "parse(explicitly_cancelled)", "settle(cancelled)"])
   }
 
+  @Test("Cancelled by who hears of its setup, a request gets no further", arguments: ["createInitial", "adapt"])
+  func cancelDuringSetup(_ name: String) async {
+    let slot = RequestSlot()
+    let recorder = EventRecorder { if $0 == name { slot.request?.cancel() } }
+    let session = Session(
+      startRequestsImmediately: false, interceptor: Adapter { $2(.success($0)) }, eventMonitors: [recorder])
+    let request = session.request("http://127.0.0.1:1/")
+    slot.request = request
+    let task = request.serializingData()
+    request.resume()
+    #expect(await task.response.error?.isExplicitlyCancelledError == true)
+    #expect(
+      events(of: recorder)
+        == ["resume", "createInitial"] + (name == "adapt" ? ["adapt"] : [])
+        + ["cancel", "finish", "parse(explicitly_cancelled)"])
+    #expect(request.tasks == [])
+    slot.request = nil
+  }
+
   @Test func cancelDuringARetryDelay() async throws {
     let server = try answering(response("503 Busy"))
     let recorder = EventRecorder()
@@ -269,6 +288,18 @@ struct EventOrderTests {
     #expect(await request.serializingString().response.value == "body")
     #expect(events(of: recorder) == before + ["parse"])
     await session.loopTurn()
+    #expect(request.isFinished)
+    // The loop serves the next one after the verbs.
+    let gate = Gate()
+    session.withAllRequests { _ in gate.wait() }
+    let late = request.serializingString()
+    #expect(request.isResumed)
+    request.suspend().resume().cancel()
+    #expect(request.isResumed)
+    gate.open()
+    #expect(await late.response.value == "body")
+    await session.loopTurn()
+    #expect(events(of: recorder) == before + ["parse", "parse"])
     #expect(request.isFinished)
   }
 

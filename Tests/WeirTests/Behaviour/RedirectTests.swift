@@ -332,22 +332,31 @@ struct RedirectTests {
     let hosts = try Hosts(
       response("302 Found", ["Location: /next", "Set-Cookie: a=b"], body: "moved"), okResponse("there"))
     let order = Journal<String>()
-    let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "monitor"))
-    monitor.taskWillPerformHTTPRedirection = { _, task, response, next in
-      order.append("event \(response.statusCode) \(next.url?.path ?? "-")")
-    }
+    let told = Latch()
+    let monitor = ClosureEventMonitor()
+    monitor.taskWillPerformHTTPRedirection = { _, _, _, _ in told.open() }
     let session = try hosts.session(
       redirectHandler: AnsweringRedirector { completion in
         order.append("handler")
         completion(try? URLRequest(url: "http://a.test/changed", method: .get))
-      }, eventMonitors: [monitor])
+      }, eventMonitors: [monitor, AtRedirect { order.append("event \($0.statusCode) \($1.url?.path ?? "-")") }])
     let request = session.request("http://a.test/")
     #expect(await request.serializingString().response.value == "there")
-    await order.wait { $0.count == 2 }
-    #expect(Set(order.entries) == ["event 302 /next", "handler"])
+    await told.wait()
+    #expect(order.entries == ["event 302 /next", "handler"])
     #expect(hosts.server.allRequests.last?.has("Cookie") == false)
     #expect(hosts.server.allRequests.last?.target == "/changed")
   }
+}
+
+/// Hears of redirects where they are decided about.
+private struct AtRedirect: InlineEventMonitor {
+  let note: @Sendable (HTTPURLResponse, URLRequest) -> Void
+
+  func urlSession(
+    _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest
+  ) { note(response, request) }
 }
 
 /// Answers by a closure, which may do so more than once.

@@ -262,6 +262,26 @@ struct ResponseTransferTests {
     #expect(await task.response.value == "slow")
   }
 
+  @Test("A server that goes while the request is suspended is a lost connection", arguments: [false, true])
+  func lostWhileSuspended(_ isReset: Bool) async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(
+      Script(
+        .head, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome"), .wait(gate), isReset ? .reset : .close))
+    let recorder = EventRecorder()
+    let slot = RequestSlot()
+    let session = Session(eventMonitors: [recorder, AtFirstData { slot.request?.suspend() }])
+    let request = session.request(server.url)
+    slot.request = request
+    let task = request.serializingString()
+    await recorder.events.wait(for: "suspendTask")
+    gate.open()
+    try await eventually("the server is gone") { server.finishedCount == 1 }
+    request.resume()
+    #expect(await task.response.error?.urlErrorCode == .networkConnectionLost)
+    slot.request = nil
+  }
+
   // MARK: Back-pressure
 
   @Test("While a request is suspended, its server can't send on")

@@ -212,6 +212,32 @@ struct SessionLifetimeTests {
     #expect(await session.activeRequests.isEmpty)
   }
 
+  @Test("All active requests are asked for once, on the root queue; cancelling them completes where it is said")
+  func whereAllRequestsCome() async throws {
+    let hole = try BlackHole()
+    let key = DispatchSpecificKey<String>()
+    func queue(_ name: String) -> DispatchQueue {
+      let queue = DispatchQueue(label: name)
+      queue.setSpecific(key: key, value: name)
+      return queue
+    }
+    let session = Session(rootQueue: queue("root"))
+    let request = session.request(hole.url)
+    let task = request.serializingData()
+    let idle = session.request(hole.url)
+    try await eventually("it is active") { await session.activeRequests == [request] }
+    let calls = Journal<String>()
+    session.withAllRequests { calls.append("\(DispatchQueue.getSpecific(key: key) ?? "-") \($0 == [request])") }
+    session.cancelAllRequests(completingOnQueue: queue("mine")) {
+      calls.append("\(DispatchQueue.getSpecific(key: key) ?? "-") \(request.isCancelled)")
+    }
+    #expect(await task.response.error?.isExplicitlyCancelledError == true)
+    await calls.wait { $0.count == 2 }
+    await session.loopTurn()
+    #expect(calls.entries == ["root true", "mine true"])
+    #expect(idle.isInitialized)
+  }
+
   @Test("A request does not keep its session; a session keeps the requests that are active")
   func references() async throws {
     let gate = Gate()

@@ -65,8 +65,11 @@ struct CacheTransferTests {
   func fromTheCache() async throws {
     let hosts = try Hosts(response("200 Fine", Self.fresh, body: "stored"))
     let events = EventRecorder(notingAttempts: true)
-    let session = try cachingSession(hosts, monitors: [events])
+    let (closures, stored) = (ClosureEventMonitor(), Journal<String>())
+    closures.dataTaskWillCacheResponse = { stored.append(String(decoding: $2.data, as: UTF8.self)) }
+    let session = try cachingSession(hosts, monitors: [events, closures])
     try await get(session)
+    await stored.wait(for: "stored")
     let start = events.names.count
     let request = session.request(Self.url).validate()
     let response = await request.plainResponse()

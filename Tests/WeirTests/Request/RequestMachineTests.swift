@@ -247,6 +247,20 @@ struct RequestMachineTests {
     #expect(rest == nil)
   }
 
+  @Test("A settled request takes no verb, also while it serves a late handler")
+  func settled() {
+    var machine = transferring()
+    #expect(machine.transferEnded(failed: false) == .finish)
+    #expect(machine.nextHandler(of: 0) == .settle)
+    machine.delivered()
+    machine.reopened()
+    #expect(machine.state == .resumed)
+    for verb in [RequestMachine.Verb.suspend, .resume, .cancel] { #expect(machine.act(verb) == false) }
+    #expect(machine.state == .resumed)
+    machine.delivered()
+    #expect(machine.state == .finished)
+  }
+
   @Test("The deadline tears a transfer down and asks nobody")
   func deadline() {
     var machine = transferring()
