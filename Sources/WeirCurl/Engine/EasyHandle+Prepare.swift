@@ -21,10 +21,11 @@ extension EasyHandle {
     var options = OptionSetter(easy)
     setConnection(&options, transfer, engine)
     setRequest(&options, transfer, engine)
-    transfer.expectation = engine.expectation(of: transfer.spec.url, scheme)
+    transfer.mayMultiplex = engine.mayMultiplex(scheme)
+    transfer.expectation = transfer.mayMultiplex ? .unknown : .http1
     // Others of the origin wait then while a connection is being made; with HTTP/1 they would for nothing, one after
     // another. Where HTTP/2 is unreliable, those who waited for the first connection fail.
-    if transfer.expectation == .multiplexed, CurlLibrary.hasReliableHTTP2 { options.set(CURLOPT_PIPEWAIT, 1) }
+    if CurlLibrary.hasReliableHTTP2, engine.isKnownToMultiplex(transfer) { options.set(CURLOPT_PIPEWAIT, 1) }
     if scheme == .https {
       let trust = transfer.spec.trust ?? engine.prepared.trust
       options.setTrust(trust)

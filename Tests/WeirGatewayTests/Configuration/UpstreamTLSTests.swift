@@ -28,6 +28,10 @@ struct UpstreamTLSTests {
     try await Tool.openssl.run(["ec", "-in", client.key, "-aes256", "-passout", "pass:x", "-out", old])
     let empty = try directory.file("empty", "")
     let garbled = try directory.file("garbled", "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n")
+    // A file that is being written: of the second certificate there is a part.
+    let whole = try String(contentsOfFile: client.certificate, encoding: .utf8)
+    let half = try directory.file("half", whole + whole.prefix(whole.count / 2))
+    let broken = "holds a certificate that is broken off or can't be read"
     let (head, place) = ("weir.yml:5:", "routes[0].upstream.tls")
     let table: [(String, [String])] = [
       ("", []), ("ca: \(certificates.authority.certificate)", []),
@@ -40,7 +44,13 @@ struct UpstreamTLSTests {
       ("ca: \(server.key)", ["\(head)15: \(place).ca: \(quoted(server.key)) holds no certificate in PEM"]),
       (
         "certificate: \(garbled)",
-        ["\(head)24: \(place).certificate: \(quoted(garbled)) holds no certificate that can be read"]
+        ["\(head)24: \(place).certificate: \(quoted(garbled)) \(broken)"]
+      ),
+      ("ca: \(garbled)", ["\(head)15: \(place).ca: \(quoted(garbled)) \(broken)"]),
+      ("ca: \(half)", ["\(head)15: \(place).ca: \(quoted(half)) \(broken)"]),
+      (
+        "certificate: \(half), key: \(client.key)",
+        ["\(head)24: \(place).certificate: \(quoted(half)) \(broken)"]
       ),
       (
         "certificate: \(client.certificate)",

@@ -78,6 +78,7 @@ import WeirCurl
       ("insecure_evaluator_not_allowed", TrustRequirement.disabled), ("no_public_keys_found", pinned([])),
       ("certificate_authority_invalid", rooted([.session, .custom(roots)])),
       ("no_certificates_found", rooted([.custom(.pem(Data("none".utf8)))])),
+      ("certificate_authority_invalid", rooted([.custom(.pem(Data("-----BEGIN CERTIFICATE-----\nMAA=".utf8)))])),
     ])
   func refusals(label: String, requirement: TrustRequirement) throws {
     let error = try #require(throws: WeirError.self) { try requirement.options(for: "h", in: TLSConfiguration()) }
