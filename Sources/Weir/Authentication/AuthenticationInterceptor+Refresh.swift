@@ -9,6 +9,7 @@ struct RefreshWaiter: Sendable {
     /// With the credential of this version.
     case proceed(UInt64)
     case fail(any Error)
+    /// As if it had not asked yet; of a session that is gone nobody asks.
     case again
   }
 

@@ -111,6 +111,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   ) {
     let waiter = RefreshWaiter(context: context, scope: answer.request?.refreshScope) { [weak self] outcome in
       switch outcome {
+      case .again where context.session == nil: answer(.failure(WeirError.sessionDeinitialized))
       case .proceed, .again: self?.adaptAgain(urlRequest, in: context, answer)
       case .fail(let error): answer(.failure(error))
       }
@@ -174,6 +175,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
       switch outcome {
       case .proceed(let version): self?.retry(request, with: version, answer)
       case .fail(let error): answer(.doNotRetryWithError(error))
+      case .again where context.session == nil: answer(.doNotRetryWithError(WeirError.sessionDeinitialized))
       case .again: if answer.isOpen { self?.retry(request, in: context, answer, seen) }
       }
     }
