@@ -15,7 +15,9 @@ enum AgreedProtocol {
   /// Unknown without TLS, or with one that is none of OpenSSL's.
   ///
   /// - Parameter silence: What a server speaks that has chosen nothing.
-  static func expectation(_ easy: UnsafeMutableRawPointer, ofSilence silence: ProtocolExpectation)
+  static func expectation(
+    _ easy: UnsafeMutableRawPointer, ofSilence silence: ProtocolExpectation
+  )
     -> ProtocolExpectation
   {
     guard let selected, let connection = weir_easy_openssl(easy) else { return .unknown }

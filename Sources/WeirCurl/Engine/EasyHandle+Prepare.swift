@@ -226,6 +226,7 @@ struct OptionSetter {
     case .file(let path):
       set(CURLOPT_CAINFO, path)
       keep(weir_easy_set_string(easy, CURLOPT_CAPATH, nil))
+      setLifetimeOfRoots()
     case .pem(let bytes):
       set(CURLOPT_CAINFO_BLOB, blob: bytes)
       keep(weir_easy_set_string(easy, CURLOPT_CAINFO, nil))
@@ -236,6 +237,12 @@ struct OptionSetter {
     set(CURLOPT_SSLVERSION, tls.minimumVersion.number)
     if let pins = trust.pins { set(CURLOPT_PINNEDPUBLICKEY, pins) }
     if let certificate = tls.clientCertificate { setCertificate(certificate) }
+  }
+
+  /// How long the file's certificates are kept: by itself libcurl would do so for a day, and to read a system's roots for
+  /// each connection would take longer than the handshake. Unknown to TLS libraries that keep none.
+  private mutating func setLifetimeOfRoots() {
+    _ = weir_easy_set_long(easy, CURLOPT_CA_CACHE_TIMEOUT, 5)
   }
 
   private mutating func setCertificate(_ certificate: ClientCertificateOptions) {

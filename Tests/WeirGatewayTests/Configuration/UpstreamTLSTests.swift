@@ -75,6 +75,20 @@ struct UpstreamTLSTests {
       problems("serverName: h", url: "http://h") == ["\(head)10: \(place): needs an https:// upstream"])
   }
 
+  @Test func nothingPrintsKeys() {
+    var tls = UpstreamTLS()
+    (tls.certificate, tls.key, tls.serverName) = (Array("public".utf8), Array("hunter2".utf8), "api.internal")
+    for value in [tls, Optional(tls), tls.trust, tls.trust.tls, tls.trust.tls.clientCertificate] as [Any?] {
+      var dumped = ""
+      dump(value, to: &dumped)
+      for text in [String(describing: value), String(reflecting: value), dumped] {
+        #expect(!text.contains("104, 117, 110") && !text.contains("- 104\n"), "\(text)")
+      }
+    }
+    #expect(
+      "\(tls)" == "UpstreamTLS(certificate: 6 bytes, key: 7 bytes, serverName: api.internal, minimumVersion: tls12)")
+  }
+
   /// Mutual TLS, a name that the URL doesn't have, and files that a reload replaces.
   @Test func forwardsByIt() async throws {
     let certificates = try await TestCertificates()

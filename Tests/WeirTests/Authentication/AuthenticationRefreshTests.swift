@@ -344,7 +344,9 @@ struct WaitingRequestTests {
     interceptor.adapt(try URLRequest(url: "http://h/", method: .get), for: try #require(session)) { result in
       if case .failure(let error) = result { errors.append(error.asWeirError?.label ?? "\(error)") }
     }
+    let context = try #require(session).context
     session = nil
+    #expect(context.isGone)
     interceptor.queue.resume()
     await errors.wait { !$0.isEmpty }
     #expect(errors.entries == ["session_deinitialized"])

@@ -42,7 +42,9 @@ struct PEMTests {
   func trusted() async throws {
     let files = try await TestCertificates()
     let path = files.authority.certificate + ".trusted"
-    try await Tool.openssl.run(["x509", "-in", files.authority.certificate, "-trustout", "-setalias", "a", "-out", path])
+    try await Tool.openssl.run([
+      "x509", "-in", files.authority.certificate, "-trustout", "-setalias", "a", "-out", path,
+    ])
     let text = try String(contentsOfFile: path, encoding: .utf8)
     #expect(text.hasPrefix("-----BEGIN TRUSTED CERTIFICATE-----"))
     #expect(defect(text) == nil)

@@ -118,6 +118,38 @@ import WeirCurl
     #expect(try lax.serverTrustEvaluator(forHost: "api.example.com") != nil)
   }
 
+  @Test("Spellings of one host demand all that any of them does")
+  func spellings() throws {
+    let pins: (Pin...) -> PublicKeysTrustEvaluator = { .publicKeys(keys: $0) }
+    for _ in 0..<20 {
+      let manager = ServerTrustManager(evaluators: [
+        "A.example": pins(Self.a, Self.b), "a.example.": CustomCATrustEvaluator(Self.roots),
+        "a.example": pins(Self.b, Self.c), "A.EXAMPLE": DisabledTrustEvaluator(), "b.example": pins(Self.c),
+      ])
+      let requirement = try #require(manager.serverTrustEvaluator(forHost: "a.example")).requirement(forHost: "h")
+      #expect(requirement.roots == [.custom(Self.roots)] && requirement.pinnedPublicKeys == [Self.b])
+      #expect(requirement.validatesHost && requirement.validatesChain)
+    }
+  }
+
+  @Test("Of those the first by spelling that throws says why")
+  func throwing() throws {
+    struct Refusing: ServerTrustEvaluating {
+      let reason: WeirError.ServerTrustFailureReason
+      func requirement(forHost host: String) throws -> TrustRequirement {
+        throw WeirError.serverTrustEvaluationFailed(reason: reason)
+      }
+    }
+    for _ in 0..<20 {
+      let manager = ServerTrustManager(evaluators: [
+        "a.example": Refusing(reason: .noPublicKeysFound), "A.example": Refusing(reason: .noCertificatesFound),
+      ])
+      let evaluator = try #require(manager.serverTrustEvaluator(forHost: "a.example"))
+      let error = try #require(throws: WeirError.self) { try evaluator.requirement(forHost: "a.example") }
+      #expect(error.label == "no_certificates_found")
+    }
+  }
+
   // MARK: Failures
 
   @Test(
