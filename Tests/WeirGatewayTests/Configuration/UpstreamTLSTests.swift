@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Weir
+import WeirCurl
 import WeirTestSupport
 
 @testable import WeirGateway

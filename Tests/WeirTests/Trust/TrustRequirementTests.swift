@@ -126,7 +126,7 @@ import WeirCurl
         "A.example": pins(Self.a, Self.b), "a.example.": CustomCATrustEvaluator(Self.roots),
         "a.example": pins(Self.b, Self.c), "A.EXAMPLE": DisabledTrustEvaluator(), "b.example": pins(Self.c),
       ])
-      let requirement = try #require(manager.serverTrustEvaluator(forHost: "a.example")).requirement(forHost: "h")
+      let requirement = try #require(try manager.serverTrustEvaluator(forHost: "a.example")).requirement(forHost: "h")
       #expect(requirement.roots == [.custom(Self.roots)] && requirement.pinnedPublicKeys == [Self.b])
       #expect(requirement.validatesHost && requirement.validatesChain)
     }
@@ -144,7 +144,7 @@ import WeirCurl
       let manager = ServerTrustManager(evaluators: [
         "a.example": Refusing(reason: .noPublicKeysFound), "A.example": Refusing(reason: .noCertificatesFound),
       ])
-      let evaluator = try #require(manager.serverTrustEvaluator(forHost: "a.example"))
+      let evaluator = try #require(try manager.serverTrustEvaluator(forHost: "a.example"))
       let error = try #require(throws: WeirError.self) { try evaluator.requirement(forHost: "a.example") }
       #expect(error.label == "no_certificates_found")
     }
