@@ -122,7 +122,8 @@ struct TLSUpstreamTests {
     }
     for _ in 0..<2 {
       let outcome = await rig.get(upstream.url("keep", "HTTP/2 200 OK\r\nContent-Length: 3\r\n\r\nabc"))
-      #expect(outcome.error?.kind == .malformedHead)
+      // 8.14.1 refuses it itself.
+      #expect(outcome.error != nil && outcome.heads.isEmpty)
       #expect(await rig.get(upstream.url("keep", okResponse("fine"))).text == "fine")
     }
     await rig.close()
