@@ -54,6 +54,9 @@ package final class Transfer {
   var lookupTicket: UInt64 = 0
   /// Armed when a name has to be looked up.
   var connectTimer: LoopTimer?
+  /// Whether HTTP/2 may be what is spoken.
+  var mayMultiplex = false
+  /// What is spoken, as far as is certain.
   var expectation = ProtocolExpectation.unknown
   /// The socket that the response is awaited on.
   var awaitedSocket: CInt = -1

@@ -93,6 +93,32 @@ struct MultiplexingTests {
     await rig.close()
   }
 
+  /// A server that is upgraded, or one of several behind an address: what earlier connections spoke binds no later one.
+  @Test("An origin may speak another version on each connection", arguments: [HTTPVersionChoice.automatic, .http2])
+  func changeOfVersion(choice: HTTPVersionChoice) async throws {
+    let certificates = try await TestCertificates()
+    let authority = certificates.authority.certificate
+    let rig = try await EngineRig {
+      $0.httpVersion = choice
+      $0.tls.roots = .file(authority)
+    }
+    let site = "\(certificates.server.directives) location / { return 200 fine; }"
+    let port = LoopbackPort.free()
+    for (round, listen) in ["ssl", "ssl http2", "ssl", "ssl http2"].enumerated() {
+      let nginx = try await NginxServer(NginxServer.Site("tls", listen: listen, site, port: port))
+      let isHTTP2 = listen != "ssl" && (choice == .http2 || CurlLibrary.hasReliableHTTP2)
+      for reused in [false, true] {
+        let outcome = await rig.get(nginx.url(https: "tls"))
+        #expect(outcome.text == "fine" && outcome.error == nil, "\(round): \(outcome)")
+        #expect(outcome.report?.version == (isHTTP2 ? .http2 : .http1_1), "\(round)")
+        #expect(outcome.report?.isReusedConnection == reused, "\(round)")
+      }
+      try nginx.killWorker()
+      #expect(await eventually { rig.counts.open == 0 })
+    }
+    await rig.close()
+  }
+
   /// Bytes of one stream are no sign of life of another.
   @Test("Silence of a stream shows though its connection is busy", .enabled(if: CurlLibrary.hasReliableHTTP2))
   func silenceOfAStream() async throws {

@@ -40,6 +40,20 @@ struct ProtocolMemoryTests {
   }
 
   @Test
+  func serversOfOneAddressAreToldApart() {
+    var memory = ProtocolMemory()
+    let url = "https://a.example/"
+    memory.note(.multiplexed, of: url, as: "b.example")
+    memory.note(.http1, of: url, as: "c.example")
+    for _ in 0..<2 {
+      for (name, expected) in [("b.example", ProtocolExpectation.multiplexed), ("c.example", .http1), (nil, .unknown)] {
+        let found = memory.expectation(of: url, as: name)
+        #expect(found == expected, "\(name ?? "none")")
+      }
+    }
+  }
+
+  @Test
   func credentialsAreNotKept() {
     var memory = ProtocolMemory()
     memory.note(.multiplexed, of: "https://me:secret@a.example/")

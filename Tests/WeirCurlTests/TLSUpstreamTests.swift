@@ -111,6 +111,24 @@ struct TLSUpstreamTests {
     await rig.close()
   }
 
+  /// Which version is spoken is what the handshake says, not what a response calls itself.
+  @Test(arguments: ["1.2", "1.3"])
+  func forgedVersion(version: String) async throws {
+    let upstream = try await Upstream(version)
+    let authority = upstream.certificates.authority.certificate
+    let rig = try await EngineRig {
+      $0.httpVersion = .http2
+      $0.tls.roots = .file(authority)
+    }
+    for _ in 0..<2 {
+      let outcome = await rig.get(upstream.url("keep", "HTTP/2 200 OK\r\nContent-Length: 3\r\n\r\nabc"))
+      // 8.14.1 refuses it itself.
+      #expect(outcome.error != nil && outcome.heads.isEmpty)
+      #expect(await rig.get(upstream.url("keep", okResponse("fine"))).text == "fine")
+    }
+    await rig.close()
+  }
+
   /// A body that only the connection's end ends: cut or whole, libcurl below 8.14.1 calls it whole.
   @Test(arguments: [
     "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n",

@@ -1,17 +1,19 @@
 import Foundation
 import Testing
 import WeirCurl
+import WeirHTTP
 import WeirTestSupport
 
 /// That libcurl keeps connections apart by what they were trusted for.
 @Suite("§23 Sharing of connections", .enabled(if: Tool.nginx.isInstalled && Tool.openssl.isInstalled))
 struct TrustSharingTests {
   /// - Parameter change: What another requirement differs in; each alone must keep connections apart.
-  @Test(.timeLimit(.minutes(1))) func connectionsOfOtherRequirementsAreNotUsed() async throws {
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+  func connectionsOfOtherRequirementsAreNotUsed(isHTTP2: Bool) async throws {
     let certificates = try await TestCertificates()
     let nginx = try await NginxServer(
       .init(
-        "tls", listen: "ssl",
+        "tls", listen: isHTTP2 ? "ssl http2" : "ssl",
         certificates.server.directives + "ssl_protocols TLSv1.2 TLSv1.3;"
           + "ssl_client_certificate \(certificates.authority.certificate); ssl_verify_client optional;"
           + "location / { return 200 \"$ssl_client_s_dn $ssl_server_name\"; }"))
@@ -47,7 +49,7 @@ struct TrustSharingTests {
         }
       ),
     ]
-    let rig = try await EngineRig()
+    let rig = try await EngineRig { $0.httpVersion = isHTTP2 ? .http2 : .http1_1 }
     let url = nginx.url(https: "tls")
     for (index, change) in changes.enumerated() {
       var options = TLSOptions()
@@ -60,6 +62,7 @@ struct TrustSharingTests {
         let outcome = await rig.transfer(spec)
         #expect(outcome.error == nil && outcome.text == change.body, "\(change.name): \(outcome)")
         #expect(outcome.report?.isReusedConnection == (round == 1), "\(change.name)")
+        #expect(outcome.report?.version == (isHTTP2 ? .http2 : .http1_1))
       }
       #expect(rig.counts.value.opened == index + 1, "\(change.name)")
     }
@@ -73,6 +76,84 @@ struct TrustSharingTests {
       let outcome = await rig.transfer(spec)
       #expect(outcome.error?.code == (pins.isEmpty ? .peerFailedVerification : .pinnedPublicKeyMismatch))
     }
+    await rig.close()
+  }
+
+  /// A session that is resumed shows no certificate: one that was got under laxer demands must not be used under others.
+  @Test(.timeLimit(.minutes(1)), arguments: ["TLSv1.2", "TLSv1.3"])
+  func sessionsOfOtherRequirementsAreNotResumed(version: String) async throws {
+    let certificates = try await TestCertificates()
+    let (authority, client) = (certificates.authority.certificate, certificates.client)
+    let site = """
+      ssl_protocols \(version); ssl_session_cache shared:all:1m; keepalive_timeout 0;
+      ssl_client_certificate \(authority); ssl_verify_client optional;
+      location / { return 200 "$ssl_session_reused $ssl_client_s_dn"; }
+      """
+    let nginx = try await NginxServer(
+      .init("foreign", listen: "ssl", certificates.foreign.directives + site),
+      .init("wrong host", listen: "ssl", certificates.wrongHost.directives + site),
+      .init("ours", listen: "ssl", certificates.server.directives + site))
+    let rig = try await EngineRig()
+    func get(_ site: String, _ change: (inout TLSOptions) -> Void) async -> Outcome {
+      var options = TLSOptions()
+      options.roots = .file(authority)
+      change(&options)
+      var spec = TransferSpec(url: nginx.url(https: site))
+      spec.trust = TransferTrust(options)
+      let outcome = await rig.transfer(spec)
+      #expect(outcome.report?.isReusedConnection != true)
+      return outcome
+    }
+    func anybody(_ options: inout TLSOptions) { options.allowsInsecureServers = true }
+    for site in ["foreign", "wrong host", "ours"] {
+      #expect(await get(site, anybody).text == ". ")
+      #expect(await get(site, anybody).text == "r ", "what is to be attacked is there")
+    }
+    #expect(await get("foreign") { _ in }.error?.certificateDefect == .unknownRoot)
+    #expect(await get("foreign") { $0.verifiesHost = false }.error?.certificateDefect == .unknownRoot)
+    #expect(await get("wrong host") { _ in }.error?.certificateDefect == .wrongHost)
+    #expect(await get("wrong host") { $0.verifiesPeer = false }.error?.certificateDefect == .wrongHost)
+    #expect(
+      await get("ours") {
+        $0.allowsInsecureServers = true
+        $0.pinnedPublicKeys = ["AAAA"]
+      }.error?.code == .pinnedPublicKeyMismatch)
+    #expect(await get("ours") { _ in }.text == ". ", "a handshake of its own")
+    #expect(await get("ours") { _ in }.text == "r ")
+    #expect(
+      await get("ours") { $0.roots = .file(certificates.otherAuthority.certificate) }.error?.certificateDefect
+        == .unknownRoot)
+    // Nor does a session stand for a certificate that this one does not show.
+    func known(_ options: inout TLSOptions) {
+      options.clientCertificate = .init(
+        format: .pem, certificate: .file(client.certificate), key: .file(client.key))
+    }
+    #expect(await get("ours", known).text == ". CN=weir test client")
+    #expect(await get("ours", known).text == "r CN=weir test client")
+    #expect(await get("ours") { _ in }.text.hasSuffix(" "))
+    await rig.close()
+  }
+
+  /// What the path leads to is what counts for new connections, soon; libcurl would keep the old one for a day.
+  @Test(.timeLimit(.minutes(1))) func replacedAuthority() async throws {
+    let certificates = try await TestCertificates()
+    // Without sessions to be resumed, which would need no authority.
+    let site = "ssl_session_tickets off; ssl_session_cache none; keepalive_timeout 0; location / { return 200 fine; }"
+    let nginx = try await NginxServer(
+      .init("ours", listen: "ssl", certificates.server.directives + site),
+      .init("theirs", listen: "ssl", certificates.foreign.directives + site))
+    let path = "\(certificates.path)/replaced.pem"
+    func put(_ authority: TestCertificates.Pair) throws {
+      try Data(contentsOf: URL(fileURLWithPath: authority.certificate)).write(
+        to: URL(fileURLWithPath: path), options: .atomic)
+    }
+    try put(certificates.authority)
+    let rig = try await EngineRig { $0.tls.roots = .file(path) }
+    #expect(await rig.get(nginx.url(https: "ours")).text == "fine")
+    #expect(await rig.get(nginx.url(https: "theirs")).error?.certificateDefect == .unknownRoot)
+    try put(certificates.otherAuthority)
+    #expect(await eventually { await rig.get(nginx.url(https: "theirs")).text == "fine" })
+    #expect(await rig.get(nginx.url(https: "ours")).error?.certificateDefect == .unknownRoot)
     await rig.close()
   }
 

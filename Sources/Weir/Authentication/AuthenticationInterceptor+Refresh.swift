@@ -9,6 +9,7 @@ struct RefreshWaiter: Sendable {
     /// With the credential of this version.
     case proceed(UInt64)
     case fail(any Error)
+    /// As if it had not asked yet; of a session that is gone nobody asks.
     case again
   }
 
@@ -35,7 +36,7 @@ extension AuthenticationInterceptor {
       let end: @Sendable (Result<Credential, any Error>) -> Void = { [weak self, weak context] result in
         self?.ended(call, result, after: MonotonicTime.now.seconds(since: began), context)
       }
-      guard let session = context.session else { return withdraw(call) }
+      guard let session = context.session, !session.isOver else { return withdraw(call) }
       tell(context, .began, machine.withLock { $0.waiterCount })
       RefreshScope.$current.withValue(RefreshScope(of: owner, within: waiter.scope)) {
         authenticator.refresh(call.credential, for: session, completion: end)

@@ -69,6 +69,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
   // MARK: Adapting
 
+  /// Without the request: what waits for a refresh does so until that answers, also when the request has ended.
   @preconcurrency
   public func adapt(
     _ urlRequest: URLRequest, for session: Session,
@@ -111,6 +112,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   ) {
     let waiter = RefreshWaiter(context: context, scope: answer.request?.refreshScope) { [weak self] outcome in
       switch outcome {
+      case .again where context.isGone: answer(.failure(WeirError.sessionDeinitialized))
       case .proceed, .again: self?.adaptAgain(urlRequest, in: context, answer)
       case .fail(let error): answer(.failure(error))
       }
@@ -174,6 +176,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
       switch outcome {
       case .proceed(let version): self?.retry(request, with: version, answer)
       case .fail(let error): answer(.doNotRetryWithError(error))
+      case .again where context.isGone: answer(.doNotRetryWithError(WeirError.sessionDeinitialized))
       case .again: if answer.isOpen { self?.retry(request, in: context, answer, seen) }
       }
     }

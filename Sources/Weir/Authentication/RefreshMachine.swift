@@ -185,10 +185,12 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
     }
   }
 
-  /// The call was not made: the session that it was for is gone. Who waits for it beside that one asks again.
+  /// The call was not made, and does not count: the session that it was for is gone. Who waits for it beside that one asks
+  /// again.
   mutating func withdrew(_ number: UInt64, at now: MonotonicTime) -> Action {
     guard call == number else { return .none }
     call = nil
+    times?.withdraw()
     switch state {
     case .idle, .failed: return .none
     case .due: return beginDue(at: now)

@@ -19,4 +19,9 @@ struct RefreshTimes: Sendable {
     times.append(now)
     return true
   }
+
+  /// The one that began last was none.
+  mutating func withdraw() {
+    _ = times.popLast()
+  }
 }

@@ -32,6 +32,7 @@ open class Adapter: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor, 
     self.name = name
   }
 
+  /// Without the request: the task of an async closure is not cancelled when that ends.
   @preconcurrency
   open func adapt(
     _ urlRequest: URLRequest, for session: Session,

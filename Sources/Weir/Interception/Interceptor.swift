@@ -60,7 +60,7 @@ open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendabl
     _ urlRequest: URLRequest, using state: RequestAdapterState,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
   ) {
-    AdaptationChain(adapters: adapters, completion: completion) { adapter, request, next in
+    AdaptationChain(adapters: adapters, request: state.request, completion: completion) { adapter, request, next in
       adapter.adapt(request, using: state, completion: next)
     }
     .run(urlRequest)

@@ -14,32 +14,45 @@ final class PendingAnswer<Value: Sendable>: Abandonable {
     var onAbandon: (@Sendable () -> Void)?
   }
 
-  /// Nil once it was given, or abandoned.
-  private let owed: Mutex<Owed?>
+  private enum State {
+    case open(Owed)
+    case given, abandoned
+
+    var owed: Owed? { if case .open(let owed) = self { owed } else { nil } }
+  }
+
+  private let state: Mutex<State>
 
   /// - Parameter request: Nil: nobody knows whose it is, and it can't be abandoned.
   init(of request: Request?, _ completion: @escaping @Sendable (Value) -> Void) {
-    owed = Mutex(Owed(request: request, completion: completion))
+    state = Mutex(.open(Owed(request: request, completion: completion)))
   }
 
-  var isOpen: Bool { owed.withLock { $0 != nil } }
+  var isOpen: Bool { state.withLock { $0.owed != nil } }
 
   /// The request, as long as it waits.
-  var request: Request? { owed.withLock { $0?.request } }
+  var request: Request? { state.withLock { $0.owed?.request } }
 
   /// Gives the answer. A second one is ignored.
   func callAsFunction(_ value: Value) {
-    guard let owed = take() else { return }
+    guard let owed = close(as: .given) else { return }
     if owed.onAbandon != nil { owed.request?.forget(self) }
     owed.completion(value)
   }
 
-  /// Has `action` called if the request ends before there is an answer; at once if it has.
+  /// Has `action` called, in place of any earlier one, if the request ends before there is an answer; at once if it has.
   func whenAbandoned(_ action: @escaping @Sendable () -> Void) {
-    let request = owed.withLock { owed in
-      owed?.onAbandon = action
-      return owed?.request
+    let (request, isAbandoned) = state.withLock { state in
+      switch state {
+      case .open(var owed):
+        owed.onAbandon = action
+        state = .open(owed)
+        return (owed.request, false)
+      case .given: return (nil, false)
+      case .abandoned: return (nil, true)
+      }
     }
+    if isAbandoned { return action() }
     guard let request else { return }
     if !request.notesPending(self) { return abandon() }
     // It may have been given meanwhile, by another thread.
@@ -47,12 +60,14 @@ final class PendingAnswer<Value: Sendable>: Abandonable {
   }
 
   func abandon() {
-    take()?.onAbandon?()
+    close(as: .abandoned)?.onAbandon?()
   }
 
-  private func take() -> Owed? {
-    owed.withLock { owed in
-      defer { owed = nil }
+  /// What was owed, to whom comes first.
+  private func close(as end: State) -> Owed? {
+    state.withLock { state in
+      guard let owed = state.owed else { return nil }
+      state = end
       return owed
     }
   }
@@ -74,6 +89,9 @@ extension PendingAnswer {
 }
 
 extension Request {
+  /// Whether nothing that is asked for changes the outcome any more.
+  var isOver: Bool { fields.withLock { $0.machine.isOver } }
+
   /// From now on `answer` hears of the request's end. False: that was before.
   func notesPending(_ answer: any Abandonable) -> Bool {
     fields.withLock { fields in

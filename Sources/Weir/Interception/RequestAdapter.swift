@@ -46,6 +46,9 @@ public struct RequestAdapterState: Sendable {
 @preconcurrency
 public protocol RequestAdapter: Sendable {
   /// The form for adapters that need the session alone. Default: the request as it is.
+  ///
+  /// An adapter that hands on to another should do so by the other form: called by this one, an async adapter or an
+  /// ``AuthenticationInterceptor`` does not hear when the request ends.
   @preconcurrency
   func adapt(
     _ urlRequest: URLRequest, for session: Session,

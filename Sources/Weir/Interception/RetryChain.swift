@@ -1,4 +1,4 @@
-/// Asks retriers in order until one answers other than `.doNotRetry`.
+/// Asks retriers in order until one answers other than `.doNotRetry`, or the request has ended.
 ///
 /// A value: each step's continuation holds a copy that is one step further. It does not keep the session alive: a
 /// retrier may take its time.
@@ -27,7 +27,7 @@ struct RetryChain: Sendable {
   }
 
   func run() {
-    guard position < retriers.count, !request.isCancelled, let session else {
+    guard position < retriers.count, !request.isOver, let session else {
       return completion(.doNotRetry, .deny(denial))
     }
     _ = request.takeNotedDecision()

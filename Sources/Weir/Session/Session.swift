@@ -25,7 +25,8 @@ public final class Session: Sendable {
   public static let `default` = Session()
 
   let context: SessionContext
-  private let isOver: Bool
+  /// Whether it stands for one that is gone.
+  let isOver: Bool
 
   /// Makes a session. Never fails: where the process has no descriptors or threads left for one, that is the error of
   /// each of its requests.

@@ -62,6 +62,9 @@ final class SessionContext: Sendable {
   /// The session, as long as somebody holds it.
   var session: Session? { owner.withLock { $0.session } }
 
+  /// Whether nobody holds the session any more, though another may stand for it.
+  var isGone: Bool { session?.isOver ?? true }
+
   /// What events are told in the name of, also after the session.
   var sessionOrRemains: Session { session ?? Session(remainsOf: self) }
 

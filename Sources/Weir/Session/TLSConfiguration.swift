@@ -6,7 +6,8 @@ public struct TLSConfiguration: Sendable {
   public enum TrustRoots: Sendable, Hashable {
     /// The system's store.
     case system
-    /// A file of PEM certificates.
+    /// A file of PEM certificates. When it is replaced, connections made five seconds later follow it; those that stand, and
+    /// the TLS sessions that they left, do not.
     case file(String)
     /// PEM certificates in memory.
     case pem(Data)

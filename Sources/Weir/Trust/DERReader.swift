@@ -66,7 +66,17 @@ extension DERReader {
   static func publicKey(in bytes: [UInt8]) -> ArraySlice<UInt8>? {
     var outside = DERReader(bytes)
     guard let all = outside.next(sequence), outside.isAtEnd else { return nil }
-    if isPublicKey(all, outside) { return bytes[all.whole] }
+    return isPublicKey(all, outside) ? bytes[all.whole] : key(ofCertificate: all, outside).map { bytes[$0.whole] }
+  }
+
+  /// Whether there is a certificate and nothing else.
+  static func isCertificate(_ bytes: [UInt8]) -> Bool {
+    var outside = DERReader(bytes)
+    guard let all = outside.next(sequence), outside.isAtEnd else { return false }
+    return key(ofCertificate: all, outside) != nil
+  }
+
+  private static func key(ofCertificate all: Value, _ outside: DERReader) -> Value? {
     var certificate = outside.inside(all)
     guard let body = certificate.next(sequence), certificate.next(sequence) != nil, certificate.next(bitString) != nil,
       certificate.isAtEnd
@@ -77,7 +87,7 @@ extension DERReader {
     guard fields.next(integer) != nil else { return nil }
     for _ in 0..<4 where fields.next(sequence) == nil { return nil }
     guard let key = fields.next(sequence), isPublicKey(key, fields) else { return nil }
-    return bytes[key.whole]
+    return key
   }
 
   /// An algorithm, which begins with its name, and the key's bits.

@@ -8,29 +8,18 @@ package struct PEM: Equatable {
 
   /// The pieces of a text, in order; what stands between them is not looked at (section 2), and what is no whole piece is
   /// left out.
-  package static func pieces(of data: some Sequence<UInt8>) -> [PEM] {
-    var pieces: [PEM] = []
-    var open: (label: String, base64: String)?
-    for line in String(decoding: Array(data), as: UTF8.self).split(whereSeparator: \.isNewline) {
-      let line = line.trimmingCharacters(in: .whitespaces)
-      if let label = label(of: line, "BEGIN") {
-        open = (label, "")
-      } else if let end = label(of: line, "END") {
-        if let piece = open, piece.label == end, let bytes = Data(base64Encoded: piece.base64) {
-          pieces.append(PEM(label: end, bytes: [UInt8](bytes)))
-        }
-        open = nil
-      } else {
-        open?.base64 += line
-      }
-    }
-    return pieces
-  }
+  package static func pieces(of data: some Sequence<UInt8>) -> [PEM] { read(data).pieces }
 
   package var isCertificate: Bool { label == "CERTIFICATE" || label == "X509 CERTIFICATE" }
 
-  /// Whether the bytes are those of a certificate, or of a public key.
-  package var hasPublicKey: Bool { DERReader.publicKey(in: bytes) != nil }
+  /// As roots, OpenSSL takes those with its own remarks too, which follow the certificate.
+  private var isTrustedCertificate: Bool { label == "TRUSTED CERTIFICATE" }
+
+  private var isReadableCertificate: Bool {
+    var values = DERReader(bytes)
+    guard isTrustedCertificate, let first = values.next() else { return DERReader.isCertificate(bytes) }
+    return DERReader.isCertificate(Array(bytes[first.whole]))
+  }
 
   /// Whether there is a key in the older form that says so in a line of its own (RFC 1421 section 4.6.1.1), which is no
   /// base64.
@@ -38,14 +27,55 @@ package struct PEM: Equatable {
     String(decoding: Array(data), as: UTF8.self).contains("Proc-Type: 4,ENCRYPTED")
   }
 
-  /// As roots, OpenSSL takes those with its own remarks too.
-  package static func hasCertificate(_ data: some Sequence<UInt8>) -> Bool {
-    pieces(of: data).contains { $0.isCertificate || $0.label == "TRUSTED CERTIFICATE" }
+  /// What is wrong with certificates: none, or any that is broken off or can't be read, which OpenSSL would leave out.
+  ///
+  /// - Parameter areRoots: Whether those with remarks of OpenSSL's count.
+  package static func defect(ofCertificates data: some Sequence<UInt8>, areRoots: Bool) -> CertificatesDefect? {
+    let (pieces, isWhole) = read(data)
+    let certificates = pieces.filter { $0.isCertificate || areRoots && $0.isTrustedCertificate }
+    if isWhole, certificates.isEmpty { return .noCertificate }
+    return isWhole && certificates.allSatisfy(\.isReadableCertificate) ? nil : .brokenCertificate
+  }
+
+  /// The pieces, and whether no other begins or ends there; keys in another form than base64 count as whole.
+  private static func read(_ data: some Sequence<UInt8>) -> (pieces: [PEM], isWhole: Bool) {
+    var (pieces, isWhole) = ([PEM](), true)
+    var open: (label: String, base64: String)?
+    for line in String(decoding: Array(data), as: UTF8.self).split(whereSeparator: \.isNewline) {
+      let line = line.trimmingCharacters(in: .whitespaces)
+      if line.hasPrefix("-----BEGIN") {
+        let label = label(of: line, "BEGIN")
+        if open != nil || label == nil { isWhole = false }
+        open = label.map { ($0, "") }
+      } else if line.hasPrefix("-----END") {
+        let piece = open.flatMap { $0.label == label(of: line, "END") ? $0 : nil }
+        let bytes = piece.flatMap { Data(base64Encoded: $0.base64) }
+        if let piece, let bytes { pieces.append(PEM(label: piece.label, bytes: [UInt8](bytes))) }
+        // Encrypted keys of the older form are no base64.
+        if piece == nil || bytes == nil && piece?.label.hasSuffix("CERTIFICATE") == true { isWhole = false }
+        open = nil
+      } else {
+        open?.base64 += line
+      }
+    }
+    return (pieces, isWhole && open == nil)
   }
 
   private static func label(of line: String, _ kind: String) -> String? {
     let (start, end) = ("-----\(kind) ", "-----")
     guard line.hasPrefix(start), line.hasSuffix(end), line.count > start.count + end.count else { return nil }
     return String(line.dropFirst(start.count).dropLast(end.count))
+  }
+}
+
+/// Why certificates in PEM are of no use.
+package enum CertificatesDefect: Error, CustomStringConvertible {
+  case noCertificate, brokenCertificate
+
+  package var description: String {
+    switch self {
+    case .noCertificate: "there is no certificate in PEM"
+    case .brokenCertificate: "a certificate is broken off or can't be read"
+    }
   }
 }

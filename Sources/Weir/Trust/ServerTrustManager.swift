@@ -9,11 +9,13 @@ public final class ServerTrustManager: Sendable {
   /// - Parameters:
   ///   - allHostsMustBeEvaluated: If not, hosts without an evaluator are left to the session's ``TLSConfiguration``.
   ///   - evaluators: By the host's exact name, without wildcards; upper case and a dot at the end make no difference, as
-  ///     they make none to whom a URL leads to.
+  ///     they make none to whom a URL leads to. Of a host that is there under several spellings all is demanded.
   public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
     self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
     self.evaluators = evaluators
-    byName = Dictionary(evaluators.map { (Self.name(of: $0), $1) }) { $1 }
+    // In an order of their own, since the first that throws says why.
+    let all = evaluators.sorted { $0.key < $1.key }.map { (Self.name(of: $0), $1) }
+    byName = Dictionary(all) { CompositeTrustEvaluator(evaluators: [$0, $1]) }
   }
 
   /// Who evaluates a host; nil: nobody has to.

@@ -75,8 +75,9 @@ extension TrustRequirement {
     guard all.count < 2 else {
       throw .serverTrustEvaluationFailed(reason: .certificateAuthorityInvalid(error: ConflictingTrustRoots()))
     }
-    if case .pem(let data)? = all.first, !PEM.hasCertificate(data) {
-      throw .serverTrustEvaluationFailed(reason: .noCertificatesFound)
+    if case .pem(let data)? = all.first, let defect = PEM.defect(ofCertificates: data, areRoots: true) {
+      throw .serverTrustEvaluationFailed(
+        reason: defect == .noCertificate ? .noCertificatesFound : .certificateAuthorityInvalid(error: defect))
     }
     return all.first
   }

@@ -21,10 +21,11 @@ extension EasyHandle {
     var options = OptionSetter(easy)
     setConnection(&options, transfer, engine)
     setRequest(&options, transfer, engine)
-    transfer.expectation = engine.expectation(of: transfer.spec.url, scheme)
+    transfer.mayMultiplex = engine.mayMultiplex(scheme)
+    transfer.expectation = transfer.mayMultiplex ? .unknown : .http1
     // Others of the origin wait then while a connection is being made; with HTTP/1 they would for nothing, one after
     // another. Where HTTP/2 is unreliable, those who waited for the first connection fail.
-    if transfer.expectation == .multiplexed, CurlLibrary.hasReliableHTTP2 { options.set(CURLOPT_PIPEWAIT, 1) }
+    if CurlLibrary.hasReliableHTTP2, engine.isKnownToMultiplex(transfer) { options.set(CURLOPT_PIPEWAIT, 1) }
     if scheme == .https {
       let trust = transfer.spec.trust ?? engine.prepared.trust
       options.setTrust(trust)
@@ -225,6 +226,7 @@ struct OptionSetter {
     case .file(let path):
       set(CURLOPT_CAINFO, path)
       keep(weir_easy_set_string(easy, CURLOPT_CAPATH, nil))
+      setLifetimeOfRoots()
     case .pem(let bytes):
       set(CURLOPT_CAINFO_BLOB, blob: bytes)
       keep(weir_easy_set_string(easy, CURLOPT_CAINFO, nil))
@@ -235,6 +237,12 @@ struct OptionSetter {
     set(CURLOPT_SSLVERSION, tls.minimumVersion.number)
     if let pins = trust.pins { set(CURLOPT_PINNEDPUBLICKEY, pins) }
     if let certificate = tls.clientCertificate { setCertificate(certificate) }
+  }
+
+  /// How long the file's certificates are kept: by itself libcurl would do so for a day, and to read a system's roots for
+  /// each connection would take longer than the handshake. Unknown to TLS libraries that keep none.
+  private mutating func setLifetimeOfRoots() {
+    _ = weir_easy_set_long(easy, CURLOPT_CA_CACHE_TIMEOUT, 5)
   }
 
   private mutating func setCertificate(_ certificate: ClientCertificateOptions) {

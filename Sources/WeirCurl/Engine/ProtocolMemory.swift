@@ -1,6 +1,6 @@
 import WeirHTTP
 
-/// Which version of HTTP a transfer is going to speak, as far as can be known.
+/// Which version of HTTP a connection speaks, as far as is known.
 enum ProtocolExpectation: UInt8 {
   case http1
   /// HTTP/2, whose connections several transfers share.
@@ -8,43 +8,49 @@ enum ProtocolExpectation: UInt8 {
   case unknown
 }
 
-/// Which origins were seen to answer by HTTP/2, and which by HTTP/1. A value, bounded: when it is full it begins anew,
-/// which costs each origin a connection or two.
+/// Which origins were last seen to answer by HTTP/2, and which by HTTP/1: a hint, since the next connection may speak
+/// another version. A value, bounded: when it is full it begins anew, which costs each origin a connection or two.
 struct ProtocolMemory {
+  private struct Origin: Hashable {
+    let text: String
+    /// Other servers may be behind the same address.
+    let serverName: String?
+  }
+
   private static let limit = 1024
 
-  private var known: [String: ProtocolExpectation] = [:]
-  private var last: (origin: String, expectation: ProtocolExpectation)?
+  private var known: [Origin: ProtocolExpectation] = [:]
+  private var last: (origin: Origin, expectation: ProtocolExpectation)?
 
   var count: Int { known.count }
 
-  mutating func expectation(of url: String) -> ProtocolExpectation {
-    if let last, Self.isOrigin(last.origin, of: url) { return last.expectation }
-    guard let origin = Self.origin(of: url), let expectation = known[origin] else { return .unknown }
+  mutating func expectation(of url: String, as serverName: String? = nil) -> ProtocolExpectation {
+    if let last, Self.isOrigin(last.origin, of: url, serverName) { return last.expectation }
+    guard let origin = Self.origin(of: url, serverName), let expectation = known[origin] else { return .unknown }
     last = (origin, expectation)
     return expectation
   }
 
-  mutating func note(_ expectation: ProtocolExpectation, of url: String) {
-    if let last, last.expectation == expectation, Self.isOrigin(last.origin, of: url) { return }
-    guard let origin = Self.origin(of: url) else { return }
+  mutating func note(_ expectation: ProtocolExpectation, of url: String, as serverName: String? = nil) {
+    if let last, last.expectation == expectation, Self.isOrigin(last.origin, of: url, serverName) { return }
+    guard let origin = Self.origin(of: url, serverName) else { return }
     if known.count >= Self.limit, known[origin] == nil { known.removeAll() }
     known[origin] = expectation
     last = (origin, expectation)
   }
 
   /// Scheme and authority as the URL spells them; nil with userinfo: nobody's password is kept.
-  private static func origin(of url: String) -> String? {
+  private static func origin(of url: String, _ serverName: String?) -> Origin? {
     guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let rest = url.utf8[colon...].dropFirst(3)
     let authority = rest.prefix { !isEnd($0) }
     guard !authority.isEmpty, !authority.contains(UInt8(ascii: "@")) else { return nil }
-    return String(url[..<authority.endIndex])
+    return Origin(text: String(url[..<authority.endIndex]), serverName: serverName)
   }
 
-  private static func isOrigin(_ origin: String, of url: String) -> Bool {
-    guard url.hasPrefix(origin) else { return false }
-    return url.utf8.dropFirst(origin.utf8.count).first.map(isEnd) ?? true
+  private static func isOrigin(_ origin: Origin, of url: String, _ serverName: String?) -> Bool {
+    guard url.hasPrefix(origin.text), origin.serverName == serverName else { return false }
+    return url.utf8.dropFirst(origin.text.utf8.count).first.map(isEnd) ?? true
   }
 
   /// RFC 3986 §3.2.
@@ -54,17 +60,32 @@ struct ProtocolMemory {
 }
 
 extension TransferEngine {
-  /// What a transfer is going to speak. On http nothing but prior knowledge leads to HTTP/2.
-  func expectation(of url: String, _ scheme: Scheme) -> ProtocolExpectation {
-    guard scheme == .https ? prepared.mayMultiplexSecure : prepared.mayMultiplexPlain else { return .http1 }
-    return protocols.expectation(of: url)
+  /// Whether a transfer may come to speak HTTP/2. On http nothing but prior knowledge leads there.
+  func mayMultiplex(_ scheme: Scheme) -> Bool {
+    scheme == .https ? prepared.mayMultiplexSecure : prepared.mayMultiplexPlain
+  }
+
+  /// Whether the transfer's origin was last seen to speak HTTP/2.
+  func isKnownToMultiplex(_ transfer: Transfer) -> Bool {
+    transfer.mayMultiplex
+      && protocols.expectation(of: transfer.spec.url, as: transfer.spec.trust?.serverName) == .multiplexed
   }
 
   /// The final head of a transfer has come.
   func note(_ version: HTTPVersionNumber, of transfer: Transfer) {
-    let seen: ProtocolExpectation = version.major >= 2 ? .multiplexed : .http1
-    guard transfer.expectation != seen else { return }
-    transfer.expectation = seen
-    protocols.note(seen, of: transfer.spec.url)
+    guard transfer.mayMultiplex else { return }
+    transfer.expectation = version.major >= 2 ? .multiplexed : .http1
+    protocols.note(transfer.expectation, of: transfer.spec.url, as: transfer.spec.trust?.serverName)
+  }
+}
+
+extension Transfer {
+  /// The request is about to be written: what its connection speaks is known where there was no choice, and where the
+  /// handshake has made one.
+  func expectProtocol() {
+    guard mayMultiplex else { return }
+    // Where nothing is agreed on, libcurl speaks HTTP/1.1, except by prior knowledge.
+    let silence: ProtocolExpectation = engine.prepared.mayMultiplexPlain ? .unknown : .http1
+    expectation = handle.map { AgreedProtocol.expectation($0.easy, ofSilence: silence) } ?? .unknown
   }
 }

@@ -35,6 +35,7 @@ extension Transfer {
       }
       takes(socket)
     }
+    expectProtocol()
     if let timer = connectTimer { engine.loop.cancel(timer) }
     if repeats.requests > 0 { forgetProvisionalHead() }
     repeats.begin(sent: headBytesSent, received: receiving.headerBytes)

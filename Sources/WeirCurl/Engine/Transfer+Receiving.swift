@@ -144,7 +144,7 @@ extension Transfer {
     }
     receiving.status = line.status
     receiving.version = line.version
-    if engine.prepared.mayMultiplexSecure { engine.note(line.version, of: self) }
+    engine.note(line.version, of: self)
     engine.sockets.noteResponse(awaitedSocket, isHTTP1: line.version.major == 1)
     if endsUnprovably(line) { return fail(.unprovableEnd) }
     // libcurl would speak 1.0 on it from then on: no body of unknown length could be sent.

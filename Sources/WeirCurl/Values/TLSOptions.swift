@@ -2,7 +2,7 @@
 package struct TLSOptions: Sendable, Hashable {
   package enum Roots: Sendable, Hashable {
     case system
-    /// A file of PEM certificates.
+    /// A file of PEM certificates, read again when it was read more than five seconds ago.
     case file(String)
     /// PEM certificates.
     case pem([UInt8])
@@ -57,4 +57,27 @@ package struct ClientCertificateOptions: Sendable, Hashable {
     self.key = key
     self.passphrase = passphrase
   }
+}
+
+/// Where it is from; keys and what they are encrypted with belong in no log.
+extension ClientCertificateOptions: CustomStringConvertible, CustomReflectable {
+  package var description: String {
+    let key = key.map { ", key: \($0)" } ?? ""
+    return "ClientCertificateOptions(\(format), certificate: \(certificate)\(key))"
+  }
+
+  package var customMirror: Mirror {
+    Mirror(self, children: ["description": description], displayStyle: .struct)
+  }
+}
+
+extension ClientCertificateOptions.Source: CustomStringConvertible, CustomReflectable {
+  package var description: String {
+    switch self {
+    case .file(let path): path
+    case .blob(let bytes): "\(bytes.count) bytes"
+    }
+  }
+
+  package var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .enum) }
 }

@@ -55,6 +55,15 @@ package struct TransferCredential: Sendable, Hashable {
   }
 }
 
+/// The password belongs in no log.
+extension TransferCredential: CustomStringConvertible, CustomReflectable {
+  package var description: String { "TransferCredential(user: \(user), password: <redacted>)" }
+
+  package var customMirror: Mirror {
+    Mirror(self, children: ["user": user, "password": "<redacted>"], displayStyle: .struct)
+  }
+}
+
 /// Addresses used for a host and port in place of a name lookup.
 package struct ResolveOverrideOptions: Sendable, Hashable {
   package var host: String

@@ -37,12 +37,19 @@ extension ConfigurationReader {
   }
 
   private static func problem(authority bytes: [UInt8]) -> String? {
-    PEM.hasCertificate(bytes) ? nil : "holds no certificate in PEM"
+    problem(PEM.defect(ofCertificates: bytes, areRoots: true))
   }
 
   private static func problem(certificate bytes: [UInt8]) -> String? {
-    guard let first = PEM.pieces(of: bytes).first(where: \.isCertificate) else { return "holds no certificate in PEM" }
-    return first.hasPublicKey ? nil : "holds no certificate that can be read"
+    problem(PEM.defect(ofCertificates: bytes, areRoots: false))
+  }
+
+  private static func problem(_ defect: CertificatesDefect?) -> String? {
+    switch defect {
+    case .noCertificate: "holds no certificate in PEM"
+    case .brokenCertificate: "holds a certificate that is broken off or can't be read"
+    case nil: nil
+    }
   }
 
   private static func problem(key bytes: [UInt8]) -> String? {

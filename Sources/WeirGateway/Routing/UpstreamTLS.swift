@@ -28,3 +28,15 @@ package struct UpstreamTLS: Sendable, Hashable {
     return TransferTrust(options, serverName: serverName)
   }
 }
+
+/// What there is, and no key.
+extension UpstreamTLS: CustomStringConvertible, CustomReflectable {
+  package var description: String {
+    let files = [("authority", authority), ("certificate", certificate), ("key", key)]
+    let parts = files.compactMap { name, bytes in bytes.map { "\(name): \($0.count) bytes" } }
+    let name = serverName.map { ["serverName: \($0)"] } ?? []
+    return "UpstreamTLS(\((parts + name + ["minimumVersion: \(minimumVersion)"]).joined(separator: ", ")))"
+  }
+
+  package var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .struct) }
+}

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Weir
+import WeirCurl
 import WeirTestSupport
 
 @testable import WeirGateway
@@ -28,6 +29,10 @@ struct UpstreamTLSTests {
     try await Tool.openssl.run(["ec", "-in", client.key, "-aes256", "-passout", "pass:x", "-out", old])
     let empty = try directory.file("empty", "")
     let garbled = try directory.file("garbled", "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n")
+    // A file that is being written: of the second certificate there is a part.
+    let whole = try String(contentsOfFile: client.certificate, encoding: .utf8)
+    let half = try directory.file("half", whole + whole.prefix(whole.count / 2))
+    let broken = "holds a certificate that is broken off or can't be read"
     let (head, place) = ("weir.yml:5:", "routes[0].upstream.tls")
     let table: [(String, [String])] = [
       ("", []), ("ca: \(certificates.authority.certificate)", []),
@@ -40,7 +45,13 @@ struct UpstreamTLSTests {
       ("ca: \(server.key)", ["\(head)15: \(place).ca: \(quoted(server.key)) holds no certificate in PEM"]),
       (
         "certificate: \(garbled)",
-        ["\(head)24: \(place).certificate: \(quoted(garbled)) holds no certificate that can be read"]
+        ["\(head)24: \(place).certificate: \(quoted(garbled)) \(broken)"]
+      ),
+      ("ca: \(garbled)", ["\(head)15: \(place).ca: \(quoted(garbled)) \(broken)"]),
+      ("ca: \(half)", ["\(head)15: \(place).ca: \(quoted(half)) \(broken)"]),
+      (
+        "certificate: \(half), key: \(client.key)",
+        ["\(head)24: \(place).certificate: \(quoted(half)) \(broken)"]
       ),
       (
         "certificate: \(client.certificate)",
@@ -63,6 +74,20 @@ struct UpstreamTLSTests {
     }
     #expect(
       problems("serverName: h", url: "http://h") == ["\(head)10: \(place): needs an https:// upstream"])
+  }
+
+  @Test func nothingPrintsKeys() {
+    var tls = UpstreamTLS()
+    (tls.certificate, tls.key, tls.serverName) = (Array("public".utf8), Array("hunter2".utf8), "api.internal")
+    for value in [tls, Optional(tls), tls.trust, tls.trust.tls, tls.trust.tls.clientCertificate] as [Any?] {
+      var dumped = ""
+      dump(value, to: &dumped)
+      for text in [String(describing: value), String(reflecting: value), dumped] {
+        #expect(!text.contains("104, 117, 110") && !text.contains("- 104\n"), "\(text)")
+      }
+    }
+    #expect(
+      "\(tls)" == "UpstreamTLS(certificate: 6 bytes, key: 7 bytes, serverName: api.internal, minimumVersion: tls12)")
   }
 
   /// Mutual TLS, a name that the URL doesn't have, and files that a reload replaces.

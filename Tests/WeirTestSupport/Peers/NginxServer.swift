@@ -10,12 +10,15 @@ package final class NginxServer: Sendable {
     let listenOptions: String
     let config: String
     let beside: String
+    let port: Int
 
     /// - Parameters:
     ///   - listen: What follows the address, such as `ssl http2`.
     ///   - beside: What stands beside the block, such as an `upstream`.
-    package init(_ name: String, listen: String = "", _ config: String, beside: String = "") {
+    ///   - port: Where it listens; nil: on a free one.
+    package init(_ name: String, listen: String = "", _ config: String, beside: String = "", port: Int? = nil) {
       self.name = name
+      self.port = port ?? LoopbackPort.free()
       self.beside = beside
       listenOptions = listen
       self.config = config
@@ -32,7 +35,7 @@ package final class NginxServer: Sendable {
   }
 
   package init(_ sites: Site...) async throws {
-    let ports = Dictionary(uniqueKeysWithValues: sites.map { ($0.name, LoopbackPort.free()) })
+    let ports = Dictionary(uniqueKeysWithValues: sites.map { ($0.name, $0.port) })
     self.ports = ports
     directory = try TemporaryDirectory()
     let config = try directory.file("nginx.conf", Self.config(sites, ports, directory.path))

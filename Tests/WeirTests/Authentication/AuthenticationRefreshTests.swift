@@ -3,6 +3,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import Testing
+import WeirIO
 import WeirTestSupport
 
 @testable import Weir
@@ -328,6 +329,30 @@ struct WaitingRequestTests {
     #expect(await answer.value == "fine")
     #expect(authenticator.count == 1)
     try await eventually("nobody waits") { recorders.allSatisfy { $0.waiting == 0 } }
+  }
+
+  /// Without a request there is nobody to end it, and without a window nothing to bound it.
+  @Test("A session that is gone has nobody ask for a refresh without end")
+  func sessionIsGoneWithoutRequest() async throws {
+    let authenticator = TokenAuthenticator { $2(.success(Token(text: "b"))) }
+    let interceptor = TokenInterceptor(
+      authenticator: authenticator, credential: Token(text: "a", requiresRefresh: true), refreshWindow: nil)
+    let loop = try EventLoop(name: "shared")
+    interceptor.queue.suspend()
+    var session: Session? = Session(loop: loop, shared: DestinationTable())
+    let errors = Journal<String>()
+    interceptor.adapt(try URLRequest(url: "http://h/", method: .get), for: try #require(session)) { result in
+      if case .failure(let error) = result { errors.append(error.asWeirError?.label ?? "\(error)") }
+    }
+    let context = try #require(session).context
+    session = nil
+    #expect(context.isGone)
+    interceptor.queue.resume()
+    await errors.wait { !$0.isEmpty }
+    #expect(errors.entries == ["session_deinitialized"])
+    #expect(authenticator.count == 0)
+    #expect(interceptor.machine.withLock { $0.waiterCount } == 0)
+    interceptor.queue.sync {}
   }
 
   enum End: CaseIterable {

@@ -316,6 +316,7 @@ private struct RefreshSimulation {
     case 4:
       saw(.withdrawn)
       note("refresh \(call.number) is not made")
+      begun.removeLast()
       perform(machine.withdrew(call.number, at: now), after: call.isSuperseded)
     default: succeeds(call)
     }

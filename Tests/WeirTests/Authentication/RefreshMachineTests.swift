@@ -257,6 +257,18 @@ private struct Rig {
     #expect(rig.succeed(2, "b") == "release [1] with 1")
   }
 
+  @Test("It does not count in the window")
+  func window() {
+    var rig = Rig(times: RefreshTimes(interval: 10, maximumAttempts: 1))
+    for number in 1...5 as ClosedRange<UInt64> {
+      #expect(rig.retry(1) == "wait \(number), refresh \(number) of a")
+      #expect(rig.withdraw(number) == "[1] ask again")
+    }
+    #expect(rig.retry(1) == "wait 6, refresh 6 of a")
+    _ = rig.succeed(6, "b")
+    #expect(rig.retry(2) == "excessive", "the one that was made counts")
+  }
+
   @Test("One that is superseded makes way for the next")
   func superseded() {
     var rig = Rig()

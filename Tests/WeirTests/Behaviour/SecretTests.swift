@@ -1,8 +1,10 @@
 import Foundation
 import FoundationNetworking
 import Testing
-import Weir
+import WeirCurl
 import WeirTestSupport
+
+@testable import Weir
 
 /// Passwords of URLs are in no text and no error.
 @Suite("Secrets in texts", .timeLimit(.minutes(1)))
@@ -45,6 +47,42 @@ struct SecretTests {
     #expect(!Self.tells(error), "\(error)")
     #expect((error.underlyingError as? URLError)?.failingURL != nil)
     #expect(!response.debugDescription.contains("hunter2"))
+  }
+
+  @Test("Settings: client certificates and the proxy's credential")
+  func settings() {
+    let credential = URLCredential(user: "me", password: "hunter2", persistence: .none)
+    let sources: [TLSConfiguration.ClientCertificate.Source] = [.file("/client.key"), .data(Data("hunter2".utf8))]
+    for source in sources {
+      for proxy in [
+        ProxyConfiguration.http(host: "p", port: 1, credential: credential),
+        .socks5(host: "p", port: 1, credential: credential),
+      ] {
+        var configuration = SessionConfiguration()
+        configuration.proxy = proxy
+        configuration.tls.clientCertificate = .init(
+          certificate: .file("/client.pem"), privateKey: source, passphrase: "hunter2")
+        for value in [configuration, configuration.tls, configuration.tls.clientCertificate, source, proxy] as [Any?] {
+          Self.expectNoSecret(in: value)
+        }
+        let transport = TransportOptions(configuration)
+        for value in [transport, transport.tls, transport.tls.clientCertificate, transport.proxy] as [Any?] {
+          Self.expectNoSecret(in: value)
+        }
+        let text = "\(configuration)"
+        for known in ["/client.pem", "user: me", "host: p"] { #expect(text.contains(known), "\(text)") }
+      }
+    }
+  }
+
+  private static func expectNoSecret(in value: Any?) {
+    var dumped = ""
+    dump(value, to: &dumped)
+    let bytes = Array("hunter2".utf8).map(String.init)
+    for text in ["\(String(describing: value))", String(reflecting: value), dumped] {
+      #expect(!text.contains("hunter2") && !text.contains(bytes.joined(separator: ", ")), "\(text)")
+      #expect(!text.contains("- " + bytes[0] + "\n"), "\(text)")
+    }
   }
 
   @Test("Deadline, cancelled task, unsupported scheme, no URL")

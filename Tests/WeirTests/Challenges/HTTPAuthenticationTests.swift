@@ -148,6 +148,79 @@ struct HTTPAuthenticationTests {
     #expect(near.response?.statusCode == 200)
   }
 
+  /// Two origins with the same realm: `/away` of the first, once it is let in, leads to the second, `/start` there and back.
+  private static func twoOrigins() throws -> (first: ScriptedServer, second: ScriptedServer) {
+    let urls = Journal<String>()
+    func server(_ redirects: [String: (index: Int, path: String)]) throws -> ScriptedServer {
+      try ScriptedServer(
+        Script(
+          .forever([
+            .dispatchHead { head in
+              let path = String(head.split(separator: " ").dropFirst().first ?? "")
+              let isIn = head.contains("\r\nAuthorization: ")
+              if path != "/start", path != "/back", !isIn { return [.send(response("401 Unauthorized", [Self.basic]))] }
+              guard let (index, next) = redirects[path] else { return [.send(okResponse("in"))] }
+              return [.send(response("302 Found", ["Location: \(urls.entries[index])\(next)"]))]
+            }
+          ])))
+    }
+    let first = try server(["/away": (1, "guarded"), "/start": (1, "back")])
+    let second = try server(["/back": (0, "guarded")])
+    urls.append(first.url)
+    urls.append(second.url)
+    return (first, second)
+  }
+
+  private static func storage(_ users: [(user: String, server: ScriptedServer)]) -> SessionConfiguration {
+    var configuration = SessionConfiguration()
+    let storage = URLCredentialStorage()
+    for (user, server) in users {
+      let space = URLProtectionSpace(
+        host: "127.0.0.1", port: server.port, protocol: "http", realm: "staff",
+        authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+      storage.setDefaultCredential(URLCredential(user: user, password: "s3cret", persistence: .forSession), for: space)
+    }
+    configuration.urlCredentialStorage = storage
+    return configuration
+  }
+
+  private static func authorizations(at server: ScriptedServer) -> [String] {
+    server.allRequests.map { request in
+      guard let value = request.value(of: "Authorization"), let data = Data(base64Encoded: String(value.dropFirst(6)))
+      else { return "\(request.line.split(separator: " ")[1])" }
+      return "\(request.line.split(separator: " ")[1]) \(String(decoding: data, as: UTF8.self))"
+    }
+  }
+
+  @Test(
+    "Of a storage another origin that a redirect leads to gets what is stored for it, if anything",
+    arguments: [true, false])
+  func storageAway(isStoredForBoth: Bool) async throws {
+    let (first, second) = try Self.twoOrigins()
+    let session = Session(
+      configuration: Self.storage([("me", first)] + (isStoredForBoth ? [("you", second)] : [])))
+    let answer = await session.request(first.url + "away").plainResponse()
+    #expect(answer.response?.statusCode == (isStoredForBoth ? 200 : 401), "\(answer)")
+    #expect(Self.authorizations(at: first).last == "/away me:s3cret")
+    #expect(!Self.authorizations(at: first).contains { $0.contains("you") })
+    #expect(Self.authorizations(at: second).first == "/guarded")
+    #expect(Self.authorizations(at: second).last == (isStoredForBoth ? "/guarded you:s3cret" : "/guarded"))
+    #expect(!Self.authorizations(at: second).contains { $0.contains("me:") })
+  }
+
+  @Test("Back at its origin the storage's credential answers, the request's own does not", arguments: [true, false])
+  func thereAndBack(isStored: Bool) async throws {
+    let (first, second) = try Self.twoOrigins()
+    let session = Session(configuration: Self.storage(isStored ? [("me", first)] : []))
+    let request = session.request(first.url + "start")
+    if !isStored { request.authenticate(username: "me", password: "s3cret") }
+    let answer = await request.plainResponse()
+    #expect(answer.response?.statusCode == (isStored ? 200 : 401), "\(answer)")
+    #expect(Self.authorizations(at: second) == ["/back"])
+    #expect(Self.authorizations(at: first).prefix(2) == ["/start", "/guarded"])
+    #expect(Self.authorizations(at: first).last == (isStored ? "/guarded me:s3cret" : "/guarded"))
+  }
+
   @Test("The credential storage's default of the realm answers, where the request has none", arguments: [true, false])
   func storage(isRealms: Bool) async throws {
     let server = try ScriptedServer(Self.guarded())

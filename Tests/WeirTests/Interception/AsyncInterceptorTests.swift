@@ -135,6 +135,45 @@ struct AsyncInterceptorTests {
     #expect(request.retryCount == 0)
   }
 
+  /// The first of two is at work when the request ends, and lets the next one have its turn.
+  @Test("Of a request that has ended nobody else is asked", arguments: End.allCases, [true, false])
+  func nobodyElse(_ end: End, isAdapter: Bool) async throws {
+    let server = try answering(response("503 Busy"))
+    let asked = Journal<String>()
+    let held = Held<Void>()
+    /// As a subclass it is no list that is taken apart.
+    final class List: Interceptor, @unchecked Sendable {}
+    let list =
+      isAdapter
+      ? List(adapters: [
+        Adapter { urlRequest, _, completion in held.keep { _ in completion(.success(urlRequest)) } },
+        Adapter { urlRequest, _, completion in
+          asked.append("second")
+          completion(.success(urlRequest))
+        },
+      ])
+      : List(retriers: [
+        Retrier { _, _, _, completion in held.keep { _ in completion(.doNotRetry) } },
+        Retrier { _, _, _, completion in
+          asked.append("second")
+          completion(.doNotRetry)
+        },
+      ])
+    let session = Session(interceptor: list)
+    let request = session.request(server.url).validate()
+    if end == .deadline { request.deadline(1) }
+    request.resume()
+    await held.wait()
+    switch end {
+    case .cancel: request.cancel()
+    case .deadline: break
+    case .invalidation: session.invalidateAndCancel()
+    }
+    #expect(await request.serializingString().response.error != nil)
+    held.answer(())
+    #expect(asked.entries == [])
+  }
+
   @Test(
     "One that answers at once begins and ends where adapters are called, and of another that was let go of nothing is kept"
   )
@@ -209,6 +248,27 @@ struct AsyncInterceptorTests {
     late(3)
     #expect(values.values == [1])
     #expect(!late.isOpen)
+  }
+
+  /// Who waits a second time may find that the request has ended since.
+  @Test("Who comes after the end is told at once, and after the answer never")
+  func later() throws {
+    let session = Session()
+    let left = Log<String>()
+    let ended = PendingAnswer<Int>(of: try Interception.request(in: session)) { _ in }
+    ended.whenAbandoned { left.append("first") }
+    ended.whenAbandoned { left.append("second") }
+    ended.request?.cancel()
+    #expect(left.values == ["second"])
+    ended.whenAbandoned { left.append("third") }
+    #expect(left.values == ["second", "third"])
+    let request = try Interception.request(in: session)
+    let given = PendingAnswer<Int>(of: request) { _ in }
+    given(1)
+    given.whenAbandoned { left.append("fourth") }
+    request.cancel()
+    given.whenAbandoned { left.append("fifth") }
+    #expect(left.values == ["second", "third"])
   }
 
   @Test("Answers and ends from several threads: one of both happens")

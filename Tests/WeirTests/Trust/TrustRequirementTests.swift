@@ -78,6 +78,7 @@ import WeirCurl
       ("insecure_evaluator_not_allowed", TrustRequirement.disabled), ("no_public_keys_found", pinned([])),
       ("certificate_authority_invalid", rooted([.session, .custom(roots)])),
       ("no_certificates_found", rooted([.custom(.pem(Data("none".utf8)))])),
+      ("certificate_authority_invalid", rooted([.custom(.pem(Data("-----BEGIN CERTIFICATE-----\nMAA=".utf8)))])),
     ])
   func refusals(label: String, requirement: TrustRequirement) throws {
     let error = try #require(throws: WeirError.self) { try requirement.options(for: "h", in: TLSConfiguration()) }
@@ -115,6 +116,38 @@ import WeirCurl
     let lax = ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: manager.evaluators)
     #expect(try lax.serverTrustEvaluator(forHost: "example.com") == nil)
     #expect(try lax.serverTrustEvaluator(forHost: "api.example.com") != nil)
+  }
+
+  @Test("Spellings of one host demand all that any of them does")
+  func spellings() throws {
+    let pins: (Pin...) -> PublicKeysTrustEvaluator = { .publicKeys(keys: $0) }
+    for _ in 0..<20 {
+      let manager = ServerTrustManager(evaluators: [
+        "A.example": pins(Self.a, Self.b), "a.example.": CustomCATrustEvaluator(Self.roots),
+        "a.example": pins(Self.b, Self.c), "A.EXAMPLE": DisabledTrustEvaluator(), "b.example": pins(Self.c),
+      ])
+      let requirement = try #require(try manager.serverTrustEvaluator(forHost: "a.example")).requirement(forHost: "h")
+      #expect(requirement.roots == [.custom(Self.roots)] && requirement.pinnedPublicKeys == [Self.b])
+      #expect(requirement.validatesHost && requirement.validatesChain)
+    }
+  }
+
+  @Test("Of those the first by spelling that throws says why")
+  func throwing() throws {
+    struct Refusing: ServerTrustEvaluating {
+      let reason: WeirError.ServerTrustFailureReason
+      func requirement(forHost host: String) throws -> TrustRequirement {
+        throw WeirError.serverTrustEvaluationFailed(reason: reason)
+      }
+    }
+    for _ in 0..<20 {
+      let manager = ServerTrustManager(evaluators: [
+        "a.example": Refusing(reason: .noPublicKeysFound), "A.example": Refusing(reason: .noCertificatesFound),
+      ])
+      let evaluator = try #require(try manager.serverTrustEvaluator(forHost: "a.example"))
+      let error = try #require(throws: WeirError.self) { try evaluator.requirement(forHost: "a.example") }
+      #expect(error.label == "no_certificates_found")
+    }
   }
 
   // MARK: Failures
