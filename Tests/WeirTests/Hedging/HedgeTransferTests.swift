@@ -3,6 +3,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import Testing
+import WeirIO
 import WeirTestSupport
 
 @testable import Weir

@@ -46,7 +46,8 @@ struct SessionWithoutDescriptorsTests {
     let url = "http://a.example:\(server.port)/"
     #expect(await session.request(url).serializingString().response.value == "1")
     let error = ThisProcess.withoutFreeDescriptors {
-      let (ended, error) = (DispatchSemaphore(value: 0), Mutex<WeirError?>(nil))
+      let ended = DispatchSemaphore(value: 0)
+      let error = Mutex<WeirError?>(nil)
       session.request(url).response { response in
         error.withLock { $0 = response.error }
         ended.signal()
