@@ -56,6 +56,15 @@ struct AddressPolicyTests {
     Case(allow: ["10.0.0.0/8"], otherwise: .refused, address: "10.1.2.3"),
     Case(allow: ["2001:db8::/32"], otherwise: .refused, address: "2001:db8::1"),
     Case(allow: ["0.0.0.0/0"], otherwise: .refused, address: "2001:db8::1", reason: "in no network"),
+    Case(
+      deny: ["127.0.0.0/8"], otherwise: .allowed, address: "0.0.0.0",
+      reason: "0.0.0.0, which stands for 127.0.0.1, as in 127.0.0.0/8, which is denied"),
+    Case(deny: ["::1"], otherwise: .allowed, address: "::", reason: "::, which stands for ::1, as in ::1"),
+    Case(deny: ["127.0.0.1"], otherwise: .allowed, address: "::ffff:0.0.0.0", reason: "which stands for 127.0.0.1"),
+    Case(deny: ["0.0.0.0"], otherwise: .allowed, address: "0.0.0.0", reason: "0.0.0.0 as in 0.0.0.0"),
+    Case(deny: ["0.0.0.0", "10.0.0.0/8"], otherwise: .allowed, address: "127.0.0.1"),
+    Case(deny: ["10.0.0.0/8"], otherwise: .allowed, address: "0.0.0.0"),
+    Case(allow: ["0.0.0.0"], otherwise: .refused, address: "0.0.0.0", reason: "127.0.0.1, as in no network"),
   ])
   func refusals(_ example: Case) throws {
     let policy = try Self.policy(allow: example.allow, deny: example.deny, otherwise: example.otherwise)
@@ -94,6 +103,16 @@ struct AddressPolicyTests {
     await rig.close()
   }
 
+  @Test("The address that is none leads to the loopback", arguments: ["0.0.0.0", "0", "[::]", "[::ffff:0.0.0.0]"])
+  func unspecified(_ host: String) async throws {
+    let server = try ScriptedServer(.answering(okResponse("in")))
+    let rig = try await EngineRig()
+    let policy = try Self.policy(deny: ["127.0.0.0/8", "::1"])
+    #expect(await rig.transfer(Self.spec("http://\(host):\(server.port)/", policy)).error?.kind == .addressRefused)
+    #expect(server.connectionCount == 0)
+    await rig.close()
+  }
+
   @Test("A proxy is not asked for a literal address that is refused", arguments: spellings)
   func literalBehindProxy(_ host: String) async throws {
     let proxy = try ScriptedServer(.answering(okResponse("proxied")))
@@ -122,6 +141,22 @@ struct AddressPolicyTests {
     #expect(await rig.transfer(Self.spec("http://8.8.8.8/", Self.publicOnly)).text == "proxied")
     #expect(proxy.receivedText().hasPrefix("GET http://far.example/ HTTP/1.1\r\n"))
     await rig.close()
+  }
+
+  @Test("The address of a proxy that the environment names is judged")
+  func proxyOfTheEnvironment() async throws {
+    await #expect(processExitsWith: .success) {
+      let proxy = try ScriptedServer(.answering(okResponse("proxied")))
+      for name in ["no_proxy", "NO_PROXY"] { unsetenv(name) }
+      setenv("http_proxy", "http://127.0.0.1:\(proxy.port)", 1)
+      let rig = try await EngineRig { $0.proxy = .environment }
+      let refused = await rig.transfer(Self.spec("http://8.8.8.8/", Self.publicOnly))
+      #expect(refused.error?.kind == .addressRefused)
+      #expect(proxy.connectionCount == 0)
+      let policy = try Self.policy(allow: ["127.0.0.1"], otherwise: .publicOnly)
+      #expect(await rig.transfer(Self.spec("http://8.8.8.8/", policy)).text == "proxied")
+      await rig.close()
+    }
   }
 
   @Test("Of a Unix socket nothing is judged: no URL chose it")

@@ -40,21 +40,23 @@ extension Attempt {
     let now = MonotonicTime.now
     let ending: Circuit.Ending = status >= 500 ? .failed : .succeeded
     if pass != nil { end(ending, at: now) }
-    if ending == .succeeded, let seconds = transfer?.report().phases[.processing] { answered(after: seconds, at: now) }
+    if ending == .succeeded, let seconds = transfer?.report().phases[.processing] {
+      answered(after: seconds, inVain: false, at: now)
+    }
   }
 
   /// Tells the destination how an attempt ended that had no final head, where it wants to know.
   func tellEnd(_ metrics: TransferMetrics, _ error: (any Error)?, at now: MonotonicTime) {
     guard !hasAnswered, pass != nil || pipeline.controls.adaptiveConcurrency != nil else { return }
-    let ending = ending(metrics, error)
-    if pass != nil { end(ending, at: now) }
-    // An answer that was waited for in vain says how long they take.
-    if ending == .failed, let seconds = metrics.processing { answered(after: seconds, at: now) }
+    let outcome = outcome(error)
+    if pass != nil { end(ending(outcome, metrics, error), at: now) }
+    // A server that breaks off at once is no fast one; who has waited in vain knows that answers take longer.
+    if outcome == .timeout, let seconds = metrics.processing { answered(after: seconds, inVain: true, at: now) }
   }
 
-  private func answered(after seconds: Double, at now: MonotonicTime) {
+  private func answered(after seconds: Double, inVain: Bool, at now: MonotonicTime) {
     guard let adaptive = pipeline.controls.adaptiveConcurrency, let destination = lease.destination else { return }
-    if let limit = destination.answered(after: seconds, adaptive, at: now) {
+    if let limit = destination.answered(after: seconds, inVain: inVain, adaptive, at: now) {
       core.tell(destination.destination, concurrencyLimit: limit)
     }
   }
@@ -65,17 +67,24 @@ extension Attempt {
     if let entered = destination.ended(pass, ending, breaker, at: now) { core.tell(destination.destination, entered) }
   }
 
-  private func ending(_ metrics: TransferMetrics, _ error: (any Error)?) -> Circuit.Ending {
+  /// What the attempt came to without a final head; nil where that says nothing of the destination.
+  private func outcome(_ error: (any Error)?) -> RequestOutcome? {
     // What ended the attempt from outside stands in the request: a deadline, say, while the task was cancelled.
     let (isCancelled, own) = request.fields.withLock { ($0.machine.state == .cancelled, $0.error) }
-    guard machine.hasStarted, !isCancelled, let error else { return .abandoned }
-    // Our own no says nothing of the destination.
-    if (error as? URLError)?.isDestinationRefused == true { return .abandoned }
-    return switch RequestOutcome(error: own ?? .sessionTaskFailed(error: error), status: nil) {
-    // In the middle of the request's body it may have been the caller who was slow.
-    case .timeout where metrics.send != nil && metrics.processing == nil: .abandoned
+    guard machine.hasStarted, !isCancelled, let error else { return nil }
+    if let error = error as? URLError, error.isDestinationRefused || error.isOwnDefect { return nil }
+    return RequestOutcome(error: own ?? .sessionTaskFailed(error: error), status: nil)
+  }
+
+  private func ending(_ outcome: RequestOutcome?, _ metrics: TransferMetrics, _ error: (any Error)?) -> Circuit.Ending {
+    switch outcome {
+    // The deadline, in the middle of the request's body: it may have been the caller who was slow. A silence is the other
+    // side's, as it does not count while the body waits for its source.
+    case .timeout where !isTimeout(error) && metrics.send != nil && metrics.processing == nil: .abandoned
     case .transportError, .timeout, .tlsError: .failed
     default: .abandoned
     }
   }
+
+  private func isTimeout(_ error: (any Error)?) -> Bool { (error as? URLError)?.code == .timedOut }
 }

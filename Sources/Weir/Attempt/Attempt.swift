@@ -174,7 +174,7 @@ final class Attempt {
     hedge = .starting
     announce(.running)
     let now = MonotonicTime.now
-    // Where the circuit has opened since the hedge was granted, its end counts for nothing.
+    // Where another thread has opened the circuit since the hedge was granted, its end counts for nothing.
     _ = passCircuit(at: now)
     lease.granted(at: now)
     perform(machine.granted())

@@ -16,7 +16,7 @@ struct HedgeRace: Sendable {
   let limit: Int
   /// The attempts without a final head, oldest first.
   private(set) var runners: [Int] = []
-  /// Second attempts that were granted.
+  /// Second attempts that were let begin.
   private(set) var granted = 0
 
   init(limit: Int) {
@@ -32,7 +32,7 @@ struct HedgeRace: Sendable {
   /// The request's next attempt is on the wire, alone.
   mutating func begins(_ number: Int) { runners = [number] }
 
-  /// A second attempt was granted; it will be on the wire when what comes before that is done.
+  /// A second attempt is let begin; it will be on the wire when what comes before that is done, if there is room then.
   mutating func grant() { granted += 1 }
 
   /// A second attempt is on the wire beside the others.

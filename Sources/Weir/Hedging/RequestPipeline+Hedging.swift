@@ -53,11 +53,7 @@ extension RequestPipeline {
       ($0.attempt?.initial, $0.machine.step, $0.machine.stage == .transferring && !$0.machine.isSuspended)
     }
     guard isWanted, let hedging, hedging.race.mayHedge, let initial, mayRunTwice(initial) else { return }
-    guard !isRejected(at: .now), destination?.hasFreeSlot ?? true,
-      destination?.grantsRetry(by: retryBudget, at: .now) ?? true
-    else {
-      return monitors.request(request, hedge: .denied)
-    }
+    guard mayBeginHedge else { return monitors.request(request, hedge: .denied) }
     hedging.race.grant()
     let adapters = core.adapters(of: request)
     if adapters.isEmpty {
@@ -70,6 +66,23 @@ extension RequestPipeline {
       }
     }
     awaitHedge()
+  }
+
+  /// Whether there would be room for a second attempt now, before its adapters are troubled.
+  private var mayBeginHedge: Bool {
+    guard let destination else { return true }
+    let now = MonotonicTime.now
+    return !isRejected(at: now) && destination.hasFreeSlot && destination.hasRetry(by: retryBudget, at: now)
+  }
+
+  /// Takes a place and a retry of the budget for a second attempt, or neither.
+  private func admitsHedge() -> Bool {
+    guard let destination else { return true }
+    let now = MonotonicTime.now
+    guard !isRejected(at: now), destination.takeFreeSlot() else { return false }
+    if destination.grantsRetry(by: retryBudget, at: now) { return true }
+    destination.release()
+    return false
   }
 
   /// Whether two attempts at once do no more than one, and have a body each.
@@ -86,7 +99,7 @@ extension RequestPipeline {
   /// Puts the second attempt on the wire: at once or not at all, as one that waits for its turn only adds to the load.
   private func startHedge(_ initial: URLRequest, adapted: URLRequest?) {
     guard let hedging, hedging.race.isOpen, !decide({ $0.isSuspended }), mayRunTwice(adapted ?? initial) else { return }
-    guard destination?.takeFreeSlot() ?? true else { return monitors.request(request, hedge: .denied) }
+    guard admitsHedge() else { return monitors.request(request, hedge: .denied) }
     let number = request.fields.withLock { $0.beginRival(initial: initial, adapted: adapted) }
     var attempt: Attempt?
     makeTask(for: HopRequest(adapted ?? initial), rival: number) {

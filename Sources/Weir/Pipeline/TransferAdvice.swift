@@ -31,6 +31,7 @@ struct TransferAdvice {
     case .silence: hasOwnTimeout ? "the URL request's timeoutInterval" : "timeoutIntervalForRequest"
     case .headTooLarge: "\(configuration.maximumHeaderSize) bytes"
     case .tunnelRefused: "proxy"
+    case .noSocket where error.osErrno == EMFILE: "raise the limit of open files, RLIMIT_NOFILE"
     case .curl: advice(onLibcurls: error)
     default: nil
     }

@@ -11,6 +11,7 @@ extension URLError {
     if let url { info[NSURLErrorFailingURLErrorKey] = Redaction.url(url) }
     info["weir.libcurl.code"] = Int(error.code.rawValue)
     if error.kind == .addressRefused { info[Self.destinationRefusedKey] = true }
+    if error.isOwnDefect { info[Self.ownDefectKey] = true }
     self.init(Self.code(of: error), userInfo: info)
   }
 
@@ -28,6 +29,11 @@ extension URLError {
     self.init(code, userInfo: [NSLocalizedDescriptionKey: text])
   }
 
+  private static let ownDefectKey = "weir.own.defect"
+
+  /// Whether it is a defect of this process, and says nothing of the server.
+  var isOwnDefect: Bool { code == .cannotLoadFromNetwork || errorUserInfo[Self.ownDefectKey] as? Bool ?? false }
+
   private static func code(of error: TransferError) -> URLError.Code {
     switch error.kind {
     case .curl: code(of: error.code, text: error.message, error.certificateDefect)
@@ -37,7 +43,7 @@ extension URLError {
     case .lengthMismatch, .engineFailed, .connectionLost: .networkConnectionLost
     case .conflictingLengths, .malformedHead, .refusedTransferEncoding, .unprovableEnd: .badServerResponse
     case .tunnelRefused(let status): code(ofTunnel: status)
-    case .addressRefused: .cannotConnectToHost
+    case .addressRefused, .noSocket: .cannotConnectToHost
     case .invalidRequest: .badURL
     case .bodyUnavailable: .requestBodyStreamExhausted
     // A connection was lost on which it could have been sent again.

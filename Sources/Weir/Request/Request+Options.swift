@@ -71,10 +71,11 @@ extension Request {
   }
 
   /// Limits the whole request, all attempts and delays included, to so many seconds from `resume()`. Default: the
-  /// session's ``SessionConfiguration/timeoutIntervalForResource``. Set it before the request is resumed.
+  /// session's ``SessionConfiguration/timeoutIntervalForResource``, also where `seconds` is no number. Set it before the
+  /// request is resumed.
   @discardableResult
   public func deadline(_ seconds: TimeInterval) -> Self {
-    fields.withLock { $0.deadline = seconds }
+    fields.withLock { $0.deadline = seconds.isNaN ? nil : seconds }
     return self
   }
 
@@ -82,8 +83,8 @@ extension Request {
   /// no failure gives the answer (a status below 500 that is not 408, 425 or 429), and the other attempt is cancelled.
   /// Default: no hedging. Set it before the request is resumed.
   ///
-  /// Only idempotent methods (RFC 9110 section 9.2.2) with a body in memory, or none, are hedged, and only while the
-  /// retry budget grants it and the destination has a place free. Adapters run for each attempt; ``retryCount`` does not
+  /// Only idempotent methods (RFC 9110 section 9.2.2) without a body, or with one in memory or a file, are hedged, and only
+  /// while the retry budget grants it and the destination has a place free. Adapters run for each attempt; ``retryCount`` does not
   /// change. An HTTP/1 attempt has a connection of its own, one in HTTP/2 shares it with the first.
   ///
   /// - Parameters:

@@ -80,7 +80,7 @@ public struct TransferMetrics: Sendable, Hashable {
   public var transfer: TimeInterval? { storage.values.phases[.transfer] }
   /// The whole attempt.
   public var total: TimeInterval? { storage.values.total }
-  /// Request bytes on the wire.
+  /// Bytes of the request's body on the wire.
   public var bytesSent: Int64 { storage.values.bytesSent }
   /// Response body bytes as received, before decoding.
   public var bytesReceivedOnWire: Int64 { storage.values.bytesReceivedOnWire }

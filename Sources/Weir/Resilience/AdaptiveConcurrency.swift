@@ -10,8 +10,8 @@ public import Foundation
 /// The shortest time is measured anew once in each `baseline`: when the limit is in use then, it is `minimum` for two
 /// windows, since a destination that is always busy does not show how fast it could be.
 ///
-/// Only answers below status 500, and attempts that timed out while they waited for one, are looked at: a server that
-/// fails at once is not a fast one.
+/// Only answers below status 500 are looked at, and attempts that timed out when they had waited for longer than the
+/// shortest of them took: neither is a server fast that fails at once, nor one whose callers lose patience.
 public struct AdaptiveConcurrency: Sendable, Hashable {
   /// The limit is never lower; at least 1.
   public var minimum: Int
@@ -26,7 +26,7 @@ public struct AdaptiveConcurrency: Sendable, Hashable {
   /// Seconds after which the shortest answer is measured anew.
   public var baseline: TimeInterval
 
-  /// Takes the numbers; those beyond their limits count as the nearest ones within.
+  /// Takes the numbers; those beyond their limits count as the nearest ones within, what is no number as the least.
   public init(
     minimum: Int = 4, initial: Int = 20, tolerance: Double = 1.5, smoothing: Double = 0.2, window: TimeInterval = 0.5,
     baseline: TimeInterval = 60
@@ -38,4 +38,16 @@ public struct AdaptiveConcurrency: Sendable, Hashable {
     self.window = window
     self.baseline = baseline
   }
+}
+
+extension AdaptiveConcurrency {
+  var boundedMinimum: Int { max(1, minimum) }
+
+  var boundedTolerance: Double { tolerance > 1 ? tolerance : 1 }
+
+  var boundedSmoothing: Double { smoothing > 0 ? min(smoothing, 1) : 0 }
+
+  var boundedWindow: TimeInterval { window > 0 ? window : 0 }
+
+  var boundedBaseline: TimeInterval { baseline > 1 ? baseline : 1 }
 }

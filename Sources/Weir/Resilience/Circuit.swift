@@ -8,8 +8,9 @@ import WeirIO
 ///             └─────────┘ a probe failed
 /// ```
 /// Who is let through gets a pass and gives it back, with how it ended. A pass of an earlier state is of no account: what
-/// began before the circuit opened says nothing about whether the destination has recovered. The settings come with each
-/// question, as those who share a destination may have different ones; those of the first probe hold until it closes.
+/// began before the circuit opened says nothing about whether the destination has recovered. A probe that keeps its pass for
+/// longer than the circuit was open holds nobody up: another is let through. The settings come with each question, as those
+/// who share a destination may have different ones; those of the first probe hold until it closes.
 struct Circuit: Sendable {
   struct Pass: Hashable, Sendable {
     fileprivate let period: UInt32
@@ -17,7 +18,7 @@ struct Circuit: Sendable {
 
   enum Answer: Hashable, Sendable {
     case admitted(Pass)
-    /// Seconds until a probe is let through; nil: one is under way.
+    /// Seconds until a probe is let through; nil: that depends on those under way.
     case rejected(retryAfter: Double?)
   }
 
@@ -30,9 +31,20 @@ struct Circuit: Sendable {
   private enum Stage: Sendable {
     case closed
     case open(until: MonotonicTime)
-    /// With as many probes as who opened it wants.
-    case halfOpen(probes: Int, underWay: Int, succeeded: Int)
+    case halfOpen(Probes)
   }
+
+  private struct Probes: Sendable {
+    /// As many as who let the first through wants.
+    let wanted: Int
+    var underWay = 0
+    var succeeded = 0
+    /// When the last one was let through.
+    var latest: MonotonicTime
+  }
+
+  /// Seconds; a probe is waited for no shorter than this.
+  private static let shortestPatience = 1.0
 
   private struct Counts: BucketCounts {
     var ended: UInt32 = 0
@@ -67,10 +79,15 @@ struct Circuit: Sendable {
     case .open(let until) where now < until:
       // A division: a product would make more of a minute than a minute.
       .rejected(retryAfter: Double(until.nanoseconds - now.nanoseconds) / 1e9)
-    case .halfOpen(let probes, let underWay, let succeeded) where underWay + succeeded >= probes:
+    case .halfOpen(let probes) where probes.underWay + probes.succeeded >= probes.wanted && now < overdue(probes):
       .rejected(retryAfter: nil)
     default: nil
     }
+  }
+
+  /// From when on nobody waits for the probes under way.
+  private func overdue(_ probes: Probes) -> MonotonicTime {
+    probes.latest.advanced(bySeconds: max(Self.shortestPatience, lastOpen))
   }
 
   /// An attempt wants to go to the destination.
@@ -78,9 +95,11 @@ struct Circuit: Sendable {
     if let rejection = rejection(settings, at: now) { return rejection }
     switch stage {
     case .closed: break
-    case .open: enter(.halfOpen(probes: settings.boundedProbes, underWay: 1, succeeded: 0))
-    case .halfOpen(let probes, let underWay, let succeeded):
-      stage = .halfOpen(probes: probes, underWay: underWay + 1, succeeded: succeeded)
+    case .open: enter(.halfOpen(Probes(wanted: settings.boundedProbes, underWay: 1, latest: now)))
+    case .halfOpen(var probes):
+      probes.underWay += 1
+      probes.latest = now
+      stage = .halfOpen(probes)
     }
     return .admitted(Pass(period: period))
   }
@@ -91,13 +110,11 @@ struct Circuit: Sendable {
     switch stage {
     case .closed: count(ending, settings, at: now)
     case .open: break
-    case .halfOpen(let probes, let underWay, let succeeded):
-      switch ending {
-      case .abandoned: stage = .halfOpen(probes: probes, underWay: underWay - 1, succeeded: succeeded)
-      case .failed: open(settings, at: now)
-      case .succeeded where succeeded + 1 >= probes: close(at: now)
-      case .succeeded: stage = .halfOpen(probes: probes, underWay: underWay - 1, succeeded: succeeded + 1)
-      }
+    case .halfOpen(var probes):
+      if ending == .failed { return open(settings, at: now) }
+      probes.underWay -= 1
+      if ending == .succeeded { probes.succeeded += 1 }
+      if probes.succeeded >= probes.wanted { close(at: now) } else { stage = .halfOpen(probes) }
     }
   }
 

@@ -6,11 +6,14 @@ public import Foundation
 /// window, of at least `minimumRequests`, it *opens*: requests are rejected with
 /// ``WeirError/RequestRejectionReason/circuitOpen(retryAfter:)`` before they cost a connection, and no retrier is asked. After
 /// `openFor` it is *half open*: it lets `halfOpenProbes` through, and closes when they succeed. When one fails it opens
-/// for twice as long as before, up to a minute.
+/// for twice as long as before, up to a minute. One that takes longer than the circuit was open, and than a second, makes
+/// room for another.
 ///
-/// Failures are transport errors, timeouts and statuses from 500 on. What was cancelled or rejected does not count.
+/// Failures are transport errors, timeouts and statuses from 500 on. What was cancelled or rejected does not count, nor
+/// what failed in this process, for want of descriptors, say; nor, as it may have been the caller who was slow, a deadline
+/// that passed while the request's body was sent.
 public struct CircuitBreaker: Sendable, Hashable {
-  /// Failed attempts ÷ all that ended.
+  /// Failed attempts ÷ all that ended; 0 to 1.
   public var failureRatio: Double
   /// Attempts that must have ended in the window before it opens.
   public var minimumRequests: Int
@@ -21,7 +24,8 @@ public struct CircuitBreaker: Sendable, Hashable {
   /// How many attempts must succeed, and may be under way, while it is half open; at least 1.
   public var halfOpenProbes: Int
 
-  /// Takes the numbers; those beyond their limits count as the nearest ones within.
+  /// Takes the numbers; those beyond their limits count as the nearest ones within. What is no number counts as a ratio of
+  /// 1, and as the shortest of times.
   public init(
     failureRatio: Double = 0.5, minimumRequests: Int = 20, window: TimeInterval = 10, openFor: TimeInterval = 5,
     halfOpenProbes: Int = 1
@@ -56,10 +60,12 @@ extension CircuitBreaker {
 
   var boundedOpenFor: TimeInterval { openFor > 0 ? min(openFor, Self.longestOpen) : 0 }
 
+  var boundedRatio: Double { failureRatio < 1 ? max(0, failureRatio) : 1 }
+
   var boundedProbes: Int { max(1, halfOpenProbes) }
 
   /// Whether so many failures are too many.
   func opens(failed: Int, of ended: Int) -> Bool {
-    failed > 0 && ended >= minimumRequests && Double(failed) >= failureRatio * Double(ended)
+    failed > 0 && ended >= minimumRequests && Double(failed) >= boundedRatio * Double(ended)
   }
 }

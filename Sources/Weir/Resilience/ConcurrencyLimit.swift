@@ -36,7 +36,7 @@ struct ConcurrencyLimit: Sendable {
   /// - Parameter maximum: The destination's slots.
   init(_ settings: AdaptiveConcurrency, maximum: Int, at now: MonotonicTime) {
     self.maximum = Double(min(max(1, maximum), 1_000_000))
-    limit = min(Double(max(settings.initial, settings.minimum, 1)), self.maximum)
+    limit = min(Double(max(settings.initial, settings.boundedMinimum)), self.maximum)
     window = Window(begin: now)
     measured = now
   }
@@ -44,23 +44,25 @@ struct ConcurrencyLimit: Sendable {
   /// As many attempts may be under way.
   var slots: Int { Int(limit) }
 
-  /// An answer came.
+  /// An answer came, or was waited for in vain: it would have taken longer, so it says nothing of the shortest time.
   ///
   /// - Parameters:
-  ///   - seconds: From the request sent to the first byte.
+  ///   - seconds: From the request sent to the first byte, or to the end of patience.
   ///   - underWay: Attempts, this one included.
   /// - Returns: Whether the limit was found anew.
   mutating func answered(
-    after seconds: Double, underWay: Int, _ settings: AdaptiveConcurrency, at now: MonotonicTime
+    after seconds: Double, inVain: Bool = false, underWay: Int, _ settings: AdaptiveConcurrency, at now: MonotonicTime
   ) -> Bool {
     guard seconds >= 0, seconds.isFinite else { return false }
+    // Who waits for less than an answer takes learns nothing.
+    if inVain, seconds <= shortest { return false }
     // What began among many others says nothing of the shortest time.
     if case .measuring = stage, now.seconds(since: window.begin) < seconds { return false }
     window.count += 1
     window.sum += seconds
-    window.shortest = min(window.shortest, seconds)
+    if !inVain { window.shortest = min(window.shortest, seconds) }
     window.mostUnderWay = max(window.mostUnderWay, underWay)
-    guard now.seconds(since: window.begin) >= max(0, settings.window), window.count >= Self.minimumSamples else {
+    guard now.seconds(since: window.begin) >= settings.boundedWindow, window.count >= Self.minimumSamples else {
       return false
     }
     let ended = window
@@ -95,7 +97,7 @@ struct ConcurrencyLimit: Sendable {
   private mutating func follow(_ ended: Window, _ settings: AdaptiveConcurrency, at now: MonotonicTime) -> Bool {
     // Who doesn't use the limit doesn't learn whether it could be higher.
     let isUsed = Double(ended.mostUnderWay) >= limit / 2
-    if now.seconds(since: measured) >= max(1, settings.baseline) {
+    if now.seconds(since: measured) >= settings.boundedBaseline {
       let least = least(settings)
       if isUsed, limit > least {
         stage = .draining(limit: limit, windows: Self.drainingWindows)
@@ -110,20 +112,20 @@ struct ConcurrencyLimit: Sendable {
   }
 
   private mutating func measure(_ window: Window, at now: MonotonicTime) {
-    shortest = window.shortest
+    // Without an answer in all of it there is nothing newer.
+    if window.shortest.isFinite { shortest = window.shortest }
     measured = now
   }
 
   private func least(_ settings: AdaptiveConcurrency) -> Double {
-    min(Double(max(1, settings.minimum)), maximum)
+    min(Double(settings.boundedMinimum), maximum)
   }
 
   private mutating func step(mean: Double, _ settings: AdaptiveConcurrency) {
-    let tolerated = max(1, settings.tolerance) * shortest
+    let tolerated = settings.boundedTolerance * shortest
     let gradient = mean > 0 ? max(0.5, min(1, tolerated / mean)) : 1
-    let smoothing = max(0, min(1, settings.smoothing))
     let target = limit * gradient + limit.squareRoot()
-    limit += smoothing * (target - limit)
+    limit += settings.boundedSmoothing * (target - limit)
     limit = min(max(limit, least(settings)), maximum)
   }
 }

@@ -8,9 +8,9 @@ import WeirIO
 /// What counts is the address for which a socket is opened, whatever the URL or a name server says, for each hop of a
 /// redirect and each attempt. A literal address in a URL is refused before anything is connected, in all spellings that
 /// resolvers take. IPv4-mapped addresses (RFC 4291 section 2.5.5.2) and those of NAT64 (RFC 6052) are judged as the IPv4
-/// addresses that they stand for. Of a name's addresses the refused ones are passed over; if none is left, the request
-/// fails with `URLError(.cannotConnectToHost)`, whose text says why (``WeirError/isDestinationRefused``). No ``RetryPolicy``
-/// retries that.
+/// addresses that they stand for; `0.0.0.0` and `::`, which Linux connects to the loopback, also as `127.0.0.1` and `::1`. Of a
+/// name's addresses the refused ones are passed over; if none is left, the request fails with
+/// `URLError(.cannotConnectToHost)`, whose text says why (``WeirError/isDestinationRefused``). No ``RetryPolicy`` retries that.
 ///
 /// - A proxy's own address is exempt, and what it connects to can't be seen: only literal addresses in URLs are judged, and
 ///   names are the proxy's to judge. With ``ProxyConfiguration/environment`` it can't be told whether a proxy stands

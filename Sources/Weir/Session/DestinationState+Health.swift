@@ -36,14 +36,17 @@ extension DestinationState {
     fields.withLock { $0.circuit?.rejection(settings, at: now) != nil }
   }
 
-  /// An answer came after so many seconds.
+  /// An answer came after so many seconds, or was waited for as long in vain.
   ///
   /// - Returns: The limit, when it is time to tell of it: once a second.
-  func answered(after seconds: Double, _ settings: AdaptiveConcurrency, at now: MonotonicTime) -> Int? {
+  func answered(
+    after seconds: Double, inVain: Bool, _ settings: AdaptiveConcurrency, at now: MonotonicTime
+  ) -> Int? {
     let (through, report) = fields.withLock { fields -> ([Admission<Waiter>.Entry], Int?) in
       // Nil: it was forgotten meanwhile.
       guard var limit = fields.limit else { return ([], nil) }
-      let hasStepped = limit.answered(after: seconds, underWay: fields.admission.taken, settings, at: now)
+      let hasStepped = limit.answered(
+        after: seconds, inVain: inVain, underWay: fields.admission.taken, settings, at: now)
       fields.limit = limit
       let through = hasStepped ? fields.admission.resize(to: limit.slots) : []
       guard hasStepped || fields.lastLimitReport == nil else { return (through, nil) }

@@ -144,6 +144,12 @@ final class DestinationState: Sendable {
     }
   }
 
+  /// Whether a retry would be within the budget.
+  func hasRetry(by budget: RetryBudget?, at now: MonotonicTime) -> Bool {
+    guard let budget else { return true }
+    return fields.withLock { $0.retries.available(of: budget, at: now) >= 1 }
+  }
+
   /// Whose retries are told of, until one is asked for by another budget.
   func reportsRetries(of budget: RetryBudget?) {
     fields.withLock { $0.reports.budget = budget }

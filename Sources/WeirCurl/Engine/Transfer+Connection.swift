@@ -10,11 +10,17 @@ extension Transfer {
     engine.endLookup(of: self)
     // A repeat that may not be is refused here already, before a connection is made for it.
     guard state == .running, failure == nil, mayBeginRequest(), mayOpen(address()) else { return weir_socket_bad }
+    dial.hasTried = true
     let fd = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), protocolNumber)
+    dial.shortage = fd < 0 && Self.isShortage(errno) ? errno : nil
     guard fd >= 0 else { return weir_socket_bad }
-    dial.hasOpened = true
     connecting.append(engine.didOpen(fd, tag: spec.tag))
     return fd
+  }
+
+  /// Whether it is this process, or its host, that has none left.
+  private static func isShortage(_ errno: CInt) -> Bool {
+    errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM
   }
 
   /// libcurl has a connection and is about to write the request; false ends the transfer there.

@@ -8,7 +8,7 @@ extension Transfer {
     if let failure { return ownError(failure) }
     if let verdict { return verdict }
     if result == .ok { return defect() }
-    if let refusal = refusalOfAll(result) { return refusal }
+    if let error = refusalOfAll(result) ?? shortage(result) { return error }
     // libcurl has no code for a header line beyond its own limit: its growing buffer just fails.
     if result == .outOfMemory || result == .tooLarge, receiving.headerBytes > 0, receiving.phase == .head {
       return ownError(.headTooLarge)
@@ -165,7 +165,7 @@ extension Transfer {
     case .bodyUnavailable: "the request's body could not be read"
     case .fileUnavailable: "the file of the request's body \(fileDefect?.text ?? "can't be read")"
     case .bodyNotRewindable: "the request had to be sent again, and its body could not be started anew"
-    case .curl, .lengthMismatch, .invalidRequest, .tunnelRefused, .addressRefused: ""
+    case .curl, .lengthMismatch, .invalidRequest, .tunnelRefused, .addressRefused, .noSocket: ""
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Glibc
 internal import WeirIO
 
 // Which addresses a transfer may be connected to. What counts is the address that a socket is opened for, whatever a URL
@@ -33,8 +34,15 @@ extension Transfer {
 
   /// The policy's reason, if it left nothing to connect to: where there was another address, its failure is what counts.
   func refusalOfAll(_ result: CurlCode) -> TransferError? {
-    guard let refusal = dial.refusal, !dial.hasOpened else { return nil }
+    guard let refusal = dial.refusal, !dial.hasTried else { return nil }
     return TransferError(.addressRefused, code: result, message: refusal)
+  }
+
+  /// That there was no socket for the last of the addresses.
+  func shortage(_ result: CurlCode) -> TransferError? {
+    guard result == .couldNotConnect, let errno = dial.shortage else { return nil }
+    let text = "no socket could be opened: \(String(cString: strerror(errno)))"
+    return TransferError(.noSocket, code: result, message: text, osErrno: errno)
   }
 }
 
@@ -42,8 +50,10 @@ extension Transfer {
 struct DialState {
   /// Why the last one was refused that was.
   var refusal: String?
-  /// Whether a socket was opened for one.
-  var hasOpened = false
+  /// Whether a socket was to be opened for one.
+  var hasTried = false
+  /// Why there was no socket for the last one: no descriptors or no memory were left.
+  var shortage: CInt?
   /// Whether the pool had a connection to a refused one.
   var avoidsPool = false
 }

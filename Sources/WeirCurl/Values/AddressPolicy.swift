@@ -1,6 +1,7 @@
 package import WeirIO
 
-/// Which addresses may be connected to. What stands for an IPv4 address is judged as that.
+/// Which addresses may be connected to. What stands for an IPv4 address is judged as that; `0.0.0.0` and `::`, which lead to
+/// the loopback, are judged as themselves and as `127.0.0.1` and `::1`.
 ///
 /// A class, so that a transfer without one stays small.
 package final class AddressPolicy: Sendable, Hashable {
@@ -26,6 +27,11 @@ package final class AddressPolicy: Sendable, Hashable {
   /// Why an address may not be connected to; nil if it may.
   package func refusal(of address: IPAddress) -> String? {
     let judged = address.unwrapped
+    return refusal(of: address, judgedAs: judged)
+      ?? (judged.connected == judged ? nil : refusal(of: address, judgedAs: judged.connected))
+  }
+
+  private func refusal(of address: IPAddress, judgedAs judged: IPAddress) -> String? {
     guard let reason = reason(against: judged) else { return nil }
     let name = judged == address ? "\(address)" : "\(address), which stands for \(judged),"
     return "destinationPolicy refuses \(name) as \(reason)"

@@ -85,6 +85,14 @@ extension CurlCode {
     }
   }
 
+  /// Whether nothing of the other side can be the reason: memory, files, libcurl itself.
+  var isOwnDefect: Bool {
+    switch self {
+    case .failedInit, .outOfMemory, .clientCertificateProblem, .badTrustRoots, .badRevocationList: true
+    default: false
+    }
+  }
+
   /// The code's name in the C header, in small letters without prefix; `other` for codes without a name here.
   package var label: String {
     switch rawValue {

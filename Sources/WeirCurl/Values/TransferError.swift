@@ -30,6 +30,8 @@ package struct TransferError: Error, Sendable, Hashable {
     case connectionLost
     /// The transfer's policy refuses the address that the URL names, or all those of its name.
     case addressRefused
+    /// The system gave no socket, for want of descriptors or memory; `osErrno` says which.
+    case noSocket
     /// A method, header line or body that can't be sent.
     case invalidRequest
     /// The delegate could not provide the body.
@@ -45,7 +47,7 @@ package struct TransferError: Error, Sendable, Hashable {
   package let code: CurlCode
   /// libcurl's text about this failure, or ours; may name hosts and files, so it is not fit for a label.
   package let message: String
-  /// The system's error number of the last failed connect, 0 when there is none.
+  /// The system's error number of the last failed connect, or of what `kind` says; 0 when there is none.
   package let osErrno: Int32
   /// What is wrong with the server's certificate, if it is that.
   package let certificateDefect: CertificateDefect?
@@ -58,6 +60,15 @@ package struct TransferError: Error, Sendable, Hashable {
     self.message = message
     self.osErrno = osErrno
     self.certificateDefect = certificateDefect
+  }
+
+  /// Whether it is a defect of this process or its settings, which says nothing of the other side.
+  package var isOwnDefect: Bool {
+    switch kind {
+    case .noSocket, .engineFailed: true
+    case .curl: code.isOwnDefect
+    default: false
+    }
   }
 
   /// A name from a bounded set without dynamic text, fit for a metric.
@@ -78,6 +89,7 @@ package struct TransferError: Error, Sendable, Hashable {
     case .unprovableEnd: "unprovable_end"
     case .connectionLost: "connection_lost"
     case .addressRefused: "address_refused"
+    case .noSocket: "no_socket"
     case .invalidRequest: "invalid_request"
     case .bodyUnavailable: "body_unavailable"
     case .fileUnavailable: "file_unavailable"

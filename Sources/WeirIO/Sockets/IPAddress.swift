@@ -55,6 +55,16 @@ package enum IPAddress: Hashable, Sendable {
     let isTranslated = high == 0x0064_ff9b_0000_0000 && low >> 32 == 0
     return isMapped || isTranslated ? .v4(UInt32(truncatingIfNeeded: low)) : self
   }
+
+  /// The address that Linux connects to: in place of the unspecified one, `0.0.0.0` or `::`, that of the loopback. Any
+  /// other is itself.
+  package var connected: IPAddress {
+    switch self {
+    case .v4(0): .v4(0x7f00_0001)
+    case .v6(high: 0, low: 0): .v6(high: 0, low: 1)
+    default: self
+    }
+  }
 }
 
 extension IPAddress: CustomStringConvertible {

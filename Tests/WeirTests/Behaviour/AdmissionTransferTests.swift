@@ -147,13 +147,13 @@ extension SessionConfiguration {
 
 extension DestinationTable {
   /// Slots taken, transfers parked, requests waiting at the destination of a server.
-  func occupancy(of server: ScriptedServer) throws -> [Int] { try occupancy(of: server.url) }
+  func occupancy(of server: ScriptedServer) throws -> [Int] { try state(of: server.url).occupancy }
 
-  func occupancy(of hole: BlackHole) throws -> [Int] { try occupancy(of: hole.url) }
+  func occupancy(of hole: BlackHole) throws -> [Int] { try state(of: hole.url).occupancy }
 
-  private func occupancy(of url: String) throws -> [Int] {
+  /// What is known of the destination that a URL leads to.
+  func state(of url: String) throws -> DestinationState {
     let url = try #require(URL(string: url))
-    let destination = try #require(Destination(url: url))
-    return state(for: destination, configuration: .default).occupancy
+    return state(for: try #require(Destination(url: url)), configuration: .default)
   }
 }

@@ -53,6 +53,13 @@ struct DeadlineTests {
     await check(session.request(server.url), in: session)
   }
 
+  @Test("One that is no number leaves the session's")
+  func noNumber() async throws {
+    let server = try BlackHole()
+    let session = session(seconds: 0.05)
+    await check(session.request(server.url).deadline(.nan), in: session)
+  }
+
   @Test("A request's own deadline goes before the session's")
   func ofTheRequest() async throws {
     let server = try BlackHole()

@@ -1,7 +1,9 @@
 import Dispatch
 import Foundation
+import FoundationNetworking
 import Synchronization
 import Testing
+import WeirIO
 import WeirTestSupport
 
 @testable import Weir
@@ -30,11 +32,11 @@ struct HedgeTransferTests {
 
   private static func session(
     _ table: DestinationTable, _ recorder: Recorder, slots: Int = 4, _ interceptor: (any RequestInterceptor)? = nil,
-    announces: Bool = false
+    _ change: (inout SessionConfiguration) -> Void = { _ in }
   ) throws -> Session {
     var configuration = SessionConfiguration.default
     configuration.httpMaximumConnectionsPerHost = slots
-    if announces { configuration.announcesAttempts = .standard }
+    change(&configuration)
     return try .sharing(table, configuration, interceptor: interceptor, eventMonitors: [recorder])
   }
 
@@ -184,8 +186,9 @@ struct HedgeTransferTests {
     let server = try ScriptedServer(
       Script(.request, .wait(gate), .reset), Script(.request, .awaitClose), Self.says(okResponse("third")))
     let (table, recorder) = (DestinationTable(), Recorder())
-    let session = try Self.session(
-      table, recorder, slots: 1, RetryPolicy(exponentialBackoffScale: 0.001), announces: true)
+    let session = try Self.session(table, recorder, slots: 1, RetryPolicy(exponentialBackoffScale: 0.001)) {
+      $0.announcesAttempts = .standard
+    }
     let request = session.request(server.url).hedge(after: .seconds(0))
       .retryBudget(RetryBudget(ratio: 0, minimumPerSecond: 0, burst: 1))
     let value = request.serializingString()
@@ -195,6 +198,57 @@ struct HedgeTransferTests {
     #expect(server.allRequests.map { $0.value(of: "X-Retry-Attempt") } == [nil, "1"])
     request.cancel()
     #expect(await value.response.error?.isExplicitlyCancelledError == true)
+  }
+
+  /// What happens while the adapters of a second attempt take their time.
+  enum Meanwhile: CaseIterable {
+    case theyFail, thePlaceIsTaken, theCircuitOpens
+  }
+
+  @Test("A hedge that comes to nothing after its adapters takes nothing of the budget", arguments: Meanwhile.allCases)
+  func tooLate(_ meanwhile: Meanwhile) async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(
+      Script(.request, .wait(gate), .send(response("503 Busy"))),
+      meanwhile == .theCircuitOpens ? Self.says(response("503 Busy")) : Self.never, Self.says(okResponse("third")))
+    let (table, recorder, held) = (DestinationTable(), Recorder(), Held<Result<URLRequest, any Error>>())
+    let count = Mutex(0)
+    let adapter = Adapter { request, _, completion in
+      let isSecond = count.withLock {
+        $0 += 1
+        return $0 == 2
+      }
+      if isSecond { held.keep { completion($0) } } else { completion(.success(request)) }
+    }
+    let circuit = CircuitBreaker(minimumRequests: 1, openFor: 60)
+    let session = try Self.session(table, recorder, slots: 2, Interceptor(adapters: [adapter])) {
+      if meanwhile == .theCircuitOpens { $0.circuitBreaker = circuit }
+    }
+    let budget = RetryBudget(ratio: 0, minimumPerSecond: 0, burst: 1)
+    let request = session.request(server.url).hedge(after: .seconds(0.01)).retryBudget(budget)
+    let value = request.serializingData()
+    await held.wait()
+    let other = session.request(server.url)
+    let otherValue = other.serializingData()
+    switch meanwhile {
+    case .theyFail: held.answer(.failure(URLError(.unknown)))
+    case .thePlaceIsTaken:
+      #expect(await eventuallyTrue { server.allRequests.count == 2 })
+      held.answer(.success(try URLRequest(url: server.url, method: .get)))
+    case .theCircuitOpens:
+      _ = await otherValue.response
+      held.answer(.success(try URLRequest(url: server.url, method: .get)))
+    }
+    if meanwhile != .theyFail { await recorder.events.wait(for: "hedge denied") }
+    gate.open()
+    #expect(await value.response.response?.statusCode == 503)
+    #expect(request.attemptCount == 1)
+    #expect(!recorder.events.entries.contains("hedge started"))
+    #expect(try table.state(of: server.url).hasRetry(by: budget, at: .now))
+    other.cancel()
+    _ = await otherValue.response
+    await session.loopTurn()
+    #expect(try table.occupancy(of: server) == [0, 0, 0])
   }
 
   @Test("Hedges draw from the retry budget")

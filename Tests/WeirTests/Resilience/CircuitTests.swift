@@ -49,7 +49,8 @@ import WeirTestSupport
     // succeeded, failed, minimum, ratio, opens
     (0, 20, 20, 0.5, true), (0, 19, 20, 0.5, false), (10, 10, 20, 0.5, true), (11, 10, 20, 0.5, false),
     (20, 0, 20, 0.5, false), (0, 1, 1, 0.5, true), (0, 1, 0, 0, true), (5, 0, 0, 0, false), (99, 1, 20, 0.01, true),
-    (0, 30, 20, 1.5, false), (1, 19, 20, 1, false),
+    (0, 30, 20, 1.5, true), (1, 29, 20, 1.5, false), (1, 19, 20, 1, false), (0, 20, 20, .nan, true),
+    (1, 29, 20, .nan, false), (99, 1, 20, -1, true),
   ])
   func itOpensWhenEnoughFail(succeeded: Int, failed: Int, minimum: Int, ratio: Double, opens: Bool) {
     var line = Line(CircuitBreaker(failureRatio: ratio, minimumRequests: minimum))
@@ -96,6 +97,19 @@ import WeirTestSupport
       #expect(line.ask() == seconds)
     }
     #expect(Line.longest(openFor: 100) == 60)
+    #expect(Line.longest(openFor: -1) == nil, "a probe is let through at once")
+    #expect(Line.longest(openFor: .nan) == nil)
+  }
+
+  @Test(arguments: [-1, .nan]) func aWindowIsASecondLong(window: Double) {
+    var line = Line(CircuitBreaker(minimumRequests: 2, window: window))
+    line.attempt(.failed)
+    line.now = 1.5
+    line.attempt(.failed)
+    #expect(line.state == .closed)
+    line.now = 2
+    line.attempt(.failed)
+    #expect(line.state == .open)
   }
 
   /// Who shares a destination may have other settings: those of the first probe hold.
@@ -143,6 +157,37 @@ import WeirTestSupport
     #expect(line.state == .closed)
   }
 
+  @Test(arguments: [(5.0, 5.0), (0.1, 1), (0, 1)])
+  func aProbeThatTakesItsTimeHoldsNobodyUpForLongerThanItWasOpen(openFor: Double, patience: Double) {
+    var line = Line(CircuitBreaker(minimumRequests: 1, openFor: openFor))
+    line.attempt(.failed)
+    line.now = openFor
+    #expect(line.ask() == nil)
+    line.now += patience - 0.01
+    #expect(line.ask() == -1)
+    line.now += 0.02
+    #expect(line.ask() == nil)
+    #expect(line.ask() == -1, "one more, not all")
+    line.passes.swapAt(0, 1)
+    line.end(.succeeded)
+    #expect(line.state == .closed)
+    line.end(.failed)
+    #expect(line.state == .closed, "the late one is of no account")
+  }
+
+  @Test func aLateProbeThatFailsOpensItWhileAnotherIsUnderWay() {
+    var line = Line(CircuitBreaker(minimumRequests: 1))
+    line.attempt(.failed)
+    line.now = 5
+    #expect(line.ask() == nil)
+    line.now = 10
+    #expect(line.ask() == nil)
+    line.end(.failed)
+    #expect(line.ask() == 10)
+    line.end(.succeeded)
+    #expect(line.state == .open)
+  }
+
   @Test func whatBeganBeforeSaysNothing() {
     var line = Line(CircuitBreaker(minimumRequests: 2))
     for _ in 0..<6 { _ = line.ask() }
@@ -186,6 +231,25 @@ import WeirTestSupport
         hasOpened = hasOpened || line.state == .open
       }
       #expect(hasOpened && line.state == .closed, "seed \(seed)")
+    }
+  }
+
+  /// Of those who are let through, some never say what came of it.
+  @Test(arguments: 0..<10) func itClosesThoughProbesHang(part: UInt64) {
+    for seed in part * 100..<part * 100 + 100 {
+      var random = SeededRandom(seed: seed)
+      let (openFor, probes) = (Double.random(in: 0...60, using: &random), Int.random(in: 1...3, using: &random))
+      var line = Line(CircuitBreaker(minimumRequests: 1, openFor: openFor, halfOpenProbes: probes))
+      line.attempt(.failed)
+      var admitted = 0
+      while line.state != .closed, line.now < 3_600 {
+        line.now += .random(in: 0...2, using: &random)
+        guard line.ask() == nil else { continue }
+        admitted += 1
+        if Int.random(in: 0..<3, using: &random) == 0 { line.passes.removeLast() } else { line.end(.succeeded) }
+      }
+      #expect(line.state == .closed, "seed \(seed)")
+      #expect(admitted <= probes + Int(line.now / max(1, openFor)), "seed \(seed)")
     }
   }
 }

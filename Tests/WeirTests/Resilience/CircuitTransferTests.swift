@@ -20,7 +20,7 @@ struct CircuitTransferTests {
     }
   }
 
-  private static func configuration(
+  fileprivate static func configuration(
     openFor: Double = 60, minimum: Int = 3, _ change: (inout SessionConfiguration) -> Void = { _ in }
   ) -> SessionConfiguration {
     var configuration = SessionConfiguration.default
@@ -29,7 +29,7 @@ struct CircuitTransferTests {
     return configuration
   }
 
-  private func isRejected(_ error: WeirError?) -> Bool {
+  fileprivate func isRejected(_ error: WeirError?) -> Bool {
     if case .requestRejected(reason: .circuitOpen(let seconds))? = error { (seconds ?? 100) <= 60 } else { false }
   }
 
@@ -147,6 +147,33 @@ struct CircuitTransferTests {
     }
     let last = session.request(server.url).deadline(0.05)
     #expect(isRejected(await last.serializingData().response.error) == !isCancelled)
+  }
+}
+
+extension CircuitTransferTests {
+  @Test(
+    "A server that does not read a body fails; a deadline that passes meanwhile says nothing", arguments: [true, false])
+  func unreadBody(isSilence: Bool) async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(Script(.head, .wait(gate)))
+    let session = Session(
+      configuration: Self.configuration(minimum: 1) { $0.timeoutIntervalForRequest = isSilence ? 0.3 : 60 })
+    // More than the system takes in for the two of them.
+    let upload = session.upload(Data(count: 64 << 20), to: server.url, method: .put)
+    if !isSilence { upload.deadline(0.5) }
+    #expect(await upload.serializingData().response.error?.urlErrorCode == .timedOut)
+    gate.open()
+    #expect(isRejected(await session.request(server.url).serializingData().response.error) == isSilence)
+  }
+
+  @Test("What fails in this process is no failure of the destination")
+  func ownDefect() async throws {
+    let server = try answering(okResponse("x"))
+    let session = Session(configuration: Self.configuration(minimum: 1) { $0.tls.trustRoots = .file("/nowhere/roots") })
+    for _ in 0..<3 {
+      let error = await session.request("https://127.0.0.1:\(server.port)/").serializingData().response.error
+      #expect(error?.urlErrorCode == .serverCertificateHasUnknownRoot)
+    }
   }
 }
 

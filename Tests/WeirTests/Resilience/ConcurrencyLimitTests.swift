@@ -56,6 +56,38 @@ import WeirTestSupport
     #expect((1...100).contains(slots(settings, windows: [(0.01, 50), (1, 50), (0, 50), (-1, 50), (.nan, 50)])))
   }
 
+  @Test func whatIsNoNumberIsTheLeast() {
+    let settings = AdaptiveConcurrency(tolerance: .nan, smoothing: .nan, window: .nan, baseline: .nan)
+    #expect(settings.boundedTolerance == 1)
+    #expect(settings.boundedSmoothing == 0)
+    #expect(settings.boundedWindow == 0)
+    #expect(settings.boundedBaseline == 1)
+    var limit = ConcurrencyLimit(settings, maximum: 100, at: at(0))
+    for number in 1...4 {
+      _ = limit.answered(after: 0.01 * Double(number), underWay: 20, settings, at: at(0.1 * Double(number)))
+    }
+    #expect(limit.slots == 20)
+  }
+
+  /// A limit after half a minute in which every other question was given up after so many seconds; answers take 0.05.
+  private func slots(impatience seconds: Double, answers: Int = .max) -> Int {
+    let settings = AdaptiveConcurrency()
+    var limit = ConcurrencyLimit(settings, maximum: 100, at: at(0))
+    for number in 1...1_500 {
+      let inVain = number.isMultiple(of: 2) || number > answers
+      _ = limit.answered(
+        after: inVain ? seconds : 0.05, inVain: inVain, underWay: limit.slots, settings,
+        at: at(Double(number) * 0.1))
+    }
+    return limit.slots
+  }
+
+  @Test func whoWaitsInVainLearnsThatAnswersTakeLonger() {
+    #expect(slots(impatience: 0.001) == 100, "less than an answer takes: nothing was learnt")
+    #expect(slots(impatience: 1) < 20)
+    #expect(slots(impatience: 1, answers: 10) < 20, "also when no answer came for longer than the baseline")
+  }
+
   @Test func aDestinationThatHasBecomeSlowerForGoodIsTakenAsItIs() {
     #expect(slots(windows: [(0.01, 100), (0.1, 60)]) < 30)
     #expect(slots(windows: [(0.01, 100), (0.1, 900)]) == 100)
@@ -152,6 +184,25 @@ import WeirTestSupport
     let heard = Journal<Int>()
 
     func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) { heard.append(limit) }
+  }
+
+  @Test("Attempts that a server breaks off at once do not make it a fast one")
+  func resets() async throws {
+    let server = try ScriptedServer(
+      Script(
+        .forever([
+          .dispatch { $0.contains("/bad") ? [.reset] : [.sleep(0.1), .send(okResponse("x"))] }
+        ])))
+    var configuration = SessionConfiguration.default
+    // A reset takes less than a tenth of an answer.
+    configuration.adaptiveConcurrency = AdaptiveConcurrency(tolerance: 10, smoothing: 1, window: 0.02)
+    let table = DestinationTable()
+    let session = try Session.sharing(table, configuration)
+    let tasks = (0..<200).map { number in
+      session.request(server.url + (number.isMultiple(of: 5) ? "bad" : "good")).serializingString()
+    }
+    for task in tasks { _ = await task.response }
+    #expect(try table.state(of: server.url).fields.withLock { $0.limit?.slots ?? 0 } >= 20)
   }
 
   @Test("No more attempts than the limit are on the wire, and all requests get through")

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import FoundationNetworking
+import Synchronization
 import Testing
 import Weir
 import WeirTestSupport
@@ -30,6 +31,34 @@ struct SessionWithoutDescriptorsTests {
     let another = Session()
     let other = await another.request(server.url).serializingString().response
     #expect(other.value == "1", "a session made later is whole")
+  }
+
+  @Test("What finds no descriptor later is neither a failure of the destination nor its policy's")
+  func withoutOneLater() async throws {
+    let server = try answering(okResponse("1", "Connection: close\r\n"))
+    var configuration = SessionConfiguration.default
+    configuration.circuitBreaker = CircuitBreaker(minimumRequests: 1, openFor: 60)
+    configuration.destinationPolicy = try DestinationPolicy(deny: ["127.0.0.2"], otherwise: .allowed)
+    configuration.resolveOverrides = [
+      .init(host: "a.example", port: server.port, addresses: ["127.0.0.2", "127.0.0.1"])
+    ]
+    let session = Session(configuration: configuration)
+    let url = "http://a.example:\(server.port)/"
+    #expect(await session.request(url).serializingString().response.value == "1")
+    let error = ThisProcess.withoutFreeDescriptors {
+      let ended = DispatchSemaphore(value: 0)
+      let error = Mutex<WeirError?>(nil)
+      session.request(url).response { response in
+        error.withLock { $0 = response.error }
+        ended.signal()
+      }
+      #expect(ended.wait(timeout: .now() + 30) == .success)
+      return error.withLock { $0 }
+    }
+    #expect(error?.urlErrorCode == .cannotConnectToHost)
+    #expect(error?.isDestinationRefused == false)
+    #expect(error?.errorDescription?.contains("RLIMIT_NOFILE") == true, "\(String(describing: error))")
+    #expect(await session.request(url).serializingString().response.value == "1")
   }
 
   @Test func itsVerbsWork() async throws {
