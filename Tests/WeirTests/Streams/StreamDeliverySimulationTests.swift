@@ -129,7 +129,7 @@ private struct Simulation {
       isReading = false
     }
     let rest = room - max(size, 1 << 10)
-    if rest >= 1 << 10, Int.random(in: 0..<3, using: &random) == 0 {
+    if rest >= 1 << 10, !isReading || Int.random(in: 0..<3, using: &random) == 0 {
       // Handlers on other threads may be done meanwhile; the attempt hears of that after this.
       for _ in 0..<Int.random(in: 0...4, using: &random) { _ = answer(elsewhere: true) }
       if !isReading { seen.insert("more after a pause") }
