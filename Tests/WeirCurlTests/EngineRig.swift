@@ -11,7 +11,8 @@ final class EngineRig: Sendable {
 
   /// - Parameter onConnection: called on the loop when a new connection stands, before anything is sent on it.
   init(
-    _ configure: (inout TransportOptions) -> Void = { _ in }, onConnection: @escaping @Sendable () -> Void = {}
+    _ configure: (inout TransportOptions) -> Void = { _ in }, workers: WorkerPool? = nil,
+    onConnection: @escaping @Sendable () -> Void = {}
   ) async throws {
     let counts = ConnectionCounts(onConnection)
     self.counts = counts
@@ -24,7 +25,8 @@ final class EngineRig: Sendable {
       loop.post {
         continuation.resume(
           with: Result {
-            LoopBound(try TransferEngine(loop: loop, options: chosen, observer: counts), on: loop)
+            LoopBound(
+              try TransferEngine(loop: loop, options: chosen, observer: counts, workers: workers), on: loop)
           })
       }
     }

@@ -118,8 +118,9 @@ extension Attempt {
 
   private func continueDecoding() {
     body.decodesNextTurn = false
-    guard let decoder = body.decoder, machine.holds.contains(.decoding), body.failure == nil else { return }
-    if machine.holds.contains(.sink) { return }
+    guard machine.holds.contains(.decoding), !machine.holds.contains(.sink) else { return }
+    // After a failure nothing more is decoded, and nothing waits for it.
+    guard let decoder = body.decoder, body.failure == nil else { return release(.decoding) }
     decode { sink throws(CompressionError) in
       try decoder.step(budget: ResponseBody.decodedBytesAtOnce, into: sink)
     }

@@ -107,6 +107,7 @@ extension Attempt {
   /// Completes the task and gathers its metrics.
   func complete(error: (any Error)?) {
     let hasStarted = machine.hasStarted
+    body.decoder = nil
     perform(machine.end())
     decideHedge(.lost)
     let now = MonotonicTime.now

@@ -145,12 +145,20 @@ extension Attempt: TransferDelegate {
     if isLost { return }
     stopTimer()
     if serveAfterTransfer((error, report)) { return }
+    let isOfUse = error.map { decodesOn(after: $0) } ?? true
+    if !isOfUse { body.decoder = nil }
     let awaitsSink = awaitsSink()
-    if machine.transferEnded(failed: error != nil && !awaitsSink) {
+    if machine.transferEnded(failed: !isOfUse && !awaitsSink) {
       body.ending = (error, report)
     } else {
       transferEnded(error, report)
     }
+  }
+
+  /// Whether what came before a failure is still decoded: for who gets it in chunks, unless the failure is our own.
+  private func decodesOn(after error: TransferError) -> Bool {
+    request.handsChunksOn && machine.holds.contains(.decoding) && body.failure == nil && error.kind != .cancelled
+      && pipeline.decide { $0.stage == .transferring }
   }
 }
 

@@ -88,7 +88,8 @@ extension RequestPipeline {
   /// Whether the hop's stream can be sent: nobody has read of it, neither an earlier hop nor another request.
   func beginBodyStream(_ stream: InputStream) -> Bool {
     let isAnother = bodyStream?.stream !== stream
-    guard stream.streamStatus == .notOpen, isAnother || bodyStream?.state.hasBegun == false else { return false }
+    // Of one that has begun, a reader's thread may have hold.
+    guard isAnother || bodyStream?.state.hasBegun == false, stream.streamStatus == .notOpen else { return false }
     if isAnother {
       closeBodyStream()
       bodyStream = (stream, FileLane(workers: context.readers), BodyStream())

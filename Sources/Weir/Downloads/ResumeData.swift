@@ -5,7 +5,8 @@ import WeirHTTP
 /// What a download that was cut off goes on with: a value, and its bytes, which callers keep as they are.
 ///
 /// The bytes are JSON with a name and a version. They come back from wherever a caller had kept them, so nothing in
-/// them is believed: they name the partial file by a name only, and no secret is in them.
+/// them is believed: they name the partial file by a name only. In them are the URL, its query too, and the fields that
+/// the caller set, without those that ``Redaction`` takes for secrets.
 struct ResumeData: Equatable, Sendable {
   /// What tells one state of a resource from another (RFC 9110 section 8.8).
   enum Validator: Hashable, Sendable {
@@ -38,8 +39,8 @@ struct ResumeData: Equatable, Sendable {
   /// More than any that were made here have.
   static let sizeLimit = 256 << 10
 
-  /// Fields that are not kept: secrets, and what a resumed request sets itself.
-  private static let droppedFields = ["authorization", "proxy-authorization", "cookie", "range", "if-range"]
+  /// What a resumed request sets itself.
+  private static let rangeFields = ["range", "if-range"]
 
   /// Nil when the request's URL can't be asked again, or nothing is missing.
   init?(
@@ -66,7 +67,9 @@ struct ResumeData: Equatable, Sendable {
   }
 
   private static func kept(_ headers: [String: String]) -> [String: String] {
-    headers.filter { !droppedFields.contains(FieldSyntax.lowercased($0.key)) }
+    headers.filter { name, _ in
+      !Redaction.isSecretField(name) && !rangeFields.contains { FieldSyntax.isSameName($0, name) }
+    }
   }
 
   // MARK: Bytes
@@ -165,12 +168,17 @@ extension ResumeData.Validator {
     self = .lastModified(value)
   }
 
-  /// The one that says more: a strong entity tag, else the date of the last change.
+  /// What `If-Range` may ask about (RFC 9110 section 13.1.5): a strong entity tag; without any, the date of the last change,
+  /// if that is strong: a second before that of the response at least (section 8.8.2.2), as nothing has changed since.
   init?(of response: LazyHTTPResponse) {
-    if let tag = response.value(forHeader: "ETag").flatMap(Self.init(entityTag:)) {
-      self = tag
-    } else if let date = response.value(forHeader: "Last-Modified").flatMap(Self.init(lastModified:)) {
-      self = date
+    if let tag = response.value(forHeader: "ETag") {
+      self.init(entityTag: tag)
+    } else if let changed = response.value(forHeader: "Last-Modified"), let date = response.value(forHeader: "Date") {
+      let now = Int(Date().timeIntervalSince1970)
+      guard let changedAt = HTTPDate.parse(changed, now: now), let sentAt = HTTPDate.parse(date, now: now),
+        sentAt > changedAt
+      else { return nil }
+      self.init(lastModified: changed)
     } else {
       return nil
     }

@@ -31,8 +31,13 @@ package struct MultipartEncoding {
     for name in ["weir", "weir-\(geteuid())"] {
       let outer = temporary.appendingPathComponent(name, isDirectory: true)
       let inner = outer.appendingPathComponent("multipart.form.data", isDirectory: true)
-      let areOwn = [outer, inner].allSatisfy { (try? PrivateDirectory($0.path, isReadable: true).make()) != nil }
-      if areOwn { return inner }
+      let place = PrivateDirectory(inner.path, isReadable: true)
+      guard (try? PrivateDirectory(outer.path, isReadable: true).make()) != nil,
+        let descriptor = try? place.open(makingIt: true)
+      else { continue }
+      defer { FileSystem.close(descriptor) }
+      place.sweepOnce(descriptor) { UUID(uuidString: $0) != nil }
+      return inner
     }
     throw WeirError.multipartEncodingFailed(
       reason: .outputStreamCreationFailed(

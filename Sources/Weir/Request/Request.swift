@@ -82,6 +82,9 @@ public class Request: @unchecked Sendable {
   /// the first piece and the second.
   func bodyGoesOn(_ expected: Int64) {}
 
+  /// Whether all that came of a body is of use, also when the transfer fails.
+  var handsChunksOn: Bool { false }
+
   /// The transfer is over. False: the attempt's end, a failure too, waits until its `.sink` is released. On the loop.
   func bodyMayEnd() -> Bool { true }
 

@@ -53,6 +53,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     return flow(pauses: streaming.withLock { $0.delivery.mustPause() })
   }
 
+  override var handsChunksOn: Bool { true }
+
   override func bodyMayEnd() -> Bool {
     let (mayEnd, actions) = streaming.withLock { $0.delivery.mayEnd() }
     perform(actions)

@@ -92,6 +92,7 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
   /// A response begins. Whether reading has to wait for what an earlier attempt brought.
   mutating func responseBegins() -> Bool {
     attemptIsOver()
+    isPaused = false
     return mustPause()
   }
 
@@ -112,9 +113,9 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
     return nil
   }
 
-  /// Whether reading has to wait.
+  /// Whether reading has to wait. Once it does, `goOn` ends that, though more of the same read comes below the mark.
   mutating func mustPause() -> Bool {
-    isPaused = undelivered >= Self.mark
+    if undelivered >= Self.mark { isPaused = true }
     return isPaused
   }
 

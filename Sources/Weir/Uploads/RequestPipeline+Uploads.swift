@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Synchronization
+import WeirIO
 
 /// An upload's body, between adaptation and the task.
 extension RequestPipeline {
@@ -21,19 +22,51 @@ extension RequestPipeline {
   private func code(
     _ body: UploadBody, of upload: UploadRequest, for hop: HopRequest, _ step: RequestMachine.Step
   ) {
-    do {
-      var (body, urlRequest) = (body, hop.urlRequest)
-      let data: Data? = if case .data(let data) = body.uploadable { data } else { nil }
-      if let coding = try core.adapters(of: request).codeUpload(&urlRequest, data: data) {
+    let adapters = core.adapters(of: request)
+    guard adapters.compressUploads else {
+      return coded(.success((hop: hop, coding: nil)), body, of: upload, for: hop, step)
+    }
+    let ask: @Sendable () -> Result<CodedHop, any Error> = {
+      Result {
+        var urlRequest = hop.urlRequest
+        let coding = try adapters.codeUpload(&urlRequest, data: body.data)
+        return (hop: coding == nil ? hop : HopRequest(urlRequest), coding: coding)
+      }
+    }
+    guard let executor = codingExecutor(body) else { return coded(ask(), body, of: upload, for: hop, step) }
+    executor { [request] in
+      let result = ask()
+      request.onPipeline { $0.coded(result, body, of: upload, for: hop, step) }
+    }
+  }
+
+  private typealias CodedHop = (hop: HopRequest, coding: RequestCoding?)
+
+  /// Where a caller's closure is asked about a body, which may take long for a large one; nil: here.
+  private func codingExecutor(_ body: UploadBody) -> ((@escaping @Sendable () -> Void) -> Void)? {
+    guard let data = body.data else { return nil }
+    if let queue = context.queues.request { return { work in queue.async(execute: work) } }
+    return data.count > 64 << 10 ? { [readers = context.readers] work in readers.submit(work) } : nil
+  }
+
+  private func coded(
+    _ result: Result<CodedHop, any Error>, _ body: UploadBody, of upload: UploadRequest, for hop: HopRequest,
+    _ step: RequestMachine.Step
+  ) {
+    guard decide({ $0.isWaiting(in: step) }) else { return }
+    switch result {
+    case .success((let codedHop, let coding)):
+      var body = body
+      if let coding {
         body.coding = coding
         if case .stream(let plain) = body.uploadable { body.coded = .stream(CodedUpload.stream(plain, coding)) }
-        request.fields.withLock { $0.attempt?.adapted = urlRequest }
+        request.fields.withLock { $0.attempt?.adapted = codedHop.urlRequest }
       }
       upload.begin(with: body)
       monitors.request(upload, didCreateUploadable: body.uploadable)
       guard decide({ $0.isWaiting(in: step) }) else { return }
-      bodyIsReady(for: body.coding == nil ? hop : HopRequest(urlRequest), step)
-    } catch {
+      bodyIsReady(for: codedHop, step)
+    case .failure(let error):
       let failure = recorded(.requestAdaptationFailed(error: error))
       monitors.request(request, didFailToAdaptURLRequest: hop.urlRequest, withError: failure)
       bodyFailed(step)

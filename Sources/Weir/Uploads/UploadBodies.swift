@@ -9,6 +9,9 @@ struct UploadBody: Sendable {
   var coding: RequestCoding?
   /// The compressed body of a stream, which there is one of as there is one stream; others are made for each hop.
   var coded: UploadRequest.Uploadable?
+
+  /// Nil unless it is in memory.
+  var data: Data? { if case .data(let data) = uploadable { data } else { nil } }
 }
 
 /// The bodies that a request has made: the present attempt's, and the files that go when the request has ended.

@@ -59,14 +59,19 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
   override func prepareBody(for hop: HopRequest, _ step: RequestMachine.Step, in pipeline: RequestPipeline) -> Bool {
     switch upload as? Uploadable ?? (upload as? MultipartUpload)?.uploadable {
     case .data?, .stream?: pipeline.uploadableMade(makeBody(), of: self, for: hop, step)
-    case .file?, nil:
-      let make: @Sendable () -> Void = { [self] in
-        let body = makeBody()
-        onPipeline { $0.uploadableMade(body, of: self, for: hop, step) }
-      }
-      if let queue = context.queues.request { queue.async(execute: make) } else { context.workers.submit(make) }
+    case .file?: makeBody(on: context.workers, for: hop, step)
+    // The caller's code may wait for somebody.
+    case nil: makeBody(on: context.readers, for: hop, step)
     }
     return true
+  }
+
+  private func makeBody(on workers: WorkerPool, for hop: HopRequest, _ step: RequestMachine.Step) {
+    let make: @Sendable () -> Void = { [self] in
+      let body = makeBody()
+      onPipeline { $0.uploadableMade(body, of: self, for: hop, step) }
+    }
+    if let queue = context.queues.request { queue.async(execute: make) } else { workers.submit(make) }
   }
 
   override func makeBody(of urlRequest: URLRequest) -> AttemptBody {

@@ -87,9 +87,14 @@ extension Transfer {
 
   func openFile(_ path: String, _ size: Int64, _ engine: TransferEngine) {
     let file = LoopBound(FileBody(path: path, size: size, workers: engine.fileWorkers()), on: engine.loop)
-    file.value.onArrival = { [weak self] in self?.resumeSending() }
+    file.value.onArrival = { [weak self] in self?.fileArrived() }
     file.value.readAhead(file)
     sending.file = file
+  }
+
+  /// Who has paused meanwhile finds what came when he goes on.
+  private func fileArrived() {
+    if sending.awaitsSource { resumeSending() }
   }
 
   private func didSend(_ total: Int64) {

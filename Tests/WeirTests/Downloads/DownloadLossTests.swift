@@ -133,8 +133,12 @@ struct DownloadLossTests {
   // MARK: A file that somebody holds
 
   /// Another download's hold on the file that `data` speaks of.
-  private func holder(_ data: Data, _ rig: DownloadRig) throws -> PartialFile {
-    try PartialFile(resuming: try #require(ResumeData(data)), in: PartialDirectory(rig.partialDirectory))
+  private func holder(_ data: Data, _ rig: DownloadRig) async throws -> PartialFile {
+    let data = try #require(ResumeData(data))
+    // The download that has left it may not have let go of it yet.
+    return try await eventually("the file is free") {
+      try? PartialFile(resuming: data, in: PartialDirectory(rig.partialDirectory))
+    }
   }
 
   @Test("A file that is about to be let go of is waited for")
@@ -142,7 +146,7 @@ struct DownloadLossTests {
     let server = try answering(rest(Self.body, from: 4))
     let rig = try DownloadRig()
     let data = try await cut(rig, server)
-    let holder = try holder(data, rig)
+    let holder = try await holder(data, rig)
     async let response = rig.session.download(resumingWith: data, to: rig.to("file")).plainResponse()
     DispatchQueue.global().asyncAfter(deadline: .now() + 0.2) { holder.close() }
     #expect(await response.value == rig.url("file"))
@@ -153,7 +157,7 @@ struct DownloadLossTests {
     let server = try answering(rest(Self.body, from: 4))
     let rig = try DownloadRig()
     let data = try await cut(rig, server)
-    let holder = try holder(data, rig)
+    let holder = try await holder(data, rig)
     let response = await rig.session.download(resumingWith: data).plainResponse()
     #expect(response.error?.urlErrorCode == .cannotOpenFile && server.connectionCount == 0)
     #expect(response.error?.localizedDescription.contains("another download") == true)

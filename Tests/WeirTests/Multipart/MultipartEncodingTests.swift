@@ -39,6 +39,33 @@ struct MultipartEncodingTests {
     }
   }
 
+  @Test("What ended processes have left there for a week goes; nothing else does")
+  func sweep() throws {
+    let directory = try TemporaryDirectory()
+    let place = try directory.directory("weir/multipart.form.data")
+    func file(_ name: String, days: Double) throws -> String {
+      let path = try directory.file("weir/multipart.form.data/\(name)", "x")
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: -days * 86_400)], ofItemAtPath: path)
+      return name
+    }
+    for path in [place, "\(directory.path)/weir"] { chmod(path, 0o700) }
+    _ = try file(UUID().uuidString, days: 7.1)
+    var stays = [try file(UUID().uuidString, days: 6.9), try file("somebody's", days: 8)]
+    func encode() throws {
+      let encoded = try MultipartEncoding.encode(
+        Self.form(), usingThreshold: 0, in: MultipartSamples.url(directory.path))
+      guard case .file(let url) = encoded else { return }
+      stays.append(url.lastPathComponent)
+    }
+    try encode()
+    // Once for each process.
+    stays.append(try file(UUID().uuidString, days: 8))
+    try encode()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place).sorted() == stays.sorted())
+    #expect(stays.count == 5)
+  }
+
   @Test("By default in the directory of temporary files")
   func temporaryDirectory() throws {
     guard case .file(let url) = try MultipartEncoding.encode(Self.form(), usingThreshold: 0) else {

@@ -16,7 +16,9 @@ struct StreamDeliverySimulationTests {
       if !simulation.violations.isEmpty { return }
       for outcome in simulation.seen { outcomes[outcome, default: 0] += 1 }
     }
-    for outcome in ["settled early", "ended", "failed", "paused", "waited for calls", "retried", "closed"] {
+    for outcome in [
+      "settled early", "ended", "failed", "paused", "waited for calls", "retried", "closed", "more after a pause",
+    ] {
       #expect(outcomes[outcome, default: 0] > 100, "\(outcome): \(outcomes)")
     }
   }
@@ -31,6 +33,13 @@ private struct Simulation {
     case take(Int)
     case failure
     case goOn
+
+    var isElsewhere: Bool {
+      switch self {
+      case .turn, .call, .take: true
+      case .serialization, .failure, .goOn: false
+      }
+    }
   }
 
   private var delivery = StreamDelivery<Int, Int>()
@@ -70,6 +79,7 @@ private struct Simulation {
   mutating func run() {
     _ = delivery.responseBegins()
     for _ in 0..<80 where !isSettled { step() }
+    if Bool.random(using: &random) { checkThatReadingGoesOn() }
     if !isSettled { end() }
     var budget = 2_000
     while !isSettled || !pending.isEmpty, budget > 0 {
@@ -103,14 +113,27 @@ private struct Simulation {
 
   private mutating func arrive() {
     guard isReading, !isEnding, !isSettled else { return }
+    slice(ofAtMost: 64 << 10)
+  }
+
+  /// A piece of what one read brought; after it there may be more, whether reading waits or not.
+  private mutating func slice(ofAtMost room: Int) {
     let chunk = chunkCount
     chunkCount += 1
     note("arrive \(chunk)")
-    if let work = delivery.arrived(chunk, size: Int.random(in: 1...(64 << 10), using: &random)) { serialize(work) }
+    let size = Int.random(in: 1...room, using: &random)
+    if let work = delivery.arrived(chunk, size: size) { serialize(work) }
     if delivery.undelivered > 1 << 20 { violations.append("undelivered \(delivery.undelivered)") }
     if delivery.mustPause() {
       seen.insert("paused")
       isReading = false
+    }
+    let rest = room - max(size, 1 << 10)
+    if rest >= 1 << 10, !isReading || Int.random(in: 0..<3, using: &random) == 0 {
+      // Handlers on other threads may be done meanwhile; the attempt hears of that after this.
+      for _ in 0..<Int.random(in: 0...4, using: &random) { _ = answer(elsewhere: true) }
+      if !isReading { seen.insert("more after a pause") }
+      slice(ofAtMost: rest)
     }
   }
 
@@ -167,8 +190,11 @@ private struct Simulation {
   }
 
   /// Somebody of those who wait answers.
-  private mutating func answer() -> Bool {
-    guard let index = pending.indices.randomElement(using: &random) else { return false }
+  ///
+  /// - Parameter elsewhere: Only of those who don't answer on the loop.
+  private mutating func answer(elsewhere: Bool = false) -> Bool {
+    let able = pending.indices.filter { !elsewhere || pending[$0].isElsewhere }
+    guard let index = able.randomElement(using: &random) else { return false }
     switch pending.remove(at: index) {
     case .serialization(let number, let chunk, let handlers): serialized(number, chunk, handlers)
     case .turn(let index): turn(index)
@@ -220,6 +246,12 @@ private struct Simulation {
     isSettled = true
     _ = delivery.settle()
     if delivery.calls == 0 { hasCompleted = true }
+  }
+
+  /// When all who wait have answered, nothing holds reading up.
+  private mutating func checkThatReadingGoesOn() {
+    while answer() {}
+    if !isReading, !isEnding, !isSettled { violations.append("reading waits for ever") }
   }
 
   private mutating func check() {

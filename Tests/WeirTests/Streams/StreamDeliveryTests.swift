@@ -90,6 +90,31 @@ struct StreamDeliveryTests {
     #expect(delivery.undelivered == 0)
   }
 
+  @Test("More of the same read, come below the mark while reading waits, does not make it wait for ever")
+  func anotherSlice() throws {
+    var delivery = delivery(1)
+    for index in 0..<3 { try arrive("\(index)", Delivery.mark / 3, in: &delivery) }
+    #expect(delivery.mustPause() == true)
+    _ = delivery.begin(0)
+    #expect(delivery.returned(0) == .schedule)
+    try arrive("3", Delivery.smallest, in: &delivery)
+    #expect(delivery.undelivered < Delivery.mark)
+    #expect(delivery.mustPause() == true)
+    _ = delivery.begin(0)
+    #expect(delivery.returned(0) == [.schedule, .goOn])
+    #expect(delivery.mustPause() == false)
+  }
+
+  @Test("Another response begins without the pause of the one before")
+  func pauseIsTheAttempts() throws {
+    var delivery = delivery(1)
+    try arrive("x", Delivery.mark, in: &delivery)
+    #expect(delivery.mustPause() == true)
+    _ = delivery.drop()
+    #expect(delivery.responseBegins() == false)
+    #expect(delivery.mustPause() == false)
+  }
+
   @Test("Small chunks count for more than their bytes")
   func smallChunks() throws {
     var delivery = delivery(1)

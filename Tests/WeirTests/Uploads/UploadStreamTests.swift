@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import Testing
+import WeirIO
 import WeirTestSupport
 
 @testable import Weir
@@ -38,6 +39,46 @@ struct UploadStreamTests {
     #expect(await request.plainResponse().error?.responseCode == 503)
     #expect(denials.reasons.entries == [.body])
     #expect(request.retryCount == 0 && server.connectionCount == 1)
+  }
+
+  @Test("What a reader has is not looked at on the loop")
+  func touchedByOneThread() async throws {
+    let server = try ScriptedServer(
+      Script(.head, .chunkedBody, .send(response("307 Moved", ["Location: /next"])), .awaitClose))
+    let session = Session()
+    let touches = Journal<Bool>()
+    let stream = WatchedStream(loop: session.context.loop, touches)
+    let error = await session.upload(stream, to: server.url).plainResponse().error
+    #expect(error?.urlErrorCode == .requestBodyStreamExhausted)
+    #expect(touches.entries.contains(false) && !touches.entries.contains(true))
+  }
+
+  /// Notes who asks for its status once it is open: whether that is the loop.
+  private final class WatchedStream: InputStream {
+    private let loop: EventLoop
+    private let touches: Journal<Bool>
+    private var left = 2
+    private var isOpen = false
+
+    init(loop: EventLoop, _ touches: Journal<Bool>) {
+      self.loop = loop
+      self.touches = touches
+      super.init(data: Data())
+    }
+
+    override var streamStatus: Status {
+      if isOpen { touches.append(loop.isCurrent) }
+      return isOpen ? .open : .notOpen
+    }
+    override var streamError: (any Error)? { nil }
+    override func open() { isOpen = true }
+    override func close() {}
+
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
+      left -= 1
+      buffer.pointee = 65
+      return max(0, left)
+    }
   }
 
   @Test("Also when a redirect has dropped it meanwhile")

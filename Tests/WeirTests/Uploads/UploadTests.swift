@@ -2,8 +2,10 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import Testing
-import Weir
+import WeirIO
 import WeirTestSupport
+
+@testable import Weir
 
 @Suite("§8.2 Uploads", .timeLimit(.minutes(1)))
 struct UploadTests {
@@ -150,6 +152,66 @@ struct UploadTests {
     #expect(await session.request(server.url).serializingString().response.value == "quick")
     gate.open()
     #expect(await waiting.response.value == "quick")
+  }
+
+  @Test("Bodies whose makers wait for somebody hold up nobody's files")
+  func waitingMakers() async throws {
+    let server = try ScriptedServer(.answering(okResponse("quick")))
+    let rig = try DownloadRig()
+    let (entered, gate) = (Journal<Int>(), Gate())
+    let waiting = (0..<4).map { number in
+      rig.session.upload(
+        MadeUpload(url: server.url) {
+          entered.append(number)
+          gate.wait()
+          return .data(Data())
+        }
+      ).serializingString()
+    }
+    await entered.wait { $0.count == 4 }
+    #expect(await rig.session.download(server.url).serializingString().response.value == "quick")
+    gate.open()
+    for task in waiting { #expect(await task.response.value == "quick") }
+  }
+
+  @Test(
+    "A compressor's closure is asked on the request queue; without one by a reader, or on the loop about little",
+    arguments: [true, false], [10, 100_000])
+  func compressorsClosure(hasQueue: Bool, size: Int) async throws {
+    let key = DispatchSpecificKey<Bool>()
+    let queue = DispatchQueue(label: "requests")
+    queue.setSpecific(key: key, value: true)
+    let server = try ScriptedServer(Script(.head, .chunkedBody, .send(okResponse("taken")), .awaitClose))
+    let session = Session(requestQueue: hasQueue ? queue : nil)
+    let places = Journal<[Bool]>()
+    let loop = session.context.loop
+    let compressor = GzipRequestCompressor(compressesUploads: true) { data in
+      places.append([data.count == size, DispatchQueue.getSpecific(key: key) == true, loop.isCurrent])
+      return true
+    }
+    let request = session.upload(Data(count: size), to: server.url, interceptor: compressor)
+    #expect(await request.serializingString().response.value == "taken")
+    #expect(places.entries == [[true, hasQueue, !hasQueue && size == 10]])
+    #expect(request.request?.headers["Content-Encoding"] == "gzip")
+  }
+
+  @Test("A request that is cancelled while a compressor's closure is asked sends nothing")
+  func cancelledWhileCompressorIsAsked() async throws {
+    let session = Session()
+    let (entered, gate) = (Latch(), Gate())
+    let compressor = GzipRequestCompressor(compressesUploads: true) { _ in
+      entered.open()
+      gate.wait()
+      return true
+    }
+    let request = session.upload(Data(count: 100_000), to: "http://127.0.0.1:1/", interceptor: compressor)
+    let waiting = request.serializingString()
+    await entered.wait()
+    request.cancel()
+    #expect(await waiting.response.error?.isExplicitlyCancelledError == true)
+    gate.open()
+    for _ in 0..<20 { await session.loopTurn() }
+    #expect(request.tasks.isEmpty && request.uploadable == nil)
   }
 
   @Test("A body that can't be made fails the request, which has no task; retriers are asked")
