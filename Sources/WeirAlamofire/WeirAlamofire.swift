@@ -40,3 +40,24 @@ extension SessionConfiguration {
   /// The namespace of `SessionConfiguration.af.default`.
   public static var af: SessionConfiguration.Type { SessionConfiguration.self }
 }
+
+// What is not offered, so that the compiler says why.
+
+/// Not offered.
+@available(*, unavailable, message: "A server's network is there, or its requests fail.")
+public typealias NetworkReachabilityManager = Never
+/// Not offered.
+@available(*, unavailable, message: "A server's network is there, or its requests fail: use RetryPolicy.")
+public typealias OfflineRetrier = Never
+/// Not offered.
+@available(*, unavailable, message: "The engine is libcurl: use EventMonitor, RedirectHandler and the like.")
+public typealias SessionDelegate = Never
+/// Not offered.
+@available(*, unavailable, message: "WebSocket is out of weir's scope.")
+public typealias WebSocketRequest = Never
+/// Not offered.
+@available(*, unavailable, message: "Use CustomCATrustEvaluator or PublicKeysTrustEvaluator.")
+public typealias PinnedCertificatesTrustEvaluator = Never
+/// Not offered.
+@available(*, unavailable, message: "Revocation was looked up by Security.framework.")
+public typealias RevocationTrustEvaluator = Never

@@ -11,7 +11,7 @@ extension Attempt {
   func startHop() {
     // What can't be sent is no attempt.
     guard hop.request.isSupported else {
-      return ended(error: urlError(.unsupportedURL, "only http and https URLs with a host can be requested"))
+      return ended(error: urlError(.unsupportedURL, Self.advice(onUnsupported: hop.request.text)))
     }
     do {
       hop.trust = try core.trust(for: hop.request)
@@ -41,6 +41,11 @@ extension Attempt {
     } catch {
       ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
     }
+  }
+
+  /// A URL without `//` may be one of which the scheme was forgotten. Its text is not repeated: it may hold secrets.
+  private static func advice(onUnsupported url: String) -> String {
+    "only http and https URLs with a host can be requested" + (url.contains("//") ? "" : "; is http:// missing?")
   }
 
   /// The host is not even connected to.

@@ -19,8 +19,10 @@ struct FileProblem: Error, Sendable {
   var unwritable: URLError {
     Self.error(
       .cannotWriteToFile,
-      "the download can't be written to \(path): \(text ?? errno.description); make room there, or set TMPDIR")
+      "the download can't be written to \(path): \(text ?? errno.description); \(remedy)set TMPDIR")
   }
+
+  private var remedy: String { errno == .noSpace || errno == .quotaExceeded ? "make room there, or " : "" }
 
   /// The error of resume data that nothing can be resumed with.
   var unusable: URLError { Self.unusable("\(path): \(text ?? errno.description)") }

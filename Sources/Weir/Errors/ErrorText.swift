@@ -27,32 +27,48 @@ extension DecodingError {
   var summary: String {
     switch self {
     case .keyNotFound(let key, let context):
-      "there is no \"\(key.stringValue)\"\(context.codingPath.place)"
+      "there is no \"\(key.stringValue)\"\(context.codingPath.place)\(context.refusal)"
     case .valueNotFound(let type, let context):
-      "null is no \(type)\(context.codingPath.place)"
+      "null is no \(type)\(context.codingPath.place)\(context.refusal)"
     case .typeMismatch(let type, let context):
-      "the value is no \(type)\(context.codingPath.place)"
+      "the value is no \(type)\(context.codingPath.place)\(context.refusal)"
+    case .dataCorrupted(let context) where context.isOfTheDocument:
+      context.debugDescription
     case .dataCorrupted(let context):
-      context.isOfTheDocument ? context.debugDescription : "the value is not valid\(context.codingPath.place)"
+      "the value is not valid\(context.codingPath.place)\(context.refusal)"
     @unknown default:
       "the value does not fit"
     }
   }
 
-  /// The same error, which names the type of what was no such thing. Nothing is said of a body that could be read: what
-  /// doesn't fit there has its place.
+  /// The same error, which names the type of what was no such thing. Of a body that could be read, where what doesn't fit has
+  /// its place, it says so when the status is that of a refusal.
   func naming(_ body: BodyFacts) -> DecodingError {
-    guard case .dataCorrupted(let context) = self, context.isOfTheDocument else { return self }
-    return .dataCorrupted(
-      Context(
-        codingPath: [], debugDescription: "\(context.debugDescription) \(body)",
-        underlyingError: context.underlyingError))
+    switch self {
+    case .keyNotFound(let key, let context): .keyNotFound(key, context.with(body))
+    case .valueNotFound(let type, let context): .valueNotFound(type, context.with(body))
+    case .typeMismatch(let type, let context): .typeMismatch(type, context.with(body))
+    case .dataCorrupted(let context): .dataCorrupted(context.with(body))
+    @unknown default: self
+    }
   }
 }
 
 extension DecodingError.Context {
-  /// Whether the document as such can't be read, which Foundation's decoders say so. Of a value, the text may tell what it is.
+  /// Whether the document as such can't be read, which Foundation's decoders say so. Of a value, the text may tell what
+  /// it is.
   fileprivate var isOfTheDocument: Bool { codingPath.isEmpty && debugDescription.hasPrefix("The given data was not") }
+
+  /// What ``with(_:)`` has said of the status.
+  fileprivate var refusal: String {
+    debugDescription.range(of: BodyFacts.refusal, options: .backwards).map { String(debugDescription[$0.lowerBound...]) } ?? ""
+  }
+
+  fileprivate func with(_ body: BodyFacts) -> Self {
+    let text = isOfTheDocument ? " \(body)" : body.refusal
+    return Self(
+      codingPath: codingPath, debugDescription: debugDescription + text, underlyingError: underlyingError)
+  }
 }
 
 extension EncodingError {
@@ -97,7 +113,12 @@ struct BodyFacts: CustomStringConvertible {
   }
 
   var description: String {
-    "The response, status \(status), has \(contentType.map { "Content-Type \($0)" } ?? "no Content-Type");"
-      + " validate(contentType:) would have refused another one than is expected."
+    "The response, status \(status), has \(contentType.map { "Content-Type \($0)" } ?? "no Content-Type"); "
+      + (status < 400 ? "validate(contentType:) refuses what is not expected." : "validate() refuses such a status.")
   }
+
+  fileprivate static let refusal = "; the response has status "
+
+  /// Nothing for a status that is none of a refusal.
+  fileprivate var refusal: String { status < 400 ? "" : "\(Self.refusal)\(status), which validate() refuses" }
 }

@@ -196,8 +196,8 @@ extension WeirError.ServerTrustFailureReason {
     switch self {
     case .noRequiredEvaluator(let host):
       "There is no evaluator for \(host): add one to serverTrustManager, or set its allHostsMustBeEvaluated to false."
-    case .noCertificatesFound: "The evaluator has no certificates."
-    case .noPublicKeysFound: "The evaluator has no public keys."
+    case .noCertificatesFound: "No certificate was found where one is expected, in PEM."
+    case .noPublicKeysFound: "No public key was found where one is expected: a pin, or PEM of a certificate or key."
     case .defaultEvaluationFailed(let output): "The certificate of \(output.text)"
     case .hostValidationFailed(let output): "The certificate is not for \(output.text)"
     case .publicKeyPinningFailed(let host, let keys): "\(host) has none of the \(keys.count) pinned keys."

@@ -10,7 +10,7 @@ struct TransferAdvice {
 
   /// Libcurl's text without what is said elsewhere, and the advice.
   func text(of error: TransferError) -> String {
-    let fact = Self.fact(error)
+    let fact = Self.fact(error).trimmingCharacters(in: .whitespaces)
     return advice(on: error).map { "\(fact) (\($0))" } ?? fact
   }
 
@@ -41,9 +41,13 @@ struct TransferAdvice {
     switch error.code {
     case .couldNotResolveHost: "check the name and the machine's resolver; resolveOverrides answers in its place"
     case .couldNotResolveProxy, .proxy: "proxy"
-    case .couldNotConnect where error.osErrno == ECONNREFUSED: "nothing listens there"
+    case .couldNotConnect where error.osErrno == ECONNREFUSED:
+      if case .none = configuration.proxy { "nothing listens there" } else { "nothing listens there; see proxy" }
+    case .emptyReply: "the server has closed the connection without an answer; perhaps it speaks https there"
     case .timedOut: "connectTimeout: \(configuration.connectTimeout) s"
     case .tlsConnect where error.message.contains("wrong version number"): "the server seems to speak plain http there"
+    case .tlsConnect where error.message.contains("SSL_ERROR_SYSCALL"):
+      "the server has closed the connection in the handshake; perhaps it speaks plain http there"
     case .peerFailedVerification: advice(on: error.certificateDefect)
     case .badTrustRoots: "tls.trustRoots: \(configuration.tls.trustRoots.text)"
     case .clientCertificateProblem, .clientCertificateRequired: "tls.clientCertificate"

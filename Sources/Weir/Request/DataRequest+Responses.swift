@@ -99,4 +99,23 @@ extension DataRequest {
           emptyRequestMethods: emptyRequestMethods), completionHandler))
     return self
   }
+
+  /// Adds a handler that gets what `JSONSerialization` makes of the body.
+  @available(*, deprecated, message: "Use responseDecodable.")
+  @preconcurrency
+  @discardableResult
+  public func responseJSON(
+    queue: DispatchQueue? = nil,
+    dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
+    emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPMethod> = JSONResponseSerializer.defaultEmptyRequestMethods,
+    options: JSONSerialization.ReadingOptions = .allowFragments,
+    completionHandler: @escaping @Sendable (WeirDataResponse<any Sendable>) -> Void
+  ) -> Self {
+    response(
+      queue: queue,
+      responseSerializer: JSONResponseSerializer(
+        dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
+        emptyRequestMethods: emptyRequestMethods, options: options), completionHandler: completionHandler)
+  }
 }

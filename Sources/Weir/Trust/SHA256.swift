@@ -14,7 +14,8 @@ enum SHA256 {
 
   static func hexadecimal(of message: some Collection<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: digest(of: message).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    let text = digest(of: message).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    return String(decoding: text, as: UTF8.self)
   }
 
   private static func compress(_ state: inout [UInt32], _ block: ArraySlice<UInt8>) {

@@ -26,6 +26,11 @@ enum FirstRequest {
   }
 }
 
+final class Deaf: EventMonitor {
+  // Takes Foundation's task, and so is no method of EventMonitor: nobody calls it.
+  func urlSession(_ session: Session, task: URLSessionTask, didCompleteWithError error: (any Error)?) {}
+}
+
 struct Listings {
   func explain(_ request: DataRequest) async -> String {
     let response = await request.validate().serializingData().response
@@ -44,6 +49,14 @@ struct Listings {
     return configuration
   }
 
+  func steered() -> Session {
+    var configuration = SessionConfiguration.default
+    configuration.timeoutIntervalForResource = 10
+    configuration.circuitBreaker = CircuitBreaker(failureRatio: 0.5, minimumRequests: 20, openFor: 5)
+    configuration.announcesAttempts = .standard
+    return Session(configuration: configuration, interceptor: RetryPolicy.recommended())
+  }
+
   func slowReport(_ session: Session) async throws -> Data {
     try await session.request("https://reports.example/yearly").deadline(120).validate().serializingData().value
   }
@@ -60,7 +73,7 @@ struct Listings {
     configuration.httpCookieStorage = cookies
     let session = Session(configuration: configuration)
     try cookies.json().write(to: file)  // json(includingSessionCookies: false): only those with an expiry
-    try cookies.load(json: Data(contentsOf: file))  // adds those that are good still; throws and adds none if one is no cookie
+    try cookies.load(json: Data(contentsOf: file))  // adds those that are good still; throws if one is no cookie
     return session
   }
 

@@ -220,19 +220,22 @@ struct ErrorTextTests {
     Trial(
       "HTML for JSON",
       "The response could not be serialized. The body could not be decoded: The given data was not valid JSON. "
-        + "The response, status 502, has Content-Type text/html; "
-        + "validate(contentType:) would have refused another one than is expected."
+        + "The response, status 502, has Content-Type text/html; validate() refuses such a status."
     ) { try await decoded(response("502 Bad Gateway", ["Content-Type: text/html; charset=utf-8"], body: "<html>")) },
     Trial(
       "no type",
       "The response could not be serialized. The body could not be decoded: The given data was not valid JSON. "
-        + "The response, status 200, has no Content-Type; "
-        + "validate(contentType:) would have refused another one than is expected."
+        + "The response, status 200, has no Content-Type; validate(contentType:) refuses what is not expected."
     ) { try await decoded(response("200 OK", body: "{")) },
     Trial(
       "JSON of another kind",
       #"The response could not be serialized. The body could not be decoded: there is no "id""#
     ) { try await decoded(response("200 OK", ["Content-Type: application/json"], body: "{}")) },
+    Trial(
+      "JSON of a refusal",
+      "The response could not be serialized. The body could not be decoded: "
+        + #"there is no "id"; the response has status 404, which validate() refuses"#
+    ) { try await decoded(response("404 Not Found", ["Content-Type: application/json"], body: "{}")) },
     Trial(
       "empty",
       "The response could not be serialized. "

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Testing
+import WeirTestSupport
 
 @testable import Weir
 
@@ -38,6 +39,20 @@ private struct Door: JSONDoor {
   @Test func fragmentsAreAllowed() throws {
     #expect(try Self.serialize("1") as? Int == 1)
     #expect(try Self.serialize(#""x""#) as? String == "x")
+  }
+
+  @available(*, deprecated)
+  @Test func handlersOfDataAndUploads() async throws {
+    let server = try answering(okResponse(#"{"a": 7}"#))
+    let session = Session()
+    let values = Journal<Int?>()
+    let note: @Sendable (WeirDataResponse<any Sendable>) -> Void = { response in
+      values.append((response.value as? [String: Any])?["a"] as? Int)
+    }
+    session.request(server.url).responseJSON(completionHandler: note)
+    session.upload(Data("x".utf8), to: server.url).responseJSON(completionHandler: note)
+    await values.wait { $0.count == 2 }
+    #expect(values.entries == [7, 7])
   }
 
   @Test func emptyBody() throws {
