@@ -55,9 +55,10 @@ extension DecodingError {
 }
 
 extension DecodingError.Context {
-  /// Whether the document as such can't be read, which Foundation's decoders say so. Of a value, the text may tell what
-  /// it is.
-  fileprivate var isOfTheDocument: Bool { codingPath.isEmpty && debugDescription.hasPrefix("The given data was not") }
+  /// Whether the document as such can't be read, as Foundation's decoders say it. Of a value, the text may tell what it is.
+  fileprivate var isOfTheDocument: Bool {
+    codingPath.isEmpty && debugDescription.hasPrefix("The given data was not")
+  }
 
   /// What ``with(_:)`` has said of the status.
   fileprivate var refusal: String {
