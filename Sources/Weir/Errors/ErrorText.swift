@@ -62,7 +62,8 @@ extension DecodingError.Context {
 
   /// What ``with(_:)`` has said of the status.
   fileprivate var refusal: String {
-    debugDescription.range(of: BodyFacts.refusal, options: .backwards).map { String(debugDescription[$0.lowerBound...]) } ?? ""
+    guard let said = debugDescription.range(of: BodyFacts.refusal, options: .backwards) else { return "" }
+    return String(debugDescription[said.lowerBound...])
   }
 
   fileprivate func with(_ body: BodyFacts) -> Self {
