@@ -196,8 +196,8 @@ extension WeirError.ServerTrustFailureReason {
     switch self {
     case .noRequiredEvaluator(let host):
       "There is no evaluator for \(host): add one to serverTrustManager, or set its allHostsMustBeEvaluated to false."
-    case .noCertificatesFound: "No certificate was found where one is expected, in PEM."
-    case .noPublicKeysFound: "No public key was found where one is expected: a pin, or PEM of a certificate or key."
+    case .noCertificatesFound: "There are no certificates where some are expected, in PEM."
+    case .noPublicKeysFound: "There are no public keys where some are expected: pins, or PEM of certificates or keys."
     case .defaultEvaluationFailed(let output): "The certificate of \(output.text)"
     case .hostValidationFailed(let output): "The certificate is not for \(output.text)"
     case .publicKeyPinningFailed(let host, let keys): "\(host) has none of the \(keys.count) pinned keys."

@@ -49,16 +49,16 @@ struct Listings {
     return configuration
   }
 
+  func slowReport(_ session: Session) async throws -> Data {
+    try await session.request("https://reports.example/yearly").deadline(120).validate().serializingData().value
+  }
+
   func steered() -> Session {
     var configuration = SessionConfiguration.default
     configuration.timeoutIntervalForResource = 10
     configuration.circuitBreaker = CircuitBreaker(failureRatio: 0.5, minimumRequests: 20, openFor: 5)
     configuration.announcesAttempts = .standard
     return Session(configuration: configuration, interceptor: RetryPolicy.recommended())
-  }
-
-  func slowReport(_ session: Session) async throws -> Data {
-    try await session.request("https://reports.example/yearly").deadline(120).validate().serializingData().value
   }
 
   func counting(_ count: @escaping @Sendable () -> Void) -> ClosureEventMonitor {
