@@ -64,7 +64,8 @@ import WeirTestSupport
     for client in used + fresh { client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
     for client in used + fresh {
       let response = client.response()
-      #expect(response?.text == "ok" && response?.values("Connection") == ["close"])
+      // A worker that has not heard of it yet does not say that it will close.
+      #expect(response?.text == "ok")
       #expect(client.rest().isEmpty && !client.wasReset)
     }
     await stopped.value
