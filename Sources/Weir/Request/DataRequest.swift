@@ -36,16 +36,22 @@ public class DataRequest: Request, @unchecked Sendable {
 
   /// Room is made once for all of it.
   override func bodyGoesOn(_ expected: Int64) {
-    guard expected > 0 else { return }
-    let room = Int(min(expected, maximumBodySize ?? .max, Self.believedLength))
     fields.withLock { fields in
-      guard let data = fields.data else { return }
+      guard let data = fields.data, let room = room(for: data.count, of: expected) else { return }
       if let extended = context.bodyMemory.extended(data, to: room) {
         fields.data = extended
       } else {
         fields.data?.reserveCapacity(room)
       }
     }
+  }
+
+  /// Nil: as much as comes. A coded body, whose length is not known, is given the least that is kept for others, once it is a
+  /// quarter of that; more would be held by who keeps the body.
+  private func room(for count: Int, of expected: Int64) -> Int? {
+    if expected > 0 { return Int(min(expected, maximumBodySize ?? .max, Self.believedLength)) }
+    let least = BodyMemory.sizes.lowerBound
+    return count < least && count * 4 >= least ? least : nil
   }
 
   override func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {

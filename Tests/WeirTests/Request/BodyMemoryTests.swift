@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WeirCompression
 import WeirTestSupport
 
 @testable import Weir
@@ -85,5 +86,22 @@ struct BodyMemoryTests {
     }
     guard index == 0 else { return }
     try await eventually("its memory is there for the next") { session.context.bodyMemory.idleSize >= 1 << 20 }
+  }
+
+  @Test(
+    "A coded body, whose length nobody knows, has such memory too, and may outgrow it", arguments: [86_000, 400_000])
+  func coded(count: Int) async throws {
+    let text = Array(Self.text.utf8.prefix(count))
+    let body = try Compression.deflate(text, .gzip)
+    let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n"
+    let server = try ScriptedServer(Script(.request, .send(Array(head.utf8) + body), .close))
+    let session = Session()
+    do {
+      let response = await session.request(server.url).serializingData().response
+      #expect(response.value == Data(text), "\(response)")
+    }
+    try await eventually("its memory is there for the next") {
+      session.context.bodyMemory.idleSize >= BodyMemory.sizes.lowerBound
+    }
   }
 }
