@@ -318,7 +318,7 @@ struct ErrorTextTests {
     server.stop()
     let lost = session.request(server.url)
     let failure = try #require(await lost.plainResponse().error)
-    #expect(lost.failureDescription(of: failure) == failure.localizedDescription)
+    #expect(Self.normal(lost.failureDescription(of: failure)) == Self.normal(failure.localizedDescription))
     #expect(
       session.request("http://h/").failureDescription(of: TokenError.expired) == "TokenError.expired (request)")
   }
