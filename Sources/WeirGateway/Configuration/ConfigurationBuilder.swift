@@ -23,7 +23,7 @@ private struct ConfigurationBuilder {
   private var names: [String: SourcePosition] = [:]
   private var matches: [RouteMatch: String] = [:]
 
-  private static let maximumRoutes = 1000
+  static let maximumRoutes = 1000
   private static let maximumNameLength = 64
   private static let maximumRetries = 10
   private static let maximumTimeout: Duration = .seconds(86_400)

@@ -244,7 +244,8 @@ extension Forwarding: ForwardSink {
       end(.forwarded(outcome), error)
     } else if isResponseBad {
       answer(.badResponse, as: .forwarded(.transportError))
-    } else if isBodyTooSlow, status == 0 {
+    } else if status == 0, isBodyTooSlow || outcome == .timeout && waitsForClient(request) {
+      isBodyTooSlow = true
       answerSlowBody(error)
     } else if status == 0 {
       answer(GatewayAnswer(outcome, error), as: .forwarded(outcome), error)
@@ -254,6 +255,11 @@ extension Forwarding: ForwardSink {
       end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome), error)
     }
   }
+}
+
+extension Forwarding {
+  /// Whether the time that is over was spent in waiting for the client's body: the upstream has taken all that came.
+  private func waitsForClient(_ request: ForwardRequest) -> Bool { intake.stage == .streaming && request.awaitsBody }
 }
 
 extension ForwardRequest.Head.Body {

@@ -18,6 +18,10 @@ package final class GatewayMetrics: Sendable {
   private let client: MetricsMonitor?
   private let departed = Mutex(Departed())
 
+  /// Each outcome of as many routes as there can be, and of as many that a reload has taken away.
+  private static let maximumRequestSeries =
+    2 * ConfigurationBuilder.maximumRoutes * GatewayOutcome.ofRoutes.count + GatewayOutcome.ofNoRoute.count
+
   private struct Departed {
     var routes = Departures<String>()
     var upstreams = Departures<Destination>()
@@ -40,7 +44,7 @@ package final class GatewayMetrics: Sendable {
       "url_scheme")
     requests = try registry.counter(
       "weir_gateway_requests_total", help: "Requests to the gateway that ended, by route and outcome.",
-      labels: "route", "outcome")
+      seriesLimit: Self.maximumRequestSeries, labels: "route", "outcome")
     failed = try registry.counter(
       "weir_gateway_requests_failed_total",
       help: "Requests to the gateway that were answered with 500 or more, or whose response broke off.", labels: "route"

@@ -75,12 +75,19 @@ extension Socket {
     if address.family == AF_INET6 { setOption(CInt(IPPROTO_IPV6), IPV6_V6ONLY, CInt(0)) }
   }
 
+  /// Whether there is a socket that nobody listens on: a file of another kind is somebody's, and refuses connections too.
   private static func isAbandoned(_ path: String) -> Bool {
+    guard isSocket(path) else { return false }
     do {
       try connecting(to: .unix(path: path)).close()
       return false
     } catch {
       return error == .connectionRefused
     }
+  }
+
+  private static func isSocket(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
   }
 }

@@ -58,8 +58,12 @@ package struct ListenError: Error, Sendable, CustomStringConvertible {
   package let address: SocketAddress
   package let error: Errno
 
+  private var isOfFile: Bool { if case .unix = address { true } else { false } }
+
   package var description: String {
     switch error {
+    case .addressInUse where isOfFile:
+      "\(address) is in use: another program listens there, or it is a file and no socket"
     case .addressInUse: "\(address) is in use: another program, or another instance of this one, listens there"
     default: "can't listen on \(address): \(error)"
     }

@@ -54,6 +54,21 @@ import WeirTestSupport
     #expect(last.text == "too many large requests are arriving for the upstream\n")
   }
 
+  /// Also where the upstream has had the beginning of it: that one waits as the gateway does.
+  @Test func aLargeBodyThatStopsIsA408() throws {
+    let upstream = try ScriptedServer(Script(.head, .swallow(1_000_000)))
+    var route = try Route(to: upstream.port)
+    route.timeout = .milliseconds(500)
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 200000\r\n\r\n" + String(repeating: "x", count: 100_000))
+    let response = try #require(client.response())
+    #expect(response.status == 408)
+    #expect(response.values("Connection") == ["close"])
+    #expect(eventually { rig.count("body_timeout") == 1 })
+    #expect(rig.count("timeout") == 0)
+  }
+
   /// The route's timeout bounds how long a body may take to come, too.
   @Test func aBodyThatDoesNotComeInTimeIsA408() throws {
     let upstream = try BlackHole()

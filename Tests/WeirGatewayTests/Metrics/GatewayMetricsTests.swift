@@ -41,6 +41,16 @@ import WeirMetrics
     #expect(text.contains("weir_retried_requests_received_total{route=\"a\"} 0\n"))
   }
 
+  @Test func asManyRoutesAsThereCanBeHaveSeries() throws {
+    let metrics = try GatewayMetrics(registry)
+    for reload in 0..<2 { metrics.prepare(routes: (0..<1000).map { "\(reload)-\($0)" }) }
+    let text = registry.text()
+    for outcome in GatewayOutcome.ofRoutes {
+      #expect(text.contains("weir_gateway_requests_total{route=\"1-999\",outcome=\"\(outcome.label)\"} 0\n"))
+    }
+    #expect(!text.contains("_other"))
+  }
+
   /// Names may change for ever; those that come back in time go on counting.
   @Test func routesThatAreGoneLeaveThePage() throws {
     let metrics = try GatewayMetrics(registry)

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Testing
 import WeirIO
@@ -29,6 +30,19 @@ import WeirIO
     #expect(try server.receive() == "")
     server.close()
     client.close()
+  }
+
+  @Test func aFileInTheWayStays() throws {
+    let path = "/tmp/weir-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    defer { for name in [path, path + ".link", path + ".pipe"] { Socket.unlink(name) } }
+    try "mine".write(toFile: path, atomically: false, encoding: .utf8)
+    #expect(symlink(path, path + ".link") == 0)
+    #expect(mkfifo(path + ".pipe", 0o600) == 0)
+    for name in [path, path + ".link", path + ".pipe"] {
+      #expect(throws: Errno.addressInUse) { try Socket.listening(on: .unix(path: name), backlog: 1) }
+    }
+    #expect(try String(contentsOfFile: path + ".link", encoding: .utf8) == "mine")
+    #expect(access(path + ".pipe", F_OK) == 0)
   }
 
   @Test func unixSockets() throws {
