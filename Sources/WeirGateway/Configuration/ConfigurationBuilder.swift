@@ -23,7 +23,6 @@ private struct ConfigurationBuilder {
   private var names: [String: SourcePosition] = [:]
   private var matches: [RouteMatch: String] = [:]
 
-  static let maximumRoutes = 1000
   private static let maximumNameLength = 64
   private static let maximumRetries = 10
   private static let maximumTimeout: Duration = .seconds(86_400)
@@ -33,8 +32,8 @@ private struct ConfigurationBuilder {
       guard let list = keys.take("routes", required: "list at least one route"), let routes = list.elements() else {
         return nil
       }
-      if !(1...Self.maximumRoutes).contains(routes.count) {
-        list.report("holds \(routes.count) routes; give 1 to \(Self.maximumRoutes)")
+      if !(1...Configuration.maximumRoutes).contains(routes.count) {
+        list.report("holds \(routes.count) routes; give 1 to \(Configuration.maximumRoutes)")
       }
       var configuration = Configuration(routes: routes.compactMap { route($0) })
       configuration.warnings = warnings

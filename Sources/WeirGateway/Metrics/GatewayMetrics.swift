@@ -20,7 +20,7 @@ package final class GatewayMetrics: Sendable {
 
   /// Each outcome of as many routes as there can be, and of as many that a reload has taken away.
   private static let maximumRequestSeries =
-    2 * ConfigurationBuilder.maximumRoutes * GatewayOutcome.ofRoutes.count + GatewayOutcome.ofNoRoute.count
+    2 * Configuration.maximumRoutes * GatewayOutcome.ofRoutes.count + GatewayOutcome.ofNoRoute.count
 
   private struct Departed {
     var routes = Departures<String>()
