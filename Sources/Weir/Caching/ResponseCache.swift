@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import Synchronization
 import WeirHTTP
 import WeirIO
 
@@ -13,6 +14,10 @@ final class ResponseCache: Sendable {
     let data: Data
     let storagePolicy: URLCache.StoragePolicy
   }
+
+  /// Foundation's cache on Linux notes a key that it has a second time, and traps when the second note's turn to go comes. So
+  /// what is there goes first, and of sessions that share a cache none comes between.
+  private static let replacing = Mutex<Void>(())
 
   private let storage: URLCache
   private let lane: FileLane
@@ -41,7 +46,11 @@ final class ResponseCache: Sendable {
     let noted = CachedURLResponse(
       response: http, data: response.data, userInfo: info, storagePolicy: response.storagePolicy)
     lane.submit { [storage] in
-      if let key = Self.key(entry.url) { storage.storeCachedResponse(noted, for: key) }
+      guard let key = Self.key(entry.url) else { return }
+      Self.replacing.withLock { _ in
+        storage.removeCachedResponse(for: key)
+        storage.storeCachedResponse(noted, for: key)
+      }
     }
   }
 

@@ -245,6 +245,18 @@ struct CacheTransferTests {
     #expect(recorder.notes.entries == ["miss", "store 6", "miss", "hit", "hit"])
   }
 
+  @Test("A small cache is full again and again: what is stored anew has one place in it")
+  func fullCache() async throws {
+    let body = String(repeating: "x", count: 3000)
+    let hosts = try Hosts((0..<40).map { _ in response("200 Fine", Self.fresh, body: body) })
+    let session = try cachingSession(hosts) {
+      $0.urlCache = URLCache(memoryCapacity: 10_000, diskCapacity: 0, diskPath: nil)
+      $0.requestCachePolicy = .reloadIgnoringLocalCacheData
+    }
+    for round in 0..<40 { try await get(session, "http://a.test/\(round / 2 % 5)") }
+    #expect(text(try await get(session, "http://a.test/4", policy: .returnCacheDataDontLoad)) == body)
+  }
+
   // MARK: Policies
 
   @Test("Policies, of the request and of the session")
