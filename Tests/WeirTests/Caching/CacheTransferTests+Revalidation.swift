@@ -54,22 +54,20 @@ extension CacheTransferTests {
   }
 
   @Test(
-    "A 304 that says by what the response varies is heard: who asks otherwise gets nothing of it (RFC 9111 §3.2, §4.1)")
-  func varyingSince() async throws {
-    for vary in ["Authorization", "*"] {
-      let hosts = try Hosts(
-        response("200 Fine", Self.tagged, body: "of a"),
-        "HTTP/1.1 304 Same\r\nETag: \"1\"\r\nVary: \(vary)\r\nCache-Control: max-age=60\r\n\r\n",
-        response("200 Fine", Self.fresh, body: "of b"))
-      let session = try cachingSession(hosts)
-      for _ in 0..<2 {
-        let response = try await get(session, headers: [.authorization("a")])
-        #expect(text(response) == "of a")
-      }
-      let response = try await get(session, headers: [.authorization("b")])
-      #expect(text(response) == "of b", "\(vary)")
-      cache.removeAllCachedResponses()
+    "A 304 that says by what the response varies is heard: who asks otherwise gets nothing of it (RFC 9111 §3.2, §4.1)",
+    arguments: ["Authorization", "*"])
+  func varyingSince(_ vary: String) async throws {
+    let hosts = try Hosts(
+      response("200 Fine", Self.tagged, body: "of a"),
+      "HTTP/1.1 304 Same\r\nETag: \"1\"\r\nVary: \(vary)\r\nCache-Control: max-age=60\r\n\r\n",
+      response("200 Fine", Self.fresh, body: "of b"))
+    let session = try cachingSession(hosts)
+    for _ in 0..<2 {
+      let response = try await get(session, headers: [.authorization("a")])
+      #expect(text(response) == "of a")
     }
+    let response = try await get(session, headers: [.authorization("b")])
+    #expect(text(response) == "of b")
   }
 
   @Test("A 304 with no-store: the response is served once more, and no longer kept")
