@@ -1,9 +1,24 @@
 internal import CCurl
+internal import Glibc
 
 /// The libcurl that runs in this process, which may be newer than the one built against.
 package enum CurlLibrary {
   /// Sets up libcurl once per process; the result of that.
-  static let initialized = CurlCode(rawValue: curl_global_init(weir_global_default).rawValue)
+  static let initialized: CurlCode = {
+    keepOpenSSL()
+    return CurlCode(rawValue: curl_global_init(weir_global_default).rawValue)
+  }()
+
+  /// Has OpenSSL not free what is its own in `exit`: threads that end meanwhile, such as the loop of a session that was let go
+  /// of last, free parts of that too (docs/libcurl.md). It has to hear of it before anything else; one that was set up by
+  /// somebody else stays as it is.
+  private static func keepOpenSSL() {
+    typealias Initialize = @convention(c) (_ options: UInt64, _ settings: UnsafeRawPointer?) -> CInt
+    let withoutExitHandler: UInt64 = 0x80000  // OPENSSL_INIT_NO_ATEXIT
+    // Found as `TLSBuffer` finds its own.
+    guard let function = dlsym(nil, "OPENSSL_init_crypto") else { return }
+    _ = unsafeBitCast(function, to: Initialize.self)(withoutExitHandler, nil)
+  }
 
   /// 0xXXYYZZ for version XX.YY.ZZ.
   package static let versionNumber: UInt32 = weir_curl_version_number()

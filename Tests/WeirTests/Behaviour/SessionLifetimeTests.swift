@@ -321,4 +321,16 @@ struct SessionLifetimeTests {
     }
     return last
   }
+
+  @Test("A process may end as soon as it has let go of its last session")
+  func processEnds() async {
+    await #expect(processExitsWith: .success) {
+      let server = try ScriptedServer(.answering(okResponse("ok")))
+      do {
+        let session = Session()
+        _ = await session.request(server.url).plainResponse()
+      }
+      Foundation.exit(0)
+    }
+  }
 }
