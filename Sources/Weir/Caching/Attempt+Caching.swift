@@ -17,15 +17,9 @@ extension Attempt {
     lookup &+= 1
     guard let cache = context.cache, request.mayBeCached, hop.request.method == "GET", let url = hop.request.cacheURL,
       let rules = cacheRules(policy)
-    else {
-      if policy == .returnCacheDataDontLoad { failUncached() }
-      return policy == .returnCacheDataDontLoad
-    }
+    else { return endsUnloaded(policy) }
     caching = CacheUse(url: url, rules: rules)
-    guard rules.looksUp else {
-      if policy == .returnCacheDataDontLoad { failUncached() }
-      return policy == .returnCacheDataDontLoad
-    }
+    guard rules.looksUp else { return endsUnloaded(policy) }
     cache.find(url) { [request, task, lookup] found in request.onAttempt(task) { $0.lookedUp(found, lookup) } }
     return true
   }
@@ -57,6 +51,13 @@ extension Attempt {
       tell(.miss)
       perform(machine.admit())
     }
+  }
+
+  /// Ends the attempt where only the cache may be asked, and is not.
+  private func endsUnloaded(_ policy: URLRequest.CachePolicy) -> Bool {
+    guard policy == .returnCacheDataDontLoad else { return false }
+    failUncached()
+    return true
   }
 
   private func failUncached() {

@@ -209,10 +209,11 @@ public class Request: @unchecked Sendable {
       fields.machine.reopened()
       return (fields.machine.isSettled, fields.handlers.count == 1, fields.ownDelegate)
     }
-    let resumes = shouldAutomaticallyResume ?? own?.delegate?.startImmediately ?? context.startRequestsImmediately
     if isSettled {
       context.loop.post { [self] in RequestPipeline.serveLateHandlers(of: self) }
-    } else if isFirst, resumes {
+    } else if isFirst,
+      shouldAutomaticallyResume ?? own?.delegate?.startImmediately ?? context.startRequestsImmediately
+    {
       context.loop.post { [self] in resumeAutomatically() }
     }
   }

@@ -68,7 +68,9 @@ import WeirTestSupport
   func namesAreThere() throws {
     let words = Self.words(of: try Self.sources())
     let page = try PackageRoot.text(of: "\(Self.catalogue)/AlamofireNames.md")
-    for match in page.matches(of: /(?m)^\| (.*) \| (?:same|weir's own)/) {
+    let lines = page.matches(of: /(?m)^\| (.*) \| (?:same|weir's own)/)
+    #expect(lines.count > 40)
+    for match in lines {
       for name in match.output.1.matches(of: /`([^`(]*)[^`]*`/) {
         let base = try #require(name.output.1.split(separator: ".").last)
         #expect(words.contains(base), "\(name.output.1)")
@@ -81,7 +83,9 @@ import WeirTestSupport
     let page = Self.words(of: try PackageRoot.text(of: "\(Self.catalogue)/AlamofireNames.md"))
     let declaration =
       /(?m)^(?:@\w+ )*(?:public|open) (?:final |indirect )?(?:class|struct|enum|protocol|typealias|actor) (\w+)/
-    for match in try Self.sources().matches(of: declaration) {
+    let types = try Self.sources().matches(of: declaration)
+    #expect(types.count > 100)
+    for match in types {
       #expect(page.contains(match.output.1), "\(match.output.1)")
     }
   }
