@@ -35,12 +35,17 @@ final class BodyMemory: Sendable {
 
   /// The same bytes, with room for `room` in all; nil where that is no size for this.
   func extended(_ data: Data, to room: Int) -> Data? {
+    data.withUnsafeBytes { body($0, room: room) }
+  }
+
+  /// A body that begins with these bytes, with room for `room` in all; nil where that is no size for this.
+  func body(_ bytes: UnsafeRawBufferPointer, room: Int) -> Data? {
     // Very short `Data` has no memory of its own.
-    guard Self.sizes.contains(room), data.count > 64, data.count <= room, let start = take(room) else { return nil }
-    data.copyBytes(to: UnsafeMutableRawBufferPointer(start: start, count: data.count))
-    var extended = Data(bytesNoCopy: start, count: room, deallocator: .custom { [self] start, _ in put(start) })
-    extended.count = data.count
-    return extended
+    guard Self.sizes.contains(room), bytes.count > 64, bytes.count <= room, let start = take(room) else { return nil }
+    UnsafeMutableRawBufferPointer(start: start, count: room).copyMemory(from: bytes)
+    var body = Data(bytesNoCopy: start, count: room, deallocator: .custom { [self] start, _ in put(start) })
+    body.count = bytes.count
+    return body
   }
 
   private func take(_ room: Int) -> UnsafeMutableRawPointer? {

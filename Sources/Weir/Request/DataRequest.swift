@@ -51,13 +51,22 @@ public class DataRequest: Request, @unchecked Sendable {
   private func room(for count: Int, of expected: Int64) -> Int? {
     if expected > 0 { return Int(min(expected, maximumBodySize ?? .max, Self.believedLength)) }
     let least = BodyMemory.sizes.lowerBound
-    return count < least && count * 4 >= least ? least : nil
+    return count < Self.wholePiece && count * 4 >= least ? least : nil
+  }
+
+  /// No piece is larger, so after one of this size comes another.
+  private static let wholePiece = ResponseBody.decodedBytesAtOnce
+
+  /// A first piece that another follows is given room for that.
+  private func begin(_ bytes: UnsafeRawBufferPointer) -> Data {
+    guard bytes.count >= Self.wholePiece else { return Data(bytes) }
+    return context.bodyMemory.body(bytes, room: BodyMemory.sizes.lowerBound) ?? Data(bytes)
   }
 
   override func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
     fields.withLock { fields in
       if fields.data == nil {
-        fields.data = Data(bytes)
+        fields.data = begin(bytes)
       } else {
         fields.data?.append(contentsOf: bytes)
       }
