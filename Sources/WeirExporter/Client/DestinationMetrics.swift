@@ -208,15 +208,34 @@ final class DestinationMetrics: Sendable {
 
 /// A histogram whose series is made when it first observes something.
 final class LazyHistogram: Sendable {
-  private let series = AtomicLazyReference<Series>()
+  /// The address of a retained `Series`, or 0. `AtomicLazyReference` looks up generic types at each load: 500 instructions.
+  private let address = Atomic<UInt>(0)
   private let make: @Sendable () -> Histogram
 
   init(_ make: @escaping @Sendable () -> Histogram) {
     self.make = make
   }
 
+  deinit { reference(address.load(ordering: .acquiring))?.release() }
+
   func observe(_ value: Double) {
-    Histogram(series.load() ?? series.storeIfNil(make().series)).observe(value)
+    guard let known = reference(address.load(ordering: .acquiring)) else { return make(observing: value) }
+    known._withUnsafeGuaranteedRef { Histogram($0).observe(value) }
+  }
+
+  private func reference(_ address: UInt) -> Unmanaged<Series>? {
+    UnsafeRawPointer(bitPattern: address).map { .fromOpaque($0) }
+  }
+
+  /// Only the first series is kept; all of them are the same.
+  private func make(observing value: Double) {
+    let histogram = make()
+    let made = Unmanaged.passRetained(histogram.series)
+    let isFirst = address.compareExchange(
+      expected: 0, desired: UInt(bitPattern: made.toOpaque()), ordering: .acquiringAndReleasing
+    ).exchanged
+    if !isFirst { made.release() }
+    histogram.observe(value)
   }
 }
 
