@@ -113,8 +113,7 @@ final class DestinationMetrics: Sendable {
 
   func attemptEnded(method: String, metrics: TransferMetrics, errorType: String) {
     let kind = AttemptKind(
-      labels: AttemptLabels(
-        method: method, status: metrics.statusCode.map(String.init) ?? "", errorType: errorType),
+      labels: AttemptLabels(method: method, status: metrics.statusCode, errorType: errorType),
       version: VersionLabel.of(metrics.networkProtocolName), encoding: EncodingLabel.of(metrics.contentEncoding))
     let series = series(of: kind)
     series.duration.observe(metrics.total ?? 0)
@@ -128,7 +127,7 @@ final class DestinationMetrics: Sendable {
     kinds.withLock { kinds in
       if let last = kinds.last, last.kind == kind { return last }
       let isOwn = kinds.share.admits(kind.labels, limit: SeriesLimits.ownAttempts)
-      let series = AttemptSeries(kind, isOwn ? kind.labels : kind.labels.coarse, families, address, port)
+      let series = AttemptSeries(kind, isCoarse: !isOwn, families, address, port)
       kinds.last = series
       return series
     }
@@ -271,12 +270,8 @@ private struct AttemptKind: Equatable {
 /// Method, status and error of an ended attempt: what of its labels the server and the caller have a say in.
 private struct AttemptLabels: Hashable {
   let method: String
-  let status: String
+  let status: Int?
   let errorType: String
-
-  var coarse: Self {
-    Self(method: MethodLabel.other, status: CoarseLabel.of(status), errorType: CoarseLabel.of(errorType))
-  }
 }
 
 private struct AttemptKinds {
@@ -291,11 +286,15 @@ private final class AttemptSeries: Sendable {
   let wireBytes: Counter
   let decodedBytes: Counter
 
-  init(
-    _ kind: AttemptKind, _ labels: AttemptLabels, _ families: ClientMetrics, _ address: String, _ port: String
-  ) {
+  init(_ kind: AttemptKind, isCoarse: Bool, _ families: ClientMetrics, _ address: String, _ port: String) {
     self.kind = kind
-    duration = families.attemptDuration.with(address, port, labels.method, labels.status, labels.errorType)
+    let (method, errorType) = (kind.labels.method, kind.labels.errorType)
+    let status = kind.labels.status.map(String.init) ?? ""
+    duration =
+      isCoarse
+      ? families.attemptDuration.with(
+        address, port, MethodLabel.other, CoarseLabel.of(status), CoarseLabel.of(errorType))
+      : families.attemptDuration.with(address, port, method, status, errorType)
     attempts = families.attempts.with(address, port, kind.version)
     wireBytes = families.wireBytes.with(address, port, kind.encoding)
     decodedBytes = families.decodedBytes.with(address, port, kind.encoding)
