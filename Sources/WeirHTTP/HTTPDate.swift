@@ -21,7 +21,7 @@ package enum HTTPDate {
     number < 10 ? "0\(number)" : "\(number)"
   }
 
-  /// The time, or nil when the text has none of the three forms; `now` decides the century of a two-digit year.
+  /// The time, or nil when the text has none of the three forms or there is no such day; `now` decides the century of a two-digit year.
   package static func parse(_ text: String, now: Int) -> Int? {
     let words = text.split(whereSeparator: { $0 == " " || $0 == "," })
     switch words.count {
@@ -52,9 +52,18 @@ package enum HTTPDate {
     guard let year, let day = number(day), let month = months.firstIndex(where: { $0 == month }),
       clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
       // 60 is a leap second.
-      (1...31).contains(day), hour < 24, minute < 60, second <= 60
+      day >= 1, day <= days(inMonth: month + 1, of: year), hour < 24, minute < 60, second <= 60
     else { return nil }
     return seconds(year, month + 1, day, hour, minute, second)
+  }
+
+  /// Of the Gregorian calendar; months count from 1.
+  package static func days(inMonth month: Int, of year: Int) -> Int {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
   }
 
   /// Seconds since 1970 of a date of the Gregorian calendar, in UTC; months count from 1.

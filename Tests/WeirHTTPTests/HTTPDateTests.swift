@@ -15,6 +15,7 @@ import WeirTestSupport
     ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
     ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799),
     ("Fri, 31 Dec 1999 23:59:60 GMT", 946_684_800),
+    ("Sat, 31 Dec 2022 00:00:00 GMT", 1_672_444_800),
     ("Wednesday, 01-Jan-75 00:00:00 GMT", 3_313_526_400),
     ("Friday, 01-Jan-77 00:00:00 GMT", 220_924_800),
   ])
@@ -31,6 +32,21 @@ import WeirTestSupport
   ])
   func nonDates(text: String) {
     #expect(HTTPDate.parse(text, now: Self.now) == nil)
+  }
+
+  /// In each of the three forms.
+  @Test(arguments: [
+    ("30", "Feb", 2024), ("29", "Feb", 2023), ("29", "Feb", 1900), ("31", "Apr", 2024), ("31", "Jun", 2024),
+    ("31", "Sep", 2024), ("31", "Nov", 2024),
+  ])
+  func daysThatThereAreNot(day: String, month: String, year: Int) {
+    let short = String(year % 100 + 100).dropFirst()
+    for text in [
+      "Sun, \(day) \(month) \(year) 08:49:37 GMT", "Sun \(month) \(day) 08:49:37 \(year)",
+      "Sunday, \(day)-\(month)-\(short) 08:49:37 GMT",
+    ] where !(year == 1900 && text.hasPrefix("Sunday")) {
+      #expect(HTTPDate.parse(text, now: Self.now) == nil, "\(text)")
+    }
   }
 
   @Test func agreesWithFoundation() {

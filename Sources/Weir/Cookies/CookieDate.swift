@@ -44,7 +44,7 @@ enum CookieDate {
     var seconds: Int? {
       guard let time, let day, let month, var year else { return nil }
       if (70...99).contains(year) { year += 1900 } else if year < 70 { year += 2000 }
-      guard year >= 1601, day >= 1, day <= CookieDate.days(in: month, of: year), time.hour < 24, time.minute < 60,
+      guard year >= 1601, day >= 1, day <= HTTPDate.days(inMonth: month, of: year), time.hour < 24, time.minute < 60,
         time.second < 60
       else { return nil }
       return HTTPDate.seconds(year, month, day, time.hour, time.minute, time.second)
@@ -81,13 +81,5 @@ enum CookieDate {
   /// From 1.
   private static func month(_ token: UnsafeRawBufferPointer) -> Int? {
     months.firstIndex { token.begins(with: $0) }.map { $0 + 1 }
-  }
-
-  private static func days(in month: Int, of year: Int) -> Int {
-    switch month {
-    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-    case 4, 6, 9, 11: 30
-    default: 31
-    }
   }
 }

@@ -185,6 +185,8 @@ package final class ForwardRequest: Request, @unchecked Sendable {
     return confined.value.buffer.rewind()
   }
 
+  override var waitsForItsMaker: Bool { awaitsBody && !confined.value.isForwarding }
+
   override var canReplayBody: Bool {
     guard !confined.value.isForwarding else { return false }
     let buffer = confined.value.buffer

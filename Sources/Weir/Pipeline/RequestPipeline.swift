@@ -177,11 +177,19 @@ final class RequestPipeline {
 extension RequestPipeline: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     if timer === deadline {
-      fail(with: .sessionTaskFailed(error: urlError(.timedOut, "the request took longer than its \(deadlineText)")))
+      deadlineIsOver()
     } else if timer === hedging?.timer {
       hedgeIsDue()
     } else {
       perform(decide { $0.delayElapsed() })
+    }
+  }
+
+  private func deadlineIsOver() {
+    if request.waitsForItsMaker {
+      request.cancel()
+    } else {
+      fail(with: .sessionTaskFailed(error: urlError(.timedOut, "the request took longer than its \(deadlineText)")))
     }
   }
 

@@ -130,6 +130,10 @@ public class Request: @unchecked Sendable {
   /// Goes back to the beginning of a pulled body. False when that is impossible. On the loop.
   func rewindBody() -> Bool { false }
 
+  /// Whether there is nothing to wait for but more of the body, from whoever made the request: a deadline that passes then
+  /// cancels it, as the server was not slow. On the loop.
+  var waitsForItsMaker: Bool { false }
+
   /// Whether another attempt could send the same body. On the loop.
   var canReplayBody: Bool { true }
 

@@ -10,9 +10,11 @@ enum MethodLabel {
     switch method?.rawValue {
     case nil, "GET": "GET"
     case .some(let name) where known.contains(name): name
-    default: "_OTHER"
+    default: other
     }
   }
+
+  static let other = "_OTHER"
 
   /// How many there are, `_OTHER` included.
   static var count: Int { known.count + 1 }
@@ -53,6 +55,21 @@ enum RequestFault {
       return isDestinations(RequestOutcome(error: before, status: status), before, status: status)
     }
   }
+}
+
+/// What stands for statuses and kinds of error where a destination, or a route, has too many of them.
+package enum CoarseLabel {
+  /// `5xx` for `503`, which Prometheus' `5..` matches too; `cancelled`, as alerts leave it out; empty for nothing.
+  package static func of(_ label: String) -> String {
+    if label.isEmpty { return "" }
+    if let status = Int(label) { return "\(status / 100)xx" }
+    return label.hasSuffix("cancelled") ? "cancelled" : "_other"
+  }
+
+  /// How many statuses there are: 1xx to 9xx, and none.
+  package static let statusCount = 10
+  /// How many kinds of error there are beside a status: none, or its own class; cancelled; others.
+  package static let errorCount = 3
 }
 
 /// OpenTelemetry's `error.type`.

@@ -194,8 +194,9 @@ struct ClientMetrics: Sendable {
 
 /// How many label sets each of the client's families may have: so many per destination.
 ///
-/// What is bounded by the code gets all its values. Statuses, kinds of error and adapters, which are not, get room for
-/// more than a destination shows in practice; one that shows more takes of what others leave.
+/// What is bounded by the code gets all its values. Statuses and kinds of error, which are not, get room for more than a
+/// destination shows in practice, and for what stands for the rest (``CoarseLabel``). So do adapters; a program that has more
+/// of them takes of what others leave.
 struct SeriesLimits: Sendable {
   let destinations: Int
 
@@ -215,10 +216,12 @@ struct SeriesLimits: Sendable {
   var circuitStates: Int { each(CircuitState.allCases.count) }
   var delaySources: Int { each(RetryDelaySource.allCases.count) }
   /// Method, status and error together.
-  var attempts: Int { each(100) }
+  var attempts: Int { each(Self.ownAttempts + CoarseLabel.statusCount * CoarseLabel.errorCount) }
+  static let ownAttempts = 100
   /// Statuses and errors.
-  var retryReasons: Int { each(50) }
-  /// Statuses.
+  var retryReasons: Int { each(Self.ownRetryReasons + CoarseLabel.statusCount + CoarseLabel.errorCount) }
+  static let ownRetryReasons = 50
+  /// Statuses: those that are followed are five.
   var redirects: Int { each(10) }
   /// Of sixteen adapters.
   var adaptationFailures: Int { each(16 * AdaptationFailure.allCases.count) }

@@ -32,7 +32,8 @@ final class DestinationMetrics: Sendable {
   private let adapters = Mutex<[String: AdapterSeries]>([:])
   /// Adapters' names are a program's own; should it make them up as it goes, no more are kept at hand.
   private static let adapterLimit = 64
-  private let lastKind = Mutex<AttemptSeries?>(nil)
+  private let kinds = Mutex(AttemptKinds())
+  private let reasons = Mutex(SeriesShare<String>())
 
   /// Kept, because `allCases` makes an array each time.
   private static let outcomes = RequestOutcome.allCases
@@ -112,7 +113,7 @@ final class DestinationMetrics: Sendable {
 
   func attemptEnded(method: String, metrics: TransferMetrics, errorType: String) {
     let kind = AttemptKind(
-      method: method, status: metrics.statusCode, errorType: errorType,
+      labels: AttemptLabels(method: method, status: metrics.statusCode, errorType: errorType),
       version: VersionLabel.of(metrics.networkProtocolName), encoding: EncodingLabel.of(metrics.contentEncoding))
     let series = series(of: kind)
     series.duration.observe(metrics.total ?? 0)
@@ -123,16 +124,18 @@ final class DestinationMetrics: Sendable {
 
   /// Attempts of one kind mostly follow each other, so that the last one's series are kept at hand.
   private func series(of kind: AttemptKind) -> AttemptSeries {
-    lastKind.withLock { last in
-      if let last, last.kind == kind { return last }
-      let series = AttemptSeries(kind, families, address, port)
-      last = series
+    kinds.withLock { kinds in
+      if let last = kinds.last, last.kind == kind { return last }
+      let isOwn = kinds.share.admits(kind.labels, limit: SeriesLimits.ownAttempts)
+      let series = AttemptSeries(kind, isCoarse: !isOwn, families, address, port)
+      kinds.last = series
       return series
     }
   }
 
   func retried(because reason: RetryReason) {
-    families.retries.with(address, port, reason.rawValue).increment()
+    let isOwn = reasons.withLock { $0.admits(reason.rawValue, limit: SeriesLimits.ownRetryReasons) }
+    families.retries.with(address, port, isOwn ? reason.rawValue : CoarseLabel.of(reason.rawValue)).increment()
   }
 
   func granted(after delay: Double, source: RetryDelaySource) {
@@ -278,11 +281,21 @@ struct PhaseHistograms: Sendable {
 
 /// What the series of an ended attempt depend on, the destination aside.
 private struct AttemptKind: Equatable {
+  let labels: AttemptLabels
+  let version: String
+  let encoding: String
+}
+
+/// Method, status and error of an ended attempt: what of its labels the server and the caller have a say in.
+private struct AttemptLabels: Hashable {
   let method: String
   let status: Int?
   let errorType: String
-  let version: String
-  let encoding: String
+}
+
+private struct AttemptKinds {
+  var last: AttemptSeries?
+  var share = SeriesShare<AttemptLabels>()
 }
 
 private final class AttemptSeries: Sendable {
@@ -292,10 +305,15 @@ private final class AttemptSeries: Sendable {
   let wireBytes: Counter
   let decodedBytes: Counter
 
-  init(_ kind: AttemptKind, _ families: ClientMetrics, _ address: String, _ port: String) {
+  init(_ kind: AttemptKind, isCoarse: Bool, _ families: ClientMetrics, _ address: String, _ port: String) {
     self.kind = kind
-    duration = families.attemptDuration.with(
-      address, port, kind.method, kind.status.map(String.init) ?? "", kind.errorType)
+    let (method, errorType) = (kind.labels.method, kind.labels.errorType)
+    let status = kind.labels.status.map(String.init) ?? ""
+    duration =
+      isCoarse
+      ? families.attemptDuration.with(
+        address, port, MethodLabel.other, CoarseLabel.of(status), CoarseLabel.of(errorType))
+      : families.attemptDuration.with(address, port, method, status, errorType)
     attempts = families.attempts.with(address, port, kind.version)
     wireBytes = families.wireBytes.with(address, port, kind.encoding)
     decodedBytes = families.decodedBytes.with(address, port, kind.encoding)

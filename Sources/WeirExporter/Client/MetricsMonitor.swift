@@ -23,13 +23,16 @@ package struct ControlGauges: OptionSet, Sendable {
 ///
 /// It is called in line on the event loop and costs a few atomic additions per event. Destinations beyond
 /// ``destinationLimit`` are counted together as `_other`, in every family, so that ratios between families stay true.
+///
+/// What several sessions count of one destination adds up. Each has a retry budget, a circuit and an adaptive limit of its
+/// own there, though: the gauges of these show what was told last, by whichever session.
 public final class MetricsMonitor: InlineEventMonitor {
   /// How many destinations have series of their own.
   public let destinationLimit: Int
   private let families: ClientMetrics
   private let destinations: DestinationIndex
 
-  /// Registers the client's metrics; throws when the registry holds other metrics of these names.
+  /// Registers the client's metrics; throws when the registry holds other metrics of these names, as another monitor's.
   ///
   /// Each family has room for `destinationLimit` destinations, whatever the registry's own limit says; docs/metrics.md
   /// has the numbers.

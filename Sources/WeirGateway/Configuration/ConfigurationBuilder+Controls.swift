@@ -32,7 +32,8 @@ extension ConfigurationReader {
     }
   }
 
-  func hedge() -> HedgePlan? {
+  /// - Parameter timeout: The route's.
+  func hedge(before timeout: Duration) -> HedgePlan? {
     if isOff { return nil }
     return mapping(orOff: true) { keys in
       let (after, quantile) = (keys.take("after"), keys.take("quantile"))
@@ -43,6 +44,9 @@ extension ConfigurationReader {
       let delay =
         after?.seconds(within: 0.001...60).map(HedgeDelay.seconds)
         ?? quantile?.number(within: 0.5...0.999).map(HedgeDelay.quantile)
+      if let after, case .seconds(let seconds)? = delay, seconds >= timeout / .seconds(1) {
+        after.report("must be less than the route's timeout, \(text(timeout / .seconds(1)))s")
+      }
       return delay.map { HedgePlan(delay: $0, limit: limit) }
     }
   }
@@ -52,11 +56,20 @@ extension ConfigurationReader {
     return mapping(orOff: true) { keys in
       var adaptive = AdaptiveConcurrency()
       if let minimum = keys.takeCount("minimum", within: 1...512) { adaptive.minimum = minimum }
-      if let initial = keys.takeCount("initial", within: 1...512) { adaptive.initial = initial }
+      let initial = keys.take("initial"), window = keys.take("window"), baseline = keys.take("baseline")
+      if let initial, let count = initial.count(within: 1...512) {
+        adaptive.initial = count
+        // Without the key the limit begins at the minimum, if that is more.
+        if count < adaptive.minimum { initial.report("must be at least minimum, \(adaptive.minimum)") }
+      }
       if let tolerance = keys.take("tolerance", within: 1...100) { adaptive.tolerance = tolerance }
       if let smoothing = keys.take("smoothing", within: 0.01...1) { adaptive.smoothing = smoothing }
-      if let window = keys.takeSeconds("window", within: 0.1...60) { adaptive.window = window }
-      if let baseline = keys.takeSeconds("baseline", within: 1...3_600) { adaptive.baseline = baseline }
+      if let seconds = window?.seconds(within: 0.1...60) { adaptive.window = seconds }
+      if let seconds = baseline?.seconds(within: 1...3_600) { adaptive.baseline = seconds }
+      if adaptive.baseline < 2 * adaptive.window {
+        (baseline ?? window)?.report(
+          "baseline, \(text(adaptive.baseline))s, must be at least twice window, \(text(adaptive.window))s")
+      }
       return adaptive
     }
   }
@@ -64,7 +77,7 @@ extension ConfigurationReader {
 
 extension ConfigurationKeys {
   fileprivate mutating func takeCount(_ key: String, within range: ClosedRange<Int>) -> Int? {
-    take(key, as: .integer) { range.contains($0) ? nil : "must be \(range.lowerBound) to \(range.upperBound)" }
+    take(key)?.count(within: range)
   }
 
   fileprivate mutating func take(_ key: String, within range: ClosedRange<Double>) -> Double? {
@@ -78,6 +91,10 @@ extension ConfigurationKeys {
 }
 
 extension ConfigurationReader {
+  fileprivate func count(within range: ClosedRange<Int>) -> Int? {
+    read(as: .integer) { range.contains($0) ? nil : "must be \(range.lowerBound) to \(range.upperBound)" }
+  }
+
   fileprivate func number(within range: ClosedRange<Double>) -> Double? {
     read(as: .number) {
       range.contains($0) ? nil : "must be \(text(range.lowerBound)) to \(text(range.upperBound))"

@@ -54,10 +54,10 @@ private struct ConfigurationBuilder {
       let retry = keys.take("retry").flatMap { self.retry($0) }
       let breaker = keys.take("circuitBreaker").flatMap { $0.circuitBreaker() }
       let adaptive = keys.take("adaptiveConcurrency").flatMap { $0.adaptiveConcurrency() }
-      let hedge = keys.take("hedge").flatMap { $0.hedge() }
       let timeout = keys.take("timeout", as: .duration) {
         $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
       }
+      let hedge = keys.take("hedge").flatMap { $0.hedge(before: timeout ?? Route.defaultTimeout) }
       let stripPrefix = keys.take("stripPrefix", as: .boolean)
       let policy = keys.take("destinationPolicy").flatMap { destinationPolicy($0, upstream) }
       guard let upstream else { return nil }
@@ -247,6 +247,8 @@ private struct ConfigurationBuilder {
       warn(reader, "retries nothing: limit is 0, its default; give a limit such as 2")
     } else if rules.methods.isEmpty {
       warn(reader, "retries nothing: methods is empty; without the key, idempotent methods are retried")
+    } else if let budget = rules.budget, budget.ratio == 0, budget.minimumPerSecond * budget.window + budget.burst < 1 {
+      warn(reader, "retries nothing: its budget never comes to one retry; give it a ratio or more per second")
     }
   }
 

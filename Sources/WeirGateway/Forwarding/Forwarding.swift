@@ -244,7 +244,7 @@ extension Forwarding: ForwardSink {
       end(.forwarded(outcome), error)
     } else if isResponseBad {
       answer(.badResponse, as: .forwarded(.transportError))
-    } else if status == 0, isBodyTooSlow || outcome == .timeout && waitsForClient(request) {
+    } else if status == 0, isBodyTooSlow || outcome == .cancelled && waitsForClient(request) {
       isBodyTooSlow = true
       answerSlowBody(error)
     } else if status == 0 {

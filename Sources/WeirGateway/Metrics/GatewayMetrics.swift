@@ -22,9 +22,32 @@ package final class GatewayMetrics: Sendable {
   private static let maximumRequestSeries =
     2 * Configuration.maximumRoutes * GatewayOutcome.ofRoutes.count + GatewayOutcome.ofNoRoute.count
 
+  /// Label sets of durations: these are divided among the routes, and each has the coarse ones in addition.
+  private static let ownDurations = 10_000
+  private static let mostOwnDurations = 100
+  private static let maximumDurationSeries =
+    2 * (ownDurations + Configuration.maximumRoutes * CoarseLabel.statusCount * CoarseLabel.errorCount)
+
+  /// What a route's client and upstream have a say in.
+  private struct DurationLabels: Hashable {
+    let method: String
+    let status: String
+    let errorType: String
+    let version: String
+
+    var coarse: Self {
+      Self(
+        method: KnownMethod.other.label, status: CoarseLabel.of(status), errorType: CoarseLabel.of(errorType),
+        version: "_other")
+    }
+  }
+
   private struct Departed {
     var routes = Departures<String>()
     var upstreams = Departures<Destination>()
+    /// Of the family of durations, by route.
+    var shares: [String: SeriesShare<DurationLabels>] = [:]
+    var ownDurations = GatewayMetrics.mostOwnDurations
     /// Of the upstreams that there are, what is not applied to them.
     var unused: [Destination: ControlGauges] = [:]
   }
@@ -37,8 +60,8 @@ package final class GatewayMetrics: Sendable {
       "http_server_request_duration_seconds",
       help: "Duration of requests to the gateway, from their header to the end of the response.",
       buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60],
-      labels: "http_request_method", "url_scheme", "http_route", "http_response_status_code", "error_type",
-      "network_protocol_version")
+      seriesLimit: Self.maximumDurationSeries, labels: "http_request_method", "url_scheme", "http_route",
+      "http_response_status_code", "error_type", "network_protocol_version")
     active = try registry.gauge(
       "http_server_active_requests", help: "Requests to the gateway under way.", labels: "http_request_method",
       "url_scheme")
@@ -65,6 +88,7 @@ package final class GatewayMetrics: Sendable {
     // In one piece: what comes back at that moment must not be taken off the page after it was put there.
     departed.withLock { departed in
       departed.routes.follow(Set(routes), at: now)
+      departed.ownDurations = min(Self.mostOwnDurations, Self.ownDurations / max(1, routes.count))
       departed.upstreams.follow(Set(upstreams.keys), at: now)
       departed.unused = upstreams.mapValues { ControlGauges.all.subtracting($0) }
       drop(from: &departed, at: now)
@@ -83,11 +107,19 @@ package final class GatewayMetrics: Sendable {
   func series(
     of key: SeriesCache.Key, route: String, at now: MonotonicTime = .now
   ) -> SeriesCache.Series {
-    if !route.isEmpty { departed.withLock { $0.routes.seen(route, at: now) } }
-    return SeriesCache.Series(
-      duration: duration.with(
-        key.method.label, "http", route, key.status == 0 ? "" : String(key.status),
-        key.outcome.errorType(status: key.status), key.isHTTP10 ? "1.0" : "1.1"),
+    let labels = DurationLabels(
+      method: key.method.label, status: key.status == 0 ? "" : String(key.status),
+      errorType: key.outcome.errorType(status: key.status), version: key.isHTTP10 ? "1.0" : "1.1")
+    let isOwn = departed.withLock { departed in
+      if !route.isEmpty { departed.routes.seen(route, at: now) }
+      return departed.shares[route, default: SeriesShare()].admits(labels, limit: departed.ownDurations)
+    }
+    return series(of: key, route: route, isOwn ? labels : labels.coarse)
+  }
+
+  private func series(of key: SeriesCache.Key, route: String, _ labels: DurationLabels) -> SeriesCache.Series {
+    SeriesCache.Series(
+      duration: duration.with(labels.method, "http", route, labels.status, labels.errorType, labels.version),
       count: requests.with(route, key.outcome.label),
       failed: route.isEmpty || !key.outcome.isFailure(status: key.status) ? nil : failed.with(route)
     )
@@ -104,6 +136,7 @@ package final class GatewayMetrics: Sendable {
       failed.removeAll(where: ["route": route])
       retried.removeAll(where: ["route": route])
       duration.removeAll(where: ["http_route": route])
+      departed.shares[route] = nil
     }
     // What is under way by an older configuration may still tell of them.
     for (upstream, gauges) in departed.unused { client?.remove(gauges, of: upstream) }

@@ -39,8 +39,9 @@ struct SeriesCache {
     if let known = series[key] { return known }
     let route = routes.indices.contains(key.route) ? routes[key.route] : ""
     let new = metrics.series(of: key, route: route)
-    // A bound for upstreams that use every status there is.
-    if series.count < 4096 { series[key] = new }
+    // A bound for upstreams that use every status there is; what is used is soon there again.
+    if series.count >= 4096 { series.removeAll(keepingCapacity: true) }
+    series[key] = new
     return new
   }
 }

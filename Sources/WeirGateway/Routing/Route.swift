@@ -13,7 +13,7 @@ package struct Route: Sendable, Equatable {
   package var stripPrefix = false
   package var headers = HeaderRules()
   /// For the whole of a forwarded request: all attempts and the waiting between them.
-  package var timeout: Duration = .seconds(30)
+  package var timeout = defaultTimeout
   package var retry = RetryRules()
   /// When the upstream is left alone for a while; nil: never.
   package var circuitBreaker: CircuitBreaker?
@@ -23,6 +23,8 @@ package struct Route: Sendable, Equatable {
   package var hedge: HedgePlan?
   /// Which of the upstream's addresses are connected to.
   package var destinationPolicy = DestinationPolicy.any
+
+  static let defaultTimeout: Duration = .seconds(30)
 
   package init(name: String, match: RouteMatch = RouteMatch(), upstream: Upstream) {
     self.name = name

@@ -79,10 +79,15 @@ package struct Upstream: Sendable, Hashable {
     return String(path)
   }
 
-  static func isHostName(_ bytes: some Collection<UInt8>) -> Bool {
-    !bytes.isEmpty && bytes.count <= 254
-      && bytes.allSatisfy { OctetSet.unreserved.contains($0) && $0 != UInt8(ascii: "~") }
-      && bytes.first != UInt8(ascii: ".")
+  /// Labels of 1 to 63 octets, 253 in all (RFC 1035 §2.3.4); a dot may end it.
+  static func isHostName(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
+    let dot = UInt8(ascii: ".")
+    let name = bytes.last == dot ? bytes.dropLast() : bytes[...]
+    return name.count <= 253
+      && name.split(separator: dot, omittingEmptySubsequences: false).allSatisfy { label in
+        (1...63).contains(label.count)
+          && label.allSatisfy { OctetSet.unreserved.contains($0) && $0 != UInt8(ascii: "~") }
+      }
   }
 
   static func isIPv6Address(_ text: Substring) -> Bool {

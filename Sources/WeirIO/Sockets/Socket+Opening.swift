@@ -16,8 +16,9 @@ extension Socket {
       case (.addressFamilyNotSupported, .v6(high: 0, low: 0, _, let port)),
         (.addressNotAvailable, .v6(high: 0, low: 0, _, let port)):
         return try bound(to: .v4(0, port: port), backlog: backlog)
-      case (.addressInUse, .unix(let path)) where isAbandoned(path):
-        unlink(path)
+      case (.addressInUse, .unix(let path)):
+        guard let file = SocketFile(at: path), isAbandoned(path) else { throw error }
+        file.remove()
         return try bound(to: address, backlog: backlog)
       default: throw error
       }
@@ -45,11 +46,6 @@ extension Socket {
     return (Socket(descriptor: descriptor), peer)
   }
 
-  /// Removes a Unix socket's file.
-  package static func unlink(_ path: String) {
-    Glibc.unlink(path)
-  }
-
   private static func open(_ address: SocketAddress) throws(Errno) -> Socket {
     Socket(descriptor: try systemCall { socket(address.family, kind, 0) })
   }
@@ -75,19 +71,12 @@ extension Socket {
     if address.family == AF_INET6 { setOption(CInt(IPPROTO_IPV6), IPV6_V6ONLY, CInt(0)) }
   }
 
-  /// Whether there is a socket that nobody listens on: a file of another kind is somebody's, and refuses connections too.
   private static func isAbandoned(_ path: String) -> Bool {
-    guard isSocket(path) else { return false }
     do {
       try connecting(to: .unix(path: path)).close()
       return false
     } catch {
       return error == .connectionRefused
     }
-  }
-
-  private static func isSocket(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
   }
 }

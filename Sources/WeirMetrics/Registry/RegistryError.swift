@@ -70,7 +70,7 @@ extension RegistryError: CustomStringConvertible {
     case .nameClash(let metric, let name, let owner):
       "\(metric) would show \(name), which belongs to \(owner)"
     case .alreadyRegistered(let metric):
-      "\(metric) is registered already: what registers it can be shared, as one MetricsMonitor by several sessions"
+      "\(metric) is registered already; what registers it can be made once for each registry, and shared"
     }
   }
 }

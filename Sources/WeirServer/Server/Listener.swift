@@ -12,6 +12,8 @@ package final class Listener: Sendable {
   /// Where it listens; with the real port when port 0 was asked for.
   package let address: SocketAddress
   let socket: Socket
+  /// At the path of a Unix socket, until somebody else takes that.
+  private let file: SocketFile?
   private let isListening = Atomic(true)
   private let servers = Atomic(0)
   private let connections = Atomic(0)
@@ -19,6 +21,7 @@ package final class Listener: Sendable {
   /// - Parameter backlog: connections that wait to be accepted; the system's limit applies too.
   package init(_ address: SocketAddress, backlog: Int = Listener.backlog) throws(ListenError) {
     (socket, self.address) = try Listener.open(address, backlog: backlog)
+    file = if case .unix(let path) = self.address { SocketFile(at: path) } else { nil }
   }
 
   deinit {
@@ -30,8 +33,7 @@ package final class Listener: Sendable {
   package func close() {
     guard isListening.exchange(false, ordering: .acquiringAndReleasing) else { return }
     socket.shutdownListening()
-    // Now, as another listener may have the path when this object goes.
-    if case .unix(let path) = address { Socket.unlink(path) }
+    file?.remove()
   }
 
   var isOpen: Bool { isListening.load(ordering: .acquiring) }

@@ -22,10 +22,7 @@ import WeirMetrics
       metrics.started(method: method)
       for outcome in RequestOutcome.allCases { metrics.settled(method: method, outcome: outcome, seconds: 1) }
       for (status, error) in [(200, ""), (404, ""), (503, ""), (nil, "timed_out")] {
-        var values = TransferMetrics.Values(taskInterval: DateInterval())
-        values.statusCode = status
-        values.contentEncoding = status == 200 ? "gzip" : nil
-        metrics.attemptEnded(method: method, metrics: TransferMetrics(values), errorType: error)
+        attemptEnded(metrics, method: method, status: status, error: error, encoding: status == 200 ? "gzip" : nil)
       }
     }
     metrics.phases[.queue].observe(1)
@@ -45,6 +42,15 @@ import WeirMetrics
     metrics.concurrencyLimit(4)
     for state in CircuitState.allCases { metrics.circuit(entered: state) }
     metrics.openConnections.add(1, ordering: .relaxed)
+  }
+
+  private func attemptEnded(
+    _ metrics: DestinationMetrics, method: String = "GET", status: Int?, error: String, encoding: String? = nil
+  ) {
+    var values = TransferMetrics.Values(taskInterval: DateInterval())
+    values.statusCode = status
+    values.contentEncoding = encoding
+    metrics.attemptEnded(method: method, metrics: TransferMetrics(values), errorType: error)
   }
 
   private func lines(_ prefix: String) -> [Substring] {
@@ -96,6 +102,36 @@ import WeirMetrics
     let folded = page.split(separator: "\n").filter { $0.hasPrefix("weir_metrics_series_folded_total{") }
     #expect(folded.count > 20)
     for line in folded { #expect(line.hasSuffix(" 0"), "\(line)") }
+  }
+
+  /// One that answers with every status there is, to every method, and is retried for each of them.
+  @Test func aDestinationThatMakesUpStatusesTakesNoSeriesOfOthers() throws {
+    let index = try index(limit: 2)
+    let liar = index.metrics(of: destination(0))
+    attemptEnded(liar, status: 200, error: "")
+    for status in 100...999 {
+      for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "_OTHER"] {
+        attemptEnded(liar, method: method, status: status, error: status < 400 ? "" : String(status))
+        if status < 400 { attemptEnded(liar, method: method, status: status, error: "bad_\(status)") }
+      }
+      liar.retried(because: RetryReason(rawValue: String(status)))
+    }
+    attemptEnded(liar, status: 200, error: "")
+    attemptEnded(liar, status: 777, error: "explicitly_cancelled")
+    for other in [destination(1), destination(2)] { use(index.metrics(of: other)) }
+
+    let durations = lines("http_client_request_duration_seconds_count{server_address=\"h0.internal\"")
+    #expect(durations.count > 100 && durations.count <= 130)
+    func labels(_ method: String, _ status: String, _ error: String) -> String {
+      "http_request_method=\"\(method)\",http_response_status_code=\"\(status)\",error_type=\"\(error)\"} "
+    }
+    #expect(durations.contains { $0.hasSuffix(labels("GET", "200", "") + "3") })
+    #expect(durations.contains { $0.hasSuffix(labels("_OTHER", "5xx", "5xx") + "600") })
+    #expect(durations.contains { $0.hasSuffix(labels("_OTHER", "7xx", "cancelled") + "1") })
+    let retries = lines("weir_retries_total{server_address=\"h0.internal\"")
+    #expect(retries.contains { $0.hasSuffix("reason=\"9xx\"} 100") })
+    #expect(lines("http_client_request_duration_seconds_count{server_address=\"h1.internal\"").count == 8)
+    #expect(lines("weir_metrics_series_folded_total{").allSatisfy { $0.hasSuffix(" 0") })
   }
 
   @Test(arguments: [Int.min, -1, 0, .max])

@@ -24,6 +24,15 @@ import Weir
     #expect(VersionLabel.of(name) == label)
   }
 
+  /// What is left of a status or an error where a destination has too many of them.
+  @Test(arguments: [
+    ("", ""), ("200", "2xx"), ("299", "2xx"), ("503", "5xx"), ("999", "9xx"), ("100", "1xx"), ("timed_out", "_other"),
+    ("cancelled", "cancelled"), ("explicitly_cancelled", "cancelled"),
+  ])
+  func coarse(label: String, expected: String) {
+    #expect(CoarseLabel.of(label) == expected)
+  }
+
   @Test(
     arguments: [
       (nil, "identity"), ("", "identity"), ("identity", "identity"), ("gzip", "gzip"), ("GZip", "gzip"),

@@ -209,6 +209,23 @@ import Weir
     ("circuitBreaker: {halfOpenProbes: 0}", "2:38: routes[0].circuitBreaker.halfOpenProbes: must be 1 to 1000"),
     ("circuitBreaker: {openFor: 2m}", "2:31: routes[0].circuitBreaker.openFor: must be 0.1s to 60s"),
     ("adaptiveConcurrency: {minimum: 0}", "2:36: routes[0].adaptiveConcurrency.minimum: must be 1 to 512"),
+    (
+      "adaptiveConcurrency: {minimum: 10, initial: 5}",
+      "2:49: routes[0].adaptiveConcurrency.initial: must be at least minimum, 10"
+    ),
+    (
+      "adaptiveConcurrency: {initial: 3}", "2:36: routes[0].adaptiveConcurrency.initial: must be at least minimum, 4"
+    ),
+    (
+      "adaptiveConcurrency: {baseline: 9s, window: 5s}",
+      "2:37: routes[0].adaptiveConcurrency.baseline: baseline, 9s, must be at least twice window, 5s"
+    ),
+    (
+      "adaptiveConcurrency: {window: 31s}",
+      "2:35: routes[0].adaptiveConcurrency.window: baseline, 60s, must be at least twice window, 31s"
+    ),
+    ("hedge: {after: 30s}", "2:20: routes[0].hedge.after: must be less than the route's timeout, 30s"),
+    ("match: {host: 'a..b'}", "2:19: routes[0].match.host: \"a..b\" is no host name"),
     ("adaptiveConcurrency: {baseline: 2h}", "2:37: routes[0].adaptiveConcurrency.baseline: must be 1s to 3600s"),
     ("headers: {set: {'a b': c}}", "2:28: routes[0].headers.set[\"a b\"]: \"a b\" is no field name"),
     (
@@ -273,12 +290,22 @@ import Weir
       routes:
         - {name: a, upstream: "http://h", retry: {statusCodes: [503]}}
         - {name: b, upstream: "http://h", match: {pathPrefix: /b}, retry: {limit: 2, methods: []}}
+        - name: c
+          upstream: http://h
+          match: {pathPrefix: /c}
+          retry: {limit: 2, budget: {ratio: 0, minimumPerSecond: 0.05, burst: 0.4}}
+        - name: d
+          upstream: http://h
+          match: {pathPrefix: /d}
+          retry: {limit: 2, budget: {ratio: 0, minimumPerSecond: 0.1, burst: 0}}
       """)
     #expect(
       configuration.warnings.map { $0.description(file: "f", severity: "warning") } == [
         "f:2:44: warning: routes[0].retry: retries nothing: limit is 0, its default; give a limit such as 2",
         "f:3:69: warning: routes[1].retry: retries nothing: methods is empty; "
           + "without the key, idempotent methods are retried",
+        "f:7:12: warning: routes[2].retry: retries nothing: its budget never comes to one retry; "
+          + "give it a ratio or more per second",
       ])
   }
 

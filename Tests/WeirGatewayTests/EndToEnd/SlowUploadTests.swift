@@ -1,7 +1,9 @@
+import Foundation
 import Glibc
 import Testing
 import Weir
 import WeirIO
+import WeirMetrics
 import WeirServer
 import WeirTestSupport
 
@@ -54,10 +56,11 @@ import WeirTestSupport
     #expect(last.text == "too many large requests are arriving for the upstream\n")
   }
 
-  /// Also where the upstream has had the beginning of it: that one waits as the gateway does.
+  /// Also where the upstream has had the beginning of it: that one waits as the gateway does, and is not to blame.
   @Test func aLargeBodyThatStopsIsA408() throws {
     let upstream = try ScriptedServer(Script(.head, .swallow(1_000_000)))
     var route = try Route(to: upstream.port)
+    route.circuitBreaker = CircuitBreaker(minimumRequests: 1)
     route.timeout = .milliseconds(500)
     let rig = try GatewayRig(route)
     let client = try rig.client()
@@ -67,6 +70,41 @@ import WeirTestSupport
     #expect(response.values("Connection") == ["close"])
     #expect(eventually { rig.count("body_timeout") == 1 })
     #expect(rig.count("timeout") == 0)
+    let upstreamLabels = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
+    func settled(_ outcome: String) -> Double? {
+      rig.sample(
+        "weir_requests_total{\(upstreamLabels),http_request_method=\"POST\",outcome=\"\(outcome)\"}")
+    }
+    #expect(eventually { settled("cancelled") == 1 })
+    #expect(settled("timeout") == 0)
+    #expect(rig.sample("weir_requests_failed_total{\(upstreamLabels)}") == 0)
+    #expect(rig.sample("weir_circuit_state{\(upstreamLabels),state=\"closed\"}") == 1)
+    #expect(!rig.registry.text().contains("error_type=\"timed_out\""))
+  }
+
+  /// An upstream that takes nothing of a large body is at fault for all that.
+  @Test func anUpstreamThatDoesNotReadIsA504() throws {
+    let gate = Gate()
+    defer { gate.open() }
+    let upstream = try ScriptedServer(Script(.head, .wait(gate)))
+    var route = try Route(to: upstream.port)
+    route.timeout = .milliseconds(500)
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    let size = 64 << 20
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: \(size)\r\n\r\n")
+    let send = client.sender
+    let sent = Gate()
+    Thread.detachNewThread {
+      _ = send([UInt8](repeating: 0x78, count: size))
+      sent.open()
+    }
+    let response = try #require(client.response())
+    #expect(response.status == 504)
+    let upstreamLabels = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
+    #expect(eventually { rig.sample("weir_requests_failed_total{\(upstreamLabels)}") == 1 })
+    // Its descriptor is in use until then.
+    sent.wait()
   }
 
   /// The route's timeout bounds how long a body may take to come, too.

@@ -51,6 +51,38 @@ import WeirMetrics
     #expect(!text.contains("_other"))
   }
 
+  /// Whatever statuses one upstream makes up, and methods its callers.
+  @Test func aRouteOfManyStatusesTakesNoSeriesOfOthers() throws {
+    let metrics = try GatewayMetrics(registry)
+    let routes = ["liar"] + (0..<20).map { "r\($0)" }
+    metrics.prepare(routes: routes)
+    var cache = SeriesCache(metrics, routes: routes)
+    func ended(_ route: Int, _ method: KnownMethod, _ status: Int) {
+      let key = SeriesCache.Key(
+        route: route, method: method, isHTTP10: status.isMultiple(of: 2), status: status,
+        outcome: .forwarded(status < 400 ? .success : .httpError))
+      cache.series(key).duration.observe(1)
+    }
+    for status in 200...999 {
+      for method in KnownMethod.allCases { ended(0, method, status) }
+    }
+    for route in 1...20 {
+      for status in [200, 404, 503] { ended(route, .get, status) }
+    }
+    let lines = registry.text().split(separator: "\n").filter {
+      $0.hasPrefix("http_server_request_duration_seconds_count{")
+    }
+    let ofLiar = lines.filter { $0.contains("http_route=\"liar\"") }
+    #expect(ofLiar.count > 100 && ofLiar.count <= 130)
+    let folded =
+      "http_route=\"liar\",http_response_status_code=\"5xx\",error_type=\"5xx\",network_protocol_version=\"_other\"} "
+    #expect(ofLiar.contains { $0.hasSuffix(folded + "\(100 * KnownMethod.allCases.count)") })
+    for route in routes.dropFirst() {
+      #expect(lines.filter { $0.contains("http_route=\"\(route)\"") }.count == 3)
+    }
+    #expect(!lines.contains { $0.contains("http_route=\"_other\"") })
+  }
+
   /// Names may change for ever; those that come back in time go on counting.
   @Test func routesThatAreGoneLeaveThePage() throws {
     let metrics = try GatewayMetrics(registry)

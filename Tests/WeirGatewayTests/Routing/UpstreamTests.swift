@@ -3,12 +3,17 @@ import Testing
 import WeirGateway
 
 @Suite struct UpstreamTests {
+  private static let label63 = String(repeating: "a", count: 63)
+  private static let name253 = String(repeating: "\(label63).", count: 3) + String(repeating: "b", count: 61)
+
   @Test(arguments: [
     ("http://localhost", "http://localhost", "localhost"), ("http://h/", "http://h", "h"),
     ("HTTP://H:80/a/", "http://h/a", "h"), ("https://h:443", "https://h", "h"),
     ("http://h:443/a/b", "http://h:443/a/b", "h:443"), ("http://[::1]:9000", "http://[::1]:9000", "[::1]:9000"),
     ("http://[FE80::1]", "http://[fe80::1]", "[fe80::1]"), ("http://10.0.0.1:1", "http://10.0.0.1:1", "10.0.0.1:1"),
     ("http://a_b.c-d./x%2Fy", "http://a_b.c-d./x%2Fy", "a_b.c-d."),
+    ("http://\(label63).a", "http://\(label63).a", "\(label63).a"),
+    ("http://\(name253).", "http://\(name253).", "\(name253)."),
   ])
   func takes(text: String, base: String, authority: String) throws {
     let upstream = try Upstream(parsing: text)
@@ -34,6 +39,18 @@ import WeirGateway
     ("http://h\u{0}", "\"h\\u{0}\" is no host name"),
   ])
   func refuses(text: String, message: String) {
+    check(text, message)
+  }
+
+  @Test(arguments: [
+    "h..", "a..b", ".", ".h", "..", "\(label63)a", "\(label63)a.b", "\(name253)b", "\(name253)b.", "a~b",
+  ])
+  func refusesAsHostName(host: String) {
+    let shown = host.count > 64 ? "\(host.prefix(64))…" : host
+    check("http://\(host)", "\"\(shown)\" is no host name")
+  }
+
+  private func check(_ text: String, _ message: String) {
     #expect(throws: UpstreamProblem.self) { try Upstream(parsing: text) }
     do { _ = try Upstream(parsing: text) } catch { #expect(error.message == message) }
   }

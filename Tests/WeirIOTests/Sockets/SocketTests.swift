@@ -34,7 +34,7 @@ import WeirIO
 
   @Test func aFileInTheWayStays() throws {
     let path = "/tmp/weir-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-    defer { for name in [path, path + ".link", path + ".pipe"] { Socket.unlink(name) } }
+    defer { for name in [path, path + ".link", path + ".pipe"] { unlink(name) } }
     try "mine".write(toFile: path, atomically: false, encoding: .utf8)
     #expect(symlink(path, path + ".link") == 0)
     #expect(mkfifo(path + ".pipe", 0o600) == 0)
@@ -47,7 +47,7 @@ import WeirIO
 
   @Test func unixSockets() throws {
     let path = "/tmp/weir-test-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock"
-    defer { Socket.unlink(path) }
+    defer { unlink(path) }
     let (client, server, peer) = try connection(to: .unix(path: path))
     #expect(peer == .unnamed)
     #expect(try server.localAddress() == .unix(path: path))
