@@ -75,9 +75,12 @@ WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"
 
 def serve(connection, **options):
     """A server that does all right but its certificate or version."""
-    stream = handshake(connection, **options)
+    serve_on(handshake(connection, **options), WHOLE)
+
+
+def serve_on(stream, response):
     while True:
-        answer(stream, WHOLE)
+        answer(stream, response)
 
 
 for kind in ("server", "expired", "future", "wrong-host", "foreign", "self-signed"):
@@ -221,7 +224,7 @@ class Peer:
     """One connection of HTTP/2: frames are read and written one by one, so that they can be wrong."""
 
     def __init__(self, connection, settings=None, silent=False):
-        self.stream = handshake(connection, alpn=("h2",))
+        self.stream = connection if isinstance(connection, ssl.SSLSocket) else handshake(connection, alpn=("h2",))
         self.encoder = hpack.Encoder()
         if self.read(24) != b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":
             raise ConnectionError
@@ -291,7 +294,7 @@ def h2(name, **options):
     return note
 
 
-NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED, CANCEL, CALM = 0, 1, 2, 7, 8, 11
+NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED, CANCEL, CALM, HTTP_1_1_REQUIRED = 0, 1, 2, 7, 8, 11, 13
 LENGTH_4, LENGTH_9 = ("content-length", "4"), ("content-length", "9")
 
 
@@ -319,6 +322,47 @@ for name, code in (("no error", NO_ERROR), ("internal error", INTERNAL_ERROR), (
         peer.head(stream)
         peer.data(stream)
         peer.reset(stream, code)
+
+
+def http1_required(name):
+    """A fault of HTTP/2 at a server that answers by HTTP/1.1, and says so by its reset."""
+
+    def note(function):
+        def run(connection):
+            stream = handshake(connection, alpn=("h2", "http/1.1"))
+            if stream.selected_alpn_protocol() != "h2":
+                serve_on(stream, CHUNKED + b"0\r\n\r\n")
+            peer = Peer(stream)
+            request = peer.request()
+            function(peer, request)
+            peer.reset(request, HTTP_1_1_REQUIRED)
+            peer.until_closed()
+
+        FAULTS[f"h2 HTTP/1.1 required {name}"] = run
+        return function
+
+    return note
+
+
+@http1_required("before the head")
+def _(peer, stream):
+    pass
+
+
+@http1_required("after an interim head")
+def _(peer, stream):
+    peer.send(frames.HeadersFrame(stream, peer.encoder.encode([(":status", "103")]), flags=("END_HEADERS",)))
+
+
+@http1_required("after the head")
+def _(peer, stream):
+    peer.head(stream)
+
+
+@http1_required("in a body of unknown length")
+def _(peer, stream):
+    peer.head(stream)
+    peer.data(stream)
 
 
 @h2("reset after the whole response")
@@ -443,6 +487,48 @@ def _(peer, stream):
     block = peer.encoder.encode([("content-length", "4")])
     peer.send(frames.HeadersFrame(stream, block, flags=("END_HEADERS",)))
     peer.data(stream, flags=("END_STREAM",))
+
+
+# What nghttp2 has to find in heads, as libcurl makes lines of what it lets through.
+
+
+def heads(name, *blocks):
+    """Blocks of literal fields, each as a head of its own; a body before the last of several."""
+
+    @h2(name)
+    def _(peer, stream):
+        for index, block in enumerate(blocks):
+            if index and index == len(blocks) - 1:
+                peer.data(stream)
+            flags = ["END_HEADERS"] + ["END_STREAM"] * (index > 0)
+            fields = b"".join(b"\x10%c%b%c%b" % (len(name), name, len(value), value) for name, value in block)
+            peer.send(frames.HeadersFrame(stream, fields, flags=flags))
+        if len(blocks) == 1:
+            peer.data(stream, flags=("END_STREAM",))
+
+
+OK = (b":status", b"200")
+heads("status below 100", [(b":status", b"099")])
+heads("status of four digits", [(b":status", b"2000")])
+heads("status twice", [OK, OK])
+heads("status after a field", [(b"a", b"b"), OK])
+heads("field name with a capital", [OK, (b"A", b"b")])
+heads("field value with a line end", [OK, (b"set-cookie", b"secret\r\nx: y")])
+heads("field of a connection", [OK, (b"transfer-encoding", b"chunked")])
+heads("lengths that disagree", [OK, (b"content-length", b"4"), (b"content-length", b"5")])
+heads("trailers", [OK], [(b"a", b"b")])
+heads("trailers with a status", [OK], [OK])
+
+
+@h2("goaway of the request, then silence")
+def _(peer, stream):
+    peer.goaway(0)
+
+
+@h2("padded")
+def _(peer, stream):
+    peer.head(stream, LENGTH_4)
+    peer.send(frames.DataFrame(stream, b"body", pad_length=9, flags=("PADDED", "END_STREAM")))
 
 
 @h2("header bomb by the dynamic table")

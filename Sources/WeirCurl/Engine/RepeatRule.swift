@@ -15,10 +15,9 @@ struct RepeatRule {
 
   /// - Parameters:
   ///   - sent: Bytes of request heads so far.
-  ///   - received: Bytes of response heads so far; more than before mean that the request had an answer (which asked for
-  ///     another one, as 417 does).
-  func allowsAnother(method: String, sent: Int, received: Int64) -> Bool {
-    requests == 0 || received > receivedBefore || sent == sentBefore || Self.isIdempotent(method)
+  ///   - isAskedFor: Whether the request had an answer that asked for another one, as 417 does.
+  func allowsAnother(method: String, sent: Int, isAskedFor: Bool) -> Bool {
+    requests == 0 || isAskedFor || sent == sentBefore || Self.isIdempotent(method)
   }
 
   mutating func begin(sent: Int, received: Int64) {

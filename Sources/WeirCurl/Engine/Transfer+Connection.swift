@@ -75,11 +75,21 @@ extension Transfer {
 
   /// Notes a failure when the request was sent, and must not be sent twice: it has no answer, or one that is to be read.
   func mayBeginRequest() -> Bool {
-    repeats.requests == 0
-      || unread == nil
-        && repeats.allowsAnother(method: spec.method, sent: headBytesSent, received: receiving.headerBytes)
+    guard repeats.requests > 0 else { return true }
+    // What would come now would be taken for the rest of the body.
+    guard receiving.phase != .body else {
+      verdict = verdict ?? Self.brokenOff
+      return false
+    }
+    let isAskedFor = receiving.phase == .provisional
+    return unread == nil
+      && repeats.allowsAnother(method: spec.method, sent: headBytesSent, isAskedFor: isAskedFor)
       || fail(.connectionLost)
   }
+
+  /// libcurl begins again whenever a stream is reset with HTTP_1_1_REQUIRED.
+  private static let brokenOff = TransferError(
+    .curl, code: .partialFile, message: "the response was broken off, and could not be begun again in its middle")
 
   /// Bytes of request heads that the system has taken.
   private var headBytesSent: Int {

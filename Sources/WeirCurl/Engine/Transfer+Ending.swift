@@ -135,7 +135,7 @@ extension Transfer {
   }
 
   private func text(of result: CurlCode) -> String {
-    if let handle, handle.errorText[0] != 0 { return String(cString: handle.errorText) }
+    if let handle, handle.errorText[0] != 0 { return CurlText.sanitized(String(cString: handle.errorText)) }
     return String(cString: curl_easy_strerror(CURLcode(rawValue: result.rawValue)))
   }
 

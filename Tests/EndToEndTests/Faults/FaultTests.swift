@@ -19,6 +19,19 @@ import WeirTestSupport
     #expect(Set(Fault.table.map(\.name)) == (try await Self.servers.value.faults))
   }
 
+  @Test(arguments: ["before the head", "after an interim head"])
+  func whatMayNotGoTwiceIsNotBegunAgainByHTTP1(stage: String) async throws {
+    let servers = try await Self.servers.value
+    let client = try MeasuredSession {
+      $0.tls.trustRoots = .file(servers.certificates.authority.certificate)
+      $0.httpVersion = .http2
+    }
+    let url = try servers.url("h2 HTTP/1.1 required \(stage)")
+    let response = await client.session.request(url, method: .post).serializingData().response
+    #expect(response.urlErrorCode == .networkConnectionLost, "\(response)")
+    #expect(client.sum("weir_connections_opened_total") == 1)
+  }
+
   private func check(_ fault: Fault) async throws {
     let servers = try await Self.servers.value
     let client = try MeasuredSession {
@@ -52,6 +65,8 @@ import WeirTestSupport
       #expect(response.value == Data("body".utf8), "\(response)")
     case .failed(let code, _):
       #expect(response.urlErrorCode == code, "\(response)")
+      let text = response.error?.localizedDescription ?? ""
+      #expect(!text.contains("secret") && !text.contains { $0.isNewline }, "no text of the server's is quoted")
     }
     guard fault.stage == .handshake, let metrics = response.metrics else { return }
     #expect(metrics.connect != nil && metrics.processing == nil && metrics.transfer == nil)

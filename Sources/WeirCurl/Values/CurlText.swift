@@ -1,0 +1,15 @@
+/// Texts of libcurl's, which may quote the peer.
+enum CurlText {
+  /// Without header fields, which may hold secrets (newer versions quote one that nghttp2 refuses), and without line ends and
+  /// other control characters, which names in certificates may hold too.
+  static func sanitized(_ text: String) -> String {
+    let refusedField = "Invalid HTTP header field was received"
+    if text.hasPrefix(refusedField) { return refusedField }
+    guard text.unicodeScalars.contains(where: isControl) else { return text }
+    var clean = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars { clean.append(isControl(scalar) ? "?" : scalar) }
+    return String(clean)
+  }
+
+  private static func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory == .control }
+}
