@@ -30,6 +30,7 @@ package final class TransferEngine {
   @exclusivity(unchecked) var protocols = ProtocolMemory()
   @exclusivity(unchecked) var timeouts = CurlTimeouts()
   let tlsSessions = TLSSessions()
+  let watch = ReadWatch()
   let sweeper: Sweeper
   /// The time at which libcurl was last entered.
   var now = MonotonicTime.now
@@ -68,6 +69,7 @@ package final class TransferEngine {
 
   deinit {
     // Reached without `close` only when nothing is registered; the sockets libcurl may still close need no callback.
+    watch.closesAll()
     if let multi { curl_multi_cleanup(multi) }
   }
 
@@ -177,7 +179,9 @@ extension TransferEngine: EventHandler, TimerHandler {
   /// Marks the time in which nothing may enter libcurl again.
   func inside(_ call: () -> Void) {
     isInside = true
+    watch.enter()
     call()
+    watch.leave()
     isInside = false
   }
 

@@ -10,6 +10,7 @@ import ssl
 import struct
 import sys
 import threading
+import time
 import warnings
 
 import hpack
@@ -274,6 +275,13 @@ class Peer:
         self.head(stream, ("content-length", "4"))
         self.data(stream, flags=("END_STREAM",))
 
+    def flood(self, frame, seconds=30):
+        """Sends one frame again and again, and reads nothing."""
+        many = frame.serialize() * 5000
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.stream.sendall(many)
+
     def until_closed(self):
         while True:
             self.frame()
@@ -305,6 +313,21 @@ def _(peer, stream):
         stream = peer.request()
 
 
+FLOODS = {
+    "window updates": lambda stream: frames.WindowUpdateFrame(0, window_increment=1),
+    "empty data": lambda stream: frames.DataFrame(stream, b""),
+    "priorities": lambda stream: frames.PriorityFrame(stream + 2, depends_on=0, stream_weight=1),
+    "farewells": lambda stream: frames.GoAwayFrame(0, last_stream_id=2**31 - 1, error_code=NO_ERROR),
+}
+
+for name, make in FLOODS.items():
+
+    @h2(f"flood of {name}")
+    def _(peer, stream, make=make):
+        peer.head(stream)
+        peer.flood(make(stream))
+
+
 for name, code in (("no error", NO_ERROR), ("internal error", INTERNAL_ERROR), ("refused", REFUSED), ("cancel", CANCEL)):
 
     @h2(f"reset before the head, {name}")
@@ -322,6 +345,13 @@ for name, code in (("no error", NO_ERROR), ("internal error", INTERNAL_ERROR), (
         peer.head(stream)
         peer.data(stream)
         peer.reset(stream, code)
+
+
+@h2("reset of a stream that nobody opened, in a body of unknown length")
+def _(peer, stream):
+    peer.head(stream)
+    peer.data(stream)
+    peer.reset(stream + 2, NO_ERROR)
 
 
 def http1_required(name):

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -21,3 +22,17 @@ extern const char *strerrordesc_np(int error);
 extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 extern ssize_t preadv2(int file, const struct iovec *pieces, int count, off_t offset, int flags);
 extern int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned int flags);
+
+// Bytes that were read from a TCP connection; -1 of other sockets. Swift calls no variadic functions, and the C library's
+// tcp_info ends before tcpi_bytes_received (linux/tcp.h).
+static inline long long weir_tcp_bytes_read(int socket) {
+  struct {
+    unsigned char before[128];
+    unsigned long long received;
+  } info;
+  socklen_t length = sizeof info;
+  int waiting = 0;
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 || length < sizeof info) return -1;
+  if (ioctl(socket, FIONREAD, &waiting) != 0) return -1;
+  return (long long)info.received - waiting;
+}

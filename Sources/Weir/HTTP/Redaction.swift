@@ -1,7 +1,8 @@
 import Foundation
 import WeirHTTP
 
-/// Keeps secrets out of texts that people and logs read.
+/// Keeps secrets out of texts that people and logs read. Scalar by scalar: a question mark with a combining mark behind it is
+/// another character.
 package enum Redaction {
   package static let placeholder = "<redacted>"
 
@@ -20,7 +21,7 @@ package enum Redaction {
     while let slashes = firstDoubleSlash(in: rest) {
       result += rest[..<slashes]
       rest = rest[slashes...]
-      let authority = rest.prefix { !endsAuthority($0) }
+      let authority = rest.unicodeScalars.prefix { !endsAuthority($0) }
       if let at = authority.lastIndex(of: "@") {
         result += placeholder
         rest = rest[at...]
@@ -36,14 +37,14 @@ package enum Redaction {
   static func queries(in text: String) -> String {
     guard text.utf8.contains(UInt8(ascii: "?")) else { return text }
     var isInQuery = false
-    return text.reduce(into: "") { text, character in
-      let endsQuery = character.isWhitespace || "\"<>".contains(character)
+    return text.unicodeScalars.reduce(into: "") { text, scalar in
+      let endsQuery = scalar.properties.isWhitespace || "\"<>".unicodeScalars.contains(scalar)
       if isInQuery, !endsQuery {
         if text.last == "?" { text.append("…") }
         return
       }
-      isInQuery = character == "?"
-      text.append(character)
+      isInQuery = scalar == "?"
+      text.unicodeScalars.append(scalar)
     }
   }
 
@@ -58,12 +59,12 @@ package enum Redaction {
   /// mark or number sign a query or fragment.
   package static func invalidURL(_ text: String) -> String {
     let text = withoutUserinfo(text)
-    guard let end = text.firstIndex(where: { "?#".contains($0) }) else { return text }
-    return "\(text[...end])…"
+    guard let end = text.unicodeScalars.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return text }
+    return "\(String(text.unicodeScalars[...end]))…"
   }
 
   private static func withoutUserinfo(_ text: String) -> String {
-    guard let at = text.lastIndex(of: "@") else { return text }
+    guard let at = text.unicodeScalars.lastIndex(of: "@") else { return text }
     let kept = firstDoubleSlash(in: text[..<at]).map { text[..<$0] } ?? ""
     return kept + placeholder + text[at...]
   }
@@ -79,11 +80,11 @@ package enum Redaction {
     return nil
   }
 
-  private static func endsAuthority(_ character: Character) -> Bool {
-    switch character {
+  private static func endsAuthority(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
     // A quote `'` may stand in userinfo (RFC 3986 section 3.2.1), so it ends nothing.
     case "/", "?", "#", "\"", "<", ">": true
-    default: character.isWhitespace
+    default: scalar.properties.isWhitespace
     }
   }
 }

@@ -39,7 +39,7 @@ package struct CURLCommand {
     if let body = request.httpBody {
       let text = String(decoding: body, as: UTF8.self)
       // Of what begins with an `@`, curl itself would read a file.
-      parts.append("\(text.hasPrefix("@") ? "--data-raw" : "-d") \(Self.quoted(text))")
+      parts.append("\(text.utf8.first == UInt8(ascii: "@") ? "--data-raw" : "-d") \(Self.quoted(text))")
     }
     parts.append(Self.quoted(redactingSecrets ? Redaction.urls(in: url.absoluteString) : url.absoluteString))
     return parts.joined(separator: " \\\n\t")
@@ -66,8 +66,9 @@ package struct CURLCommand {
     return "-H \(Self.quoted("\(header.name): \(value)"))"
   }
 
-  /// One word of a shell, in which nothing is expanded.
+  /// One word of a shell, in which nothing is expanded. Byte by byte: to a shell a quote is one whatever combines with it.
   private static func quoted(_ text: String) -> String {
-    "'\(text.replacing("'", with: #"'\''"#))'"
+    let parts = text.utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+    return "'" + parts.map { String(Substring($0)) }.joined(separator: #"'\''"#) + "'"
   }
 }

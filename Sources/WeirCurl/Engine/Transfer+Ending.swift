@@ -21,6 +21,10 @@ extension Transfer {
       let text = "the proxy answered CONNECT with \(connectStatus)"
       return TransferError(.tunnelRefused(status: connectStatus), code: result, message: text)
     }
+    if engine.watch.hasCut(awaitedSocket) {
+      return TransferError(
+        .curl, code: result, message: "the server kept sending what is no part of a response, without end")
+    }
     return curlError(result)
   }
 

@@ -44,6 +44,7 @@ extension TransferEngine {
   func didOpen(_ fd: CInt, tag: AnyObject?) -> OpenedSocket {
     let socket = OpenedSocket(descriptor: fd)
     if let stale = sockets.open(socket, tag: tag) { forget(fd, stale) }
+    if prepared.mayMultiplexPlain || prepared.mayMultiplexSecure { watch.opened(socket) }
     return socket
   }
 
@@ -89,6 +90,7 @@ extension TransferEngine {
   }
 
   private func forget(_ fd: CInt, _ closed: SocketTable.Closed) {
+    watch.closes(fd)
     if closed.wasRegistered { loop.unregister(fd) }
     if closed.isConnected { observer?.engineDidCloseConnection(tag: closed.tag) }
   }

@@ -16,7 +16,31 @@ import WeirTestSupport
   }
 
   @Test func theTableHasAllFaults() async throws {
-    #expect(Set(Fault.table.map(\.name)) == (try await Self.servers.value.faults))
+    #expect(Set(Fault.table.map(\.name) + Fault.floods) == (try await Self.servers.value.faults))
+  }
+
+  @Test(
+    "A connection that keeps libcurl reading is cut, or ends by the time limit; others go on", arguments: Fault.floods)
+  func floods(name: String) async throws {
+    let servers = try await Self.servers.value
+    let client = try MeasuredSession {
+      $0.tls.trustRoots = .file(servers.certificates.authority.certificate)
+      $0.httpVersion = .http2
+      $0.timeoutIntervalForResource = 3
+    }
+    let (url, good) = (try servers.url(name), try servers.url("h2 whole"))
+    let clock = ContinuousClock()
+    let start = clock.now
+    async let flooded = client.session.request(url).serializingData().response
+    // The server would go on for thirty seconds.
+    while start.duration(to: clock.now) < .seconds(3) {
+      let asked = clock.now
+      #expect(await client.get(good).value == Data("body".utf8))
+      #expect(asked.duration(to: clock.now) < .seconds(10))
+    }
+    let response = await flooded
+    #expect([.networkConnectionLost, .timedOut].contains(response.urlErrorCode), "\(response)")
+    #expect(start.duration(to: clock.now) < .seconds(15))
   }
 
   @Test(arguments: ["before the head", "after an interim head"])

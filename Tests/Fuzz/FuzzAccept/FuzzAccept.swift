@@ -60,12 +60,19 @@ import WeirMetrics
   private func text(_ preference: Preference) -> String {
     var text = preference.name.uppercased()
     for parameter in preference.parameters {
-      let value = parameter.value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-      text += " ; \(parameter.name)=\"\(value)\""
+      text += " ; \(parameter.name)=\"\(escaped(parameter.value))\""
     }
     let digits = String(preference.quality.thousandths % 1000)
     return text + ";q=\(preference.quality.thousandths / 1000)." + String(repeating: "0", count: 3 - digits.count)
       + digits
+  }
+
+  /// Byte by byte: a backslash before a combining mark is a character of its own.
+  private func escaped(_ value: String) -> String {
+    let bytes = value.utf8.flatMap {
+      [UInt8(ascii: "\\"), UInt8(ascii: "\"")].contains($0) ? [UInt8(ascii: "\\"), $0] : [$0]
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 #else
   @main enum Main {

@@ -9,6 +9,7 @@ import Testing
     ("at http://u:p@h:80/?a=b@c and https://x@y#f", "at http://<redacted>@h:80/?a=b@c and https://<redacted>@y#f"),
     ("http://u:p'w@h", "http://<redacted>@h"),
     ("http://u@p@h", "http://<redacted>@h"),
+    ("http://u:p@\u{301}h/\u{301}@x", "http://<redacted>@\u{301}h/\u{301}@x"),
     ("mail a@b", "mail a@b"),
     ("//u:p@h", "//<redacted>@h"),
     ("", ""), ("//", "//"), ("@", "@"),
@@ -22,9 +23,17 @@ import Testing
     ("http:/u:p@h", "<redacted>@h"),
     ("http://a b", "http://a b"),
     ("http://u:p/x@h", "http://<redacted>@h"),
+    ("http://u:p@\u{301}[?\u{301}key=1", "http://<redacted>@\u{301}[?…"),
   ])
   func invalidURLs(text: String, redacted: String) {
     #expect(Redaction.invalidURL(text) == redacted)
+  }
+
+  @Test(arguments: [
+    ("no /p?key=1 here", "no /p?… here"), ("\"/p?\u{301}key=1\"", "\"/p?…\""), ("why? because", "why? because"),
+  ])
+  func queries(text: String, redacted: String) {
+    #expect(Redaction.errorText(text) == redacted)
   }
 
   @Test(arguments: [

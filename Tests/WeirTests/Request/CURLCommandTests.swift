@@ -66,6 +66,7 @@ import WeirTestSupport
     arguments: [
       "$(echo no)", "`echo no`", "$HOME", "!!", "a b", "a\nb", "'", "'+'", #"\"#, #"\'"#, #"""#, "*", "~", "&", ";",
       "|", "# no", "@/etc/passwd", "ü",
+      "'\u{301} echo no", "@\u{301}/etc/passwd",
     ])
   func inAShell(_ text: String) async throws {
     var request = try URLRequest(url: "http://h/p?q=1'$(echo%20no)", method: HTTPMethod(rawValue: "P`'$!&|*#~"))
@@ -80,7 +81,7 @@ import WeirTestSupport
     let words = try await Tool.shell.run(["-c", script])
     let expected = [
       "-v", "-X", "P`'$!&|*#~", "-u", "\(text):\(text)", "-b", "n=v'$(echo no)", "-H",
-      "X: \(text.replacing("\n", with: " "))", text.hasPrefix("@") ? "--data-raw" : "-d", text,
+      "X: \(text.replacing("\n", with: " "))", text.utf8.first == UInt8(ascii: "@") ? "--data-raw" : "-d", text,
       request.url?.absoluteString ?? "-",
     ]
     #expect(words == expected.map { "<\($0)>\n" }.joined())
