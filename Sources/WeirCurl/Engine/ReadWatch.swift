@@ -7,17 +7,21 @@ internal import WeirIO
 ///
 /// Frames of HTTP/2 that are dearer to read than to send keep libcurl in one call for as long as they come, and nothing asks
 /// the engine in between: no time limit holds, and nobody else's transfer goes on. So another thread looks, every
-/// ``Watchman/pace``. What is read from in one call across three looks is shut down; libcurl then reads what had come, and
-/// the end.
+/// ``Watchman/pace``. A connection that is still read from in a call that takes a second is shut down; libcurl then reads what
+/// had come, and the end. So long a call has no other reason, unless a callback of the user's blocks the loop again and again.
 final class ReadWatch: Sendable {
   private struct State {
     var sockets: [CInt: OpenedSocket] = [:]
     /// Descriptors of sockets that were shut down, until there are others of the same number.
     var cut: Set<CInt> = []
     var lastCall: UInt = 0
-    /// Bytes that were read from each socket when a look first found the present call again.
+    /// How often a look found the last call again, and the bytes that were read from each socket by then.
+    var looks = 0
     var read: [CInt: Int64] = [:]
   }
+
+  /// Looks that find the same call again before anything is done: a second.
+  private static let patience = 4
 
   /// Changes when libcurl is entered, and when it is left; odd in between. Changed by the loop alone.
   private let calls = Atomic<UInt>(0)
@@ -61,15 +65,17 @@ final class ReadWatch: Sendable {
       let call = calls.load(ordering: .acquiring)
       guard call % 2 == 1, call == state.lastCall else {
         state.lastCall = call
+        state.looks = 0
         state.read = [:]
         return
       }
+      state.looks += 1
       for (fd, socket) in state.sockets where !state.cut.contains(fd) {
         let read = weir_tcp_bytes_read(fd)
         let before = state.read.updateValue(read, forKey: fd)
-        guard let before, before >= 0, read > before, socket.isOpen, calls.load(ordering: .acquiring) == call else {
-          continue
-        }
+        guard state.looks >= Self.patience, let before, before >= 0, read > before, socket.isOpen,
+          calls.load(ordering: .acquiring) == call
+        else { continue }
         shutdown(fd, CInt(SHUT_RDWR))
         state.cut.insert(fd)
       }
