@@ -227,6 +227,8 @@ class Peer:
     def __init__(self, connection, settings=None, silent=False):
         self.stream = connection if isinstance(connection, ssl.SSLSocket) else handshake(connection, alpn=("h2",))
         self.encoder = hpack.Encoder()
+        self.decoder = hpack.Decoder()
+        self.fields = {}
         if self.read(24) != b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":
             raise ConnectionError
         if not silent:
@@ -253,13 +255,14 @@ class Peer:
         while True:
             frame = self.frame()
             if isinstance(frame, frames.HeadersFrame):
+                self.fields = dict(self.decoder.decode(frame.data))
                 return frame.stream_id
 
     def send(self, frame):
         self.stream.sendall(frame.serialize())
 
-    def head(self, stream, *fields, flags=("END_HEADERS",)):
-        block = self.encoder.encode([(":status", "200"), *fields])
+    def head(self, stream, *fields, status="200", flags=("END_HEADERS",)):
+        block = self.encoder.encode([(":status", status), *fields])
         self.send(frames.HeadersFrame(stream, block, flags=flags))
 
     def data(self, stream, data=b"body", flags=()):
@@ -352,6 +355,20 @@ def _(peer, stream):
     peer.head(stream)
     peer.data(stream)
     peer.reset(stream + 2, NO_ERROR)
+
+
+@h2("reset in a body that can be resumed")
+def _(peer, stream):
+    while True:
+        tag = ("etag", '"tag"')
+        if peer.fields.get("range") == "bytes=4-":
+            peer.head(stream, ("content-length", "5"), ("content-range", "bytes 4-8/9"), tag, status="206")
+            peer.data(stream, b" rest", flags=("END_STREAM",))
+        else:
+            peer.head(stream, LENGTH_9, tag)
+            peer.data(stream)
+            peer.reset(stream, INTERNAL_ERROR)
+        stream = peer.request()
 
 
 def http1_required(name):

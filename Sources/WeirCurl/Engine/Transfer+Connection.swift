@@ -44,7 +44,7 @@ extension Transfer {
     expectProtocol()
     if let timer = connectTimer { engine.loop.cancel(timer) }
     if repeats.requests > 0 { forgetProvisionalHead() }
-    repeats.begin(sent: headBytesSent, received: receiving.headerBytes)
+    repeats.begin(sent: headBytesSent, received: receiving.headerBytes, isHTTP1: expectation == .http1)
     remotePort = port
     if let address { remoteAddress = engine.addresses.string(address) }
     clock.ready = engine.now

@@ -89,6 +89,7 @@ extension Fault {
     .whole("h2 HTTP/1.1 required after an interim head"),
     .lost("h2 HTTP/1.1 required after the head"),
     .lost("h2 HTTP/1.1 required in a body of unknown length"),
+    .lost("h2 reset in a body that can be resumed"),
     .lost("h2 goaway of the request, no error"),
     .lost("h2 goaway of the request, calm down"),
     .lost("h2 goaway of the request, protocol error"),

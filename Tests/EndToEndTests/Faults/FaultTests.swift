@@ -55,6 +55,34 @@ import WeirTestSupport
     #expect(client.sum("weir_connections_opened_total") == 1)
   }
 
+  @Test("A server that refuses all streams gets a request twice: whoever retries waits before the next")
+  func refusals() async throws {
+    let servers = try await Self.servers.value
+    let client = try MeasuredSession {
+      $0.tls.trustRoots = .file(servers.certificates.authority.certificate)
+      $0.httpVersion = .http2
+    }
+    let response = await client.get(try servers.url("h2 reset before the head, refused"))
+    #expect(response.urlErrorCode == .networkConnectionLost, "\(response)")
+    #expect(client.sum("weir_stale_connection_retries_total") == 1)
+    #expect(client.sum("weir_connections_opened_total") == 2)
+  }
+
+  @Test func aDownloadWhoseStreamIsResetIsResumed() async throws {
+    let servers = try await Self.servers.value
+    let client = try MeasuredSession {
+      $0.tls.trustRoots = .file(servers.certificates.authority.certificate)
+      $0.httpVersion = .http2
+    }
+    let url = try servers.url("h2 reset in a body that can be resumed")
+    let broken = await client.session.download(url).serializingData().response
+    #expect(broken.response?.statusCode == 200 && broken.value == nil, "\(broken)")
+    let data = try #require(broken.resumeData)
+    let whole = await client.session.download(resumingWith: data).serializingData().response
+    #expect(whole.response?.statusCode == 206, "\(whole)")
+    #expect(whole.value == Data("body rest".utf8))
+  }
+
   private func check(_ fault: Fault) async throws {
     let servers = try await Self.servers.value
     let client = try MeasuredSession {
