@@ -188,7 +188,7 @@ struct CancellationTests {
     let rig = try await EngineRig()
     var running: [Running] = []
     for _ in 0..<20 { running.append(await rig.start(TransferSpec(url: hole.url))) }
-    #expect(await eventually { hole.connectionCount == 20 })
+    #expect(await eventually { hole.connectionCount == 20 && rig.counts.value.opened == 20 })
     await rig.close()
     for one in running { #expect(await one.outcome.error?.kind == .engineClosed) }
     #expect(rig.counts.value.opened == 20)

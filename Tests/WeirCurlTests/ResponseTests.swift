@@ -125,7 +125,7 @@ struct ResponseTests {
   @Test
   func resetInTheMiddle() async throws {
     let outcome = try await exchange(
-      Script(.head, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"), .sleep(0.05), .reset))
+      Script(.head, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"), .sleep(0.5), .reset))
     #expect(outcome.error?.code == .receiveError)
     #expect(outcome.text == "half")
   }
@@ -139,7 +139,8 @@ struct ResponseTests {
 
   @Test
   func slowDrip() async throws {
-    let outcome = try await exchange(Script(.head, .drip(okResponse("drop by drop"), every: 0.002)))
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n"
+    let outcome = try await exchange(Script(.head, .drip(head, every: 0.002), .drip("drop by drop", every: 0.1)))
     #expect(outcome.error == nil)
     #expect(outcome.text == "drop by drop")
     #expect(outcome.bodyCalls > 2)

@@ -114,7 +114,7 @@ import WeirTestSupport
 
   @Test func silenceTimesOutAndIsRetried() async throws {
     let client = try MeasuredSession(interceptor: RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0.01)) {
-      $0.timeoutIntervalForRequest = 0.4
+      $0.timeoutIntervalForRequest = 1.2
     }
     let response = await client.get(try await Bin.url("/delay/3"))
     #expect(response.urlErrorCode == .timedOut, "\(response)")
@@ -127,14 +127,14 @@ import WeirTestSupport
 
   @Test func theDeadlineCoversAllAttempts() async throws {
     let client = try MeasuredSession(interceptor: RetryPolicy(retryLimit: 100, exponentialBackoffScale: 0.05)) {
-      $0.timeoutIntervalForResource = 1
+      $0.timeoutIntervalForResource = 3
     }
     let url = try await Bin.url("/status/503")
     let start = ContinuousClock.now
     let response = await client.session.request(url).validate().serializingData().response
     // Either the deadline passes in an attempt, or the next delay would pass it.
     #expect(response.urlErrorCode == .timedOut || response.error?.responseCode == 503, "\(response)")
-    #expect(ContinuousClock.now - start < .seconds(5))
+    #expect(ContinuousClock.now - start < .seconds(15))
     let denied = client.sum("weir_retries_denied_total", ["reason": "deadline"])
     #expect(denied == (response.urlErrorCode == .timedOut ? 0 : 1))
     #expect(client.sum("weir_retries_total") >= 1)
@@ -149,9 +149,9 @@ import WeirTestSupport
 
   @Test func theServersTimeIsProcessing() async throws {
     let client = try MeasuredSession()
-    let metrics = try #require(await client.get(try await Bin.url("/delay/1")).metrics)
-    #expect(try #require(metrics.processing) >= 0.9)
-    #expect(try #require(metrics.send) < 0.5)
+    let metrics = try #require(await client.get(try await Bin.url("/delay/2")).metrics)
+    #expect(try #require(metrics.processing) >= 1)
+    #expect(try #require(metrics.send) < 1)
     #expect(try #require(metrics.total) >= (try #require(metrics.processing)))
   }
 }

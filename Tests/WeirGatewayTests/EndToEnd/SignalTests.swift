@@ -66,7 +66,8 @@ import WeirTestSupport
     weir.send(SIGHUP)
     #expect(eventually { weir.text.contains("the configuration stays as it was") })
     // Every problem, not the first one alone.
-    #expect(weir.text.contains("unknown key") && weir.text.contains("the scheme must be http or https"))
+    #expect(
+      eventually { weir.text.contains("unknown key") && weir.text.contains("the scheme must be http or https") })
     #expect(try Self.answer(port) == "one")
     #expect(try Self.page(weir).contains("weir_config_last_reload_successful 0\n"))
 

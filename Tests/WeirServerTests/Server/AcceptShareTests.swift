@@ -1,6 +1,8 @@
+import Foundation
 import Synchronization
 import Testing
 import WeirIO
+import WeirTestSupport
 
 @testable import WeirServer
 
@@ -59,6 +61,7 @@ import WeirIO
     let port = try #require(listener.address.port)
     var clients: [RawClient] = []
     for _ in 0..<32 {
+      try await eventually("both sleep") { try Self.sleepers.isSuperset(of: ["test.0", "test.1"]) }
       let client = try RawClient(port: port)
       #expect(client.status(of: "GET / HTTP/1.1\r\nHost: a\r\n\r\n") == 200)
       clients.append(client)
@@ -73,6 +76,21 @@ import WeirIO
     #expect(counts.reduce(0, +) == 32)
     #expect(counts.allSatisfy { $0 >= 12 }, "\(counts)")
     withExtendedLifetime(clients) {}
+  }
+
+  /// The names of this process's threads that sleep, as proc_pid_stat(5) tells.
+  private static var sleepers: Set<Substring> {
+    get throws {
+      let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
+      return Set(
+        tasks.compactMap { task in
+          let stat = try? ThisProcess.text(ofFile: "/proc/self/task/\(task)/stat")
+          guard let fields = stat?.split(whereSeparator: { "()".contains($0) }), fields.count == 3,
+            fields[2].hasPrefix(" S ")
+          else { return nil }
+          return fields[1]
+        })
+    }
   }
 
   /// The turns of a loop in which something happened.

@@ -59,7 +59,7 @@ import WeirIO
 
   /// Before its loop has come round to them.
   @Test func waitingForAcceptanceIsAnswered() async throws {
-    let rig = try ServerRig(limits: .with { $0.stopLinger = 1 }) { $0.respond(status: 200) }
+    let rig = try ServerRig(limits: .with { $0.stopLinger = 8 }) { $0.respond(status: 200) }
     let clients = try await withCheckedThrowingContinuation { continuation in
       rig.server.loop.run {
         do {
@@ -79,7 +79,7 @@ import WeirIO
   }
 
   @Test func aRequestUnderWayIsAnswered() async throws {
-    let rig = try ServerRig(limits: .with { $0.stopLinger = 1 }) { $0.respond(status: 200) }
+    let rig = try ServerRig(limits: .with { $0.stopLinger = 2 }) { $0.respond(status: 200) }
     let used = try rig.client(), silent = try rig.client()
     for client in [used, silent] { #expect(client.status(of: Self.get) == 200) }
     rig.server.stop(grace: 10) {}

@@ -376,7 +376,7 @@ struct WaitingRequestTests {
       var session: Session? = Session(interceptor: interceptor, eventMonitors: [recorder])
       weakSession = session
       let request = try #require(session).request(server.url).validate()
-      if end == .deadline { request.deadline(0.5) }
+      if end == .deadline { request.deadline(2) }
       weakRequest = request
       request.resume()
       try await eventually("it waits") { recorder.waiting == 1 }
@@ -398,7 +398,7 @@ struct WaitingRequestTests {
     try await wait()
     // The authenticator keeps the completion, and will never call it.
     #expect(held.count == 1)
-    try await eventually("all are gone", within: 10) {
+    try await eventually("all are gone") {
       weakRequest == nil && weakSession == nil && weakInterceptor == nil
     }
     #expect(recorder.waiting == 0)

@@ -89,12 +89,14 @@ extension DataRequest {
 }
 
 extension Request {
-  /// Returns when the request has settled; asks again after each turn of the loop.
+  /// Returns when the request has settled and has told of it; asks again after each turn of the loop.
   func settled() async {
     while outcome == nil {
-      if let session = delegate as? Session { await session.loopTurn() }
+      await (delegate as? Session)?.loopTurn()
       await Task.yield()
     }
+    // The outcome is there before monitors hear of it.
+    await (delegate as? Session)?.loopTurn()
   }
 }
 

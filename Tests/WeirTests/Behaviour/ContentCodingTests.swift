@@ -179,12 +179,17 @@ struct ContentCodingTests {
     let recorder = EventRecorder()
     let session = Session(configuration: configuration, eventMonitors: [recorder])
     #expect(await session.request(small.url).serializingString().response.value == "x")
-    let before = recorder.events.count(of: "·data")
-    let large = session.request(server.url).resume()
-    await recorder.events.wait { $0.count { $0 == "·data" } > before }
-    #expect(await session.request(small.url).serializingString().response.value == "x")
-    #expect(large.outcome == nil, "a small request fits into a large inflation")
-    large.cancel()
-    await large.settled()
+    // One of several: a test that gets no processor in the meantime says nothing of the loop.
+    var fits = false
+    for _ in 0..<5 where !fits {
+      let before = recorder.events.count(of: "·data")
+      let large = session.request(server.url).resume()
+      await recorder.events.wait { $0.count { $0 == "·data" } > before }
+      #expect(await session.request(small.url).serializingString().response.value == "x")
+      fits = large.outcome == nil
+      large.cancel()
+      await large.settled()
+    }
+    #expect(fits, "a small request fits into a large inflation")
   }
 }

@@ -90,7 +90,7 @@ struct FixedOutcomeTests {
       let again = await request.serializingString().response
       #expect(again.error?.isExplicitlyCancelledError == true, "and who comes late is not kept waiting either")
     }
-    #expect(fastest < .milliseconds(100))
+    #expect(fastest < .seconds(1))
     #expect(recorder.violations.entries == [])
     gate.open()
     for occupant in occupants { #expect(await occupant.response.value == "done") }
@@ -114,7 +114,7 @@ struct FixedOutcomeTests {
       #expect(request.outcome == .timeout)
       smallest = min(smallest, try #require(request.duration) - 0.3)
     }
-    #expect(smallest < 0.1)
+    #expect(smallest < 1)
     gate.open()
     for occupant in occupants { #expect(await occupant.response.value == "done") }
     #expect(await session.request(server.url).serializingString().response.value == Self.body)
@@ -128,7 +128,7 @@ struct FixedOutcomeTests {
     let server = try answering(okResponse(Self.body))
     let session = Session()
     let cancelled = session.request(server.url)
-    let late = session.request(server.url).deadline(0.3)
+    let late = session.request(server.url).deadline(2)
     let tasks = [cancelled, late].map { $0.serializingResponse(using: Stuck(gate: gate, runs: runs)) }
     await runs.wait { $0.count == 2 }
     cancelled.cancel()
@@ -146,7 +146,7 @@ struct FixedOutcomeTests {
   func deadlock() async throws {
     let server = try answering(okResponse(Self.body))
     var configuration = SessionConfiguration.default
-    configuration.timeoutIntervalForResource = 0.5
+    configuration.timeoutIntervalForResource = 2
     let session = Session(configuration: configuration)
     let (gate, runs) = (Gate(), Journal<String>())
     defer { gate.open() }

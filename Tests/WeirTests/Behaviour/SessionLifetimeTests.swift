@@ -98,6 +98,8 @@ struct SessionLifetimeTests {
     #expect(rig.request.isFinished)
     #expect(rig.request.tasks.count == rig.request.allMetrics.count)
     #expect(rig.request.tasks.allSatisfy { $0.state == .completed })
+    // Of one that never started nobody on the loop has spoken yet.
+    await rig.recorder.events.wait(for: "·invalid")
     #expect(rig.recorder.events.count(of: "·invalid") == 1)
     let late = await rig.request.serializingString().response
     #expect(late.error?.isSessionDeinitializedError == true)
@@ -159,8 +161,8 @@ struct SessionLifetimeTests {
     let hole = try BlackHole()
     let recorder = EventRecorder()
     var configuration = SessionConfiguration.default
-    if end == .silence { configuration.timeoutIntervalForRequest = 0.2 }
-    if end == .deadline { configuration.timeoutIntervalForResource = 0.2 }
+    if end == .silence { configuration.timeoutIntervalForRequest = 1 }
+    if end == .deadline { configuration.timeoutIntervalForResource = 1 }
     let session = Session(configuration: configuration, eventMonitors: [recorder])
     let last = session.request(hole.url)
     let task = last.serializingData()

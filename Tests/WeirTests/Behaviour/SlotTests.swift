@@ -155,7 +155,7 @@ struct SlotTests {
     let session = try Session.sharing(table, .limited())
     let held = Held<Request.ResponseDisposition>()
     let parked = session.request(server.url).onHTTPResponse { _, completion in held.keep(completion) }
-    if how == "deadline" { parked.deadline(1) }
+    if how == "deadline" { parked.deadline(2) }
     let task = parked.serializingString()
     await held.wait()
     let blocker = session.request(server.url).serializingString()

@@ -155,7 +155,7 @@ struct TaskStateTests {
   func suspendedInTheQueue() async throws {
     let server = try ScriptedServer(Script(.awaitClose), .answering(okResponse("1")))
     let recorder = EventRecorder("second ")
-    let session = Self.narrow(0.3)
+    let session = Self.narrow(1.5)
     let first = session.request(server.url)
     let holding = first.serializingString()
     try await eventually("the first has the slot") { server.connectionCount == 1 }
@@ -184,7 +184,7 @@ struct TaskStateTests {
   func cancelledInTheQueue() async throws {
     let hole = try BlackHole()
     let recorder = EventRecorder()
-    let session = Self.narrow(0.2)
+    let session = Self.narrow(1)
     let holding = session.request(hole.url).serializingString()
     try await eventually("the first has the slot") { hole.connectionCount == 1 }
     let second = session.request(hole.url).eventMonitor(recorder)
@@ -194,7 +194,7 @@ struct TaskStateTests {
     let gate = Gate()
     session.withAllRequests { _ in gate.wait() }
     second.cancel()
-    let due = ContinuousClock.now + .milliseconds(300)
+    let due = ContinuousClock.now + .milliseconds(1200)
     try await eventually("the timer is due") { ContinuousClock.now > due }
     gate.open()
     #expect(await waiting.response.error?.isExplicitlyCancelledError == true)

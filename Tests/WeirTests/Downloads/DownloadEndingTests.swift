@@ -191,7 +191,7 @@ struct DownloadEndingTests {
   @Test("The deadline leaves resume data of what is written")
   func deadline() async throws {
     let server = try ScriptedServer(cutOff(Self.body, after: 4, closes: false))
-    let rig = try DownloadRig { $0.timeoutIntervalForResource = 0.5 }
+    let rig = try DownloadRig { $0.timeoutIntervalForResource = 2 }
     let request = rig.session.download(server.url)
     let response = await request.plainResponse()
     #expect(response.error?.urlErrorCode == .timedOut)

@@ -235,7 +235,7 @@ struct DownloadLossTests {
   func deadlineWhileDeciding() async throws {
     let server = try ScriptedServer(cutOff(Self.body, after: 4))
     let rig = try DownloadRig(interceptor: Retrier { _, _, _, _ in })
-    let request = rig.session.download(server.url).deadline(1)
+    let request = rig.session.download(server.url).deadline(2)
     let response = await request.plainResponse()
     #expect(response.error?.urlErrorCode == .timedOut)
     #expect(offset(response.resumeData) == 4 && response.resumeData == response.error?.downloadResumeData)
@@ -282,7 +282,7 @@ struct DownloadLossTests {
         answered.withLock { $0 = response.error == nil }
         done.signal()
       }
-      _ = done.wait(timeout: .now() + 5)
+      _ = done.wait(timeout: .now() + 20)
       return (target, [])
     }
     #expect(await session.download(url, to: place).plainResponse().value == target)

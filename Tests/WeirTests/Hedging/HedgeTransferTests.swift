@@ -273,9 +273,10 @@ struct HedgeTransferTests {
     let (table, recorder) = (DestinationTable(), Recorder())
     let session = try Self.session(table, recorder)
     let request = session.request(server.url).hedge(after: .seconds(0.01))
-    if how == "deadline" { request.deadline(0.2) }
+    if how == "deadline" { request.deadline(2) }
     let value = request.serializingString()
     await recorder.events.wait(for: "hedge started")
+    #expect(await eventuallyTrue { server.connectionCount == 2 })
     request.suspend()
     request.resume()
     if how == "cancel" { request.cancel() }
@@ -292,9 +293,13 @@ struct HedgeTransferTests {
 
   @Test("A redirect is followed by either; the race is decided by final heads")
   func redirects() async throws {
+    // The second is at its first hop until the first is at its next, so that each has its own connection.
+    let gate = Gate()
     let server = try ScriptedServer(
-      Script(.request, .send(response("302 Found", ["Location: /next"])), .request, .awaitClose),
-      Script(.request, .send(response("302 Found", ["Location: /next"])), .request, .send(okResponse("x"))))
+      Script(
+        .request, .send(response("302 Found", ["Location: /next"])), .request, .call { gate.open() }, .awaitClose),
+      Script(
+        .request, .wait(gate), .send(response("302 Found", ["Location: /next"])), .request, .send(okResponse("x"))))
     let (table, recorder) = (DestinationTable(), Recorder())
     let session = try Self.session(table, recorder)
     let request = session.request(server.url).hedge(after: .seconds(0.05))
@@ -333,9 +338,5 @@ struct HedgeTransferTests {
 }
 
 private func eventuallyTrue(_ condition: () -> Bool) async -> Bool {
-  for _ in 0..<2_000 {
-    if condition() { return true }
-    try? await Task.sleep(for: .milliseconds(2))
-  }
-  return false
+  (try? await eventually("it is so") { condition() }) != nil
 }

@@ -117,7 +117,7 @@ struct AsyncInterceptorTests {
       }
     let session = Session(interceptor: interceptor)
     let request = session.request(server.url).validate()
-    if end == .deadline { request.deadline(0.3) }
+    if end == .deadline { request.deadline(2) }
     request.resume()
     await journal.wait { $0 == ["began"] }
     switch end {
@@ -161,7 +161,7 @@ struct AsyncInterceptorTests {
       ])
     let session = Session(interceptor: list)
     let request = session.request(server.url).validate()
-    if end == .deadline { request.deadline(1) }
+    if end == .deadline { request.deadline(2) }
     request.resume()
     await held.wait()
     switch end {

@@ -191,7 +191,7 @@ import WeirTestSupport
     let server = try ScriptedServer(
       Script(
         .forever([
-          .dispatch { $0.contains("/bad") ? [.reset] : [.sleep(0.1), .send(okResponse("x"))] }
+          .dispatch { $0.contains("/bad") ? [.reset] : [.sleep(0.3), .send(okResponse("x"))] }
         ])))
     var configuration = SessionConfiguration.default
     // A reset takes less than a tenth of an answer.

@@ -158,7 +158,7 @@ struct UploadRemovalTests {
     let rig = Rig()
     let hole = try BlackHole()
     let session = Session()
-    let request = rig.upload(session, try rig.file(), to: hole.url).deadline(0.05)
+    let request = rig.upload(session, try rig.file(), to: hole.url).deadline(0.5)
     #expect(await request.plainResponse().error?.urlErrorCode == .timedOut)
     try await rig.expectRemoved()
   }
