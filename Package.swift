@@ -48,17 +48,21 @@ let package = Package(
     module("WeirHTTP"),
     module("WeirCompression", ["CZlib", "WeirHTTP"]),
     module("WeirCurl", ["CCurl", "CLinux", "WeirHTTP", "WeirIO"]),
-    module("Weir", ["WeirIO", "WeirHTTP", "WeirCurl", "WeirCompression"]),
+    module("WeirTransport", ["WeirCurl", "WeirHTTP", "WeirIO"]),
+    module("Weir", ["WeirIO", "WeirHTTP", "WeirCurl", "WeirCompression", "WeirTransport"]),
     module("WeirMetrics"),
     module("WeirServer", ["CLinux", "WeirIO", "WeirHTTP", "WeirCompression"]),
     module(
       "WeirExporter",
-      ["CCrypt", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirMetrics", "WeirServer"]),
+      [
+        "CCrypt", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirMetrics", "WeirServer",
+        "WeirTransport",
+      ]),
     module(
       "WeirGateway",
       [
         "CLinux", "CYaml", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirExporter", "WeirMetrics",
-        "WeirServer",
+        "WeirServer", "WeirTransport",
       ]),
     module("WeirAlamofire", ["Weir"]),
     .executableTarget(name: "WeirCommand", dependencies: ["WeirGateway"], swiftSettings: settings),
@@ -80,18 +84,19 @@ let package = Package(
     tests("WeirHTTPTests", ["WeirHTTP"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
     tests("WeirCurlTests", ["WeirCurl", "WeirHTTP", "WeirIO", "CSlowResolver"]),
-    tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO"]),
+    tests("WeirTransportTests", ["WeirTransport", "WeirCurl", "WeirHTTP", "WeirIO"]),
+    tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirTransport"]),
     swift5Tests("WeirSwift5Tests", ["Weir", "WeirAlamofire"]),
     tests("WeirMetricsTests", ["WeirMetrics"]),
     tests("WeirServerTests", ["WeirServer", "WeirHTTP", "WeirIO"]),
     tests(
       "WeirExporterTests",
-      ["WeirExporter", "Weir", "WeirCompression", "WeirCurl", "WeirMetrics", "WeirServer", "WeirIO"]),
+      ["WeirExporter", "Weir", "WeirCompression", "WeirCurl", "WeirMetrics", "WeirServer", "WeirIO", "WeirTransport"]),
     tests(
       "WeirGatewayTests",
       [
         "WeirGateway", "Weir", "WeirCompression", "WeirCurl", "WeirExporter", "WeirHTTP", "WeirMetrics", "WeirServer",
-        "WeirIO",
+        "WeirIO", "WeirTransport",
       ]),
     tests(
       "EndToEndTests",

@@ -105,6 +105,7 @@ extension Request {
   @discardableResult
   public func retryBudget(_ budget: RetryBudget?) -> Self {
     fields.withLock { $0.retryBudget = .some(budget) }
+    onPipeline { $0.terms.retryBudget = budget }
     return self
   }
 
