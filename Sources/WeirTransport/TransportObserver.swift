@@ -74,7 +74,10 @@ package protocol TransportObserver: AnyObject {
 }
 
 /// An observer that several transports may have, on loops of their own.
-package protocol SharedTransportObserver: TransportObserver, Sendable {}
+package protocol SharedTransportObserver: TransportObserver, Sendable {
+  /// A due timer of a loop has waited for its turn for so many seconds.
+  func loopLag(_ seconds: Double)
+}
 
 /// What an observer wants to hear besides exchanges and attempts.
 package struct TransportInterests: OptionSet, Sendable {

@@ -1,7 +1,7 @@
-import Weir
 import WeirCurl
 import WeirHTTP
 import WeirServer
+import WeirTransport
 
 /// Which header fields cross the gateway, and which it adds (RFC 9110 §7.6). One per route.
 ///

@@ -19,6 +19,8 @@ package final class Attempt {
   package private(set) var transfer: (any TransferHandle)?
   /// Set before anything is asked of the attempt.
   package var delegate: (any AttemptDelegate)?
+  /// The status of the last head; nil before there is one.
+  package private(set) var status: Int?
   /// The circuit's answer, where there is a circuit.
   var pass: Circuit.Pass?
   /// Whether its final head has come.
@@ -342,6 +344,7 @@ extension Attempt: TimerHandler {
 extension Attempt: TransferDelegate {
   package func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow {
     guard !isLost, let delegate else { return .stop }
+    status = head.status
     tally.contentEncoding = head.isEncoded ? head.value(forField: "Content-Encoding") : nil
     guard case .proceed = delegate.attempt(self, didReceiveHead: head), !isLost else { return .stop }
     return machine.reads ? .proceed : .pause
