@@ -1,7 +1,7 @@
 /// What is told of one exchange: a request of a caller and whatever attempts it takes, until it settles. On the loop.
 package protocol TransportExchange: AnyObject {
   /// What it may ask of its destination, which is that of its initial URL.
-  var terms: DestinationTerms { get set }
+  var terms: DestinationTerms { get }
   /// As the caller spells it; nil when there was no request.
   var method: String? { get }
   /// Hears of the exchange and its attempts.

@@ -11,7 +11,7 @@ final class RequestPipeline: TransportExchange {
   let core: SessionCore
   let context: SessionContext
   /// What it may ask of its destination, which is known when its first URL request is.
-  @exclusivity(unchecked) var terms: DestinationTerms
+  let terms: DestinationTerms
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
   var monitors: CompositeEventMonitor
 
@@ -42,7 +42,7 @@ final class RequestPipeline: TransportExchange {
     self.core = core
     context = request.context
     (monitors, terms) = request.fields.withLock { fields in
-      var terms = DestinationTerms(core.controls)
+      let terms = DestinationTerms(core.controls)
       if let own = fields.retryBudget { terms.retryBudget = own }
       return (fields.monitors, terms)
     }

@@ -169,10 +169,8 @@ struct ForwardMachine: Sendable {
 
   /// It is over.
   ///
-  /// - Parameters:
-  ///   - failed: Whether the request has an error now.
-  ///   - isTakenBack: Whether its head, which had been passed on, has not gone further.
-  mutating func attemptEnded(failed: Bool, isTakenBack: Bool = false) -> Action {
+  /// - Parameter failed: Whether the request has an error now.
+  mutating func attemptEnded(failed: Bool) -> Action {
     switch stage {
     case .discarding(let delay):
       stage = .delaying
@@ -201,8 +199,8 @@ struct ForwardMachine: Sendable {
   /// Ends the request from outside: its client has left, its deadline has passed, its response can't be passed on.
   mutating func end() -> Action {
     switch stage {
-    case .idle, .delaying: return settle()
-    case .trying, .deciding, .discarding, .passing:
+    case .idle, .deciding(atHead: false), .delaying: return settle()
+    case .trying, .deciding(atHead: true), .discarding, .passing:
       stage = .ending
       race?.abandon()
       return .cancel

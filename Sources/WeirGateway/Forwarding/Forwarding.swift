@@ -7,6 +7,9 @@ import WeirTransport
 /// One request on its way through the gateway: the shell of a ``ForwardMachine``, with the exchange with the client on one
 /// side and the attempts at the upstream on the other, all on one loop. Confined to it.
 ///
+/// Its properties are exempt from run-time checks of exclusive access: while one of them is changed, nothing is called that
+/// comes back here.
+///
 /// Kept alive by the exchange until that has ended, and by its attempts until they have.
 final class Forwarding: TransportExchange {
   let exchange: Exchange
@@ -17,54 +20,54 @@ final class Forwarding: TransportExchange {
   private let isHTTP10: Bool
   private let began: MonotonicTime
   /// An index into the plan's routes; −1 before one is found.
-  private var route = -1
+  @exclusivity(unchecked) private var route = -1
   /// What goes to the upstream; nil for a request that is not forwarded.
-  private(set) var outgoing: OutgoingRequest?
+  @exclusivity(unchecked) private(set) var outgoing: OutgoingRequest?
   @exclusivity(unchecked) var machine = ForwardMachine(mayRetry: false)
-  @exclusivity(unchecked) var terms: DestinationTerms
+  @exclusivity(unchecked) private(set) var terms: DestinationTerms
 
   /// The present attempt, from its beginning on.
-  var attempt: Attempt?
+  @exclusivity(unchecked) var attempt: Attempt?
   /// Those beside it.
-  var rivals: [Attempt] = []
+  @exclusivity(unchecked) var rivals: [Attempt] = []
   /// Why the request has failed, as far as is known; nil again when another attempt begins.
-  var failure: ExchangeFailure?
+  @exclusivity(unchecked) var failure: ExchangeFailure?
   /// The head of the present attempt's response.
-  var head: ResponseHead?
+  @exclusivity(unchecked) var head: ResponseHead?
   /// The end of the transfer, while the client has not taken all.
-  var ending: (error: TransferError?, report: TransferReport)?
+  @exclusivity(unchecked) var ending: (error: TransferError?, report: TransferReport)?
   /// The status of the last attempt that has ended.
-  var lastStatus: Int?
+  @exclusivity(unchecked) var lastStatus: Int?
   /// Attempts that were put on the wire.
-  var startedCount = 0
+  @exclusivity(unchecked) var startedCount = 0
   /// Why the next attempt was granted.
   var grantedReason: RetryReason?
   /// When the request to the upstream began, and when it has to be over.
-  private var forwardBegan = MonotonicTime(nanoseconds: 0)
-  private(set) var deadline = MonotonicTime.distantFuture
+  @exclusivity(unchecked) private var forwardBegan = MonotonicTime(nanoseconds: 0)
+  @exclusivity(unchecked) private(set) var deadline = MonotonicTime.distantFuture
   private let deadlineTimer = LoopTimer()
   private(set) lazy var delayTimer = LoopTimer()
   private(set) lazy var hedgeTimer = LoopTimer()
 
   @exclusivity(unchecked) var buffer = ReplayBuffer()
   /// Whether the sending side found the buffer empty and waits.
-  var wantsBytes = false
+  @exclusivity(unchecked) var wantsBytes = false
   /// Whether the receiving side found it full and waits.
   var isBufferFull = false
-  var intake = BodyIntake()
+  @exclusivity(unchecked) var intake = BodyIntake()
   /// For the body's time, while it comes.
-  var bodyTimer: LoopTimer?
+  @exclusivity(unchecked) var bodyTimer: LoopTimer?
   /// The gate that the body has entered, while it streams.
-  var gate: UploadGate?
+  @exclusivity(unchecked) var gate: UploadGate?
 
   /// The status that went to the client; 0 before.
-  var status = 0
+  @exclusivity(unchecked) var status = 0
   /// The answer that the gateway gave in place of an upstream.
-  private var ownAnswer: GatewayAnswer?
-  private var isClientGone = false
-  var isResponseBad = false
-  private var isBodyTooSlow = false
-  private var isOver = false
+  @exclusivity(unchecked) private var ownAnswer: GatewayAnswer?
+  @exclusivity(unchecked) private var isClientGone = false
+  @exclusivity(unchecked) var isResponseBad = false
+  @exclusivity(unchecked) private var isBodyTooSlow = false
+  @exclusivity(unchecked) private var isOver = false
 
   private init(
     _ exchange: Exchange, _ head: RequestHead, method: String, plan: ActivePlan, transport: Transport, log: RequestLog
@@ -134,7 +137,7 @@ final class Forwarding: TransportExchange {
     outgoing = request
     terms = DestinationTerms(request.route.controls, state: plan.state(ofRoute: route, transport))
     terms.earnsRetryBudget = request.retriesBefore == 0
-    machine = ForwardMachine(mayRetry: request.rules != nil, hedges: request.mayRunTwice ? request.hedge?.limit ?? 0 : 0)
+    machine = ForwardMachine(mayRetry: request.rules != nil, hedges: request.hedges)
     exchange.onAbort = { [self] in clientLeft() }
     if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
   }

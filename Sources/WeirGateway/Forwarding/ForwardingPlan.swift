@@ -79,16 +79,16 @@ extension ControlGauges {
 final class ActivePlan {
   let plan: ForwardingPlan
   private let metrics: GatewayMetrics
-  private var cache: SeriesCache
+  @exclusivity(unchecked) private var cache: SeriesCache
   /// One per route.
   private let retried: [Counter]
   /// Hears of the requests to upstreams.
   let observer: (any SharedTransportObserver)?
   /// By route, from its first request on.
-  private var states: [DestinationState?]
+  @exclusivity(unchecked) private var states: [DestinationState?]
   /// Those of a request that goes nowhere.
   let noTerms = DestinationTerms(DestinationControls(retryBudget: nil))
-  private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
+  @exclusivity(unchecked) private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
 
   init(_ plan: ForwardingPlan, _ metrics: GatewayMetrics, _ observer: (any SharedTransportObserver)?) {
     self.plan = plan

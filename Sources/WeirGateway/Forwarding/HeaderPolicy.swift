@@ -14,7 +14,7 @@ import WeirTransport
 /// - Forwarded (RFC 7239) is extended where somebody on the way uses it, and not begun here: it would say again what
 ///   the others say.
 /// - The route's own rules come last and win.
-struct HeaderPolicy: Sendable {
+final class HeaderPolicy: Sendable {
   /// What the connection tells of a request's sender. The bytes are valid during the call.
   struct Client {
     /// An IP address without brackets; empty if there is none (a Unix socket).

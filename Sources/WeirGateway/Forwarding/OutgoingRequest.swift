@@ -4,7 +4,7 @@ import WeirServer
 import WeirTransport
 
 /// A request as it goes to the upstream: its line and fields are sent as they are.
-struct OutgoingRequest {
+final class OutgoingRequest {
   let route: ForwardingPlan.RoutePlan
   /// Methods are case-sensitive (RFC 9110 §9.1).
   let method: String
@@ -14,6 +14,19 @@ struct OutgoingRequest {
   let body: BodyLength
   /// Retries that others had made of it before it came.
   let retriesBefore: Int
+
+  init(
+    route: ForwardingPlan.RoutePlan, method: String, target: String, fields: HeaderBlock, body: BodyLength,
+    retriesBefore: Int
+  ) {
+    self.route = route
+    self.method = method
+    self.target = target
+    self.fields = fields
+    self.body = body
+    self.retriesBefore = retriesBefore
+  }
+
   /// The rules about retries; nil: nothing is retried.
   var rules: RetryRules? { isLeftAlone ? nil : route.rules }
   /// When a second attempt starts beside a slow one; nil: never.
@@ -22,21 +35,35 @@ struct OutgoingRequest {
   /// Whether nothing is retried here, as its sender retries it.
   private var isLeftAlone: Bool { retriesBefore > 0 && route.leavesRetriesAlone }
 
-  /// Whether two attempts at once do no more than one, and need no body each.
-  var mayRunTwice: Bool {
-    if case .none = body { Self.idempotentMethods.contains(method) } else { false }
+  /// How many second attempts it may have.
+  var hedges: Int {
+    guard let hedge, mayRunTwice else { return 0 }
+    return hedge.limit
   }
 
-  /// RFC 9110 §9.2.2.
-  private static let idempotentMethods: Set<String> = ["DELETE", "GET", "HEAD", "OPTIONS", "PUT", "TRACE"]
+  /// Whether two attempts at once do no more than one, and need no body each.
+  private var mayRunTwice: Bool {
+    guard case .none = body else { return false }
+    // RFC 9110 §9.2.2.
+    return switch method {
+    case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
+    default: false
+    }
+  }
+
   /// Without a length a server might wait for a body (RFC 9110 §8.6).
-  private static let methodsWithBody: Set<String> = ["PATCH", "POST", "PUT"]
+  private var announcesNoBody: Bool {
+    switch method {
+    case "POST", "PUT", "PATCH": true
+    default: false
+    }
+  }
 
   /// One attempt.
   var spec: TransferSpec {
     let body: TransferBody =
       switch body {
-      case .none: Self.methodsWithBody.contains(method) ? .bytes([UInt8]()) : .none
+      case .none: announcesNoBody ? .bytes([UInt8]()) : .none
       case .length(let length): .pulled(length: length)
       case .chunked: .pulled(length: nil)
       }

@@ -15,25 +15,25 @@ package final class Attempt {
   @exclusivity(unchecked) package private(set) var machine = AttemptMachine()
   @exclusivity(unchecked) package var tally = AttemptTally()
   @exclusivity(unchecked) var lease: SlotLease
-  let controls: DestinationControls
-  package private(set) var transfer: (any TransferHandle)?
+  private let terms: DestinationTerms
+  @exclusivity(unchecked) package private(set) var transfer: (any TransferHandle)?
   /// Set before anything is asked of the attempt.
-  package var delegate: (any AttemptDelegate)?
+  @exclusivity(unchecked) package var delegate: (any AttemptDelegate)?
   /// The status of the last head; nil before there is one.
-  package private(set) var status: Int?
+  @exclusivity(unchecked) package private(set) var status: Int?
   /// The circuit's answer, where there is a circuit.
-  var pass: Circuit.Pass?
+  @exclusivity(unchecked) var pass: Circuit.Pass?
   /// Whether its final head has come.
-  var hasAnswered = false
+  @exclusivity(unchecked) var hasAnswered = false
   /// Set for an attempt that starts beside another, until it is told what became of it.
-  private var hedge: Hedge?
+  @exclusivity(unchecked) private var hedge: Hedge?
   /// Whether another attempt gives the answer: what still comes of this one is of no use.
-  package private(set) var isLost = false
+  @exclusivity(unchecked) package private(set) var isLost = false
   /// What it cost, once it has ended.
-  package private(set) var report: AttemptReport?
+  @exclusivity(unchecked) package private(set) var report: AttemptReport?
   @exclusivity(unchecked) private var unwanted = UnwantedBody()
   /// For the wait for a first slot, for the rest of an unwanted body, or for a receiver; there is never more than one.
-  private var timer: LoopTimer?
+  @exclusivity(unchecked) private var timer: LoopTimer?
 
   private enum Hedge { case starting, undecided }
 
@@ -41,10 +41,11 @@ package final class Attempt {
     self.transport = transport
     self.exchange = exchange
     self.number = number
-    let terms = exchange.terms
-    controls = terms.controls
+    terms = exchange.terms
     lease = SlotLease(terms.state)
   }
+
+  var controls: DestinationControls { terms.controls }
 
   // MARK: What the machine says
 
@@ -111,10 +112,10 @@ package final class Attempt {
   private func ask() {
     let now = MonotonicTime.now
     if let rejection = passCircuit(at: now) { return reject(withdrawn: rejection) }
-    let start = exchange.terms.takeStart(isObserved: transport.watchesDestinations)
+    let start = terms.takeStart(isObserved: transport.watchesDestinations)
     let (answer, beginsWatch) = lease.ask(start, at: now, waiter())
     if beginsWatch, let state = lease.destination {
-      transport.budgets.watch(state, budget: exchange.terms.retryBudget)
+      transport.budgets.watch(state, budget: terms.retryBudget)
     }
     switch answer {
     case .granted: granted(machine.question, now)

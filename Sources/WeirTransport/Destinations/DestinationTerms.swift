@@ -1,8 +1,8 @@
 package import WeirIO
 
 /// What one exchange may ask of its destination: a start that counts once, retries and second attempts within the budget,
-/// all of it while the circuit admits them.
-package struct DestinationTerms {
+/// all of it while the circuit admits them. Confined to the loop.
+package final class DestinationTerms {
   /// Nil without a destination, of which nothing is asked then.
   package var state: DestinationState?
   package let controls: DestinationControls
@@ -20,7 +20,7 @@ package struct DestinationTerms {
   }
 
   /// What the first question for a slot tells the destination of the exchange; nil from the second on.
-  mutating func takeStart(isObserved: Bool) -> DestinationState.Start? {
+  func takeStart(isObserved: Bool) -> DestinationState.Start? {
     if isCounted { return nil }
     isCounted = true
     return DestinationState.Start(
