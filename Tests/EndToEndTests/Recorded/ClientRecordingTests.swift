@@ -1,0 +1,30 @@
+import Testing
+import Weir
+import WeirExporter
+import WeirMetrics
+import WeirTestSupport
+
+/// What sessions tell their monitors, and the page of metrics afterwards, compared with what they were when they were
+/// recorded.
+@Suite struct ClientRecordingTests {
+  @Test func theClientDoesWhatWasRecorded() async throws {
+    let registry = Registry()
+    let monitor = try MetricsMonitor(registry: registry)
+    var ports = PortNames()
+    var events = ""
+    // Kept to the end, so that no two have the same port.
+    var servers: [ScriptedServer] = []
+    for example in ClientCase.data + ClientCase.kinds + ClientCase.cancelled {
+      let server = try example.startServer()
+      if let server { servers.append(server) }
+      let port = server?.port ?? LoopbackPort.free()
+      ports.name(example.slug, port: port)
+      let stage = try ClientStage(url: "http://127.0.0.1:\(port)/", events: EventLog(ports), monitor: monitor)
+      try await example.run(stage)
+      events += "### \(example.name)\n" + (try await stage.finish())
+    }
+    try Recording("client-events").check(events)
+    try Recording("client-page").check(MetricsPage.recorded(registry.text(), ports))
+    for server in servers { server.stop() }
+  }
+}
