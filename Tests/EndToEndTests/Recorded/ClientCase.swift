@@ -7,7 +7,8 @@ import WeirTestSupport
 /// Requests of one embedded session, and the scripts of the server that it asks.
 struct ClientCase: Sendable {
   let name: String
-  /// What the server's connections do, the last one's for all further ones; without any, nothing listens.
+  /// The first script is the first connection's, and so on; the last one serves all further connections. Without any
+  /// script nothing listens.
   let scripts: [Script]
   let run: @Sendable (ClientStage) async throws -> Void
 
@@ -30,7 +31,7 @@ struct ClientCase: Sendable {
   var slug: String { name.replacing(" ", with: "-") }
 }
 
-/// What a case works with: its server, its log, and the session that it makes.
+/// Everything that a case works with: its server, its log, and the sessions that it makes.
 final class ClientStage: Sendable {
   let url: String
   let events: EventLog
@@ -60,7 +61,7 @@ final class ClientStage: Sendable {
     return session
   }
 
-  /// Notes what a handler got, apart from the events, as it runs on another thread.
+  /// Notes a handler's result. Results stand behind all events, because handlers run on another thread.
   func note<Value, Failure: Error>(_ result: Result<Value, Failure>) {
     results.withLock { $0.append("→ " + events.facts(result)) }
   }
@@ -69,7 +70,7 @@ final class ClientStage: Sendable {
     results.withLock { $0.append("→ " + text) }
   }
 
-  /// Ends the sessions, and returns what they did once all of it has been told.
+  /// Ends the sessions, waits for their last events, and returns all events and results.
   func finish() async throws -> String {
     for session in made.withLock({ $0 }) { session.invalidateAndCancel() }
     let count = made.withLock { $0.count }

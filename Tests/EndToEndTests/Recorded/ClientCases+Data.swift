@@ -14,7 +14,7 @@ extension ClientCase {
     RetryPolicy(retryLimit: limit, exponentialBackoffScale: 0.001)
   }
 
-  /// Data requests that nobody cancels.
+  /// Data requests that run to their end.
   static let data: [ClientCase] = successes + failures + retried
 
   private static let successes = [

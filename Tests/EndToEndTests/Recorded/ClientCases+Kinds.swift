@@ -4,7 +4,7 @@ import Weir
 import WeirTestSupport
 
 extension ClientCase {
-  /// Uploads, downloads and streams that nobody cancels.
+  /// Uploads, downloads and streams that run to their end.
   static let kinds: [ClientCase] = uploads + downloads + streams
 
   private static let uploads = [

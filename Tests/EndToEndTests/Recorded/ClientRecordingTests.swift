@@ -4,8 +4,7 @@ import WeirExporter
 import WeirMetrics
 import WeirTestSupport
 
-/// What sessions tell their monitors, and the page of metrics afterwards, compared with what they were when they were
-/// recorded.
+/// Compares the events of embedded sessions, and the page of metrics afterwards, with their recordings.
 @Suite struct ClientRecordingTests {
   @Test func theClientDoesWhatWasRecorded() async throws {
     let registry = Registry()
@@ -14,7 +13,7 @@ import WeirTestSupport
     var events = ""
     // Kept to the end, so that no two have the same port.
     var servers: [ScriptedServer] = []
-    for example in ClientCase.data + ClientCase.kinds + ClientCase.cancelled {
+    for example in ClientCase.data + ClientCase.kinds + ClientCase.controls + ClientCase.cancelled {
       let server = try example.startServer()
       if let server { servers.append(server) }
       let port = server?.port ?? LoopbackPort.free()

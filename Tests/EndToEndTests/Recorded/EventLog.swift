@@ -4,7 +4,7 @@ import Synchronization
 import Weir
 import WeirTestSupport
 
-/// The callbacks of a session's monitors as lines of text, in their order, without what differs from run to run.
+/// The callbacks of a session's monitors as lines of text, in their order, without values that differ from run to run.
 final class EventLog: InlineEventMonitor {
   private struct State {
     var lines: [String] = []
@@ -37,7 +37,7 @@ final class EventLog: InlineEventMonitor {
     state.withLock { $0.lines.append(facts.isEmpty ? event : "\(event) \(facts)") }
   }
 
-  /// An event that time repeats: the first is noted.
+  /// Notes the first of events that time repeats.
   func noteOnce(_ event: String) {
     state.withLock { if $0.once.insert(event).inserted { $0.lines.append(event) } }
   }

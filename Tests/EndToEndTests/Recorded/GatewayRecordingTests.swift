@@ -1,8 +1,8 @@
 import Testing
 import WeirTestSupport
 
-/// What clients and upstreams receive through the gateway, what it logs of that, and the page of metrics afterwards,
-/// compared with what they were when they were recorded.
+/// Compares the bytes that clients and upstreams receive through the gateway, its log, and its page of metrics with
+/// their recordings.
 @Suite(.needs(.shippedWeir)) struct GatewayRecordingTests {
   @Test func theGatewayDoesWhatWasRecorded() async throws {
     let groups = WireGroup.all

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A page of metrics without what time decides: buckets and sums of histograms, and values of the process.
+/// A page of metrics without values that depend on time: buckets and sums of histograms, and values of the process.
 enum MetricsPage {
-  /// Metrics of which a recording shows that they are there, and not their values.
+  /// Metrics whose values a recording leaves out; it shows that they are there.
   private static let unsteady = [
     "process_", "weir_scrape", "weir_event_loop_lag_seconds", "weir_retry_budget_available", "weir_concurrency_limit",
     "weir_config_last_reload_success_timestamp_seconds",

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WeirTestSupport
 
-/// The program with the routes of all cases, their upstreams, and what it said and did so far.
+/// Runs cases through the program, and collects the bytes on both sides and the log.
 final class WireBench {
   private(set) var wire = ""
   private(set) var log = ""
@@ -61,7 +61,7 @@ final class WireBench {
     log += "### \(example.name)\n" + newLogLines()
   }
 
-  /// What one connection of a client sent and received.
+  /// The bytes that one connection of a client sent and received.
   private struct Transcript {
     var sent: [UInt8] = []
     var received: [UInt8] = []
@@ -141,7 +141,7 @@ final class WireBench {
 
   private static let repeated = " msg=\"more requests failed\" "
 
-  /// Lines of what was repeated come when a window of time ends, so they are not among those of a case.
+  /// The log without the lines that count repeated failures: time decides when those are written.
   private var logLines: [String] {
     program.peer.output.components(separatedBy: "\n").dropLast().filter { !$0.contains(Self.repeated) }
   }
@@ -156,7 +156,7 @@ final class WireBench {
     return lines.map { WireText.normalized(logLine: ports.replaced(in: $0)) + "\n" }.joined()
   }
 
-  /// The lines of failures that were repeated, of so many routes: ten seconds after the first of each.
+  /// Records the lines that count repeated failures. The program writes each ten seconds after a route's first failure.
   func recordRepeated(_ count: Int) async throws {
     let lines = try await eventually("\(count) lines of repeated failures") {
       let lines = program.peer.output.split(separator: "\n").filter { $0.contains(Self.repeated) }

@@ -59,7 +59,8 @@ struct WireRoute: Sendable {
   let pathPrefix: String
   /// The path of the upstream's URL.
   let base: String
-  /// What the upstream's connections do; without any, the destination is down.
+  /// The first script is the first connection's, and so on; the last one serves all further connections. Without any
+  /// script nothing listens.
   let scripts: [Script]
   /// Whether the upstream closes each connection after its script, so that the next request must find it closed.
   let closes: Bool
@@ -76,7 +77,6 @@ struct WireRoute: Sendable {
     self.scripts = scripts
   }
 
-  /// The first script is the first connection's, and so on; the last one is that of all further ones.
   func startUpstream() throws -> ScriptedServer {
     switch scripts.count {
     case 1: try ScriptedServer(scripts[0])

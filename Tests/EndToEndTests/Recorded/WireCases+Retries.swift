@@ -1,7 +1,7 @@
 import WeirTestSupport
 
 extension WireGroup {
-  /// What later attempts send, and when there are none.
+  /// Retries: the requests of later attempts, and failures after which there are none.
   static var retries: WireGroup {
     WireGroup(routes: retryRoutes, cases: retried + denied)
   }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Bytes as a recording shows them: a line for each line feed, with a mark before it; carriage returns and what is not
-/// printable escaped; long repetitions counted.
+/// Bytes as a recording shows them: a line for each line feed, with a mark before it. Carriage returns and
+/// unprintable bytes are escaped, long repetitions are counted.
 enum WireText {
   static func show(_ bytes: [UInt8], joinsChunks: Bool = false) -> String {
     if bytes.isEmpty { return "" }
@@ -67,7 +67,7 @@ enum WireText {
       .replacing(#/weir-[0-9a-f]{8}/#, with: "weir-ID")
   }
 
-  /// Texts of libcurl that differ between its versions, and what stands for them.
+  /// Texts that differ between libcurl's versions, and a name for each.
   private static let texts = [
     ("Illegal or missing hexadecimal sequence in chunked-encoding", "BAD CHUNK"),
     ("chunk hex-length char not a hex digit: 0x7a", "BAD CHUNK"),
