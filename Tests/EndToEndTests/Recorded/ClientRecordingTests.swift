@@ -11,6 +11,7 @@ import WeirTestSupport
     let monitor = try MetricsMonitor(registry: registry)
     var ports = PortNames()
     var events = ""
+    var senders: Set<String> = []
     // Kept to the end, so that no two have the same port.
     var servers: [ScriptedServer] = []
     for example in ClientCase.data + ClientCase.kinds + ClientCase.controls + ClientCase.cancelled {
@@ -20,10 +21,12 @@ import WeirTestSupport
       ports.name(example.slug, port: port)
       let stage = try ClientStage(url: "http://127.0.0.1:\(port)/", events: EventLog(ports), monitor: monitor)
       try await example.run(stage)
-      events += "### \(example.name)\n" + (try await stage.finish())
+      let happened = try await stage.finish()
+      if happened.contains("didSendBodyData") { senders.insert(example.slug) }
+      events += "### \(example.name)\n" + happened
     }
     try Recording("client-events").check(events)
-    try Recording("client-page").check(MetricsPage.recorded(registry.text(), ports))
+    try Recording("client-page").check(MetricsPage.recorded(registry.text(), ports, senders: senders))
     for server in servers { server.stop() }
   }
 }

@@ -6,9 +6,12 @@ enum MetricsPage {
   private static let unsteady = [
     "process_", "weir_scrape", "weir_event_loop_lag_seconds", "weir_retry_budget_available", "weir_concurrency_limit",
     "weir_config_last_reload_success_timestamp_seconds",
+    "weir_metrics_series{metric=\"weir_phase_duration_seconds\"}",
   ]
 
-  static func recorded(_ page: String, _ ports: PortNames) -> String {
+  /// - Parameter senders: the names of ports to which request bodies were sent. With libcurl 8.14.1 such attempts lack the
+  ///   `processing` phase now and then, so a recording leaves it out.
+  static func recorded(_ page: String, _ ports: PortNames, senders: Set<String>) -> String {
     var result = ""
     var samples: [String: [String]] = [:]
     for line in page.split(separator: "\n") {
@@ -16,7 +19,8 @@ enum MetricsPage {
         result += joined(&samples) + line + "\n"
       } else {
         let (sample, name) = named(line, ports)
-        if let sample = recorded(sample, name) { samples[sample, default: []].append(name) }
+        if senders.contains(name), sample.contains("phase=\"processing\"") { continue }
+        if let sample = recorded(sample) { samples[sample, default: []].append(name) }
       }
     }
     return result + joined(&samples)
@@ -41,14 +45,11 @@ enum MetricsPage {
     return (String(line), "")
   }
 
-  private static func recorded(_ line: String, _ portName: String) -> String? {
+  private static func recorded(_ line: String) -> String? {
     let name = line.prefix { $0 != "{" && $0 != " " }
     if name.hasSuffix("_bucket") || name.hasSuffix("_sum") { return nil }
     if name == "weir_build_info" { return "weir_build_info{…} 1" }
-    // Whether a response to a body that is still being sent has this phase depends on libcurl's version.
-    let isProcessingOfUploads = portName == "uploads" && line.contains("phase=\"processing\"")
-    guard isProcessingOfUploads || unsteady.contains(where: { name.hasPrefix($0) }),
-      let space = line.lastIndex(of: " ")
+    guard unsteady.contains(where: { line.hasPrefix($0) }), let space = line.lastIndex(of: " ")
     else { return line }
     return line[..<space] + " V"
   }

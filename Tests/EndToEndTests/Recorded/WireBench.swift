@@ -15,6 +15,8 @@ final class WireBench {
   /// Lines of the log that are recorded already.
   private var loggedLines = 0
   private var expectedRequests = 0
+  /// Routes that request bodies were sent to.
+  private var senders: Set<String> = []
 
   init(_ routes: [WireRoute]) async throws {
     var yaml = "routes:\n"
@@ -56,6 +58,7 @@ final class WireBench {
       try await eventually("connections end") { upstream.finishedCount == upstream.connectionCount }
     }
     #expect(requestCount == expectedRequests, "lines of the log in \(example.name)")
+    if example.sendsBody { senders.insert(example.route) }
     record(clients, example)
     record(upstream, since: before, example)
     log += "### \(example.name)\n" + newLogLines()
@@ -172,7 +175,7 @@ final class WireBench {
   func page() async throws -> String {
     var last = ""
     return try await eventually("the page is steady") {
-      let page = MetricsPage.recorded(try CurlAnswer.page(program.metricsPort), ports)
+      let page = MetricsPage.recorded(try CurlAnswer.page(program.metricsPort), ports, senders: senders)
       defer { last = page }
       if page == last { return page }
       try await Task.sleep(for: .milliseconds(100))

@@ -46,6 +46,13 @@ struct WireCase: Sendable {
     self.init(name, route, "GET /x HTTP/1.1|Host: \(route).test|Connection: close|\(fields)|")
   }
 
+  var sendsBody: Bool {
+    steps.contains { step in
+      guard case .send(let text) = step else { return false }
+      return text.contains("|Content-Length:") || text.contains("|Transfer-Encoding:")
+    }
+  }
+
   static func bytes(_ text: String) -> [UInt8] {
     text.unicodeScalars.flatMap { $0 == "|" ? [13, 10] : [UInt8(truncatingIfNeeded: $0.value)] }
   }
