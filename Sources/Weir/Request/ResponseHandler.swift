@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import FoundationNetworking
 import Synchronization
+import WeirIO
 
 /// One response handler of a request: how its value is made and where it is delivered.
 ///
@@ -57,4 +58,37 @@ struct HandlerValue: Sendable {
   }
 
   func deliver() { use(.deliver) }
+}
+
+extension Request {
+  func adding(_ handler: ResponseHandler) -> Self {
+    addHandler(handler)
+    return self
+  }
+}
+
+extension SerializationInput {
+  /// What the request failed with.
+  var failure: WeirError? { verdict ?? error }
+
+  /// What a serializer makes of it, unless the outcome is fixed without one.
+  func result<Value>(_ serialize: () throws -> Value) -> Result<Value, WeirError> {
+    verdict.map { .failure($0) } ?? .serialized(by: serialize)
+  }
+
+  /// The request's times, of which this one comes last.
+  func timeline(serializationCompleted: MonotonicTime) -> Timeline {
+    (times ?? RequestTimes()).timeline(serializationCompleted: serializationCompleted)
+  }
+}
+
+extension Result where Failure == WeirError {
+  /// What a serializer makes, or its error as the request's.
+  static func serialized(by serialize: () throws -> Success) -> Self {
+    do {
+      return .success(try serialize())
+    } catch {
+      return .failure(.serialization(error))
+    }
+  }
 }

@@ -98,14 +98,8 @@ extension Result {
 
   func tryMapError<New: Error>(_ transform: (Failure) throws -> New) -> Result<Success, any Error> {
     switch self {
-    case .success(let value):
-      return .success(value)
-    case .failure(let error):
-      do {
-        return .failure(try transform(error))
-      } catch {
-        return .failure(error)
-      }
+    case .success(let value): .success(value)
+    case .failure(let error): Result<Success, any Error> { throw try transform(error) }
     }
   }
 }
