@@ -6,14 +6,7 @@ import FoundationNetworking
 /// The handler is added when the value is made, so automatic resuming applies then. Awaiters are resumed straight from
 /// the event loop.
 public struct DownloadTask<Value: Sendable>: Sendable {
-  private let awaiting: ResponseAwaiting<WeirDownloadResponse<Value>>
-
-  fileprivate init(
-    _ request: DownloadRequest, cancelsAutomatically: Bool,
-    by handler: (@escaping @Sendable (WeirDownloadResponse<Value>) -> Void) -> ResponseHandler
-  ) {
-    awaiting = ResponseAwaiting(request, cancelsAutomatically: cancelsAutomatically, by: handler)
-  }
+  fileprivate let awaiting: ResponseAwaiting<WeirDownloadResponse<Value>>
 
   /// The response; the same however often it is read.
   public var response: WeirDownloadResponse<Value> {
@@ -115,8 +108,9 @@ extension DownloadRequest {
   private func awaiting<Serializer: DownloadResponseSerializerProtocol>(
     _ serializer: Serializer, _ cancelsAutomatically: Bool
   ) -> DownloadTask<Serializer.SerializedObject> {
-    DownloadTask(self, cancelsAutomatically: cancelsAutomatically) {
-      ResponseHandler(downloadOn: .awaiter, by: serializer, $0)
-    }
+    DownloadTask(
+      awaiting: ResponseAwaiting(self, cancelsAutomatically: cancelsAutomatically) {
+        ResponseHandler(downloadOn: .awaiter, by: serializer, $0)
+      })
   }
 }

@@ -6,14 +6,7 @@ import FoundationNetworking
 /// The handler is added when the value is made, so automatic resuming applies then. Awaiters are resumed straight from
 /// the event loop.
 public struct DataTask<Value: Sendable>: Sendable {
-  private let awaiting: ResponseAwaiting<WeirDataResponse<Value>>
-
-  fileprivate init(
-    _ request: DataRequest, cancelsAutomatically: Bool,
-    by handler: (@escaping @Sendable (WeirDataResponse<Value>) -> Void) -> ResponseHandler
-  ) {
-    awaiting = ResponseAwaiting(request, cancelsAutomatically: cancelsAutomatically, by: handler)
-  }
+  fileprivate let awaiting: ResponseAwaiting<WeirDataResponse<Value>>
 
   /// The response; the same however often it is read.
   public var response: WeirDataResponse<Value> {
@@ -102,16 +95,18 @@ extension DataRequest {
   private func serializing<Value: Sendable>(
     _ serializer: some LazyResponseSerializer<Value>, cancelsAutomatically: Bool
   ) -> DataTask<Value> {
-    DataTask(self, cancelsAutomatically: cancelsAutomatically) {
-      ResponseHandler(on: .awaiter, using: serializer, $0)
-    }
+    DataTask(
+      awaiting: ResponseAwaiting(self, cancelsAutomatically: cancelsAutomatically) {
+        ResponseHandler(on: .awaiter, using: serializer, $0)
+      })
   }
 
   private func serializing<Value: Sendable>(
     by serialize: @escaping LazySerialization<Value>, cancelsAutomatically: Bool
   ) -> DataTask<Value> {
-    DataTask(self, cancelsAutomatically: cancelsAutomatically) {
-      ResponseHandler(on: .awaiter, serializing: serialize, $0)
-    }
+    DataTask(
+      awaiting: ResponseAwaiting(self, cancelsAutomatically: cancelsAutomatically) {
+        ResponseHandler(on: .awaiter, serializing: serialize, $0)
+      })
   }
 }

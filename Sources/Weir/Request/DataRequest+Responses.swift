@@ -22,8 +22,7 @@ extension DataRequest {
     completionHandler: @escaping @Sendable (WeirDataResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
     adding(
-      ResponseHandler(
-        on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
+      ResponseHandler(on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
   }
 
   /// The same, for serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
@@ -34,8 +33,7 @@ extension DataRequest {
     completionHandler: @escaping @Sendable (WeirDataResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
     adding(
-      ResponseHandler(
-        on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
+      ResponseHandler(on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
   }
 
   /// Adds a handler that gets the body, which must not be empty unless method or status allow it.
