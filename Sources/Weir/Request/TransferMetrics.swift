@@ -12,38 +12,19 @@ public struct TransferMetrics: Sendable, Hashable {
   /// The phases' durations, and what the transfer moved, as measured.
   package struct Values: Sendable, Hashable {
     package var taskInterval: DateInterval
-    package var redirectCount: Int
-    package var phases: PhaseDurations
+    package var redirectCount = 0
+    package var phases = PhaseDurations()
     package var total: TimeInterval?
-    package var bytesSent: Int64
-    package var bytesReceivedOnWire: Int64
-    package var bytesDecoded: Int64
+    package var bytesSent: Int64 = 0
+    package var bytesReceivedOnWire: Int64 = 0
+    package var bytesDecoded: Int64 = 0
     package var networkProtocolName: String?
-    package var isReusedConnection: Bool
+    package var isReusedConnection = false
     package var remoteAddress: String?
     package var remotePort: Int?
     package var statusCode: Int?
     package var contentEncoding: String?
     package var staleConnectionRetries = 0
-
-    package init(
-      taskInterval: DateInterval, redirectCount: Int = 0, phases: PhaseDurations = PhaseDurations(),
-      total: TimeInterval? = nil, bytesSent: Int64 = 0, bytesReceivedOnWire: Int64 = 0, bytesDecoded: Int64 = 0,
-      networkProtocolName: String? = nil, isReusedConnection: Bool = false, remoteAddress: String? = nil,
-      remotePort: Int? = nil
-    ) {
-      self.taskInterval = taskInterval
-      self.redirectCount = redirectCount
-      self.phases = phases
-      self.total = total
-      self.bytesSent = bytesSent
-      self.bytesReceivedOnWire = bytesReceivedOnWire
-      self.bytesDecoded = bytesDecoded
-      self.networkProtocolName = networkProtocolName
-      self.isReusedConnection = isReusedConnection
-      self.remoteAddress = remoteAddress
-      self.remotePort = remotePort
-    }
   }
 
   private final class Storage: Sendable {
@@ -134,5 +115,12 @@ extension TransferMetrics: CustomStringConvertible {
     let peer = remoteAddress.map { address in "to \(address)" + (remotePort.map { " port \($0)" } ?? "") }
     let parts = [networkProtocolName, peer].compactMap { $0 }
     return parts.isEmpty ? nil : parts.joined(separator: " ")
+  }
+}
+
+extension TransferMetrics.Values {
+  /// Those of an attempt of which nothing else is known.
+  package init(taskInterval: DateInterval) {
+    self.init(taskInterval: taskInterval, redirectCount: 0)
   }
 }
