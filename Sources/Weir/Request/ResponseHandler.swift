@@ -44,13 +44,7 @@ struct HandlerValue: Sendable {
   let error: WeirError?
   /// Seconds the serializer took.
   let duration: TimeInterval
-  private let use: @Sendable (Use) -> Void
-
-  init(error: WeirError?, duration: TimeInterval, use: @escaping @Sendable (Use) -> Void) {
-    self.error = error
-    self.duration = duration
-    self.use = use
-  }
+  let use: @Sendable (Use) -> Void
 
   func announce(from request: Request) {
     let monitors = request.fields.withLock { $0.monitors }
