@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import WeirIO
 
-/// What the compressors have in common: whose body is compressed, and how.
+/// A compressor of request bodies. All compressors choose the bodies and compress them in the same way.
 protocol RequestCompressor: UploadCompressor {
   var coding: RequestCoding { get }
   var duplicateHeaderBehavior: DeflateRequestCompressor.DuplicateHeaderBehavior { get }

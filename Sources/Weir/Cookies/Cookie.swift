@@ -19,7 +19,7 @@ struct Cookie: Hashable, Codable, Sendable {
   var created: UInt64 = 0
   var used: UInt64 = 0
 
-  /// What is saved: the places of a cookie among others are its jar's.
+  /// The properties that are saved. The place of a cookie among others is for its jar to say.
   private enum CodingKeys: CodingKey {
     case name, value, domain, isHostOnly, path, expires, isSecure, isHTTPOnly
   }

@@ -6,7 +6,7 @@ import Synchronization
 /// A monitor made of closures, one for each callback; those that are nil do nothing. They may be set at any time.
 public final class ClosureEventMonitor: EventMonitor {
   public let queue: DispatchQueue
-  /// By the properties' names: few monitors have more than two or three.
+  /// The closures by the names of their properties. Few monitors have more than two or three.
   private let closures = Mutex<[String: any Sendable]>([:])
 
   /// - Parameter queue: Where closures are called; nil: a private serial queue.

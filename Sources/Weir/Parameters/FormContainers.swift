@@ -133,7 +133,7 @@ struct FormSingleValueContainer: SingleValueEncodingContainer {
   func encode(_ value: Int128) throws { try encoder.encode(text: value.description) }
   func encode(_ value: UInt128) throws { try encoder.encode(text: value.description) }
 
-  /// The protocol's methods for the numbers; it has defaults for the two above.
+  /// This is the protocol's method for all other numbers. It has defaults for the two above, which would be taken.
   func encode(_ value: some Encodable & LosslessStringConvertible & Numeric) throws {
     try encoder.encode(text: value.description)
   }

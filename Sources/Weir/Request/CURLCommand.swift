@@ -6,9 +6,9 @@ struct CURLCommand {
   /// The request as it goes out, without the session's headers.
   let request: URLRequest
   var sessionHeaders = HTTPHeaders()
-  /// What would answer a Basic challenge of the host.
+  /// Credentials that would answer a Basic challenge of the host.
   var credentials: [URLCredential] = []
-  /// What the cookie storage has for the URL; empty when cookies are not sent.
+  /// Cookies that the storage has for the URL; empty when cookies are not sent.
   var cookies: [HTTPCookie] = []
   var redactingSecrets = true
 

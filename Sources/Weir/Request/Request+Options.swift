@@ -140,7 +140,7 @@ extension Request {
     if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
   }
 
-  /// Changes a field. What it held goes outside of the lock: it is the caller's, and may do anything when it goes.
+  /// Changes a field. Its former value is let go of outside of the lock: it is the caller's, and may do anything then.
   func change<Field: Sendable>(_ field: WritableKeyPath<RequestFields, Field>, _ transform: (Field) -> Field) {
     let replaced = fields.withLock { fields in
       let existing = fields[keyPath: field]

@@ -155,7 +155,7 @@ extension Request {
     observe(kind, observer) { _ in nil as Void? }
   }
 
-  // MARK: Response heads, of the kinds of request that tell of them
+  // MARK: Response heads
 
   func observeResponses(on queue: HandlerQueue, _ handler: @escaping ResponseObserver) -> Self {
     observe(\.httpResponse, RequestObserver(handler, on: queue))

@@ -48,14 +48,14 @@ final class Awaited<Response: Sendable>: Sendable {
   }
 }
 
-/// What ``DataTask`` and ``DownloadTask`` are made of: a request, and the box for the response of a handler that was added
-/// to it.
+/// A request, and the box for the response of a handler that was added to it. ``DataTask`` and ``DownloadTask`` are made of
+/// one.
 struct ResponseAwaiting<Response: Sendable>: Sendable {
   let request: Request
   private let box = ResponseBox()
   private let cancelsAutomatically: Bool
 
-  /// Adds the handler that `handler` makes of what takes the response.
+  /// Adds a handler to the request. `handler` makes it, given the closure that takes the response.
   init(
     _ request: Request, cancelsAutomatically: Bool,
     by handler: (@escaping @Sendable (Response) -> Void) -> ResponseHandler

@@ -62,22 +62,22 @@ extension Request {
 }
 
 extension SerializationInput {
-  /// What the request failed with.
+  /// The error that the request has failed with.
   var failure: WeirError? { verdict ?? error }
 
-  /// What a serializer makes of it, unless the outcome is fixed without one.
+  /// The value that a serializer makes of it, or the verdict if the outcome is fixed without one.
   func result<Value>(_ serialize: () throws -> Value) -> Result<Value, WeirError> {
     verdict.map { .failure($0) } ?? .serialized(by: serialize)
   }
 
-  /// The request's times, of which this one comes last.
+  /// The timeline of the request, which ends with this time.
   func timeline(serializationCompleted: MonotonicTime) -> Timeline {
     (times ?? RequestTimes()).timeline(serializationCompleted: serializationCompleted)
   }
 }
 
 extension Result where Failure == WeirError {
-  /// What a serializer makes, or its error as the request's.
+  /// The value that a serializer makes, or its error as that of the request.
   static func serialized(by serialize: () throws -> Success) -> Self {
     do {
       return .success(try serialize())

@@ -119,7 +119,7 @@ extension TransferMetrics: CustomStringConvertible {
 }
 
 extension TransferMetrics.Values {
-  /// Those of an attempt of which nothing else is known.
+  /// The values of an attempt of which nothing else is known.
   package init(taskInterval: DateInterval) {
     self.init(taskInterval: taskInterval, redirectCount: 0)
   }

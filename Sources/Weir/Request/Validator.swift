@@ -9,7 +9,7 @@ enum Validator: Sendable {
   case acceptedContentType
   /// Another rule of weir's own.
   case rule(@Sendable (ValidationInput) -> ResponseValidation.Failure?)
-  /// A closure of the caller's.
+  /// A closure that the caller has given.
   case custom(@Sendable (ValidationInput, HTTPURLResponse) -> Request.ValidationResult)
 
   /// Those of `validate()`; kept, so that most requests share one array.
@@ -82,18 +82,18 @@ struct ValidationInput: Sendable {
   var data: Data? { request.fields.withLock { $0.data } }
   var fileURL: URL? { (request as? DownloadRequest)?.fileURL }
 
-  /// Why the status is none of those given.
+  /// The reason why the status is refused; nil if it is one of those given.
   func failure(status acceptable: some Sequence<Int>) -> ResponseValidation.Failure? {
     ResponseValidation.failure(status: response.statusCode, acceptable: acceptable)
   }
 
-  /// Why the content type is none of those given; that of an empty body always passes.
+  /// The reason why the content type is refused; nil if it is one of those given, or the body is empty.
   func failure(contentType acceptable: some Sequence<String>) -> ResponseValidation.Failure? {
     failure { ResponseValidation.failure(contentType: contentType, acceptable: acceptable, isBodyEmpty: $0) }
   }
 
-  /// Why the content type is none that the request's `Accept` field asks for. Without that field any type passes, but a
-  /// download still needs its file.
+  /// The reason why the content type is refused; nil if the request's `Accept` field asks for it. Without that field any
+  /// type passes, but a download still needs its file.
   var acceptFailure: ResponseValidation.Failure? {
     let accept = urlRequest?.value(forHTTPHeaderField: "Accept")
     guard accept != nil || request is DownloadRequest else { return nil }
@@ -110,7 +110,7 @@ struct ValidationInput: Sendable {
       // The file was looked at when it was moved: nothing is read here.
       let (fileURL, size) = request.result.withLock { ($0.fileURL, $0.fileSize) }
       return ResponseValidation.failure(ofFile: fileURL, size: size, rule)
-    // Its body is with the handlers by now: the type is looked at whether there was one or not.
+    // The handlers have its body by now. Its type counts whether there was one or not.
     case is DataStreamRequest: return rule(false)
     default: return rule(data?.isEmpty ?? true)
     }
@@ -123,7 +123,7 @@ extension Request {
     return self
   }
 
-  /// Adds those of `validate()`.
+  /// Adds the validators of `validate()`.
   func addUsualValidators() -> Self {
     fields.withLock { fields in
       if fields.validators.isEmpty { fields.validators = Validator.usual } else { fields.validators += Validator.usual }

@@ -20,7 +20,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   public let timeline: Timeline
 }
 
-// Apart from the struct, which so keeps an initializer with all properties for weir's own use.
+// The initializer stands apart from the struct, so that Swift makes another one of all properties for weir's own use.
 extension DownloadResponse {
   /// Takes a response apart from any request, for tests and for serializers of one's own.
   public init(

@@ -40,8 +40,8 @@ package enum ResponseValidation {
     return failure(contentType: contentType(), acceptable: acceptableTypes(accept: accept), isBodyEmpty: false)
   }
 
-  /// What a rule says of a download, told whether its file is empty; a failure when there is no file, or its size is
-  /// not known.
+  /// The failure of a download by a rule, which is told whether the file is empty. Without a file, or if its size is not
+  /// known, the download fails in any case.
   package static func failure(
     ofFile fileURL: URL?, size: Int64?, _ rule: (_ isBodyEmpty: Bool) -> Failure?
   ) -> Failure? {
