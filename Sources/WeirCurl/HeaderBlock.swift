@@ -76,16 +76,12 @@ package struct HeaderBlock: Sendable {
     noted.formUnion(kind)
     if kind == .authorization, ConnectionAuthentication.begins(value) { noted.insert(.connectionAuthentication) }
     starts.append(UInt32(truncatingIfNeeded: bytes.count))
-    bytes.append(contentsOf: name)
     // libcurl reads "Name:" as "leave it out", and "Name;" as "send it empty".
     if value.first ?? 32 <= 32, value.allSatisfy(\.isBlank) {
-      bytes.append(UInt8(ascii: ";"))
+      bytes.append(field: name, ";", UnsafeRawBufferPointer(start: nil, count: 0), "\0")
     } else {
-      bytes.append(UInt8(ascii: ":"))
-      bytes.append(32)
-      bytes.append(contentsOf: value)
+      bytes.append(field: name, ": ", value, "\0")
     }
-    bytes.append(0)
   }
 
   /// Adds all fields of another block.

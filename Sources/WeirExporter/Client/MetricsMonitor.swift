@@ -129,7 +129,13 @@ extension MetricsMonitor: SharedTransportObserver {
   package var transportInterests: TransportInterests { [.connections, .resilience] }
 
   private func metrics(of exchange: any TransportExchange) -> DestinationMetrics {
-    destinations.metrics(of: exchange.destination)
+    let terms = exchange.terms
+    // Looked up once. It may be another monitor's.
+    if let known = terms.note as? DestinationMetrics, known.families === families { return known }
+    let metrics = destinations.metrics(of: terms.state?.destination)
+    // Without a state the destination is yet to come.
+    if terms.state != nil { terms.note = metrics }
+    return metrics
   }
 
   package func exchangeBegan(_ exchange: any TransportExchange) {

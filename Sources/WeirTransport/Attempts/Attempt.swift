@@ -29,8 +29,6 @@ package final class Attempt {
   @exclusivity(unchecked) private var hedge: Hedge?
   /// Whether another attempt gives the answer: what still comes of this one is of no use.
   @exclusivity(unchecked) package private(set) var isLost = false
-  /// What it cost, once it has ended.
-  @exclusivity(unchecked) package private(set) var report: AttemptReport?
   @exclusivity(unchecked) private var unwanted = UnwantedBody()
   /// For the wait for a first slot, for the rest of an unwanted body, or for a receiver; there is never more than one.
   @exclusivity(unchecked) private var timer: LoopTimer?
@@ -263,19 +261,19 @@ package final class Attempt {
   /// - Parameters:
   ///   - status: The status of the last response.
   ///   - ending: What an end without a final head says of the destination.
-  /// - Returns: The time of the end.
+  /// - Returns: What it cost.
   @discardableResult
-  package func end(status: Int?, _ ending: @autoclosure () -> Ending?) -> MonotonicTime {
+  package func end(
+    status: Int?, at now: MonotonicTime = .now, _ ending: @autoclosure () -> Ending?
+  ) -> AttemptReport {
     let hasStarted = machine.hasStarted
     perform(machine.end())
     decideHedge(.lost)
-    let now = MonotonicTime.now
     if !hasStarted { tally = AttemptTally(queue: lease.waited(until: now), now: now) }
     let report = tally.report(now: now, status: status)
-    self.report = report
     if hearsOfEnds { tellEnd(ending(), report, at: now) }
     delegate = nil
-    return now
+    return report
   }
 
   /// Tells what became of the connection. Called once the attempt has ended.
@@ -285,8 +283,8 @@ package final class Attempt {
   }
 
   /// Tells that the attempt is over and judged, if it was on the wire.
-  package func announceEnd(_ error: @autoclosure () -> (any LabelledError)?) {
-    guard machine.hasStarted, let observer = exchange.observer, let report else { return }
+  package func announceEnd(_ report: AttemptReport, _ error: @autoclosure () -> (any LabelledError)?) {
+    guard machine.hasStarted, let observer = exchange.observer else { return }
     observer.exchange(exchange, didEndAttempt: number, report, error: error())
   }
 

@@ -4,14 +4,16 @@ package import WeirIO
 /// all of it while the circuit admits them. Confined to the loop.
 package final class DestinationTerms {
   /// Nil without a destination, of which nothing is asked then.
-  package var state: DestinationState?
+  @exclusivity(unchecked) package var state: DestinationState?
   package let controls: DestinationControls
   /// Nil: unlimited. The exchange's own, or the controls'.
-  package var retryBudget: RetryBudget?
+  @exclusivity(unchecked) package var retryBudget: RetryBudget?
   /// False for what says itself that it is another's retry (``AttemptHeader``).
-  package var earnsRetryBudget = true
+  @exclusivity(unchecked) package var earnsRetryBudget = true
+  /// Where an observer keeps what it knows of the destination.
+  @exclusivity(unchecked) package var note: AnyObject?
   /// Whether it counts as started at its destination.
-  private var isCounted = false
+  @exclusivity(unchecked) private var isCounted = false
 
   package init(_ controls: DestinationControls, state: DestinationState? = nil) {
     self.controls = controls
