@@ -62,8 +62,10 @@ package struct HeaderBlock: Sendable {
   package var hasAccept: Bool { noted.contains(.accept) }
 
   /// Adds a field, unless it is one of framing. A value without visible bytes is sent as an empty field.
-  package mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-    guard !name.isEmpty, Self.isSendable(name: name), Self.isSendable(value: value) else {
+  ///
+  /// - Parameter isChecked: Whether it is known that the name is a token and the value field content (RFC 9110 §5.5).
+  package mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isChecked: Bool = false) {
+    guard isChecked || !name.isEmpty && Self.isSendable(name: name) && Self.isSendable(value: value) else {
       defect = defect ?? "a header line has no name or holds a line end or a zero byte"
       return
     }

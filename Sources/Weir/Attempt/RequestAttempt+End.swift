@@ -15,7 +15,7 @@ extension RequestAttempt {
       return
     }
     if next == nil, error == nil, asksToStore(report) { return }
-    attempt.tally.add(report)
+    attempt.measured(report)
     body.hasBroken = error != nil
     if let error, let trust = hop.trust,
       let reason = WeirError.ServerTrustFailureReason(error, at: trust, url: hop.url, advice: advice)
@@ -23,7 +23,7 @@ extension RequestAttempt {
       body.trustFailure = .serverTrustEvaluationFailed(reason: reason)
     }
     if let next {
-      if hop.isRedirected { attempt.tally.redirected() } else { attempt.tally.sentAgain() }
+      attempt.follows(isRedirected: hop.isRedirected)
       hop.follow(next)
       task.redirected(to: next)
       attempt.goesOn()

@@ -202,7 +202,7 @@ extension Forwarding: AttemptDelegate {
 
   func attempt(_ attempt: Attempt, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     if machine.isEnding { return .stop }
-    attempt.tally.decoded += Int64(bytes.count)
+    attempt.handedOn(bytes.count)
     if exchange.write(bytes) { return .proceed }
     if exchange.onWritable == nil { exchange.onWritable = { [self] in self.attempt?.release(.sink) } }
     attempt.hold(.sink)
@@ -221,12 +221,12 @@ extension Forwarding: AttemptDelegate {
     guard let (error, report) = ending else { return }
     ending = nil
     if !machine.isEnding { return finish(attempt, error, report) }
-    attempt.tally.add(report)
+    attempt.measured(report)
     attemptWasCancelled(attempt)
   }
 
   private func finish(_ attempt: Attempt, _ error: TransferError?, _ report: TransferReport) {
-    attempt.tally.add(report)
+    attempt.measured(report)
     let failure = attempt.judged(error).map {
       TransferFailure($0, advice: TransferAdvice(options: plan.transport.options))
     }

@@ -129,8 +129,8 @@ final class Forwarding: TransportExchange {
   private func forward(_ request: OutgoingRequest) {
     if request.retriesBefore > 0 { plan.countRetried(route) }
     outgoing = request
-    terms = DestinationTerms(request.route.controls, state: plan.state(ofRoute: route))
-    terms.earnsRetryBudget = request.retriesBefore == 0
+    terms = DestinationTerms(
+      request.route.controls, state: plan.state(ofRoute: route), earnsRetryBudget: request.retriesBefore == 0)
     machine = ForwardMachine(mayRetry: request.rules != nil, hedges: request.hedges)
     exchange.onAbort = { [self] in clientLeft() }
     if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
@@ -170,14 +170,15 @@ final class Forwarding: TransportExchange {
   /// The attempts are over.
   func settle() {
     stopTimers()
+    let now = MonotonicTime.now
     let outcome = RequestOutcome(failure, status: attempt?.status)
     attempt = nil
     observer?.exchange(
       self,
       didSettle: ExchangeEnd(
         outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(status: lastStatus), attempts: startedCount,
-        duration: MonotonicTime.now.seconds(since: forwardBegan)))
-    conclude(outcome)
+        duration: now.seconds(since: forwardBegan)))
+    conclude(outcome, at: now)
   }
 
   private func stopTimers() {
@@ -187,7 +188,7 @@ final class Forwarding: TransportExchange {
   }
 
   /// Ends the exchange with the client as the request came out.
-  private func conclude(_ outcome: RequestOutcome) {
+  private func conclude(_ outcome: RequestOutcome, at now: MonotonicTime) {
     if isClientGone {
       exchange.abort()
       end(.forwarded(outcome))
@@ -202,7 +203,7 @@ final class Forwarding: TransportExchange {
     } else {
       // A response that stops in the middle must not look like a whole one.
       if failure == nil { exchange.end() } else { exchange.abort() }
-      end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome))
+      end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome), at: now)
     }
   }
 
@@ -254,13 +255,12 @@ final class Forwarding: TransportExchange {
     end(outcome)
   }
 
-  private func end(_ outcome: GatewayOutcome) {
+  private func end(_ outcome: GatewayOutcome, at now: MonotonicTime = .now) {
     guard !isOver else { return }
     isOver = true
-    exchange.onAbort = nil
-    exchange.onWritable = nil
+    exchange.forgetCallbacks()
     bodyIsOver()
-    let seconds = MonotonicTime.now.seconds(since: began)
+    let seconds = now.seconds(since: began)
     plan.ended(
       SeriesCache.Key(route: route, method: knownMethod, isHTTP10: isHTTP10, status: status, outcome: outcome),
       seconds: seconds)

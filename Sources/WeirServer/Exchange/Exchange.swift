@@ -44,6 +44,12 @@ package final class Exchange {
   /// This exchange for code that may run on other threads. On the loop.
   package var bound: LoopBound<Exchange> { LoopBound(confining: self, on: loop) }
 
+  /// Calls neither `onAbort` nor `onWritable` any more.
+  package func forgetCallbacks() {
+    onAbort = nil
+    onWritable = nil
+  }
+
   /// Whether the response has ended or the connection has gone.
   package var isEnded: Bool { connection == nil }
 
@@ -118,8 +124,7 @@ extension Exchange {
     connection = nil
     responseState = .ended
     bodyReader = nil
-    onAbort = nil
-    onWritable = nil
+    forgetCallbacks()
   }
 }
 

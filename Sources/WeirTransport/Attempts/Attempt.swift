@@ -13,7 +13,7 @@ package final class Attempt {
   /// 1 for the first.
   package let number: Int
   @exclusivity(unchecked) package private(set) var machine = AttemptMachine()
-  @exclusivity(unchecked) package var tally = AttemptTally()
+  @exclusivity(unchecked) package private(set) var tally = AttemptTally()
   @exclusivity(unchecked) var lease: SlotLease
   private let terms: DestinationTerms
   @exclusivity(unchecked) package private(set) var transfer: (any TransferHandle)?
@@ -211,7 +211,7 @@ package final class Attempt {
   }
 
   private func begin() {
-    let now = MonotonicTime.now
+    let now = lease.grantedAt ?? .now
     tally = AttemptTally(queue: lease.waited(until: now), now: now)
     delegate?.attemptBegan(self)
     exchange.observer?.exchange(exchange, didStartAttempt: number)
@@ -253,6 +253,22 @@ package final class Attempt {
     unwanted.isGivenUp = false
     perform(machine.cancel())
   }
+
+  // MARK: What it costs
+
+  /// So many bytes were handed on, decoded if they had a coding.
+  package func handedOn(_ count: Int) { tally.decoded += Int64(count) }
+
+  /// A hop's transfer has been measured.
+  package func measured(_ report: TransferReport) { tally.add(report) }
+
+  /// Another hop follows: a redirect, or the same request once more.
+  package func follows(isRedirected: Bool) {
+    if isRedirected { tally.redirected() } else { tally.sentAgain() }
+  }
+
+  /// What comes has no coding, whatever the last head said.
+  package func forgetContentEncoding() { tally.sentAgain() }
 
   // MARK: The end
 
