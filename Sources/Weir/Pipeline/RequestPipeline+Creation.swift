@@ -105,7 +105,7 @@ extension RequestPipeline {
 
     private func answered(_ result: Result<URLRequest, any Error>, _ index: Int, after duration: TimeInterval) {
       let (isCurrent, isObserved) = request.fields.withLock { fields in
-        (fields.machine.isWaiting(in: step), fields.monitors.wants(.attempts))
+        (fields.machine.isWaiting(in: step), fields.monitors.wants([.attempts, .adaptations]))
       }
       guard isCurrent else { return }
       if isObserved {
