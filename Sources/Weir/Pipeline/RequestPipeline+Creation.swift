@@ -46,7 +46,10 @@ extension RequestPipeline {
         fields.attempt?.initial = urlRequest
         return fields.begin(with: destination, method: hop.method)
       }
-      if isFirst { observer?.exchangeBegan(self) }
+      if isFirst {
+        method = hop.method
+        observer?.exchangeBegan(self)
+      }
       monitors.request(request, didCreateInitialURLRequest: urlRequest)
       guard decide({ $0.isWaiting(in: step) }) else { return }
       adapt(hop, step)
