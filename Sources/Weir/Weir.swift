@@ -2,6 +2,8 @@
 @_exported public import Foundation
 @_exported public import FoundationNetworking
 import WeirCurl
+// Destinations, retry budgets and other values of the transport are a part of this interface.
+@_exported public import WeirTransport
 
 /// Facts about this build of the library.
 public enum WeirInfo {

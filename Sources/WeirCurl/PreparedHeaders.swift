@@ -18,22 +18,25 @@ package final class PreparedHeaders {
   private let memory: UnsafeMutableRawPointer
 
   package init(_ block: HeaderBlock) {
-    let defaults = Self.defaults.filter { !block.noted.contains($0.field) }
-    let count = block.count + defaults.count
+    let count = block.count + Self.defaults.count
     let memory = UnsafeMutableRawPointer.allocate(
       byteCount: count * MemoryLayout<curl_slist>.stride + block.bytes.count,
       alignment: MemoryLayout<curl_slist>.alignment)
     let nodes = memory.bindMemory(to: curl_slist.self, capacity: count)
     let text = UnsafeMutableRawPointer(nodes + count).bindMemory(to: CChar.self, capacity: block.bytes.count)
     block.bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(start: text, count: $0.count).copyMemory(from: $0) }
-    for index in 0..<count {
-      let line =
-        index < block.count
-        ? text + Int(block.starts[index]) : Self.pointer(to: defaults[index - block.count].line)
-      (nodes + index).initialize(to: curl_slist(data: line, next: index + 1 < count ? nodes + index + 1 : nil))
+    var used = 0
+    func add(_ line: UnsafeMutablePointer<CChar>) {
+      (nodes + used).initialize(to: curl_slist(data: line, next: nodes + used + 1))
+      used += 1
     }
+    for start in block.starts { add(text + Int(start)) }
+    for index in Self.defaults.indices where !block.noted.contains(Self.defaults[index].field) {
+      add(Self.pointer(to: Self.defaults[index].line))
+    }
+    if used > 0 { nodes[used - 1].next = nil }
     self.memory = memory
-    list = count == 0 ? nil : nodes
+    list = used == 0 ? nil : nodes
     defect = block.defect
     expectsContinue = block.noted.contains(.expect)
     hasAuthorization = block.noted.contains(.authorization)

@@ -25,31 +25,31 @@ package enum BodySupply: Sendable {
 /// Who hears of a transfer, on the loop. Everything may be called on the transfer and the engine from within.
 package protocol TransferDelegate: AnyObject {
   /// The head of the final response; not of interim ones (1xx other than 101), nor of a proxy's reply to CONNECT.
-  func transfer(_ transfer: Transfer, didReceiveHead head: ResponseHead) -> Flow
+  func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow
   /// The head of a challenge that is answered with credentials: the request goes out again, and another head follows.
-  func transfer(_ transfer: Transfer, didAnswer head: ResponseHead)
+  func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead)
   /// Bytes that are valid during this call only.
-  func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow
+  func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow
   /// Asks for bytes of a `.pulled` body.
-  func transfer(_ transfer: Transfer, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
+  func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
   /// Asks to start a `.pulled` body anew; false when that can't be done.
-  func transferRewindBody(_ transfer: Transfer) -> Bool
+  func transferRewindBody(_ transfer: any TransferHandle) -> Bool
   /// So many bytes of the body left us in all.
-  func transfer(_ transfer: Transfer, didSendBody totalSent: Int64)
+  func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64)
   /// The end, exactly once, and last.
-  func transfer(_ transfer: Transfer, didFinish error: TransferError?, report: TransferReport)
+  func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport)
 }
 
 extension TransferDelegate {
-  package func transfer(_ transfer: Transfer, didAnswer head: ResponseHead) {}
+  package func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead) {}
 
-  package func transfer(_ transfer: Transfer, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+  package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
     .failed
   }
 
-  package func transferRewindBody(_ transfer: Transfer) -> Bool { false }
+  package func transferRewindBody(_ transfer: any TransferHandle) -> Bool { false }
 
-  package func transfer(_ transfer: Transfer, didSendBody totalSent: Int64) {}
+  package func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {}
 }
 
 /// Who hears of an engine's connections, on the loop: of those that stood ready for a request, not of those that were tried.

@@ -36,11 +36,10 @@ extension UnsafeRawBufferPointer {
   /// Whether the first octets spell `text`, which is in lower case, in any case.
   @inlinable
   package func begins(with text: StaticString) -> Bool {
-    guard count >= text.utf8CodeUnitCount else { return false }
-    return text.withUTF8Buffer { text in
-      for index in 0..<text.count where self[index].lowercased != text[index] { return false }
-      return true
-    }
+    guard let base = baseAddress, count >= text.utf8CodeUnitCount else { return false }
+    let octets = base.assumingMemoryBound(to: UInt8.self)
+    for index in 0..<text.utf8CodeUnitCount where octets[index].lowercased != text.utf8Start[index] { return false }
+    return true
   }
 
   /// Whether both hold the same octets but for the case of letters.
@@ -127,6 +126,12 @@ extension Span<UInt8> {
 extension [UInt8] {
   package mutating func append(_ octets: Span<UInt8>) {
     octets.withUnsafeBufferPointer { append(contentsOf: $0) }
+  }
+
+  /// Copies the octets in one piece, which the form for any sequence does not.
+  @inlinable
+  package mutating func append(contentsOf octets: UnsafeRawBufferPointer) {
+    octets.withMemoryRebound(to: UInt8.self) { append(contentsOf: $0) }
   }
 }
 

@@ -6,13 +6,18 @@ package struct ResponseHead: Sendable {
   package let version: HTTPVersionNumber
   /// Whether it has a Content-Encoding.
   package let isEncoded: Bool
+  /// Whether a Connection field may name other fields: any value but `keep-alive`.
+  package let mayNameFields: Bool
   /// Status line to blank line, line ends included. HTTP/2 heads come in the shape of HTTP/1, as libcurl writes them.
   package let bytes: [UInt8]
 
-  package init(status: Int, version: HTTPVersionNumber = .http1_1, isEncoded: Bool = false, bytes: [UInt8]) {
+  package init(
+    status: Int, version: HTTPVersionNumber = .http1_1, isEncoded: Bool = false, mayNameFields: Bool = true, bytes: [UInt8]
+  ) {
     self.status = status
     self.version = version
     self.isEncoded = isEncoded
+    self.mayNameFields = mayNameFields
     self.bytes = bytes
   }
 

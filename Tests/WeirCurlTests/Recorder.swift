@@ -40,41 +40,44 @@ final class Recorder: TransferDelegate {
     self.finished = finished
   }
 
-  func transfer(_ transfer: Transfer, didReceiveHead head: ResponseHead) -> Flow {
+  /// The engine under test has no other transfers.
+  private static func libcurls(_ transfer: any TransferHandle) -> Transfer { transfer as! Transfer }
+
+  func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow {
     outcome.heads.append(head)
-    return onHead?(transfer, head) ?? .proceed
+    return onHead?(Self.libcurls(transfer), head) ?? .proceed
   }
 
-  func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
+  func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     outcome.bodyCalls += 1
-    let flow = onBody?(transfer, bytes) ?? .proceed
+    let flow = onBody?(Self.libcurls(transfer), bytes) ?? .proceed
     if case .proceed = flow { outcome.body += bytes }
     return flow
   }
 
-  func transfer(_ transfer: Transfer, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
-    if let onProvide { return onProvide(transfer, buffer) }
+  func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+    if let onProvide { return onProvide(Self.libcurls(transfer), buffer) }
     let count = source.copyBytes(from: position, to: buffer)
     position += count
     return count > 0 ? .bytes(count) : .end
   }
 
-  func transferRewindBody(_ transfer: Transfer) -> Bool {
+  func transferRewindBody(_ transfer: any TransferHandle) -> Bool {
     outcome.rewinds += 1
     position = 0
     return onRewind?() ?? true
   }
 
-  func transfer(_ transfer: Transfer, didSendBody totalSent: Int64) {
+  func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {
     outcome.sent.append(totalSent)
-    onSent?(transfer)
+    onSent?(Self.libcurls(transfer))
   }
 
-  func transfer(_ transfer: Transfer, didFinish error: TransferError?, report: TransferReport) {
+  func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport) {
     outcome.finishes += 1
     outcome.error = error
     outcome.report = report
-    onFinish?(transfer)
+    onFinish?(Self.libcurls(transfer))
     finished(outcome)
   }
 }

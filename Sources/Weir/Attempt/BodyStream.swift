@@ -105,7 +105,7 @@ extension RequestPipeline {
   }
 }
 
-extension Attempt {
+extension RequestAttempt {
   /// Bytes of the body's stream for libcurl.
   func supplyFromStream(_ buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
     let hasBegun = pipeline.bodyStream?.state.hasBegun ?? true
@@ -143,6 +143,6 @@ extension Attempt {
   private func bodyStreamRead(_ piece: BodyStream.Piece, for hopRequest: HopRequest) {
     guard hop.request === hopRequest, pipeline.bodyStream != nil else { return }
     pipeline.bodyStream?.state.arrived(piece)
-    bodyArrived()
+    attempt.bodyArrived()
   }
 }

@@ -6,14 +6,7 @@ import WeirCurl
 struct ResponseBody {
   /// So much is inflated at once, of what one read brought; the rest waits for the next turn of the loop.
   static var decodedBytesAtOnce: Int { 64 << 10 }
-  /// So much of a body that nobody wants is read; a new connection is cheaper then.
-  private static var discardedBytes: Int { 64 << 10 }
 
-  /// Whether nobody wants it: it is read so that the connection can be used again.
-  var isDiscarded = false
-  private var discarded = 0
-  /// Whether the rest of a discarded body took too long.
-  var isGivenUp = false
   /// Whether the transfer ended with an error, of interest or not: its connection is not used again.
   var hasBroken = false
   var decoder: ContentDecoder?
@@ -54,25 +47,9 @@ struct ResponseBody {
     return exceeded(delivered)
   }
 
-  /// Whether reading on is cheaper than a new connection.
-  mutating func discard(_ count: Int) -> Bool {
-    discarded += count
-    return discarded <= Self.discardedBytes
-  }
-
-  /// How the hop went, seen from the end of its transfer. How the transport of a body that nobody wants ended is of no
-  /// interest.
-  func outcome(_ error: TransferError?, url: URL?, advice: @autoclosure () -> TransferAdvice) -> URLError? {
-    if let failure { return failure }
-    if let error, !isDiscarded || error.kind == .cancelled && !isGivenUp {
-      return URLError(error, url: url, advice: advice())
-    }
-    return endFailure()
-  }
-
   /// The error of a body that ended too early for its coding.
-  private func endFailure() -> URLError? {
-    guard !isDiscarded, let decoder else { return nil }
+  func endFailure() -> URLError? {
+    guard let decoder else { return nil }
     do throws(CompressionError) {
       try decoder.finish()
       return nil

@@ -19,12 +19,6 @@ struct RefreshWaiter: Sendable {
   let go: @Sendable (Outcome) -> Void
 }
 
-/// A credential that a request may be tried again with for free: once, by whichever of its refused attempts.
-struct RefreshedCredential: Hashable, Sendable {
-  let interceptor: ObjectIdentifier
-  let version: UInt64
-}
-
 // The authenticator's calls, and what follows from their ends.
 extension AuthenticationInterceptor {
   /// Asks the authenticator for a new credential, in the name of who waits for it.

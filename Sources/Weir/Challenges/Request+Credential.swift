@@ -25,11 +25,7 @@ extension Request {
   /// attempt.
   @discardableResult
   public func authenticate(with credential: URLCredential) -> Self {
-    let replaced = fields.withLock { fields in
-      defer { fields.credential = credential }
-      return fields.credential
-    }
-    withExtendedLifetime(replaced) {}
+    change(\.credential) { _ in credential }
     return self
   }
 }

@@ -81,7 +81,9 @@ package final class CompressedInputStream: InputStream {
   package override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
     guard status == .open else { return status == .atEnd ? 0 : -1 }
     do {
-      let count = try body?.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: length), pulling: pull) ?? 0
+      let count =
+        try body?.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: length), pulling: plain.read(into:))
+        ?? 0
       if count == 0, length > 0 { status = .atEnd }
       return count
     } catch {
@@ -89,14 +91,5 @@ package final class CompressedInputStream: InputStream {
       status = .error
       return -1
     }
-  }
-
-  private func pull(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-    guard let start = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
-    let count = plain.read(start, maxLength: buffer.count)
-    guard count >= 0 else { throw plain.streamError ?? POSIXError(.EIO) }
-    // A stream may be of anybody's making.
-    guard count <= buffer.count else { throw POSIXError(.EOVERFLOW) }
-    return count
   }
 }

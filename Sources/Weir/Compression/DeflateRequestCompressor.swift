@@ -46,20 +46,12 @@ public struct DeflateRequestCompressor: RequestInterceptor, AdaptOnlyInterceptor
     _ urlRequest: URLRequest, for session: Session,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
   ) {
-    compression.adapt(urlRequest, for: session, completion: completion)
-  }
-
-  private var compression: RequestCompression {
-    RequestCompression(
-      coding: .deflate, duplicateHeaderBehavior: duplicateHeaderBehavior,
-      shouldCompressBodyData: shouldCompressBodyData)
+    compress(urlRequest, for: session, completion: completion)
   }
 }
 
-extension DeflateRequestCompressor: UploadCompressor {
-  package func coding(ofUpload urlRequest: URLRequest, data: Data?) throws -> RequestCoding? {
-    try compressesUploads && compression.isWanted(for: urlRequest, data) ? .deflate : nil
-  }
+extension DeflateRequestCompressor: RequestCompressor {
+  var coding: RequestCoding { .deflate }
 }
 
 extension DeflateRequestCompressor.DuplicateHeaderError: LocalizedError {

@@ -35,20 +35,12 @@ public struct GzipRequestCompressor: RequestInterceptor, AdaptOnlyInterceptor {
     _ urlRequest: URLRequest, for session: Session,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
   ) {
-    compression.adapt(urlRequest, for: session, completion: completion)
-  }
-
-  private var compression: RequestCompression {
-    RequestCompression(
-      coding: .gzip, duplicateHeaderBehavior: duplicateHeaderBehavior,
-      shouldCompressBodyData: shouldCompressBodyData)
+    compress(urlRequest, for: session, completion: completion)
   }
 }
 
-extension GzipRequestCompressor: UploadCompressor {
-  package func coding(ofUpload urlRequest: URLRequest, data: Data?) throws -> RequestCoding? {
-    try compressesUploads && compression.isWanted(for: urlRequest, data) ? .gzip : nil
-  }
+extension GzipRequestCompressor: RequestCompressor {
+  var coding: RequestCoding { .gzip }
 }
 
 extension RequestInterceptor where Self == GzipRequestCompressor {

@@ -3,7 +3,7 @@ import FoundationNetworking
 import WeirHTTP
 
 /// A cookie as it is kept (RFC 6265 §5.3). Name, domain and path tell it from others.
-struct Cookie: Hashable, Sendable {
+struct Cookie: Hashable, Codable, Sendable {
   var name: String
   var value: String
   /// In lower case, without a dot at its beginning.
@@ -18,6 +18,11 @@ struct Cookie: Hashable, Sendable {
   /// Its place among the jar's, by the time when it was first set, and when it was last sent.
   var created: UInt64 = 0
   var used: UInt64 = 0
+
+  /// The properties that are saved. The place of a cookie among others is for its jar to say.
+  private enum CodingKeys: CodingKey {
+    case name, value, domain, isHostOnly, path, expires, isSecure, isHTTPOnly
+  }
 
   func isExpired(_ now: Double) -> Bool { expires.map { $0 <= now } ?? false }
 

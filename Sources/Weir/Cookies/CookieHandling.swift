@@ -49,11 +49,3 @@ extension ResponseHead {
     return isThere
   }
 }
-
-extension Attempt {
-  /// Keeps the cookies of a response, whatever becomes of that; not of what is forwarded for others.
-  func keepCookies(of head: ResponseHead) {
-    guard let cookies = core.cookies, request.headerBlock == nil else { return }
-    cookies.keep(head, of: hop.request)
-  }
-}

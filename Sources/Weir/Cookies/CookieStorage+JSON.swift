@@ -23,15 +23,12 @@ extension CookieStorage {
 }
 
 /// The order of the cookies is that of their age.
-private struct CookieDocument: Codable {
+private struct CookieDocument: Encodable {
   let version: Int
   let cookies: [Cookie]
+}
 
-  init(version: Int, cookies: [Cookie]) {
-    self.version = version
-    self.cookies = cookies
-  }
-
+extension CookieDocument: Decodable {
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     version = try container.decode(Int.self, forKey: .version)
@@ -40,39 +37,9 @@ private struct CookieDocument: Codable {
         forKey: .version, in: container, debugDescription: "only version 1 can be read, not \(version)")
     }
     cookies = try container.decode([Cookie].self, forKey: .cookies)
-  }
-}
-
-extension Cookie: Codable {
-  private enum CodingKeys: String, CodingKey {
-    case name, value, domain, isHostOnly, path, expires, isSecure, isHTTPOnly
-  }
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      name: try container.decode(String.self, forKey: .name), value: try container.decode(String.self, forKey: .value),
-      domain: try container.decode(String.self, forKey: .domain),
-      isHostOnly: try container.decode(Bool.self, forKey: .isHostOnly),
-      path: try container.decode(String.self, forKey: .path),
-      expires: try container.decodeIfPresent(Double.self, forKey: .expires),
-      isSecure: try container.decode(Bool.self, forKey: .isSecure),
-      isHTTPOnly: try container.decode(Bool.self, forKey: .isHTTPOnly))
-    guard isAcceptable else {
-      throw DecodingError.dataCorrupted(
-        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "this is no cookie that could be sent"))
+    if let index = cookies.firstIndex(where: { !$0.isAcceptable }) {
+      throw DecodingError.dataCorruptedError(
+        forKey: .cookies, in: container, debugDescription: "number \(index) is no cookie that could be sent")
     }
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(name, forKey: .name)
-    try container.encode(value, forKey: .value)
-    try container.encode(domain, forKey: .domain)
-    try container.encode(isHostOnly, forKey: .isHostOnly)
-    try container.encode(path, forKey: .path)
-    try container.encodeIfPresent(expires, forKey: .expires)
-    try container.encode(isSecure, forKey: .isSecure)
-    try container.encode(isHTTPOnly, forKey: .isHTTPOnly)
   }
 }

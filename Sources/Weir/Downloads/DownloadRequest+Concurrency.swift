@@ -6,33 +6,11 @@ import FoundationNetworking
 /// The handler is added when the value is made, so automatic resuming applies then. Awaiters are resumed straight from
 /// the event loop.
 public struct DownloadTask<Value: Sendable>: Sendable {
-  private let request: DownloadRequest
-  private let box: ResponseBox
-  private let cancelsAutomatically: Bool
-
-  fileprivate init(_ request: DownloadRequest, _ box: ResponseBox, cancelsAutomatically: Bool) {
-    self.request = request
-    self.box = box
-    self.cancelsAutomatically = cancelsAutomatically
-  }
+  fileprivate let awaiting: ResponseAwaiting<WeirDownloadResponse<Value>>
 
   /// The response; the same however often it is read.
   public var response: WeirDownloadResponse<Value> {
-    get async {
-      let awaited = cancelsAutomatically ? await cancellableResponse : await box.response
-      // The box is filled by the handler that was made with it, for this type of value.
-      return unsafeDowncast(awaited, to: Awaited<WeirDownloadResponse<Value>>.self).response
-    }
-  }
-
-  private var cancellableResponse: AwaitedResponse {
-    get async {
-      await withTaskCancellationHandler {
-        await box.response
-      } onCancel: {
-        request.cancel()
-      }
-    }
+    get async { await awaiting.response }
   }
 
   /// The response's result.
@@ -46,11 +24,11 @@ public struct DownloadTask<Value: Sendable>: Sendable {
   }
 
   /// Cancels the request; nothing is kept of what has come.
-  public func cancel() { request.cancel() }
+  public func cancel() { awaiting.request.cancel() }
   /// Starts or continues the request.
-  public func resume() { request.resume() }
+  public func resume() { awaiting.request.resume() }
   /// Stops reading and writing until ``resume()``.
-  public func suspend() { request.suspend() }
+  public func suspend() { awaiting.request.suspend() }
 }
 
 extension DownloadRequest {
@@ -130,9 +108,9 @@ extension DownloadRequest {
   private func awaiting<Serializer: DownloadResponseSerializerProtocol>(
     _ serializer: Serializer, _ cancelsAutomatically: Bool
   ) -> DownloadTask<Serializer.SerializedObject> {
-    let box = ResponseBox()
-    if cancelsAutomatically, Task.isCancelled { cancel() }
-    addHandler(ResponseHandler(downloadOn: .awaiter, by: serializer) { box.fulfill(Awaited($0)) })
-    return DownloadTask(self, box, cancelsAutomatically: cancelsAutomatically)
+    DownloadTask(
+      awaiting: ResponseAwaiting(self, cancelsAutomatically: cancelsAutomatically) {
+        ResponseHandler(downloadOn: .awaiter, by: serializer, $0)
+      })
   }
 }

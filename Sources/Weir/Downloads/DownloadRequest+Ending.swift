@@ -18,13 +18,13 @@ extension DownloadRequest {
     case written
   }
 
-  private func wish(_ failure: URLError, _ attempt: Attempt) -> Wish {
+  private func wish(_ failure: URLError, _ attempt: RequestAttempt) -> Wish {
     let error = fields.withLock { $0.error }
     switch (failure.code, error) {
     case (.cannotWriteToFile, _), (.dataLengthExceedsMaximum, _), (.cannotDecodeContentData, _): return .removal
     case (.cancelled, .explicitlyCancelled?):
       if !result.withLock({ $0.wantsResumeData }) { return .nothing }
-      return attempt.body.isGivenUp ? .written : .all
+      return attempt.attempt.hasGivenUp ? .written : .all
     // The deadline, of which the transfer knows nothing.
     case (.cancelled, .sessionTaskFailed?): return .written
     // The task alone was cancelled, or the session has gone.
@@ -34,7 +34,7 @@ extension DownloadRequest {
   }
 
   /// Sees to the file when no more bytes come. True: the attempt waits for that.
-  func end(_ failure: URLError?, _ attempt: Attempt) -> Bool {
+  func end(_ failure: URLError?, _ attempt: RequestAttempt) -> Bool {
     guard let sink = flow.sink else {
       if let failure { attempt.body.failure = leavingPartial(failure) }
       return false
@@ -49,7 +49,7 @@ extension DownloadRequest {
     return false
   }
 
-  private func endBody(_ sink: DownloadSink, _ failure: URLError?, _ attempt: Attempt) -> Bool {
+  private func endBody(_ sink: DownloadSink, _ failure: URLError?, _ attempt: RequestAttempt) -> Bool {
     var failure = failure
     if failure == nil, let wrong = sink.lengthFailure {
       attempt.body.failure = wrong
@@ -72,7 +72,7 @@ extension DownloadRequest {
   }
 
   /// The outcome is fixed by now, or the wait for workers was too long.
-  private func endAgain(_ sink: DownloadSink, _ failure: URLError?, _ attempt: Attempt) -> Bool {
+  private func endAgain(_ sink: DownloadSink, _ failure: URLError?, _ attempt: RequestAttempt) -> Bool {
     guard let failure else { return true }
     switch wish(failure, attempt) {
     case .nothing, .removal: abandon(sink)
@@ -86,11 +86,11 @@ extension DownloadRequest {
   }
 
   /// A cancelled request waits for a while at the most: the workers may be busy for longer.
-  private func limitWait(_ attempt: Attempt) {
+  private func limitWait(_ attempt: RequestAttempt) {
     if isCancelled { attempt.limitReceiver() }
   }
 
-  private func flush(_ sink: DownloadSink, _ failure: URLError?, _ attempt: Attempt) -> Bool {
+  private func flush(_ sink: DownloadSink, _ failure: URLError?, _ attempt: RequestAttempt) -> Bool {
     sink.stage = .flushing(failure)
     guard sink.buffer.isEmpty else {
       write(sink)
@@ -138,7 +138,7 @@ extension DownloadRequest {
   }
 
   /// What a fixed outcome leaves: it has its error already.
-  private func leaveWritten(_ sink: DownloadSink, _ attempt: Attempt) {
+  private func leaveWritten(_ sink: DownloadSink, _ attempt: RequestAttempt) {
     guard let (data, bytes) = resumeData(of: sink) else { return abandon(sink) }
     sink.stage = .over
     flow.left = (sink.file, data)

@@ -11,8 +11,7 @@ extension DownloadRequest {
   public func response(
     queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (WeirDownloadResponse<URL?>) -> Void
   ) -> Self {
-    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), completionHandler))
-    return self
+    adding(ResponseHandler(downloadOn: HandlerQueue(queue), completionHandler))
   }
 
   /// Adds a handler that gets what `serializer` makes of the file. The file stays.
@@ -22,8 +21,7 @@ extension DownloadRequest {
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
     completionHandler: @escaping @Sendable (WeirDownloadResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
-    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
-    return self
+    adding(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
   }
 
   /// The same, for serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
@@ -33,8 +31,7 @@ extension DownloadRequest {
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
     completionHandler: @escaping @Sendable (WeirDownloadResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
-    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
-    return self
+    adding(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
   }
 
   /// Adds a handler that gets the URL of the file.
@@ -43,8 +40,7 @@ extension DownloadRequest {
   public func responseURL(
     queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (WeirDownloadResponse<URL>) -> Void
   ) -> Self {
-    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), by: URLResponseSerializer(), completionHandler))
-    return self
+    adding(ResponseHandler(downloadOn: HandlerQueue(queue), by: URLResponseSerializer(), completionHandler))
   }
 
   /// Adds a handler that gets the file's bytes, which must not be none unless method or status allow it.

@@ -27,7 +27,7 @@ extension DownloadRequest {
   }
 
   private func append(
-    _ response: LazyHTTPResponse, to partial: OpenPartial, _ attempt: Attempt, _ length: Int64, _ total: Int64?
+    _ response: LazyHTTPResponse, to partial: OpenPartial, _ attempt: RequestAttempt, _ length: Int64, _ total: Int64?
   ) {
     result.withLock { $0.plan = .appending(partial.data) }
     flow.sink = DownloadSink(

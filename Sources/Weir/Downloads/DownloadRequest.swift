@@ -116,9 +116,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
   // MARK: The pipeline's hooks
 
-  override var receivesIntoFile: Bool { true }
-
-  override var bodyOffset: Int64 { flow.sink?.offset ?? 0 }
+  override var fileOffset: Int64? { flow.sink?.offset ?? 0 }
 
   /// The partial file is looked at then.
   override var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
@@ -149,7 +147,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
   override func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow { take(bytes) }
 
-  override func bodyEnded(_ failure: URLError?, of attempt: Attempt) -> Bool { end(failure, attempt) }
+  override func bodyEnded(_ failure: URLError?, of attempt: RequestAttempt) -> Bool { end(failure, attempt) }
 
   override var mayRunTwice: Bool { !resumes }
 
@@ -157,7 +155,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
   override func reset() { startAnew() }
 
-  override func settled(_ outcome: RequestOutcome, error: WeirError?) { cleanUp() }
+  override func settled() { cleanUp() }
 }
 
 /// What came of a download, for any thread.

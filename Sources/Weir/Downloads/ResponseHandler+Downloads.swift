@@ -10,8 +10,8 @@ extension ResponseHandler {
   ) {
     self.init(queue: queue, consultsRetriers: false, readsBody: false) { input in
       let now = MonotonicTime.now
-      let error = input.verdict ?? input.error
-      return HandlerValue(error.map { .failure($0) } ?? .success(input.fileURL), of: input, now, now, completion)
+      return HandlerValue(
+        input.failure.map { .failure($0) } ?? .success(input.fileURL), of: input, now, now, completion)
     }
   }
 
@@ -23,18 +23,9 @@ extension ResponseHandler {
     let readsFile = Serializer.self != URLResponseSerializer.self
     self.init(queue: queue, consultsRetriers: true, readsBody: readsFile, readsFile: readsFile) { input in
       let began = MonotonicTime.now
-      let result: Result<Serializer.SerializedObject, WeirError>
-      if let verdict = input.verdict {
-        result = .failure(verdict)
-      } else {
-        do {
-          result = .success(
-            try serializer.serializeDownload(
-              request: input.urlRequest, response: input.response?.response, fileURL: input.fileURL, error: input.error)
-          )
-        } catch {
-          result = .failure(.serialization(error))
-        }
+      let result = input.result {
+        try serializer.serializeDownload(
+          request: input.urlRequest, response: input.response?.response, fileURL: input.fileURL, error: input.error)
       }
       return HandlerValue(result, of: input, began, .now, completion)
     }
@@ -52,11 +43,10 @@ extension HandlerValue {
     _ result: Result<Value, WeirError>, of input: SerializationInput, _ began: MonotonicTime, _ ended: MonotonicTime,
     _ completion: @escaping @Sendable (WeirDownloadResponse<Value>) -> Void
   ) {
-    let times = input.times ?? RequestTimes()
     let response = WeirDownloadResponse(
       request: input.urlRequest, lazyResponse: input.response, fileURL: input.fileURL, resumeData: input.resumeData,
       metrics: input.metrics, serializationDuration: ended.seconds(since: began), result: result,
-      timeline: times.timeline(serializationCompleted: ended))
+      timeline: input.timeline(serializationCompleted: ended))
     self.init(error: result.failure, duration: response.serializationDuration) { use in
       switch use {
       case .announce(let request, let monitors): response.announce(from: request, to: monitors)

@@ -41,7 +41,9 @@ struct ResumeData: Equatable, Sendable {
 
   /// What a resumed request sets itself.
   private static let rangeFields = ["range", "if-range"]
+}
 
+extension ResumeData {
   /// Nil when the request's URL can't be asked again, or nothing is missing.
   init?(
     request: URLRequest, validator: Validator, fileName: String, offset: Int64, total: Int64?
@@ -50,12 +52,9 @@ struct ResumeData: Equatable, Sendable {
       request.httpBodyStream == nil,
       let url = request.url.flatMap(Self.withoutSecrets)
     else { return nil }
-    self.url = url
-    headers = Self.kept(request.allHTTPHeaderFields ?? [:])
-    self.validator = validator
-    self.fileName = fileName
-    self.offset = offset
-    self.total = total
+    self.init(
+      url: url, headers: Self.kept(request.allHTTPHeaderFields ?? [:]), validator: validator, fileName: fileName,
+      offset: offset, total: total)
   }
 
   private static func withoutSecrets(_ url: URL) -> URL? {
@@ -110,12 +109,9 @@ struct ResumeData: Equatable, Sendable {
       form.headers.allSatisfy({ FieldSyntax.isToken($0) && FieldSyntax.isSendable($1) }),
       Self.kept(form.headers).count == form.headers.count
     else { return nil }
-    self.url = url
-    headers = form.headers
-    self.validator = validator
-    fileName = form.file
-    offset = form.offset
-    total = form.total
+    self.init(
+      url: url, headers: form.headers, validator: validator, fileName: form.file, offset: form.offset, total: form.total
+    )
   }
 
   private static func usable(_ text: String) -> URL? {

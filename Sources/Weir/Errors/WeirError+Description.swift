@@ -1,4 +1,5 @@
 public import Foundation
+import WeirTransport
 
 extension WeirError: LocalizedError {
   /// What failed, naming the value at fault and the setting that decides, if there is one. An error of a transfer names
@@ -33,7 +34,7 @@ extension WeirError: LocalizedError {
     case .requestAdaptationFailed(let error):
       "The request could not be adapted: \(error.text)"
     case .requestRejected(let reason):
-      "The request was not admitted. \(reason.text)"
+      "The request was not admitted. \(reason.rejection.text)"
     case .requestRetryFailed(let retryError, let originalError):
       "The retrier failed (\(retryError.text)) when it was asked about: \(originalError.text)"
     case .responseValidationFailed(let reason):
@@ -140,18 +141,6 @@ extension WeirError.URLRequestValidationFailureReason {
     case .invalidHeaderField(let name):
       "A header name is no token, or its value has a line break: \(name.debugDescription)"
     case .invalidMethod(let method): "The method is no token: \(method.debugDescription)"
-    }
-  }
-}
-
-extension WeirError.RequestRejectionReason {
-  var text: String {
-    switch self {
-    case .circuitOpen(let delay?):
-      "The destination's circuit is open (circuitBreaker); it admits a probe in \(delay) s."
-    case .circuitOpen(nil): "The destination's circuit is open (circuitBreaker)."
-    case .queueFull: "Too many requests wait for the destination (maximumPendingRequestsPerHost)."
-    case .admissionTimeout: "It waited longer for the destination than admissionTimeout."
     }
   }
 }

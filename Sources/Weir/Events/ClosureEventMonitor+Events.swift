@@ -89,32 +89,18 @@ extension ClosureEventMonitor {
     requestDidCompleteTaskWithError?(request, task, error)
   }
 
-  public func requestIsRetrying(_ request: Request) {
-    requestIsRetrying?(request)
-  }
-
-  public func requestDidFinish(_ request: Request) {
-    requestDidFinish?(request)
-  }
-
-  public func requestDidResume(_ request: Request) {
-    requestDidResume?(request)
-  }
+  public func requestIsRetrying(_ request: Request) { requestIsRetrying?(request) }
+  public func requestDidFinish(_ request: Request) { requestDidFinish?(request) }
+  public func requestDidResume(_ request: Request) { requestDidResume?(request) }
+  public func requestDidSuspend(_ request: Request) { requestDidSuspend?(request) }
+  public func requestDidCancel(_ request: Request) { requestDidCancel?(request) }
 
   public func request(_ request: Request, didResumeTask task: TransferTask) {
     requestDidResumeTask?(request, task)
   }
 
-  public func requestDidSuspend(_ request: Request) {
-    requestDidSuspend?(request)
-  }
-
   public func request(_ request: Request, didSuspendTask task: TransferTask) {
     requestDidSuspendTask?(request, task)
-  }
-
-  public func requestDidCancel(_ request: Request) {
-    requestDidCancel?(request)
   }
 
   public func request(_ request: Request, didCancelTask task: TransferTask) {

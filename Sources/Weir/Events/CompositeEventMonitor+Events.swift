@@ -1,5 +1,6 @@
 public import Foundation
 public import FoundationNetworking
+public import WeirTransport
 
 // Each event with the group of interests it belongs to, so that whoever has something to tell calls the event's method
 // and no more. The closures but one capture nothing: see `send`.
@@ -283,7 +284,7 @@ extension CompositeEventMonitor {
   public func request(
     _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
   ) {
-    send(.attempts, (request, name, duration, error)) {
+    send([.attempts, .adaptations], (request, name, duration, error)) {
       $0.request($1.0, didAdaptUsing: $1.1, duration: $1.2, failed: $1.3)
     }
   }
@@ -311,7 +312,7 @@ extension CompositeEventMonitor {
   }
 
   public func request(_ request: Request, cache result: CacheResult) {
-    send(.attempts, (request, result)) { $0.request($1.0, cache: $1.1) }
+    send([.attempts, .adaptations], (request, result)) { $0.request($1.0, cache: $1.1) }
   }
 
   public func request(_ request: Request, hedge event: HedgeEvent) {

@@ -1,4 +1,5 @@
 public import Dispatch
+import WeirTransport
 
 /// Passes each event on to several monitors, in order: inline ones at once, others on their queues.
 ///
@@ -15,6 +16,8 @@ public final class CompositeEventMonitor: EventMonitor {
   /// The union of what the members want.
   public let interests: EventInterests
   private let members: [Member]
+  /// The members that observe the transport themselves.
+  let observers: [any SharedTransportObserver]
 
   /// A composite among them, another session's say, stands for those it is made of: each has a queue of its own.
   convenience init(_ monitors: [any EventMonitor]) {
@@ -31,6 +34,7 @@ public final class CompositeEventMonitor: EventMonitor {
 
   private init(members: [Member]) {
     self.members = members
+    observers = members.compactMap { $0.monitor as? any SharedTransportObserver }
     interests = members.reduce(into: []) { $0.formUnion($1.interests) }
   }
 
@@ -41,6 +45,8 @@ public final class CompositeEventMonitor: EventMonitor {
   func adding(_ other: CompositeEventMonitor) -> CompositeEventMonitor {
     CompositeEventMonitor(members: members + other.members)
   }
+
+  var isEmpty: Bool { members.isEmpty }
 
   /// Whether anybody listens; ask before preparing an event.
   @inline(__always)

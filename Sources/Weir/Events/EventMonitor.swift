@@ -1,6 +1,7 @@
 public import Dispatch
 public import Foundation
 public import FoundationNetworking
+public import WeirTransport
 
 /// Hears of everything that happens to a session's or a request's requests. All methods have empty defaults.
 ///
@@ -218,6 +219,9 @@ public struct EventInterests: OptionSet, Sendable {
   public static let refreshes = EventInterests(rawValue: 1 << 11)
   /// `urlSession(_:task:didReceive: TransferChallenge)`.
   public static let challenges = EventInterests(rawValue: 1 << 12)
+
+  /// Of ``attempts``, what no transport knows of: adapters' durations, and the cache's answers.
+  package static let adaptations = EventInterests(rawValue: 1 << 13)
 
   /// Every group, later ones too.
   public static let all = EventInterests(rawValue: .max)

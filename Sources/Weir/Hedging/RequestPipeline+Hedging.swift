@@ -2,13 +2,14 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import WeirIO
+import WeirTransport
 
 /// The second attempts of a request that asked for them; only such a request has one of these.
 final class Hedging {
   let plan: HedgePlan
   var race: HedgeRace
   /// Under way besides the pipeline's present attempt.
-  var rivals: [Attempt] = []
+  var rivals: [RequestAttempt] = []
   let timer = LoopTimer()
 
   init(_ plan: HedgePlan) {
@@ -22,12 +23,12 @@ final class Hedging {
 /// The request shows one of its attempts at a time: the first, until that is out or another one wins.
 extension RequestPipeline {
   /// The attempts under way.
-  var running: [Attempt] { (attempt.map { [$0] } ?? []) + (hedging?.rivals ?? []) }
+  var running: [RequestAttempt] { (attempt.map { [$0] } ?? []) + (hedging?.rivals ?? []) }
 
   // MARK: The start
 
   /// The request's next attempt is on the wire, alone: from now on counts the delay of a second one.
-  func raceBegins(with attempt: Attempt, _ plan: HedgePlan) {
+  func raceBegins(with attempt: RequestAttempt, _ plan: HedgePlan) {
     let hedging = hedging ?? Hedging(plan)
     self.hedging = hedging
     hedging.race.begins(attempt.number)
@@ -36,15 +37,8 @@ extension RequestPipeline {
 
   /// Starts the clock of the next second attempt, where one may follow.
   func awaitHedge() {
-    guard let hedging, hedging.race.mayHedge, let delay = seconds(of: hedging.plan.delay) else { return }
+    guard let hedging, hedging.race.mayHedge, let delay = terms.seconds(of: hedging.plan.delay) else { return }
     core.loop.schedule(hedging.timer, at: MonotonicTime.now.advanced(bySeconds: delay), handler: self)
-  }
-
-  private func seconds(of delay: HedgeDelay) -> Double? {
-    switch delay {
-    case .seconds(let seconds): max(0, seconds)
-    case .quantile(let share): destination?.latency(quantile: share)
-    }
   }
 
   /// No head has come for that long.
@@ -53,7 +47,7 @@ extension RequestPipeline {
       ($0.attempt?.initial, $0.machine.step, $0.machine.stage == .transferring && !$0.machine.isSuspended)
     }
     guard isWanted, let hedging, hedging.race.mayHedge, let initial, mayRunTwice(initial) else { return }
-    guard mayBeginHedge else { return monitors.request(request, hedge: .denied) }
+    guard terms.mayHedge() else { return tellDeniedHedge() }
     hedging.race.grant()
     let adapters = core.adapters(of: request)
     if adapters.isEmpty {
@@ -68,22 +62,7 @@ extension RequestPipeline {
     awaitHedge()
   }
 
-  /// Whether there would be room for a second attempt now, before its adapters are troubled.
-  private var mayBeginHedge: Bool {
-    guard let destination else { return true }
-    let now = MonotonicTime.now
-    return !isRejected(at: now) && destination.hasFreeSlot && destination.hasRetry(by: retryBudget, at: now)
-  }
-
-  /// Takes a place and a retry of the budget for a second attempt, or neither.
-  private func admitsHedge() -> Bool {
-    guard let destination else { return true }
-    let now = MonotonicTime.now
-    guard !isRejected(at: now), destination.takeFreeSlot() else { return false }
-    if destination.grantsRetry(by: retryBudget, at: now) { return true }
-    destination.release()
-    return false
-  }
+  private func tellDeniedHedge() { observer?.exchange(self, hedge: .denied) }
 
   /// Whether two attempts at once do no more than one, and have a body each.
   private func mayRunTwice(_ urlRequest: URLRequest) -> Bool {
@@ -92,18 +71,18 @@ extension RequestPipeline {
     else { return false }
     switch request.makeBody(of: urlRequest) {
     case .none, .data, .file: return true
-    case .stream, .pulled: return false
+    case .stream: return false
     }
   }
 
   /// Puts the second attempt on the wire: at once or not at all, as one that waits for its turn only adds to the load.
   private func startHedge(_ initial: URLRequest, adapted: URLRequest?) {
     guard let hedging, hedging.race.isOpen, !decide({ $0.isSuspended }), mayRunTwice(adapted ?? initial) else { return }
-    guard admitsHedge() else { return monitors.request(request, hedge: .denied) }
+    guard terms.takesHedge() else { return tellDeniedHedge() }
     let number = request.fields.withLock { $0.beginRival(initial: initial, adapted: adapted) }
-    var attempt: Attempt?
+    var attempt: RequestAttempt?
     makeTask(for: HopRequest(adapted ?? initial), rival: number) {
-      $0.machine.begins()
+      $0.attempt.beginsWithSlot()
       attempt = $0
       hedging.rivals.append($0)
       hedging.race.joins(number)
@@ -115,23 +94,23 @@ extension RequestPipeline {
   // MARK: The end
 
   /// A final head has come in; whether its attempt goes on with it.
-  func headArrived(for attempt: Attempt, status: Int) -> Bool {
+  func headArrived(for attempt: RequestAttempt, status: Int) -> Bool {
     guard let hedging, let verdict = hedging.race.headArrived(attempt.number, status: status) else { return true }
     return follow(verdict, attempt, error: nil)
   }
 
   /// An attempt has ended before its final head; whether that is the request's end too.
-  func failed(_ attempt: Attempt, _ error: URLError?) -> Bool {
+  func failed(_ attempt: RequestAttempt, _ error: URLError?) -> Bool {
     guard let hedging, let verdict = hedging.race.fails(attempt.number) else { return true }
     return follow(verdict, attempt, error: error)
   }
 
-  private func follow(_ verdict: HedgeRace.Verdict, _ attempt: Attempt, error: URLError?) -> Bool {
+  private func follow(_ verdict: HedgeRace.Verdict, _ attempt: RequestAttempt, error: URLError?) -> Bool {
     switch verdict {
     case .wins:
       show(attempt)
       endRace()
-      attempt.decideHedge(.won)
+      attempt.attempt.decideHedge(.won)
       return true
     case .isLast:
       endRace()
@@ -155,7 +134,7 @@ extension RequestPipeline {
   }
 
   /// Makes `attempt` the one that the request shows.
-  private func show(_ attempt: Attempt) {
+  private func show(_ attempt: RequestAttempt) {
     guard let previous = self.attempt, previous !== attempt else { return }
     hedging?.rivals.removeAll { $0 === attempt }
     hedging?.rivals.append(previous)

@@ -1,4 +1,5 @@
 public import Foundation
+import WeirTransport
 
 extension RetryPolicy {
   /// Two retries: three attempts in all.
@@ -19,11 +20,6 @@ extension RetryPolicy {
   public static let defaultFinalResponseFields = ["X-No-Retry", "x-envoy-ratelimited"]
 
   /// Failures of the network or of a server's moment; nothing that the same request would meet again.
-  public static let defaultRetryableURLErrorCodes: Set<URLError.Code> = [
-    .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .badServerResponse, .callIsActive,
-    .cannotConnectToHost, .cannotFindHost, .cannotLoadFromNetwork, .dataNotAllowed, .dnsLookupFailed,
-    .downloadDecodingFailedMidStream, .downloadDecodingFailedToComplete, .internationalRoamingOff,
-    .networkConnectionLost, .notConnectedToInternet, .secureConnectionFailed, .serverCertificateHasBadDate,
-    .serverCertificateNotYetValid, .timedOut,
-  ]
+  public static let defaultRetryableURLErrorCodes = Set(
+    RetryRules.transientCodes.compactMap { URLError.Code(rawValue: $0.rawValue) })
 }

@@ -1,5 +1,6 @@
 public import Foundation
 import FoundationNetworking
+public import WeirTransport
 
 /// Retries failures that are likely to pass, with an exponential delay.
 ///
@@ -31,6 +32,7 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
   public let finalResponseFields: [String]
   /// The name under which it is measured; nil means the type's.
   public let name: String?
+  private let rules: RetryRules
 
   /// - `exponentialBackoffBase`: At least 2; less is a programming error and traps.
   /// - `exponentialBackoffScale`: Seconds; the delay is base^retryCount × scale: 0.5 s and 1 s by default.
@@ -56,6 +58,12 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
     self.respectsRetryAfter = respectsRetryAfter
     self.finalResponseFields = finalResponseFields
     self.name = name
+    rules = RetryRules(
+      limit: retryLimit, methods: Set(retryableHTTPMethods.map(\.rawValue)), statusCodes: retryableHTTPStatusCodes,
+      codes: Set(retryableURLErrorCodes.compactMap { FailureCode(rawValue: $0.rawValue) }),
+      backoff: RetryBackoff(
+        base: exponentialBackoffBase, scale: exponentialBackoffScale, jitter: jitter, maximumDelay: maximumDelay),
+      respectsRetryAfter: respectsRetryAfter, finalResponseFields: finalResponseFields)
   }
 
   @preconcurrency
@@ -69,27 +77,26 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
   }
 
   private func decision(about request: Request, dueTo error: any Error) -> RetryDecision {
-    let (method, response) = (request.presentRequest?.method, request.lazyResponse)
-    let failure = RetryRules.Failure(
-      method: method, status: response?.statusCode, error: error, retryCount: request.retryCount)
+    let response = request.lazyResponse
     return rules.decision(
-      about: failure, isRetryable: shouldRetry(request: request, dueTo: error),
-      field: { response?.value(forHeader: $0) }, random: .random(in: 0..<1), now: Date())
+      about: RetryRules.Failure(request, error), isRetryable: shouldRetry(request: request, dueTo: error),
+      retryCount: request.retryCount, field: { response?.value(forHeader: $0) }, random: .random(in: 0..<1),
+      now: Date().timeIntervalSince1970)
   }
 
   /// Whether the failure is one of those this policy retries, the retry limit aside. Asked once about each.
   open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
-    guard let method = request.presentRequest?.method else { return false }
-    return rules.isRetryable(method: method, status: request.lazyResponse?.statusCode, error: error)
+    rules.isRetryable(RetryRules.Failure(request, error))
   }
+}
 
-  private var rules: RetryRules {
-    RetryRules(
-      limit: retryLimit, methods: retryableHTTPMethods, statusCodes: retryableHTTPStatusCodes,
-      errorCodes: retryableURLErrorCodes,
-      backoff: RetryBackoff(
-        base: exponentialBackoffBase, scale: exponentialBackoffScale, jitter: jitter, maximumDelay: maximumDelay),
-      respectsRetryAfter: respectsRetryAfter, finalResponseFields: finalResponseFields)
+extension RetryRules.Failure {
+  /// A transfer's code counts as it is or as the cause of a ``WeirError``.
+  fileprivate init(_ request: Request, _ error: any Error) {
+    let cause = error as? URLError ?? error.asWeirError?.underlyingError as? URLError
+    self.init(
+      method: request.presentRequest?.method?.rawValue, status: request.lazyResponse?.statusCode,
+      code: cause?.failureCode, isDestinationRefused: cause?.isDestinationRefused ?? false)
   }
 }
 

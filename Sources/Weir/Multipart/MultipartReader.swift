@@ -43,18 +43,14 @@ final class MultipartReader {
       } catch {
         throw Self.failed(POSIXError(error))
       }
-    case .stream(let stream): return try Self.read(stream, into: buffer)
+    case .stream(let stream):
+      do {
+        return try stream.read(into: buffer)
+      } catch {
+        throw Self.failed(error)
+      }
     case .nothing: return 0
     }
-  }
-
-  private static func read(_ stream: InputStream, into buffer: UnsafeMutableRawBufferPointer) throws(WeirError) -> Int {
-    guard let start = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
-    let count = stream.read(start, maxLength: buffer.count)
-    guard count >= 0 else { throw failed(stream.streamError ?? POSIXError(.EIO)) }
-    // A stream may be of anybody's making.
-    guard count <= buffer.count else { throw failed(POSIXError(.EOVERFLOW)) }
-    return count
   }
 
   private static func failed(_ error: any Error) -> WeirError {

@@ -130,20 +130,13 @@ struct FormSingleValueContainer: SingleValueEncodingContainer {
 
   func encode(_ value: Bool) throws { try encoder.encode(text: encoder.options.boolEncoding.encode(value)) }
   func encode(_ value: String) throws { try encoder.encode(text: value) }
-  func encode(_ value: Double) throws { try encoder.encode(text: value.description) }
-  func encode(_ value: Float) throws { try encoder.encode(text: value.description) }
-  func encode(_ value: Int) throws { try encoder.encode(text: value.description) }
-  func encode(_ value: Int8) throws { try encoder.encode(text: value.description) }
-  func encode(_ value: Int16) throws { try encoder.encode(text: value.description) }
-  func encode(_ value: Int32) throws { try encoder.encode(text: value.description) }
-  func encode(_ value: Int64) throws { try encoder.encode(text: value.description) }
   func encode(_ value: Int128) throws { try encoder.encode(text: value.description) }
-  func encode(_ value: UInt) throws { try encoder.encode(text: value.description) }
-  func encode(_ value: UInt8) throws { try encoder.encode(text: value.description) }
-  func encode(_ value: UInt16) throws { try encoder.encode(text: value.description) }
-  func encode(_ value: UInt32) throws { try encoder.encode(text: value.description) }
-  func encode(_ value: UInt64) throws { try encoder.encode(text: value.description) }
   func encode(_ value: UInt128) throws { try encoder.encode(text: value.description) }
+
+  /// This is the protocol's method for all other numbers. It has defaults for the two above, which would be taken.
+  func encode(_ value: some Encodable & LosslessStringConvertible & Numeric) throws {
+    try encoder.encode(text: value.description)
+  }
 
   func encode(_ value: some Encodable) throws {
     guard case .empty = encoder.node.content else {

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import WeirIO
+import WeirTransport
 
 /// The end of a request: the handlers' values, the outcome, delivery.
 extension RequestPipeline {
@@ -81,7 +82,7 @@ extension RequestPipeline {
     let failure = firstFailure
     let values = values
     self.values = []
-    let (handlers, observers, outcome, error, own, unheard, abandoned) = request.fields.withLock { fields in
+    let (handlers, observers, outcome, end, own, unheard, abandoned) = request.fields.withLock { fields in
       let handlers = fields.takeHandlers(values.count)
       let status = fields.presentTask?.lazyResponse?.statusCode
       let outcome = RequestOutcome(error: handlers.isEmpty ? fields.error : failure, status: status)
@@ -91,7 +92,7 @@ extension RequestPipeline {
       fields.machine.delivered()
       defer { fields.observers = RequestObservers() }
       return (
-        handlers, fields.observers, outcome, failure ?? fields.error, fields.ownDelegate, fields.machine.takeUnheard(),
+        handlers, fields.observers, outcome, fields.end(outcome), fields.ownDelegate, fields.machine.takeUnheard(),
         fields.takePendingAnswers()
       )
     }
@@ -100,7 +101,8 @@ extension RequestPipeline {
     core.remove(request)
     own?.delegate?.cleanup(after: request)
     request.describe(to: observers.cURL.filter { !$0.isForEachAttempt })
-    request.settled(outcome, error: error)
+    request.settled()
+    if let end { observer?.exchange(self, didSettle: end) }
     monitors.requestDidSettle(request, outcome: outcome)
     for (handler, value) in zip(handlers, values) { request.deliver(value, on: handler.queue) }
     for answer in abandoned { answer.abandon() }
@@ -177,5 +179,28 @@ extension SerializationInput {
       request: request, urlRequest: fields.attempt?.urlRequest, response: fields.presentTask?.lazyResponse,
       data: fields.data, metrics: fields.attempt?.metrics, times: fields.times, error: fields.error,
       verdict: fields.verdict)
+  }
+}
+
+extension RequestFields {
+  /// What to tell of the request's end; nil for one that ended before it began.
+  fileprivate func end(_ outcome: RequestOutcome) -> ExchangeEnd? {
+    guard let began, let ended else { return nil }
+    let status = last(\.metrics)?.statusCode
+    return ExchangeEnd(
+      outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(error, status: status),
+      attempts: startedCount, duration: ended.seconds(since: began), serialization: serializationDuration)
+  }
+}
+
+extension RequestOutcome {
+  /// Whether the destination owes the answer, as ``isDestinationsFault(status:)`` says. A retrier's error stands before the
+  /// one that the retrier was asked about.
+  fileprivate func isDestinationsFault(_ error: WeirError?, status: Int?) -> Bool {
+    guard case .requestRetryFailed(_, let original)? = error, self == .retryFailed else {
+      return isDestinationsFault(status: status)
+    }
+    let before = original.asWeirError
+    return RequestOutcome(error: before, status: status).isDestinationsFault(before, status: status)
   }
 }

@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import WeirIO
+import WeirTransport
 
 /// From nothing to a task: the URL request, its adapters, the body.
 extension RequestPipeline {
@@ -22,8 +23,7 @@ extension RequestPipeline {
   private var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
     if let executor = request.requestExecutor { return executor }
     if let queue = context.queues.request { return { work in queue.async(execute: work) } }
-    guard request.buildsOffLoop else { return nil }
-    return { [readers = context.readers] work in readers.submit(work) }
+    return nil
   }
 
   private static func build(_ request: Request) -> Result<URLRequest, WeirError> {
@@ -40,21 +40,20 @@ extension RequestPipeline {
     switch result {
     case .success(let urlRequest):
       let hop = HopRequest(urlRequest)
-      if destination == nil { destination = core.destination(of: hop) }
-      if let header = core.configuration.announcesAttempts {
-        earnsRetryBudget = request.retriesBefore(urlRequest, by: header) == 0
-      }
-      request.fields.withLock { fields in
+      if terms.state == nil { terms.state = core.destination(of: hop) }
+      if let header = core.configuration.announcesAttempts { terms.earnsRetryBudget = header.count(in: urlRequest) == 0 }
+      let isFirst = request.fields.withLock { fields in
         fields.attempt?.initial = urlRequest
-        fields.begin(with: destination?.destination, method: hop.method)
+        return fields.begin(with: destination, method: hop.method)
       }
+      if isFirst { observer?.exchangeBegan(self) }
       monitors.request(request, didCreateInitialURLRequest: urlRequest)
       guard decide({ $0.isWaiting(in: step) }) else { return }
       adapt(hop, step)
     case .failure(let error):
       guard decide({ $0.isWaiting(in: step) }) else { return }
       record(error)
-      request.fields.withLock { $0.begin(with: nil, method: nil) }
+      if request.fields.withLock({ $0.begin(with: nil, method: nil) }) { observer?.exchangeBegan(self) }
       monitors.request(request, didFailToCreateURLRequestWithError: error)
       request.describeToWaiting()
       perform(decide { $0.creationFailed(step) })
@@ -162,7 +161,7 @@ extension RequestPipeline {
   /// Makes an attempt's task, and tells of it when the attempt is where it belongs.
   ///
   /// - Parameter rival: the number of an attempt beside the present one.
-  func makeTask(for hop: HopRequest, rival: Int? = nil, _ keep: (Attempt) -> Void) {
+  func makeTask(for hop: HopRequest, rival: Int? = nil, _ keep: (RequestAttempt) -> Void) {
     let urlRequest = hop.urlRequest
     let task = TransferTask(identifier: core.nextTaskIdentifier(), request: urlRequest, owner: request)
     let (number, retryCount, onRequest, onTask, described) = request.fields.withLock { fields in
@@ -173,7 +172,7 @@ extension RequestPipeline {
         fields.observers.takeWaitingForDescription()
       )
     }
-    keep(Attempt(hop, number: number, retryCount: retryCount, task: task, of: self))
+    keep(RequestAttempt(hop, number: number, retryCount: retryCount, task: task, of: self))
     request.describe(to: described)
     monitors.request(request, didCreateURLRequest: urlRequest)
     if let onRequest { request.deliver(on: onRequest.queue) { onRequest.handler(urlRequest) } }

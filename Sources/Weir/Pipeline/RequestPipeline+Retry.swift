@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import WeirIO
+import WeirTransport
 
 /// What follows a failure: the retriers, the deadline, the delay.
 extension RequestPipeline {
@@ -36,13 +37,10 @@ extension RequestPipeline {
     decided(.retry(after: max(0, delay), source: .backoff), about: error, step)
   }
 
-  /// What the retriers are asked about: a response whose body waits, one handler's value, or the attempt's error.
+  /// What the retriers are asked about: one handler's value, or the attempt's error.
   private func askedError(_ fields: RequestFields) -> WeirError? {
     switch fields.machine.stage {
     case .decidingSerializer(let index): index < values.count ? values[index].error : nil
-    case .decidingAtHead:
-      .responseValidationFailed(
-        reason: .unacceptableStatusCode(code: fields.presentTask?.lazyResponse?.statusCode ?? 0))
     default: fields.error
     }
   }
@@ -63,35 +61,27 @@ extension RequestPipeline {
 
   /// The decision of the retriers, which may be refused for reasons that are none of theirs.
   private func decided(_ decision: RetryDecision, about error: WeirError, _ step: RequestMachine.Step) {
-    let canReplayBody = request.canReplayBody && (bodyStream?.state.hasBegun != true || request.makesBodyAnew)
+    let canReplayBody = bodyStream?.state.hasBegun != true || request.makesBodyAnew
     let now = MonotonicTime.now
     let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadlineTime, now: now)
-    switch withinBudget(permitted, now) {
+    switch terms.withinBudget(permitted, at: now, isFree: { isFree(permitted) }) {
     case .retry(let delay, let source, _, _):
       let reason = RetryReason(error)
       grantedReason = reason
-      monitors.request(request, willRetryAfter: delay, source: source, reason: reason)
+      observer?.exchange(self, willRetryAfter: delay, source: source, reason: reason)
       perform(decided: .retry(after: delay), step)
     case .deny(let reason):
-      if !hasDenied { monitors.request(request, didDenyRetry: RetryDenial(reason: reason)) }
+      if !hasDenied { observer?.exchange(self, didDenyRetry: reason) }
       hasDenied = true
       perform(decided: reason.isDestinations ? .refuse : .stop, step)
     }
   }
 
-  /// Whether the destination's circuit would reject another attempt now.
-  func isRejected(at now: MonotonicTime) -> Bool {
-    guard let breaker = controls.circuitBreaker, let destination else { return false }
-    return destination.isRejecting(breaker, at: now)
-  }
-
-  /// What the destination says, asked last: a retry that is not made for another reason costs it nothing.
-  private func withinBudget(_ decision: RetryDecision, _ now: MonotonicTime) -> RetryDecision {
-    guard case .retry(_, _, _, let credential) = decision, let destination else { return decision }
-    if isRejected(at: now) { return .deny(.breaker) }
-    // No sign of a destination in trouble: those that were refused with a credential come again with the next, all at once.
-    if let credential, request.fields.withLock({ $0.takeFreeRetry(with: credential) }) { return decision }
-    return destination.grantsRetry(by: retryBudget, at: now) ? decision : .deny(.budget)
+  /// Whether a retry needs no budget. A new credential is no sign of a destination in trouble: the requests that were
+  /// refused with the old one come again all at once.
+  private func isFree(_ decision: RetryDecision) -> Bool {
+    guard case .retry(_, _, _, let credential?) = decision else { return false }
+    return request.fields.withLock { $0.takeFreeRetry(with: credential) }
   }
 
   /// A retrier's own error becomes the request's, or that of the one handler whose value it was asked about.
@@ -134,7 +124,7 @@ extension RequestPipeline {
     request.resetProgress()
     request.reset()
     attempt = nil
-    monitors.requestIsRetrying(request)
+    observer?.exchange(self, retriesDueTo: grantedReason)
     create()
   }
 }

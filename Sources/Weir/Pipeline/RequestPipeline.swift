@@ -1,23 +1,22 @@
 import Foundation
 import FoundationNetworking
 import Synchronization
-import WeirCompression
-import WeirCurl
 import WeirIO
+import WeirTransport
 
 /// The thin shell around a request's machine: it lives on the loop while the request is active, does what the machine
 /// says, and feeds back what came of it. What happens in which order is decided in `RequestMachine`.
-final class RequestPipeline {
+final class RequestPipeline: TransportExchange {
   let request: Request
   let core: SessionCore
   let context: SessionContext
-  let controls: DestinationControls
+  /// What it may ask of its destination, which is known when its first URL request is.
+  let terms: DestinationTerms
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
   var monitors: CompositeEventMonitor
 
-  var destination: DestinationState?
   /// The present attempt, from its task's creation on.
-  var attempt: Attempt?
+  var attempt: RequestAttempt?
   /// What goes on beside it, when the request asked for that.
   var hedging: Hedging?
   /// The stream that the request's body comes out of; kept as long as it could be asked for again.
@@ -32,11 +31,7 @@ final class RequestPipeline {
   /// What a retrier made of the error of one handler's value.
   var verdict: WeirError?
 
-  /// Not, if it says itself that it is somebody's retry (``SessionConfiguration/announcesAttempts``).
-  var earnsRetryBudget = true
   private var hasStarted = false
-  /// Whether it counts as started at its destination.
-  private var isCounted = false
   private let deadline = LoopTimer()
   private lazy var wait = LoopTimer()
   private var isWaiting = false
@@ -46,9 +41,17 @@ final class RequestPipeline {
     self.request = request
     self.core = core
     context = request.context
-    controls = request.controls ?? core.controls
-    monitors = request.fields.withLock { $0.monitors }
+    (monitors, terms) = request.fields.withLock { fields in
+      let terms = DestinationTerms(core.controls)
+      if let own = fields.retryBudget { terms.retryBudget = own }
+      return (fields.monitors, terms)
+    }
   }
+
+  var method: String? { request.fields.withLock { $0.method } }
+
+  /// The session's core, which tells the request's monitors. Nil where there is none to tell.
+  var observer: (any TransportObserver)? { monitors.isEmpty ? nil : core }
 
   /// Whether any monitor wants to hear; ask before preparing an event.
   @inline(__always)
@@ -61,7 +64,7 @@ final class RequestPipeline {
   }
 
   /// The attempt that this task is; nil when it is over.
-  func attempt(of task: TransferTask) -> Attempt? {
+  func attempt(of task: TransferTask) -> RequestAttempt? {
     attempt?.task === task ? attempt : hedging?.rivals.first { $0.task === task }
   }
 
@@ -97,8 +100,6 @@ final class RequestPipeline {
       endRace()
       attempt?.cancel()
     case .askRetriers: askRetriers()
-    case .continueTransfer: attempt?.continueAfterHead()
-    case .discardTransfer: attempt?.discardBody()
     case .wait(let delay): waitForRetry(delay)
     case .retry: retry()
     case .finish: finish()
@@ -119,25 +120,6 @@ final class RequestPipeline {
     withExtendedLifetime(replaced) {}
     perform(action)
     for answer in abandoned { answer.abandon() }
-  }
-
-  // MARK: The destination
-
-  /// Nil: unlimited.
-  var retryBudget: RetryBudget? { request.fields.withLock { $0.retryBudget } ?? controls.retryBudget }
-
-  /// What the first question for a slot tells the destination of the request; nil from the second on.
-  func takeStart() -> DestinationState.Start? {
-    if isCounted { return nil }
-    isCounted = true
-    return DestinationState.Start(
-      earnsRetryBudget: earnsRetryBudget, isObserved: core.reportsResilience,
-      adaptiveConcurrency: controls.adaptiveConcurrency)
-  }
-
-  /// Has monitors told of the destination's retry budget.
-  func watchRetryBudget() {
-    if let destination { core.retryBudgets.watch(destination, budget: retryBudget) }
   }
 
   // MARK: Time
@@ -186,11 +168,7 @@ extension RequestPipeline: TimerHandler {
   }
 
   private func deadlineIsOver() {
-    if request.waitsForItsMaker {
-      request.cancel()
-    } else {
-      fail(with: .sessionTaskFailed(error: urlError(.timedOut, "the request took longer than its \(deadlineText)")))
-    }
+    fail(with: .sessionTaskFailed(error: urlError(.timedOut, "the request took longer than its \(deadlineText)")))
   }
 
   private var deadlineText: String {
@@ -217,7 +195,7 @@ extension Request {
   }
 
   /// The same with the attempt that this task is, while it is the present one.
-  func onAttempt(_ task: TransferTask, _ action: @escaping @Sendable (Attempt) -> Void) {
+  func onAttempt(_ task: TransferTask, _ action: @escaping @Sendable (RequestAttempt) -> Void) {
     onPipeline { $0.attempt(of: task).map(action) }
   }
 }

@@ -1,34 +1,22 @@
 import Foundation
-package import FoundationNetworking
+import FoundationNetworking
 
 /// A request as a command line for curl, to be read by people and run again.
-package struct CURLCommand {
-  private let request: URLRequest
-  private let sessionHeaders: HTTPHeaders
-  private let credentials: [URLCredential]
-  private let cookies: [HTTPCookie]
-  private let redactingSecrets: Bool
-
-  /// - Parameters:
-  ///   - request: The request as it goes out, without the session's headers.
-  ///   - credentials: What would answer a Basic challenge of the host.
-  ///   - cookies: What the cookie storage has for the URL; empty when cookies are not sent.
-  package init(
-    request: URLRequest, sessionHeaders: HTTPHeaders = HTTPHeaders(), credentials: [URLCredential] = [],
-    cookies: [HTTPCookie] = [], redactingSecrets: Bool = true
-  ) {
-    self.request = request
-    self.sessionHeaders = sessionHeaders
-    self.credentials = credentials
-    self.cookies = cookies
-    self.redactingSecrets = redactingSecrets
-  }
+struct CURLCommand {
+  /// The request as it goes out, without the session's headers.
+  let request: URLRequest
+  var sessionHeaders = HTTPHeaders()
+  /// Credentials that would answer a Basic challenge of the host.
+  var credentials: [URLCredential] = []
+  /// Cookies that the storage has for the URL; empty when cookies are not sent.
+  var cookies: [HTTPCookie] = []
+  var redactingSecrets = true
 
   /// What stands for a request that has no URL, host or method.
-  package static let failure = "$ curl command could not be created"
+  static let failure = "$ curl command could not be created"
 
   /// The command, its parts on lines of their own.
-  package var text: String {
+  var text: String {
     guard let url = request.url, url.host?.isEmpty == false, let method = request.httpMethod else {
       return Self.failure
     }

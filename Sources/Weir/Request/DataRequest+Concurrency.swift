@@ -6,35 +6,11 @@ import FoundationNetworking
 /// The handler is added when the value is made, so automatic resuming applies then. Awaiters are resumed straight from
 /// the event loop.
 public struct DataTask<Value: Sendable>: Sendable {
-  private let request: DataRequest
-  private let box: ResponseBox
-  private let cancelsAutomatically: Bool
-
-  fileprivate init(
-    _ request: DataRequest, _ box: ResponseBox, cancelsAutomatically: Bool
-  ) {
-    self.request = request
-    self.box = box
-    self.cancelsAutomatically = cancelsAutomatically
-  }
+  fileprivate let awaiting: ResponseAwaiting<WeirDataResponse<Value>>
 
   /// The response; the same however often it is read.
   public var response: WeirDataResponse<Value> {
-    get async {
-      let awaited = cancelsAutomatically ? await cancellableResponse : await box.response
-      // The box is filled by the handler that was made with it, for this type of value.
-      return unsafeDowncast(awaited, to: Awaited<WeirDataResponse<Value>>.self).response
-    }
-  }
-
-  private var cancellableResponse: AwaitedResponse {
-    get async {
-      await withTaskCancellationHandler {
-        await box.response
-      } onCancel: {
-        request.cancel()
-      }
-    }
+    get async { await awaiting.response }
   }
 
   /// The response's result.
@@ -48,11 +24,11 @@ public struct DataTask<Value: Sendable>: Sendable {
   }
 
   /// Cancels the request.
-  public func cancel() { request.cancel() }
+  public func cancel() { awaiting.request.cancel() }
   /// Starts or continues the request.
-  public func resume() { request.resume() }
+  public func resume() { awaiting.request.resume() }
   /// Stops reading and writing until ``resume()``.
-  public func suspend() { request.suspend() }
+  public func suspend() { awaiting.request.suspend() }
 }
 
 extension DataRequest {
@@ -119,25 +95,18 @@ extension DataRequest {
   private func serializing<Value: Sendable>(
     _ serializer: some LazyResponseSerializer<Value>, cancelsAutomatically: Bool
   ) -> DataTask<Value> {
-    awaiting(cancelsAutomatically) { box in
-      ResponseHandler(on: .awaiter, using: serializer) { box.fulfill(Awaited($0)) }
-    }
+    DataTask(
+      awaiting: ResponseAwaiting(self, cancelsAutomatically: cancelsAutomatically) {
+        ResponseHandler(on: .awaiter, using: serializer, $0)
+      })
   }
 
   private func serializing<Value: Sendable>(
     by serialize: @escaping LazySerialization<Value>, cancelsAutomatically: Bool
   ) -> DataTask<Value> {
-    awaiting(cancelsAutomatically) { box in
-      ResponseHandler(on: .awaiter, serializing: serialize) { box.fulfill(Awaited($0)) }
-    }
-  }
-
-  private func awaiting<Value: Sendable>(
-    _ cancelsAutomatically: Bool, by handler: (ResponseBox) -> ResponseHandler
-  ) -> DataTask<Value> {
-    let box = ResponseBox()
-    if cancelsAutomatically, Task.isCancelled { cancel() }
-    addHandler(handler(box))
-    return DataTask(self, box, cancelsAutomatically: cancelsAutomatically)
+    DataTask(
+      awaiting: ResponseAwaiting(self, cancelsAutomatically: cancelsAutomatically) {
+        ResponseHandler(on: .awaiter, serializing: serialize, $0)
+      })
   }
 }

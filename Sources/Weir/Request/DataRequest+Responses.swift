@@ -11,8 +11,7 @@ extension DataRequest {
   public func response(
     queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (WeirDataResponse<Data?>) -> Void
   ) -> Self {
-    addHandler(ResponseHandler(on: HandlerQueue(queue), completionHandler))
-    return self
+    adding(ResponseHandler(on: HandlerQueue(queue), completionHandler))
   }
 
   /// Adds a handler that gets what `serializer` makes of the response.
@@ -22,10 +21,8 @@ extension DataRequest {
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
     completionHandler: @escaping @Sendable (WeirDataResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
-    addHandler(
-      ResponseHandler(
-        on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
-    return self
+    adding(
+      ResponseHandler(on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
   }
 
   /// The same, for serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
@@ -35,10 +32,8 @@ extension DataRequest {
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
     completionHandler: @escaping @Sendable (WeirDataResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
-    addHandler(
-      ResponseHandler(
-        on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
-    return self
+    adding(
+      ResponseHandler(on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
   }
 
   /// Adds a handler that gets the body, which must not be empty unless method or status allow it.
@@ -51,13 +46,12 @@ extension DataRequest {
     emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods,
     completionHandler: @escaping @Sendable (WeirDataResponse<Data>) -> Void
   ) -> Self {
-    addHandler(
+    adding(
       ResponseHandler(
         on: HandlerQueue(queue),
         using: DataResponseSerializer(
           dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
           emptyRequestMethods: emptyRequestMethods), completionHandler))
-    return self
   }
 
   /// Adds a handler that gets the body as text, decoded by `encoding`, else by the response's charset.
@@ -71,13 +65,12 @@ extension DataRequest {
     emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods,
     completionHandler: @escaping @Sendable (WeirDataResponse<String>) -> Void
   ) -> Self {
-    addHandler(
+    adding(
       ResponseHandler(
         on: HandlerQueue(queue),
         using: StringResponseSerializer(
           dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
           emptyRequestMethods: emptyRequestMethods), completionHandler))
-    return self
   }
 
   /// Adds a handler that gets a value decoded from the body.
@@ -91,13 +84,12 @@ extension DataRequest {
     emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods,
     completionHandler: @escaping @Sendable (WeirDataResponse<Value>) -> Void
   ) -> Self {
-    addHandler(
+    adding(
       ResponseHandler(
         on: HandlerQueue(queue),
         using: DecodableResponseSerializer<Value>(
           dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
           emptyRequestMethods: emptyRequestMethods), completionHandler))
-    return self
   }
 
   /// Adds a handler that gets what `JSONSerialization` makes of the body.

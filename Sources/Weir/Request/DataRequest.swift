@@ -74,18 +74,6 @@ public class DataRequest: Request, @unchecked Sendable {
     return .proceed
   }
 
-  /// Adds a validation; validations run in the order added, up to the first failure.
-  @preconcurrency
-  @discardableResult
-  public func validate(_ validation: @escaping Validation) -> Self {
-    add(
-      .custom { input in
-        guard let response = input.response.response else { return nil }
-        guard case .failure(let error) = validation(input.urlRequest, response, input.data) else { return nil }
-        return error.asWeirError(or: .responseValidationFailed(reason: .customValidationFailed(error: error)))
-      })
-  }
-
   /// Calls back with the final response's head, before its body is received; the body waits for the answer. Only the
   /// last closure counts. Without a queue: the request's handler queue.
   @preconcurrency
@@ -98,8 +86,7 @@ public class DataRequest: Request, @unchecked Sendable {
         HTTPURLResponse, _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
       ) -> Void
   ) -> Self {
-    observe(\.httpResponse, RequestObserver(handler, on: HandlerQueue(queue)))
-    return self
+    observeResponses(on: HandlerQueue(queue), handler)
   }
 
   /// Calls back with the final response's head, before its body is received.
@@ -108,9 +95,6 @@ public class DataRequest: Request, @unchecked Sendable {
   public func onHTTPResponse(
     on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (HTTPURLResponse) -> Void
   ) -> Self {
-    onHTTPResponse(on: queue) { response, completion in
-      handler(response)
-      completion(.allow)
-    }
+    observeResponses(on: HandlerQueue(queue), handler)
   }
 }

@@ -7,31 +7,20 @@ extension Request {
   /// Adds an interceptor; it adapts and retries after those there are. Counts from the next setup or retry decision.
   @discardableResult
   public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
-    change { Self.combined($0, with: interceptor) }
+    change(\.interceptor) { Self.combined($0, with: interceptor) }
+    return self
   }
 
   /// Adds an adapter: after those of an ``Interceptor``, before any other interceptor.
   @discardableResult
   public func adapt(using adapter: any RequestAdapter) -> Self {
-    change { existing in
-      guard let existing else { return Interceptor(adapters: [adapter]) }
-      guard let list = Interceptor.list(existing) else {
-        return Interceptor(adapters: [adapter], interceptors: [existing])
-      }
-      return Interceptor(adapters: list.adapters + [adapter], retriers: list.retriers, name: list.name)
-    }
+    adding(adapters: [adapter])
   }
 
   /// Adds a retrier: after those of an ``Interceptor``, before any other interceptor.
   @discardableResult
   public func retry(using retrier: any RequestRetrier) -> Self {
-    change { existing in
-      guard let existing else { return Interceptor(retriers: [retrier]) }
-      guard let list = Interceptor.list(existing) else {
-        return Interceptor(retriers: [retrier], interceptors: [existing])
-      }
-      return Interceptor(adapters: list.adapters, retriers: list.retriers + [retrier], name: list.name)
-    }
+    adding(retriers: [retrier])
   }
 
   /// Adds a monitor, which hears request-level events from now on, after the session's monitors.
@@ -39,12 +28,7 @@ extension Request {
   public func eventMonitor(_ monitor: any EventMonitor) -> Self {
     // Asked what it wants before the lock is taken.
     let added = CompositeEventMonitor([monitor])
-    let replaced = fields.withLock { fields in
-      let existing = fields.monitors
-      fields.monitors = existing.adding(added)
-      return existing
-    }
-    withExtendedLifetime(replaced) {}
+    change(\.monitors) { $0.adding(added) }
     // As they are then: of two that are added at once, either may come first.
     onPipeline { pipeline in pipeline.monitors = pipeline.request.fields.withLock { $0.monitors } }
     return self
@@ -105,6 +89,7 @@ extension Request {
   @discardableResult
   public func retryBudget(_ budget: RetryBudget?) -> Self {
     fields.withLock { $0.retryBudget = .some(budget) }
+    onPipeline { $0.terms.retryBudget = budget }
     return self
   }
 
@@ -156,13 +141,24 @@ extension Request {
     if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
   }
 
-  private func change(_ transform: ((any RequestInterceptor)?) -> any RequestInterceptor) -> Self {
+  /// Changes a field. Its former value is let go of outside of the lock: it is the caller's, and may do anything then.
+  func change<Field: Sendable>(_ field: WritableKeyPath<RequestFields, Field>, _ transform: (Field) -> Field) {
     let replaced = fields.withLock { fields in
-      let existing = fields.interceptor
-      fields.interceptor = transform(existing)
+      let existing = fields[keyPath: field]
+      fields[keyPath: field] = transform(existing)
       return existing
     }
     withExtendedLifetime(replaced) {}
+  }
+
+  private func adding(adapters: [any RequestAdapter] = [], retriers: [any RequestRetrier] = []) -> Self {
+    change(\.interceptor) { existing in
+      guard let list = existing.flatMap(Interceptor.list) else {
+        return Interceptor(adapters: adapters, retriers: retriers, interceptors: existing.map { [$0] } ?? [])
+      }
+      return Interceptor(
+        adapters: list.adapters + adapters, retriers: list.retriers + retriers, name: list.name)
+    }
     return self
   }
 

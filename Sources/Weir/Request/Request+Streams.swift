@@ -55,15 +55,7 @@ extension DataRequest {
   public func httpResponses(
     bufferingPolicy: StreamOf<HTTPURLResponse>.BufferingPolicy = .unbounded
   ) -> StreamOf<HTTPURLResponse> {
-    StreamOf(bufferingPolicy: bufferingPolicy) { feed in
-      observe(
-        \.httpResponse,
-        RequestObserver(
-          { response, completion in
-            feed.yield(response)
-            completion(.allow)
-          }, on: .inline))
-    }
+    streamResponses(bufferingPolicy)
   }
 
   /// Calls back with the final response's head, before its body is received; the body waits until the closure returns.
@@ -72,7 +64,7 @@ extension DataRequest {
   public func onHTTPResponse(
     perform handler: @escaping @Sendable (HTTPURLResponse) async -> Void
   ) -> Self {
-    onHTTPResponse { response -> ResponseDisposition in
+    observeResponses { response in
       await handler(response)
       return .allow
     }
@@ -86,10 +78,6 @@ extension DataRequest {
   public func onHTTPResponse(
     perform handler: @escaping @Sendable (HTTPURLResponse) async -> ResponseDisposition
   ) -> Self {
-    observe(
-      \.httpResponse,
-      RequestObserver(
-        { response, completion in Task { completion(await handler(response)) } }, on: .inline))
-    return self
+    observeResponses(inTask: handler)
   }
 }

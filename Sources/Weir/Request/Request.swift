@@ -2,7 +2,6 @@ import Dispatch
 public import Foundation
 import FoundationNetworking
 import Synchronization
-import WeirCurl
 import WeirIO
 
 /// One request of a caller, whatever number of attempts it takes.
@@ -56,9 +55,6 @@ public class Request: @unchecked Sendable {
     preconditionFailure("a kind of request has to say how it is built")
   }
 
-  /// Whether building the URL request may take long, and is for a worker unless there is a queue for it.
-  var buildsOffLoop: Bool { false }
-
   /// Begins to make what an attempt's body comes out of, before its task is made. False: there is nothing to make; else
   /// the pipeline is told when it is done. On the loop.
   func prepareBody(for hop: HopRequest, _ step: RequestMachine.Step, in pipeline: RequestPipeline) -> Bool { false }
@@ -68,9 +64,6 @@ public class Request: @unchecked Sendable {
 
   /// Whether an attempt gets another stream than the one before, which may have been read.
   var makesBodyAnew: Bool { false }
-
-  /// Whether the retriers are asked about this response before its body is read. On the loop.
-  func decidesAtHead(_ response: LazyHTTPResponse) -> Bool { false }
 
   /// The final head, before any byte of the body. On the loop.
   func receive(_ response: LazyHTTPResponse) -> BodyFlow { .proceed }
@@ -108,66 +101,21 @@ public class Request: @unchecked Sendable {
 
   // Of what is written to a file:
 
-  /// Whether the body is. Then the attempt asks what follows.
-  var receivesIntoFile: Bool { false }
-
-  /// Where in the file the response's body begins. On the loop.
-  var bodyOffset: Int64 { 0 }
+  /// Where in its file the response's body begins; nil: it goes to no file. On the loop.
+  var fileOffset: Int64? { nil }
 
   /// What to ask in place of a request that was answered with a final head of no use; nil: the head is of use. On the loop.
   func startsOver(after response: LazyHTTPResponse, to urlRequest: URLRequest) -> URLRequest? { nil }
 
   /// The final response's body has come to its end, or to a failure. True: the attempt's end waits until it is told that
   /// the file is done with. Asked again when the attempt is ended meanwhile. On the loop.
-  func bodyEnded(_ failure: URLError?, of attempt: Attempt) -> Bool { false }
+  func bodyEnded(_ failure: URLError?, of attempt: RequestAttempt) -> Bool { false }
 
   /// Bytes that may be received at the most; nil: unlimited.
   var maximumBodySize: Int64? { nil }
 
-  /// Copies more of a pulled body into `buffer`. On the loop.
-  func provideBody(into buffer: UnsafeMutableRawBufferPointer) -> BodyProvision { .end }
-
-  /// Goes back to the beginning of a pulled body. False when that is impossible. On the loop.
-  func rewindBody() -> Bool { false }
-
-  /// Whether there is nothing to wait for but more of the body, from whoever made the request: a deadline that passes then
-  /// cancels it, as the server was not slow. On the loop.
-  var waitsForItsMaker: Bool { false }
-
-  /// Whether another attempt could send the same body. On the loop.
-  var canReplayBody: Bool { true }
-
-  /// Method and target that go out as they are, in place of the URL request's; nil: those.
-  var requestLine: RequestLine? { nil }
-
-  /// Fields that go out as they are, in place of the session's headers; nil: the URL request's fields do.
-  var headerBlock: HeaderBlock? { nil }
-
-  /// Whether content codings are undone.
-  var decodesBody: Bool { context.configuration.automaticallyDecompresses }
-
-  var followsRedirects: Bool { true }
-
-  /// Whether it shares its connections with requests of other users.
-  var isForOneOfMany: Bool { false }
-
-  /// What bounds its attempts at the destination; nil: what the session says.
-  var controls: DestinationControls? { nil }
-
-  /// Which addresses it may be connected to; nil: any.
-  var addressPolicy: AddressPolicy? { context.configuration.destinationPolicy.rules }
-
-  /// What its servers have to prove; nil: what the session says.
-  var trust: TransferTrust? { nil }
-
-  /// Whether retries are announced, where the session has a field for that.
-  var announcesRetries: Bool { true }
-
-  /// Retries that others had made of it before it came here.
-  func retriesBefore(_ urlRequest: URLRequest, by header: AttemptHeader) -> Int { header.count(in: urlRequest) }
-
   /// The outcome is fixed. On the loop.
-  func settled(_ outcome: RequestOutcome, error: WeirError?) {}
+  func settled() {}
 
   // MARK: Verbs
 
@@ -229,18 +177,10 @@ public class Request: @unchecked Sendable {
   }
 }
 
-/// What a request line says besides the version (RFC 9112 §3).
-struct RequestLine: Sendable {
-  let method: String
-  let target: String
-}
-
 /// The body of one attempt.
-package enum AttemptBody {
+enum AttemptBody {
   case none
   case data(Data)
-  /// Asked for piece by piece; without a length it goes out in chunks.
-  case pulled(length: Int64?)
   /// Read once, on a worker.
   case stream(InputStream, length: Int64?)
   /// A file, of which so many bytes are sent.
@@ -258,16 +198,8 @@ extension AttemptBody {
   }
 }
 
-/// A piece of a pulled body.
-package enum BodyProvision: Sendable {
-  case bytes(Int)
-  case end
-  /// Nothing yet; the transfer is told when there is.
-  case later
-}
-
 /// Whether more of a body may come at once.
-package enum BodyFlow: Sendable {
+enum BodyFlow: Sendable {
   case proceed
   /// Wait until the pipeline is told to go on.
   case pause

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import FoundationNetworking
 import WeirIO
+import WeirTransport
 
 /// What any thread may read or change of a request; kept under the request's lock.
 struct RequestFields {
@@ -153,11 +154,14 @@ struct RequestFields {
   }
 
   /// Marks the beginning and what the request counts for, once: later attempts change neither.
-  mutating func begin(with destination: Destination?, method: String?) {
-    guard began == nil else { return }
+  ///
+  /// - Returns: Whether this was the beginning.
+  mutating func begin(with destination: Destination?, method: String?) -> Bool {
+    guard began == nil else { return false }
     began = times?.start ?? .now
     self.destination = destination
     self.method = method
+    return true
   }
 
   /// Whether the last attempt's URL request has passed the adapters, or could not be made.

@@ -31,8 +31,6 @@ struct RequestMachine: Sendable {
     case admitting
     /// The attempt is on the wire, or suspended there.
     case transferring
-    /// The retriers are asked about a response whose body waits on the wire.
-    case decidingAtHead
     /// The task is being ended; it will still report its end.
     case cancelling
     /// The retriers are asked about the attempt's error.
@@ -62,10 +60,6 @@ struct RequestMachine: Sendable {
     case cancelTransfer
     /// Put the error to the retriers.
     case askRetriers
-    /// Let the response's body through.
-    case continueTransfer
-    /// Throw the response's body away and retry when the transfer has ended.
-    case discardTransfer
     /// Retry after so many seconds.
     case wait(Double)
     /// Begin the next attempt.
@@ -101,7 +95,6 @@ struct RequestMachine: Sendable {
   private(set) var isBeyondRetry = false
   /// Whether retries were refused, so that nobody is asked about further ones.
   private var isRefusedRetries = false
-  private var grantedAtHead: Double?
 
   /// Whether setup has begun and the outcome is open.
   var isActive: Bool { stage != .idle && stage != .settled }
@@ -116,7 +109,7 @@ struct RequestMachine: Sendable {
   /// Whether it is being decided if there is another attempt.
   var isDeciding: Bool {
     switch stage {
-    case .deciding, .decidingAtHead, .decidingSerializer: !isInterrupted
+    case .deciding, .decidingSerializer: !isInterrupted
     default: false
     }
   }
@@ -166,7 +159,7 @@ struct RequestMachine: Sendable {
     switch stage {
     case .idle: return enter(.creating, .create)
     case .ready: return enter(.admitting, .start)
-    case .transferring, .decidingAtHead: return .resumeTransfer
+    case .transferring: return .resumeTransfer
     default: return .none
     }
   }
@@ -174,7 +167,7 @@ struct RequestMachine: Sendable {
   private mutating func suspended() -> Action {
     heard = .suspended
     switch stage {
-    case .transferring, .decidingAtHead: return .suspendTransfer
+    case .transferring: return .suspendTransfer
     case .ready: return .hold
     // Who is suspended waits for no slot, and no admission timeout reaches it.
     case .admitting: return enter(.ready, .hold)
@@ -234,24 +227,12 @@ struct RequestMachine: Sendable {
     return finish()
   }
 
-  /// A final head came in for a request that decides before its body is read.
-  mutating func headArrived() -> Action {
-    guard stage == .transferring, !isInterrupted else { return .none }
-    return enter(.decidingAtHead, .askRetriers)
-  }
-
   /// The attempt is over; it may have ended before it got to the wire.
   mutating func transferEnded(failed: Bool) -> Action {
     if stage == .cancelling { return finish() }
     guard !isInterrupted else { return .none }
     switch stage {
-    case .transferring:
-      if let delay = grantedAtHead {
-        grantedAtHead = nil
-        return enter(.delaying, .wait(delay))
-      }
-      return afterAttempt(failed: failed)
-    case .ready, .admitting, .decidingAtHead: return afterAttempt(failed: failed)
+    case .ready, .admitting, .transferring: return afterAttempt(failed: failed)
     default: return .none
     }
   }
@@ -267,10 +248,6 @@ struct RequestMachine: Sendable {
     case (.deciding, .stop), (.deciding, .refuse): return finish()
     case (.deciding, .retry(let delay)), (.decidingSerializer, .retry(let delay)):
       return enter(.delaying, .wait(delay))
-    case (.decidingAtHead, .stop), (.decidingAtHead, .refuse): return enter(.transferring, .continueTransfer)
-    case (.decidingAtHead, .retry(let delay)):
-      grantedAtHead = delay
-      return enter(.transferring, .discardTransfer)
     case (.decidingSerializer(let index), .stop), (.decidingSerializer(let index), .refuse):
       return enter(.serializing(next: index + 1), .nextHandler)
     default: return .none
@@ -328,9 +305,8 @@ struct RequestMachine: Sendable {
 
   /// Ends the request from outside. A task is ended first, so that its end is measured and reported.
   private mutating func abandon() -> Action {
-    grantedAtHead = nil
     switch stage {
-    case .ready, .admitting, .transferring, .decidingAtHead: return enter(.cancelling, .cancelTransfer)
+    case .ready, .admitting, .transferring: return enter(.cancelling, .cancelTransfer)
     case .cancelling: return .none
     default: return finish()
     }

@@ -154,4 +154,30 @@ extension Request {
   ) {
     observe(kind, observer) { _ in nil as Void? }
   }
+
+  // MARK: Response heads
+
+  func observeResponses(on queue: HandlerQueue, _ handler: @escaping ResponseObserver) -> Self {
+    observe(\.httpResponse, RequestObserver(handler, on: queue))
+    return self
+  }
+
+  func observeResponses(
+    on queue: HandlerQueue, _ handler: @escaping @Sendable (HTTPURLResponse) -> Void
+  ) -> Self {
+    observeResponses(on: queue) { response, completion in
+      handler(response)
+      completion(.allow)
+    }
+  }
+
+  func observeResponses(
+    inTask handler: @escaping @Sendable (HTTPURLResponse) async -> ResponseDisposition
+  ) -> Self {
+    observeResponses(on: .inline) { response, completion in Task { completion(await handler(response)) } }
+  }
+
+  func streamResponses(_ policy: StreamOf<HTTPURLResponse>.BufferingPolicy) -> StreamOf<HTTPURLResponse> {
+    StreamOf(bufferingPolicy: policy) { feed in _ = observeResponses(on: .inline) { feed.yield($0) } }
+  }
 }

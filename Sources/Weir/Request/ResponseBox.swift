@@ -47,3 +47,40 @@ final class Awaited<Response: Sendable>: Sendable {
     self.response = response
   }
 }
+
+/// A request, and the box for the response of a handler that was added to it. ``DataTask`` and ``DownloadTask`` are made of
+/// one.
+struct ResponseAwaiting<Response: Sendable>: Sendable {
+  let request: Request
+  private let box = ResponseBox()
+  private let cancelsAutomatically: Bool
+
+  /// Adds a handler to the request. `handler` makes it, given the closure that takes the response.
+  init(
+    _ request: Request, cancelsAutomatically: Bool,
+    by handler: (@escaping @Sendable (Response) -> Void) -> ResponseHandler
+  ) {
+    self.request = request
+    self.cancelsAutomatically = cancelsAutomatically
+    if cancelsAutomatically, Task.isCancelled { request.cancel() }
+    request.addHandler(handler { [box] in box.fulfill(Awaited($0)) })
+  }
+
+  var response: Response {
+    get async {
+      let awaited = cancelsAutomatically ? await cancellableResponse : await box.response
+      // The box is filled by the handler that was made with it, for this type of response.
+      return unsafeDowncast(awaited, to: Awaited<Response>.self).response
+    }
+  }
+
+  private var cancellableResponse: AwaitedResponse {
+    get async {
+      await withTaskCancellationHandler {
+        await box.response
+      } onCancel: {
+        request.cancel()
+      }
+    }
+  }
+}

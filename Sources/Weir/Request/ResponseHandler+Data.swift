@@ -9,8 +9,8 @@ extension ResponseHandler {
   ) {
     self.init(queue: queue, consultsRetriers: false, readsBody: false) { input in
       let now = MonotonicTime.now
-      let error = input.verdict ?? input.error
-      return HandlerValue(error.map { .failure($0) } ?? .success(input.data), of: input, now, now, completion)
+      return HandlerValue(
+        input.failure.map { .failure($0) } ?? .success(input.data), of: input, now, now, completion)
     }
   }
 
@@ -47,16 +47,7 @@ extension HandlerValue {
     serialize: () throws -> Value
   ) {
     let began = MonotonicTime.now
-    let result: Result<Value, WeirError>
-    if let verdict = input.verdict {
-      result = .failure(verdict)
-    } else {
-      do {
-        result = .success(try serialize())
-      } catch {
-        result = .failure(.serialization(error))
-      }
-    }
+    let result = input.result(serialize)
     self.init(result, of: input, began, .now, completion)
   }
 
@@ -65,11 +56,10 @@ extension HandlerValue {
     _ result: Result<Value, WeirError>, of input: SerializationInput, _ began: MonotonicTime, _ ended: MonotonicTime,
     _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
   ) {
-    let times = input.times ?? RequestTimes()
     let response = WeirDataResponse(
       request: input.urlRequest, lazyResponse: input.response, data: input.data, metrics: input.metrics,
       serializationDuration: ended.seconds(since: began), result: result,
-      timeline: times.timeline(serializationCompleted: ended))
+      timeline: input.timeline(serializationCompleted: ended))
     self.init(error: result.failure, duration: response.serializationDuration) { use in
       switch use {
       case .announce(let request, let monitors): response.announce(from: request, to: monitors)

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import FoundationNetworking
 import Synchronization
+import WeirIO
 
 /// One response handler of a request: how its value is made and where it is delivered.
 ///
@@ -43,13 +44,7 @@ struct HandlerValue: Sendable {
   let error: WeirError?
   /// Seconds the serializer took.
   let duration: TimeInterval
-  private let use: @Sendable (Use) -> Void
-
-  init(error: WeirError?, duration: TimeInterval, use: @escaping @Sendable (Use) -> Void) {
-    self.error = error
-    self.duration = duration
-    self.use = use
-  }
+  let use: @Sendable (Use) -> Void
 
   func announce(from request: Request) {
     let monitors = request.fields.withLock { $0.monitors }
@@ -57,4 +52,37 @@ struct HandlerValue: Sendable {
   }
 
   func deliver() { use(.deliver) }
+}
+
+extension Request {
+  func adding(_ handler: ResponseHandler) -> Self {
+    addHandler(handler)
+    return self
+  }
+}
+
+extension SerializationInput {
+  /// The error that the request has failed with.
+  var failure: WeirError? { verdict ?? error }
+
+  /// The value that a serializer makes of it, or the verdict if the outcome is fixed without one.
+  func result<Value>(_ serialize: () throws -> Value) -> Result<Value, WeirError> {
+    verdict.map { .failure($0) } ?? .serialized(by: serialize)
+  }
+
+  /// The timeline of the request, which ends with this time.
+  func timeline(serializationCompleted: MonotonicTime) -> Timeline {
+    (times ?? RequestTimes()).timeline(serializationCompleted: serializationCompleted)
+  }
+}
+
+extension Result where Failure == WeirError {
+  /// The value that a serializer makes, or its error as that of the request.
+  static func serialized(by serialize: () throws -> Success) -> Self {
+    do {
+      return .success(try serialize())
+    } catch {
+      return .failure(.serialization(error))
+    }
+  }
 }

@@ -1,5 +1,6 @@
 public import Foundation
-package import WeirCurl
+import WeirCurl
+package import WeirTransport
 
 /// What one attempt cost: when, how long each phase took, how many bytes, over which connection.
 ///
@@ -9,104 +10,79 @@ package import WeirCurl
 public struct TransferMetrics: Sendable, Hashable {
   private let storage: Storage
 
-  /// The phases' durations, and what the transfer moved, as measured.
-  package struct Values: Sendable, Hashable {
-    package var taskInterval: DateInterval
-    package var redirectCount: Int
-    package var phases: PhaseDurations
-    package var total: TimeInterval?
-    package var bytesSent: Int64
-    package var bytesReceivedOnWire: Int64
-    package var bytesDecoded: Int64
-    package var networkProtocolName: String?
-    package var isReusedConnection: Bool
-    package var remoteAddress: String?
-    package var remotePort: Int?
-    package var statusCode: Int?
-    package var contentEncoding: String?
-    package var staleConnectionRetries = 0
+  private final class Storage: Sendable {
+    let report: AttemptReport
+    let taskInterval: DateInterval
 
-    package init(
-      taskInterval: DateInterval, redirectCount: Int = 0, phases: PhaseDurations = PhaseDurations(),
-      total: TimeInterval? = nil, bytesSent: Int64 = 0, bytesReceivedOnWire: Int64 = 0, bytesDecoded: Int64 = 0,
-      networkProtocolName: String? = nil, isReusedConnection: Bool = false, remoteAddress: String? = nil,
-      remotePort: Int? = nil
-    ) {
+    init(_ report: AttemptReport, _ taskInterval: DateInterval) {
+      self.report = report
       self.taskInterval = taskInterval
-      self.redirectCount = redirectCount
-      self.phases = phases
-      self.total = total
-      self.bytesSent = bytesSent
-      self.bytesReceivedOnWire = bytesReceivedOnWire
-      self.bytesDecoded = bytesDecoded
-      self.networkProtocolName = networkProtocolName
-      self.isReusedConnection = isReusedConnection
-      self.remoteAddress = remoteAddress
-      self.remotePort = remotePort
     }
   }
 
-  private final class Storage: Sendable {
-    let values: Values
-    @inline(__always)
-    init(_ values: consuming Values) { self.values = values }
+  package init(_ report: AttemptReport, taskInterval: DateInterval) {
+    storage = Storage(report, taskInterval)
   }
 
-  @inline(__always)
-  package init(_ values: consuming Values) {
-    storage = Storage(values)
+  /// - Parameter start: In seconds since the reference date.
+  init(_ report: AttemptReport, from start: TimeInterval) {
+    self.init(
+      report,
+      taskInterval: DateInterval(start: Date(timeIntervalSinceReferenceDate: start), duration: report.total ?? 0))
   }
 
-  package var phases: PhaseDurations { storage.values.phases }
+  package var report: AttemptReport { storage.report }
   /// From the start of the task to its completion.
-  public var taskInterval: DateInterval { storage.values.taskInterval }
+  public var taskInterval: DateInterval { storage.taskInterval }
   /// Redirects followed within this attempt.
-  public var redirectCount: Int { storage.values.redirectCount }
+  public var redirectCount: Int { storage.report.redirectCount }
   /// Waiting for a free slot or connection.
-  public var queue: TimeInterval? { storage.values.phases[.queue] }
+  public var queue: TimeInterval? { storage.report.phases[.queue] }
   /// Resolving the host name.
-  public var resolve: TimeInterval? { storage.values.phases[.resolve] }
+  public var resolve: TimeInterval? { storage.report.phases[.resolve] }
   /// Another name of ``resolve``.
   public var nameLookup: TimeInterval? { resolve }
   /// Opening the TCP connection and a proxy's tunnel, without TLS.
-  public var connect: TimeInterval? { storage.values.phases[.connect] }
+  public var connect: TimeInterval? { storage.report.phases[.connect] }
   /// The TLS handshake.
-  public var tls: TimeInterval? { storage.values.phases[.tls] }
+  public var tls: TimeInterval? { storage.report.phases[.tls] }
   /// Sending the request.
-  public var send: TimeInterval? { storage.values.phases[.send] }
+  public var send: TimeInterval? { storage.report.phases[.send] }
   /// From the end of sending to the first byte of the response: the upstream's time.
-  public var processing: TimeInterval? { storage.values.phases[.processing] }
+  public var processing: TimeInterval? { storage.report.phases[.processing] }
   /// From the first byte of the response to the last.
-  public var transfer: TimeInterval? { storage.values.phases[.transfer] }
+  public var transfer: TimeInterval? { storage.report.phases[.transfer] }
   /// The whole attempt.
-  public var total: TimeInterval? { storage.values.total }
+  public var total: TimeInterval? { storage.report.total }
   /// Bytes of the request's body on the wire.
-  public var bytesSent: Int64 { storage.values.bytesSent }
+  public var bytesSent: Int64 { storage.report.bytesSent }
   /// Response body bytes as received, before decoding.
-  public var bytesReceivedOnWire: Int64 { storage.values.bytesReceivedOnWire }
+  public var bytesReceivedOnWire: Int64 { storage.report.bytesReceivedOnWire }
   /// Response body bytes after decoding.
-  public var bytesDecoded: Int64 { storage.values.bytesDecoded }
+  public var bytesDecoded: Int64 { storage.report.bytesDecoded }
   /// `http/1.1` or `h2` (ALPN names, RFC 7301); nil when no connection was made.
-  public var networkProtocolName: String? { storage.values.networkProtocolName }
+  public var networkProtocolName: String? { storage.report.networkProtocolName }
   /// Whether the attempt opened no connection, neither for itself nor for a redirect.
-  public var isReusedConnection: Bool { storage.values.isReusedConnection }
+  public var isReusedConnection: Bool { storage.report.isReusedConnection }
   /// The peer's address, as text.
-  public var remoteAddress: String? { storage.values.remoteAddress }
+  public var remoteAddress: String? { storage.report.remoteAddress }
   /// The peer's port.
-  public var remotePort: Int? { storage.values.remotePort }
+  public var remotePort: Int? { storage.report.remotePort }
   /// The final status of the attempt; nil when no response came.
-  public var statusCode: Int? { storage.values.statusCode }
+  public var statusCode: Int? { storage.report.statusCode }
   /// The response's `Content-Encoding` as received; nil without one.
-  public var contentEncoding: String? { storage.values.contentEncoding }
+  public var contentEncoding: String? { storage.report.contentEncoding }
   /// How often libcurl sent the request again because a pooled connection turned out to be closed.
-  public var staleConnectionRetries: Int { storage.values.staleConnectionRetries }
+  public var staleConnectionRetries: Int { storage.report.staleConnectionRetries }
 
   public static func == (left: TransferMetrics, right: TransferMetrics) -> Bool {
-    left.storage === right.storage || left.storage.values == right.storage.values
+    left.storage === right.storage
+      || left.storage.report == right.storage.report && left.storage.taskInterval == right.storage.taskInterval
   }
 
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(storage.values)
+    hasher.combine(storage.report)
+    hasher.combine(storage.taskInterval)
   }
 }
 

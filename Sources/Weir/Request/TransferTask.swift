@@ -78,7 +78,7 @@ public final class TransferTask: Sendable {
   }
 
   /// By a job of its own: whoever steers the task may be called in the middle of one of its request's steps.
-  private func steer(_ action: @escaping @Sendable (Attempt) -> Void) {
+  private func steer(_ action: @escaping @Sendable (RequestAttempt) -> Void) {
     guard let owner = fields.withLock({ $0.owner }) else { return }
     owner.context.loop.post { owner.onAttempt(self, action) }
   }

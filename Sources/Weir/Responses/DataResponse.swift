@@ -5,18 +5,21 @@ public import FoundationNetworking
 public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
   /// The last URL request.
   public let request: URLRequest?
+  package let lazyResponse: LazyHTTPResponse?
   /// The body, nil when empty.
   public let data: Data?
   /// The last attempt's metrics.
   public let metrics: TransferMetrics?
-  /// When the request started, was answered and was done.
-  public let timeline: Timeline
   /// Seconds the serializer took, on a monotonic clock.
   public let serializationDuration: TimeInterval
   /// The value or the error.
   public let result: Result<Success, Failure>
-  package let lazyResponse: LazyHTTPResponse?
+  /// When the request started, was answered and was done.
+  public let timeline: Timeline
+}
 
+// The initializer stands apart from the struct, so that Swift makes another one of all properties for weir's own use.
+extension DataResponse {
   /// Takes a response apart from any request, for tests and for serializers of one's own.
   public init(
     request: URLRequest?, response: HTTPURLResponse?, data: Data?, metrics: TransferMetrics?,
@@ -25,19 +28,6 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
     self.init(
       request: request, lazyResponse: response.map(LazyHTTPResponse.init), data: data, metrics: metrics,
       serializationDuration: serializationDuration, result: result, timeline: timeline)
-  }
-
-  package init(
-    request: URLRequest?, lazyResponse: LazyHTTPResponse?, data: Data?, metrics: TransferMetrics?,
-    serializationDuration: TimeInterval, result: Result<Success, Failure>, timeline: Timeline
-  ) {
-    self.request = request
-    self.lazyResponse = lazyResponse
-    self.data = data
-    self.metrics = metrics
-    self.serializationDuration = serializationDuration
-    self.result = result
-    self.timeline = timeline
   }
 
   /// The last response head; built when first read.
@@ -98,14 +88,8 @@ extension Result {
 
   func tryMapError<New: Error>(_ transform: (Failure) throws -> New) -> Result<Success, any Error> {
     switch self {
-    case .success(let value):
-      return .success(value)
-    case .failure(let error):
-      do {
-        return .failure(try transform(error))
-      } catch {
-        return .failure(error)
-      }
+    case .success(let value): .success(value)
+    case .failure(let error): Result<Success, any Error> { throw try transform(error) }
     }
   }
 }

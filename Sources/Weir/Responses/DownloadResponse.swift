@@ -5,20 +5,23 @@ public import FoundationNetworking
 public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   /// The last URL request.
   public let request: URLRequest?
+  package let lazyResponse: LazyHTTPResponse?
   /// Where the body is, nil unless it was moved there.
   public let fileURL: URL?
   /// What `download(resumingWith:)` needs to go on, if the server allows that.
   public let resumeData: Data?
   /// The last attempt's metrics.
   public let metrics: TransferMetrics?
-  /// When the request started, was answered and was done.
-  public let timeline: Timeline
   /// Seconds the serializer took, on a monotonic clock.
   public let serializationDuration: TimeInterval
   /// The value or the error.
   public let result: Result<Success, Failure>
-  package let lazyResponse: LazyHTTPResponse?
+  /// When the request started, was answered and was done.
+  public let timeline: Timeline
+}
 
+// The initializer stands apart from the struct, so that Swift makes another one of all properties for weir's own use.
+extension DownloadResponse {
   /// Takes a response apart from any request, for tests and for serializers of one's own.
   public init(
     request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, resumeData: Data?, metrics: TransferMetrics?,
@@ -27,21 +30,6 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
     self.init(
       request: request, lazyResponse: response.map(LazyHTTPResponse.init), fileURL: fileURL, resumeData: resumeData,
       metrics: metrics, serializationDuration: serializationDuration, result: result, timeline: timeline)
-  }
-
-  package init(
-    request: URLRequest?, lazyResponse: LazyHTTPResponse?, fileURL: URL?, resumeData: Data?,
-    metrics: TransferMetrics?, serializationDuration: TimeInterval, result: Result<Success, Failure>,
-    timeline: Timeline
-  ) {
-    self.request = request
-    self.lazyResponse = lazyResponse
-    self.fileURL = fileURL
-    self.resumeData = resumeData
-    self.metrics = metrics
-    self.serializationDuration = serializationDuration
-    self.result = result
-    self.timeline = timeline
   }
 
   /// The last response head; built when first read.

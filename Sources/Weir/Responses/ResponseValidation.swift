@@ -40,18 +40,14 @@ package enum ResponseValidation {
     return failure(contentType: contentType(), acceptable: acceptableTypes(accept: accept), isBodyEmpty: false)
   }
 
-  /// Whether the body of a download is empty; the failure when there is no file or its size can't be read.
-  package static func isEmptyFile(at fileURL: URL?) -> Result<Bool, FileFailure> {
-    guard let fileURL else { return .failure(FileFailure(reason: .dataFileNil)) }
-    guard let size = try? FileManager.default.attributesOfItem(atPath: fileURL.path)[.size] as? NSNumber else {
-      return .failure(FileFailure(reason: .dataFileReadFailed(at: fileURL)))
-    }
-    return .success(size.int64Value == 0)
-  }
-
-  /// Why a download's body could not be looked at.
-  package struct FileFailure: Error {
-    package let reason: Failure
+  /// The failure of a download by a rule, which is told whether the file is empty. Without a file, or if its size is not
+  /// known, the download fails in any case.
+  package static func failure(
+    ofFile fileURL: URL?, size: Int64?, _ rule: (_ isBodyEmpty: Bool) -> Failure?
+  ) -> Failure? {
+    guard let fileURL else { return .dataFileNil }
+    guard let size else { return .dataFileReadFailed(at: fileURL) }
+    return rule(size == 0)
   }
 
   /// The media ranges of an `Accept` value.

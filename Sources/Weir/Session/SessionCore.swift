@@ -4,25 +4,24 @@ import Synchronization
 import WeirCurl
 import WeirHTTP
 import WeirIO
+import WeirTransport
 
-/// The part of a session that lives on its event loop: the active requests, the engine, the destinations.
+/// The part of a session that lives on its event loop: the active requests, their transport, the destinations by URL.
 final class SessionCore {
   let loop: EventLoop
   let configuration: SessionConfiguration
-  private let monitors: CompositeEventMonitor
-  private let table: DestinationTable
+  let monitors: CompositeEventMonitor
   private var trustRules: TrustRules?
   let controls: DestinationControls
   let cookies: CookieHandling?
-  /// Whether anybody wants to hear of retry budgets.
-  let reportsResilience: Bool
-  private(set) lazy var retryBudgets = BudgetReports(loop: loop) { [weak self] in self?.tell($0, availableRetries: $1) }
+  private let table: DestinationTable
   @exclusivity(unchecked) private var active: [ObjectIdentifier: RequestPipeline] = [:]
   /// By scheme and authority as URLs spell them, so that finding one needs no parsing.
   private var destinations: [String: DestinationState] = [:]
   private var lastDestination: (origin: String, state: DestinationState)?
   private static let cachedDestinations = 256
-  private var transport: TransferEngine?
+  /// Made when it is first asked for; closed at the end.
+  private(set) lazy var transport = makeTransport()
   private var defaultHeaders: PreparedHeaders?
   private var types = InterceptorTypes()
   private var sessionAdapters: [NamedAdapter]?
@@ -49,7 +48,6 @@ final class SessionCore {
     self.table = table
     controls = DestinationControls(configuration)
     cookies = CookieHandling(configuration)
-    reportsResilience = monitors.wants(.resilience)
   }
 
   // MARK: Requests
@@ -125,17 +123,16 @@ final class SessionCore {
   }
 
   private func destination(of url: URL) -> DestinationState? {
-    Destination(url: url).map { table.state(for: $0, configuration: configuration) }
+    Destination(url: url).map { transport.state(of: $0) }
   }
 
-  /// The engine, made on first use; there is none after the end.
-  func engine() throws -> TransferEngine {
-    if let transport { return transport }
-    if case .ended(let error) = ending { throw error }
-    let engine = try TransferEngine(
-      loop: loop, options: TransportOptions(configuration), observer: monitors.wants(.connections) ? self : nil)
-    transport = engine
-    return engine
+  private func makeTransport() -> Transport {
+    let limits = TransportLimits(
+      slots: configuration.httpMaximumConnectionsPerHost, waiting: configuration.maximumPendingRequestsPerHost,
+      admissionTimeout: configuration.admissionTimeout)
+    return Transport(
+      loop: loop, options: TransportOptions(configuration), limits: limits, table: table,
+      observer: monitors.isEmpty ? nil : self)
   }
 
   /// What the host of a request has to prove; nil: what the session's settings say.
@@ -169,15 +166,14 @@ final class SessionCore {
   ///   - cookie: The field that the session's storage has for it.
   ///   - conditions: What is asked about a stored response.
   func headers(
-    for hop: HopRequest, of request: Request, retries: Int, withoutSecrets: Bool, cookie: String?,
+    for hop: HopRequest, retries: Int, withoutSecrets: Bool, cookie: String?,
     conditions: [(name: String, value: String)]? = nil
   ) -> PreparedHeaders {
     let urlRequest = hop.urlRequest
     var own = urlRequest.allHTTPHeaderFields ?? [:]
-    if retries > 0, let header = configuration.announcesAttempts, request.announcesRetries {
-      header.announce(retries, after: request.retriesBefore(urlRequest, by: header), in: &own)
+    if retries > 0, let header = configuration.announcesAttempts {
+      header.announce(retries, after: header.count(in: urlRequest), in: &own)
     }
-    if let block = request.headerBlock { return PreparedHeaders(Self.overlay(own, on: block)) }
     for (name, value) in conditions ?? [] { own[name] = value }
     if own.isEmpty, !withoutSecrets, cookie == nil { return preparedDefaultHeaders() }
     var merged = configuration.headers
@@ -186,18 +182,6 @@ final class SessionCore {
     // The caller's own goes as it is.
     if let cookie, merged["Cookie"] == nil { merged.update(name: "Cookie", value: cookie) }
     return Self.prepared(merged)
-  }
-
-  /// Fields that an adapter set replace those of the same name.
-  private static func overlay(_ fields: [String: String], on block: HeaderBlock) -> HeaderBlock {
-    guard !fields.isEmpty else { return block }
-    let names = Set(fields.keys.map { FieldSyntax.lowercased($0) })
-    var result = HeaderBlock()
-    block.forEach { name, value in
-      if !names.contains(FieldSyntax.lowercased(name)) { result.append(name: name, value: value) }
-    }
-    for (name, value) in fields { result.append(name: name, value: value) }
-    return result
   }
 
   /// Who adapts the request's URL requests: the session's adapters, then its own.
@@ -236,44 +220,8 @@ final class SessionCore {
     ending = .ended(error)
     if let session { monitors.urlSession(session, didBecomeInvalidWithError: event) }
     for pipeline in active.values { pipeline.fail(with: error) }
-    transport?.close()
-    transport = nil
-    if reportsResilience { retryBudgets.end() }
+    transport.close()
     // What the transport still tells of its end is told in the session's name.
     loop.atEndOfTurn { [session] in withExtendedLifetime(session) {} }
-  }
-}
-
-extension SessionCore: TransferEngineObserver {
-  func engineDidOpenConnection(tag: AnyObject?) { connection(.opened, tag: tag) }
-
-  func engineDidCloseConnection(tag: AnyObject?) { connection(.closed, tag: tag) }
-
-  /// An attempt is done with its connection.
-  func connectionUsed(isReused: Bool, isIdle: Bool, _ destination: Destination?) {
-    guard monitors.wants(.connectionUse), isReused || isIdle, let session, let destination else { return }
-    if isReused { tell(session, .reused, destination) }
-    if isIdle { tell(session, .idle, destination) }
-  }
-
-  private func connection(_ kind: ConnectionEvent.Kind, tag: AnyObject?) {
-    guard let state = tag as? DestinationState, monitors.wants(.connections), let session else { return }
-    tell(session, kind, state.destination)
-  }
-
-  private func tell(_ destination: Destination, availableRetries available: Double) {
-    if let session { monitors.session(session, retryBudget: destination, available: available) }
-  }
-
-  func tell(_ destination: Destination, _ state: CircuitState) {
-    if let session { monitors.session(session, circuit: destination, entered: state) }
-  }
-
-  func tell(_ destination: Destination, concurrencyLimit limit: Int) {
-    if let session { monitors.session(session, concurrencyLimit: destination, limit: limit) }
-  }
-
-  private func tell(_ session: Session, _ kind: ConnectionEvent.Kind, _ destination: Destination) {
-    monitors.session(session, connectionEvent: ConnectionEvent(kind: kind, destination: destination))
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import WeirCurl
+import WeirTransport
 
 extension TransportOptions {
   /// What the engine has to know of a session's configuration.
@@ -71,5 +72,13 @@ extension ClientCertificateOptions.Source {
       case .file(let path): .file(path)
       case .data(let data): .blob([UInt8](data))
       }
+  }
+}
+
+extension DestinationControls {
+  convenience init(_ configuration: SessionConfiguration) {
+    self.init(
+      retryBudget: configuration.retryBudget, circuitBreaker: configuration.circuitBreaker,
+      adaptiveConcurrency: configuration.adaptiveConcurrency)
   }
 }

@@ -61,8 +61,8 @@ extension DataStreamRequest {
       request = input.urlRequest
       lazyResponse = input.response
       metrics = input.metrics
-      timeline = (input.times ?? RequestTimes()).timeline(serializationCompleted: .now)
-      error = input.verdict ?? input.error
+      timeline = input.timeline(serializationCompleted: .now)
+      error = input.failure
     }
   }
 

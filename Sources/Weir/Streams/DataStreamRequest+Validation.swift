@@ -8,23 +8,14 @@ extension DataStreamRequest {
   @preconcurrency
   @discardableResult
   public func validate(_ validation: @escaping Validation) -> Self {
-    add(
-      .custom { input in
-        guard let response = input.response.response else { return nil }
-        guard case .failure(let error) = validation(input.urlRequest, response) else { return nil }
-        return error.asWeirError(or: .responseValidationFailed(reason: .customValidationFailed(error: error)))
-      })
+    add(.custom { validation($0.urlRequest, $1) })
   }
 
   /// Accepts only these status codes.
   @preconcurrency
   @discardableResult
   public func validate(statusCode acceptable: some Sequence<Int> & Sendable) -> Self {
-    add(
-      .custom { input in
-        ResponseValidation.failure(status: input.response.statusCode, acceptable: acceptable)
-          .map { .responseValidationFailed(reason: $0) }
-      })
+    add(.rule { $0.failure(status: acceptable) })
   }
 
   /// Accepts only these content types; `*` stands for any type or subtype. Also that of an empty body is looked at.
@@ -33,26 +24,12 @@ extension DataStreamRequest {
   public func validate<Types: Sequence<String> & SendableMetatype>(
     contentType acceptable: @escaping @Sendable @autoclosure () -> Types
   ) -> Self {
-    add(
-      .custom { input in
-        ResponseValidation.failure(
-          contentType: input.response.value(forHeader: "Content-Type"), acceptable: acceptable(), isBodyEmpty: false
-        ).map { .responseValidationFailed(reason: $0) }
-      })
+    add(.rule { $0.failure(contentType: acceptable()) })
   }
 
   /// Accepts status codes 200 to 299 and what the request's `Accept` field accepts.
   @discardableResult
-  public func validate() -> Self {
-    validate(statusCode: ResponseValidation.defaultStatusCodes)
-      .add(
-        .custom { input in
-          ResponseValidation.failure(
-            contentType: input.response.value(forHeader: "Content-Type"),
-            accept: input.urlRequest?.value(forHTTPHeaderField: "Accept"), isBodyEmpty: false
-          ).map { .responseValidationFailed(reason: $0) }
-        })
-  }
+  public func validate() -> Self { addUsualValidators() }
 }
 
 extension DataStreamRequest {
@@ -68,8 +45,7 @@ extension DataStreamRequest {
         HTTPURLResponse, _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
       ) -> Void
   ) -> Self {
-    observe(\.httpResponse, RequestObserver(handler, on: HandlerQueue(queue)))
-    return self
+    observeResponses(on: HandlerQueue(queue), handler)
   }
 
   /// Calls back with the final response's head, before its body is received.
@@ -78,17 +54,14 @@ extension DataStreamRequest {
   public func onHTTPResponse(
     on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (HTTPURLResponse) -> Void
   ) -> Self {
-    onHTTPResponse(on: queue) { response, completion in
-      handler(response)
-      completion(.allow)
-    }
+    observeResponses(on: HandlerQueue(queue), handler)
   }
 
   /// Calls back with the final response's head, before its body is received; the body waits until the closure returns.
   @preconcurrency
   @discardableResult
   public func onHTTPResponse(perform handler: @escaping @Sendable (HTTPURLResponse) async -> Void) -> Self {
-    onHTTPResponse { response -> ResponseDisposition in
+    observeResponses { response in
       await handler(response)
       return .allow
     }
@@ -102,25 +75,13 @@ extension DataStreamRequest {
   public func onHTTPResponse(
     perform handler: @escaping @Sendable (HTTPURLResponse) async -> ResponseDisposition
   ) -> Self {
-    observe(
-      \.httpResponse,
-      RequestObserver(
-        { response, completion in Task { completion(await handler(response)) } }, on: .inline))
-    return self
+    observeResponses(inTask: handler)
   }
 
   /// The head of every attempt's final response, before its body is received.
   public func httpResponses(
     bufferingPolicy: StreamOf<HTTPURLResponse>.BufferingPolicy = .unbounded
   ) -> StreamOf<HTTPURLResponse> {
-    StreamOf(bufferingPolicy: bufferingPolicy) { feed in
-      observe(
-        \.httpResponse,
-        RequestObserver(
-          { response, completion in
-            feed.yield(response)
-            completion(.allow)
-          }, on: .inline))
-    }
+    streamResponses(bufferingPolicy)
   }
 }

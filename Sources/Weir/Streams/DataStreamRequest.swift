@@ -63,7 +63,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
   override func attemptFailed() { streaming.withLock { $0.delivery.attemptIsOver() } }
 
-  override func settled(_ outcome: RequestOutcome, error: WeirError?) {
+  override func settled() {
     // Let go of outside of the lock: it is the caller's.
     let unused = streaming.withLock { state in
       defer { state.handlers = [] }
@@ -76,7 +76,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
   /// their own. Not in the middle of libcurl's call.
   private func flow(pauses: Bool) -> BodyFlow {
     guard pauses else { return .proceed }
-    context.loop.post { [self] in onPipeline { $0.attempt?.park() } }
+    context.loop.post { [self] in onPipeline { $0.attempt?.attempt.park(for: .sink) } }
     return .pause
   }
 }

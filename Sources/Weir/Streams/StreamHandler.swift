@@ -56,12 +56,7 @@ extension StreamHandler {
     _ stream: @escaping DataStreamRequest.Handler<Serializer.SerializedObject, WeirError>
   ) {
     self.init(queue: queue, serializes: true) { data, token in
-      let result: Result<Serializer.SerializedObject, WeirError>
-      do {
-        result = .success(try serializer.serialize(data))
-      } catch {
-        result = .failure(.serialization(error))
-      }
+      let result = Result.serialized { try serializer.serialize(data) }
       return StreamValue(isFailure: result.failure != nil, announce: { $1.request($0, didParseStream: result) }) {
         try stream(DataStreamRequest.Stream(event: .stream(result), token: token))
       }

@@ -95,7 +95,7 @@ extension WeirError.ServerTrustFailureReason {
       self = .defaultEvaluationFailed(output: output)
     case .pinnedPublicKeyMismatch:
       self = .publicKeyPinningFailed(host: trust.host, pinnedKeys: trust.trust.tls.pinnedPublicKeys)
-    case .badTrustRoots: self = .certificateAuthorityInvalid(error: URLError(error, url: url, advice: advice))
+    case .badTrustRoots: self = .certificateAuthorityInvalid(error: URLError(TransferFailure(error, advice: advice), url: url))
     default: return nil
     }
   }

@@ -4,6 +4,8 @@ import FoundationNetworking
 // Makers of uploads. None throws or waits: failures arrive at the handlers.
 
 extension Session {
+  private typealias Uploadable = UploadRequest.Uploadable
+
   // MARK: Data
 
   /// Uploads bytes to a URL.
@@ -14,7 +16,7 @@ extension Session {
     fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
   ) -> UploadRequest {
     upload(
-      .data(data), with: RequestParts(url: url, method: method, headers: headers, modifier: requestModifier),
+      Uploadable.data(data), with: RequestParts(url: url, method: method, headers: headers, modifier: requestModifier),
       interceptor, shouldAutomaticallyResume, fileManager)
   }
 
@@ -23,7 +25,7 @@ extension Session {
     _ data: Data, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
   ) -> UploadRequest {
-    upload(.data(data), with: convertible, interceptor, shouldAutomaticallyResume, fileManager)
+    upload(Uploadable.data(data), with: convertible, interceptor, shouldAutomaticallyResume, fileManager)
   }
 
   // MARK: Files
@@ -36,7 +38,7 @@ extension Session {
     fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
   ) -> UploadRequest {
     upload(
-      .file(fileURL, shouldRemove: false),
+      Uploadable.file(fileURL, shouldRemove: false),
       with: RequestParts(url: url, method: method, headers: headers, modifier: requestModifier),
       interceptor, shouldAutomaticallyResume, fileManager)
   }
@@ -47,7 +49,8 @@ extension Session {
     shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
   ) -> UploadRequest {
     upload(
-      .file(fileURL, shouldRemove: false), with: convertible, interceptor, shouldAutomaticallyResume, fileManager)
+      Uploadable.file(fileURL, shouldRemove: false), with: convertible, interceptor, shouldAutomaticallyResume,
+      fileManager)
   }
 
   // MARK: Streams
@@ -61,7 +64,8 @@ extension Session {
     fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
   ) -> UploadRequest {
     upload(
-      .stream(stream), with: RequestParts(url: url, method: method, headers: headers, modifier: requestModifier),
+      Uploadable.stream(stream),
+      with: RequestParts(url: url, method: method, headers: headers, modifier: requestModifier),
       interceptor, shouldAutomaticallyResume, fileManager)
   }
 
@@ -70,7 +74,7 @@ extension Session {
     _ stream: InputStream, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
   ) -> UploadRequest {
-    upload(.stream(stream), with: convertible, interceptor, shouldAutomaticallyResume, fileManager)
+    upload(Uploadable.stream(stream), with: convertible, interceptor, shouldAutomaticallyResume, fileManager)
   }
 
   // MARK: The designated maker
@@ -80,23 +84,12 @@ extension Session {
     _ upload: any UploadConvertible, interceptor: (any RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
   ) -> UploadRequest {
-    makeUpload(
-      upload, with: upload, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume,
-      fileManager: fileManager)
+    self.upload(upload, with: upload, interceptor, shouldAutomaticallyResume, fileManager)
   }
 
   private func upload(
-    _ uploadable: UploadRequest.Uploadable, with convertible: any URLRequestConvertible,
-    _ interceptor: (any RequestInterceptor)?, _ shouldAutomaticallyResume: Bool?, _ fileManager: FileManager
-  ) -> UploadRequest {
-    makeUpload(
-      uploadable, with: convertible, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume,
-      fileManager: fileManager)
-  }
-
-  private func makeUpload(
     _ upload: any UploadableConvertible, with convertible: any URLRequestConvertible,
-    interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?, fileManager: FileManager
+    _ interceptor: (any RequestInterceptor)?, _ shouldAutomaticallyResume: Bool?, _ fileManager: FileManager
   ) -> UploadRequest {
     let request = UploadRequest(
       upload: upload, convertible: convertible, context: context, interceptor: interceptor,

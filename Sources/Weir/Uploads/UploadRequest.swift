@@ -40,7 +40,10 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
   override var mayBeCached: Bool { false }
 
   /// Encoding a form reads files.
-  override var buildsOffLoop: Bool { upload is MultipartUpload }
+  override var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
+    guard upload is MultipartUpload, context.queues.request == nil else { return nil }
+    return { [readers = context.readers] work in readers.submit(work) }
+  }
 
   override func makeURLRequest() throws -> URLRequest {
     var urlRequest = try super.makeURLRequest()
@@ -101,7 +104,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     withExtendedLifetime(former) {}
   }
 
-  override func settled(_ outcome: RequestOutcome, error: WeirError?) { removeFiles() }
+  override func settled() { removeFiles() }
 
   /// The body of the attempt that begins.
   func begin(with body: UploadBody) {

@@ -105,7 +105,8 @@ extension Transfer {
     guard let delegate, let version = receiving.version else { return false }
     receiving.phase = .body
     let head = ResponseHead(
-      status: receiving.status, version: version, isEncoded: receiving.framing.isEncoded, bytes: receiving.head)
+      status: receiving.status, version: version, isEncoded: receiving.framing.isEncoded,
+      mayNameFields: receiving.framing.announcesClose, bytes: receiving.head)
     receiving.head = []
     switch delegate.transfer(self, didReceiveHead: head) {
     case .proceed: break

@@ -31,6 +31,8 @@ struct ResponseFraming {
   }
 
   private mutating func noteContinuation() -> TransferError.Kind? {
+    // It may continue a Connection field.
+    announcesClose = true
     guard mustNotContinue else { return nil }
     return isChunked ? .refusedTransferEncoding : malformed("a folded line where the framing is decided")
   }

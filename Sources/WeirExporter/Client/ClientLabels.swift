@@ -1,13 +1,14 @@
 import FoundationNetworking
 import Weir
+import WeirTransport
 
 // The values of labels that callers, adapters and servers have a say in: few, whatever they say.
 
 /// The values of `http_request_method`.
 enum MethodLabel {
   /// RFC 9110's methods and PATCH (RFC 5789); anything else could be made up by a caller's caller.
-  static func of(_ method: HTTPMethod?) -> String {
-    switch method?.rawValue {
+  static func of(_ method: String?) -> String {
+    switch method {
     case nil, "GET": "GET"
     case .some(let name) where known.contains(name): name
     default: other
@@ -39,24 +40,6 @@ enum RequestResult: String, CaseIterable, Sendable {
   }
 }
 
-/// Whose fault it was that a request did not succeed.
-enum RequestFault {
-  /// Whether its destination owes the answer: there was none, or one of 500 or more. What was cancelled, could not be
-  /// made or signed, or was answered in a way that the caller can't use, is not the destination's failure.
-  static func isDestinations(_ outcome: RequestOutcome, _ error: WeirError?, status: Int?) -> Bool {
-    switch outcome {
-    case .success, .cancelled, .creationFailed, .adaptationFailed, .fileError, .sessionEnded: return false
-    case .transportError, .timeout, .tlsError, .rejected: return true
-    case .httpError, .validationFailed, .serializationFailed, .limitExceeded: return (status ?? 0) >= 500
-    case .retryFailed:
-      // The retrier's error stands before the one that it was asked about.
-      guard case .requestRetryFailed(_, let original)? = error else { return (status ?? 0) >= 500 }
-      let before = original.asWeirError
-      return isDestinations(RequestOutcome(error: before, status: status), before, status: status)
-    }
-  }
-}
-
 /// What stands for statuses and kinds of error where a destination, or a route, has too many of them.
 package enum CoarseLabel {
   /// `5xx` for `503`, which Prometheus' `5..` matches too; `cancelled`, as alerts leave it out; empty for nothing.
@@ -75,7 +58,7 @@ package enum CoarseLabel {
 /// OpenTelemetry's `error.type`.
 enum ErrorLabel {
   /// The status where one came that is an error, else what went wrong; empty when nothing did.
-  static func of(status: Int?, _ error: WeirError?) -> String {
+  static func of(status: Int?, _ error: (any LabelledError)?) -> String {
     if let status, status >= 400 { return String(status) }
     return error?.label ?? ""
   }

@@ -1,6 +1,7 @@
 import Weir
 import WeirCurl
 import WeirMetrics
+import WeirTransport
 
 /// The client's metric families, registered once per registry. Names, labels and buckets are those of docs/metrics.md.
 struct ClientMetrics: Sendable {

@@ -1,6 +1,7 @@
 import Synchronization
 import Weir
 import WeirMetrics
+import WeirTransport
 
 /// The metrics of each destination. Those beyond the limit share one set of series, labelled `_other`.
 final class DestinationIndex: Sendable {

@@ -4,6 +4,7 @@ import Synchronization
 import Weir
 import WeirCurl
 import WeirMetrics
+import WeirTransport
 
 /// The handles of one destination, looked up once and held.
 ///
@@ -41,12 +42,12 @@ final class DestinationMetrics: Sendable {
   /// What ``RetryPolicy`` retries by default, as far as it happens to servers. Other reasons have a series once they
   /// come; the first burst of a retry storm, though, is to be an increase.
   private static let likelyRetries: [String] = {
-    let codes: [URLError.Code] = [
+    let codes: [FailureCode] = [
       .badServerResponse, .cannotConnectToHost, .cannotFindHost, .networkConnectionLost, .secureConnectionFailed,
       .timedOut,
     ]
     return RetryPolicy.defaultRetryableHTTPStatusCodes.map(String.init)
-      + codes.map { WeirError.sessionTaskFailed(error: URLError($0)).label }
+      + codes.map(\.label)
   }()
 
   init(_ families: ClientMetrics, address: String, port: String) {
@@ -111,15 +112,15 @@ final class DestinationMetrics: Sendable {
     }
   }
 
-  func attemptEnded(method: String, metrics: TransferMetrics, errorType: String) {
+  func attemptEnded(method: String, _ report: AttemptReport, errorType: String) {
     let kind = AttemptKind(
-      labels: AttemptLabels(method: method, status: metrics.statusCode, errorType: errorType),
-      version: VersionLabel.of(metrics.networkProtocolName), encoding: EncodingLabel.of(metrics.contentEncoding))
+      labels: AttemptLabels(method: method, status: report.statusCode, errorType: errorType),
+      version: VersionLabel.of(report.networkProtocolName), encoding: EncodingLabel.of(report.contentEncoding))
     let series = series(of: kind)
-    series.duration.observe(metrics.total ?? 0)
+    series.duration.observe(report.total ?? 0)
     series.attempts.increment()
-    series.wireBytes.increment(by: Int(clamping: metrics.bytesReceivedOnWire))
-    series.decodedBytes.increment(by: Int(clamping: metrics.bytesDecoded))
+    series.wireBytes.increment(by: Int(clamping: report.bytesReceivedOnWire))
+    series.decodedBytes.increment(by: Int(clamping: report.bytesDecoded))
   }
 
   /// Attempts of one kind mostly follow each other, so that the last one's series are kept at hand.

@@ -4,6 +4,7 @@ import Synchronization
 public import Weir
 import WeirCurl
 public import WeirMetrics
+package import WeirTransport
 
 /// The gauges of what bounds a destination's attempts.
 package struct ControlGauges: OptionSet, Sendable {
@@ -49,9 +50,8 @@ public final class MetricsMonitor: InlineEventMonitor {
     }
   }
 
-  public var interests: EventInterests {
-    [.creation, .attempts, .connections, .redirects, .session, .resilience, .refreshes]
-  }
+  /// What it does not hear as an observer of the transport.
+  public var interests: EventInterests { [.adaptations, .redirects, .session, .refreshes] }
 
   /// Makes a destination's series at zero before the first request goes there; of methods, those of GET.
   public func prepare(_ destination: Destination) {
@@ -72,7 +72,7 @@ public final class MetricsMonitor: InlineEventMonitor {
 
   /// Makes a method's series for a destination at zero; else that is done when such a request starts.
   public func prepare(method: HTTPMethod, for destination: Destination) {
-    destinations.metrics(of: destination).prepare(method: MethodLabel.of(method))
+    destinations.metrics(of: destination).prepare(method: MethodLabel.of(method.rawValue))
   }
 
   /// Makes an adapter's series for a destination at zero, before it has adapted anything.
@@ -87,79 +87,10 @@ public final class MetricsMonitor: InlineEventMonitor {
     _ = families.authRefreshWaiters.with(interceptor)
   }
 
-  // MARK: Requests
-
-  public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
-    guard request.retryCount == 0 else { return }
-    started(request)
-  }
-
-  public func request(_ request: Request, didFailToCreateURLRequestWithError error: WeirError) {
-    guard request.retryCount == 0 else { return }
-    started(request)
-  }
-
-  public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
-    // Nil: it ended before it began.
-    guard let duration = request.duration else { return }
-    let metrics = destinations.metrics(of: request.destination)
-    metrics.attemptsPerRequest.observe(Double(request.attemptCount))
-    if let seconds = request.serializationDuration { metrics.phases[.serialization].observe(seconds) }
-    if outcome != .success,
-      RequestFault.isDestinations(outcome, request.error, status: request.lastMetrics?.statusCode)
-    {
-      metrics.requestsFailed.increment()
-    }
-    metrics.settled(method: Self.method(of: request), outcome: outcome, seconds: duration)
-  }
-
-  private func started(_ request: Request) {
-    destinations.metrics(of: request.destination).started(method: Self.method(of: request))
-  }
-
-  // MARK: Attempts
-
-  public func request(_ request: Request, didStartAttempt number: Int) {
-    let metrics = destinations.metrics(of: request.destination)
-    metrics.attemptsStarted.increment()
-    metrics.activeAttempts.increment()
-  }
-
-  public func request(
-    _ request: Request, didEndAttempt number: Int, metrics transfer: TransferMetrics, error: WeirError?
-  ) {
-    let metrics = destinations.metrics(of: request.destination)
-    metrics.attemptEnded(
-      method: Self.method(of: request), metrics: transfer, errorType: ErrorLabel.of(status: transfer.statusCode, error))
-    if transfer.isReusedConnection { metrics.connectionsReused.increment() }
-    metrics.phases.observe(transfer.phases)
-    if transfer.bytesSent > 0 { metrics.requestBodySize.observe(Double(transfer.bytesSent)) }
-    metrics.responseBodySize.observe(Double(transfer.bytesReceivedOnWire))
-    if transfer.staleConnectionRetries > 0 { metrics.staleRetries.increment(by: transfer.staleConnectionRetries) }
-    metrics.activeAttempts.decrement()
-  }
-
-  public func request(
-    _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
-  ) {
-    destinations.metrics(of: request.destination).granted(after: delay, source: source)
-  }
-
-  public func requestIsRetrying(_ request: Request) {
-    guard let reason = request.retryReason else { return }
-    destinations.metrics(of: request.destination).retried(because: reason)
-  }
-
-  public func request(_ request: Request, didDenyRetry denial: RetryDenial) {
-    destinations.metrics(of: request.destination).denied(denial.reason)
-  }
+  // MARK: What no transport knows of
 
   public func request(_ request: Request, cache result: CacheResult) {
     destinations.metrics(of: request.destination).lookedUp(result)
-  }
-
-  public func request(_ request: Request, hedge event: HedgeEvent) {
-    destinations.metrics(of: request.destination).hedged(event)
   }
 
   public func request(
@@ -177,34 +108,10 @@ public final class MetricsMonitor: InlineEventMonitor {
     destinations.metrics(of: destination).redirected(status: response.statusCode)
   }
 
-  // MARK: The session
+  public func session(_ session: Session, loopLag lag: TimeInterval) { loopLag(lag) }
 
-  public func session(_ session: Session, connectionEvent event: ConnectionEvent) {
-    switch event.kind {
-    case .opened:
-      let metrics = destinations.metrics(of: event.destination)
-      metrics.connectionsOpened.increment()
-      metrics.openConnections.add(1, ordering: .relaxed)
-    case .closed: destinations.metrics(of: event.destination).openConnections.subtract(1, ordering: .relaxed)
-    case .reused, .idle: break
-    }
-  }
-
-  public func session(_ session: Session, loopLag lag: TimeInterval) {
-    families.loopLag.observe(lag)
-  }
-
-  public func session(_ session: Session, retryBudget destination: Destination, available: Double) {
-    destinations.metrics(of: destination).retryBudget(available: available)
-  }
-
-  public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {
-    destinations.metrics(of: destination).circuit(entered: state)
-  }
-
-  public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
-    destinations.metrics(of: destination).concurrencyLimit(limit)
-  }
+  /// A due timer of an event loop has waited for so many seconds.
+  package func loopLag(_ lag: Double) { families.loopLag.observe(lag) }
 
   public func session(_ session: Session, refresh event: RefreshEvent) {
     switch event.kind {
@@ -215,6 +122,86 @@ public final class MetricsMonitor: InlineEventMonitor {
       if outcome != .excessive { families.authRefreshDuration.with(event.interceptor).observe(duration) }
     }
   }
+}
 
-  private static func method(of request: Request) -> String { MethodLabel.of(request.method) }
+// Exchanges, attempts, destinations and connections: those of sessions and of the gateway alike.
+extension MetricsMonitor: SharedTransportObserver {
+  package var transportInterests: TransportInterests { [.connections, .resilience] }
+
+  private func metrics(of exchange: any TransportExchange) -> DestinationMetrics {
+    destinations.metrics(of: exchange.destination)
+  }
+
+  package func exchangeBegan(_ exchange: any TransportExchange) {
+    metrics(of: exchange).started(method: MethodLabel.of(exchange.method))
+  }
+
+  package func exchange(_ exchange: any TransportExchange, didSettle end: ExchangeEnd) {
+    let metrics = metrics(of: exchange)
+    metrics.attemptsPerRequest.observe(Double(end.attempts))
+    if let seconds = end.serialization { metrics.phases[.serialization].observe(seconds) }
+    if end.isDestinationsFault { metrics.requestsFailed.increment() }
+    metrics.settled(method: MethodLabel.of(exchange.method), outcome: end.outcome, seconds: end.duration)
+  }
+
+  package func exchange(_ exchange: any TransportExchange, didStartAttempt number: Int) {
+    let metrics = metrics(of: exchange)
+    metrics.attemptsStarted.increment()
+    metrics.activeAttempts.increment()
+  }
+
+  package func exchange(
+    _ exchange: any TransportExchange, didEndAttempt number: Int, _ report: AttemptReport, error: (any LabelledError)?
+  ) {
+    let metrics = metrics(of: exchange)
+    metrics.attemptEnded(
+      method: MethodLabel.of(exchange.method), report, errorType: ErrorLabel.of(status: report.statusCode, error))
+    if report.isReusedConnection { metrics.connectionsReused.increment() }
+    metrics.phases.observe(report.phases)
+    if report.bytesSent > 0 { metrics.requestBodySize.observe(Double(report.bytesSent)) }
+    metrics.responseBodySize.observe(Double(report.bytesReceivedOnWire))
+    if report.staleConnectionRetries > 0 { metrics.staleRetries.increment(by: report.staleConnectionRetries) }
+    metrics.activeAttempts.decrement()
+  }
+
+  package func exchange(
+    _ exchange: any TransportExchange, willRetryAfter delay: Double, source: RetryDelaySource, reason: RetryReason
+  ) {
+    metrics(of: exchange).granted(after: delay, source: source)
+  }
+
+  package func exchange(_ exchange: any TransportExchange, retriesDueTo reason: RetryReason?) {
+    if let reason { metrics(of: exchange).retried(because: reason) }
+  }
+
+  package func exchange(_ exchange: any TransportExchange, didDenyRetry reason: RetryDenial.Reason) {
+    metrics(of: exchange).denied(reason)
+  }
+
+  package func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent) {
+    metrics(of: exchange).hedged(event)
+  }
+
+  package func connection(_ event: ConnectionEvent) {
+    let metrics = destinations.metrics(of: event.destination)
+    switch event.kind {
+    case .opened:
+      metrics.connectionsOpened.increment()
+      metrics.openConnections.add(1, ordering: .relaxed)
+    case .closed: metrics.openConnections.subtract(1, ordering: .relaxed)
+    case .reused, .idle: break
+    }
+  }
+
+  package func destination(_ destination: Destination, availableRetries: Double) {
+    destinations.metrics(of: destination).retryBudget(available: availableRetries)
+  }
+
+  package func destination(_ destination: Destination, entered state: CircuitState) {
+    destinations.metrics(of: destination).circuit(entered: state)
+  }
+
+  package func destination(_ destination: Destination, concurrencyLimit limit: Int) {
+    destinations.metrics(of: destination).concurrencyLimit(limit)
+  }
 }

@@ -192,9 +192,9 @@ private struct ConfigurationBuilder {
     }
   }
 
-  private mutating func retry(_ reader: ConfigurationReader) -> RetryRules? {
+  private mutating func retry(_ reader: ConfigurationReader) -> RouteRetryRules? {
     reader.mapping { keys in
-      var rules = RetryRules()
+      var rules = RouteRetryRules()
       let limit = keys.take("limit", as: .integer) {
         (0...Self.maximumRetries).contains($0) ? nil : "must be 0 to \(Self.maximumRetries)"
       }
@@ -242,7 +242,7 @@ private struct ConfigurationBuilder {
   }
 
   /// A retry block under which nothing is ever retried is hardly meant.
-  private mutating func warn(of rules: RetryRules, at reader: ConfigurationReader) {
+  private mutating func warn(of rules: RouteRetryRules, at reader: ConfigurationReader) {
     if rules.limit == 0 {
       warn(reader, "retries nothing: limit is 0, its default; give a limit such as 2")
     } else if rules.methods.isEmpty {

@@ -46,7 +46,7 @@ enum FieldKind {
     }
     // Proxy-Connection, Proxy-Authorization and whatever else is between a client and its proxy; but Proxy-Status tells
     // clients what happened on the way (RFC 9209 §2).
-    if case .endToEnd = self, name.count > 6, name.begins(with: "proxy-"),
+    if case .endToEnd = self, name.count > 6, name[0].lowercased == UInt8(ascii: "p"), name.begins(with: "proxy-"),
       !name.spells("proxy-status")
     {
       self = .hopByHop
@@ -77,6 +77,8 @@ extension UnsafeRawBufferPointer {
 
 /// Anything that can show header fields one by one: a request's, a response's.
 protocol FieldSource {
+  /// Whether a Connection field may name other fields.
+  var mayNameFields: Bool { get }
   /// Calls `body` with name and value of each field, in order. The bytes are valid during the call.
   func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void)
 }
@@ -90,6 +92,7 @@ struct ConnectionOptions {
   private var names: [[UInt8]] = []
 
   init(_ fields: some FieldSource) {
+    guard fields.mayNameFields else { return }
     var names: [[UInt8]] = []
     fields.forEach { name, value in
       guard name.count == 10, name.spells("connection") else { return }

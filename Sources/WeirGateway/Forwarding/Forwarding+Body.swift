@@ -1,6 +1,7 @@
-import Weir
+import WeirCurl
 import WeirIO
 import WeirServer
+import WeirTransport
 
 /// The request's body on its way.
 extension Forwarding {
@@ -16,7 +17,7 @@ extension Forwarding {
   private func beginStreaming() {
     guard uploads.enter() else { return uploadIsRefused() }
     gate = uploads
-    request?.resume()
+    begin()
     lookAgain()
   }
 
@@ -26,39 +27,70 @@ extension Forwarding {
     exchange.loop.schedule(bodyTimer, at: due, handler: self)
   }
 
-  /// The body is complete, or nobody waits for it any more.
+  /// It is time to look how the body comes.
+  func bodyTimeIsOver() {
+    let isAwaited = outgoing != nil && wantsBytes
+    switch intake.timeIsOver(isAwaited: isAwaited, isCrowded: gate?.isCrowded ?? false) {
+    case .proceed: lookAgain()
+    case .giveUp: bodyIsTooSlow()
+    }
+  }
+
+  /// The body is complete, or is not waited for any more.
   func bodyIsOver() {
     gate?.leave()
     gate = nil
     if let bodyTimer { exchange.loop.cancel(bodyTimer) }
     bodyTimer = nil
   }
+
+  private func wakeSender() {
+    guard wantsBytes else { return }
+    wantsBytes = false
+    attempt?.bodyArrived()
+  }
 }
 
 extension Forwarding: BodyReader {
   func didReceive(_ bytes: UnsafeRawBufferPointer) -> WeirServer.BodyFlow {
-    // Nobody wants the rest; the server discards it.
-    guard let flow = request?.append(bytes) else { return .proceed }
-    let isFull = flow == .pause
-    if intake.received(bytes.count, isFull: isFull) { beginStreaming() }
-    return isFull && request != nil ? .pause : .proceed
+    // The rest is of no use; the server discards it.
+    guard outgoing != nil else { return .proceed }
+    buffer.append(bytes)
+    wakeSender()
+    isBufferFull = !buffer.wantsMore
+    if intake.received(bytes.count, isFull: isBufferFull) { beginStreaming() }
+    return isBufferFull && outgoing != nil ? .pause : .proceed
   }
 
   func didEnd() {
     let isToBegin = intake.ended()
     bodyIsOver()
-    request?.endBody()
-    if isToBegin { request?.resume() }
+    guard outgoing != nil else { return }
+    buffer.finish()
+    wakeSender()
+    if isToBegin { begin() }
   }
 }
 
-extension Forwarding: TimerHandler {
-  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    let verdict = intake.timeIsOver(
-      isAwaited: request?.awaitsBody ?? false, isCrowded: gate?.isCrowded ?? false)
-    switch verdict {
-    case .proceed: lookAgain()
-    case .giveUp: bodyIsTooSlow()
+// What the upstream takes of it.
+extension Forwarding {
+  func attempt(_ attempt: Attempt, provideBody target: UnsafeMutableRawBufferPointer) -> BodySupply {
+    let read = buffer.read(into: target)
+    if isBufferFull, buffer.wantsMore {
+      isBufferFull = false
+      exchange.resumeReading()
     }
+    switch read {
+    case .bytes(let count): return .bytes(count)
+    case .end: return .end
+    case .wait:
+      wantsBytes = true
+      return .pause
+    }
+  }
+
+  func attemptRewindsBody(_ attempt: Attempt) -> Bool {
+    wantsBytes = false
+    return buffer.rewind()
   }
 }

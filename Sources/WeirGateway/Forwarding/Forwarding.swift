@@ -1,59 +1,99 @@
-import Foundation
-import Weir
 import WeirCurl
 import WeirHTTP
 import WeirIO
 import WeirServer
+import WeirTransport
 
-/// One request on its way through the gateway: an exchange with the client on one side, a `ForwardRequest` on the other,
-/// both on the same loop. Confined to it.
+/// One request on its way through the gateway: the shell of a ``ForwardMachine``, with the exchange with the client on one
+/// side and the attempts at the upstream on the other, all on one loop. Confined to it.
 ///
-/// Kept alive by the exchange until that has ended, and by the forwarded request until that has settled.
-final class Forwarding {
+/// Its properties are exempt from run-time checks of exclusive access: while one of them is changed, nothing is called that
+/// comes back here.
+///
+/// Kept alive by the exchange until that has ended, and by its attempts until they have.
+final class Forwarding: TransportExchange {
   let exchange: Exchange
-  private let plan: ActivePlan
+  let transport: Transport
+  let plan: ActivePlan
   private let log: RequestLog
-  private let method: KnownMethod
+  private let knownMethod: KnownMethod
   private let isHTTP10: Bool
   private let began: MonotonicTime
   /// An index into the plan's routes; −1 before one is found.
-  private var route = -1
-  private(set) var request: ForwardRequest?
-  var intake = BodyIntake()
-  /// Of the body's time, while it comes.
-  var bodyTimer: LoopTimer?
-  /// What the body has entered, while it streams.
-  var gate: UploadGate?
-  /// The status that went to the client; 0 before.
-  private var status = 0
-  /// What the gateway said in place of an upstream.
-  private var ownAnswer: GatewayAnswer?
-  private var isClientGone = false
-  private var isResponseBad = false
-  private var isBodyTooSlow = false
-  private var isOver = false
+  @exclusivity(unchecked) private var route = -1
+  /// What goes to the upstream; nil for a request that is not forwarded.
+  @exclusivity(unchecked) private(set) var outgoing: OutgoingRequest?
+  @exclusivity(unchecked) var machine = ForwardMachine(mayRetry: false)
+  @exclusivity(unchecked) private(set) var terms: DestinationTerms
 
-  private init(_ exchange: Exchange, _ head: RequestHead, method: String, plan: ActivePlan, log: RequestLog) {
+  /// The present attempt, from its beginning on.
+  @exclusivity(unchecked) var attempt: Attempt?
+  /// Those beside it.
+  @exclusivity(unchecked) var rivals: [Attempt] = []
+  /// Why the request has failed, as far as is known; nil again when another attempt begins.
+  @exclusivity(unchecked) var failure: ExchangeFailure?
+  /// The head of the present attempt's response.
+  @exclusivity(unchecked) var head: ResponseHead?
+  /// The end of the transfer, while the client has not taken all.
+  @exclusivity(unchecked) var ending: (error: TransferError?, report: TransferReport)?
+  /// The status of the last attempt that has ended.
+  @exclusivity(unchecked) var lastStatus: Int?
+  /// Attempts that were put on the wire.
+  @exclusivity(unchecked) var startedCount = 0
+  /// Why the next attempt was granted.
+  var grantedReason: RetryReason?
+  /// When the request to the upstream began, and when it has to be over.
+  @exclusivity(unchecked) private var forwardBegan = MonotonicTime(nanoseconds: 0)
+  @exclusivity(unchecked) private(set) var deadline = MonotonicTime.distantFuture
+  private let deadlineTimer = LoopTimer()
+  private(set) lazy var delayTimer = LoopTimer()
+  private(set) lazy var hedgeTimer = LoopTimer()
+
+  @exclusivity(unchecked) var buffer = ReplayBuffer()
+  /// Whether the sending side found the buffer empty and waits.
+  @exclusivity(unchecked) var wantsBytes = false
+  /// Whether the receiving side found it full and waits.
+  var isBufferFull = false
+  @exclusivity(unchecked) var intake = BodyIntake()
+  /// For the body's time, while it comes.
+  @exclusivity(unchecked) var bodyTimer: LoopTimer?
+  /// The gate that the body has entered, while it streams.
+  @exclusivity(unchecked) var gate: UploadGate?
+
+  /// The status that went to the client; 0 before.
+  @exclusivity(unchecked) var status = 0
+  /// The answer that the gateway gave in place of an upstream.
+  @exclusivity(unchecked) private var ownAnswer: GatewayAnswer?
+  @exclusivity(unchecked) private var isClientGone = false
+  @exclusivity(unchecked) var isResponseBad = false
+  @exclusivity(unchecked) private var isBodyTooSlow = false
+  @exclusivity(unchecked) private var isOver = false
+
+  private init(
+    _ exchange: Exchange, _ head: RequestHead, method: String, plan: ActivePlan, transport: Transport, log: RequestLog
+  ) {
     self.exchange = exchange
     self.plan = plan
+    self.transport = transport
     self.log = log
-    self.method = KnownMethod(method)
+    knownMethod = KnownMethod(method)
     isHTTP10 = head.version == .http10
+    terms = plan.noTerms
     // The turn's: a request that waits behind others of its turn is under way.
     began = exchange.loop.turnTime
   }
 
   /// Takes an exchange up.
-  static func start(_ exchange: Exchange, plan: ActivePlan, session: Session, log: RequestLog) {
+  static func start(_ exchange: Exchange, plan: ActivePlan, transport: Transport, log: RequestLog) {
     let head = exchange.head
     let method = head.method
-    let forwarding = Forwarding(exchange, head, method: method, plan: plan, log: log)
-    plan.began(forwarding.method)
-    forwarding.start(head, method: method, session)
+    let forwarding = Forwarding(exchange, head, method: method, plan: plan, transport: transport, log: log)
+    plan.began(forwarding.knownMethod)
+    forwarding.start(head, method: method)
   }
 
-  private func start(_ head: RequestHead, method name: String, _ session: Session) {
-    if method.isConnect(name) { return answer(.connectRefused, as: .refused) }
+  private func start(_ head: RequestHead, method name: String) {
+    if knownMethod.isConnect(name) { return answer(.connectRefused, as: .refused) }
     head.withAuthorityBytes { authority in
       switch decision(head, authority) {
       case .noRoute: answer(.noRoute, as: .unrouted)
@@ -63,15 +103,11 @@ final class Forwarding {
         let route = plan.plan.routes[index]
         switch fields(head, authority, by: route) {
         case .loop: answer(.loop, as: .loop)
-        case .finalRecipient: answer(.finalRecipient(isTrace: method == .trace), as: .answered)
+        case .finalRecipient: answer(.finalRecipient(isTrace: knownMethod == .trace), as: .answered)
         case .forward(let fields, let retries):
-          var head = ForwardRequest.Head(
-            origin: route.origin, target: target, method: name, fields: fields, body: .init(head.bodyLength))
-          head.retriesBefore = retries
-          head.destinationPolicy = route.route.destinationPolicy
-          head.trust = route.trust
-          head.announcesRetries = route.headers.announcesRetries
-          forward(head, by: route, session)
+          forward(
+            OutgoingRequest(
+              route: route, method: name, target: target, fields: fields, body: head.bodyLength, retriesBefore: retries))
         }
       }
     }
@@ -81,7 +117,7 @@ final class Forwarding {
     head.withTargetBytes { target in
       plan.plan.table.decide(
         host: authority.bindMemory(to: UInt8.self).span, target: target.bindMemory(to: UInt8.self).span,
-        isOptions: method == .options)
+        isOptions: knownMethod == .options)
     }
   }
 
@@ -91,29 +127,90 @@ final class Forwarding {
     plan.text(of: exchange.peer).withUnsafeBytes { address in
       let client = HeaderPolicy.Client(
         address: address, authority: authority, isHTTP10: isHTTP10,
-        countsForwards: method == .trace || method == .options)
+        countsForwards: knownMethod == .trace || knownMethod == .options)
       return route.headers.request(head.fields, from: client)
     }
   }
 
-  private func forward(_ head: ForwardRequest.Head, by route: ForwardingPlan.RoutePlan, _ session: Session) {
-    let isRetry = head.retriesBefore > 0
-    if isRetry { plan.countRetried(self.route) }
-    let isLeftAlone = isRetry && route.leavesRetriesAlone
-    let request = ForwardRequest(
-      session: session, head: head, interceptor: isLeftAlone ? nil : route.interceptor,
-      retryableStatusCodes: isLeftAlone ? [] : route.retryableStatusCodes, controls: route.controls, sink: self)
-    self.request = request
+  private func forward(_ request: OutgoingRequest) {
+    if request.retriesBefore > 0 { plan.countRetried(route) }
+    outgoing = request
+    terms = DestinationTerms(request.route.controls, state: plan.state(ofRoute: route, transport))
+    terms.earnsRetryBudget = request.retriesBefore == 0
+    machine = ForwardMachine(mayRetry: request.rules != nil, hedges: request.hedges)
     exchange.onAbort = { [self] in clientLeft() }
-    request.deadline(route.timeout)
-    if let hedge = route.route.hedge, !isLeftAlone { request.hedge(after: hedge.delay, limit: hedge.limit) }
-    if case .none = head.body { request.resume() } else { takeBody(within: route.timeout) }
+    if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
   }
 
-  /// Who may stream a body to the route's upstream.
+  /// The gate of the route's upstream for bodies that stream.
   var uploads: UploadGate { plan.plan.routes[route].uploads }
 
-  // MARK: The end
+  /// Whether the request's method is HEAD, whose responses have no body.
+  var isHead: Bool { knownMethod == .head }
+
+  // MARK: What is told
+
+  var method: String? { outgoing?.method }
+
+  var observer: (any TransportObserver)? { plan.observer }
+
+  // MARK: The beginning and the end
+
+  /// The request is there, or as much of it as is kept: its attempts may begin.
+  func begin() {
+    guard let outgoing else { return }
+    forwardBegan = .now
+    deadline = forwardBegan.advanced(bySeconds: outgoing.route.timeout)
+    exchange.loop.schedule(deadlineTimer, at: deadline, handler: self)
+    observer?.exchangeBegan(self)
+    perform(machine.begin())
+  }
+
+  /// Ends the request from outside, for this reason.
+  func fail(_ reason: ExchangeFailure) {
+    if machine.isEnding { return }
+    failure = reason
+    perform(machine.end())
+  }
+
+  /// The attempts are over.
+  func settle() {
+    stopTimers()
+    let outcome = RequestOutcome(failure, status: attempt?.status)
+    attempt = nil
+    observer?.exchange(
+      self,
+      didSettle: ExchangeEnd(
+        outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(status: lastStatus), attempts: startedCount,
+        duration: MonotonicTime.now.seconds(since: forwardBegan)))
+    conclude(outcome)
+  }
+
+  private func stopTimers() {
+    exchange.loop.cancel(deadlineTimer)
+    if machine.retries > 0 || machine.stage == .delaying { exchange.loop.cancel(delayTimer) }
+    if machine.race != nil { exchange.loop.cancel(hedgeTimer) }
+  }
+
+  /// Ends the exchange with the client as the request came out.
+  private func conclude(_ outcome: RequestOutcome) {
+    if isClientGone {
+      exchange.abort()
+      end(.forwarded(outcome))
+    } else if isResponseBad {
+      failure = nil
+      answer(.badResponse, as: .forwarded(.transportError))
+    } else if status == 0, isBodyTooSlow || outcome == .cancelled && waitsForClient {
+      isBodyTooSlow = true
+      answerSlowBody()
+    } else if status == 0 {
+      answer(GatewayAnswer(outcome, failure), as: .forwarded(outcome))
+    } else {
+      // A response that stops in the middle must not look like a whole one.
+      if failure == nil { exchange.end() } else { exchange.abort() }
+      end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome))
+    }
+  }
 
   private func clientLeft() {
     isClientGone = true
@@ -121,20 +218,30 @@ final class Forwarding {
       exchange.abort()
       end(.forwarded(.cancelled))
     } else {
-      request?.cancel()
+      fail(.cancelled)
     }
+  }
+
+  /// Whether the time that is over was spent in waiting for the client's body: the upstream has taken all that came.
+  private var waitsForClient: Bool { intake.stage == .streaming && wantsBytes }
+
+  /// The deadline has passed. While the upstream waits for nothing but the client's body, it was not slow.
+  private func deadlineIsOver() {
+    if wantsBytes, !machine.isPassing { return fail(.cancelled) }
+    let seconds = outgoing?.route.timeout ?? 0
+    fail(.transfer(TransferFailure(.timedOut, "the request took longer than its deadline, \(seconds) s")))
   }
 
   /// The body does not come as fast as it must.
   func bodyIsTooSlow() {
     if intake.stage == .gathering { return answerSlowBody() }
     isBodyTooSlow = true
-    request?.cancel()
+    fail(.cancelled)
   }
 
-  private func answerSlowBody(_ error: WeirError? = nil) {
+  private func answerSlowBody() {
     exchange.closeAfterResponse()
-    answer(.slowBody, as: .bodyTimeout, error)
+    answer(.slowBody, as: .bodyTimeout)
   }
 
   /// There are too many that stream a body.
@@ -144,16 +251,16 @@ final class Forwarding {
   }
 
   /// Answers in place of an upstream.
-  private func answer(_ answer: GatewayAnswer, as outcome: GatewayOutcome, _ error: WeirError? = nil) {
+  private func answer(_ answer: GatewayAnswer, as outcome: GatewayOutcome) {
     status = answer.status
     ownAnswer = answer
     var fields = WeirServer.ResponseFields()
     if let seconds = answer.retryAfter { fields.add("Retry-After", String(seconds)) }
     exchange.respond(status: answer.status, fields: fields, text: answer.text)
-    end(outcome, error)
+    end(outcome)
   }
 
-  private func end(_ outcome: GatewayOutcome, _ error: WeirError? = nil) {
+  private func end(_ outcome: GatewayOutcome) {
     guard !isOver else { return }
     isOver = true
     exchange.onAbort = nil
@@ -161,35 +268,35 @@ final class Forwarding {
     bodyIsOver()
     let seconds = MonotonicTime.now.seconds(since: began)
     plan.ended(
-      SeriesCache.Key(route: route, method: method, isHTTP10: isHTTP10, status: status, outcome: outcome),
+      SeriesCache.Key(route: route, method: knownMethod, isHTTP10: isHTTP10, status: status, outcome: outcome),
       seconds: seconds)
-    if isFailure(error) { logFailure(outcome, error, seconds) }
-    logAccess(outcome, error, seconds)
-    request = nil
+    if isFailure { logFailure(outcome, seconds) }
+    logAccess(outcome, seconds)
+    outgoing = nil
   }
 
   /// Whether somebody should look at it: the gateway or the upstream could not do its part, as either of them says; not
   /// for what a client did wrong, nor for an application's own errors.
-  private func isFailure(_ error: WeirError?) -> Bool {
+  private var isFailure: Bool {
     guard !isClientGone, !isBodyTooSlow else { return false }
     switch status {
     case 502, 503, 504, 508: return true
-    default: return error != nil && ownAnswer == nil
+    default: return failure != nil && ownAnswer == nil
     }
   }
 
-  private func logFailure(_ outcome: GatewayOutcome, _ error: WeirError?, _ seconds: Double) {
+  private func logFailure(_ outcome: GatewayOutcome, _ seconds: Double) {
     let route = route < 0 ? nil : plan.plan.routes[route].route
-    let text = error?.cause ?? ownAnswer?.text.trimmingCharacters(in: .newlines) ?? ""
+    let text = failure?.cause ?? ownAnswer?.line ?? ""
     log.failed(
       FailedRequest(
         kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,
-        upstream: route?.upstream.authority ?? "", seconds: seconds, attempts: request?.attemptCount ?? 0,
-        error: error?.label ?? "", text: text))
+        upstream: route?.upstream.authority ?? "", seconds: seconds, attempts: startedCount,
+        error: failure?.label ?? "", text: text))
   }
 
   /// Without the query and the fields: secrets travel there.
-  private func logAccess(_ outcome: GatewayOutcome, _ error: WeirError?, _ seconds: Double) {
+  private func logAccess(_ outcome: GatewayOutcome, _ seconds: Double) {
     guard log.log.level <= .debug else { return }
     log.log.debug(
       "request",
@@ -197,77 +304,22 @@ final class Forwarding {
         "route": .string(route < 0 ? "" : plan.plan.routes[route].route.name),
         "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
         "outcome": .string(outcome.label), "seconds": .seconds(seconds),
-        "attempts": .integer(request?.attemptCount ?? 0), "client": .string("\(exchange.peer)"),
-        "error": .string(error?.label ?? ""),
+        "attempts": .integer(startedCount), "client": .string("\(exchange.peer)"),
+        "error": .string(failure?.label ?? ""),
       ])
   }
 }
 
-extension Forwarding: ForwardSink {
-  func forward(_ request: ForwardRequest, didReceive response: LazyHTTPResponse) -> Weir.BodyFlow {
-    var fields = WeirServer.ResponseFields(reservingBytes: 512)
-    let framing = plan.plan.routes[route].headers.response(
-      response.head, isHTTP10: response.head.version == .http1_0, to: &fields)
-    // An upstream that switches protocols does so on its own: Upgrade ends here, so nobody asked for it.
-    guard response.statusCode >= 200,
-      let length = framing.bodyLength(status: response.statusCode, isHead: method == .head)
-    else {
-      isResponseBad = true
-      request.cancel()
-      return .stop
-    }
-    status = response.statusCode
-    exchange.begin(status: status, fields: fields, length: length)
-    return .proceed
-  }
-
-  func forward(_ request: ForwardRequest, didReceive bytes: UnsafeRawBufferPointer) -> Weir.BodyFlow {
-    if exchange.write(bytes) { return .proceed }
-    if exchange.onWritable == nil { exchange.onWritable = { [self] in self.request?.resumeReceiving() } }
-    return .pause
-  }
-
-  func forwardTakesBack(_ request: ForwardRequest) -> Bool {
-    guard exchange.retract() else { return false }
-    status = 0
-    exchange.onWritable = nil
-    return true
-  }
-
-  func forwardWantsBody(_ request: ForwardRequest) {
-    exchange.resumeReading()
-  }
-
-  func forward(_ request: ForwardRequest, didSettle outcome: RequestOutcome, error: WeirError?) {
-    if isClientGone {
-      exchange.abort()
-      end(.forwarded(outcome), error)
-    } else if isResponseBad {
-      answer(.badResponse, as: .forwarded(.transportError))
-    } else if status == 0, isBodyTooSlow || outcome == .cancelled && waitsForClient(request) {
-      isBodyTooSlow = true
-      answerSlowBody(error)
-    } else if status == 0 {
-      answer(GatewayAnswer(outcome, error), as: .forwarded(outcome), error)
+extension Forwarding: TimerHandler {
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    if timer === deadlineTimer {
+      deadlineIsOver()
+    } else if timer === bodyTimer {
+      bodyTimeIsOver()
+    } else if timer === hedgeTimer {
+      hedgeIsDue()
     } else {
-      // A response that stops in the middle must not look like a whole one.
-      if error == nil { exchange.end() } else { exchange.abort() }
-      end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome), error)
-    }
-  }
-}
-
-extension Forwarding {
-  /// Whether the time that is over was spent in waiting for the client's body: the upstream has taken all that came.
-  private func waitsForClient(_ request: ForwardRequest) -> Bool { intake.stage == .streaming && request.awaitsBody }
-}
-
-extension ForwardRequest.Head.Body {
-  init(_ length: BodyLength) {
-    switch length {
-    case .none: self = .none
-    case .length(let length): self = .length(length)
-    case .chunked: self = .unknown
+      perform(machine.delayElapsed())
     }
   }
 }

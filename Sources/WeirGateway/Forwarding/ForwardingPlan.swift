@@ -1,9 +1,8 @@
-import Foundation
-import Weir
 import WeirCurl
 import WeirExporter
 import WeirIO
 import WeirMetrics
+import WeirTransport
 
 /// A configuration's routes, prepared for forwarding. Immutable and shared by all workers; a reload makes a new one, and requests
 /// under way end by the one they began with.
@@ -11,14 +10,12 @@ final class ForwardingPlan: Sendable {
   /// A class, so that a request keeps all of it by one reference.
   final class RoutePlan: Sendable {
     let route: Route
-    let origin: URL
+    let origin: String
     /// What the upstream has to prove, and is shown; nil: what the session's settings say.
     let trust: TransferTrust?
     let headers: HeaderPolicy
-    /// Retries by the route's rules; nil if it allows none.
-    let interceptor: RetryPolicy?
-    /// The responses that may be retried.
-    let retryableStatusCodes: Set<Int>
+    /// The route's rules about retries; nil if it allows none.
+    let rules: RetryRules?
     /// What bounds the attempts at the upstream.
     let controls: DestinationControls
     /// Whether nothing is retried that its sender retries.
@@ -33,8 +30,7 @@ final class ForwardingPlan: Sendable {
       origin = route.upstream.origin
       trust = route.tls?.trust
       headers = HeaderPolicy(route: route, pseudonym: pseudonym)
-      interceptor = RetryPolicy(route.retry)
-      retryableStatusCodes = interceptor == nil ? [] : route.retry.statusCodes
+      rules = RetryRules(route.retry)
       controls = DestinationControls(
         retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker,
         adaptiveConcurrency: route.adaptiveConcurrency)
@@ -83,14 +79,22 @@ extension ControlGauges {
 final class ActivePlan {
   let plan: ForwardingPlan
   private let metrics: GatewayMetrics
-  private var cache: SeriesCache
+  @exclusivity(unchecked) private var cache: SeriesCache
   /// One per route.
   private let retried: [Counter]
-  private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
+  /// Hears of the requests to upstreams.
+  let observer: (any SharedTransportObserver)?
+  /// By route, from its first request on.
+  @exclusivity(unchecked) private var states: [DestinationState?]
+  /// Those of a request that goes nowhere.
+  let noTerms = DestinationTerms(DestinationControls(retryBudget: nil))
+  @exclusivity(unchecked) private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
 
-  init(_ plan: ForwardingPlan, _ metrics: GatewayMetrics) {
+  init(_ plan: ForwardingPlan, _ metrics: GatewayMetrics, _ observer: (any SharedTransportObserver)?) {
     self.plan = plan
     self.metrics = metrics
+    self.observer = observer
+    states = plan.routes.map { _ in nil }
     cache = SeriesCache(metrics, routes: plan.routes.map(\.route.name))
     retried = plan.routes.map { metrics.retried.with($0.route.name) }
   }
@@ -100,6 +104,14 @@ final class ActivePlan {
   /// - Parameter route: an index into the plan's routes.
   func countRetried(_ route: Int) {
     retried[route].increment()
+  }
+
+  /// The state of a route's upstream.
+  func state(ofRoute route: Int, _ transport: Transport) -> DestinationState {
+    if let known = states[route] { return known }
+    let state = transport.state(of: plan.routes[route].route.upstream.destination)
+    states[route] = state
+    return state
   }
 
   func began(_ method: KnownMethod) {
@@ -136,15 +148,14 @@ extension Upstream {
   }
 }
 
-extension RetryPolicy {
+extension RetryRules {
   /// The first retry comes within 100 ms, each later one within twice the time of the one before, at random, so that
   /// the clients of a failing upstream don't come back all at once. Nil for rules that allow no retry.
-  fileprivate convenience init?(_ rules: WeirGateway.RetryRules) {
+  fileprivate init?(_ rules: RouteRetryRules) {
     guard rules.limit > 0 else { return nil }
     self.init(
-      retryLimit: UInt(clamping: rules.limit), exponentialBackoffScale: 0.1,
-      retryableHTTPMethods: Set(rules.methods.map { HTTPMethod(rawValue: $0) }),
-      retryableHTTPStatusCodes: rules.statusCodes, jitter: .full, maximumDelay: 10,
+      limit: UInt(clamping: rules.limit), methods: rules.methods, statusCodes: rules.statusCodes,
+      codes: Self.transientCodes, backoff: RetryBackoff(base: 2, scale: 0.1, jitter: .full, maximumDelay: 10),
       finalResponseFields: rules.finalResponseFields)
   }
 }

@@ -1,9 +1,10 @@
-import Weir
+import WeirTransport
 
 /// What the gateway says itself when there is no upstream's response to pass on. Names no host and no address.
 struct GatewayAnswer: Equatable, Sendable {
   let status: Int
-  let text: String
+  /// The text without its line end.
+  let line: String
   /// Seconds after which to come again; nil: not known.
   var retryAfter: Int?
 
@@ -24,8 +25,8 @@ struct GatewayAnswer: Equatable, Sendable {
   static func badTarget(_ reason: String) -> GatewayAnswer { GatewayAnswer(400, reason) }
 
   /// To a request that failed before its response began.
-  init(_ outcome: RequestOutcome, _ error: WeirError?) {
-    guard case .requestRejected(reason: .circuitOpen(let seconds))? = error else {
+  init(_ outcome: RequestOutcome, _ failure: ExchangeFailure?) {
+    guard case .rejected(.circuitOpen(let seconds))? = failure else {
       self.init(outcome)
       return
     }
@@ -51,6 +52,8 @@ struct GatewayAnswer: Equatable, Sendable {
 
   private init(_ status: Int, _ text: String) {
     self.status = status
-    self.text = text + "\n"
+    line = text
   }
+
+  var text: String { line + "\n" }
 }

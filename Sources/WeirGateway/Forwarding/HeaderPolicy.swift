@@ -1,7 +1,7 @@
-import Weir
 import WeirCurl
 import WeirHTTP
 import WeirServer
+import WeirTransport
 
 /// Which header fields cross the gateway, and which it adds (RFC 9110 §7.6). One per route.
 ///
@@ -14,7 +14,7 @@ import WeirServer
 /// - Forwarded (RFC 7239) is extended where somebody on the way uses it, and not begun here: it would say again what
 ///   the others say.
 /// - The route's own rules come last and win.
-struct HeaderPolicy: Sendable {
+final class HeaderPolicy: Sendable {
   /// What the connection tells of a request's sender. The bytes are valid during the call.
   struct Client {
     /// An IP address without brackets; empty if there is none (a Unix socket).

@@ -1,5 +1,5 @@
 import Synchronization
-import Weir
+import WeirTransport
 
 /// How many requests whose bodies are still coming may have a slot of one upstream. The others are left to those who
 /// have all they need. A value.

@@ -1,7 +1,7 @@
-package import Weir
 package import WeirIO
 import WeirMetrics
 import WeirServer
+package import WeirTransport
 
 /// Forwards HTTP requests by configured routes, on one event loop per worker.
 package final class Gateway: Sendable {
@@ -27,16 +27,16 @@ package final class Gateway: Sendable {
   private let workers: [Worker]
   private let pseudonym: String
   private let destinations = DestinationTable()
-  private let gates = UploadGates(limit: SessionConfiguration.gatewayUploads)
+  private let gates = UploadGates(limit: TransportLimits.gatewayUploads)
   private let failures: FailureLog
   private let metrics: GatewayMetrics
 
   /// Listens, but accepts nothing before `start()`.
   ///
-  /// - Parameter monitors: hear of the requests to upstreams.
+  /// - Parameter observer: Hears of the requests to upstreams.
   package init(
-    _ configuration: Configuration, options: Options, metrics: GatewayMetrics, monitors: [any EventMonitor] = [],
-    log: Logger
+    _ configuration: Configuration, options: Options, metrics: GatewayMetrics,
+    observer: (any SharedTransportObserver)? = nil, log: Logger
   ) throws {
     var random = SystemRandomNumberGenerator()
     pseudonym = options.pseudonym ?? ForwardingPlan.pseudonym(using: &random)
@@ -52,7 +52,7 @@ package final class Gateway: Sendable {
     let crowd = CrowdLog(listener: "gateway", connections: limits.connections * options.workers, log: log)
     workers = try (0..<options.workers).map { number in
       try Worker(
-        number: number, listener: listener, plan: plan, destinations: destinations, monitors: monitors,
+        number: number, listener: listener, plan: plan, destinations: destinations, observer: observer,
         metrics: metrics, limits: limits, crowd: crowd, log: log, failures: failures)
     }
   }

@@ -1,26 +1,28 @@
-import Weir
 import WeirIO
 import WeirServer
+import WeirTransport
 
-/// One event loop with a server and a session on it: a forwarded request crosses no thread.
+/// One event loop with a server and a transport on it: a forwarded request crosses no thread.
 final class Worker: Sendable {
   let loop: EventLoop
-  private let session: Session
+  private let transport: LoopBound<Transport>
   private let server: Server
   private let handler: ForwardingHandler
 
   init(
     number: Int, listener: Listener, plan: ForwardingPlan, destinations: DestinationTable,
-    monitors: [any EventMonitor], metrics: GatewayMetrics, limits: ServerLimits, crowd: CrowdLog, log: Logger,
+    observer: (any SharedTransportObserver)?, metrics: GatewayMetrics, limits: ServerLimits, crowd: CrowdLog, log: Logger,
     failures: FailureLog
   ) throws(Errno) {
     loop = try EventLoop(name: "weir.gateway.\(number)")
     // Each request that is under way has a client's connection.
-    session = Session(
-      loop: loop, shared: destinations, configuration: .gateway(connections: limits.connections),
-      eventMonitors: monitors)
+    transport = LoopBound(
+      Transport(
+        loop: loop, options: .gateway(connections: limits.connections), limits: .gateway, table: destinations,
+        observer: observer), on: loop)
+    if let observer { loop.post { [loop] in loop.observeLag { observer.loopLag($0) } } }
     let handler = ForwardingHandler(
-      session: session, plan: plan, metrics: metrics, log: log, failures: failures, loop: loop)
+      transport: transport, plan: plan, metrics: metrics, observer: observer, log: log, failures: failures)
     self.handler = handler
     server = Server(listener: listener, loop: loop, limits: limits, handler: handler) { event in
       switch event {
@@ -49,6 +51,6 @@ final class Worker: Sendable {
   /// Lets requests under way end, and cuts after `grace` seconds those that don't.
   func stop(grace: Double) async {
     await server.stop(grace: grace)
-    session.invalidateAndCancel()
+    loop.post { [transport] in transport.value.close() }
   }
 }

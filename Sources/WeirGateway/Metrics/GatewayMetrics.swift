@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
-import Weir
 package import WeirExporter
 import WeirIO
 package import WeirMetrics
+import WeirTransport
 
 /// The server's side of the gateway in numbers, registered once per registry. Names and labels are OpenTelemetry's
 /// where it defines them (HTTP server metrics); a route's name is `http_route`.

@@ -1,4 +1,4 @@
-import Weir
+import WeirTransport
 
 /// How the gateway's work on one request ended, in a word: the `outcome` label of `weir_gateway_requests_total`.
 enum GatewayOutcome: Hashable, Sendable {

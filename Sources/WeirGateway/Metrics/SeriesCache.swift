@@ -23,6 +23,8 @@ struct SeriesCache {
   private let metrics: GatewayMetrics
   private let routes: [String]
   private var series: [Key: Series] = [:]
+  /// Requests of one kind mostly follow each other.
+  private var last: (key: Key, series: Series)?
   private let active: [Gauge]
 
   init(_ metrics: GatewayMetrics, routes: [String]) {
@@ -36,6 +38,13 @@ struct SeriesCache {
   }
 
   mutating func series(_ key: Key) -> Series {
+    if let last, last.key == key { return last.series }
+    let found = find(key)
+    last = (key, found)
+    return found
+  }
+
+  private mutating func find(_ key: Key) -> Series {
     if let known = series[key] { return known }
     let route = routes.indices.contains(key.route) ? routes[key.route] : ""
     let new = metrics.series(of: key, route: route)

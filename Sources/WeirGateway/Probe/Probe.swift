@@ -33,7 +33,7 @@ extension ProbeReport {
       outcome = response.error.map { "no response: \(Self.reason($0.cause))" } ?? "no response"
     }
     self.init(
-      outcome: outcome, facts: Self.facts(response, metrics), phases: metrics?.phases ?? PhaseDurations(),
+      outcome: outcome, facts: Self.facts(response, metrics), phases: metrics?.report.phases ?? PhaseDurations(),
       total: .seconds(metrics?.total ?? response.timeline.totalDuration))
   }
 

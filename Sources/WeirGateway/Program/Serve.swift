@@ -274,7 +274,7 @@ private final class Parts: Sendable {
     gateway = try Gateway(
       configuration,
       options: Gateway.Options(address: options.gatewayAddress, workers: workers, connections: shares.clients),
-      metrics: metrics, monitors: [monitor], log: log)
+      metrics: metrics, observer: monitor, log: log)
     try Self.checkNames(of: options.buckets, exporter.registry)
     try exporter.start()
     exporterAddress = try SocketAddress(parsing: exporter.address ?? "")

@@ -1,4 +1,4 @@
-import Weir
+import WeirTransport
 
 /// What becomes of addresses that no list names, as files and flags say it.
 enum DestinationPolicyName: String, CaseIterable {

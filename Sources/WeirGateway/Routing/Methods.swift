@@ -1,4 +1,4 @@
-import Weir
+import WeirHTTP
 
 /// Request methods as labels (RFC 9110 §9 and RFC 5789): a client can make up any other.
 enum KnownMethod: UInt8, CaseIterable, Sendable {
@@ -30,7 +30,7 @@ enum KnownMethod: UInt8, CaseIterable, Sendable {
 
   /// Whether a method that has become this one is CONNECT, in whatever spelling: the upstream may take it in any.
   func isConnect(_ name: String) -> Bool {
-    self == .connect || self == .other && HTTPMethod(rawValue: name).isConnect
+    self == .connect || self == .other && FieldSyntax.isSameName(name, "connect")
   }
 
   var label: String {

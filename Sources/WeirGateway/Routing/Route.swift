@@ -1,5 +1,6 @@
-package import Weir
+import Weir
 import WeirHTTP
+package import WeirTransport
 
 /// Which requests go where, and how.
 package struct Route: Sendable, Equatable {
@@ -14,7 +15,7 @@ package struct Route: Sendable, Equatable {
   package var headers = HeaderRules()
   /// For the whole of a forwarded request: all attempts and the waiting between them.
   package var timeout = defaultTimeout
-  package var retry = RetryRules()
+  package var retry = RouteRetryRules()
   /// When the upstream is left alone for a while; nil: never.
   package var circuitBreaker: CircuitBreaker?
   /// How the number of attempts at once follows the upstream's speed; nil: it doesn't.
@@ -85,7 +86,7 @@ package struct HeaderRule: Sendable, Equatable {
   }
 }
 
-package struct RetryRules: Sendable, Equatable {
+package struct RouteRetryRules: Sendable, Equatable {
   /// Attempts after the first one. 0: a request is sent once.
   package var limit = 0
   package var statusCodes: Set<Int> = [408, 500, 502, 503, 504]

@@ -1,5 +1,5 @@
 import CLinux
-package import Foundation
+import Foundation
 import Glibc
 import WeirHTTP
 
@@ -23,7 +23,7 @@ package struct Upstream: Sendable, Hashable {
   package var authority: String { Self.authority(host, port, of: scheme) }
 
   /// `http://host:port/`.
-  package let origin: URL
+  package let origin: String
 
   /// Takes `http://host[:port][/base]`, and nothing that a URL parser would have to guess at.
   package init(parsing text: String) throws(UpstreamProblem) {
@@ -39,8 +39,8 @@ package struct Upstream: Sendable, Hashable {
     let (host, port) = try Self.hostAndPort(authority, of: scheme)
     basePath = try Self.basePath(rest[authority.endIndex...])
     let text = "\(scheme.rawValue)://\(Self.authority(host, port, of: scheme))/"
-    guard let origin = URL(string: text) else { throw UpstreamProblem("\(quoted(host)) is no host name") }
-    (self.scheme, self.host, self.port, self.origin) = (scheme, host, port, origin)
+    guard URL(string: text) != nil else { throw UpstreamProblem("\(quoted(host)) is no host name") }
+    (self.scheme, self.host, self.port, self.origin) = (scheme, host, port, text)
   }
 
   private static func authority(_ host: String, _ port: Int, of scheme: Scheme) -> String {

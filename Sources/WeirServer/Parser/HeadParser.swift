@@ -141,6 +141,7 @@ struct HeadParser {
 
   private mutating func finish() throws(RequestRefusal) -> RequestHead {
     head.bodyLength = try framing.bodyLength(version: head.version, limit: limits.bodyBytes)
+    head.fields.mayNameFields = framing.namesFields
     head.keepsAlive = framing.keepsAlive(version: head.version)
     // RFC 9110 §10.1.1: to be ignored in HTTP/1.0, and without a body there is nothing to continue with.
     let hasBody = head.bodyLength != .none && head.bodyLength != .length(0)

@@ -5,6 +5,8 @@ package struct HeaderFields: Sendable {
   /// The request line and the fields, as received.
   var bytes: [UInt8] = []
   private var places: [Place] = []
+  /// Whether a Connection field may name other fields.
+  package internal(set) var mayNameFields = true
 
   private struct Place {
     var name: ByteRange

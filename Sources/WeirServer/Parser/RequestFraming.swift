@@ -10,6 +10,8 @@ struct RequestFraming {
   private var codings = Codings()
   private var saysClose = false
   private var saysKeepAlive = false
+  /// Whether Connection names other fields.
+  private(set) var namesFields = false
 
   private struct Codings {
     var isPresent = false
@@ -64,8 +66,13 @@ struct RequestFraming {
   private mutating func takeConnection(_ value: Span<UInt8>) {
     value.withUnsafeBytes { value in
       for option in value.listElements {
-        if option.spells("close") { saysClose = true }
-        if option.spells("keep-alive") { saysKeepAlive = true }
+        if option.spells("close") {
+          saysClose = true
+        } else if option.spells("keep-alive") {
+          saysKeepAlive = true
+        } else if !option.isEmpty {
+          namesFields = true
+        }
       }
     }
   }

@@ -38,7 +38,10 @@ final class WireClient {
   }
 
   func send(_ text: String) {
-    let bytes = UpstreamCase.bytes(text)
+    send(bytes: UpstreamCase.bytes(text))
+  }
+
+  func send(bytes: [UInt8]) {
     _ = Glibc.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL))
   }
 

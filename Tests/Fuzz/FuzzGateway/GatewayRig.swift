@@ -41,7 +41,7 @@ final class GatewayRig {
     }
     return try Gateway(
       Configuration(routes: routes), options: Gateway.Options(address: .loopback(port: 0), pseudonym: "weir"),
-      metrics: try GatewayMetrics(registry, client: monitor), monitors: [monitor], log: log)
+      metrics: try GatewayMetrics(registry, client: monitor), observer: monitor, log: log)
   }
 
   func check(_ input: FuzzInput) {

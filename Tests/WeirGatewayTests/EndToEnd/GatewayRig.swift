@@ -17,7 +17,7 @@ final class GatewayRig: Sendable {
     gateway = try Gateway(
       Configuration(routes: routes),
       options: Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: pseudonym),
-      metrics: try GatewayMetrics(registry, client: monitor), monitors: [monitor], log: log)
+      metrics: try GatewayMetrics(registry, client: monitor), observer: monitor, log: log)
     gateway.start()
   }
 

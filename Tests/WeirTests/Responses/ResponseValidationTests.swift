@@ -96,23 +96,22 @@ import Weir
     #expect(ResponseValidation.failure(contentType: unread(), acceptable: [], isBodyEmpty: true) == nil)
   }
 
-  @Test func downloads() throws {
-    let directory = FileManager.default.temporaryDirectory
-    let file = directory.appendingPathComponent(UUID().uuidString)
-    defer { try? FileManager.default.removeItem(at: file) }
-    guard case .failure(let none) = ResponseValidation.isEmptyFile(at: nil), case .dataFileNil = none.reason else {
+  @Test func downloads() {
+    let file = URL(filePath: "/file")
+    func failure(_ fileURL: URL?, size: Int64?) -> ResponseValidation.Failure? {
+      ResponseValidation.failure(ofFile: fileURL, size: size) { isBodyEmpty in
+        ResponseValidation.failure(contentType: "x/y", acceptable: ["a/b"], isBodyEmpty: isBodyEmpty)
+      }
+    }
+    guard case .dataFileNil = failure(nil, size: nil) else {
       Issue.record("a download without a file")
       return
     }
-    guard case .failure(let missing) = ResponseValidation.isEmptyFile(at: file),
-      case .dataFileReadFailed(file) = missing.reason
-    else {
-      Issue.record("a file that is not there")
+    guard case .dataFileReadFailed(file) = failure(file, size: nil) else {
+      Issue.record("a file whose size is not known")
       return
     }
-    try Data().write(to: file)
-    #expect(try ResponseValidation.isEmptyFile(at: file).get())
-    try Data([1]).write(to: file)
-    #expect(try !ResponseValidation.isEmptyFile(at: file).get())
+    #expect(failure(file, size: 0) == nil)
+    #expect(failure(file, size: 1) != nil)
   }
 }

@@ -1,0 +1,184 @@
+import Dispatch
+import Foundation
+import Synchronization
+import WeirCurl
+import WeirIO
+import WeirTransport
+
+/// The end of a hop, and of the attempt.
+extension RequestAttempt {
+  /// A hop has ended: the next one begins, or the attempt is over.
+  func transferEnded(_ error: TransferError?, _ report: TransferReport) {
+    let next = hop.next.flatMap { next in pipeline.decide({ $0.stage == .transferring }) ? next : nil }
+    if next == nil, awaitsReceiver(error) {
+      body.ending = (error, report)
+      return
+    }
+    if next == nil, error == nil, asksToStore(report) { return }
+    attempt.tally.add(report)
+    body.hasBroken = error != nil
+    if let error, let trust = hop.trust,
+      let reason = WeirError.ServerTrustFailureReason(error, at: trust, url: hop.url, advice: advice)
+    {
+      body.trustFailure = .serverTrustEvaluationFailed(reason: reason)
+    }
+    if let next {
+      if hop.isRedirected { attempt.tally.redirected() } else { attempt.tally.sentAgain() }
+      hop.follow(next)
+      task.redirected(to: next)
+      attempt.goesOn()
+    } else {
+      ended(error: outcome(error))
+    }
+  }
+
+  var advice: TransferAdvice {
+    TransferAdvice(
+      options: core.transport.options,
+      hasOwnTimeout: hop.request.urlRequest.timeoutInterval != RequestTimeouts.foundations)
+  }
+
+  /// How the hop went, seen from the end of its transfer.
+  func outcome(_ error: TransferError?) -> URLError? {
+    if let failure = body.failure { return failure }
+    if let error = attempt.judged(error) { return URLError(TransferFailure(error, advice: advice), url: hop.url) }
+    return attempt.discardsBody ? nil : body.endFailure()
+  }
+
+  /// The receiver has taken all, or nobody is interested any more.
+  func conclude() {
+    guard !body.isAwaited, let ending = body.ending else { return }
+    if awaitsSink() { return }
+    body.ending = nil
+    transferEnded(ending.error, ending.report)
+  }
+
+  /// Whether the last hop's end waits for who writes its body to a file.
+  private func awaitsReceiver(_ error: TransferError?) -> Bool {
+    guard request.fileOffset != nil, !body.isReceived else { return false }
+    body.isAwaited = request.bodyEnded(outcome(error), of: self)
+    if body.isAwaited { attempt.awaitReceiver() } else { body.isReceived = true }
+    return body.isAwaited
+  }
+
+  /// The file is where it belongs, or gone.
+  ///
+  /// - Parameter failure: In place of the transfer's, which it says more of.
+  func receiverDone(_ failure: URLError?) {
+    guard body.isAwaited else { return }
+    body.isAwaited = false
+    body.isReceived = true
+    attempt.stopTimer()
+    if let failure { body.failure = failure }
+    conclude()
+  }
+
+  /// The body can't be written.
+  func receiverFailed(_ error: URLError) {
+    body.failure = error
+    body.isAwaited = false
+    if let transfer = attempt.transfer { transfer.cancel() } else { conclude() }
+  }
+
+  /// Whether the end waits until the receiver has taken what came. Nobody needs the slot meanwhile.
+  func awaitsSink() -> Bool {
+    guard !request.bodyMayEnd(), body.receiverFailure == nil, pipeline.decide({ $0.stage == .transferring }) else {
+      return false
+    }
+    hold(.sink)
+    attempt.vacate()
+    return true
+  }
+
+  /// The attempt is over but for its validation.
+  func ended(error: URLError?) {
+    let error = error.map { $0.about(request.failureContext(of: hop.request, attempt: number), hop.url) }
+    guard pipeline.failed(self, error) else { return }
+    if let error, pipeline.decide({ $0.stage != .cancelling }) {
+      pipeline.record(body.receiverFailure ?? body.trustFailure ?? .sessionTaskFailed(error: error))
+      if let failure = body.trustFailure {
+        pipeline.monitors.request(request, didFailTask: task, earlyWithError: failure)
+      }
+    }
+    if error != nil { request.attemptFailed() }
+    complete(error: error)
+    attempt.connectionUsed(isIdle: error == nil && !body.hasBroken)
+    if error == nil, request.error == nil, let response = task.lazyResponse {
+      validate(response)
+    } else {
+      completed(error.map { .sessionTaskFailed(error: $0) })
+    }
+  }
+
+  /// Completes the task and gathers its metrics.
+  func complete(error: (any Error)?) {
+    body.decoder = nil
+    let status = task.complete(error: error)?.statusCode
+    let now = attempt.end(status: status, ending(error))
+    guard let report = attempt.report else { return }
+    let metrics = request.fields.withLock { fields in
+      if !attempt.isLost { fields.times?.completed = now }
+      let times = fields.times ?? RequestTimes()
+      let metrics = TransferMetrics(report, from: times.date(attempt.tally.began))
+      fields.change(number) { $0?.metrics = metrics }
+      return metrics
+    }
+    self.metrics = metrics
+    if pipeline.wants(.tasks) { announceEnd(metrics, error) }
+  }
+
+  /// What an end without a final head says of the destination; nil: nothing.
+  private func ending(_ error: (any Error)?) -> Attempt.Ending? {
+    // What ended the attempt from outside stands in the request: a deadline, say, while the task was cancelled.
+    let (isCancelled, own) = request.fields.withLock { ($0.machine.state == .cancelled, $0.error) }
+    guard machine.hasStarted, !isCancelled, let error else { return nil }
+    let urlError = error as? URLError
+    if let urlError, urlError.isDestinationRefused || urlError.isOwnDefect { return nil }
+    return Attempt.Ending(
+      RequestOutcome(error: own ?? .sessionTaskFailed(error: error), status: nil),
+      isSilence: urlError?.code == .timedOut)
+  }
+
+  private func announceEnd(_ metrics: TransferMetrics, _ error: (any Error)?) {
+    let session = context.session
+    if let session { context.monitors.urlSession(session, task: task, didFinishCollecting: metrics) }
+    pipeline.monitors.request(request, didGatherMetrics: metrics)
+    if let session { context.monitors.urlSession(session, task: task, didCompleteWithError: error) }
+  }
+
+  // MARK: Validation
+
+  private func validate(_ response: LazyHTTPResponse) {
+    let (validators, step) = request.fields.withLock { ($0.validators, $0.machine.step) }
+    guard !validators.isEmpty else { return completed(nil) }
+    let input = ValidationInput(request: request, response: response)
+    guard let root = context.queues.root else {
+      return validated(Validator.Verdict(of: validators, about: input), input, step)
+    }
+    root.async { [request, task] in
+      let verdict = Validator.Verdict(of: validators, about: input)
+      request.onAttempt(task) { $0.validated(verdict, input, step) }
+    }
+  }
+
+  private func validated(_ verdict: Validator.Verdict, _ input: ValidationInput, _ step: RequestMachine.Step) {
+    guard pipeline.decide({ $0.isWaiting(in: step) }) else { return }
+    if let failure = verdict.failure { pipeline.record(failure) }
+    if pipeline.wants(.responses) { verdict.announce(input, to: pipeline.monitors) }
+    completed(nil)
+  }
+
+  /// The attempt is over, its validation included.
+  func completed(_ taskError: WeirError?) {
+    announceCompletion(taskError)
+    pipeline.perform(request.fields.withLock { $0.machine.transferEnded(failed: $0.error != nil) })
+  }
+
+  /// Tells of the completion, once.
+  func announceCompletion(_ taskError: WeirError?) {
+    guard !isCompleted else { return }
+    isCompleted = true
+    pipeline.monitors.request(request, didCompleteTask: task, with: taskError)
+    attempt.announceEnd(request.error)
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+import WeirCurl
+import WeirHTTP
+import WeirIO
+import WeirTransport
+
+/// A hop's way on the wire.
+extension RequestAttempt {
+  /// Puts the present hop's request on the wire.
+  func startHop() {
+    // What can't be sent is no attempt.
+    guard hop.request.isSupported else {
+      return ended(error: urlError(.unsupportedURL, Self.advice(onUnsupported: hop.request.text)))
+    }
+    do {
+      hop.trust = try core.trust(for: hop.request)
+    } catch {
+      return refuse(untrusted: error)
+    }
+    attempt.hopStarts()
+    body = ResponseBody(limit: request.maximumBodySize)
+    guard let transferBody = makeBody() else {
+      return ended(error: urlError(.requestBodyStreamExhausted, "the request's body can't be sent again"))
+    }
+    guard task.starts(expectedToSend: transferBody.length ?? -1) else {
+      return ended(error: urlError(.cancelled, "the task was cancelled"))
+    }
+    do {
+      let cookie = core.cookies?.field(for: hop.request)
+      let use = attempt.tally.redirectCount == 0 ? caching : nil
+      if let use {
+        use.requested = Self.now
+        use.sent = core.sentFields(of: hop.request, cookie: cookie)
+      }
+      let headers = core.headers(
+        for: hop.request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin, cookie: cookie,
+        conditions: use?.questioned?.entry.conditions)
+      try attempt.send(spec(transferBody), headers: headers)
+    } catch {
+      ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
+    }
+  }
+
+  /// A URL without `//` may be one of which the scheme was forgotten. Its text is not repeated: it may hold secrets.
+  private static func advice(onUnsupported url: String) -> String {
+    "only http and https URLs with a host can be requested" + (url.contains("//") ? "" : "; is http:// missing?")
+  }
+
+  /// The host is not even connected to.
+  private func refuse(untrusted error: WeirError) {
+    body = ResponseBody(limit: nil)
+    body.trustFailure = error
+    ended(error: urlError(.serverCertificateUntrusted, error.errorDescription ?? ""))
+  }
+
+  private func spec(_ body: TransferBody) -> TransferSpec {
+    var spec = TransferSpec(url: hop.request.text, method: hop.request.method, body: body)
+    let timeout = hop.request.urlRequest.timeoutInterval
+    spec.silenceTimeout =
+      timeout == RequestTimeouts.foundations ? core.configuration.timeoutIntervalForRequest : timeout
+    spec.addressPolicy = core.configuration.destinationPolicy.rules
+    spec.trust = hop.trust?.trust
+    spec.canRepeatBody = body.isRepeatable
+    spec.credential = credential(for: body)
+    return spec
+  }
+
+  /// Nil: there was one, and it can't be had again.
+  private func makeBody() -> TransferBody? {
+    let urlRequest = hop.request.urlRequest
+    switch hop.hasLostBody ? AttemptBody(of: urlRequest) : request.makeBody(of: urlRequest) {
+    // A length of zero: without one a server might wait for a body (RFC 9110 section 8.6).
+    case .none: return Self.methodsWithBody.contains(hop.request.method) ? .bytes([UInt8]()) : TransferBody.none
+    case .data(let data): return .bytes(DataBytes(data))
+    case .file(let path, let size): return .file(path: path, size: size)
+    case .stream(let stream, let length): return pipeline.beginBodyStream(stream) ? .pulled(length: length) : nil
+    }
+  }
+
+  private static let methodsWithBody = ["POST", "PUT", "PATCH"]
+}
+
+enum RequestTimeouts {
+  /// A URL request's `timeoutInterval` when nobody has asked for anything else.
+  static let foundations: TimeInterval = 60
+}

@@ -1,0 +1,31 @@
+import Foundation
+import FoundationNetworking
+
+extension DataRequest {
+  /// Adds a validation; validations run in the order added, up to the first failure.
+  @preconcurrency
+  @discardableResult
+  public func validate(_ validation: @escaping Validation) -> Self {
+    add(.custom { validation($0.urlRequest, $1, $0.data) })
+  }
+
+  /// Accepts only these status codes.
+  @preconcurrency
+  @discardableResult
+  public func validate(statusCode acceptable: some Sequence<Int> & Sendable) -> Self {
+    add(.rule { $0.failure(status: acceptable) })
+  }
+
+  /// Accepts only these content types; `*` stands for any type or subtype. An empty body always passes.
+  @preconcurrency
+  @discardableResult
+  public func validate<Types: Sequence<String> & SendableMetatype>(
+    contentType acceptable: @escaping @Sendable @autoclosure () -> Types
+  ) -> Self {
+    add(.rule { $0.failure(contentType: acceptable()) })
+  }
+
+  /// Accepts status codes 200 to 299 and what the request's `Accept` field accepts.
+  @discardableResult
+  public func validate() -> Self { addUsualValidators() }
+}

@@ -1,0 +1,104 @@
+import FoundationNetworking
+import Synchronization
+import WeirTransport
+
+/// The transport's events become those of the session's monitors and, where they are of one request, of the request's own.
+/// Monitors that observe the transport themselves hear of them first.
+extension SessionCore: TransportObserver {
+  var transportInterests: TransportInterests {
+    var interests = monitors.observers.reduce(into: TransportInterests()) { $0.formUnion($1.transportInterests) }
+    if monitors.wants(.connections) { interests.insert(.connections) }
+    if monitors.wants(.connectionUse) { interests.insert(.connectionUse) }
+    if monitors.wants(.resilience) { interests.insert(.resilience) }
+    return interests
+  }
+
+  // MARK: Exchanges and attempts
+
+  /// `monitor` gets the request and the monitors of it.
+  private func tell(
+    _ exchange: any TransportExchange, _ observe: (any TransportObserver) -> Void,
+    _ monitor: (CompositeEventMonitor, Request) -> Void = { _, _ in }
+  ) {
+    guard let pipeline = exchange as? RequestPipeline else { return }
+    for observer in pipeline.monitors.observers { observe(observer) }
+    monitor(pipeline.monitors, pipeline.request)
+  }
+
+  func exchangeBegan(_ exchange: any TransportExchange) {
+    tell(exchange, { $0.exchangeBegan(exchange) })
+  }
+
+  func exchange(
+    _ exchange: any TransportExchange, willRetryAfter delay: Double, source: RetryDelaySource, reason: RetryReason
+  ) {
+    tell(exchange, { $0.exchange(exchange, willRetryAfter: delay, source: source, reason: reason) }) {
+      $0.request($1, willRetryAfter: delay, source: source, reason: reason)
+    }
+  }
+
+  func exchange(_ exchange: any TransportExchange, retriesDueTo reason: RetryReason?) {
+    tell(exchange, { $0.exchange(exchange, retriesDueTo: reason) }) { $0.requestIsRetrying($1) }
+  }
+
+  func exchange(_ exchange: any TransportExchange, didDenyRetry reason: RetryDenial.Reason) {
+    tell(exchange, { $0.exchange(exchange, didDenyRetry: reason) }) {
+      $0.request($1, didDenyRetry: RetryDenial(reason: reason))
+    }
+  }
+
+  func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent) {
+    tell(exchange, { $0.exchange(exchange, hedge: event) }) { $0.request($1, hedge: event) }
+  }
+
+  func exchange(_ exchange: any TransportExchange, didSettle end: ExchangeEnd) {
+    tell(exchange, { $0.exchange(exchange, didSettle: end) })
+  }
+
+  func exchange(_ exchange: any TransportExchange, didStartAttempt number: Int) {
+    tell(exchange, { $0.exchange(exchange, didStartAttempt: number) }) { $0.request($1, didStartAttempt: number) }
+  }
+
+  func exchange(
+    _ exchange: any TransportExchange, didEndAttempt number: Int, _ report: AttemptReport, error: (any LabelledError)?
+  ) {
+    tell(exchange, { $0.exchange(exchange, didEndAttempt: number, report, error: error) }) { monitors, request in
+      guard monitors.wants(.attempts), let metrics = request.metrics(ofAttempt: number) else { return }
+      monitors.request(request, didEndAttempt: number, metrics: metrics, error: error as? WeirError)
+    }
+  }
+
+  // MARK: Destinations and connections
+
+  private func tell(_ observe: (any TransportObserver) -> Void, _ monitor: (CompositeEventMonitor, Session) -> Void) {
+    guard let session else { return }
+    for observer in monitors.observers { observe(observer) }
+    monitor(monitors, session)
+  }
+
+  func connection(_ event: ConnectionEvent) {
+    tell({ $0.connection(event) }, { $0.session($1, connectionEvent: event) })
+  }
+
+  func destination(_ destination: Destination, availableRetries: Double) {
+    tell({ $0.destination(destination, availableRetries: availableRetries) }) {
+      $0.session($1, retryBudget: destination, available: availableRetries)
+    }
+  }
+
+  func destination(_ destination: Destination, entered state: CircuitState) {
+    tell({ $0.destination(destination, entered: state) }, { $0.session($1, circuit: destination, entered: state) })
+  }
+
+  func destination(_ destination: Destination, concurrencyLimit limit: Int) {
+    tell({ $0.destination(destination, concurrencyLimit: limit) }) {
+      $0.session($1, concurrencyLimit: destination, limit: limit)
+    }
+  }
+}
+
+extension Request {
+  fileprivate func metrics(ofAttempt number: Int) -> TransferMetrics? {
+    fields.withLock { fields in fields.attempts.first { $0.number == number }?.metrics }
+  }
+}

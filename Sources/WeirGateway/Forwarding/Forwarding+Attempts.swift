@@ -1,0 +1,269 @@
+import WeirCurl
+import WeirHTTP
+import WeirIO
+import WeirServer
+import WeirTransport
+
+// What the machine says.
+extension Forwarding {
+  func perform(_ action: ForwardMachine.Action) {
+    switch action {
+    case .none: break
+    case .attempt: beginAttempt()
+    case .decide: decide()
+    case .passOn: passOn()
+    case .discard: attempt?.discardBody()
+    case .wait(let delay):
+      exchange.loop.schedule(delayTimer, at: MonotonicTime.now.advanced(bySeconds: delay), handler: self)
+    case .cancel:
+      endRace()
+      attempt?.cancel()
+    case .settle: settle()
+    }
+  }
+
+  private func beginAttempt() {
+    if machine.retries > 0 {
+      failure = nil
+      head = nil
+      observer?.exchange(self, retriesDueTo: grantedReason)
+    }
+    let attempt = makeAttempt(machine.present)
+    self.attempt = attempt
+    attempt.admit()
+  }
+
+  private func makeAttempt(_ number: Int) -> Attempt {
+    let attempt = Attempt(transport: transport, exchange: self, number: number)
+    attempt.delegate = self
+    return attempt
+  }
+
+  // MARK: Retries
+
+  /// Asks the rules, then the body, the deadline and the destination.
+  private func decide() {
+    guard let outgoing, let rules = outgoing.rules else { return }
+    let now = MonotonicTime.now
+    let transferFailure = failure?.transferFailure
+    let facts = RetryRules.Failure(
+      method: outgoing.method, status: attempt?.status, code: transferFailure?.code,
+      isDestinationRefused: transferFailure?.isDestinationRefused ?? false)
+    let decision = rules.decision(
+      about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries,
+      field: { [head] in head?.value(forField: $0) }, random: .random(in: 0..<1), now: Double(LogTime.now.milliseconds) / 1000)
+    let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
+    let final = terms.withinBudget(permitted, at: now)
+    switch final {
+    case .retry(let delay, let source, _, _):
+      let reason = RetryReason(rawValue: failure?.label ?? String(attempt?.status ?? 0))
+      grantedReason = reason
+      observer?.exchange(self, willRetryAfter: delay, source: source, reason: reason)
+    case .deny(let reason):
+      if !machine.hasDenied { observer?.exchange(self, didDenyRetry: reason) }
+    }
+    perform(machine.decided(final))
+  }
+
+  /// Whether another attempt could send the same body.
+  private var canReplayBody: Bool {
+    guard status == 0, let outgoing else { return false }
+    return switch outgoing.body {
+    case .none: true
+    case .length(let length): buffer.canReplay && (buffer.isComplete || length <= ReplayBuffer.defaultLimit)
+    // It might outgrow the buffer while the retry waits.
+    case .chunked: buffer.canReplay && buffer.isComplete
+    }
+  }
+
+  // MARK: Second attempts
+
+  /// Starts the clock of the next second attempt, where one may follow.
+  private func awaitHedge() {
+    guard machine.mayHedge, let plan = outgoing?.hedge, let delay = terms.seconds(of: plan.delay) else { return }
+    exchange.loop.schedule(hedgeTimer, at: MonotonicTime.now.advanced(bySeconds: delay), handler: self)
+  }
+
+  /// No head has come for that long.
+  func hedgeIsDue() {
+    guard machine.mayHedge else { return }
+    guard terms.mayHedge() else { return tellDeniedHedge() }
+    machine.grantHedge()
+    if terms.takesHedge() {
+      let rival = makeAttempt(machine.hedge())
+      rivals.append(rival)
+      rival.beginsWithSlot()
+      rival.startBesideAnother()
+    } else {
+      tellDeniedHedge()
+    }
+    awaitHedge()
+  }
+
+  private func tellDeniedHedge() { observer?.exchange(self, hedge: .denied) }
+
+  /// Does what the race says. Returns whether `attempt` goes on.
+  private func follow(_ verdict: HedgeRace.Verdict, _ attempt: Attempt, _ failure: TransferFailure?) -> Bool {
+    switch verdict {
+    case .wins:
+      show(attempt)
+      endRace()
+      attempt.decideHedge(.won)
+      return true
+    case .isLast:
+      endRace()
+      return true
+    case .isOut(let successor):
+      if attempt === self.attempt, let next = rivals.first(where: { $0.number == successor }) { show(next) }
+      rivals.removeAll { $0 === attempt }
+      lose(attempt, failure)
+      return false
+    }
+  }
+
+  private func show(_ attempt: Attempt) {
+    guard let previous = self.attempt, previous !== attempt else { return }
+    rivals.removeAll { $0 === attempt }
+    rivals.append(previous)
+    self.attempt = attempt
+  }
+
+  /// Ends all attempts but the present one.
+  private func endRace() {
+    guard machine.race != nil else { return }
+    exchange.loop.cancel(hedgeTimer)
+    while let rival = rivals.popLast() {
+      lose(rival, TransferFailure(.cancelled, "the attempt is of no use any more"))
+    }
+  }
+
+  private func lose(_ attempt: Attempt, _ failure: TransferFailure?) {
+    attempt.lose()
+    complete(attempt, failure)
+    attempt.connectionUsed(isIdle: false)
+    attempt.announceEnd(failure.map { ExchangeFailure.transfer($0) })
+  }
+}
+
+// What an attempt asks, and tells.
+extension Forwarding: AttemptDelegate {
+  func attemptMayStart(_ attempt: Attempt) -> Bool { machine.mayStart(attempt.number) }
+
+  func attempt(_ attempt: Attempt, wasRejected reason: Rejection) {
+    failure = .rejected(reason)
+    attempt.end(status: nil, nil)
+    lastStatus = nil
+    perform(machine.rejected())
+  }
+
+  func attemptIsDue(_ attempt: Attempt) {
+    guard let outgoing else { return }
+    attempt.hopStarts()
+    if case .none = outgoing.body {} else if !attemptRewindsBody(attempt) {
+      return ended(attempt, TransferFailure(.requestBodyStreamExhausted, "the request's body can't be sent again"))
+    }
+    do {
+      try attempt.send(outgoing.spec, headers: outgoing.headers(retries: machine.retries))
+    } catch {
+      ended(attempt, TransferFailure(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
+    }
+  }
+
+  func attemptBegan(_ attempt: Attempt) {
+    startedCount += 1
+    if machine.isOnWire(attempt.number) { awaitHedge() }
+  }
+
+  func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow {
+    if machine.isEnding { return .stop }
+    attempt.noteLatency()
+    attempt.answered(head.status)
+    if let verdict = machine.raceHears(attempt.number, status: head.status), !follow(verdict, attempt, nil) {
+      return .stop
+    }
+    self.head = head
+    perform(machine.headArrived(isRetryable: outgoing?.rules?.statusCodes.contains(head.status) ?? false))
+    return isResponseBad ? .stop : .proceed
+  }
+
+  /// Passes the head on, as far as it can be.
+  private func passOn() {
+    guard let head, let outgoing else { return }
+    var fields = WeirServer.ResponseFields(reservingBytes: 512)
+    let framing = outgoing.route.headers.response(head, isHTTP10: head.version == .http1_0, to: &fields)
+    // An upstream that switches protocols does so on its own: Upgrade ends here, so nobody asked for it.
+    guard head.status >= 200, let length = framing.bodyLength(status: head.status, isHead: isHead) else {
+      isResponseBad = true
+      return fail(.cancelled)
+    }
+    status = head.status
+    exchange.begin(status: status, fields: fields, length: length)
+  }
+
+  func attempt(_ attempt: Attempt, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
+    if machine.isEnding { return .stop }
+    attempt.tally.decoded += Int64(bytes.count)
+    if exchange.write(bytes) { return .proceed }
+    if exchange.onWritable == nil { exchange.onWritable = { [self] in self.attempt?.release(.sink) } }
+    attempt.hold(.sink)
+    return .proceed
+  }
+
+  func attempt(_ attempt: Attempt, didFinish error: TransferError?, _ report: TransferReport) {
+    if attempt.awaitsEnd(failed: error != nil) {
+      ending = (error, report)
+    } else {
+      finish(attempt, error, report)
+    }
+  }
+
+  func attemptConcludes(_ attempt: Attempt) {
+    guard let (error, report) = ending else { return }
+    ending = nil
+    if !machine.isEnding { return finish(attempt, error, report) }
+    attempt.tally.add(report)
+    attemptWasCancelled(attempt)
+  }
+
+  private func finish(_ attempt: Attempt, _ error: TransferError?, _ report: TransferReport) {
+    attempt.tally.add(report)
+    let failure = attempt.judged(error).map {
+      TransferFailure($0, advice: TransferAdvice(options: transport.options))
+    }
+    ended(attempt, failure, hasBroken: error != nil)
+  }
+
+  func attemptWasCancelled(_ attempt: Attempt) {
+    ended(attempt, TransferFailure(.cancelled, "the task was cancelled"))
+  }
+
+  /// An attempt is over.
+  private func ended(_ attempt: Attempt, _ failure: TransferFailure?, hasBroken: Bool = false) {
+    if let verdict = machine.raceHears(endOf: attempt.number), !follow(verdict, attempt, failure) { return }
+    if let failure, !machine.isEnding { self.failure = .transfer(failure) }
+    if failure != nil { takeBack() }
+    complete(attempt, failure)
+    attempt.connectionUsed(isIdle: failure == nil && !hasBroken)
+    attempt.announceEnd(self.failure)
+    perform(machine.attemptEnded(failed: self.failure != nil))
+  }
+
+  private func complete(_ attempt: Attempt, _ failure: TransferFailure?) {
+    attempt.end(status: attempt.status, ending(of: failure))
+    lastStatus = attempt.report?.statusCode
+  }
+
+  /// What an end without a final head says of the upstream; nil: nothing.
+  private func ending(of failure: TransferFailure?) -> Attempt.Ending? {
+    guard let failure, self.failure != .cancelled, !failure.isDestinationRefused, !failure.isOwnDefect else { return nil }
+    return Attempt.Ending(
+      RequestOutcome(self.failure ?? .transfer(failure), status: nil), isSilence: failure.code == .timedOut)
+  }
+
+  /// The attempt has failed after its head was passed on: unless the client may have got some of it, another may follow.
+  private func takeBack() {
+    guard status != 0, exchange.retract() else { return }
+    status = 0
+    exchange.onWritable = nil
+  }
+}

@@ -1,0 +1,383 @@
+package import WeirCurl
+package import WeirHTTP
+package import WeirIO
+
+/// One attempt of an exchange, from the question for a slot to the end of its last hop: the thin shell around an
+/// ``AttemptMachine``. It has its slot, its circuit's pass, the transfer on the wire and the costs so far. The delegate
+/// says what is sent and what a response means.
+///
+/// Confined to the loop. It holds its delegate until it has ended.
+package final class Attempt {
+  package let transport: Transport
+  package let exchange: any TransportExchange
+  /// 1 for the first.
+  package let number: Int
+  @exclusivity(unchecked) package private(set) var machine = AttemptMachine()
+  @exclusivity(unchecked) package var tally = AttemptTally()
+  @exclusivity(unchecked) var lease: SlotLease
+  private let terms: DestinationTerms
+  @exclusivity(unchecked) package private(set) var transfer: (any TransferHandle)?
+  /// Set before anything is asked of the attempt.
+  @exclusivity(unchecked) package var delegate: (any AttemptDelegate)?
+  /// The status of the last head; nil before there is one.
+  @exclusivity(unchecked) package private(set) var status: Int?
+  /// The circuit's answer, where there is a circuit.
+  @exclusivity(unchecked) var pass: Circuit.Pass?
+  /// Whether its final head has come.
+  @exclusivity(unchecked) var hasAnswered = false
+  /// Set for an attempt that starts beside another, until it is told what became of it.
+  @exclusivity(unchecked) private var hedge: Hedge?
+  /// Whether another attempt gives the answer: what still comes of this one is of no use.
+  @exclusivity(unchecked) package private(set) var isLost = false
+  /// What it cost, once it has ended.
+  @exclusivity(unchecked) package private(set) var report: AttemptReport?
+  @exclusivity(unchecked) private var unwanted = UnwantedBody()
+  /// For the wait for a first slot, for the rest of an unwanted body, or for a receiver; there is never more than one.
+  @exclusivity(unchecked) private var timer: LoopTimer?
+
+  private enum Hedge { case starting, undecided }
+
+  package init(transport: Transport, exchange: any TransportExchange, number: Int) {
+    self.transport = transport
+    self.exchange = exchange
+    self.number = number
+    terms = exchange.terms
+    lease = SlotLease(terms.state)
+  }
+
+  var controls: DestinationControls { terms.controls }
+
+  // MARK: What the machine says
+
+  package func perform(_ actions: AttemptMachine.Actions) {
+    if actions.isEmpty { return }
+    if actions.contains(.withdraw) { withdraw() }
+    if actions.contains(.release) { lease.release() }
+    if actions.contains(.unpark) { lease.unpark() }
+    if actions.contains(.pauseReceiving) { transfer?.pauseReceiving() }
+    if actions.contains(.pauseSending) { transfer?.pauseSending() }
+    if actions.contains(.park), lease.park() { perform(machine.parked()) }
+    if actions.contains(.ask) { ask() }
+    if actions.contains(.askAgain), lease.askAgain(waiter()) { perform(machine.granted()) }
+    if actions.contains(.resumeSending) { transfer?.resumeSending() }
+    if actions.contains(.startHop) { delegate?.attemptIsDue(self) }
+    if actions.contains(.resumeReceiving) {
+      transfer?.resumeReceiving()
+      delegate?.attemptReadsOn(self)
+    }
+    if actions.contains(.cancelTransfer) { transfer?.cancel() }
+    if actions.contains(.conclude) { delegate?.attemptConcludes(self) }
+    if actions.contains(.end) { delegate?.attemptWasCancelled(self) }
+  }
+
+  /// Stops reading until every reason to wait is gone.
+  package func hold(_ reason: AttemptMachine.Holds) { perform(machine.hold(reason)) }
+
+  package func release(_ reason: AttemptMachine.Holds) { perform(machine.release(reason)) }
+
+  /// Gives up the slot, and keeps the connection, while the caller's code is waited for.
+  package func park(for reason: AttemptMachine.Holds) { perform(machine.park(for: reason)) }
+
+  /// The end waits for the receiver, whose code may want the slot.
+  package func vacate() { perform(machine.vacate()) }
+
+  /// The transfer is over, and the receiver is not, whose code may want the slot.
+  package func awaitReceiver() { perform(machine.awaitReceiver()) }
+
+  /// The transfer is over. Whether the end has to wait for the response's receiver.
+  package func awaitsEnd(failed: Bool) -> Bool { machine.transferEnded(failed: failed) }
+
+  /// A stored response is served from now on.
+  package func serves() { machine.serves() }
+
+  /// Another hop follows.
+  package func goesOn() { perform(machine.redirected()) }
+
+  /// More of the request's body is there. An attempt without a slot sends it once it has one again.
+  package func bodyArrived() {
+    if machine.sends { transfer?.resumeSending() }
+  }
+
+  // MARK: The slot
+
+  /// Asks the destination to let the attempt through.
+  package func admit() { perform(machine.admit()) }
+
+  /// Waits no more for a first slot.
+  package func leaveQueue() {
+    perform(machine.withdraw())
+    returnPass()
+  }
+
+  private func ask() {
+    let now = MonotonicTime.now
+    if let rejection = passCircuit(at: now) { return reject(withdrawn: rejection) }
+    let start = terms.takeStart(isObserved: transport.watchesDestinations)
+    let (answer, beginsWatch) = lease.ask(start, at: now, waiter())
+    if beginsWatch, let state = lease.destination {
+      transport.budgets.watch(state, budget: terms.retryBudget)
+    }
+    switch answer {
+    case .granted: granted(machine.question, now)
+    case .waiting: startTimer(seconds: transport.limits.admissionTimeout)
+    case .queueFull: reject(.queueFull)
+    }
+  }
+
+  /// Called when the slot is there that the present question is about.
+  private func waiter() -> DestinationState.Waiter {
+    let bound = LoopBound(confining: self, on: transport.loop)
+    return { [question = machine.question] in
+      bound.loop.post { bound.value.granted(question, .now) }
+    }
+  }
+
+  /// A slot is there. If the attempt no longer waits, or the caller has just cancelled, it goes back at once.
+  private func granted(_ question: AttemptMachine.Question, _ now: MonotonicTime) {
+    guard machine.awaits(question) else { return lease.release() }
+    if machine.wait == .first {
+      // The circuit may have opened meanwhile.
+      if let rejection = passCircuit(at: now) {
+        lease.release()
+        return reject(withdrawn: rejection)
+      }
+      guard let delegate, delegate.attemptMayStart(self) else { return lease.release() }
+      stopTimer()
+    } else if let waited = lease.waited(until: now) {
+      tally.waited(waited)
+    }
+    lease.granted(at: now)
+    perform(machine.granted())
+  }
+
+  private func withdraw() {
+    lease.withdraw()
+    if !machine.hasStarted { stopTimer() }
+  }
+
+  private func reject(withdrawn reason: Rejection) {
+    perform(machine.withdraw())
+    reject(reason)
+  }
+
+  private func reject(_ reason: Rejection) { delegate?.attempt(self, wasRejected: reason) }
+
+  // MARK: Beside other attempts
+
+  /// Goes on the wire with a slot that was taken for it (``DestinationTerms/takesHedge(at:)``).
+  package func startBesideAnother() {
+    hedge = .starting
+    let now = MonotonicTime.now
+    // Where another thread has opened the circuit since the hedge was granted, its end counts for nothing.
+    _ = passCircuit(at: now)
+    lease.granted(at: now)
+    perform(machine.granted())
+  }
+
+  /// Has a slot from its beginning, without having asked.
+  package func beginsWithSlot() { machine.begins() }
+
+  /// Whether it started beside another attempt.
+  package var isHedge: Bool { hedge != nil }
+
+  /// Tells what became of it, if it is one that started beside another.
+  package func decideHedge(_ event: HedgeEvent) {
+    if hedge == .undecided { exchange.observer?.exchange(exchange, hedge: event) }
+    hedge = nil
+  }
+
+  /// Its answer is of no use any more. The delegate ends it next.
+  package func lose() {
+    isLost = true
+    stopTimer()
+    // Left out, those that were too slow would make the others look slow.
+    if !hasAnswered { noteLatency() }
+    guard let transfer else { return }
+    tally.add(transfer.report())
+    transfer.cancel()
+  }
+
+  // MARK: The wire
+
+  /// Puts a hop on the wire. Throws why it could not be started.
+  package func send(_ spec: consuming TransferSpec, headers: PreparedHeaders) throws(TransferError) {
+    spec.tag = lease.destination
+    transfer = try transport.start(spec, headers: headers, delegate: self)
+  }
+
+  /// The present hop goes on the wire: the first one begins the attempt.
+  package func hopStarts() {
+    if !machine.hasStarted { begin() }
+    machine.hopStarts()
+    unwanted = UnwantedBody()
+  }
+
+  private func begin() {
+    let now = MonotonicTime.now
+    tally = AttemptTally(queue: lease.waited(until: now), now: now)
+    delegate?.attemptBegan(self)
+    exchange.observer?.exchange(exchange, didStartAttempt: number)
+    guard hedge == .starting else { return }
+    hedge = .undecided
+    exchange.observer?.exchange(exchange, hedge: .started)
+  }
+
+  /// The rest of the hop's body is read over, as long as that is cheaper than a new connection.
+  package func discardBody() {
+    unwanted.isDiscarded = true
+    startTimer(seconds: UnwantedBody.patience)
+  }
+
+  /// Whether what comes of the hop's body is read over.
+  package var discardsBody: Bool { unwanted.isDiscarded }
+
+  /// Whether the rest of the body, or the receiver's end of it, took too long.
+  package var hasGivenUp: Bool { unwanted.isGivenUp }
+
+  /// The error of a hop's transfer, as far as it is of interest: not how the end of an unwanted body came.
+  package func judged(_ error: TransferError?) -> TransferError? {
+    guard let error, unwanted.isDiscarded else { return error }
+    return error.kind == .cancelled && !unwanted.isGivenUp ? error : nil
+  }
+
+
+  // MARK: Steering
+
+  package func suspend() {
+    returnPass()
+    perform(machine.suspend())
+  }
+
+  package func resume() { perform(machine.resume()) }
+
+  /// Ends the attempt wherever it is, as the engine would end a cancelled transfer.
+  package func cancel() {
+    unwanted.isGivenUp = false
+    perform(machine.cancel())
+  }
+
+  // MARK: The end
+
+  /// The attempt is over; what it held of the destination goes back.
+  ///
+  /// - Parameters:
+  ///   - status: The status of the last response.
+  ///   - ending: What an end without a final head says of the destination.
+  /// - Returns: The time of the end.
+  @discardableResult
+  package func end(status: Int?, _ ending: @autoclosure () -> Ending?) -> MonotonicTime {
+    let hasStarted = machine.hasStarted
+    perform(machine.end())
+    decideHedge(.lost)
+    let now = MonotonicTime.now
+    if !hasStarted { tally = AttemptTally(queue: lease.waited(until: now), now: now) }
+    let report = tally.report(now: now, status: status)
+    self.report = report
+    if hearsOfEnds { tellEnd(ending(), report, at: now) }
+    delegate = nil
+    return now
+  }
+
+  /// Tells what became of the connection. Called once the attempt has ended.
+  package func connectionUsed(isIdle: Bool) {
+    transport.connectionUsed(
+      isReused: tally.isReusedConnection, isIdle: isIdle && machine.hasStarted, lease.destination?.destination)
+  }
+
+  /// Tells that the attempt is over and judged, if it was on the wire.
+  package func announceEnd(_ error: @autoclosure () -> (any LabelledError)?) {
+    guard machine.hasStarted, let observer = exchange.observer, let report else { return }
+    observer.exchange(exchange, didEndAttempt: number, report, error: error())
+  }
+
+  // MARK: Time
+
+  /// Gives the receiver so many seconds for the end.
+  package func limitReceiver(seconds: Double) { startTimer(seconds: seconds) }
+
+  private func startTimer(seconds: Double) {
+    let timer = timer ?? LoopTimer()
+    self.timer = timer
+    transport.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)
+  }
+
+  package func stopTimer() {
+    if let timer { transport.loop.cancel(timer) }
+  }
+}
+
+/// What comes of a body that is of no use: it is read so that its connection can be used again, unless a new connection is
+/// cheaper.
+private struct UnwantedBody {
+  /// Seconds that the rest of it may take.
+  static let patience = 0.25
+  /// Bytes that are read at most.
+  static let limit = 64 << 10
+
+  var isDiscarded = false
+  var count = 0
+  /// Whether the rest took too long.
+  var isGivenUp = false
+
+  /// Whether reading on is cheaper than a new connection.
+  mutating func discard(_ bytes: Int) -> Bool {
+    count += bytes
+    return count <= Self.limit
+  }
+}
+
+extension Attempt: TimerHandler {
+  package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    if machine.stage == .draining {
+      unwanted.isGivenUp = true
+      delegate?.attemptReceiverIsLate(self)
+    } else if machine.hasStarted {
+      // The rest of an unwanted body does not come: a new connection is cheaper than waiting.
+      unwanted.isGivenUp = true
+      transfer?.cancel()
+    } else if machine.wait == .first, delegate?.attemptAwaitsSlot(self) ?? false {
+      perform(machine.withdraw())
+      reject(.admissionTimeout)
+    }
+  }
+}
+
+extension Attempt: TransferDelegate {
+  package func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow {
+    guard !isLost, let delegate else { return .stop }
+    status = head.status
+    tally.contentEncoding = head.isEncoded ? head.value(forField: "Content-Encoding") : nil
+    guard case .proceed = delegate.attempt(self, didReceiveHead: head), !isLost else { return .stop }
+    return machine.reads ? .proceed : .pause
+  }
+
+  package func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead) {
+    delegate?.attempt(self, didAnswer: head)
+  }
+
+  package func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
+    guard !isLost, let delegate else { return .stop }
+    if !machine.reads { return .pause }
+    if unwanted.isDiscarded { return unwanted.discard(bytes.count) ? .proceed : .stop }
+    return delegate.attempt(self, didReceiveBody: bytes)
+  }
+
+  package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+    delegate?.attempt(self, provideBody: buffer) ?? .failed
+  }
+
+  package func transferRewindBody(_ transfer: any TransferHandle) -> Bool {
+    delegate?.attemptRewindsBody(self) ?? false
+  }
+
+  package func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {
+    delegate?.attempt(self, didSendBody: totalSent)
+  }
+
+  package func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport) {
+    self.transfer = nil
+    if isLost { return }
+    stopTimer()
+    delegate?.attempt(self, didFinish: error, report)
+  }
+}

@@ -1,0 +1,107 @@
+package import WeirCurl
+import WeirHTTP
+package import WeirIO
+
+/// What an attempt cost, once it is over.
+package struct AttemptReport: Sendable, Hashable {
+  package var redirectCount = 0
+  package var phases = PhaseDurations()
+  /// Seconds; nil for one that was never measured.
+  package var total: Double?
+  package var bytesSent: Int64 = 0
+  package var bytesReceivedOnWire: Int64 = 0
+  package var bytesDecoded: Int64 = 0
+  /// As ALPN has it (RFC 7301).
+  package var networkProtocolName: String?
+  package var isReusedConnection = false
+  package var remoteAddress: String?
+  package var remotePort: Int?
+  package var statusCode: Int?
+  package var contentEncoding: String?
+  package var staleConnectionRetries = 0
+
+  package init() {}
+}
+
+/// What an attempt has cost so far, its redirect hops summed.
+package struct AttemptTally {
+  package private(set) var redirectCount = 0
+  package var decoded: Int64 = 0
+  /// The last response's.
+  package var contentEncoding: String?
+  /// When it went on the wire, or ended without that.
+  package private(set) var began = MonotonicTime(nanoseconds: 0)
+  private var queue: Double?
+  private var reports: TransferReport?
+
+  init() {}
+
+  init(queue: Double?, now: MonotonicTime) {
+    began = now
+    self.queue = queue
+  }
+
+  /// Whether no hop opened a connection.
+  var isReusedConnection: Bool { reports?.isReusedConnection ?? false }
+
+  /// Seconds since it went on the wire.
+  func elapsed(_ now: MonotonicTime) -> Double { now.seconds(since: began) }
+
+  /// Takes in a wait for a slot that came after the first.
+  mutating func waited(_ seconds: Double) {
+    queue = (queue ?? 0) + seconds
+  }
+
+  package mutating func redirected() {
+    redirectCount += 1
+    sentAgain()
+  }
+
+  /// Another hop follows that no response redirected to.
+  package mutating func sentAgain() {
+    contentEncoding = nil
+  }
+
+  package mutating func add(_ report: TransferReport) {
+    if reports == nil { reports = report } else { reports?.add(report) }
+  }
+
+  func report(now: MonotonicTime, status: Int?) -> AttemptReport {
+    var values = AttemptReport()
+    values.redirectCount = redirectCount
+    if let report = reports {
+      values.phases = report.phases
+      values.bytesSent = report.bytesSent
+      values.bytesReceivedOnWire = report.bytesReceivedOnWire
+      values.networkProtocolName = report.version?.protocolName
+      values.isReusedConnection = report.isReusedConnection
+      values.remoteAddress = report.remoteAddress
+      values.remotePort = report.remotePort
+      values.staleConnectionRetries = report.staleRetries
+    }
+    values.phases[.queue] = queue
+    values.total = max(0, now.seconds(since: began))
+    values.bytesDecoded = decoded
+    values.statusCode = status
+    values.contentEncoding = contentEncoding
+    return values
+  }
+}
+
+extension TransferReport {
+  /// Takes in a further hop of the same attempt.
+  fileprivate mutating func add(_ hop: TransferReport) {
+    phases.add(hop.phases)
+    total += hop.total
+    bytesSent += hop.bytesSent
+    headerBytesSent += hop.headerBytesSent
+    bytesReceivedOnWire += hop.bytesReceivedOnWire
+    headerBytes += hop.headerBytes
+    isReusedConnection = isReusedConnection && hop.isReusedConnection
+    connectionsOpened += hop.connectionsOpened
+    staleRetries += hop.staleRetries
+    remoteAddress = hop.remoteAddress
+    remotePort = hop.remotePort
+    version = hop.version
+  }
+}

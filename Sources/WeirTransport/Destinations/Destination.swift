@@ -1,0 +1,50 @@
+/// Where a request goes: scheme, host and port of its initial URL. Limits and metrics are kept per destination.
+///
+/// Equal destinations compare by identity first, so that they serve as cheap keys. Hosts are lower-cased, an absent
+/// port is the scheme's default (RFC 9110 section 4.2).
+public struct Destination: Hashable, Sendable, CustomStringConvertible {
+  private final class Storage: Sendable {
+    let scheme: String
+    let host: String
+    let port: Int
+
+    init(scheme: String, host: String, port: Int) {
+      self.scheme = scheme
+      self.host = host
+      self.port = port
+    }
+  }
+
+  private let storage: Storage
+
+  /// Lower-cases scheme and host.
+  public init(scheme: String, host: String, port: Int) {
+    storage = Storage(scheme: scheme.lowercased(), host: host.lowercased(), port: port)
+  }
+
+  /// In lower case.
+  public var scheme: String { storage.scheme }
+  /// A name or an address, in lower case.
+  public var host: String { storage.host }
+  /// The port, also where the URL had none.
+  public var port: Int { storage.port }
+
+  public var description: String { "\(scheme)://\(host):\(port)" }
+
+  /// Stands for the object behind equal copies of one value; distinct values may be equal all the same.
+  package var identity: ObjectIdentifier { ObjectIdentifier(storage) }
+
+  package static func defaultPort(of scheme: String) -> Int {
+    scheme == "https" ? 443 : 80
+  }
+
+  public static func == (left: Destination, right: Destination) -> Bool {
+    left.storage === right.storage
+      || (left.port == right.port && left.host == right.host && left.scheme == right.scheme)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(storage.host)
+    hasher.combine(storage.port)
+  }
+}

@@ -1,0 +1,68 @@
+/// An error that metrics can name.
+package protocol LabelledError: Error {
+  /// A word from a closed list, without any text of the request or the network.
+  var label: String { get }
+}
+
+/// Why an exchange failed, as far as the transport can tell.
+package enum ExchangeFailure: LabelledError, Hashable {
+  case transfer(TransferFailure)
+  /// The destination did not admit it; nothing was sent.
+  case rejected(Rejection)
+  /// The caller cancelled it.
+  case cancelled
+  /// Its session or worker ended first.
+  case ended
+
+  package var label: String {
+    switch self {
+    case .transfer(let failure): failure.code.label
+    case .rejected(let rejection): rejection.label
+    case .cancelled: "explicitly_cancelled"
+    case .ended: "session_invalidated"
+    }
+  }
+
+  /// The failure in a sentence, without secrets.
+  package var cause: String {
+    switch self {
+    case .transfer(let failure): Redaction.errorText("The transfer failed: \(failure.text)")
+    case .rejected(let rejection): "The request was not admitted. \(rejection.text)"
+    case .cancelled: "The request was cancelled."
+    case .ended: "The session was invalidated."
+    }
+  }
+
+  /// The transfer's failure, if it is one.
+  package var transferFailure: TransferFailure? {
+    if case .transfer(let failure) = self { failure } else { nil }
+  }
+}
+
+/// Why a destination did not admit an attempt.
+package enum Rejection: Hashable, Sendable {
+  /// The circuit is open; seconds until it admits a probe, if known.
+  case circuitOpen(retryAfter: Double?)
+  /// As many attempts wait as may.
+  case queueFull
+  /// The attempt waited for too long.
+  case admissionTimeout
+
+  package var label: String {
+    switch self {
+    case .circuitOpen: "circuit_open"
+    case .queueFull: "queue_full"
+    case .admissionTimeout: "admission_timeout"
+    }
+  }
+
+  package var text: String {
+    switch self {
+    case .circuitOpen(let delay?):
+      "The destination's circuit is open (circuitBreaker); it admits a probe in \(delay) s."
+    case .circuitOpen(nil): "The destination's circuit is open (circuitBreaker)."
+    case .queueFull: "Too many requests wait for the destination (maximumPendingRequestsPerHost)."
+    case .admissionTimeout: "It waited longer for the destination than admissionTimeout."
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import Glibc
+package import WeirCurl
+import WeirHTTP
+
+/// What a failed transfer's text says besides libcurl's own: the setting that decides, with its value, or what to look at.
+package struct TransferAdvice {
+  private let options: TransportOptions
+  /// Whether the URL request's own `timeoutInterval` was the limit of silence.
+  private let hasOwnTimeout: Bool
+
+  package init(options: TransportOptions, hasOwnTimeout: Bool = false) {
+    self.options = options
+    self.hasOwnTimeout = hasOwnTimeout
+  }
+
+  /// Libcurl's text without what is said elsewhere, and the advice.
+  func text(of error: TransferError) -> String {
+    let fact = FieldSyntax.trimmed(Substring(Self.fact(error)))
+    return advice(on: error).map { "\(fact) (\($0))" } ?? String(fact)
+  }
+
+  /// How long a failed connect took is not interesting twice, and why it failed is the system's to say.
+  private static func fact(_ error: TransferError) -> String {
+    guard !error.message.isEmpty else { return error.label }
+    guard error.code == .couldNotConnect || error.code == .timedOut else { return error.message }
+    var text = error.message.replacing(/\ after \d+ ms/, with: "")
+    for echo in [": Couldn't connect to server", ": Could not connect to server"]
+    where text.hasSuffix(echo) && error.osErrno != 0 {
+      text = text.dropLast(echo.count) + ": \(String(cString: strerror(error.osErrno)))"
+    }
+    return text
+  }
+
+  private func advice(on error: TransferError) -> String? {
+    switch error.kind {
+    case .silence: hasOwnTimeout ? "the URL request's timeoutInterval" : "timeoutIntervalForRequest"
+    case .headTooLarge: "\(options.maximumHeaderSize) bytes"
+    case .tunnelRefused: "proxy"
+    case .noSocket where error.osErrno == EMFILE: "raise the limit of open files, RLIMIT_NOFILE"
+    case .curl: advice(onLibcurls: error)
+    default: nil
+    }
+  }
+
+  private func advice(onLibcurls error: TransferError) -> String? {
+    switch error.code {
+    case .couldNotResolveHost: "check the name and the machine's resolver; resolveOverrides answers in its place"
+    case .couldNotResolveProxy, .proxy: "proxy"
+    case .couldNotConnect where error.osErrno == ECONNREFUSED:
+      if case .none = options.proxy { "nothing listens there" } else { "nothing listens there; see proxy" }
+    case .emptyReply: "the server has closed the connection without an answer; perhaps it speaks https there"
+    case .timedOut: "connectTimeout: \(options.connectTimeout) s"
+    case .tlsConnect where error.message.contains("wrong version number"): "the server seems to speak plain http there"
+    case .tlsConnect where error.message.contains("SSL_ERROR_SYSCALL"):
+      "the server has closed the connection in the handshake; perhaps it speaks plain http there"
+    case .peerFailedVerification: advice(on: error.certificateDefect)
+    case .badTrustRoots: "tls.trustRoots: \(options.tls.roots.text)"
+    case .clientCertificateProblem, .clientCertificateRequired: "tls.clientCertificate"
+    case .pinnedPublicKeyMismatch: "tls.pinnedPublicKeys: \(options.tls.pinnedPublicKeys.count)"
+    default: nil
+    }
+  }
+
+  private func advice(on defect: CertificateDefect?) -> String? {
+    switch defect {
+    case .unknownRoot:
+      "tls.trustRoots: \(options.tls.roots.text); put the certificate of the server's authority there"
+    case .expired, .notYetValid: "the server needs another certificate, or this machine's clock is wrong"
+    case .wrongHost: "the URL has to name the server as its certificate does; resolveOverrides gives the address"
+    case .other, nil: nil
+    }
+  }
+}
+
+extension TLSOptions.Roots {
+  fileprivate var text: String {
+    switch self {
+    case .system: ".system"
+    case .file(let path): ".file(\"\(path)\")"
+    case .pem(let bytes): ".pem(\(bytes.count) bytes)"
+    }
+  }
+}

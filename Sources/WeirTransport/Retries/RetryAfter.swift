@@ -1,0 +1,20 @@
+import WeirHTTP
+
+/// The `Retry-After` field (RFC 9110 section 10.2.3).
+package enum RetryAfter {
+  /// The longest wait that a server is granted, in seconds.
+  package static let maximum: Double = 60
+
+  /// The wait that a value asks for, in seconds from 0 on, however long; nil when it is neither seconds nor a date.
+  ///
+  /// - Parameter now: The date in seconds since 1970.
+  package static func delay(_ value: String, now: Double) -> Double? {
+    let text = String(FieldSyntax.trimmed(Substring(value)))
+    if !text.isEmpty, text.utf8.allSatisfy(\.isDigit) {
+      // More digits than an integer holds are still a number of seconds: a long one.
+      return Double(text) ?? .greatestFiniteMagnitude
+    }
+    guard let time = HTTPDate.parse(text, now: Int(now)) else { return nil }
+    return max(0, Double(time) - now)
+  }
+}

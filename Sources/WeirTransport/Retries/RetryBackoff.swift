@@ -1,0 +1,43 @@
+import Glibc
+
+/// How long to wait before a retry: exponential, spread by jitter, bounded.
+package struct RetryBackoff: Sendable, Hashable {
+  package var base: UInt
+  /// Seconds.
+  package var scale: Double
+  package var jitter: Jitter
+  /// Seconds; no delay of the backoff is longer.
+  package var maximumDelay: Double
+
+  package init(base: UInt, scale: Double, jitter: Jitter = .none, maximumDelay: Double = 60) {
+    self.base = base
+    self.scale = scale
+    self.jitter = jitter
+    self.maximumDelay = maximumDelay
+  }
+
+  /// The delay after that many retries, in seconds; `random` is in 0..<1.
+  package func delay(retryCount: Int, random: Double) -> Double {
+    switch jitter {
+    case .none: exponential(retryCount)
+    // Bounded again: without a maximum, infinity times nothing is no number.
+    case .full: bounded(exponential(retryCount) * random)
+    case .decorrelated: decorrelated(retryCount, random: random)
+    }
+  }
+
+  private func exponential(_ retryCount: Int) -> Double {
+    bounded(pow(Double(base), Double(retryCount)) * scale)
+  }
+
+  private func decorrelated(_ retryCount: Int, random: Double) -> Double {
+    let low = exponential(0)
+    let high = max(low, 3 * exponential(max(0, retryCount - 1)))
+    return bounded(low + (high - low) * random)
+  }
+
+  /// A scale of zero, a negative or an infinite product: all end within the bounds.
+  private func bounded(_ delay: Double) -> Double {
+    delay.isNaN ? 0 : min(max(0, delay), max(0, maximumDelay))
+  }
+}

@@ -1,0 +1,87 @@
+/// The decision of a retry policy, without a request, a clock or randomness.
+package struct RetryRules: Sendable, Hashable {
+  let limit: UInt
+  let methods: Set<String>
+  package let statusCodes: Set<Int>
+  let codes: Set<FailureCode>
+  let backoff: RetryBackoff
+  let respectsRetryAfter: Bool
+  /// Fields whose presence makes a response final.
+  let finalResponseFields: [String]
+
+  package init(
+    limit: UInt, methods: Set<String>, statusCodes: Set<Int>, codes: Set<FailureCode>, backoff: RetryBackoff,
+    respectsRetryAfter: Bool = true, finalResponseFields: [String] = []
+  ) {
+    self.limit = limit
+    self.methods = methods
+    self.statusCodes = statusCodes
+    self.codes = codes
+    self.backoff = backoff
+    self.respectsRetryAfter = respectsRetryAfter
+    self.finalResponseFields = finalResponseFields
+  }
+
+  /// What went wrong.
+  package struct Failure {
+    /// Nil: there is no URL request.
+    let method: String?
+    let status: Int?
+    /// Nil: no transfer failed.
+    let code: FailureCode?
+
+    /// - Parameter isDestinationRefused: Whether the policy of destinations refused to connect, which no rule retries.
+    package init(method: String?, status: Int?, code: FailureCode? = nil, isDestinationRefused: Bool = false) {
+      self.method = method
+      self.status = status
+      self.code = isDestinationRefused ? nil : code
+    }
+  }
+
+  /// Failures of the network or of a server's moment; nothing that the same request would meet again.
+  package static let transientCodes: Set<FailureCode> = [
+    .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .badServerResponse, .callIsActive,
+    .cannotConnectToHost, .cannotFindHost, .cannotLoadFromNetwork, .dataNotAllowed, .dnsLookupFailed,
+    .downloadDecodingFailedMidStream, .downloadDecodingFailedToComplete, .internationalRoamingOff,
+    .networkConnectionLost, .notConnectedToInternet, .secureConnectionFailed, .serverCertificateHasBadDate,
+    .serverCertificateNotYetValid, .timedOut,
+  ]
+
+  /// Whether the failure is worth another attempt: a retryable status, or an error with a retryable code.
+  package func isRetryable(_ failure: Failure) -> Bool {
+    failure.method.map(methods.contains) ?? false && isTransient(failure)
+  }
+
+  /// - Parameters:
+  ///   - isRetryable: The answer of ``isRetryable(_:)``, or of an override of it.
+  ///   - retryCount: The retries before.
+  ///   - field: The value of the response's field of a name; nil where there is none.
+  ///   - random: In 0..<1.
+  ///   - now: The date in seconds since 1970.
+  package func decision(
+    about failure: Failure, isRetryable: Bool, retryCount: Int, field: (_ name: String) -> String?, random: Double,
+    now: Double
+  ) -> RetryDecision {
+    guard isRetryable else { return .deny(refusesMethod(failure) ? .method : .policy) }
+    if finalResponseFields.contains(where: { field($0) != nil }) { return .deny(.policy) }
+    guard Int64(retryCount) < Int64(clamping: limit) else { return .deny(.limit) }
+    let delay = backoff.delay(retryCount: retryCount, random: random)
+    guard respectsRetryAfter, let status = failure.status, statusCodes.contains(status),
+      let wish = field("Retry-After").flatMap({ RetryAfter.delay($0, now: now) }), wish > 0, wish >= delay
+    else { return .retry(after: delay, source: .backoff) }
+    let granted = min(wish, RetryAfter.maximum)
+    let more = wish > max(granted, delay) ? wish : nil
+    return granted >= delay
+      ? .retry(after: granted, source: .retryAfter, wish: more) : .retry(after: delay, source: .backoff, wish: more)
+  }
+
+  /// Whether it is the method alone that keeps the failure from being retried.
+  private func refusesMethod(_ failure: Failure) -> Bool {
+    guard let method = failure.method, !methods.contains(method) else { return false }
+    return isTransient(failure)
+  }
+
+  private func isTransient(_ failure: Failure) -> Bool {
+    failure.status.map(statusCodes.contains) ?? false || failure.code.map(codes.contains) ?? false
+  }
+}

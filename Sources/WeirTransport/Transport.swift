@@ -1,0 +1,111 @@
+package import WeirCurl
+package import WeirIO
+
+/// How many attempts a destination bears, and how long one waits for its turn.
+package struct TransportLimits: Sendable {
+  /// Attempts on the wire per destination.
+  package var slots: Int
+  /// Attempts that may wait for a slot of one destination.
+  package var waiting: Int
+  /// The longest wait for a slot, in seconds.
+  package var admissionTimeout: Double
+
+  package init(slots: Int, waiting: Int, admissionTimeout: Double) {
+    self.slots = slots
+    self.waiting = waiting
+    self.admissionTimeout = admissionTimeout
+  }
+}
+
+/// The attempts of one event loop: their engine, their destinations, and the observer of both. Confined to the loop.
+///
+/// Those above it have exchanges: a request of a session, a request that the gateway forwards. An exchange runs one
+/// ``Attempt`` after another, or one beside another, and tells the observer how it goes.
+package final class Transport {
+  package let loop: EventLoop
+  package let options: TransportOptions
+  package let limits: TransportLimits
+  private let table: DestinationTable
+  private let interests: TransportInterests
+  private var observer: (any TransportObserver)?
+  private var engine: (any TransportEngine)?
+  private var isClosed = false
+  private(set) lazy var budgets = BudgetReports(loop: loop) { [observer] in observer?.destination($0, availableRetries: $1) }
+
+  /// - Parameter table: The destinations, which several transports may share.
+  package init(
+    loop: EventLoop, options: TransportOptions, limits: TransportLimits, table: DestinationTable,
+    observer: (any TransportObserver)?
+  ) {
+    self.loop = loop
+    self.options = options
+    self.limits = limits
+    self.table = table
+    self.observer = observer
+    interests = observer?.transportInterests ?? []
+  }
+
+  /// The state of a destination.
+  package func state(of destination: Destination) -> DestinationState {
+    table.state(for: destination, limits: limits)
+  }
+
+  /// Puts a hop on the wire, by an engine that is made on first use.
+  func start(
+    _ spec: TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
+  ) throws(TransferError) -> any TransferHandle {
+    if isClosed { throw TransferError(.engineClosed, message: "the transport is closed") }
+    let engine = if let engine { engine } else { try makeEngine() }
+    return engine.start(spec, headers: headers, delegate: delegate)
+  }
+
+  private func makeEngine() throws(TransferError) -> any TransportEngine {
+    let engine = try TransferEngine(
+      loop: loop, options: options, observer: interests.contains(.connections) ? self : nil)
+    self.engine = engine
+    return engine
+  }
+
+  /// Ends all transfers and closes all connections.
+  package func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    engine?.close()
+    engine = nil
+    if watchesDestinations { budgets.end() }
+    // Until the engine has told of its last connections, at the end of this turn.
+    let bound = LoopBound(confining: self, on: loop)
+    loop.post { bound.value.observer = nil }
+  }
+
+  // MARK: What is told
+
+  /// Whether retry budgets, circuits and limits are of interest.
+  var watchesDestinations: Bool { interests.contains(.resilience) }
+
+  func tell(_ destination: Destination, _ state: CircuitState) {
+    observer?.destination(destination, entered: state)
+  }
+
+  func tell(_ destination: Destination, concurrencyLimit limit: Int) {
+    observer?.destination(destination, concurrencyLimit: limit)
+  }
+
+  /// An attempt is done with its connection.
+  func connectionUsed(isReused: Bool, isIdle: Bool, _ destination: Destination?) {
+    guard interests.contains(.connectionUse), isReused || isIdle, let destination else { return }
+    if isReused { observer?.connection(ConnectionEvent(kind: .reused, destination: destination)) }
+    if isIdle { observer?.connection(ConnectionEvent(kind: .idle, destination: destination)) }
+  }
+}
+
+extension Transport: TransferEngineObserver {
+  package func engineDidOpenConnection(tag: AnyObject?) { connection(.opened, tag: tag) }
+
+  package func engineDidCloseConnection(tag: AnyObject?) { connection(.closed, tag: tag) }
+
+  private func connection(_ kind: ConnectionEvent.Kind, tag: AnyObject?) {
+    guard let state = tag as? DestinationState else { return }
+    observer?.connection(ConnectionEvent(kind: kind, destination: state.destination))
+  }
+}

@@ -1,0 +1,202 @@
+import Testing
+
+@testable import WeirTransport
+
+@Suite("AttemptMachine")
+struct AttemptMachineTests {
+  private typealias Actions = AttemptMachine.Actions
+
+  /// An attempt whose first hop is on the wire.
+  private func onWire() -> AttemptMachine {
+    var machine = AttemptMachine()
+    #expect(machine.admit() == .ask)
+    #expect(machine.granted() == .startHop)
+    machine.hopStarts()
+    return machine
+  }
+
+  /// The same without a slot, since the caller's code is waited for.
+  private func parked(_ reason: AttemptMachine.Holds = .observer) -> AttemptMachine {
+    var machine = onWire()
+    #expect(machine.hold(reason) == .pauseReceiving)
+    #expect(machine.park(for: reason) == .park)
+    #expect(machine.parked() == .pauseSending)
+    return machine
+  }
+
+  @Test("A plain success takes a slot and gives it back")
+  func success() {
+    var machine = onWire()
+    #expect(machine.hasStarted)
+    #expect(machine.reads && machine.sends)
+    #expect(machine.transferEnded(failed: false) == false)
+    #expect(machine.end() == .release)
+    #expect(machine.place == .outside)
+    #expect(machine.end() == [])
+  }
+
+  @Test("An answer to a question that nobody asks any more is told apart")
+  func questions() {
+    var machine = AttemptMachine()
+    _ = machine.admit()
+    let first = machine.question
+    #expect(machine.awaits(first))
+    #expect(machine.withdraw() == .withdraw)
+    #expect(!machine.awaits(first))
+    #expect(machine.withdraw() == [])
+    #expect(machine.admit() == .ask)
+    #expect(!machine.awaits(first))
+    #expect(machine.awaits(machine.question))
+  }
+
+  @Test("An attempt whose end waits for its receiver gives its slot back, once")
+  func vacating() {
+    var machine = onWire()
+    #expect(machine.hold(.sink) == .pauseReceiving)
+    #expect(machine.vacate() == .release)
+    #expect(machine.transferEnded(failed: false) == true)
+    #expect(machine.vacate() == [])
+    #expect(machine.release(.sink) == .conclude)
+    #expect(machine.end() == [])
+  }
+
+  @Test("Reading goes on when the last reason to wait is gone")
+  func holds() {
+    var machine = onWire()
+    #expect(machine.hold(.sink) == .pauseReceiving)
+    #expect(machine.hold(.decoding) == .pauseReceiving)
+    #expect(machine.release(.sink) == [])
+    #expect(machine.release(.sink) == [])
+    #expect(!machine.reads)
+    #expect(machine.release(.decoding) == .resumeReceiving)
+    #expect(machine.release(.decoding) == [])
+  }
+
+  @Test("Who is parked asks for a slot again, and neither reads nor sends until it is there")
+  func parking() {
+    var machine = parked()
+    #expect(!machine.sends)
+    #expect(machine.release(.observer) == .askAgain)
+    #expect(!machine.reads)
+    #expect(machine.granted() == [.unpark, .resumeSending, .resumeReceiving])
+    #expect(machine.reads && machine.sends)
+    #expect(machine.end() == .release)
+  }
+
+  @Test("Who answered at once is not parked")
+  func answeredAtOnce() {
+    var machine = onWire()
+    _ = machine.hold(.redirect)
+    #expect(machine.release(.redirect) == .resumeReceiving)
+    #expect(machine.park(for: .redirect) == [])
+  }
+
+  @Test("A destination that has too many parked connections leaves the slot")
+  func parkingRefused() {
+    var machine = onWire()
+    _ = machine.hold(.observer)
+    #expect(machine.park(for: .observer) == .park)
+    #expect(machine.release(.observer) == .resumeReceiving)
+  }
+
+  @Test("Another reason to wait comes up while a slot is waited for")
+  func heldWhileAsking() {
+    var machine = parked(.observer)
+    #expect(machine.release(.observer) == .askAgain)
+    #expect(machine.hold(.sink) == .pauseReceiving)
+    #expect(machine.granted() == [.unpark, .resumeSending])
+    #expect(machine.release(.sink) == .resumeReceiving)
+  }
+
+  @Test("Suspending gives up the slot, or the question for one")
+  func suspending() {
+    var machine = onWire()
+    #expect(machine.suspend() == [.pauseReceiving, .pauseSending, .park])
+    #expect(machine.parked() == .pauseSending)
+    #expect(machine.resume() == .askAgain)
+    #expect(machine.suspend() == [.pauseReceiving, .pauseSending, .withdraw])
+    #expect(machine.resume() == .askAgain)
+    #expect(machine.granted() == [.unpark, .resumeSending, .resumeReceiving])
+  }
+
+  @Test("Suspended where parking was refused, the slot is kept and used again")
+  func suspendedInSlot() {
+    var machine = onWire()
+    #expect(machine.suspend() == [.pauseReceiving, .pauseSending, .park])
+    #expect(!machine.sends)
+    #expect(machine.resume() == [.resumeSending, .resumeReceiving])
+  }
+
+  @Test("Between two hops the slot is given back and asked for again")
+  func redirect() {
+    var machine = onWire()
+    #expect(machine.redirected() == [.release, .askAgain])
+    #expect(machine.granted() == [.resumeSending, .startHop])
+    machine.hopStarts()
+    #expect(machine.reads)
+    #expect(machine.end() == .release)
+  }
+
+  @Test("Suspended between two hops, the next one waits")
+  func suspendedBetweenHops() {
+    var machine = onWire()
+    _ = machine.suspend()
+    _ = machine.parked()
+    #expect(machine.redirected() == .unpark)
+    #expect(machine.resume() == [.resumeSending, .askAgain])
+    #expect(machine.suspend() == [.pauseSending, .withdraw])
+    #expect(machine.resume() == [.resumeSending, .askAgain])
+    #expect(machine.granted() == [.resumeSending, .startHop])
+  }
+
+  @Test("The end waits for who has still to take decoded bytes", arguments: [true, false])
+  func draining(isCancelled: Bool) {
+    var machine = onWire()
+    _ = machine.hold(.sink)
+    #expect(machine.transferEnded(failed: false) == true)
+    #expect(machine.stage == .draining)
+    if isCancelled {
+      #expect(machine.cancel() == .conclude)
+    } else {
+      #expect(machine.release(.sink) == .conclude)
+    }
+    #expect(machine.end() == .release)
+  }
+
+  @Test("A failure waits for nobody")
+  func failed() {
+    var machine = onWire()
+    _ = machine.hold(.sink)
+    #expect(machine.transferEnded(failed: true) == false)
+  }
+
+  @Test("Cancelled before the wire, between hops and on the wire")
+  func cancelling() {
+    var waiting = AttemptMachine()
+    _ = waiting.admit()
+    #expect(waiting.cancel() == [.withdraw, .end])
+    var due = onWire()
+    _ = due.redirected()
+    #expect(due.cancel() == [.withdraw, .end])
+    var transferring = onWire()
+    #expect(transferring.cancel() == .cancelTransfer)
+    #expect(transferring.end() == .release)
+    #expect(transferring.cancel() == [])
+    var asking = parked()
+    _ = asking.release(.observer)
+    #expect(asking.cancel() == [.withdraw, .cancelTransfer])
+    #expect(asking.end() == .unpark)
+  }
+
+  @Test("What ends while a slot is asked for takes the question back", arguments: [true, false])
+  func endsWhileAsking(isParked: Bool) {
+    var machine = isParked ? parked() : onWire()
+    if isParked {
+      _ = machine.release(.observer)
+      #expect(machine.end() == [.withdraw, .unpark])
+    } else {
+      _ = machine.redirected()
+      #expect(machine.end() == .withdraw)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import Synchronization
+import Testing
+import WeirIO
+import WeirTestSupport
+
+@testable import WeirTransport
+
+@Suite("Destinations", .timeLimit(.minutes(1)))
+struct DestinationTableTests {
+  private func destination(_ number: Int) -> Destination {
+    Destination(scheme: "http", host: "host\(number)", port: 80)
+  }
+
+  private func state(_ number: Int, of table: DestinationTable) -> DestinationState {
+    table.state(for: destination(number), configuration: .default)
+  }
+
+  @Test("A destination that somebody holds is the same for all, and stays")
+  func held() {
+    let table = DestinationTable()
+    let held = state(0, of: table)
+    for number in 1...10_000 { _ = state(number, of: table) }
+    #expect(table.count <= 4_096)
+    #expect(state(0, of: table) === held)
+    #expect(table.state(for: Destination(scheme: "HTTP", host: "HOST0", port: 80), configuration: .default) === held)
+  }
+
+  @Test("However many are held, all of them are found again; once they aren't, there is a bound again")
+  func manyHeld() {
+    let table = DestinationTable(capacity: 100)
+    do {
+      let held = (0..<1_000).map { state($0, of: table) }
+      #expect(table.count == 1_000)
+      for number in 0..<1_000 { #expect(state(number, of: table) === held[number]) }
+      withExtendedLifetime(held) {}
+    }
+    for number in 1_000..<1_200 { _ = state(number, of: table) }
+    #expect(table.count <= 100)
+  }
+
+  /// What a destination remembers is shown by its budget: one retry in a minute, none after it.
+  private static let once = RetryBudget(ratio: 0, minimumPerSecond: 0, burst: 1, window: 60)
+
+  @Test("What a destination remembers survives that nobody holds it")
+  func remembering() {
+    let table = DestinationTable()
+    #expect(state(0, of: table).grantsRetry(by: Self.once, at: .now))
+    for number in 1..<4_096 { _ = state(number, of: table) }
+    #expect(table.count == 4_096)
+    #expect(!state(0, of: table).grantsRetry(by: Self.once, at: .now))
+  }
+
+  @Test("When there are too many, those go that were asked for a slot longest ago")
+  func leastRecentlyUsed() {
+    let table = DestinationTable(capacity: 80)
+    let start = MonotonicTime.now
+    for number in 0..<80 {
+      let state = state(number, of: table)
+      // In another order than that in which they were made.
+      let now = start.advanced(bySeconds: 0.1 * Double(1 + (number * 37) % 80))
+      _ = state.ask(nil, at: now, {})
+      #expect(state.grantsRetry(by: Self.once, at: now))
+    }
+    _ = state(80, of: table)
+    #expect(table.count == 71, "ten have gone at once")
+    let now = start.advanced(bySeconds: 9)
+    // Those that are remembered first: each of the others takes the place of one.
+    for number in (0..<80).sorted(by: { ($0 * 37) % 80 > ($1 * 37) % 80 }) {
+      let isRemembered = !state(number, of: table).grantsRetry(by: Self.once, at: now)
+      #expect(isRemembered == ((number * 37) % 80 >= 10), "\(number)")
+    }
+  }
+
+  @Test("A session that has spoken to many hosts remembers them, whatever it keeps at hand")
+  func ofASession() async throws {
+    let hosts = try Hosts(Array(repeating: response("200 OK", ["Connection: close"], body: "fine"), count: 700))
+    let table = DestinationTable()
+    let session = try hosts.session(shared: table)
+    for number in 0..<700 {
+      #expect(await session.request("http://host\(number).test/").serializingString().response.value == "fine")
+    }
+    await session.loopTurn()
+    #expect(table.count == 700)
+  }
+
+  /// Asks the destination when it ends, as the caller's objects may by way of the requests that they have to do with.
+  private final class Curious: Sendable {
+    let destination: DestinationState
+    let counted: @Sendable () -> Void
+
+    init(_ destination: DestinationState, counted: @escaping @Sendable () -> Void) {
+      self.destination = destination
+      self.counted = counted
+    }
+
+    deinit {
+      if destination.occupancy.count == 3 { counted() }
+    }
+  }
+
+  @Test("Whoever leaves the queue goes when the destination's lock is free")
+  func departures() {
+    let destination = DestinationState(
+      destination: Destination(scheme: "http", host: "h", port: 80), slots: 1, maximumWaiting: 1_000)
+    let ended = Mutex(0)
+    let counts: @Sendable () -> Void = { ended.withLock { $0 += 1 } }
+    #expect(destination.ask(nil, at: .now, {}).answer == .admitted)
+    var tickets: [UInt64] = []
+    for _ in 0..<200 {
+      let curious = Curious(destination, counted: counts)
+      if case .waiting(let ticket) = destination.ask(nil, at: .now, { withExtendedLifetime(curious) {} }).answer {
+        tickets.append(ticket)
+      }
+    }
+    let last = Curious(destination, counted: counts)
+    guard case .waiting(let again) = destination.askAgain({ withExtendedLifetime(last) {} }) else {
+      Issue.record("a slot was free")
+      return
+    }
+    destination.withdrawAgain(again)
+    for ticket in tickets { destination.withdraw(ticket) }
+    destination.release()
+    #expect(ended.withLock { $0 } == 200, "the last one is held here")
+    #expect(destination.occupancy == [0, 0, 0])
+    withExtendedLifetime(last) {}
+  }
+}
