@@ -23,7 +23,7 @@ public final class TransferTask: Sendable {
     var error: (any Error)?
     var counts = Counts()
     /// Held while the task is under way, so that it can be steered directly.
-    var owner: Request?
+    var owner: (any TransferSteering)?
   }
 
   struct Counts {
@@ -32,7 +32,7 @@ public final class TransferTask: Sendable {
     var received: Int64 = 0
   }
 
-  init(identifier: Int, request: URLRequest, owner: Request) {
+  init(identifier: Int, request: URLRequest, owner: any TransferSteering) {
     taskIdentifier = identifier
     fields = Mutex(Fields(original: request, current: request, owner: owner))
   }
@@ -63,24 +63,22 @@ public final class TransferTask: Sendable {
   /// Makes the attempt fail with `URLError(.cancelled)`, which retriers may retry. To end a request, cancel that.
   public func cancel() {
     fields.withLock { if $0.state != .completed { $0.state = .canceling } }
-    steer { $0.cancelTask() }
+    steer(to: .canceling)
   }
 
   /// Stops reading and writing; the connection is kept. The request's own state stays as it is. Without effect before the
   /// attempt is on the wire.
   public func suspend() {
-    steer { $0.suspendTask() }
+    steer(to: .suspended)
   }
 
   /// Goes on after ``suspend()``.
   public func resume() {
-    steer { $0.resumeTask() }
+    steer(to: .running)
   }
 
-  /// By a job of its own: whoever steers the task may be called in the middle of one of its request's steps.
-  private func steer(_ action: @escaping @Sendable (RequestAttempt) -> Void) {
-    guard let owner = fields.withLock({ $0.owner }) else { return }
-    owner.context.loop.post { owner.onAttempt(self, action) }
+  private func steer(to state: State) {
+    fields.withLock { $0.owner }?.steer(self, to: state)
   }
 
   // MARK: The pipeline's view
@@ -140,6 +138,11 @@ public final class TransferTask: Sendable {
     withExtendedLifetime(owner) {}
     return response
   }
+}
+
+/// The owner of a task, which steers its transfer as the task's holder asks.
+protocol TransferSteering: AnyObject, Sendable {
+  func steer(_ task: TransferTask, to state: TransferTask.State)
 }
 
 extension TransferTask: Hashable {

@@ -112,8 +112,10 @@ final class RequestAttempt {
   }
 
   /// The task itself was told to, by its holder.
-  func suspendTask() {
-    if machine.hasStarted, task.setState(.suspended) { attempt.suspend() }
+  func steerTask(to state: TransferTask.State) {
+    guard state != .canceling else { return cancelTask() }
+    guard machine.hasStarted, task.setState(state) else { return }
+    if state == .suspended { attempt.suspend() } else { attempt.resume() }
   }
 
   /// The receiver of the response can't go on: the attempt fails with its error.
@@ -121,10 +123,6 @@ final class RequestAttempt {
     guard task.state != .completed, body.receiverFailure == nil else { return }
     body.receiverFailure = error
     cancelTask()
-  }
-
-  func resumeTask() {
-    if machine.hasStarted, task.setState(.running) { attempt.resume() }
   }
 
   func cancelTask() {

@@ -199,3 +199,10 @@ extension Request {
     onPipeline { $0.attempt(of: task).map(action) }
   }
 }
+
+extension Request: TransferSteering {
+  /// By a job of its own: the caller may be in the middle of one of the request's steps.
+  func steer(_ task: TransferTask, to state: TransferTask.State) {
+    context.loop.post { [self] in onAttempt(task) { $0.steerTask(to: state) } }
+  }
+}
