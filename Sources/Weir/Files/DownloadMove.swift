@@ -28,16 +28,15 @@ struct DownloadMove: Equatable, Sendable {
   let occupant: Occupant
   let hasDirectory: Bool
 
-  func plan(_ options: DownloadRequest.Options) -> Plan {
-    let replaces = options.contains(.removePreviousFile)
+  /// What to do where missing directories may be made, and a file be replaced.
+  func plan(makingDirectories: Bool, replacing: Bool) -> Plan {
     switch occupant {
-    case .itself: return .stay
-    case .directory: return .refuse(.isDirectory)
-    case .file where !replaces: return .refuse(.exists)
-    case .file, .nobody: break
+    case .itself: .stay
+    case .directory: .refuse(.isDirectory)
+    case .file where !replacing: .refuse(.exists)
+    case .file, .nobody:
+      hasDirectory || makingDirectories
+        ? .move(makingDirectories: !hasDirectory, replacing: replacing) : .refuse(.noDirectory)
     }
-    let makes = options.contains(.createIntermediateDirectories)
-    guard hasDirectory || makes else { return .refuse(.noDirectory) }
-    return .move(makingDirectories: !hasDirectory, replacing: replaces)
   }
 }

@@ -150,7 +150,7 @@ final class PartialFile: Sendable {
   }
 
   /// Gives the file its last place; its size, if it can be read. What can't be moved is removed.
-  func move(to destination: URL, _ options: DownloadRequest.Options) throws(FileProblem) -> Int64? {
+  func move(to destination: URL, makingDirectories: Bool, replacing: Bool) throws(FileProblem) -> Int64? {
     do throws(FileProblem) {
       let path = state.withLock { $0.path }
       if let descriptor = takeDescriptor() {
@@ -160,7 +160,7 @@ final class PartialFile: Sendable {
           throw FileProblem(path, error)
         }
       }
-      let target = try FileMover(path, destination).move(options)
+      let target = try FileMover(path, destination).move(makingDirectories: makingDirectories, replacing: replacing)
       let status = try? FileSystem.status(ofFile: target, followsLink: true)
       state.withLock { state in
         state.path = target

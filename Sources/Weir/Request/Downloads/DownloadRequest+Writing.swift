@@ -144,11 +144,10 @@ extension DownloadRequest {
     guard case .ending = sink.stage, let pipeline else { return }
     pipeline.monitors.request(self, didCreateDestinationURL: place.destinationURL)
     lane.submit { [self, file = sink.file, number = sink.number] in
-      let result: Result<Int64?, FileProblem>
-      do throws(FileProblem) {
-        result = .success(try file.move(to: place.destinationURL, place.options))
-      } catch {
-        result = .failure(error)
+      let result = Result { () throws(FileProblem) in
+        try file.move(
+          to: place.destinationURL, makingDirectories: place.options.contains(.createIntermediateDirectories),
+          replacing: place.options.contains(.removePreviousFile))
       }
       onSink(number) { $0.moved($1, place.destinationURL, result) }
     }

@@ -18,11 +18,12 @@ struct FileMover {
   }
 
   /// Returns the target's path.
-  func move(_ options: DownloadRequest.Options) throws(FileProblem) -> String {
+  func move(makingDirectories: Bool, replacing: Bool) throws(FileProblem) -> String {
     guard destination.isFileURL, !target.isEmpty, !target.utf8.contains(0) else {
       throw FileProblem(target, .invalidArgument, "the destination is no file URL with a path: \(destination)")
     }
-    switch DownloadMove(occupant: try occupant(), hasDirectory: hasDirectory).plan(options) {
+    let move = DownloadMove(occupant: try occupant(), hasDirectory: hasDirectory)
+    switch move.plan(makingDirectories: makingDirectories, replacing: replacing) {
     case .stay: break
     case .refuse(let refusal): throw problem(refusal)
     case .move(let makesDirectories, let replacing):
