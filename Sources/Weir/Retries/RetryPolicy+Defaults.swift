@@ -10,7 +10,7 @@ extension RetryPolicy {
   public static let defaultExponentialBackoffScale: Double = 0.5
 
   /// The idempotent methods (RFC 9110 section 9.2.2).
-  public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
+  public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = HTTPMethod.idempotent
 
   /// Timeout, server error, bad gateway, unavailable, gateway timeout.
   public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 500, 502, 503, 504]

@@ -69,8 +69,11 @@ extension RequestAttempt {
 
   private func startDecoder(_ status: Int) {
     guard let coding = attempt.tally.contentEncoding, decodesBody, mayHaveBody(status) else { return }
+    let configuration = core.configuration
+    let limits = DecodeLimits(
+      size: configuration.maximumDecompressedSize, ratio: configuration.maximumDecompressionRatio)
     do throws(CompressionError) {
-      body.decoder = try ContentDecoder(contentEncoding: coding, limits: DecodeLimits(core.configuration))
+      body.decoder = try ContentDecoder(contentEncoding: coding, limits: limits)
     } catch {
       body.failure = URLError(compression: error)
     }

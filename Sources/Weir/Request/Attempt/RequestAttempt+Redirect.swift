@@ -44,8 +44,10 @@ extension RequestAttempt {
 
   private func follow(_ next: URLRequest) {
     let current = hop.url
+    let configuration = core.configuration
     if let refusal = RedirectPolicy.refusal(
-      from: current, to: next.url, count: attempt.tally.redirectCount, configuration: core.configuration)
+      from: current, to: next.url, count: attempt.tally.redirectCount, limit: configuration.maximumRedirects,
+      allowsInsecure: configuration.allowsInsecureRedirects)
     {
       body.failure = error(of: refusal, next.url)
       return

@@ -66,8 +66,7 @@ extension RequestPipeline {
 
   /// Whether two attempts at once do no more than one, and have a body each.
   private func mayRunTwice(_ urlRequest: URLRequest) -> Bool {
-    guard request.mayRunTwice, RetryPolicy.defaultRetryableHTTPMethods.contains(urlRequest.method ?? .get),
-      bodyStream == nil
+    guard request.mayRunTwice, HTTPMethod.idempotent.contains(urlRequest.method ?? .get), bodyStream == nil
     else { return false }
     switch request.makeBody(of: urlRequest) {
     case .none, .data, .file: return true
