@@ -84,65 +84,14 @@ struct BodyStream {
   }
 }
 
-extension RequestPipeline {
-  /// Whether the hop's stream can be sent: nobody has read of it, neither an earlier hop nor another request.
-  func beginBodyStream(_ stream: InputStream) -> Bool {
-    let isAnother = bodyStream?.stream !== stream
-    // Of one that has begun, a reader's thread may have hold.
-    guard isAnother || bodyStream?.state.hasBegun == false, stream.streamStatus == .notOpen else { return false }
-    if isAnother {
-      closeBodyStream()
-      bodyStream = (stream, FileLane(workers: context.readers), BodyStream())
-    }
-    return true
-  }
-
-  /// Closes a stream that was not read to its end, once who reads of it has done so.
-  func closeBodyStream() {
-    guard let (stream, lane, state) = bodyStream, state.isOpen else { return }
-    let source = UploadRequest.Uploadable.stream(stream)
-    lane.submit { if case .stream(let stream) = source { stream.close() } }
-  }
-}
-
-extension RequestAttempt {
-  /// Bytes of the body's stream for libcurl.
-  func supplyFromStream(_ buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
-    let hasBegun = pipeline.bodyStream?.state.hasBegun ?? true
-    switch pipeline.bodyStream?.state.take(into: buffer) {
-    case .bytes(let count)?: return .bytes(count)
-    case .end?: return .end
-    case .failed(let text, let code)?:
-      body.failure = urlError(code, "the request's body stream failed: \(text)")
-      return .failed
-    case .later(let reads)?:
-      if !hasBegun { announceBodyStream() }
-      if reads { readBodyStream() }
-      return .pause
-    case nil: return .failed
-    }
-  }
-
-  private func announceBodyStream() {
-    guard let upload = request as? UploadRequest, let stream = pipeline.bodyStream?.stream else { return }
-    if let session = context.session { context.monitors.urlSession(session, taskNeedsNewBodyStream: task) }
-    pipeline.monitors.request(upload, didProvideInputStream: stream)
-  }
-
-  private func readBodyStream() {
-    guard let (stream, lane, _) = pipeline.bodyStream else { return }
-    // Wrapped, to cross threads as the stream itself may not: one thread at a time has it.
-    let source = UploadRequest.Uploadable.stream(stream)
-    lane.submit { [request, task, hopRequest = hop.request] in
-      guard case .stream(let stream) = source else { return }
-      let piece = BodyStream.read(from: stream)
-      request.onAttempt(task) { $0.bodyStreamRead(piece, for: hopRequest) }
-    }
-  }
-
-  private func bodyStreamRead(_ piece: BodyStream.Piece, for hopRequest: HopRequest) {
-    guard hop.request === hopRequest, pipeline.bodyStream != nil else { return }
-    pipeline.bodyStream?.state.arrived(piece)
-    attempt.bodyArrived()
+extension InputStream {
+  /// Reads at least a byte into a buffer that isn't empty, and says how many; 0 at the end. A stream may be of the
+  /// caller's making, so its answers are checked.
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    guard let start = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+    let count = read(start, maxLength: buffer.count)
+    guard count >= 0 else { throw streamError ?? POSIXError(.EIO) }
+    guard count <= buffer.count else { throw POSIXError(.EOVERFLOW) }
+    return count
   }
 }

@@ -1,4 +1,4 @@
-import FoundationNetworking
+import WeirTransport
 
 // Keys, and what they are encrypted with, belong in no log.
 
@@ -25,24 +25,4 @@ extension TLSConfiguration.ClientCertificate.Source: CustomStringConvertible, Cu
 
   /// The description alone.
   public var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .enum) }
-}
-
-extension ProxyConfiguration: CustomStringConvertible, CustomReflectable {
-  /// Kind, host and port, and the credential's user.
-  public var description: String {
-    switch self {
-    case .none: "none"
-    case .environment: "environment"
-    case .http(let host, let port, let credential): Self.text("http", host, port, credential)
-    case .socks5(let host, let port, let credential): Self.text("socks5", host, port, credential)
-    }
-  }
-
-  /// The description alone.
-  public var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .enum) }
-
-  private static func text(_ kind: String, _ host: String, _ port: Int, _ credential: URLCredential?) -> String {
-    let credential = credential.map { ", user: \($0.user ?? ""), password: \(Redaction.placeholder)" } ?? ""
-    return "\(kind)(host: \(host), port: \(port)\(credential))"
-  }
 }
