@@ -76,10 +76,5 @@ extension RequestAttempt {
 
 extension TransferBody {
   /// Whether it is there to be sent a second time, for certain.
-  var isRepeatable: Bool {
-    switch self {
-    case .none, .bytes, .file: true
-    case .pulled: false
-    }
-  }
+  var isRepeatable: Bool { if case .pulled = self { false } else { true } }
 }

@@ -166,11 +166,14 @@ extension DownloadRequest {
 
   /// The error of a transfer with the resume data that the request would leave with it.
   func telling(_ error: WeirError) -> WeirError {
+    guard case .sessionTaskFailed(let failure as URLError) = error else { return error }
+    return .sessionTaskFailed(error: telling(failure))
+  }
+
+  private func telling(_ failure: URLError) -> URLError {
     let isCancelled = isCancelled
-    guard case .sessionTaskFailed(let failure as URLError) = error,
-      let bytes = result.withLock({ $0.remains(hasFailed: true, isCancelled: isCancelled) })
-    else { return error }
-    return .sessionTaskFailed(error: failure.with(resumeData: bytes))
+    return result.withLock { $0.remains(hasFailed: true, isCancelled: isCancelled) }
+      .map(failure.with(resumeData:)) ?? failure
   }
 
   // MARK: A partial file that was not gone on with
@@ -216,10 +219,7 @@ extension DownloadRequest {
   /// An attempt to go on has failed before it could: the same resume data serve another one.
   private func leavingPartial(_ failure: URLError) -> URLError {
     closePartial()
-    guard case .sessionTaskFailed(let told as URLError) = telling(.sessionTaskFailed(error: failure)) else {
-      return failure
-    }
-    return told
+    return telling(failure)
   }
 
   // MARK: Afterwards

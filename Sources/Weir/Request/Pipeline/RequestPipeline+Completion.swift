@@ -79,7 +79,7 @@ extension RequestPipeline {
     stopTimers()
     attempt = nil
     closeBodyStream()
-    let failure = firstFailure
+    let failure = values.first { $0.error != nil }?.error
     let values = values
     self.values = []
     let (handlers, observers, outcome, end, own, unheard, abandoned) = request.fields.withLock { fields in
@@ -106,13 +106,6 @@ extension RequestPipeline {
     monitors.requestDidSettle(request, outcome: outcome)
     for (handler, value) in zip(handlers, values) { request.deliver(value, on: handler.queue) }
     for answer in abandoned { answer.abandon() }
-  }
-
-  private var firstFailure: WeirError? {
-    for value in values {
-      if let error = value.error { return error }
-    }
-    return nil
   }
 
   // MARK: Without a pipeline
