@@ -62,8 +62,10 @@ package struct HeaderBlock: Sendable {
   package var hasAccept: Bool { noted.contains(.accept) }
 
   /// Adds a field, unless it is one of framing. A value without visible bytes is sent as an empty field.
-  package mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-    guard !name.isEmpty, Self.isSendable(name: name), Self.isSendable(value: value) else {
+  ///
+  /// - Parameter isChecked: Whether it is known that the name is a token and the value field content (RFC 9110 §5.5).
+  package mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isChecked: Bool = false) {
+    guard isChecked || !name.isEmpty && Self.isSendable(name: name) && Self.isSendable(value: value) else {
       defect = defect ?? "a header line has no name or holds a line end or a zero byte"
       return
     }
@@ -76,16 +78,12 @@ package struct HeaderBlock: Sendable {
     noted.formUnion(kind)
     if kind == .authorization, ConnectionAuthentication.begins(value) { noted.insert(.connectionAuthentication) }
     starts.append(UInt32(truncatingIfNeeded: bytes.count))
-    bytes.append(contentsOf: name)
     // libcurl reads "Name:" as "leave it out", and "Name;" as "send it empty".
     if value.first ?? 32 <= 32, value.allSatisfy(\.isBlank) {
-      bytes.append(UInt8(ascii: ";"))
+      bytes.append(field: name, ";", UnsafeRawBufferPointer(start: nil, count: 0), "\0")
     } else {
-      bytes.append(UInt8(ascii: ":"))
-      bytes.append(32)
-      bytes.append(contentsOf: value)
+      bytes.append(field: name, ": ", value, "\0")
     }
-    bytes.append(0)
   }
 
   /// Adds all fields of another block.

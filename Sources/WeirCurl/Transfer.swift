@@ -70,13 +70,15 @@ package final class Transfer {
   /// Sockets opened for this transfer while no connection of it is known to stand.
   @exclusivity(unchecked) var connecting: [OpenedSocket] = []
 
-  init(spec: TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate, engine: TransferEngine) {
+  init(
+    spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate, engine: TransferEngine
+  ) {
+    sending = SendingState(spec.body)
     self.spec = spec
     self.headers = headers
     self.delegate = delegate
     self.engine = engine
     clock = TransferClock(start: .now)
-    sending = SendingState(spec.body)
   }
 
   /// Ends the transfer; the delegate hears `.cancelled` by the end of this turn, never from within this call.

@@ -75,7 +75,7 @@ package final class TransferEngine {
 
   /// Starts a transfer; its delegate hears nothing before this call has returned.
   package func start(
-    _ spec: TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
+    _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> Transfer {
     loop.preconditionCurrent()
     let transfer = Transfer(spec: spec, headers: headers, delegate: delegate, engine: self)

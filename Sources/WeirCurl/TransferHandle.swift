@@ -21,14 +21,16 @@ extension Transfer: TransferHandle {}
 /// Speaks HTTP for the attempts of one loop. Confined to it.
 package protocol TransportEngine: AnyObject {
   /// Starts a transfer; its delegate hears nothing before this call has returned.
-  func start(_ spec: TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate) -> any TransferHandle
+  func start(
+    _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
+  ) -> any TransferHandle
   /// Fails all transfers and closes all connections. Delegates hear the end by the end of this turn.
   func close()
 }
 
 extension TransferEngine: TransportEngine {
   package func start(
-    _ spec: TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
+    _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> any TransferHandle {
     let transfer: Transfer = start(spec, headers: headers, delegate: delegate)
     return transfer

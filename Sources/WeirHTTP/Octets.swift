@@ -20,9 +20,12 @@ extension UnsafeRawBufferPointer {
   }
 
   /// Whether the octets spell `text`, which is in lower case, in any case.
-  @inlinable
+  @inlinable @inline(__always)
   package func spells(_ text: StaticString) -> Bool {
-    guard count == text.utf8CodeUnitCount else { return false }
+    // Most of what is compared differs in its first letter, which is looked at without a call.
+    guard count == text.utf8CodeUnitCount, let base = baseAddress,
+      base.load(as: UInt8.self).lowercased == text.utf8Start[0]
+    else { return false }
     return begins(with: text)
   }
 
@@ -126,6 +129,29 @@ extension Span<UInt8> {
 extension [UInt8] {
   package mutating func append(_ octets: Span<UInt8>) {
     octets.withUnsafeBufferPointer { append(contentsOf: $0) }
+  }
+
+  /// Appends `name`, `separator`, `value` and `end` in one step: a header line is made of four pieces, and each step costs
+  /// more than most of them.
+  @inlinable
+  package mutating func append(
+    field name: UnsafeRawBufferPointer, _ separator: StaticString, _ value: UnsafeRawBufferPointer, _ end: StaticString
+  ) {
+    let count = name.count + separator.utf8CodeUnitCount + value.count + end.utf8CodeUnitCount
+    append(addingCapacity: count) { output in
+      output.withUnsafeMutableBufferPointer { buffer, initialized in
+        var rest = UnsafeMutableRawBufferPointer(buffer)
+        func copy(_ piece: UnsafeRawBufferPointer) {
+          rest.copyMemory(from: piece)
+          rest = UnsafeMutableRawBufferPointer(rebasing: rest[piece.count...])
+        }
+        copy(name)
+        copy(UnsafeRawBufferPointer(start: separator.utf8Start, count: separator.utf8CodeUnitCount))
+        copy(value)
+        copy(UnsafeRawBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount))
+        initialized = count
+      }
+    }
   }
 
   /// Copies the octets in one piece, which the form for any sequence does not.

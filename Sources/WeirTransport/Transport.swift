@@ -52,7 +52,7 @@ package final class Transport {
 
   /// Puts a hop on the wire, by an engine that is made on first use.
   func start(
-    _ spec: TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
+    _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) throws(TransferError) -> any TransferHandle {
     if isClosed { throw TransferError(.engineClosed, message: "the transport is closed") }
     let engine = if let engine { engine } else { try makeEngine() }

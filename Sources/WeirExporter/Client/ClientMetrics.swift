@@ -4,8 +4,7 @@ import WeirMetrics
 import WeirTransport
 
 /// The client's metric families, registered once per registry. Names, labels and buckets are those of docs/metrics.md.
-struct ClientMetrics: Sendable {
-
+final class ClientMetrics: Sendable {
   let requestsStarted: CounterFamily<(String, String, String)>
   let requests: CounterFamily<(String, String, String, String)>
   let requestsFailed: CounterFamily<(String, String)>

@@ -24,7 +24,7 @@ final class DestinationMetrics: Sendable {
   let staleRetries: Counter
   let openConnections = Atomic(0)
   private let hasCircuit = Atomic(false)
-  private let families: ClientMetrics
+  let families: ClientMetrics
   private let inFlight: Gauge
   let phases: PhaseHistograms
   private let durations: DurationHistograms

@@ -129,7 +129,8 @@ extension MetricsMonitor: SharedTransportObserver {
   package var transportInterests: TransportInterests { [.connections, .resilience] }
 
   private func metrics(of exchange: any TransportExchange) -> DestinationMetrics {
-    destinations.metrics(of: exchange.destination)
+    // A note may be another monitor's.
+    exchange.terms.note({ (known: DestinationMetrics) in known.families === families }, destinations.metrics(of:))
   }
 
   package func exchangeBegan(_ exchange: any TransportExchange) {

@@ -34,7 +34,7 @@ extension Forwarding {
   }
 
   private func makeAttempt(_ number: Int) -> Attempt {
-    let attempt = Attempt(transport: transport, exchange: self, number: number)
+    let attempt = Attempt(transport: plan.transport, exchange: self, number: number)
     attempt.delegate = self
     return attempt
   }
@@ -139,9 +139,9 @@ extension Forwarding {
 
   private func lose(_ attempt: Attempt, _ failure: TransferFailure?) {
     attempt.lose()
-    complete(attempt, failure)
+    let report = complete(attempt, failure)
     attempt.connectionUsed(isIdle: false)
-    attempt.announceEnd(failure.map { ExchangeFailure.transfer($0) })
+    attempt.announceEnd(report, failure.map { ExchangeFailure.transfer($0) })
   }
 }
 
@@ -202,7 +202,7 @@ extension Forwarding: AttemptDelegate {
 
   func attempt(_ attempt: Attempt, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     if machine.isEnding { return .stop }
-    attempt.tally.decoded += Int64(bytes.count)
+    attempt.handedOn(bytes.count)
     if exchange.write(bytes) { return .proceed }
     if exchange.onWritable == nil { exchange.onWritable = { [self] in self.attempt?.release(.sink) } }
     attempt.hold(.sink)
@@ -221,14 +221,14 @@ extension Forwarding: AttemptDelegate {
     guard let (error, report) = ending else { return }
     ending = nil
     if !machine.isEnding { return finish(attempt, error, report) }
-    attempt.tally.add(report)
+    attempt.measured(report)
     attemptWasCancelled(attempt)
   }
 
   private func finish(_ attempt: Attempt, _ error: TransferError?, _ report: TransferReport) {
-    attempt.tally.add(report)
+    attempt.measured(report)
     let failure = attempt.judged(error).map {
-      TransferFailure($0, advice: TransferAdvice(options: transport.options))
+      TransferFailure($0, advice: TransferAdvice(options: plan.transport.options))
     }
     ended(attempt, failure, hasBroken: error != nil)
   }
@@ -242,15 +242,15 @@ extension Forwarding: AttemptDelegate {
     if let verdict = machine.raceHears(endOf: attempt.number), !follow(verdict, attempt, failure) { return }
     if let failure, !machine.isEnding { self.failure = .transfer(failure) }
     if failure != nil { takeBack() }
-    complete(attempt, failure)
+    let report = complete(attempt, failure)
     attempt.connectionUsed(isIdle: failure == nil && !hasBroken)
-    attempt.announceEnd(self.failure)
+    attempt.announceEnd(report, self.failure)
     perform(machine.attemptEnded(failed: self.failure != nil))
   }
 
-  private func complete(_ attempt: Attempt, _ failure: TransferFailure?) {
-    attempt.end(status: attempt.status, ending(of: failure))
-    lastStatus = attempt.report?.statusCode
+  private func complete(_ attempt: Attempt, _ failure: TransferFailure?) -> AttemptReport {
+    lastStatus = attempt.status
+    return attempt.end(status: attempt.status, ending(of: failure))
   }
 
   /// What an end without a final head says of the upstream; nil: nothing.

@@ -13,9 +13,7 @@ import WeirTransport
 /// Kept alive by the exchange until that has ended, and by its attempts until they have.
 final class Forwarding: TransportExchange {
   let exchange: Exchange
-  let transport: Transport
   let plan: ActivePlan
-  private let log: RequestLog
   private let knownMethod: KnownMethod
   private let isHTTP10: Bool
   private let began: MonotonicTime
@@ -69,52 +67,48 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) private var isBodyTooSlow = false
   @exclusivity(unchecked) private var isOver = false
 
-  private init(
-    _ exchange: Exchange, _ head: RequestHead, method: String, plan: ActivePlan, transport: Transport, log: RequestLog
-  ) {
+  private init(_ exchange: Exchange, method: String, plan: ActivePlan) {
     self.exchange = exchange
     self.plan = plan
-    self.transport = transport
-    self.log = log
     knownMethod = KnownMethod(method)
-    isHTTP10 = head.version == .http10
+    isHTTP10 = exchange.head.version == .http10
     terms = plan.noTerms
     // The turn's: a request that waits behind others of its turn is under way.
     began = exchange.loop.turnTime
   }
 
   /// Takes an exchange up.
-  static func start(_ exchange: Exchange, plan: ActivePlan, transport: Transport, log: RequestLog) {
-    let head = exchange.head
-    let method = head.method
-    let forwarding = Forwarding(exchange, head, method: method, plan: plan, transport: transport, log: log)
+  static func start(_ exchange: Exchange, plan: ActivePlan) {
+    let method = exchange.head.method
+    let forwarding = Forwarding(exchange, method: method, plan: plan)
     plan.began(forwarding.knownMethod)
-    forwarding.start(head, method: method)
+    forwarding.start(method: method)
   }
 
-  private func start(_ head: RequestHead, method name: String) {
+  private func start(method name: String) {
     if knownMethod.isConnect(name) { return answer(.connectRefused, as: .refused) }
-    head.withAuthorityBytes { authority in
-      switch decision(head, authority) {
+    exchange.head.withAuthorityBytes { authority in
+      switch decision(authority) {
       case .noRoute: answer(.noRoute, as: .unrouted)
       case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
       case .forward(let index, let target):
         route = index
         let route = plan.plan.routes[index]
-        switch fields(head, authority, by: route) {
+        switch fields(authority, by: route) {
         case .loop: answer(.loop, as: .loop)
         case .finalRecipient: answer(.finalRecipient(isTrace: knownMethod == .trace), as: .answered)
         case .forward(let fields, let retries):
           forward(
             OutgoingRequest(
-              route: route, method: name, target: target, fields: fields, body: head.bodyLength, retriesBefore: retries))
+              route: route, method: name, target: target, fields: fields, body: exchange.head.bodyLength,
+              retriesBefore: retries))
         }
       }
     }
   }
 
-  private func decision(_ head: RequestHead, _ authority: UnsafeRawBufferPointer) -> RouteTable.Decision {
-    head.withTargetBytes { target in
+  private func decision(_ authority: UnsafeRawBufferPointer) -> RouteTable.Decision {
+    exchange.head.withTargetBytes { target in
       plan.plan.table.decide(
         host: authority.bindMemory(to: UInt8.self).span, target: target.bindMemory(to: UInt8.self).span,
         isOptions: knownMethod == .options)
@@ -122,21 +116,21 @@ final class Forwarding: TransportExchange {
   }
 
   private func fields(
-    _ head: RequestHead, _ authority: UnsafeRawBufferPointer, by route: ForwardingPlan.RoutePlan
+    _ authority: UnsafeRawBufferPointer, by route: ForwardingPlan.RoutePlan
   ) -> HeaderPolicy.Verdict {
     plan.text(of: exchange.peer).withUnsafeBytes { address in
       let client = HeaderPolicy.Client(
         address: address, authority: authority, isHTTP10: isHTTP10,
         countsForwards: knownMethod == .trace || knownMethod == .options)
-      return route.headers.request(head.fields, from: client)
+      return route.headers.request(exchange.head.fields, from: client)
     }
   }
 
   private func forward(_ request: OutgoingRequest) {
     if request.retriesBefore > 0 { plan.countRetried(route) }
     outgoing = request
-    terms = DestinationTerms(request.route.controls, state: plan.state(ofRoute: route, transport))
-    terms.earnsRetryBudget = request.retriesBefore == 0
+    terms = DestinationTerms(
+      request.route.controls, state: plan.state(ofRoute: route), earnsRetryBudget: request.retriesBefore == 0)
     machine = ForwardMachine(mayRetry: request.rules != nil, hedges: request.hedges)
     exchange.onAbort = { [self] in clientLeft() }
     if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
@@ -176,14 +170,15 @@ final class Forwarding: TransportExchange {
   /// The attempts are over.
   func settle() {
     stopTimers()
+    let now = MonotonicTime.now
     let outcome = RequestOutcome(failure, status: attempt?.status)
     attempt = nil
     observer?.exchange(
       self,
       didSettle: ExchangeEnd(
         outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(status: lastStatus), attempts: startedCount,
-        duration: MonotonicTime.now.seconds(since: forwardBegan)))
-    conclude(outcome)
+        duration: now.seconds(since: forwardBegan)))
+    conclude(outcome, at: now)
   }
 
   private func stopTimers() {
@@ -193,7 +188,7 @@ final class Forwarding: TransportExchange {
   }
 
   /// Ends the exchange with the client as the request came out.
-  private func conclude(_ outcome: RequestOutcome) {
+  private func conclude(_ outcome: RequestOutcome, at now: MonotonicTime) {
     if isClientGone {
       exchange.abort()
       end(.forwarded(outcome))
@@ -208,7 +203,7 @@ final class Forwarding: TransportExchange {
     } else {
       // A response that stops in the middle must not look like a whole one.
       if failure == nil { exchange.end() } else { exchange.abort() }
-      end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome))
+      end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome), at: now)
     }
   }
 
@@ -260,13 +255,12 @@ final class Forwarding: TransportExchange {
     end(outcome)
   }
 
-  private func end(_ outcome: GatewayOutcome) {
+  private func end(_ outcome: GatewayOutcome, at now: MonotonicTime = .now) {
     guard !isOver else { return }
     isOver = true
-    exchange.onAbort = nil
-    exchange.onWritable = nil
+    exchange.forgetCallbacks()
     bodyIsOver()
-    let seconds = MonotonicTime.now.seconds(since: began)
+    let seconds = now.seconds(since: began)
     plan.ended(
       SeriesCache.Key(route: route, method: knownMethod, isHTTP10: isHTTP10, status: status, outcome: outcome),
       seconds: seconds)
@@ -288,7 +282,7 @@ final class Forwarding: TransportExchange {
   private func logFailure(_ outcome: GatewayOutcome, _ seconds: Double) {
     let route = route < 0 ? nil : plan.plan.routes[route].route
     let text = failure?.cause ?? ownAnswer?.line ?? ""
-    log.failed(
+    plan.log.failed(
       FailedRequest(
         kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,
         upstream: route?.upstream.authority ?? "", seconds: seconds, attempts: startedCount,
@@ -297,8 +291,8 @@ final class Forwarding: TransportExchange {
 
   /// Without the query and the fields: secrets travel there.
   private func logAccess(_ outcome: GatewayOutcome, _ seconds: Double) {
-    guard log.log.level <= .debug else { return }
-    log.log.debug(
+    guard plan.log.log.level <= .debug else { return }
+    plan.log.log.debug(
       "request",
       [
         "route": .string(route < 0 ? "" : plan.plan.routes[route].route.name),

@@ -82,18 +82,27 @@ final class ActivePlan {
   @exclusivity(unchecked) private var cache: SeriesCache
   /// One per route.
   private let retried: [Counter]
+  let boundTransport: LoopBound<Transport>
+  /// Made on the loop, where a plan is first followed.
+  private(set) lazy var transport = boundTransport.value
   /// Hears of the requests to upstreams.
   let observer: (any SharedTransportObserver)?
+  let log: RequestLog
   /// By route, from its first request on.
   @exclusivity(unchecked) private var states: [DestinationState?]
   /// Those of a request that goes nowhere.
   let noTerms = DestinationTerms(DestinationControls(retryBudget: nil))
   @exclusivity(unchecked) private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
 
-  init(_ plan: ForwardingPlan, _ metrics: GatewayMetrics, _ observer: (any SharedTransportObserver)?) {
+  init(
+    _ plan: ForwardingPlan, _ metrics: GatewayMetrics, transport: LoopBound<Transport>,
+    observer: (any SharedTransportObserver)?, log: RequestLog
+  ) {
     self.plan = plan
     self.metrics = metrics
+    boundTransport = transport
     self.observer = observer
+    self.log = log
     states = plan.routes.map { _ in nil }
     cache = SeriesCache(metrics, routes: plan.routes.map(\.route.name))
     retried = plan.routes.map { metrics.retried.with($0.route.name) }
@@ -107,7 +116,7 @@ final class ActivePlan {
   }
 
   /// The state of a route's upstream.
-  func state(ofRoute route: Int, _ transport: Transport) -> DestinationState {
+  func state(ofRoute route: Int) -> DestinationState {
     if let known = states[route] { return known }
     let state = transport.state(of: plan.routes[route].route.upstream.destination)
     states[route] = state

@@ -75,7 +75,9 @@ final class HeaderPolicy: Sendable {
     fields.forEach { name, value in
       if options.contains(name) { return }
       switch FieldKind(name) {
-      case .endToEnd: if !isRuled(name), !FieldKind.isDisguised(name) { list.append(name: name, value: value) }
+      case .endToEnd:
+        // The server has read the field strictly.
+        if !isRuled(name), !FieldKind.isDisguised(name) { list.append(name: name, value: value, isChecked: true) }
       case .connection, .hopByHop, .host, .forwardedFact: break
       case .retryAttempt: retries = max(retries, AttemptHeader.count(value))
       case .envoyAttempt:

@@ -19,18 +19,18 @@ final class Connection {
   @exclusivity(unchecked) var machine: ConnectionMachine
   @exclusivity(unchecked) var output = OutputBuffer()
   @exclusivity(unchecked) var exchange: Exchange?
-  var isProcessing = false
-  var isBroken = false
-  var isFlushScheduled = false
-  private var isDeferred = false
+  @exclusivity(unchecked) var isProcessing = false
+  @exclusivity(unchecked) var isBroken = false
+  @exclusivity(unchecked) var isFlushScheduled = false
+  @exclusivity(unchecked) private var isDeferred = false
   /// What has arrived is to be looked at before the connection goes on.
-  private var receivesFirst = false
-  private var isFinished = false
-  private var isReading = true
-  private var isInputOver = false
-  private var held: [UInt8] = []
+  @exclusivity(unchecked) private var receivesFirst = false
+  @exclusivity(unchecked) private var isFinished = false
+  @exclusivity(unchecked) private var isReading = true
+  @exclusivity(unchecked) private var isInputOver = false
+  @exclusivity(unchecked) private var held: [UInt8] = []
   /// Input beyond the action that is being carried out.
-  private var unread = 0
+  @exclusivity(unchecked) private var unread = 0
   private let timer = LoopTimer()
 
   init(server: ServerCore, socket: Socket, peer: SocketAddress) {

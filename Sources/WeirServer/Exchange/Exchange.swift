@@ -17,22 +17,22 @@ package final class Exchange {
 
   /// Takes the body as it arrives; reading begins (and `Expect: 100-continue` is answered) when this is set. Without a
   /// body, `didEnd` comes at once. A body that nobody reads is discarded when the response has ended.
-  package var bodyReader: (any BodyReader)? {
+  @exclusivity(unchecked) package var bodyReader: (any BodyReader)? {
     didSet { readerChanged() }
   }
 
   /// Called once when the client closed or reset the connection, or fell silent, before the exchange ended. After a
   /// mere end of its sending side a response still reaches it; otherwise the exchange has ended.
-  package var onAbort: (() -> Void)?
+  @exclusivity(unchecked) package var onAbort: (() -> Void)?
 
   /// Called when response bytes that made `write` return false have been sent.
-  package var onWritable: (() -> Void)?
+  @exclusivity(unchecked) package var onWritable: (() -> Void)?
 
   /// Nil when the exchange has ended.
   @exclusivity(unchecked) var connection: Connection?
   @exclusivity(unchecked) var responseState = ResponseState.none
-  var wantsWritable = false
-  private var hasBodyEnded = false
+  @exclusivity(unchecked) var wantsWritable = false
+  @exclusivity(unchecked) private var hasBodyEnded = false
 
   init(connection: Connection, head: RequestHead) {
     self.connection = connection
@@ -43,6 +43,12 @@ package final class Exchange {
 
   /// This exchange for code that may run on other threads. On the loop.
   package var bound: LoopBound<Exchange> { LoopBound(confining: self, on: loop) }
+
+  /// Calls neither `onAbort` nor `onWritable` any more.
+  package func forgetCallbacks() {
+    onAbort = nil
+    onWritable = nil
+  }
 
   /// Whether the response has ended or the connection has gone.
   package var isEnded: Bool { connection == nil }
@@ -118,8 +124,7 @@ extension Exchange {
     connection = nil
     responseState = .ended
     bodyReader = nil
-    onAbort = nil
-    onWritable = nil
+    forgetCallbacks()
   }
 }
 

@@ -29,14 +29,11 @@ package struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
   @discardableResult
   package mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
     guard FieldSyntax.isToken(name), !isReserved(name) else { return false }
-    bytes.append(contentsOf: name)
-    bytes.append(.colon)
-    bytes.append(.space)
-    let start = bytes.count
-    bytes.append(contentsOf: value)
-    for index in start..<bytes.count where isForbidden(bytes[index]) { bytes[index] = .space }
-    bytes.append(.carriageReturn)
-    bytes.append(.lineFeed)
+    let start = bytes.count + name.count + 2
+    bytes.append(field: name, ": ", value, "\r\n")
+    if value.contains(where: isForbidden) {
+      for index in start..<start + value.count where isForbidden(bytes[index]) { bytes[index] = .space }
+    }
     return true
   }
 

@@ -13,7 +13,7 @@ package final class Attempt {
   /// 1 for the first.
   package let number: Int
   @exclusivity(unchecked) package private(set) var machine = AttemptMachine()
-  @exclusivity(unchecked) package var tally = AttemptTally()
+  @exclusivity(unchecked) package private(set) var tally = AttemptTally()
   @exclusivity(unchecked) var lease: SlotLease
   private let terms: DestinationTerms
   @exclusivity(unchecked) package private(set) var transfer: (any TransferHandle)?
@@ -29,8 +29,6 @@ package final class Attempt {
   @exclusivity(unchecked) private var hedge: Hedge?
   /// Whether another attempt gives the answer: what still comes of this one is of no use.
   @exclusivity(unchecked) package private(set) var isLost = false
-  /// What it cost, once it has ended.
-  @exclusivity(unchecked) package private(set) var report: AttemptReport?
   @exclusivity(unchecked) private var unwanted = UnwantedBody()
   /// For the wait for a first slot, for the rest of an unwanted body, or for a receiver; there is never more than one.
   @exclusivity(unchecked) private var timer: LoopTimer?
@@ -213,7 +211,7 @@ package final class Attempt {
   }
 
   private func begin() {
-    let now = MonotonicTime.now
+    let now = lease.grantedAt ?? .now
     tally = AttemptTally(queue: lease.waited(until: now), now: now)
     delegate?.attemptBegan(self)
     exchange.observer?.exchange(exchange, didStartAttempt: number)
@@ -256,6 +254,22 @@ package final class Attempt {
     perform(machine.cancel())
   }
 
+  // MARK: What it costs
+
+  /// So many bytes were handed on, decoded if they had a coding.
+  package func handedOn(_ count: Int) { tally.decoded += Int64(count) }
+
+  /// A hop's transfer has been measured.
+  package func measured(_ report: TransferReport) { tally.add(report) }
+
+  /// Another hop follows: a redirect, or the same request once more.
+  package func follows(isRedirected: Bool) {
+    if isRedirected { tally.redirected() } else { tally.sentAgain() }
+  }
+
+  /// What comes has no coding, whatever the last head said.
+  package func forgetContentEncoding() { tally.sentAgain() }
+
   // MARK: The end
 
   /// The attempt is over; what it held of the destination goes back.
@@ -263,19 +277,19 @@ package final class Attempt {
   /// - Parameters:
   ///   - status: The status of the last response.
   ///   - ending: What an end without a final head says of the destination.
-  /// - Returns: The time of the end.
+  /// - Returns: What it cost.
   @discardableResult
-  package func end(status: Int?, _ ending: @autoclosure () -> Ending?) -> MonotonicTime {
+  package func end(
+    status: Int?, at now: MonotonicTime = .now, _ ending: @autoclosure () -> Ending?
+  ) -> AttemptReport {
     let hasStarted = machine.hasStarted
     perform(machine.end())
     decideHedge(.lost)
-    let now = MonotonicTime.now
     if !hasStarted { tally = AttemptTally(queue: lease.waited(until: now), now: now) }
     let report = tally.report(now: now, status: status)
-    self.report = report
     if hearsOfEnds { tellEnd(ending(), report, at: now) }
     delegate = nil
-    return now
+    return report
   }
 
   /// Tells what became of the connection. Called once the attempt has ended.
@@ -285,8 +299,8 @@ package final class Attempt {
   }
 
   /// Tells that the attempt is over and judged, if it was on the wire.
-  package func announceEnd(_ error: @autoclosure () -> (any LabelledError)?) {
-    guard machine.hasStarted, let observer = exchange.observer, let report else { return }
+  package func announceEnd(_ report: AttemptReport, _ error: @autoclosure () -> (any LabelledError)?) {
+    guard machine.hasStarted, let observer = exchange.observer else { return }
     observer.exchange(exchange, didEndAttempt: number, report, error: error())
   }
 

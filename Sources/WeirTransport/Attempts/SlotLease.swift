@@ -13,7 +13,7 @@ struct SlotLease {
   private var ticket: Ticket?
   /// When a slot was last asked for, and when there was one.
   private var asked: MonotonicTime?
-  private var grantedAt: MonotonicTime?
+  private(set) var grantedAt: MonotonicTime?
 
   private enum Ticket {
     case first(UInt64)

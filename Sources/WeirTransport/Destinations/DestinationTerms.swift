@@ -4,19 +4,31 @@ package import WeirIO
 /// all of it while the circuit admits them. Confined to the loop.
 package final class DestinationTerms {
   /// Nil without a destination, of which nothing is asked then.
-  package var state: DestinationState?
+  @exclusivity(unchecked) package var state: DestinationState?
   package let controls: DestinationControls
   /// Nil: unlimited. The exchange's own, or the controls'.
-  package var retryBudget: RetryBudget?
+  @exclusivity(unchecked) package var retryBudget: RetryBudget?
   /// False for what says itself that it is another's retry (``AttemptHeader``).
-  package var earnsRetryBudget = true
+  @exclusivity(unchecked) package var earnsRetryBudget = true
+  /// Where an observer keeps what it knows of the destination.
+  @exclusivity(unchecked) private var note: AnyObject?
   /// Whether it counts as started at its destination.
-  private var isCounted = false
+  @exclusivity(unchecked) private var isCounted = false
 
-  package init(_ controls: DestinationControls, state: DestinationState? = nil) {
+  package init(_ controls: DestinationControls, state: DestinationState? = nil, earnsRetryBudget: Bool = true) {
     self.controls = controls
     self.state = state
+    self.earnsRetryBudget = earnsRetryBudget
     retryBudget = controls.retryBudget
+  }
+
+  /// The observer's note; `make` gives one for the destination unless there is one that `fits`.
+  package func note<Note: AnyObject>(_ fits: (Note) -> Bool, _ make: (Destination?) -> Note) -> Note {
+    if let known = note as? Note, fits(known) { return known }
+    let new = make(state?.destination)
+    // Without a state the destination is yet to come.
+    if state != nil { note = new }
+    return new
   }
 
   /// What the first question for a slot tells the destination of the exchange; nil from the second on.

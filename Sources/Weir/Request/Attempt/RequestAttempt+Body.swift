@@ -125,7 +125,7 @@ extension RequestAttempt {
       body.isInPieces = true
       request.bodyGoesOn(expectedBytes)
     }
-    attempt.tally.decoded += Int64(bytes.count)
+    attempt.handedOn(bytes.count)
     if let limit = body.deliver(bytes.count) { return exceed(limit) }
     if let offset = request.fileOffset { return deliverToFile(bytes, from: offset) }
     collectForCache(bytes)

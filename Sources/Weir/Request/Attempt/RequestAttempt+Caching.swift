@@ -153,7 +153,7 @@ extension RequestAttempt {
     } else {
       context.cache?.remove(use.url)
     }
-    attempt.tally.contentEncoding = nil
+    attempt.forgetContentEncoding()
     attempt.noteLatency()
     attempt.answered(response.statusCode)
     guard pipeline.headArrived(for: self, status: found.response.statusCode) else { return true }

@@ -15,7 +15,7 @@ extension RequestAttempt {
       return
     }
     if next == nil, error == nil, asksToStore(report) { return }
-    attempt.tally.add(report)
+    attempt.measured(report)
     body.hasBroken = error != nil
     if let error, let trust = hop.trust,
       let reason = WeirError.ServerTrustFailureReason(error, at: trust, url: hop.url, advice: advice)
@@ -23,7 +23,7 @@ extension RequestAttempt {
       body.trustFailure = .serverTrustEvaluationFailed(reason: reason)
     }
     if let next {
-      if hop.isRedirected { attempt.tally.redirected() } else { attempt.tally.sentAgain() }
+      attempt.follows(isRedirected: hop.isRedirected)
       hop.follow(next)
       task.redirected(to: next)
       attempt.goesOn()
@@ -114,8 +114,8 @@ extension RequestAttempt {
   func complete(error: (any Error)?) {
     body.decoder = nil
     let status = task.complete(error: error)?.statusCode
-    let now = attempt.end(status: status, ending(error))
-    guard let report = attempt.report else { return }
+    let now = MonotonicTime.now
+    let report = attempt.end(status: status, at: now, ending(error))
     let metrics = request.fields.withLock { fields in
       if !attempt.isLost { fields.times?.completed = now }
       let times = fields.times ?? RequestTimes()
@@ -137,6 +137,11 @@ extension RequestAttempt {
     return Attempt.Ending(
       RequestOutcome(error: own ?? .sessionTaskFailed(error: error), status: nil),
       isSilence: urlError?.code == .timedOut)
+  }
+
+  /// Tells that the attempt is over and judged.
+  func announceEnd(_ error: @autoclosure () -> WeirError?) {
+    if let metrics { attempt.announceEnd(metrics.report, error()) }
   }
 
   private func announceEnd(_ metrics: TransferMetrics, _ error: (any Error)?) {
@@ -179,6 +184,6 @@ extension RequestAttempt {
     guard !isCompleted else { return }
     isCompleted = true
     pipeline.monitors.request(request, didCompleteTask: task, with: taskError)
-    attempt.announceEnd(request.error)
+    announceEnd(request.error)
   }
 }

@@ -82,7 +82,7 @@ final class RequestAttempt {
     attempt.lose()
     complete(error: error)
     attempt.connectionUsed(isIdle: false)
-    attempt.announceEnd(error.map { WeirError.sessionTaskFailed(error: $0) })
+    announceEnd(error.map { .sessionTaskFailed(error: $0) })
   }
 
   // MARK: Steering

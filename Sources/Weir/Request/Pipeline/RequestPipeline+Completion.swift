@@ -189,7 +189,7 @@ extension RequestFields {
 extension RequestOutcome {
   /// Whether the destination owes the answer, as ``isDestinationsFault(status:)`` says. A retrier's error stands before the
   /// one that the retrier was asked about.
-  fileprivate func isDestinationsFault(_ error: WeirError?, status: Int?) -> Bool {
+  func isDestinationsFault(_ error: WeirError?, status: Int?) -> Bool {
     guard case .requestRetryFailed(_, let original)? = error, self == .retryFailed else {
       return isDestinationsFault(status: status)
     }

@@ -1,0 +1,142 @@
+import Foundation
+import Testing
+import WeirTestSupport
+
+@testable import WeirGateway
+@testable import WeirTransport
+
+/// Forwards with their attempts, second ones among them, several to one destination of few slots, through random
+/// interleavings of what clients, the upstream and timers do.
+///
+/// `WEIR_SIMULATION_SEEDS` says how many; 10,000 without it.
+@Suite("ForwardMachine simulation", .timeLimit(.minutes(10)))
+struct ForwardMachineSimulationTests {
+  private static let seeds =
+    ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 10_000
+
+  @Test("No slot is lost, the client gets one response, and every forward settles once")
+  func interleavings() {
+    var seen: Set<String> = []
+    for seed in 0..<Self.seeds {
+      let world = World(seed: seed)
+      world.run()
+      if !world.violations.isEmpty {
+        let again = World(seed: seed, keepsLog: true)
+        again.run()
+        Issue.record("seed \(seed): \(world.violations) after \(again.log.joined(separator: ", "))")
+        return
+      }
+      seen.formUnion(world.seen)
+    }
+    for event in Self.events { #expect(seen.contains(event), "never: \(event)") }
+  }
+
+  private static let events = [
+    "end in idle", "end in trying", "end in deciding(atHead: true)", "end in deciding(atHead: false)",
+    "end in discarding", "end in delaying", "end in passing", "end in a queue", "end in a race", "end while draining",
+    "a slot comes too late", "queue full", "admission timeout", "circuit open", "no transfer",
+    "retry at the head", "retry after a failure", "retry after a take-back", "denied at the head",
+    "denied after a failure", "denied again", "refused for the destination's sake", "passed on without being asked",
+    "not taken back", "bad response", "body given up", "slow client", "draining",
+    "hedge", "no room for a hedge", "room for a hedge was taken", "the hedge wins", "the first wins",
+    "the hedge is out", "the first is out", "all fail", "hedge in a retry",
+  ]
+}
+
+extension ForwardMachineSimulationTests {
+  /// One destination and three forwards to it, on one loop.
+  final class World {
+    private var random: SeededRandom
+    var admission: Admission<Int>
+    private var waiters: [Int: (attempt: Attempt, question: AttemptMachine.Question)] = [:]
+    private var lastWaiter = 0
+    private var pending: [Event] = []
+    private let keepsLog: Bool
+    private(set) var violations: [String] = []
+    private(set) var log: [String] = []
+    private(set) var seen: Set<String> = []
+    private var forwards: [Forward] = []
+
+    /// A job of the loop, or the end of a transfer that libcurl reports.
+    private enum Event {
+      case slot(Attempt, AttemptMachine.Question)
+      case cancelled(Attempt)
+    }
+
+    init(seed: UInt64, keepsLog: Bool = false) {
+      random = SeededRandom(seed: seed)
+      self.keepsLog = keepsLog
+      admission = Admission(slots: 1 + Int(random.next() % 3), maximumWaiting: 1 + Int(random.next() % 2))
+      forwards = (0..<3).map { Forward(number: $0, world: self) }
+    }
+
+    func run() {
+      for _ in 0..<120 where !isOver { step() }
+      var budget = 2_000
+      while !isOver, budget > 0 {
+        budget -= 1
+        if !pending.isEmpty { answer() } else { for forward in forwards { forward.goToTheEnd() } }
+        check()
+      }
+      for forward in forwards { forward.checkEnd() }
+      if admission.taken != 0 || admission.parked != 0 || admission.waiting != 0 {
+        violate("left: \(admission.taken) slots, \(admission.parked) parked, \(admission.waiting) waiting")
+      }
+    }
+
+    private var isOver: Bool { pending.isEmpty && forwards.allSatisfy { $0.settles > 0 } }
+
+    func chance(_ of: UInt64) -> Bool { random.next() % of == 0 }
+
+    func pick(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
+
+    func see(_ event: String) { seen.insert(event) }
+
+    func violate(_ violation: String) { violations.append(violation) }
+
+    func note(_ text: @autoclosure () -> String) {
+      if keepsLog { log.append(text()) }
+    }
+
+    private func step() {
+      if !pending.isEmpty, chance(2) { answer() } else { forwards[pick(forwards.count)].act() }
+      check()
+    }
+
+    private func answer() {
+      switch pending.remove(at: pick(pending.count)) {
+      case .slot(let attempt, let question):
+        note("\(attempt): slot")
+        attempt.granted(question)
+      case .cancelled(let attempt):
+        note("\(attempt): cancelled")
+        attempt.transferEnds(failing: true)
+      }
+    }
+
+    private func check() {
+      if admission.taken > admission.slots { violate("\(admission.taken) slots are taken") }
+      let held = forwards.reduce(0) { $0 + $1.heldSlots }
+      if held != admission.taken { violate("attempts hold \(held) of \(admission.taken) slots") }
+      for forward in forwards { forward.check() }
+    }
+
+    // MARK: What is asked of the destination
+
+    /// Asks for a first slot.
+    func ask(_ attempt: Attempt) -> Admission<Int>.Answer {
+      lastWaiter += 1
+      let answer = admission.ask(lastWaiter)
+      if case .waiting = answer { waiters[lastWaiter] = (attempt, attempt.machine.question) }
+      return answer
+    }
+
+    func release() {
+      guard let entry = admission.release(), let waiter = waiters.removeValue(forKey: entry.waiter) else { return }
+      waiter.attempt.slots += 1
+      pending.append(.slot(waiter.attempt, waiter.question))
+    }
+
+    func cancelled(_ attempt: Attempt) { pending.append(.cancelled(attempt)) }
+  }
+}
