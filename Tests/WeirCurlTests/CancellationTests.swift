@@ -16,7 +16,7 @@ struct CancellationTests {
     let rig = try await EngineRig()
     let outcome = await rig.onEngine { engine in
       let recorder = Recorder { _ in }
-      let transfer = engine.start(
+      let transfer: Transfer = engine.start(
         TransferSpec(url: server.url), headers: PreparedHeaders(lines: []), delegate: recorder)
       transfer.cancel()
       transfer.cancel()
@@ -327,6 +327,7 @@ private final class Chain {
     left -= 1
     let headers = PreparedHeaders(lines: [])
     if left == 0 { return last.start(TransferSpec(url: url), headers, engine) { _ in } }
-    _ = engine.start(TransferSpec(url: url), headers: headers, delegate: Recorder { _ in self.next() })
+    let _: Transfer = engine.start(
+      TransferSpec(url: url), headers: headers, delegate: Recorder { _ in self.next() })
   }
 }

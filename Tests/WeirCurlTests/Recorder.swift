@@ -41,7 +41,10 @@ final class Recorder: TransferDelegate {
   }
 
   /// The engine under test has no other transfers.
-  private static func libcurls(_ transfer: any TransferHandle) -> Transfer { transfer as! Transfer }
+  private static func libcurls(_ transfer: any TransferHandle) -> Transfer {
+    guard let transfer = transfer as? Transfer else { fatalError("not one of libcurl's: \(transfer)") }
+    return transfer
+  }
 
   func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow {
     outcome.heads.append(head)

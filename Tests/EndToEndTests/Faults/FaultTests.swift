@@ -130,7 +130,7 @@ import WeirTestSupport
     let (outcome, label): (RequestOutcome, String) =
       switch fault.expected {
       case .whole: (.success, "")
-      case .failed(let code, let outcome): (outcome, code.label)
+      case .failed(let code, let outcome): (outcome, WeirError.sessionTaskFailed(error: URLError(code)).label)
       }
     #expect(client.sum("weir_requests_total", ["outcome": outcome.rawValue]) == 1)
     #expect(client.sum("weir_requests_total") == 1)

@@ -4,6 +4,7 @@ import Testing
 import Weir
 import WeirCurl
 import WeirMetrics
+import WeirTransport
 
 @testable import WeirExporter
 
@@ -47,10 +48,10 @@ import WeirMetrics
   private func attemptEnded(
     _ metrics: DestinationMetrics, method: String = "GET", status: Int?, error: String, encoding: String? = nil
   ) {
-    var values = TransferMetrics.Values(taskInterval: DateInterval())
-    values.statusCode = status
-    values.contentEncoding = encoding
-    metrics.attemptEnded(method: method, metrics: TransferMetrics(values), errorType: error)
+    var report = AttemptReport()
+    report.statusCode = status
+    report.contentEncoding = encoding
+    metrics.attemptEnded(method: method, report, errorType: error)
   }
 
   private func lines(_ prefix: String) -> [Substring] {

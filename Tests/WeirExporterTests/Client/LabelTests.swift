@@ -13,7 +13,7 @@ import Weir
       ("_OTHER", "_OTHER"),
     ] as [(String?, String)])
   func method(name: String?, label: String) {
-    #expect(MethodLabel.of(name.map { HTTPMethod(rawValue: $0) }) == label)
+    #expect(MethodLabel.of(name) == label)
   }
 
   /// The names are those of URLSession's `networkProtocolName`.

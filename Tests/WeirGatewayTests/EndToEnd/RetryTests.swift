@@ -50,6 +50,26 @@ import WeirTestSupport
     #expect(response.text == "busy")
   }
 
+  /// Whether to retry is decided at the head; what comes after it is read over, or the connection given up.
+  @Test(arguments: [
+    "Content-Length: 10\r\n\r\nhalf", "Content-Length: 10\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+    "\r\n", "Content-Length: 1000000000\r\n\r\nmuch more",
+  ])
+  func theBodyOfAResponseThatIsOfNoUseIsNotWaitedFor(body: String) throws {
+    let upstream = try ScriptedServer(
+      Script(.head, .send("HTTP/1.1 503 Busy\r\n\(body)"), .awaitClose), .answering(okResponse("there")))
+    var route = try Route(to: upstream.port)
+    route.retry.limit = 1
+    let rig = try GatewayRig(route)
+    let client = try rig.client()
+    let began = MonotonicTime.now
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    let response = try #require(client.response())
+    #expect(response.status == 200)
+    #expect(response.text == "there")
+    #expect(MonotonicTime.now.seconds(since: began) < 4)
+  }
+
   private func attempts(_ rig: GatewayRig, of upstream: ScriptedServer, requests: Int) throws -> Int {
     let client = try rig.client()
     for _ in 0..<requests {

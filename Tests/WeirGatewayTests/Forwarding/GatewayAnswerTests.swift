@@ -21,9 +21,9 @@ import Weir
 
   @Test(arguments: [(4.2, 5), (5, 5), (0.01, 1), (nil, 1)] as [(Double?, Int)])
   func anOpenCircuitSaysWhenToComeAgain(seconds: Double?, expected: Int) {
-    let answer = GatewayAnswer(.rejected, .requestRejected(reason: .circuitOpen(retryAfter: seconds)))
+    let answer = GatewayAnswer(.rejected, .rejected(.circuitOpen(retryAfter: seconds)))
     #expect(answer.status == 503)
     #expect(answer.retryAfter == expected)
-    #expect(GatewayAnswer(.rejected, .requestRejected(reason: .queueFull)).retryAfter == nil)
+    #expect(GatewayAnswer(.rejected, .rejected(.queueFull)).retryAfter == nil)
   }
 }

@@ -247,6 +247,7 @@ import WeirServer
 /// Fields as they come in, framing included.
 private struct Incoming: FieldSource {
   let fields: [(String, String)]
+  let mayNameFields = true
 
   func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
     for (name, value) in fields {

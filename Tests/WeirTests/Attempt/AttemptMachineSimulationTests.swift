@@ -3,6 +3,7 @@ import Testing
 import WeirTestSupport
 
 @testable import Weir
+@testable import WeirTransport
 
 /// Requests with their attempts, hedges among them, several to one destination of few slots, their bodies going to memory,
 /// to handlers or to files, through random interleavings of what callers, servers and the caller's code do.

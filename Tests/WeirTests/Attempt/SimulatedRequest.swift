@@ -3,6 +3,7 @@ import Testing
 import WeirTestSupport
 
 @testable import Weir
+@testable import WeirTransport
 
 extension AttemptMachineSimulationTests {
   /// One request: its machine, those of its attempts, and a shell of all that writes down what libcurl was told.
@@ -90,21 +91,15 @@ extension AttemptMachineSimulationTests {
       perform(request.rejected(request.step))
     }
 
-    /// A head comes in: a redirect, a response that retriers are asked about, one that an observer wants to see, or one
-    /// that is of no use to a file.
+    /// A head comes in: a redirect, one that an observer wants to see, or one that is of no use to a file.
     private func serverAnswers(_ run: Run) {
       guard run.wire?.isReading == true, request.stage == .transferring, !run.hasNext, !run.hasHead else { return }
-      switch world.random.next() % 4 {
+      switch world.random.next() % 3 {
       case 0:
         hold(run, .redirect)
         if world.chance(2) { run.hasNext = true }
         apply(run) { $0.park(for: .redirect) }
-      case 1:
-        guard headArrives(run) else { return }
-        apply(run) { $0.hold(.retryDecision) }
-        perform(request.headArrived())
-        apply(run) { $0.park(for: .retryDecision) }
-      case 2 where receiver == .file:
+      case 1 where receiver == .file:
         guard headArrives(run) else { return }
         world.seen.insert("sends again")
         run.hasNext = true
@@ -352,7 +347,6 @@ extension AttemptMachineSimulationTests {
         guard let run else { break }
         if run.machine.stage == .ended { perform(request.transferEnded(failed: true)) } else { endTransfer(run) }
       case .askRetriers: world.pending.append((self, .retriers(request.step)))
-      case .continueTransfer, .discardTransfer: if let run { apply(run) { $0.release(.retryDecision) } }
       case .wait: world.pending.append((self, .delay))
       case .finish, .nextHandler:
         if action == .finish { _ = request.finishing(hasHandlers: true) }

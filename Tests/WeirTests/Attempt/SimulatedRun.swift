@@ -1,4 +1,5 @@
 @testable import Weir
+@testable import WeirTransport
 
 extension AttemptMachineSimulationTests.Client {
   enum Event {

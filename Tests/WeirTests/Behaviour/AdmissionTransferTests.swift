@@ -6,6 +6,7 @@ import Testing
 import WeirTestSupport
 
 @testable import Weir
+@testable import WeirTransport
 
 /// The limit of attempts per destination, with requests on the wire.
 @Suite("Connection limit", .timeLimit(.minutes(1)))
@@ -154,6 +155,7 @@ extension DestinationTable {
   /// What is known of the destination that a URL leads to.
   func state(of url: String) throws -> DestinationState {
     let url = try #require(URL(string: url))
-    return state(for: try #require(Destination(url: url)), configuration: .default)
+    let limits = TransportLimits(slots: 64, waiting: 10_000, admissionTimeout: 30)
+    return state(for: try #require(Destination(url: url)), limits: limits)
   }
 }

@@ -1,9 +1,6 @@
 import Foundation
 import FoundationNetworking
-import Synchronization
 import Testing
-import WeirCurl
-import WeirIO
 import WeirTestSupport
 
 @testable import Weir
@@ -73,54 +70,5 @@ struct UnwantedBodyTests {
     request.resume()
     #expect(await task.response.value == "there")
     slot.request = nil
-  }
-
-  @Test("Nor is that of a response about which a retry was decided at its head", arguments: bodies)
-  func retry(_ body: String) async throws {
-    let server = try ScriptedServer(
-      Script(.head, .send("HTTP/1.1 503 Busy\r\n\(body)"), .awaitClose), .answering(okResponse("there")))
-    var configuration = SessionConfiguration.default
-    configuration.timeoutIntervalForRequest = 8
-    let session = Session(
-      configuration: configuration,
-      interceptor: Retrier { request, _, _, completion in completion(request.retryCount == 0 ? .retry : .doNotRetry) })
-    let sink = Sink()
-    let origin = try #require(URL(string: server.url))
-    session.context.loop.run {
-      ForwardRequest(
-        session: session,
-        head: ForwardRequest.Head(origin: origin, target: "/", method: "GET", fields: HeaderBlock()),
-        interceptor: nil, retryableStatusCodes: [503], sink: sink
-      ).resume()
-    }
-    await sink.events.wait { $0.last?.hasPrefix("settled") == true }
-    #expect(sink.events.entries == ["200", "there", "settled success"])
-    #expect(sink.seconds < 4)
-  }
-
-  private final class Sink: ForwardSink, Sendable {
-    let events = Journal<String>()
-    private let duration = Mutex<TimeInterval>(60)
-
-    var seconds: TimeInterval { duration.withLock { $0 } }
-
-    func forward(_ request: ForwardRequest, didReceive response: LazyHTTPResponse) -> BodyFlow {
-      events.append("\(response.statusCode)")
-      return .proceed
-    }
-
-    func forward(_ request: ForwardRequest, didReceive bytes: UnsafeRawBufferPointer) -> BodyFlow {
-      events.append(String(decoding: bytes, as: UTF8.self))
-      return .proceed
-    }
-
-    func forwardTakesBack(_ request: ForwardRequest) -> Bool { false }
-
-    func forwardWantsBody(_ request: ForwardRequest) {}
-
-    func forward(_ request: ForwardRequest, didSettle outcome: RequestOutcome, error: WeirError?) {
-      duration.withLock { $0 = request.duration ?? 60 }
-      events.append("settled \(outcome.rawValue)")
-    }
   }
 }

@@ -1,5 +1,8 @@
+import Foundation
+import FoundationNetworking
 import Testing
-import Weir
+
+@testable import Weir
 
 @Suite struct RequestOutcomeTests {
   @Test(arguments: ErrorSample.all)
@@ -15,6 +18,27 @@ import Weir
     ] as [(Int?, RequestOutcome)])
   func withoutError(status: Int?, outcome: RequestOutcome) {
     #expect(RequestOutcome(error: nil, status: status) == outcome)
+  }
+
+  private static let refused = WeirError.sessionTaskFailed(error: URLError(.cannotConnectToHost))
+  private static let undecodable = WeirError.responseSerializationFailed(reason: .inputDataNilOrZeroLength)
+
+  @Test(
+    arguments: [
+      (nil, 200, false), (nil, 404, false), (nil, 500, true), (nil, 503, true), (refused, nil, true),
+      (.sessionTaskFailed(error: URLError(.timedOut)), nil, true),
+      (.sessionTaskFailed(error: URLError(.networkConnectionLost)), 503, true),
+      (.sessionTaskFailed(error: URLError(.serverCertificateUntrusted)), nil, true),
+      (.requestRejected(reason: .circuitOpen(retryAfter: nil)), nil, true),
+      (undecodable, 200, false), (undecodable, 503, true), (.explicitlyCancelled, 503, false),
+      (.invalidURL(url: ""), nil, false), (.requestAdaptationFailed(error: CancellationError()), nil, false),
+      (.requestRetryFailed(retryError: CancellationError(), originalError: refused), nil, true),
+      (.requestRetryFailed(retryError: CancellationError(), originalError: undecodable), 200, false),
+      (.requestRetryFailed(retryError: CancellationError(), originalError: undecodable), 503, true),
+    ] as [(WeirError?, Int?, Bool)])
+  func whetherTheDestinationOwesTheAnswer(error: WeirError?, status: Int?, isDestinations: Bool) {
+    let outcome = RequestOutcome(error: error, status: status)
+    #expect(outcome.isDestinationsFault(error, status: status) == isDestinations)
   }
 
   @Test func samplesCoverEveryOutcomeThatAnErrorCanHave() {

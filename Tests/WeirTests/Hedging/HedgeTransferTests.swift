@@ -7,6 +7,7 @@ import WeirIO
 import WeirTestSupport
 
 @testable import Weir
+@testable import WeirTransport
 
 /// Two attempts of one request on the wire.
 @Suite("Hedges on the wire", .timeLimit(.minutes(1)))

@@ -20,8 +20,8 @@ struct RequestMachineSimulationTests {
     }
     #expect(settledByCancel > 1_000, "the simulation has to cancel often")
     let stages = [
-      "idle", "creating", "ready", "admitting", "transferring", "decidingAtHead", "deciding", "delaying",
-      "serializing", "decidingSerializer", "cancelling",
+      "idle", "creating", "ready", "admitting", "transferring", "deciding", "delaying", "serializing",
+      "decidingSerializer", "cancelling",
     ]
     for stage in stages { #expect(cancelledIn.contains(stage), "never cancelled in \(stage)") }
   }
@@ -78,7 +78,7 @@ private struct Simulation {
   }
 
   private mutating func step() {
-    switch random.next() % 12 {
+    switch random.next() % 11 {
     case 0: verb(.resume)
     case 1: verb(.suspend)
     case 2 where random.next() % 4 == 0: cancel()
@@ -86,7 +86,6 @@ private struct Simulation {
     case 4 where random.next() % 12 == 0:
       log.append("deadline")
       perform(machine.fail())
-    case 5: if isOnWire, machine.stage == .transferring, random.next() % 2 == 0 { head() }
     default: answer(allowRetry: true)
     }
   }
@@ -108,11 +107,6 @@ private struct Simulation {
   /// What the loop does when it hears of a verb.
   private mutating func hear() {
     if let heard = machine.hear() { perform(heard.action) }
-  }
-
-  private mutating func head() {
-    log.append("head")
-    perform(machine.headArrived())
   }
 
   private mutating func answer(allowRetry: Bool) {
@@ -151,7 +145,7 @@ private struct Simulation {
 
   private mutating func perform(_ action: RequestMachine.Action) {
     switch action {
-    case .none, .hold, .suspendTransfer, .resumeTransfer, .continueTransfer, .discardTransfer: break
+    case .none, .hold, .suspendTransfer, .resumeTransfer: break
     case .create, .retry: pending.append(.creation(machine.step))
     case .start: pending.append(.admission(machine.step))
     case .cancelTransfer: if !isOnWire { perform(machine.transferEnded(failed: true)) }

@@ -50,11 +50,6 @@ struct RequestMachineTests {
     #expect(machine.nextHandler(of: 1) == .serialize(0))
     #expect(machine.serialized(0, asksRetriers: true) == .nextHandler)
 
-    var atHead = transferring()
-    #expect(atHead.headArrived() == .askRetriers)
-    #expect(atHead.decided(.refuse) == .continueTransfer)
-    #expect(atHead.transferEnded(failed: true) == .finish)
-
     var bySerializer = transferring()
     #expect(bySerializer.transferEnded(failed: false) == .finish)
     #expect(bySerializer.nextHandler(of: 2) == .serialize(0))
@@ -137,23 +132,6 @@ struct RequestMachineTests {
     #expect(machine.created() == .start)
   }
 
-  @Test("A retry granted at the head throws the body away first")
-  func retryAtHead() {
-    var machine = transferring()
-    #expect(machine.headArrived() == .askRetriers)
-    #expect(machine.decided(.retry(after: 0)) == .discardTransfer)
-    #expect(machine.transferEnded(failed: false) == .wait(0))
-    #expect(machine.delayElapsed() == .retry)
-  }
-
-  @Test("Refused at the head, the response goes on")
-  func refusedAtHead() {
-    var machine = transferring()
-    #expect(machine.headArrived() == .askRetriers)
-    #expect(machine.decided(.stop) == .continueTransfer)
-    #expect(machine.transferEnded(failed: false) == .finish)
-  }
-
   @Test("Answers to a step that is over are ignored")
   func staleAnswers() {
     var machine = RequestMachine()
@@ -200,7 +178,6 @@ struct RequestMachineTests {
   func cancelUnheard() {
     var machine = transferring()
     #expect(machine.act(.cancel) == true)
-    #expect(machine.headArrived() == .none)
     #expect(machine.transferEnded(failed: true) == .none)
     #expect(machine.hear()?.action == .cancelTransfer)
     #expect(machine.transferEnded(failed: true) == .finish)

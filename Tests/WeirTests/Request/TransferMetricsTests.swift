@@ -1,19 +1,33 @@
 import Foundation
 import Testing
 import WeirCurl
+import WeirTransport
 
 @testable import Weir
 
 @Suite struct TransferMetricsTests {
   static let interval = DateInterval(start: Date(timeIntervalSinceReferenceDate: 0), duration: 2)
 
+  /// An attempt that went through every phase.
+  private static func report(_ phases: PhaseDurations, total: Double) -> AttemptReport {
+    var report = AttemptReport()
+    report.redirectCount = 1
+    report.phases = phases
+    report.total = total
+    report.networkProtocolName = "h2"
+    report.remoteAddress = "::1"
+    report.remotePort = 443
+    return report
+  }
+
   @Test func carriesWhatWasMeasured() {
-    let metrics = TransferMetrics(
-      .init(
-        taskInterval: Self.interval, redirectCount: 1,
-        phases: [.queue: 2, .resolve: 3, .connect: 4, .tls: 5, .send: 6, .processing: 7, .transfer: 8], total: 9,
-        bytesSent: 10, bytesReceivedOnWire: 11, bytesDecoded: 12,
-        networkProtocolName: "h2", isReusedConnection: true, remoteAddress: "::1", remotePort: 443))
+    var report = Self.report(
+      [.queue: 2, .resolve: 3, .connect: 4, .tls: 5, .send: 6, .processing: 7, .transfer: 8], total: 9)
+    report.bytesSent = 10
+    report.bytesReceivedOnWire = 11
+    report.bytesDecoded = 12
+    report.isReusedConnection = true
+    let metrics = TransferMetrics(report, taskInterval: Self.interval)
     #expect(metrics.taskInterval == Self.interval)
     #expect(metrics.redirectCount == 1)
     let phases = [
@@ -30,18 +44,19 @@ import WeirCurl
   }
 
   @Test func printsAsATable() {
-    var values = TransferMetrics.Values(
-      taskInterval: Self.interval, redirectCount: 1,
-      phases: [
+    var report = Self.report(
+      [
         .queue: 0.000_012, .resolve: 0.003, .connect: 0.0004, .tls: 0.005, .send: 0.0001, .processing: 1.25,
         .transfer: 0.08,
-      ], total: 1.338_512, bytesSent: 110, bytesReceivedOnWire: 11_000, bytesDecoded: 120_000,
-      networkProtocolName: "h2", isReusedConnection: false, remoteAddress: "::1", remotePort: 443)
-    values.statusCode = 200
-    values.contentEncoding = "gzip"
-    values.staleConnectionRetries = 1
+      ], total: 1.338_512)
+    report.bytesSent = 110
+    report.bytesReceivedOnWire = 11_000
+    report.bytesDecoded = 120_000
+    report.statusCode = 200
+    report.contentEncoding = "gzip"
+    report.staleConnectionRetries = 1
     #expect(
-      "\(TransferMetrics(values))" == """
+      "\(TransferMetrics(report, taskInterval: Self.interval))" == """
         queue          0.012 ms
         resolve        3.000 ms
         connect        0.400 ms
@@ -59,7 +74,7 @@ import WeirCurl
         connection       new h2 to ::1 port 443
         """)
     #expect(
-      "\(TransferMetrics(.init(taskInterval: Self.interval)))" == """
+      "\(TransferMetrics(AttemptReport(), taskInterval: Self.interval))" == """
         sent      0 bytes
         received  0 bytes
         status    - no response
@@ -67,9 +82,11 @@ import WeirCurl
   }
 
   @Test func equalityIsByValue() {
-    let first = TransferMetrics(.init(taskInterval: Self.interval))
-    let same = TransferMetrics(.init(taskInterval: Self.interval))
-    let other = TransferMetrics(.init(taskInterval: Self.interval, bytesSent: 1))
+    let first = TransferMetrics(AttemptReport(), taskInterval: Self.interval)
+    let same = TransferMetrics(AttemptReport(), taskInterval: Self.interval)
+    var sent = AttemptReport()
+    sent.bytesSent = 1
+    let other = TransferMetrics(sent, taskInterval: Self.interval)
     #expect(first == same)
     #expect(first.hashValue == same.hashValue)
     #expect(first != other)

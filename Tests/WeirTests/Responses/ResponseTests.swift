@@ -5,7 +5,7 @@ import Testing
 @testable import Weir
 
 @Suite struct ResponseTests {
-  static let metrics = TransferMetrics(.init(taskInterval: TransferMetricsTests.interval))
+  static let metrics = TransferMetrics(AttemptReport(), taskInterval: TransferMetricsTests.interval)
   static let timeline = Timeline(requestStartTime: 1)
 
   static func data<S, F>(

@@ -1,12 +1,13 @@
 import Foundation
 import Testing
 import WeirCurl
+import WeirTransport
 
 @testable import Weir
 
 /// What is demanded, as a value: how demands add up, and what libcurl is told.
 @Suite("§23 Requirements") struct TrustRequirementTests {
-  private let advice = TransferAdvice(configuration: SessionConfiguration())
+  private let advice = TransferAdvice(options: TransportOptions(SessionConfiguration()))
 
   private typealias Pin = TLSConfiguration.PublicKeyPin
 
@@ -191,7 +192,7 @@ import WeirCurl
     // Whatever the text says.
     let error = TransferError(
       .curl, code: .peerFailedVerification, message: "certificate has expired, self-signed", certificateDefect: defect)
-    #expect(URLError(error, url: nil, advice: advice).code == code)
+    #expect(URLError(TransferFailure(error, advice: advice), url: nil).code == code)
     #expect(CertificateDefect(verifyResult: result, isOpenSSL: false) == .other)
   }
 }

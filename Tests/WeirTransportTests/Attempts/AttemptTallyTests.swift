@@ -4,27 +4,27 @@ import WeirIO
 
 @testable import WeirTransport
 
-@Suite struct TransferTallyTests {
+@Suite struct AttemptTallyTests {
   @Test func hopsAndWaitsOfAnAttemptAreSummed() {
-    var tally = TransferTally(queue: 1, now: MonotonicTime(nanoseconds: 0))
+    var tally = AttemptTally(queue: 1, now: MonotonicTime(nanoseconds: 0))
     tally.add(report([.resolve: 2, .connect: 3, .tls: 4, .send: 0, .processing: 5, .transfer: 6], opened: 1))
     tally.redirected()
     tally.waited(10)
     tally.add(report([.send: 0, .processing: 50, .transfer: 60], opened: 0))
-    let metrics = tally.metrics(now: MonotonicTime(nanoseconds: 7_000_000_000), status: 200, times: RequestTimes())
+    let report = tally.report(now: MonotonicTime(nanoseconds: 7_000_000_000), status: 200)
     #expect(
-      metrics.phases
+      report.phases
         == [.queue: 11, .resolve: 2, .connect: 3, .tls: 4, .send: 0, .processing: 55, .transfer: 66])
-    #expect(metrics.total == 7)
-    #expect(metrics.redirectCount == 1)
-    #expect(metrics.bytesSent == 2)
-    #expect(!metrics.isReusedConnection)
+    #expect(report.total == 7)
+    #expect(report.redirectCount == 1)
+    #expect(report.bytesSent == 2)
+    #expect(!report.isReusedConnection)
   }
 
   @Test func anAttemptThatNeverTransferredHasWaited() {
-    let tally = TransferTally(queue: 1, now: MonotonicTime(nanoseconds: 0))
-    let metrics = tally.metrics(now: MonotonicTime(nanoseconds: 0), status: nil, times: RequestTimes())
-    #expect(metrics.phases == [.queue: 1])
+    let tally = AttemptTally(queue: 1, now: MonotonicTime(nanoseconds: 0))
+    let report = tally.report(now: MonotonicTime(nanoseconds: 0), status: nil)
+    #expect(report.phases == [.queue: 1])
   }
 
   private func report(_ phases: PhaseDurations, opened: Int) -> TransferReport {

@@ -7,12 +7,14 @@ import WeirTestSupport
 
 @Suite("Destinations", .timeLimit(.minutes(1)))
 struct DestinationTableTests {
+  private static let limits = TransportLimits(slots: 64, waiting: 10_000, admissionTimeout: 30)
+
   private func destination(_ number: Int) -> Destination {
     Destination(scheme: "http", host: "host\(number)", port: 80)
   }
 
   private func state(_ number: Int, of table: DestinationTable) -> DestinationState {
-    table.state(for: destination(number), configuration: .default)
+    table.state(for: destination(number), limits: Self.limits)
   }
 
   @Test("A destination that somebody holds is the same for all, and stays")
@@ -22,7 +24,7 @@ struct DestinationTableTests {
     for number in 1...10_000 { _ = state(number, of: table) }
     #expect(table.count <= 4_096)
     #expect(state(0, of: table) === held)
-    #expect(table.state(for: Destination(scheme: "HTTP", host: "HOST0", port: 80), configuration: .default) === held)
+    #expect(table.state(for: Destination(scheme: "HTTP", host: "HOST0", port: 80), limits: Self.limits) === held)
   }
 
   @Test("However many are held, all of them are found again; once they aren't, there is a bound again")
@@ -69,18 +71,6 @@ struct DestinationTableTests {
       let isRemembered = !state(number, of: table).grantsRetry(by: Self.once, at: now)
       #expect(isRemembered == ((number * 37) % 80 >= 10), "\(number)")
     }
-  }
-
-  @Test("A session that has spoken to many hosts remembers them, whatever it keeps at hand")
-  func ofASession() async throws {
-    let hosts = try Hosts(Array(repeating: response("200 OK", ["Connection: close"], body: "fine"), count: 700))
-    let table = DestinationTable()
-    let session = try hosts.session(shared: table)
-    for number in 0..<700 {
-      #expect(await session.request("http://host\(number).test/").serializingString().response.value == "fine")
-    }
-    await session.loopTurn()
-    #expect(table.count == 700)
   }
 
   /// Asks the destination when it ends, as the caller's objects may by way of the requests that they have to do with.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Weir
+@testable import WeirTransport
 
 @Suite struct RedactionTests {
   @Test(arguments: [

@@ -42,7 +42,6 @@ import WeirTestSupport
     #expect(
       CircuitBreaker()
         == CircuitBreaker(failureRatio: 0.5, minimumRequests: 20, window: 10, openFor: 5, halfOpenProbes: 1))
-    #expect(SessionConfiguration.default.circuitBreaker == nil)
   }
 
   @Test(arguments: [

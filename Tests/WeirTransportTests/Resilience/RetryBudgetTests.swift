@@ -24,7 +24,6 @@ func at(_ seconds: Double) -> MonotonicTime { MonotonicTime(nanoseconds: 1_000_0
 
   @Test func theDefaults() {
     #expect(RetryBudget() == RetryBudget(ratio: 0.2, minimumPerSecond: 1, burst: 10, window: 10))
-    #expect(SessionConfiguration.default.retryBudget == RetryBudget())
   }
 
   struct Case: CustomTestStringConvertible {

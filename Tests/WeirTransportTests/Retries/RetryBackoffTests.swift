@@ -1,5 +1,5 @@
-import Foundation
 import Testing
+import WeirTestSupport
 
 @testable import WeirTransport
 
@@ -52,7 +52,7 @@ import Testing
   func jitterIsSpreadEvenlyAndRepeatable(jitter: Jitter, retryCount: Int, range: ClosedRange<Double>) {
     let backoff = RetryBackoff(base: 2, scale: 0.5, jitter: jitter, maximumDelay: 20)
     func delays(seed: UInt64) -> [Double] {
-      var generator = SplitMix(state: seed)
+      var generator = SeededRandom(seed: seed)
       return (0..<4000).map { _ in backoff.delay(retryCount: retryCount, random: .random(in: 0..<1, using: &generator))
       }
     }
@@ -72,7 +72,7 @@ import Testing
 
   @Test(arguments: [Jitter.none, .full, .decorrelated])
   func everyDelayIsWithinItsBounds(jitter: Jitter) {
-    var generator = SplitMix(state: 4)
+    var generator = SeededRandom(seed: 4)
     for _ in 0..<1000 {
       let backoff = RetryBackoff(
         base: .random(in: 2...10, using: &generator), scale: .random(in: 0...5, using: &generator), jitter: jitter,
@@ -85,7 +85,8 @@ import Testing
 }
 
 @Suite struct RetryAfterTests {
-  static let now = Date(timeIntervalSince1970: 784_111_777)
+  /// 6 November 1994, 08:49:37 UTC.
+  static let now = 784_111_777.0
 
   @Test(
     arguments: [
