@@ -1,18 +1,11 @@
 import FoundationNetworking
 import WeirHTTP
 
-/// What a session does with cookies; there is none without a storage.
+/// The rules by which a session sends and keeps cookies.
 struct CookieHandling {
-  private let storage: CookieStorage
-  private let areSent: Bool
-  private let policy: HTTPCookie.AcceptPolicy
-
-  init?(_ configuration: SessionConfiguration) {
-    guard let storage = configuration.httpCookieStorage else { return nil }
-    self.storage = storage
-    areSent = configuration.httpShouldSetCookies
-    policy = configuration.httpCookieAcceptPolicy
-  }
+  let storage: CookieStorage
+  let areSent: Bool
+  let policy: HTTPCookie.AcceptPolicy
 
   /// The Cookie field of a hop whose caller has set none.
   func field(for hop: HopRequest) -> String? {

@@ -69,9 +69,3 @@ extension URLError {
   /// servers that can't be reached.
   var isDestinationRefused: Bool { errorUserInfo[Self.destinationRefusedKey] as? Bool ?? false }
 }
-
-extension DecodeLimits {
-  init(_ configuration: SessionConfiguration) {
-    self.init(size: configuration.maximumDecompressedSize, ratio: configuration.maximumDecompressionRatio)
-  }
-}

@@ -25,6 +25,9 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
   /// RFC 9110 section 9.3.8: safe, without a body.
   public static let trace = HTTPMethod(rawValue: "TRACE")
 
+  /// The idempotent ones (RFC 9110 section 9.2.2).
+  static let idempotent: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
+
   public let rawValue: String
 
   /// Takes the method as it is; one that is no token is refused with the request.

@@ -6,7 +6,7 @@ package import WeirHTTP
 /// A response head as received, made into an `HTTPURLResponse` only when somebody asks.
 ///
 /// Building one costs several microseconds; a status check or the look-up of one field needs none of it.
-package final class LazyHTTPResponse: Sendable {
+package final class LazyHTTPResponse: ResponseFacts, Sendable {
   /// Without bytes where the response was built elsewhere.
   package let head: ResponseHead
   package let url: URL?
@@ -46,4 +46,14 @@ package final class LazyHTTPResponse: Sendable {
     guard head.bytes.isEmpty else { return head.value(forField: name) }
     return built.withLock { $0?.value(forHTTPHeaderField: name) }
   }
+}
+
+/// Facts that serializers and validators ask of a response, in either of its forms.
+protocol ResponseFacts {
+  var statusCode: Int { get }
+  func value(forHeader name: String) -> String?
+}
+
+extension HTTPURLResponse: ResponseFacts {
+  func value(forHeader name: String) -> String? { value(forHTTPHeaderField: name) }
 }

@@ -8,22 +8,8 @@ public protocol URLConvertible: Sendable {
   func asURL() throws -> URL
 }
 
-extension String: URLConvertible {
-  public func asURL() throws -> URL {
-    guard let url = URL(string: self) else { throw WeirError.invalidURL(url: self) }
-    return url
-  }
-}
-
 extension URL: URLConvertible {
   public func asURL() throws -> URL { self }
-}
-
-extension URLComponents: URLConvertible {
-  public func asURL() throws -> URL {
-    guard let url else { throw WeirError.invalidURL(url: self) }
-    return url
-  }
 }
 
 /// What can be turned into a URL request.

@@ -45,15 +45,12 @@ enum RedirectPolicy {
 
   /// Why a redirect is not followed, whatever a handler said.
   static func refusal(
-    from current: URL?, to target: URL?, count: Int, configuration: SessionConfiguration
+    from current: URL?, to target: URL?, count: Int, limit: Int, allowsInsecure: Bool
   ) -> Refusal? {
-    if count >= configuration.maximumRedirects { return .tooMany }
+    if count >= limit { return .tooMany }
     let scheme = target?.scheme?.lowercased()
     guard scheme == "http" || scheme == "https", target?.host()?.isEmpty == false else { return .unsupportedURL }
-    if current?.scheme?.lowercased() == "https", scheme == "http", !configuration.allowsInsecureRedirects {
-      return .insecure
-    }
-    return nil
+    return current?.scheme?.lowercased() == "https" && scheme == "http" && !allowsInsecure ? .insecure : nil
   }
 
   static func isSameOrigin(_ left: URL, _ right: URL) -> Bool {

@@ -148,18 +148,6 @@ extension ResponseSerializer {
   }
 }
 
-/// What serializers and validators ask of a response, whichever form it has.
-protocol ResponseFacts {
-  var statusCode: Int { get }
-  func value(forHeader name: String) -> String?
-}
-
-extension LazyHTTPResponse: ResponseFacts {}
-
-extension HTTPURLResponse: ResponseFacts {
-  func value(forHeader name: String) -> String? { value(forHTTPHeaderField: name) }
-}
-
 /// How the built-in serializers begin: an earlier error first, then the rule for empty bodies, then the preprocessor.
 protocol BodySerializer: ResponseSerializer, LazyResponseSerializer {
   /// The value of an allowed empty body.

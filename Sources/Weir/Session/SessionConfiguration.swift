@@ -134,16 +134,3 @@ public struct SessionConfiguration: Sendable {
     set { headers = HTTPHeaders(newValue ?? [:]) }
   }
 }
-
-/// The way out of the network.
-public enum ProxyConfiguration: Sendable {
-  /// Connect directly, whatever the environment says.
-  case none
-  /// `http_proxy`, `https_proxy`, `no_proxy` and so on, as libcurl reads them.
-  case environment
-  /// An HTTP proxy: `CONNECT` for https, the whole URL in the request line for http (RFC 9112 section 3.2.2). The
-  /// credential answers its challenges, by Basic or Digest; it is not sent before.
-  case http(host: String, port: Int, credential: URLCredential? = nil)
-  /// SOCKS 5; names are resolved by the proxy.
-  case socks5(host: String, port: Int, credential: URLCredential? = nil)
-}

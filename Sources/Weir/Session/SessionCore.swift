@@ -47,7 +47,10 @@ final class SessionCore {
     self.monitors = monitors
     self.table = table
     controls = DestinationControls(configuration)
-    cookies = CookieHandling(configuration)
+    cookies = configuration.httpCookieStorage.map {
+      CookieHandling(
+        storage: $0, areSent: configuration.httpShouldSetCookies, policy: configuration.httpCookieAcceptPolicy)
+    }
   }
 
   // MARK: Requests

@@ -26,7 +26,9 @@ struct DownloadMoveTests {
       (.itself, true, [], .stay), (.itself, true, Self.remove, .stay),
     ]
     for (occupant, hasDirectory, options, plan) in table {
-      #expect(DownloadMove(occupant: occupant, hasDirectory: hasDirectory).plan(options) == plan)
+      let move = DownloadMove(occupant: occupant, hasDirectory: hasDirectory)
+      let (create, remove) = (options.contains(Self.create), options.contains(Self.remove))
+      #expect(move.plan(makingDirectories: create, replacing: remove) == plan)
     }
   }
 

@@ -274,3 +274,11 @@ struct PartialFileTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
   }
 }
+
+extension PartialFile {
+  fileprivate func move(to destination: URL, _ options: DownloadRequest.Options) throws -> Int64? {
+    try move(
+      to: destination, makingDirectories: options.contains(.createIntermediateDirectories),
+      replacing: options.contains(.removePreviousFile))
+  }
+}

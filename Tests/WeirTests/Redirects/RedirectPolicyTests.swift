@@ -15,20 +15,16 @@ struct RedirectPolicyTests {
       ("http://a/", "/x", false, .unsupportedURL),
     ] as [(String, String, Bool, RedirectPolicy.Refusal?)])
   func whatIsRefused(from: String, to: String, allowsInsecure: Bool, refusal: RedirectPolicy.Refusal?) {
-    var configuration = SessionConfiguration.default
-    configuration.allowsInsecureRedirects = allowsInsecure
     let answer = RedirectPolicy.refusal(
-      from: URL(string: from), to: URL(string: to), count: 0, configuration: configuration)
+      from: URL(string: from), to: URL(string: to), count: 0, limit: 20, allowsInsecure: allowsInsecure)
     #expect(answer == refusal)
   }
 
   @Test("The number is looked at first, so that a loop ends whatever it leads to")
   func tooMany() {
-    var configuration = SessionConfiguration.default
-    configuration.maximumRedirects = 2
     let refusals = (0...3).map {
       RedirectPolicy.refusal(
-        from: URL(string: "http://a/"), to: URL(string: "http://a/"), count: $0, configuration: configuration)
+        from: URL(string: "http://a/"), to: URL(string: "http://a/"), count: $0, limit: 2, allowsInsecure: false)
     }
     #expect(refusals == [nil, nil, .tooMany, .tooMany])
   }

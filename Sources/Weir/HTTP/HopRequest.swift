@@ -1,0 +1,49 @@
+import Foundation
+import FoundationNetworking
+import WeirHTTP
+
+/// A URL request and what is needed of it more than once: each question to a `URLRequest` costs as much as a lock.
+final class HopRequest: Sendable {
+  let urlRequest: URLRequest
+  let url: URL?
+  /// The URL's text; empty without one.
+  let text: String
+  let method: String
+  /// The length of scheme and authority in bytes; nil when the URL is no http or https one or names no host.
+  let originLength: Int?
+
+  init(_ urlRequest: URLRequest) {
+    self.urlRequest = urlRequest
+    url = urlRequest.url
+    var text = url?.absoluteString ?? ""
+    originLength = text.withUTF8(Self.originLength)
+    self.text = text
+    method = urlRequest.httpMethod ?? "GET"
+  }
+
+  /// Scheme and authority as the URL spells them.
+  var origin: String? { originLength.flatMap { String(text.utf8.prefix($0)) } }
+
+  /// Whether the URL is an https one and names a host.
+  var isSecure: Bool { originLength != nil && text.utf8.dropFirst(4).first.map { $0 | 0x20 } == UInt8(ascii: "s") }
+
+  /// Whether the URL is an http or https one and names a host.
+  var isSupported: Bool { originLength != nil }
+
+  private static func originLength(of bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard let start = length(of: "http://", in: bytes) ?? length(of: "https://", in: bytes) else { return nil }
+    var end = start
+    while end < bytes.count, !isEndOfAuthority(bytes[end]) { end += 1 }
+    return end > start ? end : nil
+  }
+
+  /// RFC 3986 section 3.2.
+  private static func isEndOfAuthority(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+  }
+
+  /// The length of `prefix` when `bytes` begin with it, in upper or lower case (RFC 9110 section 4.2.3).
+  private static func length(of prefix: StaticString, in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+    UnsafeRawBufferPointer(bytes).begins(with: prefix) ? prefix.utf8CodeUnitCount : nil
+  }
+}

@@ -1,0 +1,27 @@
+import Foundation
+public import FoundationNetworking
+import WeirHTTP
+
+extension URLRequest {
+  /// Throws ``WeirError/urlRequestValidationFailed(reason:)`` for what must not go on the wire.
+  ///
+  /// That is a GET with a body (also an empty one), a method that is no token, CONNECT, a field name that is no token and
+  /// a field value with CR, LF or NUL (RFC 9110 sections 5.5, 5.6.2, 9.1, 9.3.6).
+  public func validate() throws {
+    if let reason = validationFailure { throw WeirError.urlRequestValidationFailed(reason: reason) }
+  }
+
+  private var validationFailure: WeirError.URLRequestValidationFailureReason? {
+    let method = httpMethod ?? "GET"
+    if method == "GET" {
+      if let body = httpBody { return .bodyDataInGETRequest(body) }
+    } else if !FieldSyntax.isToken(method) || HTTPMethod(rawValue: method).isConnect {
+      return .invalidMethod(method)
+    }
+    guard let fields = allHTTPHeaderFields else { return nil }
+    for (name, value) in fields where !FieldSyntax.isToken(name) || !FieldSyntax.isSendable(value) {
+      return .invalidHeaderField(name: name)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import FoundationNetworking
+import WeirCurl
+import WeirTransport
+
+/// Redirects are followed hop by hop within one attempt; libcurl follows none.
+extension RequestAttempt {
+  /// Whether the response is a redirect that is being decided about or followed. If not, it is final.
+  func followRedirect(_ response: LazyHTTPResponse) -> Bool {
+    guard (300..<400).contains(response.statusCode),
+      let proposal = RedirectPolicy.proposal(
+        status: response.statusCode, location: response.value(forHeader: "Location"), for: hop.request.urlRequest)
+    else { return false }
+    hop.losesBody = RedirectPolicy.losesBody(status: response.statusCode, method: hop.request.method)
+    announce(proposal, for: response)
+    guard let handler = request.redirectHandler ?? context.redirectHandler, let built = response.response else {
+      follow(proposal)
+      return true
+    }
+    hold(.redirect)
+    let answer = SingleCall<URLRequest?> { [request, task] next in
+      request.onAttempt(task) { $0.redirectDecided(next, response) }
+    }
+    let ask: @Sendable () -> Void = { [task] in
+      handler.task(task, willBeRedirectedTo: proposal, for: built) { answer($0) }
+    }
+    if let root = context.queues.root { root.async(execute: ask) } else { ask() }
+    attempt.park(for: .redirect)
+    return true
+  }
+
+  private func redirectDecided(_ next: URLRequest?, _ response: LazyHTTPResponse) {
+    guard task.lazyResponse === response, attempt.transfer != nil, machine.holds.contains(.redirect) else {
+      return  // the hop it is about has been cancelled
+    }
+    if let next {
+      follow(next)
+    } else {
+      accept(response)
+    }
+    release(.redirect)
+    if body.failure != nil { attempt.transfer?.cancel() }
+  }
+
+  private func follow(_ next: URLRequest) {
+    let current = hop.url
+    let configuration = core.configuration
+    if let refusal = RedirectPolicy.refusal(
+      from: current, to: next.url, count: attempt.tally.redirectCount, limit: configuration.maximumRedirects,
+      allowsInsecure: configuration.allowsInsecureRedirects)
+    {
+      body.failure = error(of: refusal, next.url)
+      return
+    }
+    do {
+      try next.validate()
+    } catch {
+      body.failure = urlError(.badURL, "the redirect handler's request is not valid: \(error)")
+      return
+    }
+    if let current, let target = next.url, !RedirectPolicy.isSameOrigin(current, target) { hop.hasLeftOrigin = true }
+    hop.next = next
+    attempt.discardBody()
+  }
+
+  private func announce(_ proposal: URLRequest, for response: LazyHTTPResponse) {
+    guard context.monitors.wants(.redirects), let session = context.session, let built = response.response else {
+      return
+    }
+    context.monitors.urlSession(session, task: task, willPerformHTTPRedirection: built, newRequest: proposal)
+  }
+
+  private func error(of refusal: RedirectPolicy.Refusal, _ target: URL?) -> URLError {
+    switch refusal {
+    case .tooMany:
+      urlError(
+        .httpTooManyRedirects, "more redirects than maximumRedirects (\(core.configuration.maximumRedirects))")
+    case .insecure:
+      urlError(
+        .appTransportSecurityRequiresSecureConnection,
+        "the redirect leads from https to http; allowsInsecureRedirects permits that")
+    case .unsupportedURL:
+      urlError(
+        .unsupportedURL,
+        "the redirect leads to the scheme \(target?.scheme ?? "(none)"); only http and https URLs with a host are followed"
+      )
+    }
+  }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+import WeirCurl
+import WeirHTTP
+import WeirIO
+import WeirTransport
+
+/// One attempt of a request, redirects included: the user of an ``Attempt``, which has its slot and its transfer. It lives
+/// on the loop from the task's creation until the next attempt or the request's end, and has all that is of this attempt
+/// alone: its task, the hop on the wire, the response's body.
+final class RequestAttempt {
+  let pipeline: RequestPipeline
+  /// The slot, the transfer, the time.
+  let attempt: Attempt
+  /// The request's retries so far, this one included.
+  let retryCount: Int
+  let task: TransferTask
+  @exclusivity(unchecked) var hop: Hop
+  @exclusivity(unchecked) var body = ResponseBody(limit: nil)
+  /// Nil where nothing is looked up or stored.
+  @exclusivity(unchecked) var caching: CacheUse?
+  /// The last question to the cache.
+  var lookup: UInt32 = 0
+  /// What it cost, once it is over.
+  @exclusivity(unchecked) var metrics: TransferMetrics?
+  /// Whether its completion was told.
+  var isCompleted = false
+
+  init(_ hop: HopRequest, number: Int, retryCount: Int, task: TransferTask, of pipeline: RequestPipeline) {
+    self.pipeline = pipeline
+    self.retryCount = retryCount
+    self.task = task
+    self.hop = Hop(request: hop)
+    attempt = Attempt(transport: pipeline.core.transport, exchange: pipeline, number: number)
+    attempt.delegate = self
+  }
+
+  /// 1 for the first.
+  var number: Int { attempt.number }
+  var machine: AttemptMachine { attempt.machine }
+  var request: Request { pipeline.request }
+  var core: SessionCore { pipeline.core }
+  var context: SessionContext { pipeline.context }
+
+  // MARK: Waiting
+
+  /// Stops reading until every reason to wait is gone.
+  func hold(_ reason: AttemptMachine.Holds) { attempt.hold(reason) }
+
+  func release(_ reason: AttemptMachine.Holds) {
+    attempt.release(reason)
+    // What is left of the last read waited too.
+    if reason == .sink, machine.holds.contains(.decoding) { continueDecodingNextTurn() }
+  }
+
+  // MARK: The slot
+
+  /// Asks the destination to let the attempt through, unless a stored response will do.
+  func admit() {
+    announce(.running)
+    if !consultCache() { attempt.admit() }
+  }
+
+  /// Waits no more for a first slot; the task exists and is suspended.
+  func leaveQueue() {
+    lookup &+= 1
+    attempt.leaveQueue()
+    announce(.suspended)
+  }
+
+  // MARK: Beside other attempts
+
+  /// Goes on the wire with a slot that was free.
+  func startBesideAnother() {
+    announce(.running)
+    attempt.startBesideAnother()
+  }
+
+  /// Ends here. Only monitors that measure hear of it.
+  func lose(_ error: URLError?) {
+    attempt.lose()
+    complete(error: error)
+    attempt.connectionUsed(isIdle: false)
+    announceEnd(error.map { .sessionTaskFailed(error: $0) })
+  }
+
+  // MARK: Steering
+
+  func suspend() {
+    if announce(.suspended) { attempt.suspend() }
+  }
+
+  func resume() {
+    if announce(.running) { attempt.resume() }
+  }
+
+  /// Ends the attempt in the request's name: cancelled, or beyond its deadline.
+  func cancel() {
+    guard task.state != .completed else { return completed(nil) }
+    task.setState(.canceling)
+    if pipeline.decide({ $0.state == .cancelled }) { pipeline.monitors.request(request, didCancelTask: task) }
+    endTransfer()
+  }
+
+  /// As libcurl would end a cancelled transfer, wherever the attempt is.
+  private func endTransfer() {
+    hop.next = nil
+    body.isAwaited = false
+    if machine.stage == .draining { body.failure = urlError(.cancelled, "the task was cancelled") }
+    attempt.cancel()
+  }
+
+  /// The task itself was told to, by its holder.
+  func steerTask(to state: TransferTask.State) {
+    guard state != .canceling else { return cancelTask() }
+    guard machine.hasStarted, task.setState(state) else { return }
+    if state == .suspended { attempt.suspend() } else { attempt.resume() }
+  }
+
+  /// The receiver of the response can't go on: the attempt fails with its error.
+  func receiverFailed(_ error: WeirError) {
+    guard task.state != .completed, body.receiverFailure == nil else { return }
+    body.receiverFailure = error
+    cancelTask()
+  }
+
+  func cancelTask() {
+    guard task.state != .completed else { return }
+    task.setState(.canceling)
+    endTransfer()
+  }
+
+  /// Sets the task's state and tells of it. False: the task is completed already, and stays so.
+  @discardableResult
+  private func announce(_ state: TransferTask.State) -> Bool {
+    guard task.setState(state) else { return false }
+    if state == .suspended {
+      pipeline.monitors.request(request, didSuspendTask: task)
+    } else {
+      pipeline.monitors.request(request, didResumeTask: task)
+    }
+    return true
+  }
+
+  /// How long, in seconds, the end of a cancelled request may wait for a file.
+  private static let receiverTime = 1.0
+
+  func limitReceiver() { attempt.limitReceiver(seconds: Self.receiverTime) }
+
+  /// An error of weir's own making, with the URL it is about.
+  func urlError(_ code: URLError.Code, _ text: String) -> URLError {
+    pipeline.urlError(code, text)
+  }
+}
+
+// What the attempt asks, and tells.
+extension RequestAttempt: AttemptDelegate {
+  func attemptMayStart(_ attempt: Attempt) -> Bool { pipeline.decide { $0.admitted($0.step) } }
+
+  func attemptAwaitsSlot(_ attempt: Attempt) -> Bool { pipeline.decide { $0.awaitsSlot } }
+
+  func attempt(_ attempt: Attempt, wasRejected reason: Rejection) {
+    let error = WeirError.requestRejected(reason: .init(reason))
+    pipeline.record(error)
+    complete(error: error)
+    announceCompletion(error)
+    pipeline.perform(pipeline.decide { $0.rejected($0.step) })
+  }
+
+  func attemptIsDue(_ attempt: Attempt) { startHop() }
+
+  func attemptBegan(_ attempt: Attempt) {
+    let plan = request.fields.withLock { fields in
+      fields.change(number) { $0?.isStarted = true }
+      hop.credential = fields.credential
+      return fields.hedge
+    }
+    if let plan, !attempt.isHedge { pipeline.raceBegins(with: self, plan) }
+  }
+
+  func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow {
+    let response = LazyHTTPResponse(head, url: hop.url)
+    task.received(response)
+    core.cookies?.keep(head, of: hop.request)
+    invalidateCache(response.statusCode)
+    if !isConfirmedByServer(response), !followRedirect(response), !answerChallenge(response) { accept(response) }
+    return body.failure == nil ? .proceed : .stop
+  }
+
+  func attempt(_ attempt: Attempt, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
+    if isServedFromCache { return refuseBody() }
+    take(bytes)
+    return body.failure == nil ? .proceed : .stop
+  }
+
+  func attempt(_ attempt: Attempt, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+    supplyFromStream(buffer)
+  }
+
+  func attemptRewindsBody(_ attempt: Attempt) -> Bool { pipeline.bodyStream?.state.hasBegun == false }
+
+  func attempt(_ attempt: Attempt, didSendBody totalSent: Int64) {
+    let before = task.countOfBytesSent
+    task.update { $0.sent = totalSent }
+    let expected = task.countOfBytesExpectedToSend
+    request.reportUpload(totalSent, of: expected)
+    guard context.monitors.wants(.data), let session = context.session else { return }
+    context.monitors.urlSession(
+      session, task: task, didSendBodyData: totalSent - before, totalBytesSent: totalSent,
+      totalBytesExpectedToSend: expected)
+  }
+
+  func attempt(_ attempt: Attempt, didFinish error: TransferError?, _ report: TransferReport) {
+    if serveAfterTransfer((error, report)) { return }
+    let isOfUse = error.map { decodesOn(after: $0) } ?? true
+    if !isOfUse { body.decoder = nil }
+    let awaitsSink = awaitsSink()
+    if attempt.awaitsEnd(failed: !isOfUse && !awaitsSink) {
+      body.ending = (error, report)
+    } else {
+      transferEnded(error, report)
+    }
+  }
+
+  /// Whether what came before a failure is still decoded: for requests that hand chunks on, unless the failure is our own.
+  private func decodesOn(after error: TransferError) -> Bool {
+    request.handsChunksOn && machine.holds.contains(.decoding) && body.failure == nil && error.kind != .cancelled
+      && pipeline.decide { $0.stage == .transferring }
+  }
+
+  func attemptConcludes(_ attempt: Attempt) { conclude() }
+
+  func attemptReadsOn(_ attempt: Attempt) { feedFromCache() }
+
+  func attemptWasCancelled(_ attempt: Attempt) { ended(error: urlError(.cancelled, "the task was cancelled")) }
+
+  func attemptReceiverIsLate(_ attempt: Attempt) {
+    body.isAwaited = false
+    conclude()
+  }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+import WeirIO
+
+/// From the head of the response to the last byte on the disk. All on the loop.
+extension DownloadRequest {
+  private var pipeline: RequestPipeline? { context.core.value.pipeline(of: self) }
+
+  // MARK: The head
+
+  func begin(_ response: LazyHTTPResponse) {
+    guard let attempt = pipeline?.attempt else { return }
+    let expected = attempt.body.decoder == nil ? attempt.task.countOfBytesExpectedToReceive : -1
+    if let partial = flow.partial ?? takePartial() {
+      switch partial.rule.verdict(on: response) {
+      case .append(let length, let total):
+        flow.partial = nil
+        return append(response, to: partial, attempt, length, total)
+      case .whole, .askAgain: dropPartial()
+      case .other: break
+      }
+    }
+    flow.sink = DownloadSink(
+      PartialFile(in: directory), number: nextSink(), total: expected < 0 ? nil : expected,
+      validator: Resumability.validator(of: response, to: attempt.hop.request.urlRequest, isRest: false))
+  }
+
+  private func append(
+    _ response: LazyHTTPResponse, to partial: OpenPartial, _ attempt: RequestAttempt, _ length: Int64, _ total: Int64?
+  ) {
+    result.withLock { $0.plan = .appending(partial.data) }
+    flow.sink = DownloadSink(
+      partial.file, number: nextSink(), offset: partial.data.offset, length: length, total: total,
+      validator: Resumability.validator(of: response, to: attempt.hop.request.urlRequest, isRest: true))
+    guard context.monitors.wants(.tasks), let session = context.session else { return }
+    context.monitors.urlSession(
+      session, downloadTask: attempt.task, didResumeAtOffset: partial.data.offset, expectedTotalBytes: total ?? -1)
+  }
+
+  private func nextSink() -> Int {
+    flow.sinkCount += 1
+    return flow.sinkCount
+  }
+
+  // MARK: Bytes
+
+  func take(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
+    guard let sink = flow.sink, case .receiving = sink.stage else { return .stop }
+    let goesOn = sink.buffer.append(bytes)
+    if sink.buffer.hasPiece {
+      write(sink)
+    } else if !sink.isScheduled, sink.buffer.inFlight == 0 {
+      sink.isScheduled = true
+      context.loop.atEndOfTurn { [self] in
+        sink.isScheduled = false
+        if case .receiving = sink.stage, flow.sink === sink, sink.buffer.isDue { write(sink) }
+      }
+    }
+    return goesOn ? .proceed : .pause
+  }
+
+  /// Has a worker write what waits, if none does yet.
+  func write(_ sink: DownloadSink) {
+    guard let next = sink.buffer.next() else { return }
+    let piece = Piece(next)
+    lane.submit { [self, file = sink.file, number = sink.number] in
+      let bytes = piece.take()
+      do throws(FileProblem) {
+        try file.write(bytes)
+        piece.put(bytes)
+        onSink(number) { $0.wrote(piece.take(), $1) }
+      } catch {
+        file.remove()
+        onSink(number) { $0.failed($1, error) }
+      }
+    }
+  }
+
+  /// Goes on with a sink on the loop, if it is still the request's.
+  func onSink(_ number: Int, _ action: @escaping @Sendable (DownloadRequest, DownloadSink) -> Void) {
+    onPipeline { [self] _ in
+      if let sink = flow.sink, sink.number == number { action(self, sink) }
+    }
+  }
+
+  private func wrote(_ piece: consuming [UInt8], _ sink: DownloadSink) {
+    // What still waits of a body that is not wanted any more is not written.
+    switch sink.stage {
+    case .receiving, .flushing: break
+    case .ending, .over: return
+    }
+    let goesOn = sink.buffer.wrote(piece)
+    if case .flushing = sink.stage { write(sink) } else if sink.buffer.isDue { write(sink) }
+    if goesOn { pipeline?.attempt?.release(.sink) }
+    if case .flushing(let failure) = sink.stage, sink.buffer.isEmpty { flushed(sink, failure) }
+  }
+
+  private func failed(_ sink: DownloadSink, _ problem: FileProblem) {
+    if case .over = sink.stage { return }
+    sink.stage = .over
+    pipeline?.attempt?.receiverFailed(problem.unwritable)
+  }
+
+  /// Everything that came is on the disk.
+  private func flushed(_ sink: DownloadSink, _ failure: URLError?) {
+    guard let failure else { return complete(sink) }
+    if let told = leave(sink, failure) { pipeline?.attempt?.receiverDone(told) }
+  }
+
+  /// The body is whole, and gets its place.
+  func complete(_ sink: DownloadSink) {
+    sink.stage = .ending
+    lane.submit { [self, file = sink.file, number = sink.number] in
+      do throws(FileProblem) {
+        // An empty body has written nothing.
+        try file.make()
+        onSink(number) { $0.place($1) }
+      } catch {
+        onSink(number) { $0.failed($1, error) }
+      }
+    }
+  }
+
+  // MARK: The file's place
+
+  private func place(_ sink: DownloadSink) {
+    guard let attempt = pipeline?.attempt else { return }
+    guard let response = attempt.task.lazyResponse?.response else {
+      return remove(sink, attempt.urlError(.badServerResponse, "the response has no form for the destination closure"))
+    }
+    let temporary = sink.file.url
+    if context.monitors.wants(.tasks), let session = context.session {
+      context.monitors.urlSession(session, downloadTask: attempt.task, didFinishDownloadingTo: temporary)
+    }
+    guard let root = context.queues.root else { return move(sink, to: fileDestination(temporary, response)) }
+    root.async { [self, number = sink.number] in
+      let place = fileDestination(temporary, response)
+      onSink(number) { $0.move($1, to: place) }
+    }
+  }
+
+  private func move(_ sink: DownloadSink, to place: (destinationURL: URL, options: Options)) {
+    guard case .ending = sink.stage, let pipeline else { return }
+    pipeline.monitors.request(self, didCreateDestinationURL: place.destinationURL)
+    lane.submit { [self, file = sink.file, number = sink.number] in
+      let result = Result { () throws(FileProblem) in
+        try file.move(
+          to: place.destinationURL, makingDirectories: place.options.contains(.createIntermediateDirectories),
+          replacing: place.options.contains(.removePreviousFile))
+      }
+      onSink(number) { $0.moved($1, place.destinationURL, result) }
+    }
+  }
+
+  private func moved(_ sink: DownloadSink, _ url: URL, _ result: Result<Int64?, FileProblem>) {
+    guard case .ending = sink.stage, let pipeline, let attempt = pipeline.attempt else { return }
+    sink.stage = .over
+    switch result {
+    case .success(let size):
+      flow.moved = sink.file
+      self.result.withLock { result in
+        result.fileURL = url
+        result.fileSize = size
+      }
+      pipeline.monitors.request(self, didFinishDownloadingUsing: attempt.task, with: .success(url))
+    case .failure(let problem):
+      let error = WeirError.downloadedFileMoveFailed(
+        error: problem.moveError, source: sink.file.url, destination: url)
+      pipeline.record(error)
+      pipeline.monitors.request(self, didFinishDownloadingUsing: attempt.task, with: .failure(error))
+    }
+    attempt.receiverDone(nil)
+  }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+import WeirIO
+import WeirTransport
+
+/// The second attempts of a request that asked for them; only such a request has one of these.
+final class Hedging {
+  let plan: HedgePlan
+  var race: HedgeRace
+  /// Under way besides the pipeline's present attempt.
+  var rivals: [RequestAttempt] = []
+  let timer = LoopTimer()
+
+  init(_ plan: HedgePlan) {
+    self.plan = plan
+    race = HedgeRace(limit: plan.limit)
+  }
+}
+
+/// A second attempt beside a slow one: when it starts, and which of them gives the answer.
+///
+/// The request shows one of its attempts at a time: the first, until that is out or another one wins.
+extension RequestPipeline {
+  /// The attempts under way.
+  var running: [RequestAttempt] { (attempt.map { [$0] } ?? []) + (hedging?.rivals ?? []) }
+
+  // MARK: The start
+
+  /// The request's next attempt is on the wire, alone: from now on counts the delay of a second one.
+  func raceBegins(with attempt: RequestAttempt, _ plan: HedgePlan) {
+    let hedging = hedging ?? Hedging(plan)
+    self.hedging = hedging
+    hedging.race.begins(attempt.number)
+    awaitHedge()
+  }
+
+  /// Starts the clock of the next second attempt, where one may follow.
+  func awaitHedge() {
+    guard let hedging, hedging.race.mayHedge, let delay = terms.seconds(of: hedging.plan.delay) else { return }
+    core.loop.schedule(hedging.timer, at: MonotonicTime.now.advanced(bySeconds: delay), handler: self)
+  }
+
+  /// No head has come for that long.
+  func hedgeIsDue() {
+    let (initial, step, isWanted) = request.fields.withLock {
+      ($0.attempt?.initial, $0.machine.step, $0.machine.stage == .transferring && !$0.machine.isSuspended)
+    }
+    guard isWanted, let hedging, hedging.race.mayHedge, let initial, mayRunTwice(initial) else { return }
+    guard terms.mayHedge() else { return tellDeniedHedge() }
+    hedging.race.grant()
+    let adapters = core.adapters(of: request)
+    if adapters.isEmpty {
+      startHedge(initial, adapted: nil)
+    } else {
+      adapt(initial, by: adapters, step) { pipeline, result, step in
+        // The request moves on without a second attempt when its adapters fail.
+        guard case .success(let adapted) = result, pipeline.decide({ $0.isWaiting(in: step) }) else { return }
+        pipeline.startHedge(initial, adapted: adapted)
+      }
+    }
+    awaitHedge()
+  }
+
+  private func tellDeniedHedge() { observer?.exchange(self, hedge: .denied) }
+
+  /// Whether two attempts at once do no more than one, and have a body each.
+  private func mayRunTwice(_ urlRequest: URLRequest) -> Bool {
+    guard request.mayRunTwice, HTTPMethod.idempotent.contains(urlRequest.method ?? .get), bodyStream == nil
+    else { return false }
+    switch request.makeBody(of: urlRequest) {
+    case .none, .data, .file: return true
+    case .stream: return false
+    }
+  }
+
+  /// Puts the second attempt on the wire: at once or not at all, as one that waits for its turn only adds to the load.
+  private func startHedge(_ initial: URLRequest, adapted: URLRequest?) {
+    guard let hedging, hedging.race.isOpen, !decide({ $0.isSuspended }), mayRunTwice(adapted ?? initial) else { return }
+    guard terms.takesHedge() else { return tellDeniedHedge() }
+    let number = request.fields.withLock { $0.beginRival(initial: initial, adapted: adapted) }
+    var attempt: RequestAttempt?
+    makeTask(for: HopRequest(adapted ?? initial), rival: number) {
+      $0.attempt.beginsWithSlot()
+      attempt = $0
+      hedging.rivals.append($0)
+      hedging.race.joins(number)
+    }
+    // Whoever heard of the task may have ended the race.
+    if let attempt, attempt.machine.stage == .waiting { attempt.startBesideAnother() }
+  }
+
+  // MARK: The end
+
+  /// A final head has come in; whether its attempt goes on with it.
+  func headArrived(for attempt: RequestAttempt, status: Int) -> Bool {
+    guard let hedging, let verdict = hedging.race.headArrived(attempt.number, status: status) else { return true }
+    return follow(verdict, attempt, error: nil)
+  }
+
+  /// An attempt has ended before its final head; whether that is the request's end too.
+  func failed(_ attempt: RequestAttempt, _ error: URLError?) -> Bool {
+    guard let hedging, let verdict = hedging.race.fails(attempt.number) else { return true }
+    return follow(verdict, attempt, error: error)
+  }
+
+  private func follow(_ verdict: HedgeRace.Verdict, _ attempt: RequestAttempt, error: URLError?) -> Bool {
+    switch verdict {
+    case .wins:
+      show(attempt)
+      endRace()
+      attempt.attempt.decideHedge(.won)
+      return true
+    case .isLast:
+      endRace()
+      return true
+    case .isOut(let successor):
+      if attempt === self.attempt, let next = hedging?.rivals.first(where: { $0.number == successor }) { show(next) }
+      hedging?.rivals.removeAll { $0 === attempt }
+      attempt.lose(error)
+      return false
+    }
+  }
+
+  /// Ends all attempts but the present one.
+  func endRace() {
+    guard let hedging else { return }
+    core.loop.cancel(hedging.timer)
+    hedging.race.abandon()
+    while let rival = hedging.rivals.popLast() {
+      rival.lose(urlError(.cancelled, "the attempt is of no use any more"))
+    }
+  }
+
+  /// Makes `attempt` the one that the request shows.
+  private func show(_ attempt: RequestAttempt) {
+    guard let previous = self.attempt, previous !== attempt else { return }
+    hedging?.rivals.removeAll { $0 === attempt }
+    hedging?.rivals.append(previous)
+    self.attempt = attempt
+    request.fields.withLock { $0.show(attempt.number) }
+  }
+}

@@ -1,0 +1,35 @@
+public import FoundationNetworking
+import WeirTransport
+
+/// The way out of the network.
+public enum ProxyConfiguration: Sendable {
+  /// Connect directly, whatever the environment says.
+  case none
+  /// `http_proxy`, `https_proxy`, `no_proxy` and so on, as libcurl reads them.
+  case environment
+  /// An HTTP proxy: `CONNECT` for https, the whole URL in the request line for http (RFC 9112 section 3.2.2). The
+  /// credential answers its challenges, by Basic or Digest; it is not sent before.
+  case http(host: String, port: Int, credential: URLCredential? = nil)
+  /// SOCKS 5; names are resolved by the proxy.
+  case socks5(host: String, port: Int, credential: URLCredential? = nil)
+}
+
+extension ProxyConfiguration: CustomStringConvertible, CustomReflectable {
+  /// Kind, host and port, and the credential's user.
+  public var description: String {
+    switch self {
+    case .none: "none"
+    case .environment: "environment"
+    case .http(let host, let port, let credential): Self.text("http", host, port, credential)
+    case .socks5(let host, let port, let credential): Self.text("socks5", host, port, credential)
+    }
+  }
+
+  /// The description alone.
+  public var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .enum) }
+
+  private static func text(_ kind: String, _ host: String, _ port: Int, _ credential: URLCredential?) -> String {
+    let credential = credential.map { ", user: \($0.user ?? ""), password: \(Redaction.placeholder)" } ?? ""
+    return "\(kind)(host: \(host), port: \(port)\(credential))"
+  }
+}

@@ -1,0 +1,152 @@
+import Foundation
+public import FoundationNetworking
+import Synchronization
+import WeirIO
+
+/// One attempt of a request, with the redirects followed within it. All members may be used from any thread.
+public final class TransferTask: Sendable {
+  /// What becomes of a task.
+  public enum State: Sendable {
+    /// Under way; not started, or stopped; being cancelled; over.
+    case running, suspended, canceling, completed
+  }
+
+  /// Unique and ascending within a session.
+  public let taskIdentifier: Int
+  private let fields: Mutex<Fields>
+
+  private struct Fields {
+    let original: URLRequest
+    var current: URLRequest
+    var response: LazyHTTPResponse?
+    var state = State.suspended
+    var error: (any Error)?
+    var counts = Counts()
+    /// Held while the task is under way, so that it can be steered directly.
+    var owner: (any TransferSteering)?
+  }
+
+  struct Counts {
+    var sent: Int64 = 0
+    var expectedToSend: Int64 = 0
+    var received: Int64 = 0
+  }
+
+  init(identifier: Int, request: URLRequest, owner: any TransferSteering) {
+    taskIdentifier = identifier
+    fields = Mutex(Fields(original: request, current: request, owner: owner))
+  }
+
+  /// The same as ``taskIdentifier``.
+  public var id: Int { taskIdentifier }
+  /// The adapted URL request of the attempt, before redirects.
+  public var originalRequest: URLRequest? { fields.withLock { $0.original } }
+  /// The request of the last hop.
+  public var currentRequest: URLRequest? { fields.withLock { $0.current } }
+  /// The last response head, an `HTTPURLResponse`.
+  public var response: URLResponse? { lazyResponse?.response }
+  /// Begins as ``State/suspended``.
+  public var state: State { fields.withLock { $0.state } }
+  /// The `URLError` that the transfer ended with; nil before that, and after a success.
+  public var error: (any Error)? { fields.withLock { $0.error } }
+  /// Bytes of the request's body that were sent.
+  public var countOfBytesSent: Int64 { fields.withLock { $0.counts.sent } }
+  /// The length of the request's body; −1 when unknown.
+  public var countOfBytesExpectedToSend: Int64 { fields.withLock { $0.counts.expectedToSend } }
+  /// Bytes of the response's body as received, before decoding.
+  public var countOfBytesReceived: Int64 { fields.withLock { $0.counts.received } }
+  /// −1 when the server does not say.
+  public var countOfBytesExpectedToReceive: Int64 {
+    lazyResponse?.value(forHeader: "Content-Length").flatMap { Int64($0) } ?? -1
+  }
+
+  /// Makes the attempt fail with `URLError(.cancelled)`, which retriers may retry. To end a request, cancel that.
+  public func cancel() {
+    fields.withLock { if $0.state != .completed { $0.state = .canceling } }
+    steer(to: .canceling)
+  }
+
+  /// Stops reading and writing; the connection is kept. The request's own state stays as it is. Without effect before the
+  /// attempt is on the wire.
+  public func suspend() {
+    steer(to: .suspended)
+  }
+
+  /// Goes on after ``suspend()``.
+  public func resume() {
+    steer(to: .running)
+  }
+
+  private func steer(to state: State) {
+    fields.withLock { $0.owner }?.steer(self, to: state)
+  }
+
+  // MARK: The pipeline's view
+
+  var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.response } }
+
+  /// False for a task that is completed, or is being cancelled: it stays so.
+  @discardableResult
+  func setState(_ state: State) -> Bool {
+    fields.withLock { fields in
+      guard fields.state != .completed, fields.state != .canceling || state == .canceling else { return false }
+      fields.state = state
+      return true
+    }
+  }
+
+  func received(_ response: LazyHTTPResponse) {
+    fields.withLock { $0.response = response }
+  }
+
+  func redirected(to request: URLRequest) {
+    let replaced = fields.withLock { fields in
+      defer { fields.current = request }
+      fields.response = nil
+      return fields.current
+    }
+    // Outside of the lock: its body's stream is the caller's.
+    withExtendedLifetime(replaced) {}
+  }
+
+  func update(_ change: (inout Counts) -> Void) {
+    fields.withLock { change(&$0.counts) }
+  }
+
+  /// Takes note of the start; false when the task has been cancelled and must not be sent.
+  func starts(expectedToSend length: Int64) -> Bool {
+    fields.withLock { fields in
+      guard fields.state != .canceling else { return false }
+      fields.state = .running
+      fields.counts.expectedToSend = length
+      // A redirect that keeps the body has it sent again.
+      if length != 0 { fields.counts.sent = 0 }
+      return true
+    }
+  }
+
+  /// Returns the last response.
+  @discardableResult
+  func complete(error: (any Error)?) -> LazyHTTPResponse? {
+    let (owner, response) = fields.withLock { fields in
+      fields.state = .completed
+      fields.error = error
+      defer { fields.owner = nil }
+      return (fields.owner, fields.response)
+    }
+    // Dropped here, outside of the lock: it may be the last reference.
+    withExtendedLifetime(owner) {}
+    return response
+  }
+}
+
+/// The owner of a task, which steers its transfer as the task's holder asks.
+protocol TransferSteering: AnyObject, Sendable {
+  func steer(_ task: TransferTask, to state: TransferTask.State)
+}
+
+extension TransferTask: Hashable {
+  public static func == (left: TransferTask, right: TransferTask) -> Bool { left === right }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
