@@ -30,7 +30,9 @@ package final class Transport {
   private var observer: (any TransportObserver)?
   private var engine: (any TransportEngine)?
   private var isClosed = false
-  private(set) lazy var budgets = BudgetReports(loop: loop) { [observer] in observer?.destination($0, availableRetries: $1) }
+  private(set) lazy var budgets = BudgetReports(loop: loop) { [weak self] in
+    self?.observer?.destination($0, availableRetries: $1)
+  }
 
   /// - Parameter table: The destinations, which several transports may share.
   package init(

@@ -11,7 +11,7 @@ final class SessionCore {
   let loop: EventLoop
   let configuration: SessionConfiguration
   let monitors: CompositeEventMonitor
-  private var trustRules: TrustRules?
+  @exclusivity(unchecked) private var trustRules: TrustRules?
   let controls: DestinationControls
   let cookies: CookieHandling?
   private let table: DestinationTable

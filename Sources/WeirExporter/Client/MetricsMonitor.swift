@@ -129,8 +129,13 @@ extension MetricsMonitor: SharedTransportObserver {
   package var transportInterests: TransportInterests { [.connections, .resilience] }
 
   private func metrics(of exchange: any TransportExchange) -> DestinationMetrics {
+    let terms = exchange.terms
     // A note may be another monitor's.
-    exchange.terms.note({ (known: DestinationMetrics) in known.families === families }, destinations.metrics(of:))
+    if let known = terms.note as? DestinationMetrics, known.families === families { return known }
+    let metrics = destinations.metrics(of: terms.state?.destination)
+    // Without a state the destination is yet to come.
+    if terms.state != nil { terms.note = metrics }
+    return metrics
   }
 
   package func exchangeBegan(_ exchange: any TransportExchange) {

@@ -183,7 +183,7 @@ final class Forwarding: TransportExchange {
 
   private func stopTimers() {
     exchange.loop.cancel(deadlineTimer)
-    if machine.retries > 0 || machine.stage == .delaying { exchange.loop.cancel(delayTimer) }
+    if grantedReason != nil { exchange.loop.cancel(delayTimer) }
     if machine.race != nil { exchange.loop.cancel(hedgeTimer) }
   }
 

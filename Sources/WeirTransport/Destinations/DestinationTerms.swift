@@ -11,7 +11,7 @@ package final class DestinationTerms {
   /// False for what says itself that it is another's retry (``AttemptHeader``).
   @exclusivity(unchecked) package var earnsRetryBudget = true
   /// Where an observer keeps what it knows of the destination.
-  @exclusivity(unchecked) private var note: AnyObject?
+  @exclusivity(unchecked) package var note: AnyObject?
   /// Whether it counts as started at its destination.
   @exclusivity(unchecked) private var isCounted = false
 
@@ -20,15 +20,6 @@ package final class DestinationTerms {
     self.state = state
     self.earnsRetryBudget = earnsRetryBudget
     retryBudget = controls.retryBudget
-  }
-
-  /// The observer's note; `make` gives one for the destination unless there is one that `fits`.
-  package func note<Note: AnyObject>(_ fits: (Note) -> Bool, _ make: (Destination?) -> Note) -> Note {
-    if let known = note as? Note, fits(known) { return known }
-    let new = make(state?.destination)
-    // Without a state the destination is yet to come.
-    if state != nil { note = new }
-    return new
   }
 
   /// What the first question for a slot tells the destination of the exchange; nil from the second on.

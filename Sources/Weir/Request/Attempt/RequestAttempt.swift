@@ -19,11 +19,11 @@ final class RequestAttempt {
   @exclusivity(unchecked) var hop: Hop
   @exclusivity(unchecked) var body = ResponseBody(limit: nil)
   /// Nil where nothing is looked up or stored.
-  var caching: CacheUse?
+  @exclusivity(unchecked) var caching: CacheUse?
   /// The last question to the cache.
   var lookup: UInt32 = 0
   /// What it cost, once it is over.
-  var metrics: TransferMetrics?
+  @exclusivity(unchecked) var metrics: TransferMetrics?
   /// Whether its completion was told.
   var isCompleted = false
 

@@ -48,7 +48,10 @@ extension RequestPipeline {
         fields.attempt?.initial = urlRequest
         return fields.begin(with: destination, method: hop.method)
       }
-      if isFirst { observer?.exchangeBegan(self) }
+      if isFirst {
+        method = hop.method
+        observer?.exchangeBegan(self)
+      }
       monitors.request(request, didCreateInitialURLRequest: urlRequest)
       guard decide({ $0.isWaiting(in: step) }) else { return }
       adapt(hop, step)
@@ -107,7 +110,7 @@ extension RequestPipeline {
 
     private func answered(_ result: Result<URLRequest, any Error>, _ index: Int, after duration: TimeInterval) {
       let (isCurrent, isObserved) = request.fields.withLock { fields in
-        (fields.machine.isWaiting(in: step), fields.monitors.wants(.attempts))
+        (fields.machine.isWaiting(in: step), fields.monitors.wants([.attempts, .adaptations]))
       }
       guard isCurrent else { return }
       if isObserved {

@@ -12,11 +12,13 @@ final class RequestPipeline: TransportExchange {
   let context: SessionContext
   /// What it may ask of its destination, which is known when its first URL request is.
   let terms: DestinationTerms
+  /// That of the first URL request; nil before there is one.
+  var method: String?
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
-  var monitors: CompositeEventMonitor
+  @exclusivity(unchecked) var monitors: CompositeEventMonitor
 
   /// The present attempt, from its task's creation on.
-  var attempt: RequestAttempt?
+  @exclusivity(unchecked) var attempt: RequestAttempt?
   /// What goes on beside it, when the request asked for that.
   var hedging: Hedging?
   /// The stream that the request's body comes out of; kept as long as it could be asked for again.
@@ -47,8 +49,6 @@ final class RequestPipeline: TransportExchange {
       return (fields.monitors, terms)
     }
   }
-
-  var method: String? { request.fields.withLock { $0.method } }
 
   /// The session's core, which tells the request's monitors. Nil where there is none to tell.
   var observer: (any TransportObserver)? { monitors.isEmpty ? nil : core }
