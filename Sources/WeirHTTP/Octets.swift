@@ -41,7 +41,10 @@ extension UnsafeRawBufferPointer {
   package func begins(with text: StaticString) -> Bool {
     guard let base = baseAddress, count >= text.utf8CodeUnitCount else { return false }
     let octets = base.assumingMemoryBound(to: UInt8.self)
-    for index in 0..<text.utf8CodeUnitCount where octets[index].lowercased != text.utf8Start[index] { return false }
+    // From the end: names of fields differ there rather than at their beginning.
+    for index in (0..<text.utf8CodeUnitCount).reversed() where octets[index].lowercased != text.utf8Start[index] {
+      return false
+    }
     return true
   }
 

@@ -39,7 +39,7 @@ final class Forwarding: TransportExchange {
   /// Attempts that were put on the wire.
   @exclusivity(unchecked) var startedCount = 0
   /// Why the next attempt was granted.
-  var grantedReason: RetryReason?
+  @exclusivity(unchecked) var grantedReason: RetryReason?
   /// When the request to the upstream began, and when it has to be over.
   @exclusivity(unchecked) private var forwardBegan = MonotonicTime(nanoseconds: 0)
   @exclusivity(unchecked) private(set) var deadline = MonotonicTime.distantFuture

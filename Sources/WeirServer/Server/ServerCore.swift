@@ -24,7 +24,7 @@ final class ServerCore {
   private var state = State.idle
   private var connections: [Connection] = []
   private var resuming: [Connection] = []
-  private var flushing: [Connection] = []
+  @exclusivity(unchecked) private var flushing: [Connection] = []
   private var drained: [@Sendable () -> Void] = []
   private let resumeTimer = LoopTimer()
   private let acceptTimer = LoopTimer()

@@ -10,8 +10,7 @@ package final class DestinationTerms {
   @exclusivity(unchecked) package var retryBudget: RetryBudget?
   /// False for what says itself that it is another's retry (``AttemptHeader``).
   @exclusivity(unchecked) package var earnsRetryBudget = true
-  /// Where an observer keeps what it knows of the destination.
-  @exclusivity(unchecked) package var note: AnyObject?
+  @exclusivity(unchecked) private var kept: AnyObject?
   /// Whether it counts as started at its destination.
   @exclusivity(unchecked) private var isCounted = false
 
@@ -20,6 +19,12 @@ package final class DestinationTerms {
     self.state = state
     self.earnsRetryBudget = earnsRetryBudget
     retryBudget = controls.retryBudget
+  }
+
+  /// What an observer knows of the destination. Not stored under this name, since other modules' code checks each access.
+  package var note: AnyObject? {
+    get { kept }
+    set { kept = newValue }
   }
 
   /// What the first question for a slot tells the destination of the exchange; nil from the second on.
