@@ -290,10 +290,10 @@ struct SessionLifetimeTests {
     }
   }
 
-  /// Sessions that have done something: a request that ended, one that did not, a worker's job.
+  /// Sessions that have done something: a request that ended, one that did not, a worker's job; some told all of it.
   private func use(_ server: ScriptedServer, sessions: Int) async throws {
     for index in 0..<sessions {
-      let session = Session()
+      let session = index % 2 == 0 ? Session() : Session(eventMonitors: [EventRecorder()])
       #expect(await session.request(server.url).serializingString().response.value?.count == 100_000)
       if index % 2 == 0 { session.request(server.url).response { _ in } }
       if index % 3 == 0 { session.invalidateAndCancel() }
