@@ -24,25 +24,13 @@ package enum Compression {
   package static func deflate(
     _ bytes: [UInt8], _ format: DeflateFormat, level: Int? = nil
   ) throws(CompressionError) -> [UInt8] {
-    try whole(bytes) { input throws(CompressionError) in try deflate(input, format, level: level) }
+    try bytes.span.withUnsafeBytes { input throws(CompressionError) in try deflate(input, format, level: level) }
   }
 
   /// `bytes`, decoded.
   package static func inflate(
     _ bytes: [UInt8], _ format: InflateFormat, limits: DecodeLimits
   ) throws(CompressionError) -> [UInt8] {
-    try whole(bytes) { input throws(CompressionError) in try inflate(input, format, limits: limits) }
-  }
-
-  /// `withUnsafeBytes` loses the error's type; this keeps it.
-  private static func whole(
-    _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(CompressionError) -> [UInt8]
-  ) throws(CompressionError) -> [UInt8] {
-    let result = bytes.withUnsafeBytes { input in
-      do throws(CompressionError) { return Result<[UInt8], CompressionError>.success(try body(input)) } catch {
-        return .failure(error)
-      }
-    }
-    return try result.get()
+    try bytes.span.withUnsafeBytes { input throws(CompressionError) in try inflate(input, format, limits: limits) }
   }
 }

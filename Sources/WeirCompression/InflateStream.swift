@@ -177,13 +177,10 @@ final class InflateStream {
   ) throws(CompressionError) {
     var index = 0
     while index < held.count, case .decoding = phase {
-      var byte = held[index]
-      var failure: CompressionError?
-      withUnsafeBytes(of: &byte) { bytes in
-        var input = bytes
-        do throws(CompressionError) { _ = try inflate(&input, into: &room) } catch { failure = error }
+      _ = try held.span.extracting(index..<index + 1).withUnsafeBytes { byte throws(CompressionError) in
+        var input = byte
+        return try inflate(&input, into: &room)
       }
-      if let failure { throw failure }
       index += 1
     }
   }

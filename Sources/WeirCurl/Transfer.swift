@@ -139,12 +139,6 @@ package final class Transfer {
   /// Bytes of the request's body that libcurl has taken so far.
   package var bytesSent: Int64 { sending.supplied }
 
-  /// Length of the request's body, nil when it is not known.
-  package var expectedBytesToSend: Int64? { sending.length }
-
-  /// Bytes of the response's body so far.
-  package var bytesReceived: Int64 { receiving.bodyBytes }
-
   /// Content-Length of the response; nil before its head and when it has none.
   package var expectedBytesToReceive: Int64? {
     receiving.framing.contentLength >= 0 ? receiving.framing.contentLength : nil

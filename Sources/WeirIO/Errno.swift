@@ -19,15 +19,12 @@ package struct Errno: RawRepresentable, Error, Hashable, Sendable, CustomStringC
   package static var addressInUse: Errno { Errno(rawValue: EADDRINUSE) }
   package static var tooManyOpenFiles: Errno { Errno(rawValue: EMFILE) }
   package static var tooManyOpenFilesInSystem: Errno { Errno(rawValue: ENFILE) }
-  package static var noBufferSpace: Errno { Errno(rawValue: ENOBUFS) }
-  package static var outOfMemory: Errno { Errno(rawValue: ENOMEM) }
   package static var connectionAborted: Errno { Errno(rawValue: ECONNABORTED) }
   package static var connectionRefused: Errno { Errno(rawValue: ECONNREFUSED) }
   package static var inProgress: Errno { Errno(rawValue: EINPROGRESS) }
   package static var addressNotAvailable: Errno { Errno(rawValue: EADDRNOTAVAIL) }
   package static var addressFamilyNotSupported: Errno { Errno(rawValue: EAFNOSUPPORT) }
   package static var invalidArgument: Errno { Errno(rawValue: EINVAL) }
-  package static var noSuchProcess: Errno { Errno(rawValue: ESRCH) }
 
   package var description: String {
     strerrordesc_np(rawValue).map { String(cString: $0) } ?? "error \(rawValue)"

@@ -1,6 +1,4 @@
-import CLinux
 import Dispatch
-import Glibc
 import Synchronization
 
 /// A few threads for work that would hold up a loop: large bodies, files, hashing. Jobs beyond the width wait in order.
@@ -105,19 +103,15 @@ private final class WorkerPoolCore: Sendable {
   }
 
   private func startThread() {
-    let start = Unmanaged.passRetained(ThreadStart(core: self, name: name))
-    var id = pthread_t()
-    let failure = withSignalsBlocked { pthread_create(&id, nil, workerThreadMain, start.toOpaque()) }
-    if failure == 0 {
-      pthread_detach(id)
-    } else {
+    do {
+      try startDetachedThread(name: name) { self.work() }
+    } catch {
       // The system has no thread for us; the shared ones are better than none.
-      start.release()
       DispatchQueue.global().async { self.work() }
     }
   }
 
-  fileprivate func work() {
+  private func work() {
     let wakeUp = DispatchSemaphore(value: 0)
     var finished = 0
     while true {
@@ -165,22 +159,4 @@ private final class WorkerPoolCore: Sendable {
     if !isIdle { wakeUp.wait() }
     return isIdle
   }
-
-  final class ThreadStart {
-    let core: WorkerPoolCore
-    let name: String
-
-    init(core: WorkerPoolCore, name: String) {
-      self.core = core
-      self.name = name
-    }
-  }
-}
-
-private func workerThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let argument else { return nil }
-  let start = Unmanaged<WorkerPoolCore.ThreadStart>.fromOpaque(argument).takeRetainedValue()
-  pthread_setname_np(pthread_self(), String(start.name.prefix(15)))
-  start.core.work()
-  return nil
 }

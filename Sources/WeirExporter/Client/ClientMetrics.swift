@@ -39,105 +39,90 @@ final class ClientMetrics: Sendable {
   let authRefreshWaiters: GaugeFamily<String>
   let redirects: CounterFamily<(String, String, String)>
   let loopLag: Histogram
+  private let removals: [DestinationFamilies.Removal]
 
   /// - Parameter destinations: how many have series of their own, the shared ones included. Each family has room for all
   ///   of them: were one full before the others, ratios between families would go wrong.
   init(_ registry: Registry, destinations: Int) throws(RegistryError) {
-    let limits = SeriesLimits(destinations: destinations)
-    let address: Label<String> = "server_address"
-    let port: Label<String> = "server_port"
+    var families = DestinationFamilies(registry: registry, limits: SeriesLimits(destinations: destinations))
     let method: Label<String> = "http_request_method"
-    requestsStarted = try registry.counter(
-      "weir_requests_started_total", help: "Requests whose setup began.", seriesLimit: limits.methods, labels: address,
-      port, method)
-    requests = try registry.counter(
-      "weir_requests_total", help: "Requests that settled, by outcome.", seriesLimit: limits.outcomesOfMethods,
-      labels: address, port, method, "outcome")
-    requestsFailed = try registry.counter(
+    requestsStarted = try families.counter(
+      "weir_requests_started_total", help: "Requests whose setup began.", each: MethodLabel.count, labels: method)
+    requests = try families.counter(
+      "weir_requests_total", help: "Requests that settled, by outcome.",
+      each: MethodLabel.count * RequestOutcome.allCases.count, labels: method, "outcome")
+    requestsFailed = try families.counter(
       "weir_requests_failed_total",
-      help: "Requests that settled without an answer, or with one of 500 or more: what their destination owes.",
-      seriesLimit: limits.one, labels: address, port)
-    requestDuration = try registry.histogram(
+      help: "Requests that settled without an answer, or with one of 500 or more: what their destination owes.")
+    requestDuration = try families.histogram(
       "weir_request_duration_seconds",
       help: "Time from the start of a request to its settling: attempts, waits, refreshes, serialization.",
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
-      seriesLimit: limits.results, labels: address, port, "result")
-    requestAttempts = try registry.histogram(
-      "weir_request_attempts", help: "Attempts per settled request.", buckets: [0, 1, 2, 3, 4, 5, 8],
-      seriesLimit: limits.one, labels: address, port)
-    requestsInFlight = try registry.gauge(
-      "weir_requests_in_flight", help: "Requests started and not settled.", seriesLimit: limits.one, labels: address,
-      port)
-    attemptsStarted = try registry.counter(
-      "weir_attempts_started_total", help: "Attempts put on the wire.", seriesLimit: limits.one, labels: address, port)
-    attempts = try registry.counter(
-      "weir_attempts_total", help: "Attempts that ended, by protocol.",
-      seriesLimit: limits.versions, labels: address, port, "network_protocol_version")
-    attemptDuration = try registry.histogram(
+      each: RequestResult.allCases.count, labels: "result")
+    requestAttempts = try families.histogram(
+      "weir_request_attempts", help: "Attempts per settled request.", buckets: [0, 1, 2, 3, 4, 5, 8])
+    requestsInFlight = try families.gauge("weir_requests_in_flight", help: "Requests started and not settled.")
+    attemptsStarted = try families.counter("weir_attempts_started_total", help: "Attempts put on the wire.")
+    attempts = try families.counter(
+      "weir_attempts_total", help: "Attempts that ended, by protocol.", each: SeriesLimits.versions,
+      labels: "network_protocol_version")
+    attemptDuration = try families.histogram(
       "http_client_request_duration_seconds", help: "Duration of one attempt.",
       buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60],
-      seriesLimit: limits.attempts, labels: address, port, method, "http_response_status_code", "error_type")
-    activeAttempts = try registry.gauge(
-      "http_client_active_requests", help: "Attempts on the wire.", seriesLimit: limits.one, labels: address, port)
-    phaseDuration = try registry.histogram(
+      each: SeriesLimits.attempts, labels: method, "http_response_status_code", "error_type")
+    activeAttempts = try families.gauge("http_client_active_requests", help: "Attempts on the wire.")
+    phaseDuration = try families.histogram(
       "weir_phase_duration_seconds", help: "Duration of one phase of an attempt or request.",
       buckets: [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
-      ],
-      seriesLimit: limits.phases, labels: address, port, "phase")
+      ], each: Phase.allCases.count, labels: "phase")
     let sizes = Buckets.exponential(start: 256, factor: 4, count: 11)
-    requestBodySize = try registry.histogram(
-      "http_client_request_body_size_bytes", help: "Size of request bodies on the wire, per attempt.",
-      buckets: sizes, seriesLimit: limits.one, labels: address, port)
-    responseBodySize = try registry.histogram(
-      "http_client_response_body_size_bytes", help: "Size of response bodies on the wire, per attempt.",
-      buckets: sizes, seriesLimit: limits.one, labels: address, port)
-    wireBytes = try registry.counter(
+    requestBodySize = try families.histogram(
+      "http_client_request_body_size_bytes", help: "Size of request bodies on the wire, per attempt.", buckets: sizes)
+    responseBodySize = try families.histogram(
+      "http_client_response_body_size_bytes", help: "Size of response bodies on the wire, per attempt.", buckets: sizes)
+    wireBytes = try families.counter(
       "weir_response_wire_bytes_total", help: "Response body bytes received, before decoding.",
-      seriesLimit: limits.encodings, labels: address, port, "content_encoding")
-    decodedBytes = try registry.counter(
-      "weir_response_decoded_bytes_total", help: "Response body bytes after decoding.",
-      seriesLimit: limits.encodings, labels: address, port, "content_encoding")
-    connectionsOpened = try registry.counter(
-      "weir_connections_opened_total", help: "Connections opened.", seriesLimit: limits.one, labels: address, port)
-    connectionsReused = try registry.counter(
-      "weir_connections_reused_total", help: "Attempts that went over a connection that was open already.",
-      seriesLimit: limits.one, labels: address, port)
-    staleRetries = try registry.counter(
+      each: SeriesLimits.encodings,
+      labels: "content_encoding")
+    decodedBytes = try families.counter(
+      "weir_response_decoded_bytes_total", help: "Response body bytes after decoding.", each: SeriesLimits.encodings,
+      labels: "content_encoding")
+    connectionsOpened = try families.counter("weir_connections_opened_total", help: "Connections opened.")
+    connectionsReused = try families.counter(
+      "weir_connections_reused_total", help: "Attempts that went over a connection that was open already.")
+    staleRetries = try families.counter(
       "weir_stale_connection_retries_total",
-      help: "Requests sent again because a pooled connection was of no use any more.", seriesLimit: limits.one,
-      labels: address, port)
-    retries = try registry.counter(
-      "weir_retries_total", help: "Retries carried out, by what caused them.", seriesLimit: limits.retryReasons,
-      labels: address, port, "reason")
-    retriesDenied = try registry.counter(
+      help: "Requests sent again because a pooled connection was of no use any more.")
+    retries = try families.counter(
+      "weir_retries_total", help: "Retries carried out, by what caused them.", each: SeriesLimits.retryReasons,
+      labels: "reason")
+    retriesDenied = try families.counter(
       "weir_retries_denied_total", help: "Failed attempts that were not tried again, by reason.",
-      seriesLimit: limits.denials, labels: address, port, "reason")
-    retryDelay = try registry.histogram(
+      each: RetryDenial.Reason.allCases.count, labels: "reason")
+    retryDelay = try families.histogram(
       "weir_retry_delay_seconds", help: "Delay before a retry, by where it comes from.",
-      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60], seriesLimit: limits.delaySources, labels: address,
-      port, "source")
-    hedges = try registry.counter(
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60], each: RetryDelaySource.allCases.count,
+      labels: "source")
+    hedges = try families.counter(
       "weir_hedges_total", help: "Second attempts beside a slow one, by what became of them.",
-      seriesLimit: limits.hedges, labels: address, port, "result")
-    cacheRequests = try registry.counter(
+      each: HedgeEvent.allCases.count, labels: "result")
+    cacheRequests = try families.counter(
       "weir_cache_requests_total", help: "Looks into the response cache, by what they came to.",
-      seriesLimit: limits.cacheRequests, labels: address, port, "result")
-    retryBudget = try registry.gauge(
-      "weir_retry_budget_available", help: "Retries that the destination's budget would grant now.",
-      seriesLimit: limits.one, labels: address, port)
-    circuitState = try registry.gauge(
+      each: CacheResult.allCases.count, labels: "result")
+    retryBudget = try families.gauge(
+      "weir_retry_budget_available", help: "Retries that the destination's budget would grant now.")
+    circuitState = try families.gauge(
       "weir_circuit_state", help: "Whether the destination's circuit is in the state: 1 or 0.",
-      seriesLimit: limits.circuitStates, labels: address, port, "state")
-    circuitTransitions = try registry.counter(
+      each: CircuitState.allCases.count, labels: "state")
+    circuitTransitions = try families.counter(
       "weir_circuit_transitions_total", help: "States that the destination's circuit has entered.",
-      seriesLimit: limits.circuitStates, labels: address, port, "state")
-    concurrencyLimit = try registry.gauge(
-      "weir_concurrency_limit", help: "Attempts that the destination's adaptive limit allows at once.",
-      seriesLimit: limits.one, labels: address, port)
-    adaptationFailures = try registry.counter(
+      each: CircuitState.allCases.count, labels: "state")
+    concurrencyLimit = try families.gauge(
+      "weir_concurrency_limit", help: "Attempts that the destination's adaptive limit allows at once.")
+    adaptationFailures = try families.counter(
       "weir_adaptation_failures_total", help: "Requests that an adapter failed, by adapter and reason.",
-      seriesLimit: limits.adaptationFailures, labels: address, port, "adapter", "reason")
+      each: SeriesLimits.adapters * AdaptationFailure.allCases.count, labels: "adapter", "reason")
     adaptationDuration = try registry.histogram(
       "weir_adaptation_duration_seconds", help: "Time an adapter took to answer.",
       buckets: [0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30], labels: "adapter")
@@ -149,46 +134,61 @@ final class ClientMetrics: Sendable {
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60], labels: "interceptor")
     authRefreshWaiters = try registry.gauge(
       "weir_auth_refresh_waiters", help: "Requests that wait for a new credential.", labels: "interceptor")
-    redirects = try registry.counter(
-      "weir_redirects_total", help: "Redirects received, by status.",
-      seriesLimit: limits.redirects, labels: address, port, "http_response_status_code")
+    redirects = try families.counter(
+      "weir_redirects_total", help: "Redirects received, by status.", each: SeriesLimits.redirects,
+      labels: "http_response_status_code")
     loopLag = try registry.histogram(
       "weir_event_loop_lag_seconds", help: "Time a due timer waited for its turn on the event loop.",
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5])
+    removals = families.removals
   }
 
   /// Takes the series of a destination off the page.
   func remove(address: String, port: String) {
-    let labels = ["server_address": address, "server_port": port]
-    requestsStarted.removeAll(where: labels)
-    requests.removeAll(where: labels)
-    requestsFailed.removeAll(where: labels)
-    requestDuration.removeAll(where: labels)
-    requestAttempts.removeAll(where: labels)
-    requestsInFlight.removeAll(where: labels)
-    attemptsStarted.removeAll(where: labels)
-    attempts.removeAll(where: labels)
-    attemptDuration.removeAll(where: labels)
-    activeAttempts.removeAll(where: labels)
-    phaseDuration.removeAll(where: labels)
-    requestBodySize.removeAll(where: labels)
-    responseBodySize.removeAll(where: labels)
-    wireBytes.removeAll(where: labels)
-    decodedBytes.removeAll(where: labels)
-    connectionsOpened.removeAll(where: labels)
-    connectionsReused.removeAll(where: labels)
-    staleRetries.removeAll(where: labels)
-    retries.removeAll(where: labels)
-    retriesDenied.removeAll(where: labels)
-    retryDelay.removeAll(where: labels)
-    hedges.removeAll(where: labels)
-    cacheRequests.removeAll(where: labels)
-    retryBudget.removeAll(where: labels)
-    circuitState.removeAll(where: labels)
-    circuitTransitions.removeAll(where: labels)
-    concurrencyLimit.removeAll(where: labels)
-    adaptationFailures.removeAll(where: labels)
-    redirects.removeAll(where: labels)
+    for remove in removals { remove(["server_address": address, "server_port": port]) }
+  }
+}
+
+/// Registers families whose labels begin with those of a destination.
+private struct DestinationFamilies {
+  let registry: Registry
+  let limits: SeriesLimits
+  /// Takes the series with some labels from one of the families.
+  typealias Removal = @Sendable (_ labels: [String: String]) -> Void
+  /// One for each family, in the order in which they were registered.
+  var removals: [Removal] = []
+  private static let address: Label<String> = "server_address"
+  private static let port: Label<String> = "server_port"
+
+  /// - Parameter count: how many label sets a destination may have.
+  mutating func counter<each Value: LabelValue>(
+    _ name: String, help: String, each count: Int = 1, labels: repeat Label<each Value>
+  ) throws(RegistryError) -> CounterFamily<(String, String, repeat each Value)> {
+    let limit = limits.each(count)
+    return noted(
+      try registry.counter(name, help: help, seriesLimit: limit, labels: Self.address, Self.port, repeat each labels))
+  }
+
+  mutating func gauge<each Value: LabelValue>(
+    _ name: String, help: String, each count: Int = 1, labels: repeat Label<each Value>
+  ) throws(RegistryError) -> GaugeFamily<(String, String, repeat each Value)> {
+    let limit = limits.each(count)
+    return noted(
+      try registry.gauge(name, help: help, seriesLimit: limit, labels: Self.address, Self.port, repeat each labels))
+  }
+
+  mutating func histogram<each Value: LabelValue>(
+    _ name: String, help: String, buckets: Buckets, each count: Int = 1, labels: repeat Label<each Value>
+  ) throws(RegistryError) -> HistogramFamily<(String, String, repeat each Value)> {
+    let limit = limits.each(count)
+    return noted(
+      try registry.histogram(
+        name, help: help, buckets: buckets, seriesLimit: limit, labels: Self.address, Self.port, repeat each labels))
+  }
+
+  private mutating func noted<Handle, Labels>(_ family: Family<Handle, Labels>) -> Family<Handle, Labels> {
+    removals.append { family.removeAll(where: $0) }
+    return family
   }
 }
 
@@ -200,33 +200,23 @@ final class ClientMetrics: Sendable {
 struct SeriesLimits: Sendable {
   let destinations: Int
 
-  var one: Int { each(1) }
-  var methods: Int { each(MethodLabel.count) }
-  var results: Int { each(RequestResult.allCases.count) }
-  var outcomesOfMethods: Int { each(MethodLabel.count * RequestOutcome.allCases.count) }
-  /// 1.0, 1.1, 2, 3, unknown.
-  var versions: Int { each(5) }
-  var phases: Int { each(Phase.allCases.count) }
-  /// identity, gzip, deflate, br, zstd, _other.
-  var encodings: Int { each(6) }
+  /// Active and idle.
   var connectionStates: Int { each(2) }
-  var denials: Int { each(RetryDenial.Reason.allCases.count) }
-  var hedges: Int { each(HedgeEvent.allCases.count) }
-  var cacheRequests: Int { each(CacheResult.allCases.count) }
-  var circuitStates: Int { each(CircuitState.allCases.count) }
-  var delaySources: Int { each(RetryDelaySource.allCases.count) }
   /// Method, status and error together.
-  var attempts: Int { each(Self.ownAttempts + CoarseLabel.statusCount * CoarseLabel.errorCount) }
+  static let attempts = ownAttempts + CoarseLabel.statusCount * CoarseLabel.errorCount
   static let ownAttempts = 100
   /// Statuses and errors.
-  var retryReasons: Int { each(Self.ownRetryReasons + CoarseLabel.statusCount + CoarseLabel.errorCount) }
+  static let retryReasons = ownRetryReasons + CoarseLabel.statusCount + CoarseLabel.errorCount
   static let ownRetryReasons = 50
+  /// 1.0, 1.1, 2, 3, unknown.
+  static let versions = 5
+  /// identity, gzip, deflate, br, zstd, _other.
+  static let encodings = 6
   /// Statuses: those that are followed are five.
-  var redirects: Int { each(10) }
-  /// Of sixteen adapters.
-  var adaptationFailures: Int { each(16 * AdaptationFailure.allCases.count) }
+  static let redirects = 10
+  static let adapters = 16
 
-  private func each(_ count: Int) -> Int {
+  func each(_ count: Int) -> Int {
     let (product, overflows) = max(1, destinations).multipliedReportingOverflow(by: count)
     return overflows ? .max : product
   }

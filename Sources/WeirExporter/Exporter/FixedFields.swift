@@ -43,11 +43,9 @@ struct FixedFields: Sendable {
   }
 
   func page(_ variant: ScrapeRequest.Variant) -> ResponseFields {
-    var fields = common
-    fields.add("Content-Type", variant.format.contentType)
-    if variant.coding == .gzip { fields.add("Content-Encoding", "gzip") }
-    fields.add("Vary", Self.vary)
-    return fields
+    fields(
+      ("Content-Type", variant.format.contentType), ("Content-Encoding", variant.coding == .gzip ? "gzip" : nil),
+      ("Vary", Self.vary))
   }
 
   func unauthorized(_ challenges: [String]) -> ResponseFields {
@@ -56,29 +54,22 @@ struct FixedFields: Sendable {
     return fields
   }
 
-  var busy: ResponseFields {
-    var fields = common
-    fields.add("Retry-After", "1")
-    return fields
-  }
+  var busy: ResponseFields { fields(("Retry-After", "1")) }
 
   func refusal(retryAfter: Int?) -> ResponseFields {
-    var fields = common
-    fields.add("Vary", Self.vary)
-    if let retryAfter { fields.add("Retry-After", String(retryAfter)) }
-    return fields
+    fields(("Vary", Self.vary), ("Retry-After", retryAfter.map { String($0) }))
   }
 
   var landing: ResponseFields {
-    var fields = common
-    fields.add("Content-Type", "text/html; charset=utf-8")
-    if let policy { fields.add("Content-Security-Policy", policy) }
-    return fields
+    fields(("Content-Type", "text/html; charset=utf-8"), ("Content-Security-Policy", policy))
   }
 
-  var wrongMethod: ResponseFields {
+  var wrongMethod: ResponseFields { fields(("Allow", "GET, HEAD")) }
+
+  /// The common fields, and those of `more` that have a value.
+  private func fields(_ more: (name: String, value: String?)...) -> ResponseFields {
     var fields = common
-    fields.add("Allow", "GET, HEAD")
+    for case (let name, let value?) in more { fields.add(name, value) }
     return fields
   }
 

@@ -28,45 +28,33 @@ public struct ProcessCollector: Collector {
     }
   }
 
-  private static let table: [(metric: CollectedMetric, value: @Sendable (ProcessReadings) -> Double?)] = [
-    (
-      CollectedMetric(
-        "process_cpu_seconds_total", help: "Total user and system CPU time spent in seconds.", kind: .counter),
-      { $0.cpuSeconds }
-    ),
-    (
-      CollectedMetric("process_max_fds", help: "Maximum number of open file descriptors.", kind: .gauge),
-      { $0.maxDescriptors }
-    ),
-    (
-      CollectedMetric(
-        "process_network_receive_bytes_total", help: "Number of bytes received by the process over the network.",
-        kind: .counter),
-      { $0.receivedBytes }
-    ),
-    (
-      CollectedMetric(
-        "process_network_transmit_bytes_total", help: "Number of bytes sent by the process over the network.",
-        kind: .counter),
-      { $0.sentBytes }
-    ),
-    (
-      CollectedMetric("process_open_fds", help: "Number of open file descriptors.", kind: .gauge),
-      { $0.openDescriptors }
-    ),
-    (
-      CollectedMetric("process_resident_memory_bytes", help: "Resident memory size in bytes.", kind: .gauge),
-      { $0.residentBytes }
-    ),
-    (
-      CollectedMetric(
-        "process_start_time_seconds", help: "Start time of the process since unix epoch in seconds.", kind: .gauge),
-      { $0.startTime }
-    ),
-    (CollectedMetric("process_threads", help: "Number of threads.", kind: .gauge), { $0.threads }),
-    (
-      CollectedMetric("process_virtual_memory_bytes", help: "Virtual memory size in bytes.", kind: .gauge),
-      { $0.virtualBytes }
-    ),
+  private typealias Row = (metric: CollectedMetric, value: @Sendable (ProcessReadings) -> Double?)
+
+  private static let table: [Row] = [
+    counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.") { $0.cpuSeconds },
+    gauge("process_max_fds", "Maximum number of open file descriptors.") { $0.maxDescriptors },
+    counter("process_network_receive_bytes_total", "Number of bytes received by the process over the network.") {
+      $0.receivedBytes
+    },
+    counter("process_network_transmit_bytes_total", "Number of bytes sent by the process over the network.") {
+      $0.sentBytes
+    },
+    gauge("process_open_fds", "Number of open file descriptors.") { $0.openDescriptors },
+    gauge("process_resident_memory_bytes", "Resident memory size in bytes.") { $0.residentBytes },
+    gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds.") { $0.startTime },
+    gauge("process_threads", "Number of threads.") { $0.threads },
+    gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.") { $0.virtualBytes },
   ]
+
+  private static func counter(
+    _ name: String, _ help: String, _ value: @escaping @Sendable (ProcessReadings) -> Double?
+  ) -> Row {
+    (CollectedMetric(name, help: help, kind: .counter), value)
+  }
+
+  private static func gauge(
+    _ name: String, _ help: String, _ value: @escaping @Sendable (ProcessReadings) -> Double?
+  ) -> Row {
+    (CollectedMetric(name, help: help, kind: .gauge), value)
+  }
 }

@@ -23,10 +23,8 @@ extension Command {
   }
 
   private static func serve(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
-    var options = ServeOptions()
-    switch try FlagParser(command: .serve, flags: Flag<ServeOptions>.all).parse(arguments, into: &options) {
-    case .special(let command): return command
-    case .operands(let operands):
+    try FlagParser(command: .serve, flags: Flag.all).parse(arguments, into: ServeOptions()) {
+      options, operands throws(CommandLineError) in
       if let operand = operands.first {
         throw CommandLineError("unexpected argument \(quoted(operand)); a configuration is given by --config.file")
       }
@@ -35,10 +33,8 @@ extension Command {
   }
 
   private static func check(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
-    var options = CheckOptions()
-    switch try FlagParser(command: .check, flags: Flag<CheckOptions>.all).parse(arguments, into: &options) {
-    case .special(let command): return command
-    case .operands(let operands):
+    try FlagParser(command: .check, flags: Flag.all).parse(arguments, into: CheckOptions()) {
+      options, operands throws(CommandLineError) in
       options.file = operands.first
       guard operands.count == 1 || operands.isEmpty && options.webConfigFile != nil else {
         throw CommandLineError("weir check takes one FILE")
@@ -48,10 +44,8 @@ extension Command {
   }
 
   private static func probe(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
-    var options = ProbeOptions(url: "")
-    switch try FlagParser(command: .probe, flags: Flag<ProbeOptions>.all).parse(arguments, into: &options) {
-    case .special(let command): return command
-    case .operands(let operands):
+    try FlagParser(command: .probe, flags: Flag.all).parse(arguments, into: ProbeOptions(url: "")) {
+      options, operands throws(CommandLineError) in
       guard operands.count == 1 else { throw CommandLineError("weir probe takes one URL") }
       options.url = operands[0]
       let lower = options.url.lowercased()
@@ -78,15 +72,15 @@ extension Command {
 
 /// Flags as `--name=value` or `--name value`, in any order and place; `--` ends them.
 private struct FlagParser<Options> {
-  enum Outcome {
-    case special(Command)
-    case operands([String])
-  }
-
   let command: HelpTopic
   let flags: [Flag<Options>]
 
-  func parse(_ arguments: ArraySlice<String>, into options: inout Options) throws(CommandLineError) -> Outcome {
+  /// The command that `build` makes of the options and the operands, unless a flag asks for help or the version.
+  func parse(
+    _ arguments: ArraySlice<String>, into defaults: Options,
+    _ build: (inout Options, _ operands: [String]) throws(CommandLineError) -> Command
+  ) throws(CommandLineError) -> Command {
+    var options = defaults
     var operands: [String] = []
     var given: Set<String> = []
     var rest = arguments
@@ -99,8 +93,8 @@ private struct FlagParser<Options> {
         operands.append(argument)
         continue
       }
-      if argument == "--help" || argument == "-h" { return .special(.help(command)) }
-      if argument == "--version" { return .special(.version) }
+      if argument == "--help" || argument == "-h" { return .help(command) }
+      if argument == "--version" { return .version }
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard let name = parts.first, let flag = flags.first(where: { $0.name == name }) else {
         throw unknown(parts.first ?? argument)
@@ -115,7 +109,7 @@ private struct FlagParser<Options> {
         throw CommandLineError("\(name): \(quoted(value)) won't do; give \(error.expected)")
       }
     }
-    return .operands(operands)
+    return try build(&options, operands)
   }
 
   private func unknown(_ name: String) -> CommandLineError {

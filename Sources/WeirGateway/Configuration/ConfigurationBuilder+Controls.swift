@@ -5,8 +5,7 @@ import Weir
 extension ConfigurationReader {
   /// Nil for `off`, and for what can't be read.
   func retryBudget() -> RetryBudget? {
-    if isOff { return nil }
-    return mapping(orOff: true) { keys in
+    mapping(orOff: true) { keys in
       var budget = RetryBudget()
       if let ratio = keys.take("ratio", within: 0...1) { budget.ratio = ratio }
       if let rate = keys.take("minimumPerSecond", within: 0...1_000_000) { budget.minimumPerSecond = rate }
@@ -18,8 +17,7 @@ extension ConfigurationReader {
 
   /// An empty mapping is one with all defaults.
   func circuitBreaker() -> CircuitBreaker? {
-    if isOff { return nil }
-    return mapping(orOff: true) { keys in
+    mapping(orOff: true) { keys in
       var breaker = CircuitBreaker()
       if let ratio = keys.take("failureRatio", within: 0.01...1) { breaker.failureRatio = ratio }
       if let count = keys.takeCount("minimumRequests", within: 1...1_000_000) { breaker.minimumRequests = count }
@@ -34,8 +32,7 @@ extension ConfigurationReader {
 
   /// - Parameter timeout: The route's.
   func hedge(before timeout: Duration) -> HedgePlan? {
-    if isOff { return nil }
-    return mapping(orOff: true) { keys in
+    mapping(orOff: true) { keys in
       let (after, quantile) = (keys.take("after"), keys.take("quantile"))
       let limit = keys.takeCount("limit", within: 1...4) ?? 1
       if (after == nil) == (quantile == nil) {
@@ -52,8 +49,7 @@ extension ConfigurationReader {
   }
 
   func adaptiveConcurrency() -> AdaptiveConcurrency? {
-    if isOff { return nil }
-    return mapping(orOff: true) { keys in
+    mapping(orOff: true) { keys in
       var adaptive = AdaptiveConcurrency()
       if let minimum = keys.takeCount("minimum", within: 1...512) { adaptive.minimum = minimum }
       let initial = keys.take("initial"), window = keys.take("window"), baseline = keys.take("baseline")

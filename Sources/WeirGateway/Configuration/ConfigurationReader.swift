@@ -57,8 +57,9 @@ struct ConfigurationReader {
 
   /// Has `body` take the keys of a mapping; those that it does not ask for are unknown.
   ///
-  /// - Parameter orOff: whether the word `off` might have stood there too.
+  /// - Parameter orOff: whether the word `off` may stand there too; nil for it.
   func mapping<Value>(orOff: Bool = false, _ body: (inout ConfigurationKeys) -> Value?) -> Value? {
+    if orOff, isOff { return nil }
     guard case .mapping(let entries) = node.content else {
       mismatch("a mapping (key: value)\(orOff ? " or off" : "")")
       return nil

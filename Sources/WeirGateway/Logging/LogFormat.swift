@@ -31,6 +31,9 @@ package enum LogValue: Sendable, Equatable {
   case bool(Bool)
 }
 
+/// What a line tells beside its message, in this order.
+package typealias LogFields = KeyValuePairs<String, LogValue>
+
 extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
   ExpressibleByBooleanLiteral
 {

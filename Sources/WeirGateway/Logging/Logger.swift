@@ -19,27 +19,23 @@ package struct Logger: Sendable {
     self.write = write
   }
 
-  package func debug(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> KeyValuePairs<String, LogValue>)
-  {
+  package func debug(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields) {
     log(.debug, message, fields)
   }
 
-  package func info(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> KeyValuePairs<String, LogValue>)
-  {
+  package func info(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields) {
     log(.info, message, fields)
   }
 
-  package func warn(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> KeyValuePairs<String, LogValue>)
-  {
+  package func warn(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields) {
     log(.warn, message, fields)
   }
 
-  package func error(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> KeyValuePairs<String, LogValue>)
-  {
+  package func error(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields) {
     log(.error, message, fields)
   }
 
-  private func log(_ level: LogLevel, _ message: () -> String, _ fields: () -> KeyValuePairs<String, LogValue>) {
+  private func log(_ level: LogLevel, _ message: () -> String, _ fields: () -> LogFields) {
     guard level >= self.level else { return }
     write(formatter.line(at: .now, level, message(), fields()))
   }

@@ -179,17 +179,10 @@ struct Serve {
     let gateway = Self.url(parts.gateway.address)
     let metrics = Self.url(parts.exporterAddress) + "/metrics"
     let routes = LogValue.integer(configuration.routes.count), workers = LogValue.integer(parts.gateway.workerCount)
-    if Self.isOneAddress(parts.gateway.address) {
-      log.info("forwarding", ["url": .string(gateway), "routes": routes, "workers": workers])
-    } else {
-      let address = LogValue.string("\(parts.gateway.address)")
-      log.info("forwarding", ["address": address, "routes": routes, "workers": workers])
-    }
-    if Self.isOneAddress(parts.exporterAddress) {
-      log.info("serving metrics", ["url": .string(metrics)])
-    } else {
-      log.info("serving metrics", ["address": .string("\(parts.exporterAddress)")])
-    }
+    let forwarding = Self.place(parts.gateway.address, url: gateway)
+    log.info("forwarding", [forwarding.key: forwarding.value, "routes": routes, "workers": workers])
+    let serving = Self.place(parts.exporterAddress, url: metrics)
+    log.info("serving metrics", [serving.key: serving.value])
     if Self.isReachableFromElsewhere(parts.exporterAddress), options.webConfigFile == nil {
       log.warn(
         "everybody who reaches the metrics address may read it; see --web.config.file",
@@ -201,6 +194,11 @@ struct Serve {
       "a path that fails two times of three: retries hide it until their budget is used up",
       ["try": "curl \(gateway)/flaky"])
     log.info("what was measured of both", ["try": "curl \(metrics)"])
+  }
+
+  /// Where to find what listens on an address: its URL, or the address alone if that stands for several.
+  private static func place(_ address: SocketAddress, url: String) -> (key: String, value: LogValue) {
+    isOneAddress(address) ? ("url", .string(url)) : ("address", .string("\(address)"))
   }
 
   /// Why it can't start, naming the flags of the program rather than the options of the library.

@@ -33,20 +33,7 @@ enum KnownMethod: UInt8, CaseIterable, Sendable {
     self == .connect || self == .other && FieldSyntax.isSameName(name, "connect")
   }
 
-  var label: String {
-    switch self {
-    case .connect: "CONNECT"
-    case .delete: "DELETE"
-    case .get: "GET"
-    case .head: "HEAD"
-    case .options: "OPTIONS"
-    case .patch: "PATCH"
-    case .post: "POST"
-    case .put: "PUT"
-    case .trace: "TRACE"
-    case .other: "_OTHER"
-    }
-  }
+  var label: String { self == .other ? "_OTHER" : "\(self)".uppercased() }
 }
 
 /// The request methods that somebody has defined: IANA's registry (RFC 9110 §16.1), and QUERY, whose RFC is to come.

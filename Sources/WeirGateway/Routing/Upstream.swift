@@ -27,7 +27,7 @@ package struct Upstream: Sendable, Hashable {
 
   /// Takes `http://host[:port][/base]`, and nothing that a URL parser would have to guess at.
   package init(parsing text: String) throws(UpstreamProblem) {
-    guard let separator = text.range(of: "://") else { throw UpstreamProblem("begin with http:// or https://") }
+    guard let separator = text.firstRange(of: "://") else { throw UpstreamProblem("begin with http:// or https://") }
     guard let scheme = Scheme(rawValue: text[..<separator.lowerBound].lowercased()) else {
       throw UpstreamProblem("the scheme must be http or https")
     }
@@ -102,16 +102,5 @@ package struct UpstreamProblem: Error, Hashable, Sendable {
 
   init(_ message: String) {
     self.message = message
-  }
-}
-
-extension String {
-  fileprivate func range(of separator: String) -> Range<Index>? {
-    var start = startIndex
-    while start < endIndex {
-      if self[start...].hasPrefix(separator) { return start..<index(start, offsetBy: separator.count) }
-      start = index(after: start)
-    }
-    return nil
   }
 }

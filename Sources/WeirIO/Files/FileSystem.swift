@@ -4,9 +4,6 @@ import Glibc
 /// The system's calls on files, their failures typed. But for `readCached`, each may wait for a disk: they are for workers, not
 /// for a loop.
 package enum FileSystem {
-  /// The directory that relative paths begin in.
-  package static var workingDirectory: CInt { AT_FDCWD }
-
   /// A descriptor, closed in programs that this one starts.
   package static func open(
     _ path: String, _ flags: CInt, permissions: UInt32 = 0, in directory: CInt = AT_FDCWD

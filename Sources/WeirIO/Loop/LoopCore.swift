@@ -1,4 +1,3 @@
-import CLinux
 import Dispatch
 import Glibc
 import Synchronization
@@ -28,14 +27,7 @@ final class LoopCore: @unchecked Sendable {
   var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
   func start(name: String) throws(Errno) {
-    let start = Unmanaged.passRetained(ThreadStart(core: self, name: name))
-    var id = pthread_t()
-    let failure = withSignalsBlocked { pthread_create(&id, nil, loopThreadMain, start.toOpaque()) }
-    if failure != 0 {
-      start.release()
-      throw Errno(rawValue: failure)
-    }
-    pthread_detach(id)
+    try startDetachedThread(name: name) { self.run() }
   }
 
   /// Where the system has no thread to give: one of those that Dispatch has already.
@@ -43,7 +35,7 @@ final class LoopCore: @unchecked Sendable {
     DispatchQueue.global().async { self.run() }
   }
 
-  fileprivate func run() {
+  private func run() {
     thread.store(UInt(pthread_self()), ordering: .relaxed)
     var isStopped = false
     while !(isStopped && confined.jobs.isEmpty) {
@@ -206,36 +198,4 @@ extension LoopCore {
     let generation: UInt32
     var events: IOEvents
   }
-
-  /// What a new thread needs; handed over once, retained by the creator and released by the thread.
-  fileprivate final class ThreadStart: Sendable {
-    let core: LoopCore
-    let name: String
-
-    init(core: LoopCore, name: String) {
-      self.core = core
-      self.name = name
-    }
-  }
-}
-
-private func loopThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let argument else { return nil }
-  let start = Unmanaged<LoopCore.ThreadStart>.fromOpaque(argument).takeRetainedValue()
-  pthread_setname_np(pthread_self(), String(start.name.prefix(15)))
-  start.core.run()
-  return nil
-}
-
-/// Leaves the process's signals to the threads of its owner: a new thread inherits its maker's mask, so that it is
-/// never, not even for its first instructions, one that a signal may be delivered to. SIGPIPE, which libcurl's sockets
-/// may raise, is among those that stay blocked; faults of the thread itself and the profiler's tick are not.
-func withSignalsBlocked(_ body: () -> CInt) -> CInt {
-  var signals = sigset_t()
-  var present = sigset_t()
-  sigfillset(&signals)
-  for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF] { sigdelset(&signals, fault) }
-  pthread_sigmask(SIG_BLOCK, &signals, &present)
-  defer { pthread_sigmask(SIG_SETMASK, &present, nil) }
-  return body()
 }

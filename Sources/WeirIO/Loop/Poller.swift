@@ -16,11 +16,8 @@ package struct IOEvents: OptionSet, Sendable {
 
   @inlinable package static var read: IOEvents { IOEvents(rawValue: 0x001) }  // EPOLLIN
   @inlinable package static var write: IOEvents { IOEvents(rawValue: 0x004) }  // EPOLLOUT
-  @inlinable package static var error: IOEvents { IOEvents(rawValue: 0x008) }  // EPOLLERR, always reported
-  @inlinable package static var hangup: IOEvents { IOEvents(rawValue: 0x010) }  // EPOLLHUP, always reported
-  @inlinable package static var peerClosed: IOEvents { IOEvents(rawValue: 0x2000) }  // EPOLLRDHUP
   /// What is reported of a broken or wholly closed connection, asked for or not.
-  @inlinable package static var failure: IOEvents { IOEvents(rawValue: 0x018) }
+  @inlinable package static var failure: IOEvents { IOEvents(rawValue: 0x018) }  // EPOLLERR, EPOLLHUP
   /// Wake one of the loops that share a descriptor, not all of them; only valid when a descriptor is first registered.
   @inlinable package static var exclusive: IOEvents { IOEvents(rawValue: 1 << 28) }  // EPOLLEXCLUSIVE
 }

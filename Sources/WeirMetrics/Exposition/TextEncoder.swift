@@ -24,7 +24,7 @@ struct TextEncoder {
     case .samples(let samples):
       for sample in samples {
         // A sample's text has no padding of its own.
-        PaddedBytes(sample.labels.text).withBytes { self.line(pieces.sample, $0, sample.value, &page) }
+        PaddedBytes(sample.labels.text).withBytes { self.line(pieces.sample, $0, &page) { $0.put(sample.value) } }
       }
     }
   }
@@ -45,7 +45,7 @@ extension TextEncoder {
     case .counter:
       for series in series { encode(Counter(series), pieces, created: created && descriptor.hasTotal, to: &page) }
     case .gauge, .info:
-      for series in series { line(pieces.sample, series.text, Gauge(series).value, &page) }
+      for series in series { line(pieces.sample, series.text, &page) { $0.put(Gauge(series).value) } }
     case .histogram:
       for series in series { encode(Histogram(series), pieces, to: &page) }
     }
@@ -57,11 +57,11 @@ extension TextEncoder {
   ) {
     let (whole, rest, labels) = (counter.whole, counter.rest, counter.series.text)
     if rest == 0 {
-      line(pieces.sample, labels, whole, &page)
+      line(pieces.sample, labels, &page) { $0.put(whole) }
     } else {
-      line(pieces.sample, labels, Double(whole) + rest, &page)
+      line(pieces.sample, labels, &page) { $0.put(Double(whole) + rest) }
     }
-    if created { line(pieces.created, labels, counter.series.created, &page) }
+    if created { line(pieces.created, labels, &page) { $0.put(counter.series.created) } }
   }
 
   private func encode(_ histogram: Histogram, _ pieces: ExpositionPieces, to page: inout ExpositionPage) {
@@ -84,10 +84,10 @@ extension TextEncoder {
       page.take(line)
     }
     if !isOpenMetrics || pieces.hasSum {
-      line(pieces.sum, labels, histogram.sum, &page)
-      line(pieces.count, labels, total, &page)
+      line(pieces.sum, labels, &page) { $0.put(histogram.sum) }
+      line(pieces.count, labels, &page) { $0.put(total) }
     }
-    if created { line(pieces.created, labels, histogram.series.created, &page) }
+    if created { line(pieces.created, labels, &page) { $0.put(histogram.series.created) } }
   }
 
   private func put(_ exemplar: Exemplar, _ line: inout LineWriter) {
@@ -101,31 +101,12 @@ extension TextEncoder {
 }
 
 extension TextEncoder {
-  /// `labels` has padding.
+  /// One sample's line; `put` writes its value. `labels` has padding.
   @inline(__always)
   private func line(
-    _ name: SampleName, _ labels: UnsafeRawBufferPointer, _ value: UInt64, _ page: inout ExpositionPage
+    _ name: SampleName, _ labels: UnsafeRawBufferPointer, _ page: inout ExpositionPage,
+    _ put: (inout LineWriter) -> Void
   ) {
-    var line = begin(name, labels, &page)
-    line.put(value)
-    line.put(UInt8(ascii: "\n"))
-    page.take(line)
-  }
-
-  @inline(__always)
-  private func line(
-    _ name: SampleName, _ labels: UnsafeRawBufferPointer, _ value: Double, _ page: inout ExpositionPage
-  ) {
-    var line = begin(name, labels, &page)
-    line.put(value)
-    line.put(UInt8(ascii: "\n"))
-    page.take(line)
-  }
-
-  @inline(__always)
-  private func begin(
-    _ name: SampleName, _ labels: UnsafeRawBufferPointer, _ page: inout ExpositionPage
-  ) -> LineWriter {
     var line = page.writer(room: name.open.count + labels.count + LineWriter.number + 3)
     if labels.isEmpty {
       line.put(name.bare)
@@ -135,7 +116,9 @@ extension TextEncoder {
       line.put(UInt8(ascii: "}"))
       line.put(UInt8(ascii: " "))
     }
-    return line
+    put(&line)
+    line.put(UInt8(ascii: "\n"))
+    page.take(line)
   }
 }
 

@@ -26,7 +26,7 @@ extension Family {
       a.withLabelBytes { text.accepts($0, after: store.schema.skip(0)) }
         && b.withLabelBytes { text.accepts($0, after: store.schema.skip(1)) }
     }
-    return Handle(found ?? store.resolve([LabelText.canonical(a), LabelText.canonical(b)]))
+    return Handle(found ?? store.resolve(LabelText.canonical(a, b)))
   }
 
   /// The series with these label values, made at zero if need be.
@@ -43,7 +43,7 @@ extension Family {
         && b.withLabelBytes { text.accepts($0, after: store.schema.skip(1)) }
         && c.withLabelBytes { text.accepts($0, after: store.schema.skip(2)) }
     }
-    return Handle(found ?? store.resolve([LabelText.canonical(a), LabelText.canonical(b), LabelText.canonical(c)]))
+    return Handle(found ?? store.resolve(LabelText.canonical(a, b, c)))
   }
 
   /// The series with these label values, made at zero if need be.
@@ -62,14 +62,7 @@ extension Family {
         && c.withLabelBytes { text.accepts($0, after: store.schema.skip(2)) }
         && d.withLabelBytes { text.accepts($0, after: store.schema.skip(3)) }
     }
-    return Handle(
-      found
-        ?? store.resolve([
-          LabelText.canonical(a),
-          LabelText.canonical(b),
-          LabelText.canonical(c),
-          LabelText.canonical(d),
-        ]))
+    return Handle(found ?? store.resolve(LabelText.canonical(a, b, c, d)))
   }
 
   /// The series with these label values, made at zero if need be.
@@ -90,15 +83,7 @@ extension Family {
         && d.withLabelBytes { text.accepts($0, after: store.schema.skip(3)) }
         && e.withLabelBytes { text.accepts($0, after: store.schema.skip(4)) }
     }
-    return Handle(
-      found
-        ?? store.resolve([
-          LabelText.canonical(a),
-          LabelText.canonical(b),
-          LabelText.canonical(c),
-          LabelText.canonical(d),
-          LabelText.canonical(e),
-        ]))
+    return Handle(found ?? store.resolve(LabelText.canonical(a, b, c, d, e)))
   }
 
   /// The series with these label values, made at zero if need be.
@@ -121,16 +106,7 @@ extension Family {
         && e.withLabelBytes { text.accepts($0, after: store.schema.skip(4)) }
         && f.withLabelBytes { text.accepts($0, after: store.schema.skip(5)) }
     }
-    return Handle(
-      found
-        ?? store.resolve([
-          LabelText.canonical(a),
-          LabelText.canonical(b),
-          LabelText.canonical(c),
-          LabelText.canonical(d),
-          LabelText.canonical(e),
-          LabelText.canonical(f),
-        ]))
+    return Handle(found ?? store.resolve(LabelText.canonical(a, b, c, d, e, f)))
   }
 
   /// The series with these label values, made at zero if need be. For more than six labels: allocates at each call.
@@ -158,6 +134,7 @@ extension Family {
 }
 
 extension LabelText {
+  @usableFromInline
   static func canonical<each Value: LabelValue>(_ value: repeat each Value) -> [String] {
     var texts: [String] = []
     for value in repeat each value { texts.append(canonical(value)) }

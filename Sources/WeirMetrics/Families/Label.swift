@@ -11,19 +11,9 @@ public struct Label<Value: LabelValue>: Sendable {
   }
 }
 
-extension Label: ExpressibleByUnicodeScalarLiteral where Value == String {
-  public init(unicodeScalarLiteral name: String) {
-    self.init(name, as: String.self)
-  }
-}
-
-extension Label: ExpressibleByExtendedGraphemeClusterLiteral where Value == String {
-  public init(extendedGraphemeClusterLiteral name: String) {
-    self.init(name, as: String.self)
-  }
-}
-
-extension Label: ExpressibleByStringLiteral where Value == String {
+extension Label: ExpressibleByStringLiteral, ExpressibleByExtendedGraphemeClusterLiteral,
+  ExpressibleByUnicodeScalarLiteral
+where Value == String {
   public init(stringLiteral name: String) {
     self.init(name, as: String.self)
   }

@@ -1,40 +1,40 @@
 extension Registry {
   /// A counter without labels. Name it in base units with `_total` at the end: `jobs_done_total`.
   public func counter(_ name: String, help: String) throws(RegistryError) -> Counter {
-    Counter(try counters(name, help, [], nil).resolve([]))
+    Counter(try store(.counter, name, help, [], nil).resolve([]))
   }
 
   /// A counter with one label; see ``Family``.
   public func counter<Value: LabelValue>(
     _ name: String, help: String, seriesLimit: Int? = nil, labels label: Label<Value>
   ) throws(RegistryError) -> CounterFamily<Value> {
-    CounterFamily(try counters(name, help, [label.name], seriesLimit))
+    CounterFamily(try store(.counter, name, help, [label.name], seriesLimit))
   }
 
   /// A counter with labels; see ``Family``.
   public func counter<each Value: LabelValue>(
     _ name: String, help: String, seriesLimit: Int? = nil, labels: repeat Label<each Value>
   ) throws(RegistryError) -> CounterFamily<(repeat each Value)> {
-    CounterFamily(try counters(name, help, names(repeat each labels), seriesLimit))
+    CounterFamily(try store(.counter, name, help, names(repeat each labels), seriesLimit))
   }
 
   /// A gauge without labels.
   public func gauge(_ name: String, help: String) throws(RegistryError) -> Gauge {
-    Gauge(try gauges(name, help, [], nil).resolve([]))
+    Gauge(try store(.gauge, name, help, [], nil).resolve([]))
   }
 
   /// A gauge with one label; see ``Family``.
   public func gauge<Value: LabelValue>(
     _ name: String, help: String, seriesLimit: Int? = nil, labels label: Label<Value>
   ) throws(RegistryError) -> GaugeFamily<Value> {
-    GaugeFamily(try gauges(name, help, [label.name], seriesLimit))
+    GaugeFamily(try store(.gauge, name, help, [label.name], seriesLimit))
   }
 
   /// A gauge with labels; see ``Family``.
   public func gauge<each Value: LabelValue>(
     _ name: String, help: String, seriesLimit: Int? = nil, labels: repeat Label<each Value>
   ) throws(RegistryError) -> GaugeFamily<(repeat each Value)> {
-    GaugeFamily(try gauges(name, help, names(repeat each labels), seriesLimit))
+    GaugeFamily(try store(.gauge, name, help, names(repeat each labels), seriesLimit))
   }
 
   /// A histogram without labels.
@@ -77,16 +77,10 @@ extension Registry {
 }
 
 extension Registry {
-  private func counters(
-    _ name: String, _ help: String, _ labels: [String], _ limit: Int?
+  private func store(
+    _ kind: MetricKind, _ name: String, _ help: String, _ labels: [String], _ limit: Int?
   ) throws(RegistryError) -> SeriesStore {
-    try store(MetricDescriptor(name: name, help: help, kind: .counter, labels: labels), limit: limit)
-  }
-
-  private func gauges(
-    _ name: String, _ help: String, _ labels: [String], _ limit: Int?
-  ) throws(RegistryError) -> SeriesStore {
-    try store(MetricDescriptor(name: name, help: help, kind: .gauge, labels: labels), limit: limit)
+    try store(MetricDescriptor(name: name, help: help, kind: kind, labels: labels), limit: limit)
   }
 
   private func histograms(

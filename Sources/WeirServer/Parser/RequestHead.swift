@@ -54,11 +54,6 @@ package struct RequestHead: Sendable {
     withBytes(targetRange, body)
   }
 
-  /// Calls `body` with the path as received, `/` where an absolute target leaves it out.
-  package func withPathBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    hasImpliedPath ? "/".withOctets(body) : withBytes(pathRange, body)
-  }
-
   /// Calls `body` with the authority, as `authority` has it.
   package func withAuthorityBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     withBytes(authorityRange, body)

@@ -23,14 +23,11 @@ package struct YAMLDocument: Sendable {
       throw ConfigurationProblem(
         at: nil, path: ConfigurationPath(), "is \(bytes.count) bytes long; at most \(limits.bytes) are read")
     }
-    let result: Result<YAMLDocument, ConfigurationProblem> = bytes.withUnsafeBufferPointer { input in
-      Result { () throws(ConfigurationProblem) in
-        var composer = try YAMLComposer(input, limits: limits, acceptsEmpty: acceptsEmpty)
-        let root = try composer.document()
-        return YAMLDocument(root: root, problems: composer.problems)
-      }
+    self = try bytes.span.withUnsafeBufferPointer { input throws(ConfigurationProblem) in
+      var composer = try YAMLComposer(input, limits: limits, acceptsEmpty: acceptsEmpty)
+      let root = try composer.document()
+      return YAMLDocument(root: root, problems: composer.problems)
     }
-    self = try result.get()
   }
 
   private init(root: YAMLNode, problems: [ConfigurationProblem]) {
