@@ -1,6 +1,4 @@
 public import Dispatch
-import Foundation
-public import FoundationNetworking
 
 // Validators run when the body has ended: what was received is with the handlers by then.
 extension DataStreamRequest {

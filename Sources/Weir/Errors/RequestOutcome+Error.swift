@@ -1,7 +1,3 @@
-import Foundation
-import FoundationNetworking
-import WeirTransport
-
 extension RequestOutcome {
   /// The outcome of a request with that final error and the status of its last response.
   ///

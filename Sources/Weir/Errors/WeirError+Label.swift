@@ -1,7 +1,3 @@
-import Foundation
-import FoundationNetworking
-import WeirTransport
-
 extension WeirError: LabelledError {
   /// A word for this error, fit for a metric: from a closed list, without any text of the request or the network.
   package var label: String {

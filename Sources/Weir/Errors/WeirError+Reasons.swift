@@ -1,5 +1,3 @@
-public import Foundation
-
 extension WeirError {
   /// Why a multipart body could not be encoded.
   @nonexhaustive

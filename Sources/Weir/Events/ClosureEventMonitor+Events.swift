@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 // Each callback passes on to its closure.
 extension ClosureEventMonitor {
   public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {

@@ -1,7 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-public import WeirTransport
-
 // Each event with the group of interests it belongs to, so that whoever has something to tell calls the event's method
 // and no more. The closures but one capture nothing: see `send`.
 

@@ -1,7 +1,4 @@
 public import Dispatch
-public import Foundation
-public import FoundationNetworking
-public import WeirTransport
 
 /// Writes one line of text per event: the event, the first digits of the request's identifier, and what it is about.
 ///

@@ -1,5 +1,3 @@
-import Foundation
-
 /// One header field: a name and its value.
 public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
   /// The name as spelled; it is compared without regard to case (RFC 9110 section 5.1).

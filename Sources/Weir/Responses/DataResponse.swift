@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// What came of a data or upload request, for one handler.
 public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
   /// The last URL request.

@@ -1,4 +1,3 @@
-import Foundation
 import WeirCurl
 
 /// What one host has to prove, in the terms of the engine.
