@@ -321,11 +321,9 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-}
 
-// MARK: - Streams
+  // MARK: Streams
 
-extension ClosureEventMonitor {
   /// Hears of ``EventMonitor/request(_:didValidateRequest:response:withResult:)``.
   @preconcurrency
   public var requestDidValidateRequestResponseWithResult:
