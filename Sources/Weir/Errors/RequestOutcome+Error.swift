@@ -20,7 +20,8 @@ extension RequestOutcome {
     case .downloadedFileMoveFailed: self = .fileError
     case .explicitlyCancelled: self = .cancelled
     case .sessionDeinitialized, .sessionInvalidated: self = .sessionEnded
-    case .sessionTaskFailed(let error): self = Self((error as? URLError)?.failureCode ?? .unknown, hadResponse: status != nil)
+    case .sessionTaskFailed(let error):
+      self = Self((error as? URLError)?.failureCode ?? .unknown, hadResponse: status != nil)
     }
   }
 

@@ -94,7 +94,8 @@ extension WeirError.ServerTrustFailureReason {
       self = .defaultEvaluationFailed(output: output)
     case .pinnedPublicKeyMismatch:
       self = .publicKeyPinningFailed(host: trust.host, pinnedKeys: trust.trust.tls.pinnedPublicKeys)
-    case .badTrustRoots: self = .certificateAuthorityInvalid(error: URLError(TransferFailure(error, advice: advice), url: url))
+    case .badTrustRoots:
+      self = .certificateAuthorityInvalid(error: URLError(TransferFailure(error, advice: advice), url: url))
     default: return nil
     }
   }

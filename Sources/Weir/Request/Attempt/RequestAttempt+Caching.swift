@@ -135,9 +135,8 @@ extension RequestAttempt {
 
   /// Whether the response says that the stored one is still good. If so, that one takes its place.
   func isConfirmedByServer(_ response: LazyHTTPResponse) -> Bool {
-    guard response.statusCode == 304, attempt.tally.redirectCount == 0, let use = caching, let stored = use.questioned else {
-      return false
-    }
+    guard response.statusCode == 304, attempt.tally.redirectCount == 0, let use = caching, let stored = use.questioned
+    else { return false }
     use.questioned = nil
     let fields = response.head.combinedFields()
     guard stored.entry.isConfirmed(by: fields.lowercasingNames()) else {

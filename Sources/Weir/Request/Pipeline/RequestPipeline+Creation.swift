@@ -38,7 +38,9 @@ extension RequestPipeline {
     case .success(let urlRequest):
       let hop = HopRequest(urlRequest)
       if terms.state == nil { terms.state = core.destination(of: hop) }
-      if let header = core.configuration.announcesAttempts { terms.earnsRetryBudget = header.count(in: urlRequest) == 0 }
+      if let header = core.configuration.announcesAttempts {
+        terms.earnsRetryBudget = header.count(in: urlRequest) == 0
+      }
       let isFirst = request.fields.withLock { fields in
         fields.attempt?.initial = urlRequest
         return fields.begin(with: destination, method: hop.method)
