@@ -1,4 +1,5 @@
-// Who imports Weir gets the types its signatures speak of: URLRequest, HTTPURLResponse, URLError, Data, URL.
+// Who imports Weir gets the types its signatures speak of: URLRequest, HTTPURLResponse, URLError, Data, URL. So do all
+// files of this module, which need no imports of these three.
 @_exported public import Foundation
 @_exported public import FoundationNetworking
 import WeirCurl

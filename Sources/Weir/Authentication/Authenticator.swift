@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// What proves who a request is from, such as an access token with its refresh token.
 public protocol AuthenticationCredential {
   /// Whether it is of no use any more, or will soon be: requests then wait for a new one before they are sent. Asked for

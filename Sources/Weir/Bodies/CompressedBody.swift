@@ -1,4 +1,3 @@
-import Foundation
 import WeirCompression
 import WeirCurl
 

@@ -1,4 +1,3 @@
-import Foundation
 import WeirCurl
 
 /// A `Data` as the body of a transfer, without a copy.

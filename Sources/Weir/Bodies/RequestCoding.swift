@@ -1,4 +1,3 @@
-import Foundation
 package import WeirCompression
 
 /// A content coding that a request's body can be sent in (RFC 9110 section 8.4.1).

@@ -1,4 +1,3 @@
-import FoundationNetworking
 import WeirHTTP
 
 /// What a request says of the cache, and what follows from that and from what is stored.

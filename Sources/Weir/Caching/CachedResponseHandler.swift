@@ -1,5 +1,3 @@
-public import FoundationNetworking
-
 /// Decides what is kept in ``SessionConfiguration/urlCache``.
 @preconcurrency
 public protocol CachedResponseHandler: Sendable {

@@ -1,6 +1,3 @@
-public import Foundation
-import FoundationNetworking
-
 /// The value that a data request will have, to be awaited.
 ///
 /// The handler is added when the value is made, so automatic resuming applies then. Awaiters are resumed straight from

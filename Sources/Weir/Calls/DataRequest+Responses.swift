@@ -1,6 +1,4 @@
 public import Dispatch
-public import Foundation
-import FoundationNetworking
 
 extension DataRequest {
   /// Adds a handler that gets the body as it is. It never asks the retriers again.

@@ -1,6 +1,3 @@
-import Foundation
-import FoundationNetworking
-
 extension DataRequest {
   /// Adds a validation; validations run in the order added, up to the first failure.
   @preconcurrency

@@ -1,5 +1,4 @@
 public import Dispatch
-public import Foundation
 
 extension DataStreamRequest {
   /// Adds a handler that gets chunks as they come.

@@ -1,6 +1,4 @@
 public import Dispatch
-import Foundation
-public import FoundationNetworking
 
 // Validators run when the body has ended: what was received is with the handlers by then.
 extension DataStreamRequest {
@@ -30,9 +28,7 @@ extension DataStreamRequest {
   /// Accepts status codes 200 to 299 and what the request's `Accept` field accepts.
   @discardableResult
   public func validate() -> Self { addUsualValidators() }
-}
 
-extension DataStreamRequest {
   /// Calls back with the final response's head, before its body is received; the body waits for the answer. Only the
   /// last closure counts. Without a queue: the request's handler queue.
   @preconcurrency

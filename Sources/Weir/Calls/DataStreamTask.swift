@@ -1,5 +1,3 @@
-public import Foundation
-import FoundationNetworking
 import Synchronization
 
 /// The chunks of a stream, to be iterated over.

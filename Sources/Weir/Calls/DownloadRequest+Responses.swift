@@ -1,6 +1,4 @@
 public import Dispatch
-public import Foundation
-import FoundationNetworking
 
 extension DownloadRequest {
   /// Adds a handler that gets the URL of the file. It never asks the retriers again.

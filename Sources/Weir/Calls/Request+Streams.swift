@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 // Each stream takes the place of the closure of its kind, and ends when the request settles or another closure or
 // stream takes its place in turn. Values come straight from the event loop.
 extension Request {

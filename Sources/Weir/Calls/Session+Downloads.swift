@@ -1,6 +1,3 @@
-public import Foundation
-import FoundationNetworking
-
 extension Session {
   /// Makes a download of a URL and a dictionary of parameters. Never throws: failures arrive at the handlers.
   ///

@@ -1,6 +1,3 @@
-public import Foundation
-import FoundationNetworking
-
 // Makers of uploads of forms with files. The form is encoded where URL requests are built, by a worker unless the session
 // has a queue for that: to memory, or from `usingThreshold` bytes on to a temporary file.
 

@@ -1,6 +1,3 @@
-import Foundation
-import FoundationNetworking
-
 extension Session {
   /// Makes a request of a URL and a dictionary of parameters. Never throws: failures arrive at the handlers.
   @preconcurrency

@@ -1,6 +1,3 @@
-import Foundation
-import FoundationNetworking
-
 extension Session {
   /// Makes a request of a URL and encodable parameters, whose response is handed on in chunks. Never throws: failures
   /// arrive at the handlers.

@@ -1,6 +1,3 @@
-public import Foundation
-import FoundationNetworking
-
 // Makers of uploads. None throws or waits: failures arrive at the handlers.
 
 extension Session {

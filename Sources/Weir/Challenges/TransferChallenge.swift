@@ -1,6 +1,3 @@
-import Foundation
-public import FoundationNetworking
-
 /// A server's, or a proxy's, demand for credentials (RFC 9110 section 11.3), by Basic or Digest.
 public struct TransferChallenge: Sendable {
   /// Who demands, by which scheme, for which realm; of several schemes the strongest.

@@ -1,6 +1,3 @@
-import Foundation
-import FoundationNetworking
-
 extension URLCredentialStorage {
   /// The default credential for a space. Foundation's on Linux finds one only by the very object that it was stored by:
   /// equal spaces are not equal there.

@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// Compresses the bodies of requests in the zlib format (RFC 1950) and sends them with `Content-Encoding: deflate`.
 ///
 /// It is for servers that are known to undo this; nothing asks them. Bodies are those of `URLRequest.httpBody`: uploads are

@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// Compresses the bodies of requests in the gzip format (RFC 1952) and sends them with `Content-Encoding: gzip`.
 ///
 /// As ``DeflateRequestCompressor``, in the format that more servers know.

@@ -1,5 +1,3 @@
-import Foundation
-import FoundationNetworking
 import WeirIO
 
 /// A compressor of request bodies. All compressors choose the bodies and compress them in the same way.

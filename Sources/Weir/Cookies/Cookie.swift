@@ -1,5 +1,3 @@
-import Foundation
-import FoundationNetworking
 import WeirHTTP
 
 /// A cookie as it is kept (RFC 6265 §5.3). Name, domain and path tell it from others.

@@ -1,4 +1,3 @@
-import FoundationNetworking
 import WeirHTTP
 
 /// The rules by which a session sends and keeps cookies.

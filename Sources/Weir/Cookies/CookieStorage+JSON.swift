@@ -1,6 +1,3 @@
-public import Foundation
-import FoundationNetworking
-
 extension CookieStorage {
   /// The cookies as a JSON document, to be kept somewhere and read by ``load(json:)``. Whoever reads it can do what their
   /// owner can: it belongs where others read nothing.

@@ -1,5 +1,3 @@
-public import Foundation
-public import FoundationNetworking
 import Synchronization
 import WeirHTTP
 

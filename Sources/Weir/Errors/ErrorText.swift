@@ -1,6 +1,3 @@
-import Foundation
-import FoundationNetworking
-
 extension Error {
   /// The text of an inner error: its own words where it has some; else what it is, so that a bare enum of an adapter's
   /// says more than "error 0".

@@ -1,7 +1,3 @@
-import Foundation
-import FoundationNetworking
-import WeirTransport
-
 extension RequestOutcome {
   /// The outcome of a request with that final error and the status of its last response.
   ///
@@ -24,7 +20,8 @@ extension RequestOutcome {
     case .downloadedFileMoveFailed: self = .fileError
     case .explicitlyCancelled: self = .cancelled
     case .sessionDeinitialized, .sessionInvalidated: self = .sessionEnded
-    case .sessionTaskFailed(let error): self = Self((error as? URLError)?.failureCode ?? .unknown, hadResponse: status != nil)
+    case .sessionTaskFailed(let error):
+      self = Self((error as? URLError)?.failureCode ?? .unknown, hadResponse: status != nil)
     }
   }
 

@@ -1,6 +1,3 @@
-public import Foundation
-import WeirTransport
-
 extension WeirError: LocalizedError {
   /// What failed, naming the value at fault and the setting that decides, if there is one. An error of a transfer names
   /// method, origin, attempt and time as well. User info and queries of URLs are left out.

@@ -1,6 +1,3 @@
-public import Foundation
-import FoundationNetworking
-
 extension WeirError {
   /// What gave no URL (``invalidURL(url:)``).
   public var urlConvertible: (any URLConvertible)? {

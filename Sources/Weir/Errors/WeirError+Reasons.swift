@@ -1,5 +1,3 @@
-public import Foundation
-
 extension WeirError {
   /// Why a multipart body could not be encoded.
   @nonexhaustive
@@ -96,9 +94,7 @@ extension WeirError {
     /// The request waited longer than `admissionTimeout`.
     case admissionTimeout
   }
-}
 
-extension WeirError {
   /// Why a response did not pass validation.
   @nonexhaustive
   public enum ResponseValidationFailureReason: Sendable {

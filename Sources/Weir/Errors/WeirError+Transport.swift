@@ -1,8 +1,5 @@
-import Foundation
-import FoundationNetworking
 import WeirCompression
 import WeirCurl
-import WeirTransport
 
 extension WeirError.RequestRejectionReason {
   init(_ rejection: Rejection) {

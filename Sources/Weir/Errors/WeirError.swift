@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Everything that can go wrong with a request.
 ///
 /// A case says which stage failed, its reason what was wrong, the underlying error what caused it. The enum may grow;

@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 // Each callback passes on to its closure.
 extension ClosureEventMonitor {
   public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {
@@ -135,11 +132,9 @@ extension ClosureEventMonitor {
   public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
     requestDidProvideInputStream?(request, stream)
   }
-}
 
-// MARK: - Downloads
+  // MARK: Downloads
 
-extension ClosureEventMonitor {
   public func urlSession(
     _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
   ) {
@@ -177,11 +172,9 @@ extension ClosureEventMonitor {
   public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>) {
     requestDidParseDownloadResponse?(request, response)
   }
-}
 
-// MARK: - Streams
+  // MARK: Streams
 
-extension ClosureEventMonitor {
   public func request(
     _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
     withResult result: Request.ValidationResult

@@ -1,6 +1,4 @@
 public import Dispatch
-public import Foundation
-public import FoundationNetworking
 import Synchronization
 
 /// A monitor made of closures, one for each callback; those that are nil do nothing. They may be set at any time.
@@ -323,11 +321,9 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-}
 
-// MARK: - Streams
+  // MARK: Streams
 
-extension ClosureEventMonitor {
   /// Hears of ``EventMonitor/request(_:didValidateRequest:response:withResult:)``.
   @preconcurrency
   public var requestDidValidateRequestResponseWithResult:

@@ -1,7 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-public import WeirTransport
-
 // Each event with the group of interests it belongs to, so that whoever has something to tell calls the event's method
 // and no more. The closures but one capture nothing: see `send`.
 
@@ -83,11 +79,9 @@ extension CompositeEventMonitor {
   public func session(_ session: Session, refresh event: RefreshEvent) {
     send(.refreshes, (session, event)) { $0.session($1.0, refresh: $1.1) }
   }
-}
 
-// MARK: - Creation
+  // MARK: Creation
 
-extension CompositeEventMonitor {
   public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
     send(.creation, (request, urlRequest)) { $0.request($1.0, didCreateInitialURLRequest: $1.1) }
   }
@@ -115,11 +109,9 @@ extension CompositeEventMonitor {
   public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
     send(.creation, (request, urlRequest)) { $0.request($1.0, didCreateURLRequest: $1.1) }
   }
-}
 
-// MARK: - Lifecycle
+  // MARK: Lifecycle
 
-extension CompositeEventMonitor {
   public func request(_ request: Request, didCreateTask task: TransferTask) {
     send(.lifecycle, (request, task)) { $0.request($1.0, didCreateTask: $1.1) }
   }
@@ -156,11 +148,9 @@ extension CompositeEventMonitor {
   public func requestDidResume(_ request: Request) { send(.lifecycle, request) { $0.requestDidResume($1) } }
   public func requestDidSuspend(_ request: Request) { send(.lifecycle, request) { $0.requestDidSuspend($1) } }
   public func requestDidCancel(_ request: Request) { send(.lifecycle, request) { $0.requestDidCancel($1) } }
-}
 
-// MARK: - Responses
+  // MARK: Responses
 
-extension CompositeEventMonitor {
   public func request(
     _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
     withResult result: Request.ValidationResult
@@ -178,11 +168,9 @@ extension CompositeEventMonitor {
     // Captured: Swift 6.3 can't compile a tuple of it.
     send(.responses, ()) { monitor, _ in monitor.request(request, didParseResponse: response) }
   }
-}
 
-// MARK: - Uploads
+  // MARK: Uploads
 
-extension CompositeEventMonitor {
   public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {
     send(.tasks, (session, task)) { $0.urlSession($1.0, taskNeedsNewBodyStream: $1.1) }
   }
@@ -201,11 +189,9 @@ extension CompositeEventMonitor {
       if case .stream(let stream) = $1.1 { $0.request($1.0, didProvideInputStream: stream) }
     }
   }
-}
 
-// MARK: - Downloads
+  // MARK: Downloads
 
-extension CompositeEventMonitor {
   public func urlSession(
     _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
   ) {
@@ -259,11 +245,9 @@ extension CompositeEventMonitor {
     // Captured, as above.
     send(.responses, ()) { monitor, _ in monitor.request(request, didParseResponse: response) }
   }
-}
 
-// MARK: - Streams
+  // MARK: Streams
 
-extension CompositeEventMonitor {
   public func request(
     _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
     withResult result: Request.ValidationResult
@@ -276,11 +260,9 @@ extension CompositeEventMonitor {
   public func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>) {
     send(.responses, ()) { monitor, _ in monitor.request(request, didParseStream: result) }
   }
-}
 
-// MARK: - Attempts
+  // MARK: Attempts
 
-extension CompositeEventMonitor {
   public func request(
     _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
   ) {

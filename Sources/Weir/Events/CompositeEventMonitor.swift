@@ -1,5 +1,4 @@
 public import Dispatch
-import WeirTransport
 
 /// Passes each event on to several monitors, in order: inline ones at once, others on their queues.
 ///

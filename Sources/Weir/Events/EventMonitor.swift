@@ -1,7 +1,4 @@
 public import Dispatch
-public import Foundation
-public import FoundationNetworking
-public import WeirTransport
 
 /// Hears of everything that happens to a session's or a request's requests. All methods have empty defaults.
 ///

@@ -1,7 +1,4 @@
 public import Dispatch
-public import Foundation
-public import FoundationNetworking
-public import WeirTransport
 
 /// Writes one line of text per event: the event, the first digits of the request's identifier, and what it is about.
 ///
@@ -117,11 +114,9 @@ extension LoggingEventMonitor {
     case .waiting: break
     }
   }
-}
 
-// MARK: - Requests
+  // MARK: Requests
 
-extension LoggingEventMonitor {
   public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
     log("request.didCreateInitialURLRequest", request, urlRequest.logText)
   }
@@ -241,11 +236,9 @@ extension LoggingEventMonitor {
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
     log("request.didSettle", request, outcome.rawValue)
   }
-}
 
-// MARK: - Uploads
+  // MARK: Uploads
 
-extension LoggingEventMonitor {
   public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {
     log("session.taskNeedsNewBodyStream", task)
   }

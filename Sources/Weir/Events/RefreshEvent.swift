@@ -1,5 +1,3 @@
-public import Foundation
-
 /// What happens to a credential that an ``AuthenticationInterceptor`` refreshes.
 public struct RefreshEvent: Sendable, Hashable {
   /// What can happen.

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Posts what becomes of requests to `NotificationCenter.default`, from the monitor's queue.
 ///
 /// Opt-in: add it to a session's or a request's monitors. The object of a notification is nil; the request is in its

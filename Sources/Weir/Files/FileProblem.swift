@@ -1,5 +1,3 @@
-import Foundation
-import FoundationNetworking
 import WeirIO
 
 /// A call on a download's file that failed.

@@ -1,5 +1,3 @@
-import Foundation
-import FoundationNetworking
 import WeirHTTP
 
 /// What a download that was cut off goes on with: a value, and its bytes, which callers keep as they are.

@@ -1,4 +1,3 @@
-import FoundationNetworking
 import WeirHTTP
 
 /// What a response means to a request that asked for the rest of a body: a value.

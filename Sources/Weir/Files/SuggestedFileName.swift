@@ -1,5 +1,3 @@
-import Foundation
-import FoundationNetworking
 import WeirHTTP
 
 /// The name that a response suggests for its body (RFC 6266), made fit for a directory: a name that leads nowhere else.

@@ -1,7 +1,3 @@
-import Foundation
-import FoundationNetworking
-import WeirTransport
-
 extension AttemptHeader {
   /// How many retries the request had before it came here, as it says itself.
   func count(in urlRequest: URLRequest) -> Int {

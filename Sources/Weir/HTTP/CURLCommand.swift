@@ -1,6 +1,3 @@
-import Foundation
-import FoundationNetworking
-
 /// A request as a command line for curl, to be read by people and run again.
 struct CURLCommand {
   /// The request as it goes out, without the session's headers.

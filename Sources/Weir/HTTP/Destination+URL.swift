@@ -1,6 +1,3 @@
-public import Foundation
-public import WeirTransport
-
 extension Destination {
   /// The destination of a URL; nil when it has no host.
   public init?(url: URL) {

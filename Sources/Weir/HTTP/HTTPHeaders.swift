@@ -1,4 +1,3 @@
-public import FoundationNetworking
 import WeirHTTP
 
 /// An ordered list of header fields whose names are unique without regard to case.

@@ -1,5 +1,3 @@
-import Foundation
-import FoundationNetworking
 import WeirHTTP
 
 /// A URL request and what is needed of it more than once: each question to a `URLRequest` costs as much as a lock.

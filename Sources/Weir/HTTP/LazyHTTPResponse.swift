@@ -1,5 +1,3 @@
-import Foundation
-package import FoundationNetworking
 import Synchronization
 package import WeirHTTP
 

@@ -1,6 +1,3 @@
-import Foundation
-import WeirTransport
-
 extension Redaction {
   /// The URL without its userinfo, for errors, which others print.
   static func url(_ url: URL) -> URL {

@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// What can be turned into a URL.
 @preconcurrency
 public protocol URLConvertible: Sendable {

@@ -1,6 +1,3 @@
-import Foundation
-public import FoundationNetworking
-
 extension URLRequest {
   /// Makes a request; throws what the convertible throws.
   public init(url: any URLConvertible, method: HTTPMethod, headers: HTTPHeaders? = nil) throws {

@@ -1,5 +1,3 @@
-import FoundationNetworking
-
 /// Runs adapters in order, each on its predecessor's result, and ends with the first error, or when the request has ended.
 ///
 /// A value: each step's continuation holds a copy that is one step further, so nothing is shared between the threads

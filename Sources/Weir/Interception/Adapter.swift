@@ -1,6 +1,3 @@
-import Foundation
-public import FoundationNetworking
-
 /// An adapter made of a closure; it never retries.
 // Sendable: all stored properties are constant and Sendable; a subclass answers for its own.
 open class Adapter: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor, @unchecked Sendable {

@@ -1,5 +1,3 @@
-public import FoundationNetworking
-
 /// Runs adapters one after another and asks retriers one after another.
 ///
 /// The first failing adapter ends the chain with its error; the first retrier that answers other than

@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// What an adapter may know about the request it adapts.
 public struct RequestAdapterState: Sendable {
   private let identity: Identity

@@ -1,5 +1,3 @@
-public import FoundationNetworking
-
 /// An adapter and a retrier in one; by default it changes nothing and retries nothing.
 @preconcurrency
 public protocol RequestInterceptor: RequestAdapter, RequestRetrier {}

@@ -1,5 +1,4 @@
 import Synchronization
-import WeirTransport
 
 extension RetryDecision {
   /// Reads a retrier's answer. `noted` is what the rules behind it said, if there are any; it counts as far as the

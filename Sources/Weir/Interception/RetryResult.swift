@@ -1,5 +1,3 @@
-public import Foundation
-
 /// A retrier's answer.
 public enum RetryResult: Sendable {
   /// Retry at once.

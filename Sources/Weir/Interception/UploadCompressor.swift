@@ -1,6 +1,3 @@
-import Foundation
-package import FoundationNetworking
-
 /// An adapter that may also want the bodies of uploads compressed, which no adapter sees.
 ///
 /// Once the adapters have run and the body is there, ``[NamedAdapter]/codeUpload(_:data:)`` asks those in the chain; the body

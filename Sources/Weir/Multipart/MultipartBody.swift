@@ -1,5 +1,3 @@
-import Foundation
-
 /// A form's parts in their order, and how they stand one behind the other (RFC 2046 section 5.1.1).
 struct MultipartBody {
   /// How much of a file or a stream is read at once.

@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 import WeirIO
 
@@ -10,7 +9,7 @@ struct MultipartFile: Sendable {
 
   /// Looks at a file without opening it: opening a pipe waits for its writer, and a device may do anything.
   init(at url: URL) throws(WeirError) {
-    guard url.isFileURL else { throw Self.failed(.bodyPartURLInvalid(url: url)) }
+    guard url.isFileURL else { throw .multipartEncodingFailed(reason: .bodyPartURLInvalid(url: url)) }
     self.url = url
     path = url.path
     let path = path
@@ -23,7 +22,7 @@ struct MultipartFile: Sendable {
     }
     // With the rights that opening it is judged by, which are not always those of the real user.
     guard (try? systemCall { faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) }) != nil else {
-      throw Self.failed(.bodyPartInputStreamCreationFailed(for: url))
+      throw .multipartEncodingFailed(reason: .bodyPartInputStreamCreationFailed(for: url))
     }
   }
 
@@ -44,14 +43,10 @@ struct MultipartFile: Sendable {
 
   private static func failure(_ error: Errno, at url: URL) -> WeirError {
     switch error {
-    case .isDirectory: failed(.bodyPartFileIsDirectory(at: url))
-    case .notRegular: failed(.bodyPartFileSizeNotAvailable(at: url))
-    default: failed(.bodyPartFileNotReachableWithError(atURL: url, error: POSIXError(error)))
+    case .isDirectory: .multipartEncodingFailed(reason: .bodyPartFileIsDirectory(at: url))
+    case .notRegular: .multipartEncodingFailed(reason: .bodyPartFileSizeNotAvailable(at: url))
+    default: .multipartEncodingFailed(reason: .bodyPartFileNotReachableWithError(atURL: url, error: POSIXError(error)))
     }
-  }
-
-  private static func failed(_ reason: WeirError.MultipartEncodingFailureReason) -> WeirError {
-    .multipartEncodingFailed(reason: reason)
   }
 }
 

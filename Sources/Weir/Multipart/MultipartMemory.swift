@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 
 /// A form's bytes in memory: allocated once when their number was known, and never cleared or copied on the way.

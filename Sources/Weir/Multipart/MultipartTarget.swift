@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 import WeirIO
 
@@ -12,14 +11,15 @@ final class MultipartTarget: MultipartSink {
 
   /// Makes the file, which must not be there: neither that of somebody else is written to, nor is a link followed.
   convenience init(creating url: URL) throws(WeirError) {
-    guard url.isFileURL else { throw Self.failed(.outputStreamURLInvalid(url: url)) }
+    guard url.isFileURL else { throw .multipartEncodingFailed(reason: .outputStreamURLInvalid(url: url)) }
     let path = url.path
     do throws(Errno) {
       let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
       self.init(descriptor: try systemCall { Glibc.open(path, flags, 0o600) }, path: path)
     } catch {
-      throw Self.failed(
-        error.rawValue == EEXIST ? .outputStreamFileAlreadyExists(at: url) : .outputStreamCreationFailed(for: url))
+      throw .multipartEncodingFailed(
+        reason: error.rawValue == EEXIST
+          ? .outputStreamFileAlreadyExists(at: url) : .outputStreamCreationFailed(for: url))
     }
   }
 
@@ -80,10 +80,6 @@ final class MultipartTarget: MultipartSink {
   }
 
   private static func failed(writing error: Errno) -> WeirError {
-    failed(.outputStreamWriteFailed(error: POSIXError(error)))
-  }
-
-  private static func failed(_ reason: WeirError.MultipartEncodingFailureReason) -> WeirError {
-    .multipartEncodingFailed(reason: reason)
+    .multipartEncodingFailed(reason: .outputStreamWriteFailed(error: POSIXError(error)))
   }
 }

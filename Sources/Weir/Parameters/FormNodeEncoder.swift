@@ -1,5 +1,3 @@
-import Foundation
-
 extension EncodingError {
   static func misuse(at codingPath: [any CodingKey], _ text: String) -> EncodingError {
     .invalidValue(text, Context(codingPath: codingPath, debugDescription: text))

@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// Puts an `Encodable` value into a request.
 @preconcurrency
 public protocol ParameterEncoder: Sendable {

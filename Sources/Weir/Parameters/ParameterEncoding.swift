@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// Parameters by name, for a ``ParameterEncoding``.
 public typealias Parameters = [String: any Any & Sendable]
 

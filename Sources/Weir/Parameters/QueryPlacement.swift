@@ -1,6 +1,3 @@
-import Foundation
-import FoundationNetworking
-
 /// Puts an encoded query where it belongs: into the URL or the body.
 enum QueryPlacement {
   static let formContentType = "application/x-www-form-urlencoded; charset=utf-8"

@@ -1,5 +1,3 @@
-public import Foundation
-
 extension String: URLConvertible {
   public func asURL() throws -> URL {
     guard let url = URL(string: self) else { throw WeirError.invalidURL(url: self) }

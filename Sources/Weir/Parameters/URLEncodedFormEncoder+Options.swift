@@ -1,5 +1,3 @@
-public import Foundation
-
 extension URLEncodedFormEncoder {
   /// How the key of an array's element is written.
   public typealias ArrayEncoding = URLEncoding.ArrayEncoding

@@ -1,4 +1,3 @@
-public import Foundation
 import Synchronization
 
 /// Encodes `Encodable` values as `application/x-www-form-urlencoded` text.

@@ -1,6 +1,3 @@
-import Foundation
-public import FoundationNetworking
-
 /// Encodes parameters as `application/x-www-form-urlencoded`, into the URL or the body.
 public struct URLEncoding: ParameterEncoding {
   /// Where the parameters go.

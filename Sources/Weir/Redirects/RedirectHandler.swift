@@ -1,5 +1,3 @@
-public import FoundationNetworking
-
 /// Decides what becomes of a redirect.
 @preconcurrency
 public protocol RedirectHandler: Sendable {

@@ -1,6 +1,3 @@
-import Foundation
-import FoundationNetworking
-
 /// The rules of redirection (RFC 9110 section 15.4): which responses redirect, to what request, and what forbids it.
 enum RedirectPolicy {
   /// Fields that are for one origin: its secrets, and its name.

@@ -1,6 +1,4 @@
 public import Dispatch
-import Foundation
-import FoundationNetworking
 import Synchronization
 
 extension Request {

@@ -1,5 +1,3 @@
-import Foundation
-public import FoundationNetworking
 import Synchronization
 import WeirCurl
 

@@ -1,6 +1,4 @@
 import Dispatch
-public import Foundation
-import FoundationNetworking
 import Synchronization
 import WeirIO
 

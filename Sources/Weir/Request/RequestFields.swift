@@ -1,8 +1,5 @@
 import Dispatch
-import Foundation
-import FoundationNetworking
 import WeirIO
-import WeirTransport
 
 /// What any thread may read or change of a request; kept under the request's lock.
 struct RequestFields {

@@ -1,4 +1,3 @@
-import Foundation
 import WeirIO
 
 /// Handlers of data requests.

@@ -1,6 +1,4 @@
 import Dispatch
-import Foundation
-import FoundationNetworking
 import Synchronization
 import WeirIO
 

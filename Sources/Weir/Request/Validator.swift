@@ -1,5 +1,3 @@
-import Foundation
-import FoundationNetworking
 import Synchronization
 
 /// One check of a response. It gets the raw head, so that no `HTTPURLResponse` is built for what doesn't need one.

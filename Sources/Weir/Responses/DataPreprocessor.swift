@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Changes a body before it is serialized. It is not asked about empty bodies.
 @preconcurrency
 public protocol DataPreprocessor: Sendable {

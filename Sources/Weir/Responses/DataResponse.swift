@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// What came of a data or upload request, for one handler.
 public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
   /// The last URL request.
@@ -80,16 +77,10 @@ extension Result {
   }
 
   func tryMap<New>(_ transform: (Success) throws -> New) -> Result<New, any Error> {
-    switch self {
-    case .success(let value): Result<New, any Error> { try transform(value) }
-    case .failure(let error): .failure(error)
-    }
+    Result<New, any Error> { try transform(try get()) }
   }
 
   func tryMapError<New: Error>(_ transform: (Failure) throws -> New) -> Result<Success, any Error> {
-    switch self {
-    case .success(let value): .success(value)
-    case .failure(let error): Result<Success, any Error> { throw try transform(error) }
-    }
+    flatMapError { error in Result<Success, any Error> { throw try transform(error) } }
   }
 }

@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// Gives the body as it is.
 public final class DataResponseSerializer: ResponseSerializer {
   public let dataPreprocessor: any DataPreprocessor

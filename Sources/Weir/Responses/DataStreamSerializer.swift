@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Makes a value of each chunk of a stream.
 @preconcurrency
 public protocol DataStreamSerializer: Sendable {

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Decodes the body.
 public final class DecodableResponseSerializer<Value: Decodable & Sendable>: ResponseSerializer {
   public let dataPreprocessor: any DataPreprocessor

@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// What came of a download request, for one handler.
 public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   /// The last URL request.

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Gives the body as dictionaries, arrays, strings, numbers and `NSNull`, by `JSONSerialization`.
 @available(*, deprecated, message: "Use DecodableResponseSerializer.")
 public final class JSONResponseSerializer: ResponseSerializer {

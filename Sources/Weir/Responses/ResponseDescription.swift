@@ -1,6 +1,3 @@
-import Foundation
-import FoundationNetworking
-
 /// The debug text of a response, block by block; secret fields and userinfo are left out.
 struct ResponseDescription {
   /// A body is shown as text up to this many bytes.

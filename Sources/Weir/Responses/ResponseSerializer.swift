@@ -1,6 +1,3 @@
-public import Foundation
-public import FoundationNetworking
-
 /// Makes a value of a response held in memory.
 ///
 /// It is called for failed requests too, with the error; it may rethrow it or make a value all the same. Not for those that

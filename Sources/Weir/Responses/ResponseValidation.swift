@@ -1,4 +1,3 @@
-import Foundation
 import WeirHTTP
 
 /// The rules by which a response is acceptable; each gives the reason why it is not, or nil.

@@ -1,4 +1,3 @@
-public import Foundation
 import WeirHTTP
 
 /// Gives the body as text: in the given encoding, else the response's charset, else ISO Latin 1.

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Retries idempotent requests whose connection was lost, and nothing else.
 // Sendable: adds no stored properties.
 open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {

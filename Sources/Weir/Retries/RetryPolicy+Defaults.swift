@@ -1,6 +1,3 @@
-public import Foundation
-import WeirTransport
-
 extension RetryPolicy {
   /// Two retries: three attempts in all.
   public static let defaultRetryLimit: UInt = 2

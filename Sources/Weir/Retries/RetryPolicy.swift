@@ -1,7 +1,3 @@
-public import Foundation
-import FoundationNetworking
-public import WeirTransport
-
 /// Retries failures that are likely to pass, with an exponential delay.
 ///
 /// A request is retried when it has retries left, its method is idempotent (RFC 9110 section 9.2.2), and its status or

@@ -1,6 +1,3 @@
-public import FoundationNetworking
-import WeirTransport
-
 /// The way out of the network.
 public enum ProxyConfiguration: Sendable {
   /// Connect directly, whatever the environment says.

@@ -1,6 +1,4 @@
 public import Dispatch
-public import Foundation
-public import FoundationNetworking
 
 /// The settings of a session; copied when the session is made, so later edits change nothing.
 ///

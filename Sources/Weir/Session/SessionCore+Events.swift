@@ -1,6 +1,4 @@
-import FoundationNetworking
 import Synchronization
-import WeirTransport
 
 /// The transport's events become those of the session's monitors and, where they are of one request, of the request's own.
 /// Monitors that observe the transport themselves hear of them first.

@@ -1,10 +1,7 @@
-import Foundation
-import FoundationNetworking
 import Synchronization
 import WeirCurl
 import WeirHTTP
 import WeirIO
-import WeirTransport
 
 /// The part of a session that lives on its event loop: the active requests, their transport, the destinations by URL.
 final class SessionCore {

@@ -1,7 +1,4 @@
-import Foundation
-import FoundationNetworking
 import WeirCurl
-import WeirTransport
 
 extension TransportOptions {
   /// What the engine has to know of a session's configuration.

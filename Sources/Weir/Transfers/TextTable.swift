@@ -1,5 +1,3 @@
-import Foundation
-
 /// Rows of a name, a number and its unit, one below the other.
 struct TextTable {
   private var rows: [(name: String, number: String, unit: String)] = []

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// When a request started, was answered, completed and was serialized.
 ///
 /// Times are seconds since the reference date (2001-01-01 UTC); durations are seconds.

@@ -1,6 +1,4 @@
-public import Foundation
 import WeirCurl
-package import WeirTransport
 
 /// What one attempt cost: when, how long each phase took, how many bytes, over which connection.
 ///

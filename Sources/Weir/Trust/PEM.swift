@@ -1,5 +1,3 @@
-import Foundation
-
 /// A piece of text with a name and bytes in base64 (RFC 7468).
 package struct PEM: Equatable {
   /// `CERTIFICATE`, `PUBLIC KEY`.

@@ -1,5 +1,3 @@
-public import Foundation
-
 extension TLSConfiguration.PublicKeyPin {
   /// Takes the key of a certificate, or a public key (RFC 5280 section 4.1.2.7), in DER.
   ///

@@ -1,5 +1,3 @@
-import WeirTransport
-
 // Keys, and what they are encrypted with, belong in no log.
 
 extension TLSConfiguration.ClientCertificate: CustomStringConvertible, CustomReflectable {

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// How servers are trusted and the client identifies itself.
 public struct TLSConfiguration: Sendable {
   /// Whom a server's certificate must be issued by.

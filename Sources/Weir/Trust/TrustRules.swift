@@ -1,4 +1,3 @@
-import Foundation
 import WeirCurl
 
 /// What one host has to prove, in the terms of the engine.
@@ -95,7 +94,8 @@ extension WeirError.ServerTrustFailureReason {
       self = .defaultEvaluationFailed(output: output)
     case .pinnedPublicKeyMismatch:
       self = .publicKeyPinningFailed(host: trust.host, pinnedKeys: trust.trust.tls.pinnedPublicKeys)
-    case .badTrustRoots: self = .certificateAuthorityInvalid(error: URLError(TransferFailure(error, advice: advice), url: url))
+    case .badTrustRoots:
+      self = .certificateAuthorityInvalid(error: URLError(TransferFailure(error, advice: advice), url: url))
     default: return nil
     }
   }

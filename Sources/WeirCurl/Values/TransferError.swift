@@ -1,5 +1,3 @@
-internal import WeirIO
-
 /// Why a transfer failed.
 package struct TransferError: Error, Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
@@ -78,8 +76,24 @@ package struct TransferError: Error, Sendable, Hashable {
     switch kind {
     case .curl: code.label
     case .silence: "silence_timeout"
+    case .headTooLarge: "head_too_large"
+    case .cancelled: "cancelled"
+    case .stopped: "stopped"
+    case .engineClosed: "engine_closed"
+    case .engineFailed: "engine_failed"
+    case .lengthMismatch: "length_mismatch"
+    case .tunnelRefused: "tunnel_refused"
+    case .conflictingLengths: "conflicting_lengths"
+    case .malformedHead: "malformed_head"
     case .refusedTransferEncoding: "transfer_encoding"
-    default: caseLabel(kind)
+    case .unprovableEnd: "unprovable_end"
+    case .connectionLost: "connection_lost"
+    case .addressRefused: "address_refused"
+    case .noSocket: "no_socket"
+    case .invalidRequest: "invalid_request"
+    case .bodyUnavailable: "body_unavailable"
+    case .fileUnavailable: "file_unavailable"
+    case .bodyNotRewindable: "body_not_rewindable"
     }
   }
 }

@@ -1,5 +1,3 @@
-import WeirIO
-
 /// What went wrong with a transfer, in Foundation's terms: names and numbers are those of its `URLError.Code`.
 package enum FailureCode: Int, CaseIterable, Sendable {
   case unknown = -1
@@ -52,10 +50,17 @@ package enum FailureCode: Int, CaseIterable, Sendable {
   case downloadDecodingFailedToComplete = -3007
 
   /// The code's name in snake case, fit for a metric: `cannot_find_host`.
-  package var label: String { Self.labels[self] ?? caseLabel(self) }
-
-  /// The labels of all codes, made once: failing requests ask for them often.
-  private static let labels = Dictionary(uniqueKeysWithValues: allCases.map { ($0, caseLabel($0)) })
+  package var label: String {
+    var label = ""
+    var isAfterCapital = true
+    for scalar in "\(self)".unicodeScalars {
+      let isCapital = scalar.properties.isUppercase
+      if isCapital, !isAfterCapital { label += "_" }
+      label += scalar.properties.lowercaseMapping
+      isAfterCapital = isCapital
+    }
+    return label
+  }
 
   /// Whether a file of ours failed: one that was to be read, written or moved.
   package var isFileError: Bool {

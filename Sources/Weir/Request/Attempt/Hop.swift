@@ -1,6 +1,3 @@
-import Foundation
-import FoundationNetworking
-
 /// Where an attempt is: the request of the present hop and what follows it.
 struct Hop {
   private(set) var request: HopRequest

@@ -1,10 +1,7 @@
-import Foundation
-import FoundationNetworking
 import Synchronization
 import WeirCompression
 import WeirCurl
 import WeirIO
-import WeirTransport
 
 /// The final response on its way to the request: the head, whoever wants a say in it, the body.
 extension RequestAttempt {

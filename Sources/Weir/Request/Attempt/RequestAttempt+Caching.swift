@@ -1,9 +1,6 @@
-import Foundation
-import FoundationNetworking
 import WeirCurl
 import WeirHTTP
 import WeirIO
-import WeirTransport
 
 /// Stored responses in place of transfers, and transfers that ask whether one has changed.
 ///

@@ -1,8 +1,5 @@
-import Foundation
-import FoundationNetworking
 import WeirCurl
 import WeirHTTP
-import WeirTransport
 
 /// Challenges of servers and proxies: which credential answers them, and who hears of them.
 extension RequestAttempt {

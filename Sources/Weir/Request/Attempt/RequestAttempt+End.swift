@@ -1,9 +1,7 @@
 import Dispatch
-import Foundation
 import Synchronization
 import WeirCurl
 import WeirIO
-import WeirTransport
 
 /// The end of a hop, and of the attempt.
 extension RequestAttempt {

@@ -1,7 +1,4 @@
-import Foundation
-import FoundationNetworking
 import WeirCurl
-import WeirTransport
 
 /// Redirects are followed hop by hop within one attempt; libcurl follows none.
 extension RequestAttempt {

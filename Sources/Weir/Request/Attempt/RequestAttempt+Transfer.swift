@@ -1,10 +1,7 @@
-import Foundation
-import FoundationNetworking
 import Synchronization
 import WeirCurl
 import WeirHTTP
 import WeirIO
-import WeirTransport
 
 /// A hop's way on the wire.
 extension RequestAttempt {

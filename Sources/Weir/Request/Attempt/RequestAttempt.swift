@@ -1,10 +1,7 @@
-import Foundation
-import FoundationNetworking
 import Synchronization
 import WeirCurl
 import WeirHTTP
 import WeirIO
-import WeirTransport
 
 /// One attempt of a request, redirects included: the user of an ``Attempt``, which has its slot and its transfer. It lives
 /// on the loop from the task's creation until the next attempt or the request's end, and has all that is of this attempt

@@ -1,6 +1,3 @@
-public import Foundation
-import FoundationNetworking
-
 extension DownloadRequest {
   /// A destination in one of the user's directories, under the name that the response suggests: by its
   /// `Content-Disposition`, else by its URL. Path separators and control characters are taken out of the name, so that it

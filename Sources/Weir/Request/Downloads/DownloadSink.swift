@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 
 /// Where the body of one response goes. Lives on the loop.

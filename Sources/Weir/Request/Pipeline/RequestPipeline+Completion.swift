@@ -1,8 +1,6 @@
 import Dispatch
-import Foundation
 import Synchronization
 import WeirIO
-import WeirTransport
 
 /// The end of a request: the handlers' values, the outcome, delivery.
 extension RequestPipeline {

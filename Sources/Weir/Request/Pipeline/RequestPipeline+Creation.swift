@@ -1,8 +1,5 @@
-import Foundation
-import FoundationNetworking
 import Synchronization
 import WeirIO
-import WeirTransport
 
 /// From nothing to a task: the URL request, its adapters, the body.
 extension RequestPipeline {

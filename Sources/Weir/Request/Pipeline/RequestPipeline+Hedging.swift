@@ -1,8 +1,5 @@
-import Foundation
-import FoundationNetworking
 import Synchronization
 import WeirIO
-import WeirTransport
 
 /// The second attempts of a request that asked for them; only such a request has one of these.
 final class Hedging {

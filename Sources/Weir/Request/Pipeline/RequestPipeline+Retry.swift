@@ -1,7 +1,5 @@
-import Foundation
 import Synchronization
 import WeirIO
-import WeirTransport
 
 /// What follows a failure: the retriers, the deadline, the delay.
 extension RequestPipeline {

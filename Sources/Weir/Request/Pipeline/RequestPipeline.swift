@@ -1,8 +1,5 @@
-import Foundation
-import FoundationNetworking
 import Synchronization
 import WeirIO
-import WeirTransport
 
 /// The thin shell around a request's machine: it lives on the loop while the request is active, does what the machine
 /// says, and feeds back what came of it. What happens in which order is decided in `RequestMachine`.

@@ -1,4 +1,3 @@
-import Foundation
 import WeirIO
 
 /// One handler of a stream: how its values are made and where it runs.

@@ -1,5 +1,3 @@
-import Foundation
-import FoundationNetworking
 import Synchronization
 
 /// A form as URL request and body of an upload. It is encoded when the first URL request is built; retries use the same

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A body that was made and looked at.
 struct UploadBody: Sendable {
   let uploadable: UploadRequest.Uploadable

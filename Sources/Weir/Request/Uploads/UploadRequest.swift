@@ -1,5 +1,3 @@
-public import Foundation
-import FoundationNetworking
 import Synchronization
 import WeirIO
 

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Makes the body of an upload.
 @preconcurrency
 public protocol UploadableConvertible: Sendable {
