@@ -75,9 +75,8 @@ package final class Transport {
     engine?.close()
     engine = nil
     if watchesDestinations { budgets.end() }
-    // Until the engine has told of its last connections, at the end of this turn.
-    let bound = LoopBound(confining: self, on: loop)
-    loop.post { bound.value.observer = nil }
+    // Behind the engine, which tells of its last connections at the end of this turn.
+    loop.atEndOfTurn { [self] in observer = nil }
   }
 
   // MARK: What is told
