@@ -43,7 +43,8 @@ package protocol TransferDelegate: AnyObject {
 extension TransferDelegate {
   package func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead) {}
 
-  package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+  package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
+  {
     .failed
   }
 

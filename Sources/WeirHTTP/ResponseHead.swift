@@ -12,7 +12,8 @@ package struct ResponseHead: Sendable {
   package let bytes: [UInt8]
 
   package init(
-    status: Int, version: HTTPVersionNumber = .http1_1, isEncoded: Bool = false, mayNameFields: Bool = true, bytes: [UInt8]
+    status: Int, version: HTTPVersionNumber = .http1_1, isEncoded: Bool = false, mayNameFields: Bool = true,
+    bytes: [UInt8]
   ) {
     self.status = status
     self.version = version

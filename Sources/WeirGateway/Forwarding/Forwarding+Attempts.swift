@@ -51,7 +51,8 @@ extension Forwarding {
       isDestinationRefused: transferFailure?.isDestinationRefused ?? false)
     let decision = rules.decision(
       about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries,
-      field: { [head] in head?.value(forField: $0) }, random: .random(in: 0..<1), now: Double(LogTime.now.milliseconds) / 1000)
+      field: { [head] in head?.value(forField: $0) }, random: .random(in: 0..<1),
+      now: Double(LogTime.now.milliseconds) / 1000)
     let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
     let final = terms.withinBudget(permitted, at: now)
     switch final {
@@ -159,7 +160,8 @@ extension Forwarding: AttemptDelegate {
   func attemptIsDue(_ attempt: Attempt) {
     guard let outgoing else { return }
     attempt.hopStarts()
-    if case .none = outgoing.body {} else if !attemptRewindsBody(attempt) {
+    if case .none = outgoing.body {
+    } else if !attemptRewindsBody(attempt) {
       return ended(attempt, TransferFailure(.requestBodyStreamExhausted, "the request's body can't be sent again"))
     }
     do {
@@ -255,7 +257,8 @@ extension Forwarding: AttemptDelegate {
 
   /// What an end without a final head says of the upstream; nil: nothing.
   private func ending(of failure: TransferFailure?) -> Attempt.Ending? {
-    guard let failure, self.failure != .cancelled, !failure.isDestinationRefused, !failure.isOwnDefect else { return nil }
+    guard let failure, self.failure != .cancelled, !failure.isDestinationRefused, !failure.isOwnDefect
+    else { return nil }
     return Attempt.Ending(
       RequestOutcome(self.failure ?? .transfer(failure), status: nil), isSilence: failure.code == .timedOut)
   }

@@ -11,8 +11,8 @@ final class Worker: Sendable {
 
   init(
     number: Int, listener: Listener, plan: ForwardingPlan, destinations: DestinationTable,
-    observer: (any SharedTransportObserver)?, metrics: GatewayMetrics, limits: ServerLimits, crowd: CrowdLog, log: Logger,
-    failures: FailureLog
+    observer: (any SharedTransportObserver)?, metrics: GatewayMetrics, limits: ServerLimits, crowd: CrowdLog,
+    log: Logger, failures: FailureLog
   ) throws(Errno) {
     loop = try EventLoop(name: "weir.gateway.\(number)")
     // Each request that is under way has a client's connection.

@@ -238,7 +238,6 @@ package final class Attempt {
     return error.kind == .cancelled && !unwanted.isGivenUp ? error : nil
   }
 
-
   // MARK: Steering
 
   package func suspend() {
@@ -376,7 +375,8 @@ extension Attempt: TransferDelegate {
     return delegate.attempt(self, didReceiveBody: bytes)
   }
 
-  package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
+  package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
+  {
     delegate?.attempt(self, provideBody: buffer) ?? .failed
   }
 
