@@ -40,12 +40,11 @@ extension UnsafeRawBufferPointer {
   @inlinable
   package func begins(with text: StaticString) -> Bool {
     guard let base = baseAddress, count >= text.utf8CodeUnitCount else { return false }
-    let octets = base.assumingMemoryBound(to: UInt8.self)
+    let (octets, letters) = (base.assumingMemoryBound(to: UInt8.self), text.utf8Start)
     // From the end: names of fields differ there rather than at their beginning.
-    for index in (0..<text.utf8CodeUnitCount).reversed() where octets[index].lowercased != text.utf8Start[index] {
-      return false
-    }
-    return true
+    var index = text.utf8CodeUnitCount - 1
+    while index >= 0, octets[index].lowercased == letters[index] { index -= 1 }
+    return index < 0
   }
 
   /// Whether both hold the same octets but for the case of letters.
