@@ -276,6 +276,25 @@ struct SessionLifetimeTests {
     #expect(calls.entries == [])
   }
 
+  private final class Connections: InlineEventMonitor {
+    let interests: EventInterests = .connections
+    let heard = Journal<ConnectionEvent.Kind>()
+
+    func session(_ session: Session, connectionEvent event: ConnectionEvent) { heard.append(event.kind) }
+  }
+
+  @Test("The connections that a session's end closes are told of", arguments: [true, false])
+  func lastConnections(isInvalidated: Bool) async throws {
+    let server = try answering(okResponse("fine"))
+    let connections = Connections()
+    do {
+      let session = Session(eventMonitors: [connections])
+      #expect(await session.request(server.url).serializingString().response.value == "fine")
+      if isInvalidated { session.invalidateAndCancel() } else { session.finishRequestsAndInvalidate() }
+    }
+    await connections.heard.wait { $0 == [.opened, .closed] }
+  }
+
   // MARK: What is left behind
 
   @Test("Two hundred sessions, used and let go, leave no thread and no descriptor")
