@@ -287,12 +287,11 @@ struct SessionLifetimeTests {
   func lastConnections(isInvalidated: Bool) async throws {
     let server = try answering(okResponse("fine"))
     let connections = Connections()
-    do {
-      let session = Session(eventMonitors: [connections])
-      #expect(await session.request(server.url).serializingString().response.value == "fine")
-      if isInvalidated { session.invalidateAndCancel() } else { session.finishRequestsAndInvalidate() }
-    }
-    await connections.heard.wait { $0 == [.opened, .closed] }
+    let session = Session(eventMonitors: [connections])
+    #expect(await session.request(server.url).serializingString().response.value == "fine")
+    if isInvalidated { session.invalidateAndCancel() } else { session.finishRequestsAndInvalidate() }
+    try await eventually("the connection is closed") { connections.heard.entries == [.opened, .closed] }
+    withExtendedLifetime(session) {}
   }
 
   // MARK: What is left behind
