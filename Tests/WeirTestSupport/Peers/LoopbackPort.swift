@@ -1,19 +1,31 @@
 import CLinux
 import Glibc
-import Synchronization
 
 /// Ports of 127.0.0.1 for servers that can't choose one themselves.
 package enum LoopbackPort {
-  /// Below the range from which the system takes the ports of outgoing connections, so that none of those can get in
-  /// between; from a start of this process's own, so that two test runs rarely meet.
-  private static let next = Atomic(10_000 + Int(getpid()) * 7 % 20_000)
+  /// The ports given out lie below the range from which the system takes the ports of outgoing connections, so that none of
+  /// those can get in between.
+  private static let first = 10_000, count = 22_000
 
-  /// A port on which nobody listens, and which is given out once.
+  /// A port on which nothing listens. Test processes that run side by side are not given the same one.
   package static func free() -> Int {
     while true {
-      let port = 10_000 + next.wrappingAdd(1, ordering: .relaxed).newValue % 22_000
+      let port = first + nextNumber() % count
       if canListen(port) { return port }
     }
+  }
+
+  /// The next number of a counter that this user's test processes share: a file, locked while it is read and written.
+  private static func nextNumber() -> Int {
+    let descriptor = open("/tmp/weir-test-ports.\(getuid())", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    precondition(descriptor >= 0, "the counter of ports in /tmp can't be opened: errno \(errno)")
+    defer { close(descriptor) }
+    flock(descriptor, LOCK_EX)
+    var number = 0
+    withUnsafeMutableBytes(of: &number) { _ = pread(descriptor, $0.baseAddress, $0.count, 0) }
+    number = (number &+ 1) & 0xFFFF_FFFF
+    withUnsafeBytes(of: number) { _ = pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+    return number
   }
 
   /// Whether somebody listens there.
