@@ -309,7 +309,7 @@ extension DownloadRequest {
     case .unread:
       guard let known = ResumeData(data) else {
         throw WeirError.sessionTaskFailed(
-          error: FileProblem.unusable("they are not of a download of this version of weir"))
+          error: FileProblem.unusable("it is not from a download by this version of weir"))
       }
       return try rangeRequest(known)
     }
