@@ -74,7 +74,7 @@ extension Session {
     upload(Uploadable.stream(stream), with: convertible, interceptor, shouldAutomaticallyResume, fileManager)
   }
 
-  // MARK: The designated maker
+  // MARK: The designated method
 
   /// Uploads the body that a convertible makes for each attempt.
   public func upload(

@@ -29,7 +29,7 @@ extension Request {
   /// The method of the initial URL request; nil until one was built. Cheaper than reading it from that request.
   public var method: HTTPMethod? { fields.withLock { $0.method }.map(HTTPMethod.init(rawValue:)) }
 
-  /// Seconds from the beginning of setup to settling, or to now; nil when setup never began.
+  /// The seconds from the beginning of setup to settling, or to now; nil if setup has not begun.
   public var duration: TimeInterval? {
     fields.withLock { fields in
       fields.began.map { (fields.ended ?? .now).seconds(since: $0) }
@@ -39,7 +39,7 @@ extension Request {
   /// The number of attempts that were put on the wire.
   public var attemptCount: Int { fields.withLock { $0.startedCount } }
 
-  /// Seconds the serializers of the last attempt took together; nil before the request has settled.
+  /// The seconds that all serializers of the last attempt took together; nil before the request has settled.
   public var serializationDuration: TimeInterval? { fields.withLock { $0.serializationDuration } }
 
   /// Every URL request of every attempt: the initial one and, where adapters changed it, the adapted one.

@@ -25,7 +25,7 @@ public class Request: @unchecked Sendable {
 
   /// The answer to a response's head: receive the body or not.
   public enum ResponseDisposition: Sendable {
-    /// Receive the body; or cancel the request.
+    /// In this order: receive the body; cancel the request.
     case allow, cancel
   }
 
@@ -47,11 +47,11 @@ public class Request: @unchecked Sendable {
     fields = Mutex(RequestFields(monitors: context.monitors, interceptor: interceptor))
   }
 
-  // MARK: What subclasses decide
+  // MARK: Hooks of subclasses
 
   /// Builds the URL request of an attempt.
   func makeURLRequest() throws -> URLRequest {
-    preconditionFailure("a kind of request has to say how it is built")
+    preconditionFailure("a subclass of Request has to override makeURLRequest()")
   }
 
   /// Begins to make an attempt's body before its task is made. False: there is nothing to make. True: the pipeline is

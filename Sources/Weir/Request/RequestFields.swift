@@ -15,7 +15,7 @@ struct RequestFields {
   var retryReason: RetryReason?
   /// The decision noted by the retrier that is about to answer.
   var notedDecision: RetryDecision?
-  /// Answers that somebody's code still works on; they are told when the request ends.
+  /// The answers that other code has still to give; they are abandoned when the request ends.
   var pendingAnswers: [any Abandonable] = []
   /// The new credentials with which the request was already retried for free.
   private var freeRetries: [RefreshedCredential] = []
@@ -135,7 +135,7 @@ struct RequestFields {
 
   /// One run through the pipeline, from the URL request to the task's end.
   struct Attempt {
-    /// 1 for the first.
+    /// The attempt's number, 1 for the first.
     let number: Int
     var initial: URLRequest?
     var adapted: URLRequest?

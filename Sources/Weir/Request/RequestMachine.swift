@@ -59,7 +59,7 @@ struct RequestMachine: Sendable {
     case resumeTransfer
     /// End the task; its end is reported as usual.
     case cancelTransfer
-    /// Put the error to the retriers.
+    /// Ask the retriers about the error.
     case askRetriers
     /// Retry after this many seconds.
     case wait(Double)
@@ -141,7 +141,7 @@ struct RequestMachine: Sendable {
     return true
   }
 
-  // MARK: The loop hears of it
+  // MARK: Verbs on the loop
 
   /// The earliest verb that the loop has not heard of, and the action it leads to.
   mutating func hear() -> (verb: Verb, action: Action)? {

@@ -3,7 +3,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   /// The last URL request.
   public let request: URLRequest?
   package let lazyResponse: LazyHTTPResponse?
-  /// The URL of the file with the body; nil unless the file was moved there.
+  /// The URL of the downloaded file; nil unless the file was moved to its destination.
   public let fileURL: URL?
   /// The data with which `download(resumingWith:)` continues the download, if the server allows that.
   public let resumeData: Data?

@@ -1,5 +1,5 @@
 extension RetryPolicy {
-  /// Two retries: three attempts in all.
+  /// At most two retries: three attempts in all.
   public static let defaultRetryLimit: UInt = 2
   /// The factor by which each delay is longer than the one before.
   public static let defaultExponentialBackoffBase: UInt = 2
@@ -16,8 +16,8 @@ extension RetryPolicy {
   /// and the field that Envoy sets on responses of its rate limiter.
   public static let defaultFinalResponseFields = ["X-No-Retry", "x-envoy-ratelimited"]
 
-  /// The codes of failures of the network, or of a server for a moment. A failure that the same request would meet again
-  /// is not among them.
+  /// The codes of failures of the network, or of a server for a moment. A failure that the same request would meet
+  /// again is not among them.
   public static let defaultRetryableURLErrorCodes = Set(
     RetryRules.transientCodes.compactMap { URLError.Code(rawValue: $0.rawValue) })
 }

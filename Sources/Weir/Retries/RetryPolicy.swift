@@ -33,7 +33,7 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
   /// Makes a retry policy.
   ///
   /// - `exponentialBackoffBase`: At least 2; a lower base is a programming error and traps.
-  /// - `exponentialBackoffScale`: Seconds; the delay is base^retryCount × scale: 0.5 s and 1 s by default.
+  /// - `exponentialBackoffScale`: In seconds. The delay is base^retryCount × scale: 0.5 s and 1 s by default.
   public init(
     retryLimit: UInt = RetryPolicy.defaultRetryLimit,
     exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,

@@ -2,7 +2,8 @@ public import Dispatch
 
 /// The settings of a session; copied when the session is made, so later edits change nothing.
 ///
-/// Limits are on by default. Times are in seconds, sizes in bytes. A server should lower ``timeoutIntervalForResource``.
+/// Limits are on by default. Times are in seconds, sizes in bytes. A server should lower
+/// ``timeoutIntervalForResource``.
 public struct SessionConfiguration: Sendable {
   /// The defaults.
   public static var `default`: SessionConfiguration { SessionConfiguration() }

@@ -34,19 +34,19 @@ public struct TransferMetrics: Sendable, Hashable {
   public var taskInterval: DateInterval { storage.taskInterval }
   /// The number of redirects followed within this attempt.
   public var redirectCount: Int { storage.report.redirectCount }
-  /// The wait for a free slot or connection.
+  /// The time spent waiting for a free slot or connection.
   public var queue: TimeInterval? { storage.report.phases[.queue] }
-  /// The resolution of the host name.
+  /// The time to resolve the host name.
   public var resolve: TimeInterval? { storage.report.phases[.resolve] }
   /// Another name of ``resolve``.
   public var nameLookup: TimeInterval? { resolve }
-  /// The opening of the TCP connection and a proxy's tunnel, without TLS.
+  /// The time to open the TCP connection and a proxy's tunnel, without TLS.
   public var connect: TimeInterval? { storage.report.phases[.connect] }
-  /// The TLS handshake.
+  /// The time of the TLS handshake.
   public var tls: TimeInterval? { storage.report.phases[.tls] }
-  /// The sending of the request.
+  /// The time to send the request.
   public var send: TimeInterval? { storage.report.phases[.send] }
-  /// The time from the end of sending to the first byte of the response, which is the upstream's.
+  /// The time from the end of sending to the first byte of the response: the time that the upstream took.
   public var processing: TimeInterval? { storage.report.phases[.processing] }
   /// The time from the first byte of the response to the last.
   public var transfer: TimeInterval? { storage.report.phases[.transfer] }

@@ -159,7 +159,7 @@ extension RequestAttempt {
     switch flow {
     case .proceed: break
     case .pause: hold(.sink)
-    case .stop: body.failure = urlError(.cancelled, "the receiver wants no more")
+    case .stop: body.failure = urlError(.cancelled, "the receiver has stopped reading the body")
     }
   }
 

@@ -61,7 +61,8 @@ extension RequestAttempt {
   private func failUncached() {
     guard pipeline.decide({ $0.admitted($0.step) }) else { return }
     ended(
-      error: urlError(.resourceUnavailable, "the cache has no such response, and returnCacheDataDontLoad loads none"))
+      error: urlError(
+        .resourceUnavailable, "the cache has no usable response, and returnCacheDataDontLoad forbids a transfer"))
   }
 
   // MARK: A stored response in place of a transfer
@@ -96,7 +97,7 @@ extension RequestAttempt {
 
   /// A 304 has no body (RFC 9110 section 15.4.5); these bytes would be delivered before the stored body.
   func refuseBody() -> Flow {
-    body.failure = urlError(.badServerResponse, "a 304 has no body")
+    body.failure = urlError(.badServerResponse, "the server sent a body with a 304, which has none")
     return .stop
   }
 

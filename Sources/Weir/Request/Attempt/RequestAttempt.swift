@@ -10,7 +10,7 @@ final class RequestAttempt {
   let pipeline: RequestPipeline
   /// Holds the slot, the transfer and the timer.
   let attempt: Attempt
-  /// The number of the request's retries, this attempt included.
+  /// The number of the request's retries up to this attempt.
   let retryCount: Int
   let task: TransferTask
   @exclusivity(unchecked) var hop: Hop
@@ -33,7 +33,7 @@ final class RequestAttempt {
     attempt.delegate = self
   }
 
-  /// 1 for the first.
+  /// The attempt's number, 1 for the first.
   var number: Int { attempt.number }
   var machine: AttemptMachine { attempt.machine }
   var request: Request { pipeline.request }

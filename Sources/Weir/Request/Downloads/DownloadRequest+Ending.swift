@@ -32,7 +32,7 @@ extension DownloadRequest {
     }
   }
 
-  /// Deals with the file once no more bytes come. True: the attempt waits for that.
+  /// Completes, leaves or removes the file once no more bytes come. True: the attempt waits until that is done.
   func end(_ failure: URLError?, _ attempt: RequestAttempt) -> Bool {
     guard let sink = flow.sink else {
       if let failure { attempt.body.failure = leavingPartial(failure) }
@@ -175,7 +175,7 @@ extension DownloadRequest {
       .map(failure.with(resumeData:)) ?? failure
   }
 
-  // MARK: A partial file that was not gone on with
+  // MARK: A partial file that was not continued
 
   /// Judges a response to a request for the rest.
   func verdict(on response: LazyHTTPResponse) -> ResumeRule.Verdict {

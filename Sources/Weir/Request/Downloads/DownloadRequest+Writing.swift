@@ -125,7 +125,8 @@ extension DownloadRequest {
   private func place(_ sink: DownloadSink) {
     guard let attempt = pipeline?.attempt else { return }
     guard let response = attempt.task.lazyResponse?.response else {
-      return remove(sink, attempt.urlError(.badServerResponse, "the response has no form for the destination closure"))
+      return remove(
+        sink, attempt.urlError(.badServerResponse, "no HTTPURLResponse can be built for the destination closure"))
     }
     let temporary = sink.file.url
     if context.monitors.wants(.tasks), let session = context.session {

@@ -52,7 +52,7 @@ final class DownloadSink {
     guard let length, received != length else { return nil }
     return URLError(
       received < length ? .networkConnectionLost : .badServerResponse,
-      userInfo: [NSLocalizedDescriptionKey: "the rest of the download has \(received) bytes in place of \(length)"])
+      userInfo: [NSLocalizedDescriptionKey: "the rest of the download has \(received) bytes; \(length) were expected"])
   }
 }
 

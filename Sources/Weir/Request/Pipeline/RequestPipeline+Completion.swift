@@ -185,8 +185,8 @@ extension RequestFields {
 }
 
 extension RequestOutcome {
-  /// Whether the destination is to blame for the outcome, as ``isDestinationsFault(status:)`` says. If a retrier has set
-  /// its own error, the error that it was asked about decides.
+  /// Whether the destination is to blame for the outcome, as ``isDestinationsFault(status:)`` says. If a retrier has
+  /// set its own error, the error that it was asked about decides.
   func isDestinationsFault(_ error: WeirError?, status: Int?) -> Bool {
     guard case .requestRetryFailed(_, let original)? = error, self == .retryFailed else {
       return isDestinationsFault(status: status)

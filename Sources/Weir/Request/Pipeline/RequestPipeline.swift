@@ -65,7 +65,7 @@ final class RequestPipeline: TransportExchange {
     attempt?.task === task ? attempt : hedging?.rivals.first { $0.task === task }
   }
 
-  // MARK: What the caller did
+  // MARK: Verbs of the caller
 
   func perform(_ verb: RequestMachine.Verb, _ action: RequestMachine.Action) {
     if verb == .resume { start() }
@@ -81,7 +81,7 @@ final class RequestPipeline: TransportExchange {
     }
   }
 
-  // MARK: What the machine says
+  // MARK: Actions of the machine
 
   func perform(_ action: RequestMachine.Action) {
     switch action {
@@ -100,7 +100,7 @@ final class RequestPipeline: TransportExchange {
     case .wait(let delay): waitForRetry(delay)
     case .retry: retry()
     case .finish: finish()
-    case .serialize: break  // an answer to `nextHandler` alone, which does it
+    case .serialize: break  // only `nextHandler` returns this action, and performs it itself
     case .nextHandler: nextHandler()
     case .settle: settle()
     }
