@@ -1,10 +1,8 @@
 import Synchronization
 
-/// A response that comes once and is awaited any number of times. Not generic, for the same reason as
-/// `ResponseHandler`.
+/// A response that comes once and is awaited any number of times. It is not generic; see `ResponseHandler` for why.
 final class ResponseBox: Sendable {
-  /// The continuations are unsafe ones, which cost no allocation. `fulfill` takes each out of the state and resumes it
-  /// once.
+  /// The continuations are unsafe ones, which cost no allocation. `fulfill` takes each out of the state once.
   private enum State {
     case pending
     /// Nearly always one task waits. Each further continuation is the new head of a list.
@@ -50,8 +48,7 @@ final class Awaited<Response: Sendable>: Sendable {
   }
 }
 
-/// A request, and the box for the response of a handler that was added to it. ``DataTask`` and ``DownloadTask`` each
-/// hold one.
+/// A request, and the box for the response of a handler added to it; the content of ``DataTask`` and ``DownloadTask``.
 struct ResponseAwaiting<Response: Sendable>: Sendable {
   let request: Request
   private let box = ResponseBox()

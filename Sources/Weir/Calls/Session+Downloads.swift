@@ -1,8 +1,7 @@
 extension Session {
   /// Makes a download of a URL and a dictionary of parameters. Never throws: failures arrive at the handlers.
   ///
-  /// `destination`: Returns the place of the file; nil: the file stays in the temporary directory, under a name of its
-  /// own.
+  /// `destination`: Returns the file's place; nil: the temporary directory, under a name of its own.
   @preconcurrency
   public func download(
     _ url: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,

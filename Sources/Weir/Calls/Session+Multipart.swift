@@ -17,8 +17,7 @@ extension Session {
       shouldAutomaticallyResume: shouldAutomaticallyResume, fileManager: fileManager, requestModifier: requestModifier)
   }
 
-  /// Uploads a form that `multipartFormData` fills, with a URL request whose own body is not sent. The closure is
-  /// called at once.
+  /// Uploads a form that `multipartFormData` fills at once, with a URL request whose own body is not sent.
   public func upload(
     multipartFormData fill: (MultipartFormData) -> Void, with convertible: any URLRequestConvertible,
     usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,

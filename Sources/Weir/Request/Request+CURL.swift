@@ -20,8 +20,8 @@ extension Request {
     return storage.cookies(for: url)
   }
 
-  /// The credentials that the storage holds for Basic authentication at the host with the host as realm; if there are
-  /// none, the request's own.
+  /// The stored credentials for Basic authentication at the host with the host as realm; without any, the request's
+  /// own.
   private func credentials(for urlRequest: URLRequest) -> [URLCredential] {
     if let storage = context.configuration.urlCredentialStorage, let url = urlRequest.url, let host = url.host {
       let space = URLProtectionSpace(

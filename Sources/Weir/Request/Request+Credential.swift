@@ -6,7 +6,7 @@ extension Request {
   /// ``SessionConfiguration/urlCredentialStorage`` supplies it.
   public var credential: URLCredential? { fields.withLock { $0.credential } }
 
-  /// Answers a challenge by Basic or Digest (RFC 7617, RFC 7616) with this user name and password; see
+  /// Answers a challenge by Basic or Digest (RFC 7617, RFC 7616) with a user name and password; see
   /// ``authenticate(with:)``.
   ///
   /// `persistence`: The credential's persistence; weir itself stores no credential.
@@ -17,8 +17,7 @@ extension Request {
     authenticate(with: URLCredential(user: username, password: password, persistence: persistence))
   }
 
-  /// Answers a challenge by Basic or Digest with this credential, once. If the server refuses it, that response is
-  /// delivered.
+  /// Answers a challenge by Basic or Digest with this credential, once. If it is refused, that response is delivered.
   ///
   /// The credential is not sent before a challenge, nor to another origin after a redirect, nor if the request has an
   /// Authorization field of its own. As an answer sends the body a second time, a request with a stream as its body

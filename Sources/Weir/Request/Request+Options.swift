@@ -2,8 +2,7 @@ public import Dispatch
 import Synchronization
 
 extension Request {
-  /// Adds an interceptor, which adapts and retries after the existing ones. It counts from the next setup or retry
-  /// decision.
+  /// Adds an interceptor after the existing ones. It counts from the next setup or retry decision.
   @discardableResult
   public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
     change(\.interceptor) { Self.combined($0, with: interceptor) }
@@ -80,8 +79,7 @@ extension Request {
     return self
   }
 
-  /// Limits this request's retries by `budget` in place of the session's ``SessionConfiguration/retryBudget``; nil: by
-  /// no budget.
+  /// Limits this request's retries by `budget` in place of ``SessionConfiguration/retryBudget``; nil: by no budget.
   ///
   /// The counts stay those of the destination. A retry is granted if the destination's requests and retries within this
   /// budget's window leave room for it by this budget's numbers. The retry also counts for the other requests' budgets,
@@ -141,7 +139,7 @@ extension Request {
     if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
   }
 
-  /// Changes a field. Its former value is released outside the lock: the value is the caller's, and its `deinit` may do
+  /// Changes a field. Its former value is released outside the lock, as the `deinit` of a caller's object may do
   /// anything.
   func change<Field: Sendable>(_ field: WritableKeyPath<RequestFields, Field>, _ transform: (Field) -> Field) {
     let replaced = fields.withLock { fields in

@@ -86,8 +86,7 @@ extension Request {
   public var eventMonitor: (any EventMonitor)? { fields.withLock { $0.monitors } }
   /// Decides about this request's redirects in place of the session's handler.
   public var redirectHandler: (any RedirectHandler)? { fields.withLock { $0.redirectHandler } }
-  /// Decides whether and how the response is cached, in place of the session's handler; nil: the session's handler
-  /// decides.
+  /// Decides whether and how the response is cached; nil: the session's handler decides.
   public var cachedResponseHandler: (any CachedResponseHandler)? { fields.withLock { $0.cachedResponseHandler } }
 
   /// The closure of ``uploadProgress(queue:closure:)`` or of a progress stream, and the queue on which it runs: the

@@ -13,8 +13,7 @@ import WeirIO
 public class Request: @unchecked Sendable {
   /// A request's progress as its caller sees it.
   public enum State: Sendable {
-    /// In this order: made; started; stopped by the caller; ended for good by the caller; settled, with its handlers
-    /// dispatched.
+    /// In this order: made; started; stopped by the caller; ended for good by the caller; settled.
     case initialized, resumed, suspended, cancelled, finished
   }
 
@@ -70,8 +69,8 @@ public class Request: @unchecked Sendable {
   /// Takes decoded bytes of the body. Returns whether more may follow at once. Called on the loop.
   func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow { .proceed }
 
-  /// Called between the first and the second piece of a body that has more than one. `expected` is the whole length if
-  /// the response gives it, else -1.
+  /// Called between the first and the second piece of a body. `expected` is the whole length; -1 if the response
+  /// gives none.
   func bodyGoesOn(_ expected: Int64) {}
 
   /// Whether the part of a body that has arrived is of use even if the transfer fails.
@@ -104,8 +103,7 @@ public class Request: @unchecked Sendable {
   /// The offset in its file at which the response's body begins; nil: the body goes to no file. Called on the loop.
   var fileOffset: Int64? { nil }
 
-  /// The request to send in place of one that was answered with a final head of no use; nil: the head is of use. Called
-  /// on the loop.
+  /// The request to send if the final head is of no use; nil: the head is of use. Called on the loop.
   func startsOver(after response: LazyHTTPResponse, to urlRequest: URLRequest) -> URLRequest? { nil }
 
   /// The final response's body has ended, whole or with a failure. True: the attempt's end waits until `receiverDone`
@@ -178,7 +176,6 @@ public class Request: @unchecked Sendable {
   }
 }
 
-/// The body of one attempt.
 enum AttemptBody {
   case none
   case data(Data)
@@ -189,7 +186,6 @@ enum AttemptBody {
 }
 
 extension AttemptBody {
-  /// The body that a URL request holds.
   init(of urlRequest: URLRequest) {
     if let data = urlRequest.httpBody {
       self = data.isEmpty ? .none : .data(data)
@@ -249,8 +245,8 @@ extension Request: Hashable, CustomStringConvertible {
       return (value, progress == nil)
     }
     guard isNew else { return value }
-    // From now on the progress objects are kept up to date. Earlier progress is read from the task, or from the metrics
-    // of an attempt that is over.
+    // From now on the progress objects are kept up to date. Earlier progress is in the task, or in the metrics after
+    // its end.
     let (task, metrics) = fields.withLock { fields in
       fields.observers.showsProgress = true
       return (fields.presentTask, fields.attempt?.metrics)

@@ -8,8 +8,7 @@ struct RequestFields {
   private var earlier: [Attempt] = []
   /// The attempts beside the present one: those that race with it and those that have lost.
   private var rivals: [Attempt] = []
-  /// The present attempt; nil before the first. It is kept apart from the others because it is usually the only one
-  /// that changes.
+  /// The present attempt; nil before the first. It is kept apart because usually only this attempt changes.
   var attempt: Attempt?
   var retryCount = 0
   var retryReason: RetryReason?
@@ -20,7 +19,6 @@ struct RequestFields {
   /// The new credentials with which the request was already retried for free.
   private var freeRetries: [RefreshedCredential] = []
   var error: WeirError?
-  /// The outcome, once settled.
   var outcome: RequestOutcome?
   var data: Data?
   /// The destination of the first URL request; nil if that could not be built.
@@ -58,7 +56,6 @@ struct RequestFields {
   /// All attempts in order, except that the present one is last.
   var attempts: [Attempt] { attempt.map { earlier + rivals + [$0] } ?? [] }
 
-  /// Attempts that were put on the wire.
   var startedCount: Int {
     earlier.count { $0.isStarted } + rivals.count { $0.isStarted } + (attempt?.isStarted == true ? 1 : 0)
   }
@@ -102,14 +99,13 @@ struct RequestFields {
   /// One more than the number of all attempts, the present one included.
   private var nextNumber: Int { earlier.count + rivals.count + 2 }
 
-  /// Sets the error and returns the former one, which the caller must not release under the lock: its `deinit` may be
-  /// user code.
+  /// Sets the error and returns the former one. The caller releases that outside the lock, as its `deinit` may be user
+  /// code.
   mutating func exchange(error: WeirError?) -> WeirError? {
     defer { self.error = error }
     return self.error
   }
 
-  /// Takes the pending answers, which are of no use any more.
   mutating func takePendingAnswers() -> [any Abandonable] {
     defer { pendingAnswers = [] }
     return pendingAnswers

@@ -189,8 +189,7 @@ struct RequestMachine: Sendable {
 
   // MARK: The session
 
-  /// Ends the request at once with an error that retriers are not asked about: its deadline passed or its session is
-  /// gone.
+  /// Ends the request at once, as its deadline passed or its session is released. Retriers are not asked.
   mutating func fail() -> Action {
     guard stage != .settled, state != .cancelled else { return .none }
     isBeyondRetry = true
@@ -263,8 +262,8 @@ struct RequestMachine: Sendable {
     return enter(.creating, .retry)
   }
 
-  /// Whether `requestDidFinish` is to be announced now, which happens once per run through the pipeline. A request
-  /// without handlers is finished here.
+  /// Whether to announce `requestDidFinish`: once per run through the pipeline. Without handlers the request is
+  /// finished.
   mutating func finishing(hasHandlers: Bool) -> Bool {
     if !hasHandlers { delivered() }
     defer { hasFinished = true }
@@ -286,8 +285,8 @@ struct RequestMachine: Sendable {
     return enter(.serializing(next: index + 1), .nextHandler)
   }
 
-  /// Takes the verbs that the loop has not heard of. They change nothing any more: a cancel among them would have kept
-  /// the request from settling.
+  /// Takes the unheard verbs. They change nothing any more: a cancel among them would have kept the request from
+  /// settling.
   mutating func takeUnheard() -> [Verb] {
     defer { unheard = [] }
     return unheard

@@ -48,14 +48,12 @@ enum HandlerQueue: Sendable {
   case awaiter
   case explicit(DispatchQueue)
 
-  /// The queue of a public method's `queue` argument.
   init(_ queue: DispatchQueue?) {
     self = queue.map { .explicit($0) } ?? .session
   }
 }
 
-/// Handlers without a queue of their own. Those of one request run one after another, those of different requests in
-/// parallel.
+/// Handlers without a queue of their own. One request's run one after another, different requests' run in parallel.
 struct HandlerLane {
   private var waiting: [@Sendable () -> Void] = []
   private var isRunning = false
@@ -77,7 +75,6 @@ struct HandlerLane {
 }
 
 extension Request {
-  /// Calls a response handler with its value.
   func deliver(_ value: HandlerValue, on queue: HandlerQueue) {
     if case .session = queue, context.configuration.handlerExecution == .eventLoop, context.loop.isCurrent {
       value.deliver()
@@ -130,8 +127,7 @@ extension Request {
 
   /// Sets the one observer of a kind. An observer set after the request has settled is released at once.
   ///
-  /// Returns the result of `latest`, read under the same lock, so that the observer misses nothing between that value
-  /// and its first call.
+  /// Returns the result of `latest`, read under the same lock, so that the observer misses nothing in between.
   @discardableResult
   func observe<Handler, Latest: Sendable>(
     _ kind: WritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ observer: RequestObserver<Handler>,

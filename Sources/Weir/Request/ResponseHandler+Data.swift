@@ -1,6 +1,5 @@
 import WeirIO
 
-/// Handlers of data requests.
 extension ResponseHandler {
   /// Gives the body as it is, and asks no retrier.
   init(

@@ -26,8 +26,7 @@ struct SerializationInput: Sendable {
   let metrics: TransferMetrics?
   let times: RequestTimes?
   let error: WeirError?
-  /// Set if the outcome is fixed without a serializer: the request was cancelled, ended from outside, or refused by a
-  /// retrier.
+  /// Set if the outcome is fixed: the request was cancelled, ended from outside, or refused by a retrier.
   var verdict: WeirError?
 }
 
@@ -61,7 +60,6 @@ extension Request {
 }
 
 extension SerializationInput {
-  /// The error with which the request has failed.
   var failure: WeirError? { verdict ?? error }
 
   /// The value that a serializer makes of this input, or the verdict if the outcome is fixed without a serializer.

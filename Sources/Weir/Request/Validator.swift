@@ -121,7 +121,6 @@ extension Request {
     return self
   }
 
-  /// Adds the validators of `validate()`.
   func addUsualValidators() -> Self {
     fields.withLock { fields in
       if fields.validators.isEmpty { fields.validators = Validator.usual } else { fields.validators += Validator.usual }

@@ -5,7 +5,7 @@ public final class DataResponseSerializer: ResponseSerializer {
   public let emptyRequestMethods: Set<HTTPMethod>
   package let readsBody: Bool
 
-  /// Makes a serializer with a preprocessor, and the status codes and methods for which the body may be empty.
+  /// Makes a serializer with a preprocessor, and the status codes and methods that allow an empty body.
   public init(
     dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
     emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,

@@ -6,8 +6,7 @@ public final class DecodableResponseSerializer<Value: Decodable & Sendable>: Res
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
 
-  /// Makes a serializer with a decoder, a preprocessor, and the status codes and methods for which the body may be
-  /// empty.
+  /// Makes a serializer with a decoder, a preprocessor, and the status codes and methods that allow an empty body.
   public init(
     dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer.defaultDataPreprocessor,
     decoder: any DataDecoder = JSONDecoder(),

@@ -35,8 +35,7 @@ public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
   ) throws -> SerializedObject
 }
 
-/// A second interface of the built-in serializers. It reads status and fields from the raw head, so that no
-/// `HTTPURLResponse` has to be built.
+/// A second interface of the built-in serializers, which reads the raw head and needs no `HTTPURLResponse`.
 package protocol LazyResponseSerializer<SerializedObject>: Sendable {
   associatedtype SerializedObject: Sendable
 
@@ -144,8 +143,7 @@ extension ResponseSerializer {
   }
 }
 
-/// The common order of the built-in serializers: an earlier error first, then the rule for empty bodies, then the
-/// preprocessor.
+/// The order of the built-in serializers: an earlier error, then the rule for empty bodies, then the preprocessor.
 protocol BodySerializer: ResponseSerializer, LazyResponseSerializer {
   /// The value of an empty body that is allowed.
   func emptyValue() throws -> SerializedObject

@@ -1,7 +1,6 @@
 import WeirHTTP
 
-/// The rules by which a response is acceptable. Each returns the reason for refusing a response; nil if it is
-/// acceptable.
+/// The rules by which a response is acceptable. Each returns the reason for refusing it; nil if it is acceptable.
 package enum ResponseValidation {
   package typealias Failure = WeirError.ResponseValidationFailureReason
 
@@ -31,8 +30,8 @@ package enum ResponseValidation {
       acceptableContentTypes: accepted.sorted(), responseContentType: MIMEType.name(in: text))
   }
 
-  /// The reason for refusing the content type; nil if the request's `Accept` value asks for it, or there is no such
-  /// value (RFC 9110 section 12.5.1).
+  /// The reason for refusing the content type; nil if the `Accept` value asks for it or is nil (RFC 9110 section
+  /// 12.5.1).
   package static func failure(
     contentType: @autoclosure () -> String?, accept: String?, isBodyEmpty: @autoclosure () -> Bool
   ) -> Failure? {
@@ -50,7 +49,6 @@ package enum ResponseValidation {
     return rule(size == 0)
   }
 
-  /// The media ranges of an `Accept` value.
   package static func acceptableTypes(accept: String) -> [String] {
     accept.withOctets { $0.quotedListElements.filter { !$0.isEmpty }.map { FieldSyntax.text($0) } }
   }
@@ -86,7 +84,6 @@ package struct MIMEType: Sendable, Hashable {
   /// Whether the pattern accepts every response, even one without a type.
   package var isWildcard: Bool { type == "*" && subtype == "*" }
 
-  /// Whether this pattern accepts the type.
   package func matches(_ other: MIMEType) -> Bool {
     (type == "*" || type == other.type) && (subtype == "*" || subtype == other.subtype)
   }

@@ -8,8 +8,7 @@ public final class StringResponseSerializer: ResponseSerializer {
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
 
-  /// Makes a serializer with an encoding, a preprocessor, and the status codes and methods for which the body may be
-  /// empty.
+  /// Makes a serializer with an encoding, a preprocessor, and the status codes and methods that allow an empty body.
   public init(
     dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
     encoding: String.Encoding? = nil,

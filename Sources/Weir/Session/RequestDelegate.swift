@@ -1,8 +1,7 @@
 import Synchronization
 import WeirIO
 
-/// The settings and decisions that a request asks of its session, or of a delegate in the session's place
-/// (``Request/delegate``).
+/// The settings and decisions that a request asks of its session or of its own delegate (``Request/delegate``).
 @preconcurrency
 public protocol RequestDelegate: AnyObject, Sendable {
   /// The session's settings.
@@ -17,8 +16,7 @@ public protocol RequestDelegate: AnyObject, Sendable {
   @preconcurrency
   func retryResult(
     for request: Request, dueTo error: WeirError, completion: @escaping @Sendable (RetryResult) -> Void)
-  /// Retries a request about which retriers are being asked, after this many seconds; nil means at once. Does nothing
-  /// for any other request.
+  /// Retries a request about which retriers are being asked, and no other, after this many seconds; nil means at once.
   func retryRequest(_ request: Request, withDelay delay: TimeInterval?)
 }
 

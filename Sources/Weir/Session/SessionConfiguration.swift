@@ -51,8 +51,7 @@ public struct SessionConfiguration: Sendable {
   public var headers: HTTPHeaders = .default
   /// The longest silence in either direction, in seconds. A `URLRequest.timeoutInterval` other than 60 overrides it.
   public var timeoutIntervalForRequest: TimeInterval = 60
-  /// The deadline in seconds of a whole request from `resume()`: attempts, redirects, retry delays, adapters and
-  /// refreshes.
+  /// The deadline of a whole request from `resume()`: attempts, redirects, retry delays, adapters and refreshes.
   public var timeoutIntervalForResource: TimeInterval = 604_800
   /// The limit in seconds of name lookup, TCP and TLS together.
   public var connectTimeout: TimeInterval = 30
@@ -79,8 +78,8 @@ public struct SessionConfiguration: Sendable {
   package var downloadDirectory: String?
   /// The addresses that may be connected to; set ``DestinationPolicy/publicOnly`` if others choose the URLs.
   public var destinationPolicy = DestinationPolicy.any
-  /// The storage of cookies; nil: no cookie is kept or sent. Foundation's shared storage would be shared with all other
-  /// code in the process.
+  /// The storage of cookies; nil: no cookie is kept or sent. Foundation's shared storage is shared with the whole
+  /// process.
   public var httpCookieStorage: CookieStorage?
   /// Whether requests send the cookies of ``httpCookieStorage``. Cookies that responses set are kept in either case.
   public var httpShouldSetCookies = true
@@ -97,8 +96,7 @@ public struct SessionConfiguration: Sendable {
   public var urlCredentialStorage: URLCredentialStorage?
   /// The proxy; default: a direct connection, whatever the environment says.
   public var proxy = ProxyConfiguration.none
-  /// The path of a Unix socket to connect to; the URL still gives Host and the TLS name. Nil: connect to the URL's
-  /// host.
+  /// The path of a Unix socket to connect to; the URL still gives Host and the TLS name.
   public var unixSocketPath: String?
   /// Addresses used instead of name lookups; default: none.
   public var resolveOverrides: [ResolveOverride] = []

@@ -52,7 +52,6 @@ final class SessionCore {
 
   // MARK: Requests
 
-  /// The pipeline of an active request.
   func pipeline(of request: Request) -> RequestPipeline? {
     active[ObjectIdentifier(request)]
   }

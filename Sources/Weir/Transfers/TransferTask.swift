@@ -58,15 +58,15 @@ public final class TransferTask: Sendable {
     lazyResponse?.value(forHeader: "Content-Length").flatMap { Int64($0) } ?? -1
   }
 
-  /// Makes the attempt fail with `URLError(.cancelled)`, which retriers may retry. To end the request, cancel the
-  /// request itself.
+  /// Makes the attempt fail with `URLError(.cancelled)`, which retriers may retry. ``Request/cancel()`` ends the
+  /// request.
   public func cancel() {
     fields.withLock { if $0.state != .completed { $0.state = .canceling } }
     steer(to: .canceling)
   }
 
-  /// Stops reading and writing; the connection is kept. The request's own state does not change. Has no effect before
-  /// the attempt is on the wire.
+  /// Stops reading and writing; the connection and the request's own state are kept. Has no effect before the
+  /// attempt is on the wire.
   public func suspend() {
     steer(to: .suspended)
   }

@@ -92,7 +92,6 @@ extension RequestAttempt {
     return true
   }
 
-  /// Whether the body is the stored one.
   var isServedFromCache: Bool { caching?.served != nil }
 
   /// A 304 has no body (RFC 9110 section 15.4.5); these bytes would be delivered before the stored body.
@@ -159,8 +158,7 @@ extension RequestAttempt {
     return true
   }
 
-  /// RFC 9111 section 4.4: a request that may have changed something makes the stored response for its URL out of date.
-  /// Weir drops it for redirects too.
+  /// RFC 9111 section 4.4: an unsafe request makes the stored response for its URL out of date, even if it is redirected.
   func invalidateCache(_ status: Int) {
     guard let cache = context.cache, !Self.safeMethods.contains(hop.request.method), (200..<400).contains(status),
       let url = hop.request.cacheURL
@@ -201,8 +199,7 @@ extension RequestAttempt {
 
   // MARK: Storing
 
-  /// Called when a transfer has ended well. Whether the attempt's end waits for the handler that decides about storing
-  /// it.
+  /// Called after a successful transfer. Whether the attempt's end waits for the handler that decides about storing.
   func asksToStore(_ report: TransferReport) -> Bool {
     guard let use = caching, let entry = use.candidate, let cache = context.cache else { return false }
     use.candidate = nil

@@ -10,8 +10,7 @@ extension RequestAttempt {
     hop.answeredChallenges += 1
   }
 
-  /// Whether the response is a challenge that the credential storage answers. If not, it is treated like any other
-  /// response.
+  /// Whether the response is a challenge that the credential storage answers. If not, it is a response like any other.
   func answerChallenge(_ response: LazyHTTPResponse) -> Bool {
     guard response.statusCode == 401 || response.statusCode == 407 else { return false }
     let stored = storedCredential(for: response)
@@ -29,8 +28,8 @@ extension RequestAttempt {
     return hop.offered.flatMap(TransferCredential.init)
   }
 
-  /// The storage's credential for the challenge. The realm is known only from the challenge, so the request is sent
-  /// again with the credential.
+  /// The storage's credential for the challenge. The request is sent again with it, as only the challenge has the
+  /// realm.
   private func storedCredential(for response: LazyHTTPResponse) -> URLCredential? {
     guard response.statusCode == 401, let storage = core.configuration.urlCredentialStorage, hop.offered == nil,
       attempt.transfer?.mayBeAuthenticated == true, let space = protectionSpace(of: response)

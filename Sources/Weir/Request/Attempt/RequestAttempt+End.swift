@@ -108,7 +108,6 @@ extension RequestAttempt {
     }
   }
 
-  /// Completes the task and gathers its metrics.
   func complete(error: (any Error)?) {
     body.decoder = nil
     let status = task.complete(error: error)?.statusCode
@@ -177,7 +176,6 @@ extension RequestAttempt {
     pipeline.perform(request.fields.withLock { $0.machine.transferEnded(failed: $0.error != nil) })
   }
 
-  /// Tells monitors of the completion, once.
   func announceCompletion(_ taskError: WeirError?) {
     guard !isCompleted else { return }
     isCompleted = true

@@ -5,7 +5,6 @@ import WeirIO
 
 /// Starts the transfer of a hop.
 extension RequestAttempt {
-  /// Puts the present hop's request on the wire.
   func startHop() {
     // A request that can't be sent is not counted as an attempt.
     guard hop.request.isSupported else {

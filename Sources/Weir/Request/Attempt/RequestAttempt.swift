@@ -220,8 +220,8 @@ extension RequestAttempt: AttemptDelegate {
     }
   }
 
-  /// Whether bytes that arrived before a failure are still decoded: yes if the request hands chunks on, unless the
-  /// failure is our own.
+  /// Whether bytes from before a failure are still decoded: for requests that hand chunks on, unless weir itself
+  /// failed.
   private func decodesOn(after error: TransferError) -> Bool {
     request.handsChunksOn && machine.holds.contains(.decoding) && body.failure == nil && error.kind != .cancelled
       && pipeline.decide { $0.stage == .transferring }

@@ -2,8 +2,7 @@ import Dispatch
 import Synchronization
 import WeirIO
 
-/// The end of an attempt, and the file or resume data that it leaves. Everything runs on the loop unless a comment says
-/// otherwise.
+/// The end of an attempt, and the file or resume data that it leaves. Runs on the loop unless a comment says otherwise.
 extension DownloadRequest {
   /// The part of an incomplete body that is to be kept.
   private enum Wish {
@@ -223,8 +222,7 @@ extension DownloadRequest {
 
   // MARK: Afterwards
 
-  /// Another attempt begins. Nothing of this attempt is kept, except that a resumed download keeps what it can
-  /// continue.
+  /// Another attempt begins. Nothing of this one is kept, except the partial file of a resumed download.
   func startAnew() {
     closePartial()
     let left = flow.left

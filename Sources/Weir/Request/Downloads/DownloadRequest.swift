@@ -21,8 +21,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     /// Creates the directories above the file if they are missing.
     public static let createIntermediateDirectories = Options(rawValue: 1 << 0)
-    /// Replaces a file of the same name atomically: at any time there is the old file or the new one. Directories are
-    /// never removed.
+    /// Replaces a file of the same name atomically: there is the old file or the new one. Directories are never
+    /// removed.
     public static let removePreviousFile = Options(rawValue: 1 << 1)
   }
 

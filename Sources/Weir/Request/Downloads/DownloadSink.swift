@@ -5,8 +5,7 @@ final class DownloadSink {
   enum Stage {
     /// Bytes come in.
     case receiving
-    /// No more bytes come in, and the remaining ones have to be written. With an error, they are written so that the
-    /// download can be resumed.
+    /// No more bytes come, and the rest has to be written; with an error too, so that the download can be resumed.
     case flushing(URLError?)
     /// The file is complete and being moved, or is being removed.
     case ending

@@ -1,6 +1,5 @@
 import WeirIO
 
-/// Handlers of download requests.
 extension ResponseHandler {
   /// Gives the file's URL as it is, and asks no retrier.
   init(

@@ -19,7 +19,6 @@ final class Hedging {
 ///
 /// The request shows one of its attempts at a time: the first, until that has failed or another one wins.
 extension RequestPipeline {
-  /// The attempts under way.
   var running: [RequestAttempt] { (attempt.map { [$0] } ?? []) + (hedging?.rivals ?? []) }
 
   // MARK: The start

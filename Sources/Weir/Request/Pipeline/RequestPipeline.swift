@@ -183,8 +183,8 @@ extension RequestPipeline: TimerHandler {
 }
 
 extension Request {
-  /// Runs `action` with this request's pipeline on the loop: at once if called there. Does nothing if the request is
-  /// not active any more.
+  /// Runs `action` with this request's pipeline on the loop: at once if called there. Does nothing for an inactive
+  /// request.
   func onPipeline(_ action: @escaping @Sendable (RequestPipeline) -> Void) {
     context.loop.run { [self] in
       if let pipeline = context.core.value.pipeline(of: self) { action(pipeline) }

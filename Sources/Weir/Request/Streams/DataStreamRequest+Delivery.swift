@@ -1,8 +1,7 @@
 import Synchronization
 import WeirIO
 
-/// The way of a chunk: it is serialized on the loop or elsewhere, then each handler is called. ``StreamDelivery``
-/// decides.
+/// The way of a chunk: it is serialized, then each handler is called with its value. ``StreamDelivery`` decides.
 extension DataStreamRequest {
   typealias Work = StreamDelivery<Data, StreamValue>.Work
   typealias DeliveryActions = StreamDelivery<Data, StreamValue>.Actions

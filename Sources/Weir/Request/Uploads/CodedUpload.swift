@@ -3,7 +3,6 @@ import WeirIO
 
 /// Makes bodies that are compressed while they are sent.
 enum CodedUpload {
-  /// A stream of the compressed body.
   static func stream(_ plain: InputStream, _ coding: RequestCoding) -> InputStream {
     (try? CompressedInputStream(plain, coding)) ?? FailedStream()
   }

@@ -40,8 +40,7 @@ extension RequestPipeline {
 
   private typealias CodedHop = (hop: HopRequest, coding: RequestCoding?)
 
-  /// The executor on which a caller's closure is asked about a body, which may take long for a large one; nil: the
-  /// loop.
+  /// The executor on which a caller's closure is asked about a body, as a large one may take long; nil: the loop.
   private func codingExecutor(_ body: UploadBody) -> ((@escaping @Sendable () -> Void) -> Void)? {
     guard let data = body.data else { return nil }
     if let queue = context.queues.request { return { work in queue.async(execute: work) } }

@@ -5,8 +5,7 @@ struct UploadBody: Sendable {
   var fileSize: Int64 = 0
   /// The content coding in which the body is sent; nil: none.
   var coding: RequestCoding?
-  /// The compressed body of a stream. A stream can be compressed once only; other bodies are compressed anew for each
-  /// hop.
+  /// The compressed body of a stream, which can be read once; other bodies are compressed anew for each hop.
   var coded: UploadRequest.Uploadable?
 
   /// The body in memory; nil for a file or a stream.
@@ -20,8 +19,7 @@ struct UploadBodies {
   private var files: Set<URL> = []
   private(set) var isOver = false
 
-  /// Takes a file over, to be removed at the end. False: the request has ended, so that the caller has to remove the
-  /// file.
+  /// Takes a file over, to be removed at the end. False: the request has ended, so the caller has to remove the file.
   mutating func keep(_ file: URL) -> Bool {
     if !isOver { files.insert(file) }
     return !isOver
