@@ -158,7 +158,7 @@ extension RequestAttempt {
     return true
   }
 
-  /// RFC 9111 section 4.4: an unsafe request makes the stored response for its URL out of date, even if it is redirected.
+  /// RFC 9111 section 4.4: an unsafe request makes the stored response for its URL out of date, also if redirected.
   func invalidateCache(_ status: Int) {
     guard let cache = context.cache, !Self.safeMethods.contains(hop.request.method), (200..<400).contains(status),
       let url = hop.request.cacheURL
