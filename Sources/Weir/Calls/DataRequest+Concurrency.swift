@@ -1,11 +1,11 @@
-/// The value that a data request will have, to be awaited.
+/// The future value of a data request, which can be awaited.
 ///
-/// The handler is added when the value is made, so automatic resuming applies then. Awaiters are resumed straight from
-/// the event loop.
+/// Making this value adds a handler, so automatic resuming applies then. Awaiting tasks are resumed directly from the
+/// event loop.
 public struct DataTask<Value: Sendable>: Sendable {
   fileprivate let awaiting: ResponseAwaiting<WeirDataResponse<Value>>
 
-  /// The response; the same however often it is read.
+  /// The response; every read returns the same one.
   public var response: WeirDataResponse<Value> {
     get async { await awaiting.response }
   }
@@ -29,7 +29,7 @@ public struct DataTask<Value: Sendable>: Sendable {
 }
 
 extension DataRequest {
-  /// The body, to be awaited.
+  /// The body, which can be awaited.
   ///
   /// `shouldAutomaticallyCancel`: Whether cancelling a Swift task that awaits the value, or making it in a
   ///   cancelled one, cancels the request.
@@ -45,7 +45,7 @@ extension DataRequest {
         emptyRequestMethods: emptyRequestMethods), cancelsAutomatically: shouldAutomaticallyCancel)
   }
 
-  /// The body as text, to be awaited.
+  /// The body as text, which can be awaited.
   public func serializingString(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
     dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
@@ -59,7 +59,7 @@ extension DataRequest {
         emptyRequestMethods: emptyRequestMethods), cancelsAutomatically: shouldAutomaticallyCancel)
   }
 
-  /// A decoded value, to be awaited.
+  /// A value decoded from the body, which can be awaited.
   @preconcurrency
   public func serializingDecodable<Value: Decodable & Sendable>(
     _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
@@ -74,21 +74,21 @@ extension DataRequest {
         emptyRequestMethods: emptyRequestMethods), cancelsAutomatically: shouldAutomaticallyCancel)
   }
 
-  /// What `serializer` makes of the response, to be awaited.
+  /// The value that `serializer` makes of the response, which can be awaited.
   public func serializingResponse<Serializer: DataResponseSerializerProtocol>(
     using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
   ) -> DataTask<Serializer.SerializedObject> {
     serializing(by: serializer.lazySerialization, cancelsAutomatically: shouldAutomaticallyCancel)
   }
 
-  /// The same, for serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
+  /// Does the same with serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
   public func serializingResponse<Serializer: ResponseSerializer>(
     using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
   ) -> DataTask<Serializer.SerializedObject> {
     serializing(by: serializer.lazySerialization, cancelsAutomatically: shouldAutomaticallyCancel)
   }
 
-  /// For a serializer of weir's own, which is known to need no built response.
+  /// Does the same with one of weir's own serializers, which need no built `HTTPURLResponse`.
   private func serializing<Value: Sendable>(
     _ serializer: some LazyResponseSerializer<Value>, cancelsAutomatically: Bool
   ) -> DataTask<Value> {

@@ -1,9 +1,9 @@
 public import Dispatch
 
 extension DataRequest {
-  /// Adds a handler that gets the body as it is. It never asks the retriers again.
+  /// Adds a handler that gets the body as it is. It never makes the request ask its retriers.
   ///
-  /// `queue`: Where the handler runs; nil: see ``SessionConfiguration/handlerExecution``.
+  /// `queue`: The queue of the handler; nil: see ``SessionConfiguration/handlerExecution``.
   @preconcurrency
   @discardableResult
   public func response(
@@ -12,7 +12,7 @@ extension DataRequest {
     adding(ResponseHandler(on: HandlerQueue(queue), completionHandler))
   }
 
-  /// Adds a handler that gets what `serializer` makes of the response.
+  /// Adds a handler that gets the value that `serializer` makes of the response.
   @preconcurrency
   @discardableResult
   public func response<Serializer: DataResponseSerializerProtocol>(
@@ -23,7 +23,7 @@ extension DataRequest {
       ResponseHandler(on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
   }
 
-  /// The same, for serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
+  /// Does the same with serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
   @preconcurrency
   @discardableResult
   public func response<Serializer: ResponseSerializer>(
@@ -34,7 +34,7 @@ extension DataRequest {
       ResponseHandler(on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
   }
 
-  /// Adds a handler that gets the body, which must not be empty unless method or status allow it.
+  /// Adds a handler that gets the body. An empty body is an error unless the method or the status allows it.
   @preconcurrency
   @discardableResult
   public func responseData(
@@ -90,7 +90,7 @@ extension DataRequest {
           emptyRequestMethods: emptyRequestMethods), completionHandler))
   }
 
-  /// Adds a handler that gets what `JSONSerialization` makes of the body.
+  /// Adds a handler that gets the object that `JSONSerialization` makes of the body.
   @available(*, deprecated, message: "Use responseDecodable.")
   @preconcurrency
   @discardableResult

@@ -1,5 +1,5 @@
 extension DataRequest {
-  /// Adds a validation; validations run in the order added, up to the first failure.
+  /// Adds a validation. Validations run in the order in which they were added, up to the first failure.
   @preconcurrency
   @discardableResult
   public func validate(_ validation: @escaping Validation) -> Self {
@@ -22,7 +22,7 @@ extension DataRequest {
     add(.rule { $0.failure(contentType: acceptable()) })
   }
 
-  /// Accepts status codes 200 to 299 and what the request's `Accept` field accepts.
+  /// Accepts status codes 200 to 299 and content types that the request's `Accept` field accepts.
   @discardableResult
   public func validate() -> Self { addUsualValidators() }
 }

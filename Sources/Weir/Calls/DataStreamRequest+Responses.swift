@@ -1,9 +1,9 @@
 public import Dispatch
 
 extension DataStreamRequest {
-  /// Adds a handler that gets chunks as they come.
+  /// Adds a handler that gets chunks as they arrive.
   ///
-  /// `queue`: Where the handler runs; nil: see ``SessionConfiguration/handlerExecution``.
+  /// `queue`: The queue of the handler; nil: see ``SessionConfiguration/handlerExecution``.
   @preconcurrency
   @discardableResult
   public func responseStream(on queue: DispatchQueue? = nil, stream: @escaping Handler<Data, Never>) -> Self {
@@ -12,7 +12,7 @@ extension DataStreamRequest {
     return self
   }
 
-  /// Adds a handler that gets what `serializer` makes of the chunks.
+  /// Adds a handler that gets the values that `serializer` makes of the chunks.
   @preconcurrency
   @discardableResult
   public func responseStream<Serializer: DataStreamSerializer>(
@@ -24,7 +24,7 @@ extension DataStreamRequest {
     return self
   }
 
-  /// Adds a handler that gets chunks as text: UTF-8, with U+FFFD for what is not.
+  /// Adds a handler that gets chunks as text, read as UTF-8; invalid bytes become U+FFFD.
   @preconcurrency
   @discardableResult
   public func responseStreamString(on queue: DispatchQueue? = nil, stream: @escaping Handler<String, Never>) -> Self {

@@ -1,8 +1,8 @@
 public import Dispatch
 
-// Validators run when the body has ended: what was received is with the handlers by then.
+// Validators run when the body has ended; the handlers have the received chunks by then.
 extension DataStreamRequest {
-  /// Adds a validation; validations run in the order added, up to the first failure.
+  /// Adds a validation. Validations run in the order in which they were added, up to the first failure.
   @preconcurrency
   @discardableResult
   public func validate(_ validation: @escaping Validation) -> Self {
@@ -16,7 +16,7 @@ extension DataStreamRequest {
     add(.rule { $0.failure(status: acceptable) })
   }
 
-  /// Accepts only these content types; `*` stands for any type or subtype. Also that of an empty body is looked at.
+  /// Accepts only these content types; `*` stands for any type or subtype. The type of an empty body is checked too.
   @preconcurrency
   @discardableResult
   public func validate<Types: Sequence<String> & SendableMetatype>(
@@ -25,12 +25,12 @@ extension DataStreamRequest {
     add(.rule { $0.failure(contentType: acceptable()) })
   }
 
-  /// Accepts status codes 200 to 299 and what the request's `Accept` field accepts.
+  /// Accepts status codes 200 to 299 and content types that the request's `Accept` field accepts.
   @discardableResult
   public func validate() -> Self { addUsualValidators() }
 
-  /// Calls back with the final response's head, before its body is received; the body waits for the answer. Only the
-  /// last closure counts. Without a queue: the request's handler queue.
+  /// Calls back with the final response's head before its body is received; the body waits until the closure answers.
+  /// Only the last closure set counts. Without `queue`, the closure runs on the request's handler queue.
   @preconcurrency
   @_disfavoredOverload
   @discardableResult
@@ -63,7 +63,7 @@ extension DataStreamRequest {
     }
   }
 
-  /// Calls back with the final response's head, before its body is received; the body waits for the answer, and
+  /// Calls back with the final response's head before its body is received; the body waits until the closure answers.
   /// `.cancel` cancels the request. The closure's task is not cancelled with the request.
   @preconcurrency
   @_disfavoredOverload

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The chunks of a stream, to be iterated over.
+/// The chunks of a stream as asynchronous sequences.
 ///
-/// A handler is added when a stream is made, so automatic resuming applies then. Elements come straight from the event
-/// loop, in order; `.complete` is the last one. With a buffer without bounds, what the reader has not taken counts as
-/// undelivered, and reading waits for it; with another policy values are dropped instead.
+/// Making a stream adds a handler, so automatic resuming applies then. Elements come directly from the event loop, in
+/// order; `.complete` is the last one. With an unbounded buffer, elements that the reader has not taken count as
+/// undelivered, and the request stops reading until they are taken. With another policy, elements are dropped instead.
 public struct DataStreamTask: Sendable {
   /// A stream's events.
   public typealias Stream<Success: Sendable, Failure: Error> = StreamOf<DataStreamRequest.Stream<Success, Failure>>
@@ -15,12 +15,12 @@ public struct DataStreamTask: Sendable {
     self.request = request
   }
 
-  /// The chunks as they come.
+  /// The chunks as they arrive.
   ///
   /// - Parameters:
   ///   - shouldAutomaticallyCancel: Whether the request is cancelled when the loop over the stream is left, or its task
-  ///     cancelled, before the end.
-  ///   - bufferingPolicy: What is kept of events that nobody has asked for yet.
+  ///     is cancelled, before the end.
+  ///   - bufferingPolicy: The events to keep until the reader takes them.
   public func streamingData(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
     bufferingPolicy: Stream<Data, Never>.BufferingPolicy = .unbounded
@@ -28,7 +28,7 @@ public struct DataStreamTask: Sendable {
     stream(shouldAutomaticallyCancel, bufferingPolicy) { StreamHandler(on: .inline, $0) }
   }
 
-  /// The chunks as text: UTF-8, with U+FFFD for what is not.
+  /// The chunks as text, read as UTF-8; invalid bytes become U+FFFD.
   public func streamingStrings(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
     bufferingPolicy: Stream<String, Never>.BufferingPolicy = .unbounded
@@ -47,7 +47,7 @@ public struct DataStreamTask: Sendable {
       bufferingPolicy: bufferingPolicy)
   }
 
-  /// What `serializer` makes of the chunks.
+  /// The values that `serializer` makes of the chunks.
   public func streamingResponses<Serializer: DataStreamSerializer>(
     serializedUsing serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
     bufferingPolicy: Stream<Serializer.SerializedObject, WeirError>.BufferingPolicy = .unbounded
@@ -74,7 +74,7 @@ public struct DataStreamTask: Sendable {
         if cancelsAutomatically { request.cancel() }
       },
       { feed in
-        // It ends with its last reference, which goes after `.complete`.
+        // The stream ends when its last reference is released, after `.complete`.
         let yield: DataStreamRequest.Handler<Success, Failure> = { feed.yield($0) }
         var isRead = false
         if case .unbounded = policy { isRead = true }
@@ -86,11 +86,11 @@ public struct DataStreamTask: Sendable {
 }
 
 extension DataStreamRequest {
-  /// The request's streams, to be iterated over.
+  /// The request's streams as asynchronous sequences.
   public func streamTask() -> DataStreamTask { DataStreamTask(self) }
 }
 
-/// Who takes a stream's events out of their buffer, as the request knows it.
+/// The reader that takes a stream's events out of their buffer, as the request knows it.
 private final class StreamReader: Sendable {
   private weak let request: DataStreamRequest?
   private let state = Mutex<(handler: Int?, isClosed: Bool)>((nil, false))

@@ -1,11 +1,11 @@
-/// The value that a download will have, to be awaited.
+/// The future value of a download, which can be awaited.
 ///
-/// The handler is added when the value is made, so automatic resuming applies then. Awaiters are resumed straight from
-/// the event loop.
+/// Making this value adds a handler, so automatic resuming applies then. Awaiting tasks are resumed directly from the
+/// event loop.
 public struct DownloadTask<Value: Sendable>: Sendable {
   fileprivate let awaiting: ResponseAwaiting<WeirDownloadResponse<Value>>
 
-  /// The response; the same however often it is read.
+  /// The response; every read returns the same one.
   public var response: WeirDownloadResponse<Value> {
     get async { await awaiting.response }
   }
@@ -20,7 +20,7 @@ public struct DownloadTask<Value: Sendable>: Sendable {
     get async throws { try await result.get() }
   }
 
-  /// Cancels the request; nothing is kept of what has come.
+  /// Cancels the request; the bytes received so far are not kept.
   public func cancel() { awaiting.request.cancel() }
   /// Starts or continues the request.
   public func resume() { awaiting.request.resume() }
@@ -29,7 +29,7 @@ public struct DownloadTask<Value: Sendable>: Sendable {
 }
 
 extension DownloadRequest {
-  /// The file's bytes, to be awaited.
+  /// The file's bytes, which can be awaited.
   ///
   /// `shouldAutomaticallyCancel`: Whether cancelling a Swift task that awaits the value, or making it in a
   ///   cancelled one, cancels the request.
@@ -45,7 +45,7 @@ extension DownloadRequest {
         emptyRequestMethods: emptyRequestMethods), automaticallyCancelling: shouldAutomaticallyCancel)
   }
 
-  /// The file as text, to be awaited.
+  /// The file as text, which can be awaited.
   public func serializingString(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
     dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
@@ -59,7 +59,7 @@ extension DownloadRequest {
         emptyRequestMethods: emptyRequestMethods), automaticallyCancelling: shouldAutomaticallyCancel)
   }
 
-  /// A value decoded from the file, to be awaited.
+  /// A value decoded from the file, which can be awaited.
   @preconcurrency
   public func serializingDecodable<Value: Decodable & Sendable>(
     _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
@@ -74,21 +74,21 @@ extension DownloadRequest {
         emptyRequestMethods: emptyRequestMethods), automaticallyCancelling: shouldAutomaticallyCancel)
   }
 
-  /// The file's URL, to be awaited.
+  /// The file's URL, which can be awaited.
   public func serializingDownloadedFileURL(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true
   ) -> DownloadTask<URL> {
     serializingDownload(using: URLResponseSerializer(), automaticallyCancelling: shouldAutomaticallyCancel)
   }
 
-  /// What `serializer` makes of the file, to be awaited.
+  /// The value that `serializer` makes of the file, which can be awaited.
   public func serializingDownload<Serializer: DownloadResponseSerializerProtocol>(
     using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
   ) -> DownloadTask<Serializer.SerializedObject> {
     awaiting(serializer, shouldAutomaticallyCancel)
   }
 
-  /// The same, for serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
+  /// Does the same with serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
   public func serializingDownload<Serializer: ResponseSerializer>(
     using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
   ) -> DownloadTask<Serializer.SerializedObject> {

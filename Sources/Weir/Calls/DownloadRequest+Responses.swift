@@ -1,9 +1,9 @@
 public import Dispatch
 
 extension DownloadRequest {
-  /// Adds a handler that gets the URL of the file. It never asks the retriers again.
+  /// Adds a handler that gets the URL of the file. It never makes the request ask its retriers.
   ///
-  /// `queue`: Where the handler runs; nil: see ``SessionConfiguration/handlerExecution``.
+  /// `queue`: The queue of the handler; nil: see ``SessionConfiguration/handlerExecution``.
   @preconcurrency
   @discardableResult
   public func response(
@@ -12,7 +12,7 @@ extension DownloadRequest {
     adding(ResponseHandler(downloadOn: HandlerQueue(queue), completionHandler))
   }
 
-  /// Adds a handler that gets what `serializer` makes of the file. The file stays.
+  /// Adds a handler that gets the value that `serializer` makes of the file. The file is not removed.
   @preconcurrency
   @discardableResult
   public func response<Serializer: DownloadResponseSerializerProtocol>(
@@ -22,7 +22,7 @@ extension DownloadRequest {
     adding(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
   }
 
-  /// The same, for serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
+  /// Does the same with serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
   @preconcurrency
   @discardableResult
   public func response<Serializer: ResponseSerializer>(
@@ -41,7 +41,7 @@ extension DownloadRequest {
     adding(ResponseHandler(downloadOn: HandlerQueue(queue), by: URLResponseSerializer(), completionHandler))
   }
 
-  /// Adds a handler that gets the file's bytes, which must not be none unless method or status allow it.
+  /// Adds a handler that gets the file's bytes. An empty file is an error unless the method or the status allows it.
   @preconcurrency
   @discardableResult
   public func responseData(
@@ -94,7 +94,7 @@ extension DownloadRequest {
         emptyRequestMethods: emptyRequestMethods), completionHandler: completionHandler)
   }
 
-  /// Adds a handler that gets what `JSONSerialization` makes of the file.
+  /// Adds a handler that gets the object that `JSONSerialization` makes of the file.
   @available(*, deprecated, message: "Use responseDecodable.")
   @preconcurrency
   @discardableResult

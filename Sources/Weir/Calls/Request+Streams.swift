@@ -1,7 +1,7 @@
-// Each stream takes the place of the closure of its kind, and ends when the request settles or another closure or
-// stream takes its place in turn. Values come straight from the event loop.
+// Each stream replaces the request's closure of the same kind. It ends when the request settles, or when another
+// closure or stream replaces it. Values come directly from the event loop.
 extension Request {
-  /// ``uploadProgress`` whenever bytes have gone out.
+  /// ``uploadProgress``, each time bytes were sent.
   public func uploadProgress(
     bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .unbounded
   ) -> StreamOf<Progress> {
@@ -10,7 +10,7 @@ extension Request {
     }
   }
 
-  /// ``downloadProgress`` whenever bytes have come in.
+  /// ``downloadProgress``, each time bytes have arrived.
   public func downloadProgress(
     bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .unbounded
   ) -> StreamOf<Progress> {
@@ -19,7 +19,7 @@ extension Request {
     }
   }
 
-  /// The adapted URL request of every attempt, the latest at once if there is one.
+  /// The adapted URL request of every attempt. If there is one already, the stream begins with the latest.
   public func urlRequests(
     bufferingPolicy: StreamOf<URLRequest>.BufferingPolicy = .unbounded
   ) -> StreamOf<URLRequest> {
@@ -28,7 +28,7 @@ extension Request {
     }
   }
 
-  /// The task of every attempt, the latest at once if there is one.
+  /// The task of every attempt. If there is one already, the stream begins with the latest.
   public func urlSessionTasks(
     bufferingPolicy: StreamOf<TransferTask>.BufferingPolicy = .unbounded
   ) -> StreamOf<TransferTask> {
@@ -37,7 +37,7 @@ extension Request {
     }
   }
 
-  /// The redacted command line of every attempt, the latest at once if there is one.
+  /// The redacted command line of every attempt. If there is one already, the stream begins with the latest.
   public func cURLDescriptions(
     bufferingPolicy: StreamOf<String>.BufferingPolicy = .unbounded
   ) -> StreamOf<String> {
@@ -67,7 +67,7 @@ extension DataRequest {
     }
   }
 
-  /// Calls back with the final response's head, before its body is received; the body waits for the answer, and
+  /// Calls back with the final response's head before its body is received; the body waits until the closure answers.
   /// `.cancel` cancels the request. The closure's task is not cancelled with the request.
   @preconcurrency
   @_disfavoredOverload

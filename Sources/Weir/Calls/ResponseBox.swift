@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A response that comes once and is awaited any number of times. Not generic, for the same reason as `ResponseHandler`.
+/// A response that comes once and is awaited any number of times. It is not generic; see `ResponseHandler` for why.
 final class ResponseBox: Sendable {
-  /// Continuations are unsafe ones, which cost no allocation: `fulfill` takes each out of here once.
+  /// The continuations are unsafe ones, which cost no allocation. `fulfill` takes each out of the state once.
   private enum State {
     case pending
-    /// Nearly always there is one; each further one is the head of a list.
+    /// Nearly always one task waits. Each further continuation is the new head of a list.
     indirect case awaited(UnsafeContinuation<AwaitedResponse, Never>, others: State)
     case done(AwaitedResponse)
   }
@@ -37,7 +37,7 @@ final class ResponseBox: Sendable {
   }
 }
 
-/// An ``Awaited`` of whatever value.
+/// An ``Awaited`` of any value.
 typealias AwaitedResponse = any AnyObject & Sendable
 
 final class Awaited<Response: Sendable>: Sendable {
@@ -48,8 +48,7 @@ final class Awaited<Response: Sendable>: Sendable {
   }
 }
 
-/// A request, and the box for the response of a handler that was added to it. ``DataTask`` and ``DownloadTask`` are made of
-/// one.
+/// A request, and the box for the response of a handler added to it; the content of ``DataTask`` and ``DownloadTask``.
 struct ResponseAwaiting<Response: Sendable>: Sendable {
   let request: Request
   private let box = ResponseBox()
@@ -69,7 +68,7 @@ struct ResponseAwaiting<Response: Sendable>: Sendable {
   var response: Response {
     get async {
       let awaited = cancelsAutomatically ? await cancellableResponse : await box.response
-      // The box is filled by the handler that was made with it, for this type of response.
+      // The box is filled by the handler made together with it, so the response has this type.
       return unsafeDowncast(awaited, to: Awaited<Response>.self).response
     }
   }

@@ -1,7 +1,7 @@
 extension Session {
   /// Makes a download of a URL and a dictionary of parameters. Never throws: failures arrive at the handlers.
   ///
-  /// `destination`: Where the file goes; nil: it stays in the temporary directory, under a name of its own.
+  /// `destination`: Returns the file's place; nil: the temporary directory, under a name of its own.
   @preconcurrency
   public func download(
     _ url: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
@@ -40,11 +40,11 @@ extension Session {
     download(.request(convertible), interceptor, shouldAutomaticallyResume, destination)
   }
 
-  /// Makes a download that goes on where an earlier one ended, if the server still has the same file; if not, it begins
-  /// anew. Data that can't be used make it fail with `URLError(.cannotOpenFile)`.
+  /// Makes a download that continues an earlier one, if the server still has the same file; if not, it begins anew.
+  /// Resume data that can't be used makes it fail with `URLError(.cannotOpenFile)`.
   ///
-  /// The URL request is rebuilt and passes through the adapters, which put the credentials into it that ``DownloadRequest/resumeData``
-  /// does not hold.
+  /// The URL request is rebuilt and passes through the adapters. They add the credentials, which
+  /// ``DownloadRequest/resumeData`` does not hold.
   @preconcurrency
   public func download(
     resumingWith data: Data, interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
@@ -53,7 +53,7 @@ extension Session {
     download(.resumeData(data), interceptor, shouldAutomaticallyResume, destination)
   }
 
-  /// The designated maker.
+  /// The designated method: the others call it.
   private func download(
     _ downloadable: DownloadRequest.Downloadable, _ interceptor: (any RequestInterceptor)?,
     _ shouldAutomaticallyResume: Bool?, _ destination: DownloadRequest.Destination?

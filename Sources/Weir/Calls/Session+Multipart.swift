@@ -1,8 +1,8 @@
-// Makers of uploads of forms with files. The form is encoded where URL requests are built, by a worker unless the session
-// has a queue for that: to memory, or from `usingThreshold` bytes on to a temporary file.
+// Uploads of forms with files. The form is encoded when the URL request is built, by a worker unless the session has a
+// request queue. It is encoded to memory, or from `usingThreshold` bytes on to a temporary file.
 
 extension Session {
-  /// Uploads a form that is filled by `multipartFormData`, which is called at once.
+  /// Uploads a form that `multipartFormData` fills; that closure is called at once.
   @preconcurrency
   public func upload(
     multipartFormData fill: (MultipartFormData) -> Void, to url: any URLConvertible,
@@ -17,8 +17,7 @@ extension Session {
       shouldAutomaticallyResume: shouldAutomaticallyResume, fileManager: fileManager, requestModifier: requestModifier)
   }
 
-  /// Uploads a form that is filled by `multipartFormData`, which is called at once, with a URL request whose own body is
-  /// not sent.
+  /// Uploads a form that `multipartFormData` fills at once, with a URL request whose own body is not sent.
   public func upload(
     multipartFormData fill: (MultipartFormData) -> Void, with convertible: any URLRequestConvertible,
     usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
@@ -46,7 +45,7 @@ extension Session {
       shouldAutomaticallyResume: shouldAutomaticallyResume, fileManager: fileManager)
   }
 
-  /// Uploads a form with a URL request, whose own body is not sent.
+  /// Uploads a form with a URL request whose own body is not sent.
   public func upload(
     multipartFormData form: MultipartFormData, with convertible: any URLRequestConvertible,
     usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,

@@ -7,8 +7,8 @@ extension Session {
     interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
     requestModifier: RequestModifier? = nil
   ) -> DataRequest {
-    // Of the encodings, weir's own is known to leave a request without parameters as it is. Told by its type, as a cast
-    // would cost each request more than its locks do.
+    // Weir's own encoding is known to leave a request without parameters unchanged. It is recognized by its type, as a
+    // cast would cost each request more than its locks do.
     let isEncoded = parameters != nil || type(of: encoding) != URLEncoding.self
     var encode: RequestParts.Encode?
     if isEncoded { encode = { try encoding.encode($0, with: parameters) } }
@@ -32,7 +32,7 @@ extension Session {
       interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
   }
 
-  /// Makes a request of a URL request. The designated maker: the others end here.
+  /// Makes a request of a URL request. The designated method: the others call it.
   public func request(
     _ convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil
@@ -45,7 +45,7 @@ extension Session {
   }
 }
 
-/// What a request is built from, in this order: URL, method and headers; the modifier; the parameters.
+/// The parts from which a URL request is built, in this order: URL, method and headers; the modifier; the parameters.
 struct RequestParts: URLRequestConvertible {
   typealias Encode = @Sendable (URLRequest) throws -> URLRequest
 
@@ -53,7 +53,7 @@ struct RequestParts: URLRequestConvertible {
   let method: HTTPMethod
   let headers: HTTPHeaders?
   let modifier: Session.RequestModifier?
-  /// Nil: there are no parameters.
+  /// Encodes the parameters; nil if there are none.
   var encode: Encode?
 
   func asURLRequest() throws -> URLRequest {

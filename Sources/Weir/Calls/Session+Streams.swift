@@ -1,5 +1,5 @@
 extension Session {
-  /// Makes a request of a URL and encodable parameters, whose response is handed on in chunks. Never throws: failures
+  /// Makes a request of a URL and encodable parameters. Its response is handed on in chunks. Never throws: failures
   /// arrive at the handlers.
   @preconcurrency
   public func streamRequest<Values: Encodable & Sendable>(
@@ -16,7 +16,7 @@ extension Session {
       shouldAutomaticallyResume: shouldAutomaticallyResume)
   }
 
-  /// Makes a request of a URL, whose response is handed on in chunks.
+  /// Makes a request of a URL. Its response is handed on in chunks.
   @preconcurrency
   public func streamRequest(
     _ url: any URLConvertible, method: HTTPMethod = .get, headers: HTTPHeaders? = nil,
@@ -29,7 +29,7 @@ extension Session {
       shouldAutomaticallyResume: shouldAutomaticallyResume)
   }
 
-  /// Makes a request of a URL request, whose response is handed on in chunks. The designated maker of streams.
+  /// Makes a request of a URL request. Its response is handed on in chunks. The designated method: the others call it.
   ///
   /// `automaticallyCancelOnStreamError`: Whether a chunk that can't be serialized cancels the request.
   public func streamRequest(

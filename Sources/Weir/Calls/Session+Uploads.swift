@@ -1,4 +1,4 @@
-// Makers of uploads. None throws or waits: failures arrive at the handlers.
+// Uploads. No method throws or waits: failures arrive at the handlers.
 
 extension Session {
   private typealias Uploadable = UploadRequest.Uploadable
@@ -17,7 +17,7 @@ extension Session {
       interceptor, shouldAutomaticallyResume, fileManager)
   }
 
-  /// Uploads bytes with a URL request, whose own body is not sent.
+  /// Uploads bytes with a URL request whose own body is not sent.
   public func upload(
     _ data: Data, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
@@ -40,7 +40,7 @@ extension Session {
       interceptor, shouldAutomaticallyResume, fileManager)
   }
 
-  /// Uploads a regular file with a URL request, whose own body is not sent. The file stays where it is.
+  /// Uploads a regular file with a URL request whose own body is not sent. The file stays where it is.
   public func upload(
     _ fileURL: URL, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
@@ -52,8 +52,8 @@ extension Session {
 
   // MARK: Streams
 
-  /// Uploads what comes out of a stream to a URL: in chunks, or as many bytes as a `Content-Length` among the headers says.
-  /// It is read once, by a worker, and must not be used by others from now on.
+  /// Uploads a stream's bytes to a URL: in chunks, or as many bytes as a `Content-Length` among the headers says. A
+  /// worker reads the stream once; no other code may use it from now on.
   @preconcurrency
   public func upload(
     _ stream: InputStream, to url: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
@@ -66,7 +66,7 @@ extension Session {
       interceptor, shouldAutomaticallyResume, fileManager)
   }
 
-  /// Uploads what comes out of a stream with a URL request, whose own body is not sent.
+  /// Uploads a stream's bytes with a URL request whose own body is not sent.
   public func upload(
     _ stream: InputStream, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
@@ -74,9 +74,9 @@ extension Session {
     upload(Uploadable.stream(stream), with: convertible, interceptor, shouldAutomaticallyResume, fileManager)
   }
 
-  // MARK: The designated maker
+  // MARK: The designated method
 
-  /// Uploads what a convertible makes for each attempt.
+  /// Uploads the body that a convertible makes for each attempt.
   public func upload(
     _ upload: any UploadConvertible, interceptor: (any RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default

@@ -4,11 +4,11 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: see ``Request``; this class adds constants only.
 public class DataRequest: Request, @unchecked Sendable {
-  /// Says whether a response is acceptable; its error is kept if it is a ``WeirError``, else it becomes
+  /// Says whether a response is acceptable. An error that is a ``WeirError`` is kept; any other becomes
   /// ``WeirError/ResponseValidationFailureReason/customValidationFailed(error:)``.
   public typealias Validation = @Sendable (URLRequest?, HTTPURLResponse, Data?) -> ValidationResult
 
-  /// What gives the URL request of each attempt.
+  /// Makes the URL request of each attempt.
   public let convertible: any URLRequestConvertible
 
   init(
@@ -29,10 +29,10 @@ public class DataRequest: Request, @unchecked Sendable {
 
   override var maximumBodySize: Int64? { context.configuration.maximumResponseSize }
 
-  /// So much of an announced length is believed before it comes.
+  /// The part of an announced length, in bytes, for which room is made before the bytes arrive.
   private static let believedLength: Int64 = 16 << 20
 
-  /// Room is made once for all of it.
+  /// Makes room for the whole body at once.
   override func bodyGoesOn(_ expected: Int64) {
     fields.withLock { fields in
       guard let data = fields.data, let room = room(for: data.count, of: expected) else { return }
@@ -44,18 +44,19 @@ public class DataRequest: Request, @unchecked Sendable {
     }
   }
 
-  /// Nil: as much as comes. A coded body, whose length is not known, is given the least that is kept for others, once it is a
-  /// quarter of that; more would be held by who keeps the body.
+  /// The room in bytes to reserve for the body; nil: no more than the bytes need. A coded body has no known length. It
+  /// gets the smallest size that ``BodyMemory`` keeps, once it has reached a quarter of that size; a larger room would
+  /// stay allocated as long as the caller keeps the body.
   private func room(for count: Int, of expected: Int64) -> Int? {
     if expected > 0 { return Int(min(expected, maximumBodySize ?? .max, Self.believedLength)) }
     let least = BodyMemory.sizes.lowerBound
     return count < Self.wholePiece && count * 4 >= least ? least : nil
   }
 
-  /// No piece is larger, so after one of this size comes another.
+  /// The largest size of a piece; a piece of this size is followed by another.
   private static let wholePiece = ResponseBody.decodedBytesAtOnce
 
-  /// A first piece that another follows is given room for that.
+  /// The first piece of the body. If another piece follows, it has room for more.
   private func begin(_ bytes: UnsafeRawBufferPointer) -> Data {
     guard bytes.count >= Self.wholePiece else { return Data(bytes) }
     return context.bodyMemory.body(bytes, room: BodyMemory.sizes.lowerBound) ?? Data(bytes)
@@ -72,8 +73,8 @@ public class DataRequest: Request, @unchecked Sendable {
     return .proceed
   }
 
-  /// Calls back with the final response's head, before its body is received; the body waits for the answer. Only the
-  /// last closure counts. Without a queue: the request's handler queue.
+  /// Calls back with the final response's head before its body is received; the body waits until the closure answers.
+  /// Only the last closure set counts. Without `queue`, the closure runs on the request's handler queue.
   @preconcurrency
   @_disfavoredOverload
   @discardableResult

@@ -2,7 +2,7 @@ public import Dispatch
 import Synchronization
 
 extension Request {
-  /// The request as a command line for curl, for people to read and run again.
+  /// The request as a curl command line, to be read or run again.
   ///
   /// - Parameter redactingSecrets: Whether passwords, cookies, Authorization and Proxy-Authorization are left out.
   public func cURLDescription(redactingSecrets: Bool = true) -> String {
@@ -20,7 +20,8 @@ extension Request {
     return storage.cookies(for: url)
   }
 
-  /// What the storage has for the host's Basic space whose realm is the host, else the request's own.
+  /// The stored credentials for Basic authentication at the host with the host as realm; without any, the request's
+  /// own.
   private func credentials(for urlRequest: URLRequest) -> [URLCredential] {
     if let storage = context.configuration.urlCredentialStorage, let url = urlRequest.url, let host = url.host {
       let space = URLProtectionSpace(
@@ -33,8 +34,8 @@ extension Request {
     return credential.map { [$0] } ?? []
   }
 
-  /// Calls `handler` once with the redacted command line: at once if there is a URL request, else when the attempt's
-  /// final one is created or could not be.
+  /// Calls `handler` once with the redacted command line: at once if the attempt's final URL request exists, else when
+  /// it has been created or could not be.
   @preconcurrency
   @discardableResult
   public func cURLDescription(
@@ -44,7 +45,7 @@ extension Request {
     return self
   }
 
-  /// The same on the request's handler queue.
+  /// Does the same on the request's handler queue.
   @preconcurrency
   @discardableResult
   public func cURLDescription(calling handler: @escaping @Sendable (String) -> Void) -> Self {
@@ -61,7 +62,7 @@ extension Request {
     if isKnown { describe(to: [observer]) }
   }
 
-  /// Serves those who wait for an attempt's final URL request.
+  /// Calls the observers that wait for an attempt's final URL request.
   func describeToWaiting() {
     describe(to: fields.withLock { $0.observers.takeWaitingForDescription() })
   }

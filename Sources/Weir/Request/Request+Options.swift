@@ -2,7 +2,7 @@ public import Dispatch
 import Synchronization
 
 extension Request {
-  /// Adds an interceptor; it adapts and retries after those there are. Counts from the next setup or retry decision.
+  /// Adds an interceptor after the existing ones. It counts from the next setup or retry decision.
   @discardableResult
   public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
     change(\.interceptor) { Self.combined($0, with: interceptor) }
@@ -24,10 +24,10 @@ extension Request {
   /// Adds a monitor, which hears request-level events from now on, after the session's monitors.
   @discardableResult
   public func eventMonitor(_ monitor: any EventMonitor) -> Self {
-    // Asked what it wants before the lock is taken.
+    // The monitor says here, before the lock is taken, which events it wants.
     let added = CompositeEventMonitor([monitor])
     change(\.monitors) { $0.adding(added) }
-    // As they are then: of two that are added at once, either may come first.
+    // The pipeline reads the monitors when it gets here: of two `eventMonitor` calls at once, either may come first.
     onPipeline { pipeline in pipeline.monitors = pipeline.request.fields.withLock { $0.monitors } }
     return self
   }
@@ -42,7 +42,7 @@ extension Request {
     return self
   }
 
-  /// Decides what is kept of the response in place of the session's handler. May be called once.
+  /// Decides in place of the session's handler whether and how the response is cached. May be called once.
   @discardableResult
   public func cacheResponse(using handler: any CachedResponseHandler) -> Self {
     fields.withLock { fields in
@@ -52,38 +52,38 @@ extension Request {
     return self
   }
 
-  /// Limits the whole request, all attempts and delays included, to so many seconds from `resume()`. Default: the
-  /// session's ``SessionConfiguration/timeoutIntervalForResource``, also where `seconds` is no number. Set it before the
-  /// request is resumed.
+  /// Limits the whole request, all attempts and delays included, to this many seconds from `resume()`. Default: the
+  /// session's ``SessionConfiguration/timeoutIntervalForResource``; a `seconds` that is not a number means the default
+  /// too. Set it before the request is resumed.
   @discardableResult
   public func deadline(_ seconds: TimeInterval) -> Self {
     fields.withLock { $0.deadline = seconds.isNaN ? nil : seconds }
     return self
   }
 
-  /// Starts a second attempt beside one whose response's head has not come after `delay`; the first final head that is
-  /// no failure gives the answer (a status below 500 that is not 408, 425 or 429), and the other attempt is cancelled.
-  /// Default: no hedging. Set it before the request is resumed.
+  /// Starts a second attempt beside the first if the response's head has not arrived after `delay`. The first final
+  /// head that is not a failure (a status below 500 other than 408, 425 and 429) wins, and the other attempt is
+  /// cancelled. Default: no hedging. Set it before the request is resumed.
   ///
-  /// Only idempotent methods (RFC 9110 section 9.2.2) without a body, or with one in memory or a file, are hedged, and only
-  /// while the retry budget grants it and the destination has a place free. Adapters run for each attempt; ``retryCount`` does not
-  /// change. An HTTP/1 attempt has a connection of its own, one in HTTP/2 shares it with the first.
+  /// Only idempotent methods (RFC 9110 section 9.2.2) are hedged, without a body or with one in memory or in a file.
+  /// The retry budget must grant the second attempt, and the destination must have a free slot. Adapters run for each
+  /// attempt; ``retryCount`` does not change. An HTTP/1 attempt has a connection of its own; an HTTP/2 attempt shares
+  /// the first one's.
   ///
   /// - Parameters:
-  ///   - delay: Counted from the first attempt on the wire, and again from each second one.
-  ///   - limit: Second attempts per request.
+  ///   - delay: Counted from the start of the first attempt on the wire, then from the start of each second attempt.
+  ///   - limit: The largest number of second attempts per request.
   @discardableResult
   public func hedge(after delay: HedgeDelay, limit: Int = 1) -> Self {
     fields.withLock { $0.hedge = HedgePlan(delay: delay, limit: limit) }
     return self
   }
 
-  /// Puts this request's retries to a budget of its own, in place of the session's
-  /// ``SessionConfiguration/retryBudget``; nil: to none.
+  /// Limits this request's retries by `budget` in place of ``SessionConfiguration/retryBudget``; nil: by no budget.
   ///
-  /// What is counted stays the destination's: a retry is granted when the requests and retries of all that go there,
-  /// taken over this budget's window, leave room for it by this budget's numbers. It counts for theirs too, as one
-  /// without a budget does.
+  /// The counts stay those of the destination. A retry is granted if the destination's requests and retries within this
+  /// budget's window leave room for it by this budget's numbers. The retry also counts for the other requests' budgets,
+  /// as a retry without a budget does.
   @discardableResult
   public func retryBudget(_ budget: RetryBudget?) -> Self {
     fields.withLock { $0.retryBudget = .some(budget) }
@@ -91,7 +91,7 @@ extension Request {
     return self
   }
 
-  /// Calls `closure` with ``downloadProgress`` as bytes come in; the last closure set counts.
+  /// Calls `closure` with ``downloadProgress`` as bytes arrive; only the last closure set counts.
   @preconcurrency
   @discardableResult
   public func downloadProgress(queue: DispatchQueue? = nil, closure: @escaping ProgressHandler) -> Self {
@@ -99,7 +99,7 @@ extension Request {
     return self
   }
 
-  /// Calls `closure` with ``uploadProgress`` as bytes go out; the last closure set counts.
+  /// Calls `closure` with ``uploadProgress`` as bytes are sent; only the last closure set counts.
   @preconcurrency
   @discardableResult
   public func uploadProgress(queue: DispatchQueue? = nil, closure: @escaping ProgressHandler) -> Self {
@@ -107,7 +107,7 @@ extension Request {
     return self
   }
 
-  /// Calls the closure with the adapted URL request of every attempt, and at once with the latest there is.
+  /// Calls the closure with the adapted URL request of every attempt, and at once with the latest one if there is one.
   @preconcurrency
   @discardableResult
   public func onURLRequestCreation(
@@ -117,7 +117,7 @@ extension Request {
     return self
   }
 
-  /// Calls the closure with the task of every attempt, and at once with the latest there is.
+  /// Calls the closure with the task of every attempt, and at once with the latest one if there is one.
   @preconcurrency
   @discardableResult
   public func onURLSessionTaskCreation(
@@ -139,7 +139,8 @@ extension Request {
     if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
   }
 
-  /// Changes a field. Its former value is let go of outside of the lock: it is the caller's, and may do anything then.
+  /// Changes a field. Its former value is released outside the lock, as the `deinit` of a caller's object may do
+  /// anything.
   func change<Field: Sendable>(_ field: WritableKeyPath<RequestFields, Field>, _ transform: (Field) -> Field) {
     let replaced = fields.withLock { fields in
       let existing = fields[keyPath: field]

@@ -3,7 +3,7 @@ import Synchronization
 import WeirIO
 
 extension Request {
-  /// Changes in the call of a verb; what follows from it happens later, on the event loop.
+  /// The state. A verb changes it in the call; the consequences follow later, on the event loop.
   public var state: State { fields.withLock { $0.machine.state } }
   /// Neither resumed, suspended nor cancelled yet.
   public var isInitialized: Bool { state == .initialized }
@@ -11,35 +11,35 @@ extension Request {
   public var isResumed: Bool { state == .resumed }
   /// Stopped by ``suspend()``.
   public var isSuspended: Bool { state == .suspended }
-  /// Ended by ``cancel()``, also after its handlers ran.
+  /// Ended by ``cancel()``; stays true after its handlers have run.
   public var isCancelled: Bool { state == .cancelled }
   /// Settled: its outcome is fixed and its handlers are dispatched.
   public var isFinished: Bool { state == .finished }
 
-  /// The error so far; final once the request has finished.
+  /// The last error so far; final once the request has finished.
   public var error: WeirError? { fields.withLock { $0.error } }
-  /// How often the request was tried again.
+  /// The number of retries.
   public var retryCount: Int { fields.withLock { $0.retryCount } }
-  /// Why the present attempt is made, if it is a retry: set before `requestIsRetrying`. Nil for the first attempt.
+  /// The reason for the present attempt if it is a retry; set before `requestIsRetrying`. Nil for the first attempt.
   public var retryReason: RetryReason? { fields.withLock { $0.retryReason } }
   /// How the request ended; nil until it settles.
   public var outcome: RequestOutcome? { fields.withLock { $0.outcome } }
-  /// Where the request goes, by its initial URL; nil until one was built.
+  /// The destination of the initial URL request; nil until one was built.
   public var destination: Destination? { fields.withLock { $0.destination } }
-  /// The method of the initial URL request; nil until one was built. Cheaper than asking that request.
+  /// The method of the initial URL request; nil until one was built. Cheaper than reading it from that request.
   public var method: HTTPMethod? { fields.withLock { $0.method }.map(HTTPMethod.init(rawValue:)) }
 
-  /// Seconds from the beginning of setup to settling, or to now; nil when setup never began.
+  /// The seconds from the beginning of setup to settling, or to now; nil if setup has not begun.
   public var duration: TimeInterval? {
     fields.withLock { fields in
       fields.began.map { (fields.ended ?? .now).seconds(since: $0) }
     }
   }
 
-  /// Attempts that were put on the wire.
+  /// The number of attempts that were put on the wire.
   public var attemptCount: Int { fields.withLock { $0.startedCount } }
 
-  /// Seconds the serializers of the last attempt took together; nil before the request has settled.
+  /// The seconds that all serializers of the last attempt took together; nil before the request has settled.
   public var serializationDuration: TimeInterval? { fields.withLock { $0.serializationDuration } }
 
   /// Every URL request of every attempt: the initial one and, where adapters changed it, the adapted one.
@@ -52,7 +52,7 @@ extension Request {
   public var lastRequest: URLRequest? { fields.withLock { $0.last(\.urlRequest) } }
   /// The same as ``lastRequest``.
   public var request: URLRequest? { lastRequest }
-  /// What the tasks sent last, after redirects.
+  /// The last URL request that each task sent, after redirects.
   public var performedRequests: [URLRequest] { tasks.compactMap(\.currentRequest) }
 
   /// One task per attempt.
@@ -64,10 +64,10 @@ extension Request {
   /// The same as ``lastTask``.
   public var task: TransferTask? { lastTask }
 
-  /// The response head of ``lastTask``: a retry's adapters still see the one that it is made for.
+  /// The response head of ``lastTask``. A retry's adapters still see the head of the response that caused the retry.
   public var response: HTTPURLResponse? { lastTask?.lazyResponse?.response }
 
-  // Of the present attempt alone, which is what retriers are asked about:
+  // Retriers are asked about the present attempt alone, which these two describe:
   package var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.presentTask }?.lazyResponse }
   var presentRequest: URLRequest? { fields.withLock { $0.attempt?.urlRequest } }
 
@@ -80,21 +80,21 @@ extension Request {
   /// The same as ``lastMetrics``.
   public var metrics: TransferMetrics? { lastMetrics }
 
-  /// Adapts and retries this request, after the session's.
+  /// Adapts and retries this request, after the session's interceptor.
   public var interceptor: (any RequestInterceptor)? { fields.withLock { $0.interceptor } }
   /// A ``CompositeEventMonitor`` of the session's monitors and those of this request.
   public var eventMonitor: (any EventMonitor)? { fields.withLock { $0.monitors } }
   /// Decides about this request's redirects in place of the session's handler.
   public var redirectHandler: (any RedirectHandler)? { fields.withLock { $0.redirectHandler } }
-  /// Decides what is kept of the response, in place of the session's; nil: the session's does.
+  /// Decides whether and how the response is cached; nil: the session's handler decides.
   public var cachedResponseHandler: (any CachedResponseHandler)? { fields.withLock { $0.cachedResponseHandler } }
 
-  /// The closure of ``uploadProgress(queue:closure:)`` or of a stream, and where it runs: on the queue that was given,
-  /// else on the request's. Nil without one, and once the request has settled.
+  /// The closure of ``uploadProgress(queue:closure:)`` or of a progress stream, and the queue on which it runs: the
+  /// given queue, else the request's. Nil without a closure, and once the request has settled.
   public var uploadProgressHandler: (handler: ProgressHandler, queue: DispatchQueue)? {
     progressHandler(\.uploadProgress)
   }
-  /// The same of ``downloadProgress(queue:closure:)``.
+  /// The same for ``downloadProgress(queue:closure:)``.
   public var downloadProgressHandler: (handler: ProgressHandler, queue: DispatchQueue)? {
     progressHandler(\.downloadProgress)
   }

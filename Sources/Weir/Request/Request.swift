@@ -4,27 +4,27 @@ import WeirIO
 
 /// One request of a caller, whatever number of attempts it takes.
 ///
-/// A request is made by a ``Session``, started by ``resume()`` (which the first response handler calls, unless told
-/// otherwise), and settles exactly once. All methods may be called from any thread. Requests are equal when they are
-/// the same.
+/// A ``Session`` makes a request, ``resume()`` starts it, and it settles exactly once. The first response handler calls
+/// `resume()` unless that is switched off. All methods may be called from any thread. Two requests are equal if they
+/// are the same object.
 ///
-/// `@unchecked Sendable` because a class that is inherited from can't be checked: this class and each subclass store
+/// `@unchecked Sendable` because the compiler can't check a class with subclasses: this class and each subclass store
 /// only constants of Sendable type and values in a `Mutex`.
 public class Request: @unchecked Sendable {
-  /// What the caller sees of a request's progress.
+  /// A request's progress as its caller sees it.
   public enum State: Sendable {
-    /// Made; started; stopped by the caller; ended by the caller, for good; settled, with its handlers dispatched.
+    /// In this order: made; started; stopped by the caller; ended for good by the caller; settled.
     case initialized, resumed, suspended, cancelled, finished
   }
 
-  /// Gets the request's ``Request/uploadProgress`` or ``Request/downloadProgress``, the same object each time.
+  /// Called with the request's ``Request/uploadProgress`` or ``Request/downloadProgress``, the same object each time.
   public typealias ProgressHandler = @Sendable (Progress) -> Void
-  /// What a validation says.
+  /// The result of a validation.
   public typealias ValidationResult = Result<Void, any Error & Sendable>
 
-  /// What to do with a response whose head has come in.
+  /// The answer to a response's head: receive the body or not.
   public enum ResponseDisposition: Sendable {
-    /// Receive the body; or cancel the request.
+    /// In this order: receive the body; cancel the request.
     case allow, cancel
   }
 
@@ -33,7 +33,7 @@ public class Request: @unchecked Sendable {
 
   /// Overrides the session's `startRequestsImmediately`.
   public let shouldAutomaticallyResume: Bool?
-  /// The refreshes of credentials that it is made for; nil: none.
+  /// The refreshes of credentials for which this request is made; nil: it is made for none.
   let refreshScope = RefreshScope.current
   let context: SessionContext
   let fields: Mutex<RequestFields>
@@ -46,73 +46,74 @@ public class Request: @unchecked Sendable {
     fields = Mutex(RequestFields(monitors: context.monitors, interceptor: interceptor))
   }
 
-  // MARK: What subclasses decide
+  // MARK: Hooks of subclasses
 
   /// Builds the URL request of an attempt.
   func makeURLRequest() throws -> URLRequest {
-    preconditionFailure("a kind of request has to say how it is built")
+    preconditionFailure("a subclass of Request has to override makeURLRequest()")
   }
 
-  /// Begins to make what an attempt's body comes out of, before its task is made. False: there is nothing to make; else
-  /// the pipeline is told when it is done. On the loop.
+  /// Begins to make an attempt's body before its task is made. False: there is nothing to make. True: the pipeline is
+  /// told when the body is made. Called on the loop.
   func prepareBody(for hop: HopRequest, _ step: RequestMachine.Step, in pipeline: RequestPipeline) -> Bool { false }
 
-  /// The body of an attempt. On the loop.
+  /// The body of an attempt. Called on the loop.
   func makeBody(of urlRequest: URLRequest) -> AttemptBody { AttemptBody(of: urlRequest) }
 
-  /// Whether an attempt gets another stream than the one before, which may have been read.
+  /// Whether each attempt gets a new stream, as an earlier attempt may have read the last one.
   var makesBodyAnew: Bool { false }
 
-  /// The final head, before any byte of the body. On the loop.
+  /// Takes the final head, before any byte of the body. Called on the loop.
   func receive(_ response: LazyHTTPResponse) -> BodyFlow { .proceed }
 
-  /// Decoded bytes of the body. Returns whether more may come at once. On the loop.
+  /// Takes decoded bytes of the body. Returns whether more may follow at once. Called on the loop.
   func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow { .proceed }
 
-  /// There is more of the body than one piece, and this much in all if the response says so (-1: it doesn't). Called between
-  /// the first piece and the second.
+  /// Called between the first and the second piece of a body. `expected` is the whole length; -1 if the response
+  /// gives none.
   func bodyGoesOn(_ expected: Int64) {}
 
-  /// Whether all that came of a body is of use, also when the transfer fails.
+  /// Whether the part of a body that has arrived is of use even if the transfer fails.
   var handsChunksOn: Bool { false }
 
-  /// The transfer is over. False: the attempt's end, a failure too, waits until its `.sink` is released. On the loop.
+  /// The transfer is over. False: the attempt's end, even a failure, waits until its `.sink` is released. Called on the
+  /// loop.
   func bodyMayEnd() -> Bool { true }
 
-  /// An attempt ended in an error, about which the retriers will be asked. On the loop.
+  /// An attempt ended in an error, about which the retriers will be asked. Called on the loop.
   func attemptFailed() {}
 
-  /// Another attempt begins: what came of the last one is of no use any more. On the loop.
+  /// Another attempt begins, and the last attempt's results are of no use any more. Called on the loop.
   func reset() {}
 
-  /// Where the URL request is built; nil: where the session says.
+  /// The executor on which the URL request is built; nil: the session's choice.
   var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? { nil }
 
   /// Whether two attempts may be under way at once.
   var mayRunTwice: Bool { true }
 
-  /// An error that ends the request from outside, with what the request has to say of it. On the loop.
+  /// An error that ends the request from outside, with what the request adds to it. Called on the loop.
   func amended(_ error: WeirError) -> WeirError { error }
 
-  /// Whether its response may be stored, and a stored one be its response.
+  /// Whether the request's response may be stored, and a stored response may answer the request.
   var mayBeCached: Bool { false }
 
-  // Of what is written to a file:
+  // For a body that is written to a file:
 
-  /// Where in its file the response's body begins; nil: it goes to no file. On the loop.
+  /// The offset in its file at which the response's body begins; nil: the body goes to no file. Called on the loop.
   var fileOffset: Int64? { nil }
 
-  /// What to ask in place of a request that was answered with a final head of no use; nil: the head is of use. On the loop.
+  /// The request to send if the final head is of no use; nil: the head is of use. Called on the loop.
   func startsOver(after response: LazyHTTPResponse, to urlRequest: URLRequest) -> URLRequest? { nil }
 
-  /// The final response's body has come to its end, or to a failure. True: the attempt's end waits until it is told that
-  /// the file is done with. Asked again when the attempt is ended meanwhile. On the loop.
+  /// The final response's body has ended, whole or with a failure. True: the attempt's end waits until `receiverDone`
+  /// says that the file is done with. Called again if the attempt is ended meanwhile. Called on the loop.
   func bodyEnded(_ failure: URLError?, of attempt: RequestAttempt) -> Bool { false }
 
-  /// Bytes that may be received at the most; nil: unlimited.
+  /// The largest body in bytes that may be received; nil: unlimited.
   var maximumBodySize: Int64? { nil }
 
-  /// The outcome is fixed. On the loop.
+  /// The outcome is fixed. Called on the loop.
   func settled() {}
 
   // MARK: Verbs
@@ -124,7 +125,7 @@ public class Request: @unchecked Sendable {
     return self
   }
 
-  /// Stops reading and writing until ``resume()``; the connection is kept, the deadline runs on.
+  /// Stops reading and writing until ``resume()``. The connection is kept, and the deadline runs on.
   @discardableResult
   public final func suspend() -> Self {
     act(.suspend)
@@ -138,7 +139,7 @@ public class Request: @unchecked Sendable {
     return self
   }
 
-  /// Changes the state in the call; what follows from it happens on the loop.
+  /// Changes the state in the call; the consequences follow on the loop.
   private func act(_ verb: RequestMachine.Verb) {
     let (hasChanged, replaced, abandoned) = fields.withLock { fields in
       guard fields.machine.act(verb) else { return (false, nil as WeirError?, [] as [any Abandonable]) }
@@ -152,7 +153,7 @@ public class Request: @unchecked Sendable {
 
   // MARK: Handlers
 
-  /// Adds a handler; the first one resumes the request, later and only if that is wanted.
+  /// Adds a handler. The first handler resumes the request later, on the loop, unless that is switched off.
   final func addHandler(_ handler: ResponseHandler) {
     let (isSettled, isFirst, own) = fields.withLock { fields in
       fields.handlers.append(handler)
@@ -168,25 +169,23 @@ public class Request: @unchecked Sendable {
     }
   }
 
-  /// What the first handler asks for: ``resume()``, on the loop.
+  /// Does ``resume()`` on the loop, for the first handler.
   private func resumeAutomatically() {
     let hasChanged = fields.withLock { $0.machine.act(.resume) }
     if hasChanged { context.core.value.hear(self) }
   }
 }
 
-/// The body of one attempt.
 enum AttemptBody {
   case none
   case data(Data)
   /// Read once, on a worker.
   case stream(InputStream, length: Int64?)
-  /// A file, of which so many bytes are sent.
+  /// A file, of which the first `size` bytes are sent.
   case file(path: String, size: Int64)
 }
 
 extension AttemptBody {
-  /// What a URL request brings.
   init(of urlRequest: URLRequest) {
     if let data = urlRequest.httpBody {
       self = data.isEmpty ? .none : .data(data)
@@ -199,13 +198,13 @@ extension AttemptBody {
 /// Whether more of a body may come at once.
 enum BodyFlow: Sendable {
   case proceed
-  /// Wait until the pipeline is told to go on.
+  /// More has to wait until the pipeline is told to go on.
   case pause
   case stop
 }
 
 extension Request: Hashable, CustomStringConvertible {
-  /// Unique; made when first asked for.
+  /// A unique id, made when it is first read.
   public final var id: UUID {
     lazyID.withLock { id in
       let value = id ?? UUID()
@@ -218,7 +217,7 @@ extension Request: Hashable, CustomStringConvertible {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// `METHOD url (status)`, as far as known; without the URL's userinfo.
+  /// `METHOD url (status)`, as far as these are known; without the URL's user info.
   public var description: String {
     guard let request = performedRequests.last ?? request, let url = request.url else {
       return "No request created yet."
@@ -227,12 +226,12 @@ extension Request: Hashable, CustomStringConvertible {
     return lastTask?.lazyResponse.map { "\(line) (\($0.statusCode))" } ?? line
   }
 
-  /// Bytes sent; total −1 when unknown.
+  /// The bytes sent; the total is −1 if unknown.
   public final var uploadProgress: Progress { progress.upload }
-  /// Decoded bytes received; total −1 when unknown.
+  /// The decoded bytes received; the total is −1 if unknown.
   public final var downloadProgress: Progress { progress.download }
 
-  /// Another attempt begins anew.
+  /// Sets the progress to zero, as another attempt begins.
   final func resetProgress() {
     guard let progress = lazyProgress.withLock({ $0 }) else { return }
     progress.upload.report(0, of: 0)
@@ -246,7 +245,8 @@ extension Request: Hashable, CustomStringConvertible {
       return (value, progress == nil)
     }
     guard isNew else { return value }
-    // From now on it is kept up to date; what was before stands in the task, and in the metrics of one that is over.
+    // From now on the progress objects are kept up to date. Earlier progress is in the task, or in the metrics after
+    // its end.
     let (task, metrics) = fields.withLock { fields in
       fields.observers.showsProgress = true
       return (fields.presentTask, fields.attempt?.metrics)
@@ -262,7 +262,7 @@ extension Request: Hashable, CustomStringConvertible {
 }
 
 extension Progress {
-  /// Sets both numbers; the total is −1 when unknown.
+  /// Sets both numbers; the total is −1 if unknown.
   func report(_ completed: Int64, of total: Int64) {
     // Foundation on Linux traps when a total goes from a positive number straight to zero.
     if total == 0, totalUnitCount > 0 { totalUnitCount = -1 }

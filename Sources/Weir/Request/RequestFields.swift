@@ -1,31 +1,30 @@
 import Dispatch
 import WeirIO
 
-/// What any thread may read or change of a request; kept under the request's lock.
+/// The part of a request's state that any thread may read or change, under the request's lock.
 struct RequestFields {
   var machine = RequestMachine()
-  /// The attempts before the present one.
+  /// The attempts before the present one, in order.
   private var earlier: [Attempt] = []
-  /// Those beside the present one, whether they race with it or have lost.
+  /// The attempts beside the present one: those that race with it and those that have lost.
   private var rivals: [Attempt] = []
-  /// The present attempt, nil before the first. Apart from the others, since mostly this one alone changes.
+  /// The present attempt; nil before the first. It is kept apart because usually only this attempt changes.
   var attempt: Attempt?
   var retryCount = 0
   var retryReason: RetryReason?
-  /// What the retrier that answers now decided by.
+  /// The decision noted by the retrier that is about to answer.
   var notedDecision: RetryDecision?
-  /// Answers that somebody works on: they hear of the request's end.
+  /// The answers that other code has still to give; they are abandoned when the request ends.
   var pendingAnswers: [any Abandonable] = []
-  /// New credentials with which the request was tried again for free.
+  /// The new credentials with which the request was already retried for free.
   private var freeRetries: [RefreshedCredential] = []
   var error: WeirError?
-  /// The outcome, once settled.
   var outcome: RequestOutcome?
   var data: Data?
-  /// By the first URL request; nil when that could not be built.
+  /// The destination of the first URL request; nil if that could not be built.
   var destination: Destination?
   var method: String?
-  /// When setup began, and when the request settled.
+  /// The time when setup began; `ended` is the time when the request settled.
   var began: MonotonicTime?
   var ended: MonotonicTime?
   var serializationDuration: TimeInterval?
@@ -35,34 +34,33 @@ struct RequestFields {
   var validators: [Validator] = []
   var interceptor: (any RequestInterceptor)?
   var monitors: CompositeEventMonitor
-  /// Nil before setup began.
+  /// Nil before setup has begun.
   var times: RequestTimes?
   var redirectHandler: (any RedirectHandler)?
   var cachedResponseHandler: (any CachedResponseHandler)?
-  /// Nil: the session is asked.
+  /// Nil: the session's delegate is asked.
   var ownDelegate: OwnDelegate?
   var credential: URLCredential?
   var observers = RequestObservers()
   var lane = HandlerLane()
-  /// Made when the caller asks for it; the lane's handlers run there then.
+  /// Made when the caller asks for it. From then on the lane's handlers run on it.
   var deliveryQueue: DispatchQueue?
-  /// Seconds from `resume()`; nil: the session's.
+  /// Seconds from `resume()`; nil: the session's default.
   var deadline: TimeInterval?
-  /// The request's own; nil: the session's. Of what it is, nil is unlimited.
+  /// The request's own budget; nil: the session's. An inner nil means no budget.
   var retryBudget: RetryBudget??
 
-  /// Seconds, and how many; nil: no second attempt starts beside a slow one.
+  /// The delay and the number of second attempts; nil: none starts beside a slow attempt.
   var hedge: HedgePlan?
 
-  /// In their order, but for the present one, which is last.
+  /// All attempts in order, except that the present one is last.
   var attempts: [Attempt] { attempt.map { earlier + rivals + [$0] } ?? [] }
 
-  /// Attempts that were put on the wire.
   var startedCount: Int {
     earlier.count { $0.isStarted } + rivals.count { $0.isStarted } + (attempt?.isStarted == true ? 1 : 0)
   }
 
-  /// Begins an attempt after those there were; true for the first.
+  /// Begins an attempt after the earlier ones; true for the first.
   mutating func beginAttempt() -> Bool {
     guard let present = attempt else {
       attempt = Attempt(number: 1)
@@ -75,14 +73,14 @@ struct RequestFields {
     return false
   }
 
-  /// Begins an attempt beside the present one.
+  /// Begins an attempt beside the present one, and returns its number.
   mutating func beginRival(initial: URLRequest, adapted: URLRequest?) -> Int {
     let number = nextNumber
     rivals.append(Attempt(number: number, initial: initial, adapted: adapted))
     return number
   }
 
-  /// Changes the attempt of this number, the present one or one beside it.
+  /// Changes the attempt with this number: the present one or one beside it.
   mutating func change(_ number: Int, _ change: (inout Attempt?) -> Void) {
     if attempt?.number == number { return change(&attempt) }
     guard let index = rivals.firstIndex(where: { $0.number == number }) else { return }
@@ -91,36 +89,36 @@ struct RequestFields {
     if let rival { rivals[index] = rival }
   }
 
-  /// Makes a rival the present attempt, which takes its place.
+  /// Makes a rival the present attempt; the former present attempt becomes a rival.
   mutating func show(_ number: Int) {
     guard let index = rivals.firstIndex(where: { $0.number == number }), let present = attempt else { return }
     attempt = rivals.remove(at: index)
     rivals.append(present)
   }
 
-  /// Behind the present attempt's, and those of all others.
+  /// One more than the number of all attempts, the present one included.
   private var nextNumber: Int { earlier.count + rivals.count + 2 }
 
-  /// Sets the error and returns the one before, which is the caller's and must not go under the lock.
+  /// Sets the error and returns the former one. The caller releases that outside the lock, as its `deinit` may be user
+  /// code.
   mutating func exchange(error: WeirError?) -> WeirError? {
     defer { self.error = error }
     return self.error
   }
 
-  /// The answers that are of no use any more.
   mutating func takePendingAnswers() -> [any Abandonable] {
     defer { pendingAnswers = [] }
     return pendingAnswers
   }
 
-  /// Whether a retry with this credential is free: once.
+  /// Whether a retry with this credential is free. True once for each credential.
   mutating func takeFreeRetry(with credential: RefreshedCredential) -> Bool {
     if freeRetries.contains(credential) { return false }
     freeRetries.append(credential)
     return true
   }
 
-  /// The first handlers, as many as there are values of; later ones came too late for this delivery.
+  /// Takes the first `count` handlers, one for each value; later ones came too late for this delivery.
   mutating func takeHandlers(_ count: Int) -> [ResponseHandler] {
     let all = handlers
     guard all.count > count else {
@@ -133,13 +131,13 @@ struct RequestFields {
 
   /// One run through the pipeline, from the URL request to the task's end.
   struct Attempt {
-    /// 1 for the first.
+    /// The attempt's number, 1 for the first.
     let number: Int
     var initial: URLRequest?
     var adapted: URLRequest?
     var task: TransferTask?
     var metrics: TransferMetrics?
-    /// Whether it was put on the wire.
+    /// Whether the attempt was put on the wire.
     var isStarted = false
 
     var urlRequest: URLRequest? { adapted ?? initial }
@@ -150,7 +148,7 @@ struct RequestFields {
     self.interceptor = interceptor
   }
 
-  /// Marks the beginning and what the request counts for, once: later attempts change neither.
+  /// Notes the beginning, the destination and the method once; later attempts change none of them.
   ///
   /// - Returns: Whether this was the beginning.
   mutating func begin(with destination: Destination?, method: String?) -> Bool {
@@ -166,19 +164,19 @@ struct RequestFields {
 
   var presentTask: TransferTask? { attempt?.task }
 
-  /// What the last attempt that has such a value has.
+  /// The value of the last attempt that has one.
   func last<Value>(_ value: (Attempt) -> Value?) -> Value? {
     attempt.flatMap(value) ?? attempts.last { value($0) != nil }.flatMap(value)
   }
 
-  /// The error that no serializer has a say in: the request was cancelled, or ended or turned away from outside.
+  /// The error that is final without a serializer: the request was cancelled, ended from outside or rejected.
   var verdict: WeirError? {
     if machine.state == .cancelled { return .explicitlyCancelled }
     return machine.isBeyondRetry ? error : nil
   }
 }
 
-/// When the stages of a request's last attempt began.
+/// The times at which the stages of a request's last attempt began.
 struct RequestTimes: Sendable {
   /// The date of `start`, in seconds since the reference date; the other dates follow from it, so that a step of the
   /// wall clock can't make a duration negative.
@@ -194,7 +192,7 @@ struct RequestTimes: Sendable {
       requestCompletedTime: date(completed), serializationCompletedTime: date(serializationCompleted))
   }
 
-  /// In seconds since the reference date.
+  /// The date of `time` in seconds since the reference date.
   func date(_ time: MonotonicTime) -> TimeInterval {
     startDate + time.seconds(since: start)
   }

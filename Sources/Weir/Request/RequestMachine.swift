@@ -1,17 +1,18 @@
-/// The life of one request as a value: which stage it is in, what the caller may do, what comes next.
+/// The life of one request as a value: its stage, the verbs the caller may use, the next action.
 ///
-/// The caller's verbs (`resume`, `suspend`, `cancel`) change the *state* at once, on whatever thread; the loop hears of
-/// them later, in their order. Only the loop changes the *stage*: each of its inputs returns what is to be done. There
-/// is no lock, clock or I/O in here. A stage that waits for somebody else's answer has a *step* number, which the
-/// answer must bring back: an answer to a step that is over is ignored. From `cancel()` on nothing moves until the loop
-/// has heard of it.
+/// The caller's verbs (`resume`, `suspend`, `cancel`) change the *state* at once, on any thread; the loop hears of them
+/// later, in their order. Only the loop changes the *stage*: each of its inputs returns the next action. The machine
+/// has no lock, clock or I/O. A stage that waits for an answer from elsewhere has a *step* number, which the answer
+/// must bring back; an answer to an earlier step is ignored. After `cancel()` nothing moves until the loop has heard of
+/// it.
 ///
 /// ```
 /// idle ─► creating ─► ready ─► admitting ─► transferring ─► deciding ─► delaying ─► creating …
 ///             └──────────────────┴───────────────┴─► deciding ─► serializing ─► settled
 ///         ready, admitting, transferring ─► cancelling ─► serializing
 /// ```
-/// `cancel` and `fail` lead from every stage before `settled` to `serializing`, by `cancelling` when there is a task.
+/// `cancel` and `fail` lead from every stage before `settled` to `serializing`, through `cancelling` if there is a
+/// task.
 struct RequestMachine: Sendable {
   typealias State = Request.State
   typealias Step = UInt32
@@ -45,26 +46,26 @@ struct RequestMachine: Sendable {
     case settled
   }
 
-  /// What the shell has to do.
+  /// An action for the shell.
   enum Action: Equatable, Sendable {
     case none
     /// Build the URL request.
     case create
     /// Ask for admission and start the transfer.
     case start
-    /// Leave the queue for a slot, and tell that the task exists but is suspended.
+    /// Leave the queue for a slot, and announce that the task exists but is suspended.
     case hold
     case suspendTransfer
     case resumeTransfer
-    /// End the task; its end is reported as always.
+    /// End the task; its end is reported as usual.
     case cancelTransfer
-    /// Put the error to the retriers.
+    /// Ask the retriers about the error.
     case askRetriers
-    /// Retry after so many seconds.
+    /// Retry after this many seconds.
     case wait(Double)
     /// Begin the next attempt.
     case retry
-    /// The request is over but for its handlers.
+    /// Announce that the request is over except for its handlers.
     case finish
     /// Make the value of one handler.
     case serialize(Int)
@@ -74,39 +75,39 @@ struct RequestMachine: Sendable {
     case settle
   }
 
-  /// The answer of the retriers, after the deadline had its say.
+  /// The retriers' answer, after the deadline and the retry budget were applied.
   enum Decision: Equatable, Sendable {
     case stop
-    /// As `stop`, and whatever fails from now on is not put to them.
+    /// As `stop`; in addition, retriers are not asked about any later failure.
     case refuse
     case retry(after: Double)
   }
 
-  /// What the caller sees.
+  /// The state that the caller sees.
   private(set) var state = State.initialized
   private(set) var stage = Stage.idle
   private(set) var step: Step = 0
-  /// The state as far as the loop has heard of it.
+  /// The state that the loop has heard of.
   private var heard = State.initialized
-  /// What the loop has still to hear.
+  /// The verbs that the loop has still to hear of.
   private var unheard: [Verb] = []
   private var hasFinished = false
-  /// Whether the request was ended from outside or turned away: neither retriers nor serializers have a say in that.
+  /// Whether the request was ended from outside or rejected, so that neither retriers nor serializers are asked.
   private(set) var isBeyondRetry = false
-  /// Whether retries were refused, so that nobody is asked about further ones.
+  /// Whether retries were refused, so that retriers are not asked again.
   private var isRefusedRetries = false
 
   /// Whether setup has begun and the outcome is open.
   var isActive: Bool { stage != .idle && stage != .settled }
   var isSettled: Bool { stage == .settled }
   var isSuspended: Bool { heard == .suspended }
-  /// Whether the wait for a slot may end the request: not when the caller has said otherwise meanwhile.
+  /// Whether an admission timeout may end the request; false if the caller has suspended or cancelled it meanwhile.
   var awaitsSlot: Bool { stage == .admitting && state == .resumed }
 
-  /// Whether nothing that is asked for changes the outcome any more.
+  /// Whether no pending answer can change the outcome any more.
   var isOver: Bool { state == .cancelled || isBeyondRetry || isSettled }
 
-  /// Whether it is being decided if there is another attempt.
+  /// Whether the retriers are deciding if there is another attempt.
   var isDeciding: Bool {
     switch stage {
     case .deciding, .decidingSerializer: !isInterrupted
@@ -116,14 +117,14 @@ struct RequestMachine: Sendable {
 
   func isWaiting(in step: Step) -> Bool { self.step == step && !isInterrupted }
 
-  /// Whether the caller has cancelled and the loop does not know yet.
+  /// Whether the caller has cancelled and the loop has not heard of it yet.
   private var isInterrupted: Bool { state == .cancelled && heard != .cancelled }
 
   // MARK: The caller
 
-  /// Changes the state if the verb is a legal one; then the loop has to `hear` of it.
+  /// Changes the state if the state allows the verb; the loop then has to `hear` of it.
   mutating func act(_ verb: Verb) -> Bool {
-    // A handler that comes late makes it `resumed` once more, and nothing is left to steer.
+    // A handler that comes late sets a settled request to `resumed` again, but there is nothing left to steer.
     guard stage != .settled else { return false }
     switch verb {
     case .resume:
@@ -140,9 +141,9 @@ struct RequestMachine: Sendable {
     return true
   }
 
-  // MARK: The loop hears of it
+  // MARK: Verbs on the loop
 
-  /// The earliest verb that the loop has not heard of, and what follows from it.
+  /// The earliest verb that the loop has not heard of, and the action it leads to.
   mutating func hear() -> (verb: Verb, action: Action)? {
     guard !unheard.isEmpty else { return nil }
     let verb = unheard.removeFirst()
@@ -169,7 +170,7 @@ struct RequestMachine: Sendable {
     switch stage {
     case .transferring: return .suspendTransfer
     case .ready: return .hold
-    // Who is suspended waits for no slot, and no admission timeout reaches it.
+    // A suspended request waits for no slot, so that no admission timeout ends it.
     case .admitting: return enter(.ready, .hold)
     default: return .none
     }
@@ -180,7 +181,7 @@ struct RequestMachine: Sendable {
     return stage == .settled ? .none : abandon()
   }
 
-  /// Sets up a request that nobody resumed yet (`RequestSetup.eager`).
+  /// Sets up a request that was not resumed yet (`RequestSetup.eager`).
   mutating func prepare() -> Action {
     guard stage == .idle, state != .cancelled else { return .none }
     return enter(.creating, .create)
@@ -188,7 +189,7 @@ struct RequestMachine: Sendable {
 
   // MARK: The session
 
-  /// Ends the request at once, with an error that no retrier hears of: deadline, session gone.
+  /// Ends the request at once, as its deadline passed or its session is released. Retriers are not asked.
   mutating func fail() -> Action {
     guard stage != .settled, state != .cancelled else { return .none }
     isBeyondRetry = true
@@ -199,7 +200,7 @@ struct RequestMachine: Sendable {
 
   mutating func created(_ step: Step) -> Action {
     guard self.step == step, stage == .creating else { return .none }
-    // A cancel that the loop has still to hear of finds a task, which has to be ended.
+    // If a cancel is still unheard, the loop will find a task and has to end it.
     if isInterrupted { return enter(.ready, .none) }
     switch heard {
     case .resumed: return enter(.admitting, .start)
@@ -213,21 +214,21 @@ struct RequestMachine: Sendable {
     return enter(.deciding, .askRetriers)
   }
 
-  /// The destination let the attempt through; false when nobody waits for that any more.
+  /// The destination admitted the attempt. False: the attempt does not wait for a slot any more.
   mutating func admitted(_ step: Step) -> Bool {
     guard isWaiting(in: step), stage == .admitting else { return false }
     _ = enter(.transferring, .none)
     return true
   }
 
-  /// The destination turned the attempt away; retriers are not asked.
+  /// The destination rejected the attempt; retriers are not asked.
   mutating func rejected(_ step: Step) -> Action {
     guard isWaiting(in: step), stage == .admitting else { return .none }
     isBeyondRetry = true
     return finish()
   }
 
-  /// The attempt is over; it may have ended before it got to the wire.
+  /// The attempt is over, perhaps before it reached the wire.
   mutating func transferEnded(failed: Bool) -> Action {
     if stage == .cancelling { return finish() }
     guard !isInterrupted else { return .none }
@@ -254,28 +255,28 @@ struct RequestMachine: Sendable {
     }
   }
 
-  /// The retry's time has come.
+  /// The delay before the retry has passed.
   mutating func delayElapsed() -> Action {
     guard stage == .delaying, !isInterrupted else { return .none }
     hasFinished = false
     return enter(.creating, .retry)
   }
 
-  /// Whether `requestDidFinish` is to be told now; it is told once per run through the pipeline. Without handlers the
-  /// request is finished then.
+  /// Whether to announce `requestDidFinish`: once per run through the pipeline. Without handlers the request is
+  /// finished.
   mutating func finishing(hasHandlers: Bool) -> Bool {
     if !hasHandlers { delivered() }
     defer { hasFinished = true }
     return !hasFinished
   }
 
-  /// Which handler is next, or that all have their values.
+  /// Makes the next handler's value, or settles if every handler has one.
   mutating func nextHandler(of count: Int) -> Action {
     guard case .serializing(let next) = stage, !isInterrupted else { return .none }
     return next < count ? .serialize(next) : enter(.settled, .settle)
   }
 
-  /// A handler's value is there.
+  /// A handler's value was made.
   mutating func serialized(_ index: Int, asksRetriers: Bool, _ step: Step) -> Action {
     guard isWaiting(in: step), stage == .serializing(next: index) else { return .none }
     if asksRetriers, !isBeyondRetry, !isRefusedRetries, state != .cancelled {
@@ -284,26 +285,26 @@ struct RequestMachine: Sendable {
     return enter(.serializing(next: index + 1), .nextHandler)
   }
 
-  /// What the caller did and the loop has not heard of, which changes nothing any more: all but a cancel, which would have
-  /// kept the request from settling.
+  /// Takes the unheard verbs. They change nothing any more: a cancel among them would have kept the request from
+  /// settling.
   mutating func takeUnheard() -> [Verb] {
     defer { unheard = [] }
     return unheard
   }
 
-  /// Sets the state that the caller sees while and after handlers are dispatched.
+  /// Sets the state that the caller sees during and after the dispatch of the handlers.
   mutating func delivered() {
     if state != .cancelled { state = .finished }
   }
 
-  /// A handler came after the outcome: the request is resumed while it is served.
+  /// A handler came after the outcome; the request counts as resumed while the handler is served.
   mutating func reopened() {
     if state == .finished { state = .resumed }
   }
 
   // MARK: Transitions
 
-  /// Ends the request from outside. A task is ended first, so that its end is measured and reported.
+  /// Ends the request from outside. If there is a task, it is ended first, so that its end is measured and reported.
   private mutating func abandon() -> Action {
     switch stage {
     case .ready, .admitting, .transferring: return enter(.cancelling, .cancelTransfer)

@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 import WeirIO
 
-/// Closures that watch a request; one of each kind.
+/// The closures that watch a request: one of each kind, except for command lines.
 struct RequestObservers: Sendable {
   var uploadProgress: RequestObserver<Request.ProgressHandler>?
   var downloadProgress: RequestObserver<Request.ProgressHandler>?
@@ -10,10 +10,10 @@ struct RequestObservers: Sendable {
   var task: RequestObserver<@Sendable (TransferTask) -> Void>?
   var httpResponse: RequestObserver<Request.ResponseObserver>?
   var cURL: [CURLObserver] = []
-  /// Whether the progress objects exist, and show what there is to show.
+  /// Whether the progress objects exist and have to be kept up to date.
   var showsProgress = false
 
-  /// Those who wait for an attempt's command line; who wants one of each attempt goes on waiting.
+  /// The observers that wait for an attempt's command line. Those for every attempt stay in the list.
   mutating func takeWaitingForDescription() -> [CURLObserver] {
     let waiting = cURL
     if !waiting.isEmpty { cURL.removeAll { !$0.isForEachAttempt } }
@@ -31,42 +31,41 @@ struct RequestObserver<Handler: Sendable>: Sendable {
   }
 }
 
-/// Waits for the final URL request of an attempt, or of each.
+/// An observer that waits for the final URL request of an attempt, or of each attempt.
 struct CURLObserver: Sendable {
   let handler: @Sendable (String) -> Void
   let queue: HandlerQueue
   let isForEachAttempt: Bool
 }
 
-/// Where a handler runs.
+/// The place where a handler runs.
 enum HandlerQueue: Sendable {
   /// The session's choice: its completion queue or the loop.
   case session
-  /// At once, where the event happens: for streams, which keep what they are given.
+  /// At once, where the event happens: for streams, which only store the value.
   case inline
   /// On the loop: for continuations, which choose their own executor.
   case awaiter
   case explicit(DispatchQueue)
 
-  /// Of a public entry's argument.
   init(_ queue: DispatchQueue?) {
     self = queue.map { .explicit($0) } ?? .session
   }
 }
 
-/// Handlers without a queue of their own: one request's run one after another, different requests' side by side.
+/// Handlers without a queue of their own. One request's run one after another, different requests' run in parallel.
 struct HandlerLane {
   private var waiting: [@Sendable () -> Void] = []
   private var isRunning = false
 
-  /// Whether somebody has to begin taking handlers.
+  /// Returns true if the lane is idle, so that the caller has to start running handlers.
   mutating func add(_ handler: @escaping @Sendable () -> Void) -> Bool {
     waiting.append(handler)
     defer { isRunning = true }
     return !isRunning
   }
 
-  /// The next one, for the one who takes them; nil ends that.
+  /// The next handler to run; nil ends the run.
   mutating func next() -> (@Sendable () -> Void)? {
     isRunning = !waiting.isEmpty
     return waiting.isEmpty ? nil : waiting.removeFirst()
@@ -76,7 +75,6 @@ struct HandlerLane {
 }
 
 extension Request {
-  /// Calls a response handler with its value.
   func deliver(_ value: HandlerValue, on queue: HandlerQueue) {
     if case .session = queue, context.configuration.handlerExecution == .eventLoop, context.loop.isCurrent {
       value.deliver()
@@ -85,8 +83,8 @@ extension Request {
     }
   }
 
-  /// Runs a handler where it wants to be run. What comes of one turn of the loop leaves at its end together, so that
-  /// other threads are woken once for all of it: each wake-up costs about as much as a request.
+  /// Runs a handler where it is to run. The handlers of one turn of the loop are handed over together at its end, so
+  /// that other threads are woken once for all of them: each wake-up costs about as much as a request.
   func deliver(on queue: HandlerQueue, _ handler: @escaping @Sendable () -> Void) {
     if case .inline = queue {
       handler()
@@ -109,8 +107,8 @@ extension Request {
     }
   }
 
-  /// Runs what waits in the lane on a queue of the request's own, else on the session's; goes over to the former as
-  /// soon as somebody has asked for it.
+  /// Runs the lane's handlers on the request's own queue if there is one, else on the session's. Moves to the own queue
+  /// as soon as the caller has asked for it.
   private func runHandlers(on own: DispatchQueue?) {
     (own ?? context.queues.completion).async { [self] in
       while true {
@@ -127,9 +125,9 @@ extension Request {
     }
   }
 
-  /// Sets the one observer of a kind. One that comes after the request has settled is let go at once.
+  /// Sets the one observer of a kind. An observer set after the request has settled is released at once.
   ///
-  /// Returns what `latest` reads of the same moment: from then on the observer hears of what is new.
+  /// Returns the result of `latest`, read under the same lock, so that the observer misses nothing in between.
   @discardableResult
   func observe<Handler, Latest: Sendable>(
     _ kind: WritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ observer: RequestObserver<Handler>,
@@ -141,12 +139,12 @@ extension Request {
       defer { fields.observers[keyPath: kind] = observer }
       return (fields.observers[keyPath: kind], latest)
     }
-    // Let go of outside of the lock: what it captured may be the caller's, and do anything when it goes.
+    // Released outside the lock: what the closure captured may be the caller's, and its `deinit` may do anything.
     withExtendedLifetime(replaced) {}
     return latest
   }
 
-  /// The same for what can't be had afterwards.
+  /// Does the same for events without a latest value.
   func observe<Handler>(
     _ kind: WritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ observer: RequestObserver<Handler>
   ) {

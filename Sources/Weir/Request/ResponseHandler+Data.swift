@@ -1,8 +1,7 @@
 import WeirIO
 
-/// Handlers of data requests.
 extension ResponseHandler {
-  /// Gives the body as it is, and asks nobody again.
+  /// Gives the body as it is, and asks no retrier.
   init(
     on queue: HandlerQueue, _ completion: @escaping @Sendable (WeirDataResponse<Data?>) -> Void
   ) {
@@ -13,7 +12,7 @@ extension ResponseHandler {
     }
   }
 
-  /// Gives what a serializer makes of the response.
+  /// Gives the value that a serializer makes of the response.
   init<Value: Sendable>(
     on queue: HandlerQueue, serializing serialize: @escaping LazySerialization<Value>,
     _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
@@ -25,7 +24,7 @@ extension ResponseHandler {
     }
   }
 
-  /// The same for a serializer of weir's own, which is known to need no built response.
+  /// Does the same for one of weir's own serializers, which need no built `HTTPURLResponse`.
   init<Value: Sendable>(
     on queue: HandlerQueue, using serializer: some LazyResponseSerializer<Value>,
     _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
@@ -40,7 +39,7 @@ extension ResponseHandler {
 }
 
 extension HandlerValue {
-  /// What a serializer makes of a data request's response, unless the outcome is fixed without it.
+  /// The value that a serializer makes of a data request's response, unless the outcome is fixed without it.
   fileprivate init<Value: Sendable>(
     of input: SerializationInput, _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void,
     serialize: () throws -> Value
@@ -50,7 +49,7 @@ extension HandlerValue {
     self.init(result, of: input, began, .now, completion)
   }
 
-  /// The one place where a data request's response is put together.
+  /// The only place where a data request's response is put together.
   fileprivate init<Value: Sendable>(
     _ result: Result<Value, WeirError>, of input: SerializationInput, _ began: MonotonicTime, _ ended: MonotonicTime,
     _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void

@@ -2,22 +2,22 @@ import Dispatch
 import Synchronization
 import WeirIO
 
-/// One response handler of a request: how its value is made and where it is delivered.
+/// One response handler of a request: it makes a value and delivers it on a queue.
 ///
-/// Not generic, since methods of a generic type would have to find out at run time what kind of value they handle.
+/// The type is not generic, since methods of a generic type would have to find out the kind of value at run time.
 struct ResponseHandler: Sendable {
   let queue: HandlerQueue
-  /// Whether a failure of the value is put to the retriers; not so for the plain `response` handler.
+  /// Whether retriers are asked about a failure of the value; false for the plain `response` handler.
   let consultsRetriers: Bool
   /// Whether making the value takes longer for a longer body.
   let readsBody: Bool
   /// Whether making the value reads a file, which is never done on the loop.
   var readsFile = false
-  /// Makes the value. May take long; runs without a lock.
+  /// Makes the value. May take long; called without a lock.
   let makeValue: @Sendable (SerializationInput) -> HandlerValue
 }
 
-/// What a handler's value is made from.
+/// The input from which a handler's value is made.
 struct SerializationInput: Sendable {
   let request: Request
   let urlRequest: URLRequest?
@@ -26,21 +26,21 @@ struct SerializationInput: Sendable {
   let metrics: TransferMetrics?
   let times: RequestTimes?
   let error: WeirError?
-  /// Set when the outcome doesn't ask a serializer any more: cancelled, ended from outside, or refused by a retrier.
+  /// Set if the outcome is fixed: the request was cancelled, ended from outside, or refused by a retrier.
   var verdict: WeirError?
 }
 
 /// A handler's value, ready to be delivered once.
 struct HandlerValue: Sendable {
   enum Use {
-    /// Tell monitors of the value.
+    /// Tell monitors about the value.
     case announce(request: Request, monitors: CompositeEventMonitor)
     /// Call the caller's handler.
     case deliver
   }
 
   let error: WeirError?
-  /// Seconds the serializer took.
+  /// The seconds that the serializer took.
   let duration: TimeInterval
   let use: @Sendable (Use) -> Void
 
@@ -60,22 +60,21 @@ extension Request {
 }
 
 extension SerializationInput {
-  /// The error that the request has failed with.
   var failure: WeirError? { verdict ?? error }
 
-  /// The value that a serializer makes of it, or the verdict if the outcome is fixed without one.
+  /// The value that a serializer makes of this input, or the verdict if the outcome is fixed without a serializer.
   func result<Value>(_ serialize: () throws -> Value) -> Result<Value, WeirError> {
     verdict.map { .failure($0) } ?? .serialized(by: serialize)
   }
 
-  /// The timeline of the request, which ends with this time.
+  /// The request's timeline, which ends at this time.
   func timeline(serializationCompleted: MonotonicTime) -> Timeline {
     (times ?? RequestTimes()).timeline(serializationCompleted: serializationCompleted)
   }
 }
 
 extension Result where Failure == WeirError {
-  /// The value that a serializer makes, or its error as that of the request.
+  /// The value that a serializer makes, or its error as the request's error.
   static func serialized(by serialize: () throws -> Success) -> Self {
     do {
       return .success(try serialize())

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// One check of a response. It gets the raw head, so that no `HTTPURLResponse` is built for what doesn't need one.
+/// One check of a response. It gets the raw head, so that no `HTTPURLResponse` is built unless a check needs it.
 enum Validator: Sendable {
-  /// The two of `validate()`, which most requests use.
+  /// The two checks of `validate()`, which most requests use.
   case successStatus
   case acceptedContentType
   /// Another rule of weir's own.
   case rule(@Sendable (ValidationInput) -> ResponseValidation.Failure?)
-  /// A closure that the caller has given.
+  /// A closure of the caller's.
   case custom(@Sendable (ValidationInput, HTTPURLResponse) -> Request.ValidationResult)
 
-  /// Those of `validate()`; kept, so that most requests share one array.
+  /// The validators of `validate()`, kept so that most requests share one array.
   static let usual: [Validator] = [.successStatus, .acceptedContentType]
 
-  /// Nil when the response passes.
+  /// The error of a response that does not pass; nil if it passes.
   func failure(_ input: ValidationInput) -> WeirError? {
     let reason: ResponseValidation.Failure?
     switch self {
@@ -29,10 +29,10 @@ enum Validator: Sendable {
     return reason.map { .responseValidationFailed(reason: $0) }
   }
 
-  /// What validators said, run in order up to the first failure.
+  /// The result of validators that run in order up to the first failure.
   struct Verdict: Sendable {
     var failure: WeirError?
-    /// How many have run.
+    /// The number of validators that have run.
     var count = 0
 
     init(of validators: [Validator], about input: ValidationInput) {
@@ -42,10 +42,10 @@ enum Validator: Sendable {
       }
     }
 
-    /// Tells monitors of each validator's result. On the loop.
+    /// Tells monitors each validator's result. Called on the loop.
     func announce(_ input: ValidationInput, to monitors: CompositeEventMonitor) {
       guard count > 0, let response = input.response.response else { return }
-      // As they are now: when a queued monitor hears of it, another attempt may be under way.
+      // Read now: when a queued monitor gets the result, another attempt may be under way.
       let urlRequest = input.urlRequest
       for result in results {
         switch input.request {
@@ -62,7 +62,7 @@ enum Validator: Sendable {
       }
     }
 
-    /// Of each that has run: all have passed but for the last one.
+    /// The result of each validator that has run: all have passed except perhaps the last.
     private var results: [Request.ValidationResult] {
       (0..<count).map { index in
         (index == count - 1 ? failure : nil).map { .failure($0) } ?? .success(())
@@ -71,7 +71,7 @@ enum Validator: Sendable {
   }
 }
 
-/// What validators look at. The rest is the request's: most have no need of it.
+/// The input of validators. Most need no more than the head, so the rest is read from the request only when asked for.
 struct ValidationInput: Sendable {
   let request: Request
   let response: LazyHTTPResponse
@@ -80,17 +80,17 @@ struct ValidationInput: Sendable {
   var data: Data? { request.fields.withLock { $0.data } }
   var fileURL: URL? { (request as? DownloadRequest)?.fileURL }
 
-  /// The reason why the status is refused; nil if it is one of those given.
+  /// The reason for refusing the status; nil if it is one of those given.
   func failure(status acceptable: some Sequence<Int>) -> ResponseValidation.Failure? {
     ResponseValidation.failure(status: response.statusCode, acceptable: acceptable)
   }
 
-  /// The reason why the content type is refused; nil if it is one of those given, or the body is empty.
+  /// The reason for refusing the content type; nil if it is one of those given, or the body is empty.
   func failure(contentType acceptable: some Sequence<String>) -> ResponseValidation.Failure? {
     failure { ResponseValidation.failure(contentType: contentType, acceptable: acceptable, isBodyEmpty: $0) }
   }
 
-  /// The reason why the content type is refused; nil if the request's `Accept` field asks for it. Without that field any
+  /// The reason for refusing the content type; nil if the request's `Accept` field allows it. Without that field any
   /// type passes, but a download still needs its file.
   var acceptFailure: ResponseValidation.Failure? {
     let accept = urlRequest?.value(forHTTPHeaderField: "Accept")
@@ -105,10 +105,10 @@ struct ValidationInput: Sendable {
   ) -> ResponseValidation.Failure? {
     switch request {
     case let request as DownloadRequest:
-      // The file was looked at when it was moved: nothing is read here.
+      // The file's size was read when the file was moved, so nothing is read from disk here.
       let (fileURL, size) = request.result.withLock { ($0.fileURL, $0.fileSize) }
       return ResponseValidation.failure(ofFile: fileURL, size: size, rule)
-    // The handlers have its body by now. Its type counts whether there was one or not.
+    // The stream's handlers have taken the body by now, so its content type is checked whether or not there was a body.
     case is DataStreamRequest: return rule(false)
     default: return rule(data?.isEmpty ?? true)
     }
@@ -121,7 +121,6 @@ extension Request {
     return self
   }
 
-  /// Adds the validators of `validate()`.
   func addUsualValidators() -> Self {
     fields.withLock { fields in
       if fields.validators.isEmpty { fields.validators = Validator.usual } else { fields.validators += Validator.usual }

@@ -1,7 +1,7 @@
-/// Changes a body before it is serialized. It is not asked about empty bodies.
+/// Changes a body before it is serialized. It is not called for empty bodies.
 @preconcurrency
 public protocol DataPreprocessor: Sendable {
-  /// The body to serialize. Runs where the serializer does; what it throws arrives as the serializer's own error.
+  /// Returns the body to serialize. Runs where the serializer runs; an error it throws arrives as the serializer's own.
   func preprocess(_ data: Data) throws -> Data
 }
 
@@ -13,7 +13,7 @@ public struct PassthroughPreprocessor: DataPreprocessor {
   public func preprocess(_ data: Data) throws -> Data { data }
 }
 
-/// Takes off the six bytes `)]}',\n` that some services put before JSON against script inclusion.
+/// Removes the six bytes `)]}',\n` that some services put before JSON against script inclusion.
 public struct GoogleXSSIPreprocessor: DataPreprocessor {
   private static let prefix = Data(")]}',\n".utf8)
 
@@ -21,7 +21,7 @@ public struct GoogleXSSIPreprocessor: DataPreprocessor {
   public init() {}
 
   public func preprocess(_ data: Data) throws -> Data {
-    // A fresh Data, so that indices start at 0 again.
+    // A new Data, so that indices start at 0.
     data.starts(with: Self.prefix) ? Data(data.dropFirst(Self.prefix.count)) : data
   }
 }
@@ -32,6 +32,6 @@ extension DataPreprocessor where Self == PassthroughPreprocessor {
 }
 
 extension DataPreprocessor where Self == GoogleXSSIPreprocessor {
-  /// Takes off the XSSI prefix.
+  /// Removes the XSSI prefix.
   public static var googleXSSI: GoogleXSSIPreprocessor { GoogleXSSIPreprocessor() }
 }

@@ -1,23 +1,23 @@
-/// What came of a data or upload request, for one handler.
+/// The response of a data or upload request, for one handler.
 public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
   /// The last URL request.
   public let request: URLRequest?
   package let lazyResponse: LazyHTTPResponse?
-  /// The body, nil when empty.
+  /// The body; nil if empty.
   public let data: Data?
   /// The last attempt's metrics.
   public let metrics: TransferMetrics?
-  /// Seconds the serializer took, on a monotonic clock.
+  /// The seconds that the serializer took, on a monotonic clock.
   public let serializationDuration: TimeInterval
   /// The value or the error.
   public let result: Result<Success, Failure>
-  /// When the request started, was answered and was done.
+  /// The times at which the request started, was answered and was done.
   public let timeline: Timeline
 }
 
-// The initializer stands apart from the struct, so that Swift makes another one of all properties for weir's own use.
+// The initializer is not in the struct itself, so that Swift also makes one of all properties, for weir's own use.
 extension DataResponse {
-  /// Takes a response apart from any request, for tests and for serializers of one's own.
+  /// Makes a response without a request, for tests and for your own serializers.
   public init(
     request: URLRequest?, response: HTTPURLResponse?, data: Data?, metrics: TransferMetrics?,
     serializationDuration: TimeInterval, result: Result<Success, Failure>, timeline: Timeline = Timeline()
@@ -27,13 +27,13 @@ extension DataResponse {
       serializationDuration: serializationDuration, result: result, timeline: timeline)
   }
 
-  /// The last response head; built when first read.
+  /// The last response head, built when it is first read.
   public var response: HTTPURLResponse? { lazyResponse?.response }
 
-  /// The value, nil after a failure.
+  /// The value; nil after a failure.
   public var value: Success? { result.success }
 
-  /// The error, nil after a success.
+  /// The error; nil after a success.
   public var error: Failure? { result.failure }
 
   /// The same response with its value transformed.
@@ -42,7 +42,7 @@ extension DataResponse {
     with(result.map(transform))
   }
 
-  /// The same response with its value transformed; what the closure throws becomes the failure.
+  /// The same response with its value transformed; an error that the closure throws becomes the failure.
   @preconcurrency
   public func tryMap<New: Sendable>(_ transform: (Success) throws -> New) -> DataResponse<New, any Error> {
     with(result.tryMap(transform))
@@ -53,7 +53,7 @@ extension DataResponse {
     with(result.mapError(transform))
   }
 
-  /// The same response with its error transformed; what the closure throws becomes the failure.
+  /// The same response with its error transformed; an error that the closure throws becomes the failure.
   public func tryMapError<New: Error>(_ transform: (Failure) throws -> New) -> DataResponse<Success, any Error> {
     with(result.tryMapError(transform))
   }

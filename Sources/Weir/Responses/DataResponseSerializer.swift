@@ -5,7 +5,7 @@ public final class DataResponseSerializer: ResponseSerializer {
   public let emptyRequestMethods: Set<HTTPMethod>
   package let readsBody: Bool
 
-  /// Takes what changes the body first, and for which status codes and methods it may be empty.
+  /// Makes a serializer with a preprocessor, and the status codes and methods that allow an empty body.
   public init(
     dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
     emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
@@ -14,7 +14,7 @@ public final class DataResponseSerializer: ResponseSerializer {
     self.dataPreprocessor = dataPreprocessor
     self.emptyResponseCodes = emptyResponseCodes
     self.emptyRequestMethods = emptyRequestMethods
-    // Told by its type: see `Session.request`.
+    // Recognized by its type; see `Session.request`.
     readsBody = type(of: dataPreprocessor) != PassthroughPreprocessor.self
   }
 }

@@ -1,22 +1,22 @@
 /// Makes a value of each chunk of a stream.
 @preconcurrency
 public protocol DataStreamSerializer: Sendable {
-  /// What it makes.
+  /// The type of the values.
   associatedtype SerializedObject: Sendable
 
-  /// The value of a chunk. Chunks come one after another as they were received, their borders anywhere: a serializer
-  /// that wants to put pieces together keeps them itself. What it throws arrives as `.stream(.failure)`.
+  /// Returns the value of a chunk. Chunks come one after another as they were received, and may end anywhere. A
+  /// serializer that has to join chunks keeps them itself. An error that it throws arrives as `.stream(.failure)`.
   func serialize(_ data: Data) throws -> SerializedObject
 }
 
 /// Decodes each chunk, so that there must be one value per chunk.
 public struct DecodableStreamSerializer<Value: Decodable & Sendable>: DataStreamSerializer {
-  /// What decodes; `JSONDecoder` by default.
+  /// Decodes the chunks; `JSONDecoder` by default.
   public let decoder: any DataDecoder
   /// Changes a chunk before it is decoded.
   public let dataPreprocessor: any DataPreprocessor
 
-  /// Takes what decodes, and what changes chunks first.
+  /// Makes a serializer with a decoder, and a preprocessor that changes each chunk first.
   public init(
     decoder: any DataDecoder = JSONDecoder(), dataPreprocessor: any DataPreprocessor = PassthroughPreprocessor()
   ) {
@@ -42,7 +42,7 @@ public struct PassthroughStreamSerializer: DataStreamSerializer {
   public func serialize(_ data: Data) -> Data { data }
 }
 
-/// Reads each chunk as UTF-8. What is not becomes U+FFFD, also a character that a chunk's border cuts.
+/// Reads each chunk as UTF-8. Invalid bytes become U+FFFD, as does a character that is split between two chunks.
 public struct StringStreamSerializer: DataStreamSerializer {
   /// There is nothing to set.
   public init() {}

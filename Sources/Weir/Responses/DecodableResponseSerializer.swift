@@ -1,12 +1,12 @@
 /// Decodes the body.
 public final class DecodableResponseSerializer<Value: Decodable & Sendable>: ResponseSerializer {
   public let dataPreprocessor: any DataPreprocessor
-  /// What decodes; `JSONDecoder` by default.
+  /// Decodes the body; `JSONDecoder` by default.
   public let decoder: any DataDecoder
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
 
-  /// Takes what decodes, what changes the body first, and for which status codes and methods it may be empty.
+  /// Makes a serializer with a decoder, a preprocessor, and the status codes and methods that allow an empty body.
   public init(
     dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer.defaultDataPreprocessor,
     decoder: any DataDecoder = JSONDecoder(),
@@ -61,8 +61,8 @@ extension ResponseSerializer {
 /// Decodes a value from a body.
 @preconcurrency
 public protocol DataDecoder: Sendable {
-  /// The value. What it throws becomes ``WeirError/ResponseSerializationFailureReason/decodingFailed(error:)``. Several
-  /// threads may call at once.
+  /// Returns the value. An error that it throws becomes
+  /// ``WeirError/ResponseSerializationFailureReason/decodingFailed(error:)``. Several threads may call at once.
   func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
 }
 
@@ -73,13 +73,13 @@ extension PropertyListDecoder: DataDecoder {}
 /// A type with a value for "no body".
 @preconcurrency
 public protocol EmptyResponse: Sendable {
-  /// What stands for a body that was allowed to be empty.
+  /// The value in place of a body that was allowed to be empty.
   static func emptyValue() -> Self
 }
 
 /// The value of a response without a body, for decodable handlers.
 public struct Empty: Hashable, Codable, Sendable, EmptyResponse {
-  /// The one value there is.
+  /// The only value.
   public static let value = Empty()
 
   public static func emptyValue() -> Empty { value }

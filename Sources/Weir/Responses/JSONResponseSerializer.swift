@@ -4,10 +4,10 @@ public final class JSONResponseSerializer: ResponseSerializer {
   public let dataPreprocessor: any DataPreprocessor
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
-  /// What `JSONSerialization` is given; fragments are allowed by default.
+  /// The options of `JSONSerialization`; by default fragments are allowed.
   public let options: JSONSerialization.ReadingOptions
 
-  /// Takes what `JSONSerialization` is given, what changes the body first, and when it may be empty.
+  /// Makes a serializer with a preprocessor, the status codes and methods for which the body may be empty, and options.
   public init(
     dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
     emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
@@ -35,7 +35,7 @@ extension JSONResponseSerializer: BodySerializer {
     }
   }
 
-  /// The same value, statically Sendable: what `JSONSerialization` makes is a tree of these types and no others.
+  /// The same value as a Sendable type: `JSONSerialization` makes trees of these types only.
   private static func sendable(_ value: Any) -> any Sendable {
     switch value {
     case let value as [String: Any]: value.mapValues(sendable)

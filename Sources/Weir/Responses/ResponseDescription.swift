@@ -1,6 +1,6 @@
-/// The debug text of a response, block by block; secret fields and userinfo are left out.
+/// The debug text of a response, block by block, without secret fields and user info.
 struct ResponseDescription {
-  /// A body is shown as text up to this many bytes.
+  /// The largest body, in bytes, that is shown as text.
   static let maximumBodyText = 100_000
 
   let request: URLRequest?
@@ -9,7 +9,7 @@ struct ResponseDescription {
   let serializationDuration: TimeInterval
   let result: String
 
-  /// The whole text; `responseBody` and `extra` are the blocks by which data and downloads differ.
+  /// The whole text. Data requests and downloads differ by the blocks `responseBody` and `extra`.
   func text(responseBody: Data?? = nil, extra: [String] = []) -> String {
     guard let request else {
       return "[Request]: None\n[Result]: \(result)"
@@ -75,7 +75,7 @@ extension Result {
 }
 
 extension DataResponse: CustomStringConvertible, CustomDebugStringConvertible {
-  /// The result's.
+  /// The result's description, without secrets.
   public var description: String { result.redactedDescription }
 
   /// Request, response, body, durations and result, without secrets.
@@ -89,7 +89,7 @@ extension DataResponse: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension DownloadResponse: CustomStringConvertible, CustomDebugStringConvertible {
-  /// The result's.
+  /// The result's description, without secrets.
   public var description: String { result.redactedDescription }
 
   /// Request, response, file, durations and result, without secrets.

@@ -1,47 +1,45 @@
 /// Makes a value of a response held in memory.
 ///
-/// It is called for failed requests too, with the error; it may rethrow it or make a value all the same. Not for those that
-/// were ended from outside (cancelled, past their deadline, turned away, of a session that is gone): their outcome waits
-/// for no serializer. A thrown
-/// ``WeirError`` is kept, any other error arrives as
+/// The serializer is called for failed requests too, with the error; it may rethrow the error or make a value all the
+/// same. It is not called for requests that were ended from outside (cancelled, past their deadline, rejected, or of a
+/// released session): their outcome waits for no serializer. A thrown ``WeirError`` is kept; any other error arrives as
 /// ``WeirError/ResponseSerializationFailureReason/customSerializationFailed(error:)``.
 @preconcurrency
 public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
-  /// What it makes of a response.
+  /// The type of the values.
   associatedtype SerializedObject: Sendable
 
-  /// The value. Runs on the session's ``Session/serializationQueue``, else on the event loop, or on a worker for bodies
-  /// over 64 KiB.
+  /// Returns the value. Runs on the session's ``Session/serializationQueue``, else on the event loop, or on a worker
+  /// for bodies over 64 KiB.
   ///
   /// - Parameters:
   ///   - request: The last URL request.
-  ///   - response: The last response head; nil when none came.
-  ///   - data: The decoded body; nil when empty.
-  ///   - error: What the request failed with.
+  ///   - response: The last response head; nil if none came.
+  ///   - data: The decoded body; nil if empty.
+  ///   - error: The error with which the request failed.
   func serialize(
     request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
   ) throws -> SerializedObject
 }
 
-/// Makes a value of a downloaded file, by the same rules.
+/// Makes a value of a downloaded file, by the rules of ``DataResponseSerializerProtocol``.
 @preconcurrency
 public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
-  /// What it makes of a file.
+  /// The type of the values.
   associatedtype SerializedObject: Sendable
 
-  /// The value. Runs where ``DataResponseSerializerProtocol/serialize(request:response:data:error:)`` does; `fileURL` is
-  /// nil when there is no file.
+  /// Returns the value. Runs where ``DataResponseSerializerProtocol/serialize(request:response:data:error:)`` runs;
+  /// `fileURL` is nil if there is no file.
   func serializeDownload(
     request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, error: (any Error)?
   ) throws -> SerializedObject
 }
 
-/// A built-in serializer's other door: it reads status and fields from the raw head, so that no `HTTPURLResponse` is
-/// built for it.
+/// A second interface of the built-in serializers, which reads the raw head and needs no `HTTPURLResponse`.
 package protocol LazyResponseSerializer<SerializedObject>: Sendable {
   associatedtype SerializedObject: Sendable
 
-  /// Whether it takes longer for a longer body; if not, it runs on the event loop whatever the body.
+  /// Whether a longer body takes longer; if not, the serializer runs on the event loop whatever the length.
   var readsBody: Bool { get }
 
   func serialize(
@@ -53,14 +51,14 @@ extension LazyResponseSerializer {
   package var readsBody: Bool { true }
 }
 
-/// A serializer's work as a function of the lazy response.
+/// A serializer as a function of the lazy response.
 package typealias LazySerialization<Value> =
   @Sendable (
     _ request: URLRequest?, _ response: LazyHTTPResponse?, _ data: Data?, _ error: (any Error)?
   ) throws -> Value
 
 extension DataResponseSerializerProtocol {
-  /// This serializer as a function of the lazy response. Ask once, when a handler is added: it costs a cast.
+  /// This serializer as a function of the lazy response. Read it once, when a handler is added: it costs a cast.
   package var lazySerialization: LazySerialization<SerializedObject> {
     if let lazy = self as? any LazyResponseSerializer<SerializedObject> {
       return { try lazy.serialize(request: $0, lazyResponse: $1, data: $2, error: $3) }
@@ -70,7 +68,7 @@ extension DataResponseSerializerProtocol {
 }
 
 extension WeirError {
-  /// What a serializer threw, as the error of the request.
+  /// The error of the request after a serializer has thrown.
   package static func serialization(_ error: any Error) -> WeirError {
     error.asWeirError(or: .responseSerializationFailed(reason: .customSerializationFailed(error: error)))
   }
@@ -83,9 +81,9 @@ public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProt
 {
   /// Changes a non-empty body before it is serialized.
   var dataPreprocessor: any DataPreprocessor { get }
-  /// Methods whose responses may be empty.
+  /// The methods whose responses may be empty.
   var emptyRequestMethods: Set<HTTPMethod> { get }
-  /// Status codes whose responses may be empty.
+  /// The status codes whose responses may be empty.
   var emptyResponseCodes: Set<Int> { get }
 }
 
@@ -96,23 +94,23 @@ private enum SerializerDefaults {
 }
 
 extension ResponseSerializer {
-  /// ``PassthroughPreprocessor``.
+  /// The default is a ``PassthroughPreprocessor``.
   public static var defaultDataPreprocessor: any DataPreprocessor { PassthroughPreprocessor() }
-  /// HEAD.
+  /// The default is HEAD.
   public static var defaultEmptyRequestMethods: Set<HTTPMethod> { SerializerDefaults.emptyRequestMethods }
-  /// 204 and 205.
+  /// The default is 204 and 205.
   public static var defaultEmptyResponseCodes: Set<Int> { SerializerDefaults.emptyResponseCodes }
 
   public var dataPreprocessor: any DataPreprocessor { Self.defaultDataPreprocessor }
   public var emptyRequestMethods: Set<HTTPMethod> { Self.defaultEmptyRequestMethods }
   public var emptyResponseCodes: Set<Int> { Self.defaultEmptyResponseCodes }
 
-  /// Whether the request's method allows an empty body; nil without request or method.
+  /// Whether the request's method allows an empty body; nil without a request or a method.
   public func requestAllowsEmptyResponseData(_ request: URLRequest?) -> Bool? {
     request?.method.map(emptyRequestMethods.contains)
   }
 
-  /// Whether the status allows an empty body; nil without response.
+  /// Whether the status allows an empty body; nil without a response.
   public func responseAllowsEmptyResponseData(_ response: HTTPURLResponse?) -> Bool? {
     (response?.statusCode).map(emptyResponseCodes.contains)
   }
@@ -123,7 +121,7 @@ extension ResponseSerializer {
   }
 
   func emptyResponseAllowed(forRequest request: URLRequest?, status: Int?) -> Bool {
-    // The status first: a URL request's method is the dearer of the two to read.
+    // The status is checked first, as reading a URL request's method costs more.
     status.map(emptyResponseCodes.contains) == true || requestAllowsEmptyResponseData(request) == true
   }
 
@@ -145,9 +143,9 @@ extension ResponseSerializer {
   }
 }
 
-/// How the built-in serializers begin: an earlier error first, then the rule for empty bodies, then the preprocessor.
+/// The order of the built-in serializers: an earlier error, then the rule for empty bodies, then the preprocessor.
 protocol BodySerializer: ResponseSerializer, LazyResponseSerializer {
-  /// The value of an allowed empty body.
+  /// The value of an empty body that is allowed.
   func emptyValue() throws -> SerializedObject
   /// The value of a preprocessed, non-empty body.
   func value(of body: Data, response: (some ResponseFacts)?) throws -> SerializedObject

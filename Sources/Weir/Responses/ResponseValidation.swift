@@ -1,20 +1,20 @@
 import WeirHTTP
 
-/// The rules by which a response is acceptable; each gives the reason why it is not, or nil.
+/// The rules by which a response is acceptable. Each returns the reason for refusing it; nil if it is acceptable.
 package enum ResponseValidation {
   package typealias Failure = WeirError.ResponseValidationFailureReason
 
-  /// What `validate()` accepts as a status.
+  /// The status codes that `validate()` accepts.
   package static let defaultStatusCodes = 200..<300
 
-  /// Whether the status is one of those given.
+  /// The reason for refusing the status; nil if it is one of those given.
   package static func failure(status: Int, acceptable: some Sequence<Int>) -> Failure? {
     acceptable.contains(status) ? nil : .unacceptableStatusCode(code: status)
   }
 
-  /// Whether the content type is one of those given.
+  /// The reason for refusing the content type; nil if it is one of those given.
   ///
-  /// An empty body passes whatever its type. Patterns that are no media types match nothing.
+  /// An empty body passes whatever its type. A pattern that is not a media type matches nothing.
   package static func failure(
     contentType: @autoclosure () -> String?, acceptable: some Sequence<String>, isBodyEmpty: Bool
   ) -> Failure? {
@@ -30,8 +30,8 @@ package enum ResponseValidation {
       acceptableContentTypes: accepted.sorted(), responseContentType: MIMEType.name(in: text))
   }
 
-  /// Whether the content type is one that the request's `Accept` value asks for; without one any is
-  /// (RFC 9110 section 12.5.1).
+  /// The reason for refusing the content type; nil if the `Accept` value asks for it or is nil (RFC 9110 section
+  /// 12.5.1).
   package static func failure(
     contentType: @autoclosure () -> String?, accept: String?, isBodyEmpty: @autoclosure () -> Bool
   ) -> Failure? {
@@ -39,8 +39,8 @@ package enum ResponseValidation {
     return failure(contentType: contentType(), acceptable: acceptableTypes(accept: accept), isBodyEmpty: false)
   }
 
-  /// The failure of a download by a rule, which is told whether the file is empty. Without a file, or if its size is not
-  /// known, the download fails in any case.
+  /// The reason for refusing a download by a rule, which gets whether the file is empty. A download without a file, or
+  /// with a file of unknown size, is refused in any case.
   package static func failure(
     ofFile fileURL: URL?, size: Int64?, _ rule: (_ isBodyEmpty: Bool) -> Failure?
   ) -> Failure? {
@@ -49,7 +49,6 @@ package enum ResponseValidation {
     return rule(size == 0)
   }
 
-  /// The media ranges of an `Accept` value.
   package static func acceptableTypes(accept: String) -> [String] {
     accept.withOctets { $0.quotedListElements.filter { !$0.isEmpty }.map { FieldSyntax.text($0) } }
   }
@@ -60,7 +59,7 @@ package struct MIMEType: Sendable, Hashable {
   package let type: String
   package let subtype: String
 
-  /// Takes what stands before `;`, without blanks and in lower case; nil when that is no `type/subtype`.
+  /// Takes the text before `;`, without blanks and in lower case; nil if that is not `type/subtype`.
   package init?(_ text: String) {
     let halves = text.withOctets { text -> (String, String)? in
       var parts = text.parameterParts
@@ -74,7 +73,7 @@ package struct MIMEType: Sendable, Hashable {
     (type, subtype) = halves
   }
 
-  /// What stands before the parameters, as it is written.
+  /// The text before the parameters, unchanged.
   static func name(in text: String) -> String {
     text.withOctets { text in
       var parts = text.parameterParts
@@ -82,10 +81,9 @@ package struct MIMEType: Sendable, Hashable {
     }
   }
 
-  /// Whether the pattern accepts everything, also a response without a type.
+  /// Whether the pattern accepts every response, even one without a type.
   package var isWildcard: Bool { type == "*" && subtype == "*" }
 
-  /// Whether this pattern accepts the type.
   package func matches(_ other: MIMEType) -> Bool {
     (type == "*" || type == other.type) && (subtype == "*" || subtype == other.subtype)
   }

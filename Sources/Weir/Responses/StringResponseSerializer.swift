@@ -3,12 +3,12 @@ import WeirHTTP
 /// Gives the body as text: in the given encoding, else the response's charset, else ISO Latin 1.
 public final class StringResponseSerializer: ResponseSerializer {
   public let dataPreprocessor: any DataPreprocessor
-  /// The encoding to use whatever the response says.
+  /// The encoding to use whatever the response says; nil: the response's charset decides.
   public let encoding: String.Encoding?
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
 
-  /// Takes the encoding, what changes the body first, and for which status codes and methods it may be empty.
+  /// Makes a serializer with an encoding, a preprocessor, and the status codes and methods that allow an empty body.
   public init(
     dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
     encoding: String.Encoding? = nil,
@@ -55,7 +55,7 @@ extension ResponseSerializer where Self == StringResponseSerializer {
 
 /// The charset parameter of a media type (RFC 9110 section 8.3.2), as an encoding.
 enum Charset {
-  /// The encoding a Content-Type names; ISO Latin 1 when it names none or an unknown one.
+  /// The encoding that a Content-Type names; ISO Latin 1 if it names none or an unknown one.
   static func encoding(ofContentType contentType: String?) -> String.Encoding {
     contentType.flatMap(name).flatMap { encodings[$0] } ?? .isoLatin1
   }

@@ -1,7 +1,7 @@
 /// Retries idempotent requests whose connection was lost, and nothing else.
-// Sendable: adds no stored properties.
+// Sendable: the class adds no stored properties.
 open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
-  /// Takes limits and methods, by the rules of ``RetryPolicy``; there are no status codes to retry.
+  /// Makes a policy with limits and methods, by the rules of ``RetryPolicy``. It retries no status codes.
   public init(
     retryLimit: UInt = RetryPolicy.defaultRetryLimit,
     exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,

@@ -1,9 +1,9 @@
 extension RetryPolicy {
-  /// Two retries: three attempts in all.
+  /// At most two retries: three attempts in all.
   public static let defaultRetryLimit: UInt = 2
-  /// Each delay is twice the one before.
+  /// The factor by which each delay is longer than the one before.
   public static let defaultExponentialBackoffBase: UInt = 2
-  /// Seconds.
+  /// The scale of the delays, in seconds.
   public static let defaultExponentialBackoffScale: Double = 0.5
 
   /// The idempotent methods (RFC 9110 section 9.2.2).
@@ -12,11 +12,12 @@ extension RetryPolicy {
   /// Timeout, server error, bad gateway, unavailable, gateway timeout.
   public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 500, 502, 503, 504]
 
-  /// Fields by which a server, or a proxy in front of it, says that another attempt is of no use: `X-No-Retry`, and
-  /// Envoy's mark of a response that its rate limiter made.
+  /// Header fields by which a server, or a proxy in front of it, says that another attempt is useless: `X-No-Retry`,
+  /// and the field that Envoy sets on responses of its rate limiter.
   public static let defaultFinalResponseFields = ["X-No-Retry", "x-envoy-ratelimited"]
 
-  /// Failures of the network or of a server's moment; nothing that the same request would meet again.
+  /// The codes of failures of the network, or of a server for a moment. A failure that the same request would meet
+  /// again is not among them.
   public static let defaultRetryableURLErrorCodes = Set(
     RetryRules.transientCodes.compactMap { URLError.Code(rawValue: $0.rawValue) })
 }

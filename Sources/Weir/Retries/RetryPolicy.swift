@@ -1,37 +1,39 @@
 /// Retries failures that are likely to pass, with an exponential delay.
 ///
-/// A request is retried when it has retries left, its method is idempotent (RFC 9110 section 9.2.2), and its status or
-/// its error is one of the retryable ones. Status codes are seen only by requests that `validate()`.
-// Sendable: all stored properties are constant and Sendable; a subclass answers for its own.
+/// A request is retried if it has retries left, its method is idempotent (RFC 9110 section 9.2.2), and its status or
+/// its error is one of the retryable ones. Only requests that `validate()` are retried for a status code.
+// Sendable: all stored properties are constant and Sendable; a subclass has to ensure the same for its own.
 open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, @unchecked Sendable {
-  /// Retries per request, the first attempt not counted; default 2.
+  /// The limit of retries per request, the first attempt not counted; default 2.
   public let retryLimit: UInt
-  /// By what each delay is longer than the one before; default 2.
+  /// The factor by which each delay is longer than the one before; default 2.
   public let exponentialBackoffBase: UInt
-  /// Seconds.
+  /// The scale of the delays in seconds; default 0.5.
   public let exponentialBackoffScale: Double
-  /// Requests with another method are not retried; default: the idempotent ones.
+  /// The methods that are retried; default: the idempotent ones.
   public let retryableHTTPMethods: Set<HTTPMethod>
-  /// Status codes of responses that failed validation; default 408, 500, 502, 503, 504.
+  /// The status codes that are retried if the response failed validation; default 408, 500, 502, 503, 504.
   public let retryableHTTPStatusCodes: Set<Int>
-  /// Codes of transfers that failed; default ``defaultRetryableURLErrorCodes``.
+  /// The codes of failed transfers that are retried; default ``defaultRetryableURLErrorCodes``.
   public let retryableURLErrorCodes: Set<URLError.Code>
-  /// How delays are spread.
+  /// The random spread of delays; default: none.
   public let jitter: Jitter
-  /// Seconds; the longest delay of the backoff.
+  /// The longest delay of the backoff in seconds; default 60.
   public let maximumDelay: TimeInterval
-  /// Whether a `Retry-After` on a retryable status raises the delay, up to 60 s. If it lies beyond the request's deadline,
-  /// the response is final (``RetryDenial/Reason/deadline``).
+  /// Whether a `Retry-After` on a retryable status raises the delay, up to 60 s. If that delay would end after the
+  /// request's deadline, the response is final (``RetryDenial/Reason/deadline``).
   public let respectsRetryAfter: Bool
-  /// A response that has one of these fields, whatever its value, is final (``RetryDenial/Reason/policy``); default
+  /// The fields that make a response final, whatever their value (``RetryDenial/Reason/policy``); default
   /// ``defaultFinalResponseFields``.
   public let finalResponseFields: [String]
-  /// The name under which it is measured; nil means the type's.
+  /// The policy's name in metrics; nil means the name of its type.
   public let name: String?
   private let rules: RetryRules
 
-  /// - `exponentialBackoffBase`: At least 2; less is a programming error and traps.
-  /// - `exponentialBackoffScale`: Seconds; the delay is base^retryCount × scale: 0.5 s and 1 s by default.
+  /// Makes a retry policy.
+  ///
+  /// - `exponentialBackoffBase`: At least 2; a lower base is a programming error and traps.
+  /// - `exponentialBackoffScale`: In seconds. The delay is base^retryCount × scale: 0.5 s and 1 s by default.
   public init(
     retryLimit: UInt = RetryPolicy.defaultRetryLimit,
     exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -80,14 +82,14 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
       now: Date().timeIntervalSince1970)
   }
 
-  /// Whether the failure is one of those this policy retries, the retry limit aside. Asked once about each.
+  /// Whether this policy retries the failure, apart from the retry limit. Called once for each failure.
   open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
     rules.isRetryable(RetryRules.Failure(request, error))
   }
 }
 
 extension RetryRules.Failure {
-  /// A transfer's code counts as it is or as the cause of a ``WeirError``.
+  /// Takes the transfer's code from the error itself or from the cause of a ``WeirError``.
   fileprivate init(_ request: Request, _ error: any Error) {
     let cause = error as? URLError ?? error.asWeirError?.underlyingError as? URLError
     self.init(
@@ -119,13 +121,15 @@ extension RequestInterceptor where Self == RetryPolicy {
       finalResponseFields: finalResponseFields)
   }
 
-  /// What new code should use; ``RetryPolicy/init(retryLimit:exponentialBackoffBase:exponentialBackoffScale:retryableHTTPMethods:retryableHTTPStatusCodes:retryableURLErrorCodes:jitter:maximumDelay:respectsRetryAfter:finalResponseFields:name:)``
-  /// alone keeps Alamofire's delays, with which clients that failed together come back together.
+  /// The policy for new code.
+  /// ``RetryPolicy/init(retryLimit:exponentialBackoffBase:exponentialBackoffScale:retryableHTTPMethods:retryableHTTPStatusCodes:retryableURLErrorCodes:jitter:maximumDelay:respectsRetryAfter:finalResponseFields:name:)``
+  /// has Alamofire's delays, with which clients that failed together retry together.
   ///
-  /// A retry comes at random within 0.5 s, each later one within twice the time, 20 s at most; a `Retry-After` is
-  /// followed up to 60 s. Beside the default statuses, 425 (RFC 8470) and 429 (RFC 6585) are retried.
+  /// The first retry follows at a random time within 0.5 s, each later one within twice the time of the one before, up
+  /// to 20 s. A `Retry-After` is followed up to 60 s. Besides the default statuses, 425 (RFC 8470) and 429 (RFC 6585)
+  /// are retried.
   ///
-  /// - Parameter limit: Retries per request, the first attempt not counted.
+  /// - Parameter limit: The limit of retries per request, the first attempt not counted.
   public static func recommended(limit: UInt = RetryPolicy.defaultRetryLimit) -> RetryPolicy {
     RetryPolicy(
       retryLimit: limit,

@@ -1,18 +1,18 @@
-/// The way out of the network.
+/// The proxy through which a session connects.
 public enum ProxyConfiguration: Sendable {
   /// Connect directly, whatever the environment says.
   case none
-  /// `http_proxy`, `https_proxy`, `no_proxy` and so on, as libcurl reads them.
+  /// The proxy that `http_proxy`, `https_proxy`, `no_proxy` and so on name, as libcurl reads them.
   case environment
   /// An HTTP proxy: `CONNECT` for https, the whole URL in the request line for http (RFC 9112 section 3.2.2). The
-  /// credential answers its challenges, by Basic or Digest; it is not sent before.
+  /// credential answers the proxy's challenges, by Basic or Digest; it is not sent before a challenge.
   case http(host: String, port: Int, credential: URLCredential? = nil)
-  /// SOCKS 5; names are resolved by the proxy.
+  /// A SOCKS 5 proxy; the proxy resolves names.
   case socks5(host: String, port: Int, credential: URLCredential? = nil)
 }
 
 extension ProxyConfiguration: CustomStringConvertible, CustomReflectable {
-  /// Kind, host and port, and the credential's user.
+  /// The kind, the host, the port and the credential's user.
   public var description: String {
     switch self {
     case .none: "none"

@@ -1,7 +1,7 @@
 import Synchronization
 import WeirIO
 
-/// What a request asks of its session, or of whoever takes its place (``Request/delegate``).
+/// The settings and decisions that a request asks of its session or of its own delegate (``Request/delegate``).
 @preconcurrency
 public protocol RequestDelegate: AnyObject, Sendable {
   /// The session's settings.
@@ -16,8 +16,7 @@ public protocol RequestDelegate: AnyObject, Sendable {
   @preconcurrency
   func retryResult(
     for request: Request, dueTo error: WeirError, completion: @escaping @Sendable (RetryResult) -> Void)
-  /// Tries a request again whose retriers are being asked, after so many seconds; nil means at once. For any other
-  /// request it does nothing.
+  /// Retries a request about which retriers are being asked, and no other, after this many seconds; nil means at once.
   func retryRequest(_ request: Request, withDelay delay: TimeInterval?)
 }
 
@@ -57,14 +56,15 @@ extension Session: RequestDelegate {
   }
 }
 
-/// A delegate that the caller gave a request.
+/// A delegate that the caller has set on a request.
 struct OwnDelegate: Sendable {
   weak var delegate: (any RequestDelegate)?
 }
 
 extension Request {
-  /// The session, as long as it lives, or what was set here: that is asked then whether the first handler resumes the
-  /// request and whether a failure is retried, and told when the request has settled.
+  /// The session, as long as it lives, or the delegate set here. A delegate set here decides in the session's place
+  /// whether the first handler resumes the request and whether a failure is retried. It is told when the request has
+  /// settled.
   public var delegate: (any RequestDelegate)? {
     get {
       let own = fields.withLock { $0.ownDelegate }
@@ -76,7 +76,7 @@ extension Request {
     }
   }
 
-  /// The delegate that takes the session's place; nil: none does.
+  /// The delegate in the session's place; nil if there is none.
   var ownDelegate: (any RequestDelegate)? { fields.withLock { $0.ownDelegate }?.delegate }
 
   /// Sets the request up without starting its transfer.

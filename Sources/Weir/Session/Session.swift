@@ -5,10 +5,10 @@ package import WeirIO
 /// Makes requests and holds what they share: connections, interceptors, limits, monitors.
 ///
 /// A session has a thread of its own, the *event loop*, on which the steps of its requests run one after another. All
-/// methods may be called from any thread. When the last reference goes, unfinished requests fail with
-/// ``WeirError/sessionDeinitialized``.
+/// methods may be called from any thread. When the last reference to the session is released, unfinished requests fail
+/// with ``WeirError/sessionDeinitialized``.
 public final class Session: Sendable {
-  /// When the URL request and its task are made.
+  /// The time at which a request's URL request and task are made.
   public enum RequestSetup: Sendable {
     /// At `resume()`.
     case lazy
@@ -23,24 +23,24 @@ public final class Session: Sendable {
   public static let `default` = Session()
 
   let context: SessionContext
-  /// Whether it stands for one that is gone.
+  /// Whether this object stands for a session that was released.
   let isOver: Bool
 
-  /// Makes a session. Never fails: where the process has no descriptors or threads left for one, that is the error of
-  /// each of its requests.
+  /// Makes a session. This never fails: if the process has no descriptors or threads left for a session, each of its
+  /// requests fails with an error that says so.
   ///
   /// - Parameters:
   ///   - configuration: Copied; later edits of the original change nothing.
-  ///   - rootQueue: Where the first retrier, redirect handlers and validators run. Nil: the event loop.
+  ///   - rootQueue: The queue of the first retrier, redirect handlers and validators. Nil: the event loop.
   ///   - startRequestsImmediately: Whether the first response handler resumes a request.
-  ///   - requestSetup: When URL requests and tasks are made.
-  ///   - requestQueue: Where URL requests are built and the first adapter runs. Nil: the event loop.
-  ///   - serializationQueue: Where serializers run. Nil: the event loop, or a worker for bodies over 64 KiB.
-  ///   - interceptor: Adapts and retries every request, before the request's own.
-  ///   - serverTrustManager: Says what servers have to prove. Nil: what `configuration.tls` says.
+  ///   - requestSetup: The time at which URL requests and tasks are made.
+  ///   - requestQueue: The queue on which URL requests are built and the first adapter runs. Nil: the event loop.
+  ///   - serializationQueue: The queue of serializers. Nil: the event loop, or a worker for bodies over 64 KiB.
+  ///   - interceptor: Adapts and retries every request, before the request's own interceptor.
+  ///   - serverTrustManager: Decides how servers have to prove their identity. Nil: `configuration.tls` decides.
   ///   - redirectHandler: Decides about redirects. Nil: they are followed.
-  ///   - cachedResponseHandler: Decides what `configuration.urlCache` keeps. Nil: all that may be kept.
-  ///   - eventMonitors: Hear of all of the session's requests.
+  ///   - cachedResponseHandler: Decides which responses `configuration.urlCache` stores. Nil: all that may be stored.
+  ///   - eventMonitors: Get the events of all of the session's requests.
   public convenience init(
     configuration: SessionConfiguration = .default, rootQueue: DispatchQueue? = nil,
     startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
@@ -56,9 +56,9 @@ public final class Session: Sendable {
       redirectHandler: redirectHandler, cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors)
   }
 
-  /// Makes a session on a loop that others use too, with the state per destination of a whole process.
+  /// Makes a session on a loop that others use too. It shares the state per destination with the whole process.
   ///
-  /// - Parameter defect: why the session can't do anything; every request's error.
+  /// - Parameter defect: The reason why the session can't work; every request fails with it.
   package init(
     loop: EventLoop, defect: WeirError? = nil, shared table: DestinationTable,
     configuration: SessionConfiguration = .default,
@@ -89,7 +89,7 @@ public final class Session: Sendable {
     watchLoop(monitors)
   }
 
-  /// Stands for a session that is gone, in the events of its end.
+  /// Makes an object that stands for a released session in the events of its end.
   init(remainsOf context: SessionContext) {
     self.context = context
     isOver = true
@@ -105,35 +105,35 @@ public final class Session: Sendable {
     }
   }
 
-  /// Where the first retrier, redirect handlers and validators run, serially; nil: the event loop.
+  /// The serial queue of the first retrier, redirect handlers and validators; nil: the event loop.
   public var rootQueue: DispatchQueue? { context.queues.root }
-  /// Where URL requests are built and the first adapter runs; nil: the event loop.
+  /// The queue on which URL requests are built and the first adapter runs; nil: the event loop.
   public var requestQueue: DispatchQueue? { context.queues.request }
-  /// Where serializers run; nil: the event loop, or a worker for bodies over 64 KiB.
+  /// The queue of serializers; nil: the event loop, or a worker for bodies over 64 KiB.
   public var serializationQueue: DispatchQueue? { context.queues.serialization }
-  /// Where handlers without a queue argument run.
+  /// The queue of handlers without a queue argument.
   public var completionQueue: DispatchQueue { context.queues.completion }
   /// Whether the first response handler resumes a request that does not say otherwise.
   public var startRequestsImmediately: Bool { context.startRequestsImmediately }
-  /// When URL requests and tasks are made.
+  /// The time at which URL requests and tasks are made.
   public var requestSetup: RequestSetup { context.requestSetup }
   /// Adapts and retries every request, before the request's own interceptor.
   public var interceptor: (any RequestInterceptor)? { context.interceptor }
-  /// Says what servers have to prove; nil: what the configuration's ``SessionConfiguration/tls`` says.
+  /// Decides how servers have to prove their identity; nil: the configuration's ``SessionConfiguration/tls`` decides.
   public var serverTrustManager: ServerTrustManager? { context.serverTrustManager }
-  /// Decides about redirects of requests that have no handler of their own; nil: they are followed.
+  /// Decides about redirects of requests without a redirect handler of their own; nil: redirects are followed.
   public var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
-  /// Decides what is kept of requests that have no handler of their own; nil: all that may be.
+  /// Decides which responses are stored for requests without a handler of their own; nil: all that may be stored.
   public var cachedResponseHandler: (any CachedResponseHandler)? { context.cachedResponseHandler }
-  /// Those that hear of all of the session's requests.
+  /// The monitors that get the events of all of the session's requests.
   public var eventMonitor: CompositeEventMonitor { context.monitors }
-  /// The configuration the session was made with.
+  /// The configuration with which the session was made.
   public var sessionConfiguration: SessionConfiguration { context.configuration }
 
   /// The event loop as a task executor: a task that prefers it awaits responses without a change of thread.
   public var executor: any TaskExecutor { context.loop }
 
-  /// Calls back once, on ``rootQueue`` or the event loop, with the requests whose setup began and that have not
+  /// Calls back once, on ``rootQueue`` or the event loop, with the requests whose setup has begun and that have not
   /// finished.
   @preconcurrency
   public func withAllRequests(perform action: @escaping @Sendable (Set<Request>) -> Void) {
@@ -166,7 +166,7 @@ public final class Session: Sendable {
     context.loop.post { [core = context.core] in core.value.finishAndInvalidate() }
   }
 
-  /// The loop and, when the process has no descriptors or threads left for it, the error of all requests.
+  /// The loop. If the process has no descriptors or threads left for it, also the error of all requests.
   private static func makeLoop() -> (EventLoop, WeirError?) {
     do {
       return (try EventLoop(name: "weir.session"), nil)
@@ -177,7 +177,7 @@ public final class Session: Sendable {
     }
   }
 
-  /// Gives the core its session and, where somebody listens, the loop's lag.
+  /// Tells the core its session and, if a monitor wants it, starts reporting the loop's lag.
   private func watchLoop(_ monitors: CompositeEventMonitor) {
     context.loop.run { [weak self, context] in
       context.core.value.session = self

@@ -2,24 +2,25 @@ public import Dispatch
 
 /// The settings of a session; copied when the session is made, so later edits change nothing.
 ///
-/// Limits are on by default. Times are in seconds, sizes in bytes. A server should lower ``timeoutIntervalForResource``.
+/// Limits are on by default. Times are in seconds, sizes in bytes. A server should lower
+/// ``timeoutIntervalForResource``.
 public struct SessionConfiguration: Sendable {
   /// The defaults.
   public static var `default`: SessionConfiguration { SessionConfiguration() }
-  /// The same as ``default``: nothing is kept on disk either way.
+  /// The same as ``default``, which keeps nothing on disk either.
   public static var ephemeral: SessionConfiguration { SessionConfiguration() }
 
-  /// Where handlers without a queue argument run.
+  /// The place where handlers without a queue argument run.
   public enum HandlerExecution: Sendable {
     /// On the session's completion queue, the handlers of one request one after another.
     case completionQueue
-    /// On the event loop, at once: fastest. They must not block.
+    /// On the event loop, at once. This is fastest; the handlers must not block.
     case eventLoop
   }
 
-  /// Which HTTP versions are spoken.
+  /// The HTTP versions that a session uses.
   public enum HTTPVersion: Sendable {
-    /// HTTP/1.1 with libcurl below 8.1; from there on HTTP/2 by ALPN on https, else 1.1.
+    /// HTTP/1.1 with libcurl before 8.1. With later versions HTTP/2 by ALPN on https, else HTTP/1.1.
     case automatic
     /// HTTP/1.1 only.
     case http1_1
@@ -31,14 +32,14 @@ public struct SessionConfiguration: Sendable {
 
   /// An address used instead of a name lookup.
   public struct ResolveOverride: Sendable, Hashable {
-    /// The name as URLs spell it.
+    /// The host name, spelled as in URLs.
     public var host: String
-    /// Only for this port; an `https` URL without one has 443.
+    /// The only port to which the override applies; an `https` URL without a port has 443.
     public var port: Int
     /// IPv4 or IPv6 addresses, tried in order.
     public var addresses: [String]
 
-    /// Takes the name, the port and what to connect to instead.
+    /// Makes an override of the host name and port by the addresses to connect to.
     public init(host: String, port: Int, addresses: [String]) {
       self.host = host
       self.port = port
@@ -46,81 +47,81 @@ public struct SessionConfiguration: Sendable {
     }
   }
 
-  /// Sent with every request; a request's own field of the same name wins.
+  /// Header fields sent with every request; a request's own field of the same name takes precedence.
   public var headers: HTTPHeaders = .default
-  /// The longest silence in either direction. A `URLRequest.timeoutInterval` other than 60 overrides it.
+  /// The longest silence in either direction, in seconds. A `URLRequest.timeoutInterval` other than 60 overrides it.
   public var timeoutIntervalForRequest: TimeInterval = 60
   /// The deadline of a whole request from `resume()`: attempts, redirects, retry delays, adapters and refreshes.
   public var timeoutIntervalForResource: TimeInterval = 604_800
-  /// Name lookup, TCP and TLS together.
+  /// The limit in seconds of name lookup, TCP and TLS together.
   public var connectTimeout: TimeInterval = 30
-  /// Attempts on the wire per destination; further ones wait in order.
+  /// The limit of attempts on the wire per destination; further attempts wait in order.
   public var httpMaximumConnectionsPerHost = 64
-  /// Requests that may wait for a slot of one destination; one more is rejected with `.queueFull`.
+  /// The limit of requests that wait for a slot of one destination; one more is rejected with `.queueFull`.
   public var maximumPendingRequestsPerHost = 10_000
-  /// The longest wait for a slot; then the request is rejected with `.admissionTimeout`.
+  /// The longest wait for a slot in seconds, after which the request is rejected with `.admissionTimeout`.
   public var admissionTimeout: TimeInterval = 30
-  /// How many retries a destination is to bear, of all requests together; nil: as many as retriers ask for.
+  /// The limit of retries to a destination, of all requests together; nil: as many as retriers ask for.
   public var retryBudget: RetryBudget? = RetryBudget()
-  /// When a destination that fails is left alone for a while; nil: never.
+  /// The rule for leaving a failing destination alone for a while; nil: it is never left alone.
   public var circuitBreaker: CircuitBreaker?
-  /// How the number of attempts at once follows a destination's speed, within ``httpMaximumConnectionsPerHost``; nil: it is
-  /// that.
+  /// The rule by which the number of concurrent attempts follows a destination's speed, up to
+  /// ``httpMaximumConnectionsPerHost``. Nil: that number is the limit.
   public var adaptiveConcurrency: AdaptiveConcurrency?
-  /// Where handlers without a queue argument run; default: on the completion queue.
+  /// The place where handlers without a queue argument run; default: the completion queue.
   public var handlerExecution = HandlerExecution.completionQueue
-  /// Idle pooled connections are closed after this.
+  /// The seconds after which idle pooled connections are closed.
   public var idleConnectionLifetime: TimeInterval = 60
-  /// Nor are there more connections than this, unless all are in use.
+  /// The limit of open connections; it is exceeded only while all are in use.
   package var maximumPooledConnections = 100_000
-  /// Where downloads are written until they are complete; nil: in the system's temporary directory.
+  /// The directory in which downloads are written until they are complete; nil: the system's temporary directory.
   package var downloadDirectory: String?
-  /// Which addresses are connected to; set ``DestinationPolicy/publicOnly`` where others choose the URLs.
+  /// The addresses that may be connected to; set ``DestinationPolicy/publicOnly`` if others choose the URLs.
   public var destinationPolicy = DestinationPolicy.any
-  /// Where cookies are kept and taken from; nil: none is kept or sent. Foundation's shared storage would be shared with
-  /// everybody in the process.
+  /// The storage of cookies; nil: no cookie is kept or sent. Foundation's shared storage is shared with the whole
+  /// process.
   public var httpCookieStorage: CookieStorage?
-  /// Whether requests have the cookies of ``httpCookieStorage``. Those that responses set are kept all the same.
+  /// Whether requests send the cookies of ``httpCookieStorage``. Cookies that responses set are kept in either case.
   public var httpShouldSetCookies = true
-  /// Whose cookies are kept in ``httpCookieStorage``. Without a `mainDocumentURL` of the URL request all hosts are the main
-  /// document's; with one, its host and those within.
+  /// The policy by which cookies are kept in ``httpCookieStorage``. If the URL request has no `mainDocumentURL`, every
+  /// host counts as the main document's; otherwise the host of that URL and its subdomains do.
   public var httpCookieAcceptPolicy = HTTPCookie.AcceptPolicy.onlyFromMainDocumentDomain
-  /// Where responses are kept and taken from; nil: nothing is. Everybody who uses the session gets what is kept. Foundation's
-  /// cache reads and writes its files in the calls, for which weir has workers.
+  /// The cache of responses; nil: no response is stored or looked up. All users of the session share the cache. Weir
+  /// calls it on workers, as Foundation's cache reads and writes its files in the calls.
   public var urlCache: URLCache?
-  /// How ``urlCache`` is used by requests whose own `cachePolicy` is `.useProtocolCachePolicy`.
+  /// The use of ``urlCache`` by requests whose own `cachePolicy` is `.useProtocolCachePolicy`.
   public var requestCachePolicy = URLRequest.CachePolicy.useProtocolCachePolicy
-  /// Where credentials are looked up for requests that have none of their own; nil: nowhere. Foundation's shared storage
-  /// would be shared with everybody in the process.
+  /// The storage in which credentials are looked up for requests that have none of their own; nil: none is looked up.
+  /// Foundation's shared storage would be shared with all other code in the process.
   public var urlCredentialStorage: URLCredentialStorage?
-  /// The way out of the network; default: directly, whatever the environment says.
+  /// The proxy; default: a direct connection, whatever the environment says.
   public var proxy = ProxyConfiguration.none
-  /// Connect to this socket; the URL still gives Host and the TLS name.
+  /// The path of a Unix socket to connect to; the URL still gives Host and the TLS name.
   public var unixSocketPath: String?
   /// Addresses used instead of name lookups; default: none.
   public var resolveOverrides: [ResolveOverride] = []
-  /// How servers are trusted and the client identifies itself.
+  /// The trust in servers, and the client's own certificate.
   public var tls = TLSConfiguration()
-  /// Which HTTP versions are spoken.
+  /// The HTTP versions that the session uses.
   public var httpVersion = HTTPVersion.automatic
-  /// One response body kept in memory, on the wire or decoded; nil: unlimited.
+  /// The limit in bytes of one response body kept in memory, both on the wire and decoded; nil: unlimited.
   public var maximumResponseSize: Int64? = 268_435_456
-  /// One response head.
+  /// The limit in bytes of one response head.
   public var maximumHeaderSize = 262_144
-  /// One decoded response body; nil: unlimited.
+  /// The limit in bytes of one decoded response body; nil: unlimited.
   public var maximumDecompressedSize: Int64? = 536_870_912
-  /// Decoded ÷ received bytes, applied above 10 MiB decoded; nil: unlimited.
+  /// The limit of decoded bytes per received byte, applied above 10 MiB decoded; nil: unlimited.
   public var maximumDecompressionRatio: Double? = 200
   /// Whether gzip and deflate response bodies are decoded.
   public var automaticallyDecompresses = true
-  /// The field by which retries say which one they are, in addition to what the request says already: one that came with
-  /// `X-Retry-Attempt: 2` and is retried once sends 3. Nil: none.
+  /// The header field in which a retry says which retry it is. It adds to the number that the request has already: if a
+  /// request with `X-Retry-Attempt: 2` is retried once, the retry sends 3. Nil: no field.
   public var announcesAttempts: AttemptHeader?
-  /// Redirects followed within one attempt; one more fails it with `URLError(.httpTooManyRedirects)`.
+  /// The limit of redirects followed within one attempt; one more fails it with `URLError(.httpTooManyRedirects)`.
   public var maximumRedirects = 20
   /// Whether a redirect may lead from https to http.
   public var allowsInsecureRedirects = false
-  /// Where handlers without a queue argument run; nil: a private concurrent queue.
+  /// The queue of handlers without a queue argument; nil: a private concurrent queue.
   public var completionQueue: DispatchQueue?
 
   /// The defaults, the same as ``default``.

@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 import WeirIO
 
-/// What a session's requests need of it, without keeping the session itself alive.
+/// The parts of a session that its requests need; requests do not keep the session itself alive.
 final class SessionContext: Sendable {
   let loop: EventLoop
   let core: LoopBound<SessionCore>
@@ -16,14 +16,14 @@ final class SessionContext: Sendable {
   let monitors: CompositeEventMonitor
   let startRequestsImmediately: Bool
   let requestSetup: Session.RequestSetup
-  /// For what takes long and waits for nobody: files, serializers and compressors of large bodies.
+  /// For work that takes long but never blocks on others: files, serializers and compressors of large bodies.
   let workers: WorkerPool
-  /// For code of the caller's that may wait for somebody without end: streams and what makes bodies.
+  /// For the caller's code that may block without end: reading streams and making bodies.
   let readers: WorkerPool
   let bodyMemory = BodyMemory()
   private let owner = Mutex(WeakSession())
 
-  /// Where user code runs; nil is the event loop.
+  /// The queues on which user code runs; nil is the event loop.
   struct Queues: Sendable {
     var root: DispatchQueue?
     var request: DispatchQueue?
@@ -59,13 +59,13 @@ final class SessionContext: Sendable {
     readers = WorkerPool(name: "weir.readers", width: 64)
   }
 
-  /// The session, as long as somebody holds it.
+  /// The session, as long as it is retained.
   var session: Session? { owner.withLock { $0.session } }
 
-  /// Whether nobody holds the session any more, though another may stand for it.
+  /// Whether the session was released, even if another object stands for it in events.
   var isGone: Bool { session?.isOver ?? true }
 
-  /// What events are told in the name of, also after the session.
+  /// The session that events name, even after the session's release.
   var sessionOrRemains: Session { session ?? Session(remainsOf: self) }
 
   func attach(_ session: Session) {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The transport's events become those of the session's monitors and, where they are of one request, of the request's own.
-/// Monitors that observe the transport themselves hear of them first.
+/// Passes the transport's events on to the session's monitors. An event of one request goes to the request's own
+/// monitors too. Monitors that observe the transport themselves get the event first.
 extension SessionCore: TransportObserver {
   var transportInterests: TransportInterests {
     var interests = monitors.observers.reduce(into: TransportInterests()) { $0.formUnion($1.transportInterests) }
@@ -13,7 +13,7 @@ extension SessionCore: TransportObserver {
 
   // MARK: Exchanges and attempts
 
-  /// `monitor` gets the request and the monitors of it.
+  /// Tells the exchange's observers, then calls `monitor` with the request's monitors and the request.
   private func tell(
     _ exchange: any TransportExchange, _ observe: (any TransportObserver) -> Void,
     _ monitor: (CompositeEventMonitor, Request) -> Void = { _, _ in }

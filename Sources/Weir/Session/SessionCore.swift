@@ -13,11 +13,11 @@ final class SessionCore {
   let cookies: CookieHandling?
   private let table: DestinationTable
   @exclusivity(unchecked) private var active: [ObjectIdentifier: RequestPipeline] = [:]
-  /// By scheme and authority as URLs spell them, so that finding one needs no parsing.
+  /// The destinations by scheme and authority, spelled as in URLs, so that a lookup needs no parsing.
   private var destinations: [String: DestinationState] = [:]
   private var lastDestination: (origin: String, state: DestinationState)?
   private static let cachedDestinations = 256
-  /// Made when it is first asked for; closed at the end.
+  /// Made when it is first used; closed at the session's end.
   private(set) lazy var transport = makeTransport()
   private var defaultHeaders: PreparedHeaders?
   private var types = InterceptorTypes()
@@ -27,7 +27,7 @@ final class SessionCore {
   private var taskCount = 0
   weak var session: Session?
 
-  /// Why no further request is taken.
+  /// The reason why no further request is taken.
   private enum Ending {
     case draining
     case ended(WeirError)
@@ -52,24 +52,23 @@ final class SessionCore {
 
   // MARK: Requests
 
-  /// The shell of an active request.
   func pipeline(of request: Request) -> RequestPipeline? {
     active[ObjectIdentifier(request)]
   }
 
-  /// Tells the request's shell of the caller's next verb.
+  /// Passes the caller's next verb on to the request's pipeline.
   func hear(_ request: Request) {
     let (heard, isActive) = request.fields.withLock { ($0.machine.hear(), $0.machine.isActive) }
     if let heard { shell(of: request, isActive).perform(heard.verb, heard.action) }
   }
 
-  /// Sets a request up before anybody resumed it.
+  /// Sets a request up before it is resumed.
   func prepare(_ request: Request) {
     let action = request.fields.withLock { $0.machine.prepare() }
     if action != .none { shell(of: request, true).perform(action) }
   }
 
-  /// The request's shell; kept from the beginning of setup until the request settles.
+  /// The request's pipeline, kept from the beginning of setup until the request settles.
   private func shell(of request: Request, _ isActive: Bool) -> RequestPipeline {
     let key = ObjectIdentifier(request)
     if let pipeline = active[key] { return pipeline }
@@ -80,12 +79,12 @@ final class SessionCore {
 
   func remove(_ request: Request) {
     let pipeline = active.removeValue(forKey: ObjectIdentifier(request))
-    // Let go of afterwards: what goes with it may be the caller's, and come back here.
+    // Released last: the pipeline may hold objects of the caller's, whose `deinit` may call back into this core.
     withExtendedLifetime(pipeline) {}
     if case .draining = ending, active.isEmpty { loop.atEndOfTurn { [self] in endIfDrained() } }
   }
 
-  /// Not in the middle of the last request's step.
+  /// Ends the session once it is drained. Not called in the middle of the last request's step.
   private func endIfDrained() {
     if case .draining = ending, active.isEmpty { end(with: .sessionInvalidated(error: nil), event: nil) }
   }
@@ -103,20 +102,20 @@ final class SessionCore {
 
   // MARK: Destinations
 
-  /// The state of a request's destination; nil when it has none.
+  /// The state of a request's destination; nil if the URL has none.
   func destination(of hop: HopRequest) -> DestinationState? {
     if let last = lastDestination, last.origin.utf8.count == hop.originLength, hop.text.hasPrefix(last.origin) {
       return last.state
     }
     guard let url = hop.url else { return nil }
-    // Nobody's password is kept.
+    // A URL with user info is not cached, so that no password is kept.
     guard let origin = hop.origin, !origin.contains("@") else { return destination(of: url) }
     if let known = destinations[origin] {
       lastDestination = (origin, known)
       return known
     }
     guard let state = destination(of: url) else { return nil }
-    // A cache: whoever is under way holds its destination itself.
+    // The dictionary is only a cache: a request under way retains its destination's state itself.
     if destinations.count >= Self.cachedDestinations { destinations.removeAll() }
     destinations[origin] = state
     return state
@@ -135,15 +134,16 @@ final class SessionCore {
       observer: monitors.isEmpty ? nil : self)
   }
 
-  /// What the host of a request has to prove; nil: what the session's settings say.
+  /// The proof of identity that a request's host has to give; nil: the session's settings decide.
   func trust(for hop: HopRequest) throws(WeirError) -> HostTrust? {
     guard trustRules != nil, hop.isSecure else { return nil }
-    // As libcurl reads it, which connects to it and compares it with the certificate: another spelling is no other host.
+    // The host as libcurl reads it. libcurl connects to that host and compares it with the certificate, so that another
+    // spelling of the host is not another host.
     let host = CurlURL.host(of: hop.text) ?? hop.url?.host ?? ""
     return try trustRules?.trust(ofHost: host)
   }
 
-  /// The session's headers as they go on the wire when a request has none of its own.
+  /// The session's headers in wire form, for requests without headers of their own.
   func preparedDefaultHeaders() -> PreparedHeaders {
     if let defaultHeaders { return defaultHeaders }
     let headers = Self.prepared(configuration.headers)
@@ -151,7 +151,7 @@ final class SessionCore {
     return headers
   }
 
-  /// Header lines for the wire; where nobody says what is accepted, anything is.
+  /// Header lines in wire form. Without an Accept field, `Accept: */*` is added.
   private static func prepared(_ headers: HTTPHeaders) -> PreparedHeaders {
     var block = HeaderBlock(reservingBytes: 256, fields: headers.count + 1)
     for header in headers { block.append(name: header.name, value: header.value) }
@@ -159,12 +159,12 @@ final class SessionCore {
     return PreparedHeaders(block)
   }
 
-  /// The headers of a hop's URL request as they go on the wire, the session's merged under its own.
+  /// The headers of a hop's URL request in wire form. The request's own fields take precedence over the session's.
   ///
   /// - Parameters:
-  ///   - retries: Those of the request so far.
-  ///   - cookie: The field that the session's storage has for it.
-  ///   - conditions: What is asked about a stored response.
+  ///   - retries: The number of the request's retries so far.
+  ///   - cookie: The Cookie field from the session's storage.
+  ///   - conditions: The conditional fields that ask about a stored response.
   func headers(
     for hop: HopRequest, retries: Int, withoutSecrets: Bool, cookie: String?,
     conditions: [(name: String, value: String)]? = nil
@@ -179,12 +179,12 @@ final class SessionCore {
     var merged = configuration.headers
     if withoutSecrets { for name in RedirectPolicy.originFields { merged.remove(name: name) } }
     for (name, value) in own { merged.update(name: name, value: value) }
-    // The caller's own goes as it is.
+    // The caller's own Cookie field is sent unchanged.
     if let cookie, merged["Cookie"] == nil { merged.update(name: "Cookie", value: cookie) }
     return Self.prepared(merged)
   }
 
-  /// Who adapts the request's URL requests: the session's adapters, then its own.
+  /// The adapters of the request's URL requests: the session's, then the request's own.
   func adapters(of request: Request) -> [NamedAdapter] {
     let own = request.interceptor
     guard let shared = request.context.interceptor else { return own.map { types.adapters(of: $0) } ?? [] }
@@ -195,7 +195,7 @@ final class SessionCore {
 
   func name(of adapter: NamedAdapter) -> String { types.name(of: adapter) }
 
-  /// Who is asked about a failure: the session's retriers, then the request's own.
+  /// The retriers to ask about a failure: the session's, then the request's own.
   func retriers(of request: Request) -> [any RequestRetrier] {
     [request.context.interceptor, request.interceptor].flatMap { $0.map { types.retriers(of: $0) } ?? [] }
   }
@@ -207,7 +207,7 @@ final class SessionCore {
 
   // MARK: The end
 
-  /// Takes no more requests and ends when the active ones have.
+  /// Takes no more requests, and ends once the active ones have ended.
   func finishAndInvalidate() {
     guard ending == nil else { return }
     ending = .draining
@@ -221,7 +221,7 @@ final class SessionCore {
     if let session { monitors.urlSession(session, didBecomeInvalidWithError: event) }
     for pipeline in active.values { pipeline.fail(with: error) }
     transport.close()
-    // What the transport still tells of its end is told in the session's name.
+    // The transport may still report events of its end; they need the session until then.
     loop.atEndOfTurn { [session] in withExtendedLifetime(session) {} }
   }
 }

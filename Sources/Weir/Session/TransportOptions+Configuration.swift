@@ -1,7 +1,7 @@
 import WeirCurl
 
 extension TransportOptions {
-  /// What the engine has to know of a session's configuration.
+  /// The transport's options, from a session's configuration.
   init(_ configuration: SessionConfiguration) {
     self.init()
     connectTimeout = configuration.connectTimeout

@@ -1,8 +1,8 @@
-/// Rows of a name, a number and its unit, one below the other.
+/// A table with one row each for a name, a number and its unit.
 struct TextTable {
   private var rows: [(name: String, number: String, unit: String)] = []
 
-  /// A duration in milliseconds.
+  /// Adds a duration, shown in milliseconds.
   mutating func add(_ name: String, seconds: TimeInterval) {
     add(name, String(format: "%.3f", seconds * 1000), "ms")
   }
@@ -11,7 +11,7 @@ struct TextTable {
     rows.append((name, number, unit))
   }
 
-  /// Names to the left, numbers to the right.
+  /// The table's text: names aligned to the left, numbers to the right.
   var text: String {
     let name = rows.map(\.name.count).max() ?? 0
     let number = rows.map(\.number.count).max() ?? 0

@@ -1,17 +1,17 @@
-/// When a request started, was answered, completed and was serialized.
+/// The times at which a request started, was answered, completed and was serialized.
 ///
 /// Times are seconds since the reference date (2001-01-01 UTC); durations are seconds.
 public struct Timeline: Sendable, Hashable {
-  /// The first `resume()`; for a retried request the moment its last retry began.
+  /// The first `resume()`; for a retried request the start of its last retry.
   public let requestStartTime: TimeInterval
-  /// The first body byte; without a body, the same as ``requestCompletedTime``.
+  /// The arrival of the first body byte; without a body, the same as ``requestCompletedTime``.
   public let initialResponseTime: TimeInterval
   /// The completion of the last attempt.
   public let requestCompletedTime: TimeInterval
-  /// When this handler's value was ready.
+  /// The time at which this handler's value was ready.
   public let serializationCompletedTime: TimeInterval
 
-  /// Takes the four times; a response made apart from any request has zeros.
+  /// Makes a timeline of the four times, which are zero in a response made without a request.
   public init(
     requestStartTime: TimeInterval = 0, initialResponseTime: TimeInterval = 0, requestCompletedTime: TimeInterval = 0,
     serializationCompletedTime: TimeInterval = 0
@@ -22,13 +22,13 @@ public struct Timeline: Sendable, Hashable {
     self.serializationCompletedTime = serializationCompletedTime
   }
 
-  /// From the start to the first body byte.
+  /// The seconds from the start to the first body byte.
   public var latency: TimeInterval { initialResponseTime - requestStartTime }
-  /// From the start to the completion of the last attempt.
+  /// The seconds from the start to the completion of the last attempt.
   public var requestDuration: TimeInterval { requestCompletedTime - requestStartTime }
-  /// From the completion to the serialized value.
+  /// The seconds from the completion to the serialized value.
   public var serializationDuration: TimeInterval { serializationCompletedTime - requestCompletedTime }
-  /// From the start to the serialized value.
+  /// The seconds from the start to the serialized value.
   public var totalDuration: TimeInterval { serializationCompletedTime - requestStartTime }
 }
 
@@ -43,7 +43,7 @@ extension Timeline: CustomStringConvertible, CustomDebugStringConvertible {
     return table.text
   }
 
-  /// Times and durations on one line, in seconds.
+  /// The times and durations on one line, in seconds.
   public var debugDescription: String {
     let times = [
       ("Request Start Time", requestStartTime), ("Initial Response Time", initialResponseTime),

@@ -1,10 +1,10 @@
 import WeirCurl
 
-/// What one attempt cost: when, how long each phase took, how many bytes, over which connection.
+/// The cost of one attempt: its start, the duration of each phase, the bytes, the connection.
 ///
-/// Durations are in seconds and nil when the phase did not happen (no name lookup on a reused connection, no TLS on
-/// plain HTTP). The phase in which an attempt failed counts up to its end. Redirect hops are summed into their attempt. A
-/// value is one reference, so copying it costs one retain.
+/// Durations are in seconds. A duration is nil if its phase did not happen (no name lookup on a reused connection, no
+/// TLS on plain HTTP). The phase in which an attempt failed counts up to the failure. Redirect hops are summed into
+/// their attempt. A value is one reference, so copying it costs one retain.
 public struct TransferMetrics: Sendable, Hashable {
   private let storage: Storage
 
@@ -22,7 +22,7 @@ public struct TransferMetrics: Sendable, Hashable {
     storage = Storage(report, taskInterval)
   }
 
-  /// - Parameter start: In seconds since the reference date.
+  /// - Parameter start: The attempt's start in seconds since the reference date.
   init(_ report: AttemptReport, from start: TimeInterval) {
     self.init(
       report,
@@ -30,35 +30,35 @@ public struct TransferMetrics: Sendable, Hashable {
   }
 
   package var report: AttemptReport { storage.report }
-  /// From the start of the task to its completion.
+  /// The interval from the start of the task to its completion.
   public var taskInterval: DateInterval { storage.taskInterval }
-  /// Redirects followed within this attempt.
+  /// The number of redirects followed within this attempt.
   public var redirectCount: Int { storage.report.redirectCount }
-  /// Waiting for a free slot or connection.
+  /// The time spent waiting for a free slot or connection.
   public var queue: TimeInterval? { storage.report.phases[.queue] }
-  /// Resolving the host name.
+  /// The time to resolve the host name.
   public var resolve: TimeInterval? { storage.report.phases[.resolve] }
   /// Another name of ``resolve``.
   public var nameLookup: TimeInterval? { resolve }
-  /// Opening the TCP connection and a proxy's tunnel, without TLS.
+  /// The time to open the TCP connection and a proxy's tunnel, without TLS.
   public var connect: TimeInterval? { storage.report.phases[.connect] }
-  /// The TLS handshake.
+  /// The time of the TLS handshake.
   public var tls: TimeInterval? { storage.report.phases[.tls] }
-  /// Sending the request.
+  /// The time to send the request.
   public var send: TimeInterval? { storage.report.phases[.send] }
-  /// From the end of sending to the first byte of the response: the upstream's time.
+  /// The time from the end of sending to the first byte of the response: the time that the upstream took.
   public var processing: TimeInterval? { storage.report.phases[.processing] }
-  /// From the first byte of the response to the last.
+  /// The time from the first byte of the response to the last.
   public var transfer: TimeInterval? { storage.report.phases[.transfer] }
-  /// The whole attempt.
+  /// The duration of the whole attempt.
   public var total: TimeInterval? { storage.report.total }
-  /// Bytes of the request's body on the wire.
+  /// The bytes of the request's body on the wire.
   public var bytesSent: Int64 { storage.report.bytesSent }
-  /// Response body bytes as received, before decoding.
+  /// The bytes of the response's body as received, before decoding.
   public var bytesReceivedOnWire: Int64 { storage.report.bytesReceivedOnWire }
-  /// Response body bytes after decoding.
+  /// The bytes of the response's body after decoding.
   public var bytesDecoded: Int64 { storage.report.bytesDecoded }
-  /// `http/1.1` or `h2` (ALPN names, RFC 7301); nil when no connection was made.
+  /// `http/1.1` or `h2` (ALPN names, RFC 7301); nil if no connection was made.
   public var networkProtocolName: String? { storage.report.networkProtocolName }
   /// Whether the attempt opened no connection, neither for itself nor for a redirect.
   public var isReusedConnection: Bool { storage.report.isReusedConnection }
@@ -66,11 +66,11 @@ public struct TransferMetrics: Sendable, Hashable {
   public var remoteAddress: String? { storage.report.remoteAddress }
   /// The peer's port.
   public var remotePort: Int? { storage.report.remotePort }
-  /// The final status of the attempt; nil when no response came.
+  /// The final status of the attempt; nil if no response came.
   public var statusCode: Int? { storage.report.statusCode }
-  /// The response's `Content-Encoding` as received; nil without one.
+  /// The response's `Content-Encoding` as received; nil if it has none.
   public var contentEncoding: String? { storage.report.contentEncoding }
-  /// How often libcurl sent the request again because a pooled connection turned out to be closed.
+  /// The number of times libcurl sent the request again because a pooled connection turned out to be closed.
   public var staleConnectionRetries: Int { storage.report.staleConnectionRetries }
 
   public static func == (left: TransferMetrics, right: TransferMetrics) -> Bool {
@@ -85,7 +85,7 @@ public struct TransferMetrics: Sendable, Hashable {
 }
 
 extension TransferMetrics: CustomStringConvertible {
-  /// A table of the phases that there were, in milliseconds, of the bytes, and of what else is known.
+  /// A table of the phases that happened, in milliseconds, of the bytes, and of the other known facts.
   public var description: String {
     var table = TextTable()
     for (name, seconds) in [

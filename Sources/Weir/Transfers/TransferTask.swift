@@ -3,13 +3,13 @@ import WeirIO
 
 /// One attempt of a request, with the redirects followed within it. All members may be used from any thread.
 public final class TransferTask: Sendable {
-  /// What becomes of a task.
+  /// The state of a task.
   public enum State: Sendable {
-    /// Under way; not started, or stopped; being cancelled; over.
+    /// In this order: under way; not started, or stopped; being cancelled; over.
     case running, suspended, canceling, completed
   }
 
-  /// Unique and ascending within a session.
+  /// A number that is unique and ascending within a session.
   public let taskIdentifier: Int
   private let fields: Mutex<Fields>
 
@@ -20,7 +20,7 @@ public final class TransferTask: Sendable {
     var state = State.suspended
     var error: (any Error)?
     var counts = Counts()
-    /// Held while the task is under way, so that it can be steered directly.
+    /// Retained while the task is under way, so that the task can be steered directly.
     var owner: (any TransferSteering)?
   }
 
@@ -43,34 +43,35 @@ public final class TransferTask: Sendable {
   public var currentRequest: URLRequest? { fields.withLock { $0.current } }
   /// The last response head, an `HTTPURLResponse`.
   public var response: URLResponse? { lazyResponse?.response }
-  /// Begins as ``State/suspended``.
+  /// The task's state, at first ``State/suspended``.
   public var state: State { fields.withLock { $0.state } }
-  /// The `URLError` that the transfer ended with; nil before that, and after a success.
+  /// The `URLError` with which the transfer ended; nil before the end, and after a success.
   public var error: (any Error)? { fields.withLock { $0.error } }
-  /// Bytes of the request's body that were sent.
+  /// The number of bytes of the request's body that were sent.
   public var countOfBytesSent: Int64 { fields.withLock { $0.counts.sent } }
-  /// The length of the request's body; −1 when unknown.
+  /// The length of the request's body; −1 if unknown.
   public var countOfBytesExpectedToSend: Int64 { fields.withLock { $0.counts.expectedToSend } }
-  /// Bytes of the response's body as received, before decoding.
+  /// The bytes of the response's body as received, before decoding.
   public var countOfBytesReceived: Int64 { fields.withLock { $0.counts.received } }
-  /// −1 when the server does not say.
+  /// The value of Content-Length; −1 if the server sends none.
   public var countOfBytesExpectedToReceive: Int64 {
     lazyResponse?.value(forHeader: "Content-Length").flatMap { Int64($0) } ?? -1
   }
 
-  /// Makes the attempt fail with `URLError(.cancelled)`, which retriers may retry. To end a request, cancel that.
+  /// Makes the attempt fail with `URLError(.cancelled)`, which retriers may retry. ``Request/cancel()`` ends the
+  /// request.
   public func cancel() {
     fields.withLock { if $0.state != .completed { $0.state = .canceling } }
     steer(to: .canceling)
   }
 
-  /// Stops reading and writing; the connection is kept. The request's own state stays as it is. Without effect before the
+  /// Stops reading and writing; the connection and the request's own state are kept. Has no effect before the
   /// attempt is on the wire.
   public func suspend() {
     steer(to: .suspended)
   }
 
-  /// Goes on after ``suspend()``.
+  /// Continues after ``suspend()``.
   public func resume() {
     steer(to: .running)
   }
@@ -83,7 +84,7 @@ public final class TransferTask: Sendable {
 
   var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.response } }
 
-  /// False for a task that is completed, or is being cancelled: it stays so.
+  /// Sets the state. False: the task is completed or being cancelled, and stays so.
   @discardableResult
   func setState(_ state: State) -> Bool {
     fields.withLock { fields in
@@ -103,7 +104,7 @@ public final class TransferTask: Sendable {
       fields.response = nil
       return fields.current
     }
-    // Outside of the lock: its body's stream is the caller's.
+    // Released outside the lock: the body's stream is the caller's.
     withExtendedLifetime(replaced) {}
   }
 
@@ -111,19 +112,19 @@ public final class TransferTask: Sendable {
     fields.withLock { change(&$0.counts) }
   }
 
-  /// Takes note of the start; false when the task has been cancelled and must not be sent.
+  /// Notes the start. False: the task was cancelled and must not be sent.
   func starts(expectedToSend length: Int64) -> Bool {
     fields.withLock { fields in
       guard fields.state != .canceling else { return false }
       fields.state = .running
       fields.counts.expectedToSend = length
-      // A redirect that keeps the body has it sent again.
+      // After a redirect that keeps the body, the body is sent again.
       if length != 0 { fields.counts.sent = 0 }
       return true
     }
   }
 
-  /// Returns the last response.
+  /// Completes the task, and returns its last response.
   @discardableResult
   func complete(error: (any Error)?) -> LazyHTTPResponse? {
     let (owner, response) = fields.withLock { fields in
@@ -132,13 +133,13 @@ public final class TransferTask: Sendable {
       defer { fields.owner = nil }
       return (fields.owner, fields.response)
     }
-    // Dropped here, outside of the lock: it may be the last reference.
+    // Released outside the lock, as it may be the last reference.
     withExtendedLifetime(owner) {}
     return response
   }
 }
 
-/// The owner of a task, which steers its transfer as the task's holder asks.
+/// The owner of a task, which suspends, resumes or cancels its transfer when the task's holder asks for it.
 protocol TransferSteering: AnyObject, Sendable {
   func steer(_ task: TransferTask, to state: TransferTask.State)
 }

@@ -1,28 +1,28 @@
-/// Where an attempt is: the request of the present hop and what follows it.
+/// The present hop of an attempt: its request and the request that follows.
 struct Hop {
   private(set) var request: HopRequest
-  /// Set when this hop's response leads to another request.
+  /// The next request, if this hop's response leads to one.
   var next: URLRequest?
-  /// Whether the request that this hop's response asks for has no body any more.
+  /// Whether the request that this hop's response asks for no longer has a body.
   var losesBody = false
-  /// Whether an earlier hop lost the body: there is only what a redirect handler gave the request since.
+  /// Whether an earlier hop lost the body. Then the only body is one that a redirect handler has set since.
   private(set) var hasLostBody = false
-  /// Whether the response said so; if not, the request before it was no use.
+  /// Whether `next` follows a redirect; false if it repeats the hop's request, perhaps changed.
   var isRedirected = true
-  /// Whether secrets meant for the first origin stay behind.
+  /// Whether secrets meant for the first origin are left out.
   var hasLeftOrigin = false
-  /// The request's own, for its first origin.
+  /// The request's own credential, for its first origin.
   var credential: URLCredential?
-  /// What the session's storage has for the present hop, which was challenged before.
+  /// The credential that the session's storage has for the present hop, which was challenged before.
   var stored: URLCredential?
-  /// Of the present hop's.
+  /// The number of challenges of the present hop that were answered.
   var answeredChallenges = 0
-  /// What the host has to prove; nil: what the session's settings say.
+  /// The proof of identity that the host has to give; nil: the session's settings decide.
   var trust: HostTrust?
 
   var url: URL? { request.url }
 
-  /// What a challenge is answered with.
+  /// The credential that answers a challenge.
   var offered: URLCredential? { stored ?? (hasLeftOrigin ? nil : credential) }
 
   mutating func follow(_ next: URLRequest) {

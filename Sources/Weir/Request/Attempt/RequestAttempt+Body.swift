@@ -3,9 +3,9 @@ import WeirCompression
 import WeirCurl
 import WeirIO
 
-/// The final response on its way to the request: the head, whoever wants a say in it, the body.
+/// The final response on its way to the request: the head, the observers that may refuse it, the body.
 extension RequestAttempt {
-  /// The head of the final response.
+  /// Takes the head of the final response.
   func accept(_ response: LazyHTTPResponse) {
     noteForCache(response)
     attempt.noteLatency()
@@ -20,13 +20,13 @@ extension RequestAttempt {
     passOn(response)
   }
 
-  /// Tells of the head.
+  /// Tells monitors about the head.
   func tell(_ response: LazyHTTPResponse) {
     guard context.monitors.wants(.tasks), let session = context.session, let built = response.response else { return }
     context.monitors.urlSession(session, dataTask: task, didReceive: built)
   }
 
-  /// Asks in another way for what this response does not bring.
+  /// Repeats the hop with `next`, as this response is of no use.
   func repeatHop(with next: URLRequest) {
     attempt.discardBody()
     hop.next = next
@@ -54,7 +54,7 @@ extension RequestAttempt {
 
   // MARK: The body
 
-  /// Bytes from the wire.
+  /// Takes bytes from the wire.
   func take(_ bytes: UnsafeRawBufferPointer) {
     task.update { $0.received += Int64(bytes.count) }
     if let limit = body.receive(bytes.count) { return exceed(limit) }
@@ -76,7 +76,7 @@ extension RequestAttempt {
     }
   }
 
-  /// Whether content codings are undone.
+  /// Whether the body's content coding is decoded.
   var decodesBody: Bool { core.configuration.automaticallyDecompresses }
 
   private func mayHaveBody(_ status: Int) -> Bool {
@@ -95,7 +95,7 @@ extension RequestAttempt {
     }
   }
 
-  /// Not while the receiver has enough.
+  /// Decodes more in the next turn of the loop, unless the receiver has enough for now.
   func continueDecodingNextTurn() {
     if !machine.holds.contains(.decoding) { hold(.decoding) }
     guard !body.decodesNextTurn, !machine.holds.contains(.sink) else { return }
@@ -106,7 +106,7 @@ extension RequestAttempt {
   private func continueDecoding() {
     body.decodesNextTurn = false
     guard machine.holds.contains(.decoding), !machine.holds.contains(.sink) else { return }
-    // After a failure nothing more is decoded, and nothing waits for it.
+    // After a failure nothing more is decoded, and the attempt's end no longer waits for decoding.
     guard let decoder = body.decoder, body.failure == nil else { return release(.decoding) }
     decode { sink throws(CompressionError) in
       try decoder.step(budget: ResponseBody.decodedBytesAtOnce, into: sink)
@@ -143,13 +143,13 @@ extension RequestAttempt {
     request.reportDownload(offset + body.delivered, of: expectedFileSize(offset))
   }
 
-  /// Of what is delivered; −1 when unknown.
+  /// The length of the body as delivered; −1 if unknown.
   private var expectedBytes: Int64 {
     if let stored = caching?.served { return Int64(stored.count) }
     return body.decoder == nil ? task.countOfBytesExpectedToReceive : -1
   }
 
-  /// −1 when unknown.
+  /// The length of the whole file; −1 if unknown.
   private func expectedFileSize(_ offset: Int64) -> Int64 {
     let expected = expectedBytes
     return expected < 0 ? -1 : offset + expected
@@ -159,7 +159,7 @@ extension RequestAttempt {
     switch flow {
     case .proceed: break
     case .pause: hold(.sink)
-    case .stop: body.failure = urlError(.cancelled, "the receiver wants no more")
+    case .stop: body.failure = urlError(.cancelled, "the receiver has stopped reading the body")
     }
   }
 
@@ -170,7 +170,7 @@ extension RequestAttempt {
 }
 
 extension Request {
-  /// Tells who wants to know how much of the response there is; the total is asked for only then.
+  /// Reports the download's progress if the caller observes it. The total is computed only then.
   fileprivate func reportDownload(_ count: Int64, of total: @autoclosure () -> Int64) {
     let (observer, isShown) = fields.withLock { ($0.observers.downloadProgress, $0.observers.showsProgress) }
     guard observer != nil || isShown else { return }

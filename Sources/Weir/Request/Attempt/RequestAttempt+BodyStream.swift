@@ -1,9 +1,9 @@
 import WeirCurl
 import WeirIO
 
-/// The stream that a request's body comes out of.
+/// The stream from which a request's body is read.
 extension RequestPipeline {
-  /// Whether the hop's stream can be sent: neither an earlier hop nor another request has read of it.
+  /// Whether the hop's stream can be sent: neither an earlier hop nor another request has read from it.
   func beginBodyStream(_ stream: InputStream) -> Bool {
     let isAnother = bodyStream?.stream !== stream
     // A reader thread may still hold a stream that has begun.
@@ -15,7 +15,7 @@ extension RequestPipeline {
     return true
   }
 
-  /// Closes a stream that was not read to its end, after the reading that is under way.
+  /// Closes a stream that was not read to its end, once the present read has returned.
   func closeBodyStream() {
     guard let (stream, lane, state) = bodyStream, state.isOpen else { return }
     let source = UploadRequest.Uploadable.stream(stream)
@@ -24,7 +24,7 @@ extension RequestPipeline {
 }
 
 extension RequestAttempt {
-  /// Bytes of the body's stream for libcurl.
+  /// Copies bytes of the body's stream to libcurl's buffer.
   func supplyFromStream(_ buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
     let hasBegun = pipeline.bodyStream?.state.hasBegun ?? true
     switch pipeline.bodyStream?.state.take(into: buffer) {
@@ -49,7 +49,7 @@ extension RequestAttempt {
 
   private func readBodyStream() {
     guard let (stream, lane, _) = pipeline.bodyStream else { return }
-    // Wrapped, to cross threads as the stream itself may not: one thread at a time has it.
+    // The stream itself is not Sendable; the wrapper is, as only one thread at a time uses the stream.
     let source = UploadRequest.Uploadable.stream(stream)
     lane.submit { [request, task, hopRequest = hop.request] in
       guard case .stream(let stream) = source else { return }

@@ -2,13 +2,13 @@ import WeirCurl
 import WeirHTTP
 import WeirIO
 
-/// Stored responses in place of transfers, and transfers that ask whether one has changed.
+/// Stored responses in place of transfers, and transfers that ask whether a stored response has changed.
 ///
-/// Only the attempt's first request has to do with the cache: where redirects lead, the server is asked.
+/// Only the attempt's first request uses the cache; the requests that follow a redirect always go to the server.
 extension RequestAttempt {
   // MARK: Before the wire
 
-  /// Looks up whether there is need of a transfer. False: there is, and nothing to look up.
+  /// Looks the request up in the cache. False: a transfer is needed, and there is nothing to look up.
   func consultCache() -> Bool {
     let own = hop.request.urlRequest.cachePolicy
     let policy = own == .useProtocolCachePolicy ? core.configuration.requestCachePolicy : own
@@ -51,7 +51,7 @@ extension RequestAttempt {
     }
   }
 
-  /// Ends the attempt where only the cache may be asked, and is not.
+  /// Ends the attempt if only the cache may answer, as the cache is not asked.
   private func endsUnloaded(_ policy: URLRequest.CachePolicy) -> Bool {
     guard policy == .returnCacheDataDontLoad else { return false }
     failUncached()
@@ -61,7 +61,8 @@ extension RequestAttempt {
   private func failUncached() {
     guard pipeline.decide({ $0.admitted($0.step) }) else { return }
     ended(
-      error: urlError(.resourceUnavailable, "the cache has no such response, and returnCacheDataDontLoad loads none"))
+      error: urlError(
+        .resourceUnavailable, "the cache has no usable response, and returnCacheDataDontLoad forbids a transfer"))
   }
 
   // MARK: A stored response in place of a transfer
@@ -81,7 +82,7 @@ extension RequestAttempt {
     passOn(response)
   }
 
-  /// The transfer that had a 304 for its answer is over, and the stored body follows; nobody needs the slot for that.
+  /// The transfer answered with a 304 is over and the stored body follows, for which no slot is needed.
   func serveAfterTransfer(_ ending: CacheUse.Ending) -> Bool {
     guard let use = caching, use.served != nil, ending.error == nil, body.failure == nil else { return false }
     use.ending = ending
@@ -91,19 +92,18 @@ extension RequestAttempt {
     return true
   }
 
-  /// Whether the body is the stored one.
   var isServedFromCache: Bool { caching?.served != nil }
 
-  /// What a 304 has for a body is none, and would stand before the stored one.
+  /// A 304 has no body (RFC 9110 section 15.4.5); these bytes would be delivered before the stored body.
   func refuseBody() -> Flow {
-    body.failure = urlError(.badServerResponse, "a 304 has no body")
+    body.failure = urlError(.badServerResponse, "the server sent a body with a 304, which has none")
     return .stop
   }
 
   private static let bytesPerPiece = 64 << 10
   private static let piecesPerTurn = 4
 
-  /// Gives the receiver more of a stored body, as long as it takes it.
+  /// Gives the receiver more of a stored body, as long as the receiver takes it.
   func feedFromCache() {
     guard machine.stage == .serving, let use = caching, let data = use.served, !use.isFeeding else { return }
     use.isFeeding = true
@@ -133,7 +133,7 @@ extension RequestAttempt {
 
   // MARK: The server's answer
 
-  /// Whether the response says that the stored one is still good. If so, that one takes its place.
+  /// Whether the response confirms the stored one. If so, the stored response takes its place.
   func isConfirmedByServer(_ response: LazyHTTPResponse) -> Bool {
     guard response.statusCode == 304, attempt.tally.redirectCount == 0, let use = caching, let stored = use.questioned
     else { return false }
@@ -158,7 +158,7 @@ extension RequestAttempt {
     return true
   }
 
-  /// RFC 9111 §4.4: what a request has changed makes what is stored out of date, also where it leads elsewhere.
+  /// RFC 9111 section 4.4: an unsafe request makes the stored response for its URL out of date, also if redirected.
   func invalidateCache(_ status: Int) {
     guard let cache = context.cache, !Self.safeMethods.contains(hop.request.method), (200..<400).contains(status),
       let url = hop.request.cacheURL
@@ -166,7 +166,7 @@ extension RequestAttempt {
     cache.remove(url)
   }
 
-  /// A final response has come from the server, which may be stored.
+  /// A final response has come from the server, and may be stored.
   func noteForCache(_ response: LazyHTTPResponse) {
     guard let cache = context.cache, attempt.tally.redirectCount == 0, let use = caching else { return }
     let status = response.statusCode
@@ -178,7 +178,8 @@ extension RequestAttempt {
       url: use.url, fields: fields, requested: use.requested, received: Self.now, request: use.sent,
       isDecoded: decodesBody)
     guard task.countOfBytesExpectedToReceive <= cache.maximumSize else { return }
-    // What libcurl has answered a challenge with is not known here.
+    // A response that varies by Authorization can't be stored if libcurl may have answered a challenge, as the value
+    // that libcurl sent is not known here.
     if entry.selecting.keys.contains("authorization"), hop.offered != nil { return }
     use.candidate = entry
     use.collected = request is DataRequest ? nil : Data()
@@ -186,19 +187,19 @@ extension RequestAttempt {
 
   private static let safeMethods = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"]
 
-  /// Bytes for the request, which may be for the cache too.
+  /// Collects bytes that were delivered to the request, if they may be stored.
   func collectForCache(_ bytes: UnsafeRawBufferPointer) {
     guard let use = caching, use.candidate != nil, use.collected != nil else { return }
     use.collected?.append(contentsOf: bytes)
     guard let cache = context.cache, let collected = use.collected else { return }
-    // A stream may have no end.
+    // A stream may have no end, so the collected bytes have a limit.
     let limit = min(Int64(cache.maximumSize), core.configuration.maximumResponseSize ?? .max)
     if collected.count > limit { (use.candidate, use.collected) = (nil, nil) }
   }
 
   // MARK: Storing
 
-  /// A transfer has ended well. Whether the attempt's end waits for who says what is stored of it.
+  /// Called after a successful transfer. Whether the attempt's end waits for the handler that decides about storing.
   func asksToStore(_ report: TransferReport) -> Bool {
     guard let use = caching, let entry = use.candidate, let cache = context.cache else { return false }
     use.candidate = nil
@@ -234,7 +235,7 @@ extension RequestAttempt {
     release(.cache)
   }
 
-  /// Stores a response as the caller has changed it.
+  /// Stores a response as the caller's handler has changed it.
   private func store(_ answer: CachedURLResponse, as entry: CacheEntry) {
     guard let cache = context.cache, let use = caching else { return }
     var entry = entry
@@ -250,7 +251,7 @@ extension RequestAttempt {
 }
 
 extension SessionCore {
-  /// The fields of a hop as they go out, by lower-case name.
+  /// The header fields of a hop as they are sent, by lower-case name.
   func sentFields(of hop: HopRequest, cookie: String?) -> [String: String] {
     var fields = configuration.headers.dictionary.lowercasingNames()
     fields.merge((hop.urlRequest.allHTTPHeaderFields ?? [:]).lowercasingNames()) { $1 }

@@ -1,16 +1,16 @@
 import WeirCurl
 import WeirHTTP
 
-/// Challenges of servers and proxies: which credential answers them, and who hears of them.
+/// Challenges by servers and proxies: the credentials that answer them, and the events about them.
 extension RequestAttempt {
-  /// libcurl answers a challenge with what the hop was given for that.
+  /// libcurl is answering a challenge with the credential that the hop was given.
   func attempt(_ attempt: Attempt, didAnswer head: ResponseHead) {
     core.cookies?.keep(head, of: hop.request)
     announce(LazyHTTPResponse(head, url: hop.url), proposed: head.status == 407 ? proxyCredential : hop.offered)
     hop.answeredChallenges += 1
   }
 
-  /// Whether the response is a challenge to be answered from the credential storage. If not, it is as any other.
+  /// Whether the response is a challenge that the credential storage answers. If not, it is a response like any other.
   func answerChallenge(_ response: LazyHTTPResponse) -> Bool {
     guard response.statusCode == 401 || response.statusCode == 407 else { return false }
     let stored = storedCredential(for: response)
@@ -22,13 +22,14 @@ extension RequestAttempt {
     return true
   }
 
-  /// What is offered with the present hop's request, if it is challenged.
+  /// The credential that answers a challenge of the present hop.
   func credential(for body: TransferBody) -> TransferCredential? {
     guard body.isRepeatable else { return nil }
     return hop.offered.flatMap(TransferCredential.init)
   }
 
-  /// The realm is known only when the challenge is there, so that the request goes out once more for it to be answered.
+  /// The storage's credential for the challenge. The request is sent again with it, as only the challenge has the
+  /// realm.
   private func storedCredential(for response: LazyHTTPResponse) -> URLCredential? {
     guard response.statusCode == 401, let storage = core.configuration.urlCredentialStorage, hop.offered == nil,
       attempt.transfer?.mayBeAuthenticated == true, let space = protectionSpace(of: response)
@@ -54,7 +55,7 @@ extension RequestAttempt {
     context.monitors.urlSession(session, task: task, didReceive: challenge)
   }
 
-  /// Nil when the response asks for nothing that could be answered.
+  /// Nil if the response has no challenge that could be answered.
   private func protectionSpace(of response: LazyHTTPResponse) -> URLProtectionSpace? {
     guard let challenge = HTTPChallenge(response.head), let url = hop.url else { return nil }
     let method =
@@ -72,6 +73,6 @@ extension RequestAttempt {
 }
 
 extension TransferBody {
-  /// Whether it is there to be sent a second time, for certain.
+  /// Whether the body is certain to be available a second time.
   var isRepeatable: Bool { if case .pulled = self { false } else { true } }
 }

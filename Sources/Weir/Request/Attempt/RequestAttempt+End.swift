@@ -5,7 +5,7 @@ import WeirIO
 
 /// The end of a hop, and of the attempt.
 extension RequestAttempt {
-  /// A hop has ended: the next one begins, or the attempt is over.
+  /// A hop has ended. The next one begins, or the attempt is over.
   func transferEnded(_ error: TransferError?, _ report: TransferReport) {
     let next = hop.next.flatMap { next in pipeline.decide({ $0.stage == .transferring }) ? next : nil }
     if next == nil, awaitsReceiver(error) {
@@ -36,14 +36,14 @@ extension RequestAttempt {
       hasOwnTimeout: hop.request.urlRequest.timeoutInterval != RequestTimeouts.foundations)
   }
 
-  /// How the hop went, seen from the end of its transfer.
+  /// The error with which the hop ended, known once its transfer is over; nil for a success.
   func outcome(_ error: TransferError?) -> URLError? {
     if let failure = body.failure { return failure }
     if let error = attempt.judged(error) { return URLError(TransferFailure(error, advice: advice), url: hop.url) }
     return attempt.discardsBody ? nil : body.endFailure()
   }
 
-  /// The receiver has taken all, or nobody is interested any more.
+  /// The receiver has taken everything, or no longer needs to.
   func conclude() {
     guard !body.isAwaited, let ending = body.ending else { return }
     if awaitsSink() { return }
@@ -51,7 +51,7 @@ extension RequestAttempt {
     transferEnded(ending.error, ending.report)
   }
 
-  /// Whether the last hop's end waits for who writes its body to a file.
+  /// Whether the last hop's end waits until the request has written its body to a file.
   private func awaitsReceiver(_ error: TransferError?) -> Bool {
     guard request.fileOffset != nil, !body.isReceived else { return false }
     body.isAwaited = request.bodyEnded(outcome(error), of: self)
@@ -59,9 +59,9 @@ extension RequestAttempt {
     return body.isAwaited
   }
 
-  /// The file is where it belongs, or gone.
+  /// The file is in its place, or removed.
   ///
-  /// - Parameter failure: In place of the transfer's, which it says more of.
+  /// - Parameter failure: An error that replaces the transfer's, as it says more.
   func receiverDone(_ failure: URLError?) {
     guard body.isAwaited else { return }
     body.isAwaited = false
@@ -78,7 +78,7 @@ extension RequestAttempt {
     if let transfer = attempt.transfer { transfer.cancel() } else { conclude() }
   }
 
-  /// Whether the end waits until the receiver has taken what came. Nobody needs the slot meanwhile.
+  /// Whether the end waits until the receiver has taken what came. The slot is free for others meanwhile.
   func awaitsSink() -> Bool {
     guard !request.bodyMayEnd(), body.receiverFailure == nil, pipeline.decide({ $0.stage == .transferring }) else {
       return false
@@ -88,7 +88,7 @@ extension RequestAttempt {
     return true
   }
 
-  /// The attempt is over but for its validation.
+  /// The attempt is over except for its validation.
   func ended(error: URLError?) {
     let error = error.map { $0.about(request.failureContext(of: hop.request, attempt: number), hop.url) }
     guard pipeline.failed(self, error) else { return }
@@ -108,7 +108,6 @@ extension RequestAttempt {
     }
   }
 
-  /// Completes the task and gathers its metrics.
   func complete(error: (any Error)?) {
     body.decoder = nil
     let status = task.complete(error: error)?.statusCode
@@ -125,9 +124,9 @@ extension RequestAttempt {
     if pipeline.wants(.tasks) { announceEnd(metrics, error) }
   }
 
-  /// What an end without a final head says of the destination; nil: nothing.
+  /// The meaning for the destination of an end without a final head; nil: it means nothing.
   private func ending(_ error: (any Error)?) -> Attempt.Ending? {
-    // What ended the attempt from outside stands in the request: a deadline, say, while the task was cancelled.
+    // An error from outside, such as a passed deadline, is in the request, while the task was only cancelled.
     let (isCancelled, own) = request.fields.withLock { ($0.machine.state == .cancelled, $0.error) }
     guard machine.hasStarted, !isCancelled, let error else { return nil }
     let urlError = error as? URLError
@@ -137,7 +136,7 @@ extension RequestAttempt {
       isSilence: urlError?.code == .timedOut)
   }
 
-  /// Tells that the attempt is over and judged.
+  /// Tells observers that the attempt is over and judged.
   func announceEnd(_ error: @autoclosure () -> WeirError?) {
     if let metrics { attempt.announceEnd(metrics.report, error()) }
   }
@@ -177,7 +176,6 @@ extension RequestAttempt {
     pipeline.perform(request.fields.withLock { $0.machine.transferEnded(failed: $0.error != nil) })
   }
 
-  /// Tells of the completion, once.
   func announceCompletion(_ taskError: WeirError?) {
     guard !isCompleted else { return }
     isCompleted = true

@@ -1,8 +1,8 @@
 import WeirCurl
 
-/// Redirects are followed hop by hop within one attempt; libcurl follows none.
+/// Follows redirects hop by hop within one attempt; libcurl follows none.
 extension RequestAttempt {
-  /// Whether the response is a redirect that is being decided about or followed. If not, it is final.
+  /// Whether the response is a redirect that is being followed or waits for a decision. If not, the response is final.
   func followRedirect(_ response: LazyHTTPResponse) -> Bool {
     guard (300..<400).contains(response.statusCode),
       let proposal = RedirectPolicy.proposal(
@@ -28,7 +28,7 @@ extension RequestAttempt {
 
   private func redirectDecided(_ next: URLRequest?, _ response: LazyHTTPResponse) {
     guard task.lazyResponse === response, attempt.transfer != nil, machine.holds.contains(.redirect) else {
-      return  // the hop it is about has been cancelled
+      return  // the hop that the decision is about has been cancelled
     }
     if let next {
       follow(next)

@@ -3,11 +3,10 @@ import WeirCurl
 import WeirHTTP
 import WeirIO
 
-/// A hop's way on the wire.
+/// Starts the transfer of a hop.
 extension RequestAttempt {
-  /// Puts the present hop's request on the wire.
   func startHop() {
-    // What can't be sent is no attempt.
+    // A request that can't be sent is not counted as an attempt.
     guard hop.request.isSupported else {
       return ended(error: urlError(.unsupportedURL, Self.advice(onUnsupported: hop.request.text)))
     }
@@ -40,12 +39,13 @@ extension RequestAttempt {
     }
   }
 
-  /// A URL without `//` may be one of which the scheme was forgotten. Its text is not repeated: it may hold secrets.
+  /// The advice suggests `http://` if the URL has no `//`, as its scheme may be missing. It does not repeat the URL,
+  /// which may hold secrets.
   private static func advice(onUnsupported url: String) -> String {
     "only http and https URLs with a host can be requested" + (url.contains("//") ? "" : "; is http:// missing?")
   }
 
-  /// The host is not even connected to.
+  /// Ends the attempt without connecting to the host.
   private func refuse(untrusted error: WeirError) {
     body = ResponseBody(limit: nil)
     body.trustFailure = error
@@ -64,11 +64,11 @@ extension RequestAttempt {
     return spec
   }
 
-  /// Nil: there was one, and it can't be had again.
+  /// The hop's body. Nil: it was read before and can't be made again.
   private func makeBody() -> TransferBody? {
     let urlRequest = hop.request.urlRequest
     switch hop.hasLostBody ? AttemptBody(of: urlRequest) : request.makeBody(of: urlRequest) {
-    // A length of zero: without one a server might wait for a body (RFC 9110 section 8.6).
+    // A body of length zero: without a Content-Length a server might wait for a body (RFC 9110 section 8.6).
     case .none: return Self.methodsWithBody.contains(hop.request.method) ? .bytes([UInt8]()) : TransferBody.none
     case .data(let data): return .bytes(DataBytes(data))
     case .file(let path, let size): return .file(path: path, size: size)
@@ -80,6 +80,6 @@ extension RequestAttempt {
 }
 
 enum RequestTimeouts {
-  /// A URL request's `timeoutInterval` when nobody has asked for anything else.
+  /// The `timeoutInterval` of a `URLRequest` for which none was set.
   static let foundations: TimeInterval = 60
 }

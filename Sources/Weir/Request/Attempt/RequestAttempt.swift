@@ -3,25 +3,25 @@ import WeirCurl
 import WeirHTTP
 import WeirIO
 
-/// One attempt of a request, redirects included: the user of an ``Attempt``, which has its slot and its transfer. It lives
-/// on the loop from the task's creation until the next attempt or the request's end, and has all that is of this attempt
+/// One attempt of a request, redirects included. It uses an ``Attempt``, which has the slot and the transfer. It lives
+/// on the loop from the task's creation until the next attempt or the request's end. It holds the state of this attempt
 /// alone: its task, the hop on the wire, the response's body.
 final class RequestAttempt {
   let pipeline: RequestPipeline
-  /// The slot, the transfer, the time.
+  /// Holds the slot, the transfer and the timer.
   let attempt: Attempt
-  /// The request's retries so far, this one included.
+  /// The number of the request's retries up to this attempt.
   let retryCount: Int
   let task: TransferTask
   @exclusivity(unchecked) var hop: Hop
   @exclusivity(unchecked) var body = ResponseBody(limit: nil)
-  /// Nil where nothing is looked up or stored.
+  /// Nil if no response is looked up or stored.
   @exclusivity(unchecked) var caching: CacheUse?
-  /// The last question to the cache.
+  /// The number of the last lookup in the cache; an answer to an earlier one is ignored.
   var lookup: UInt32 = 0
-  /// What it cost, once it is over.
+  /// The attempt's metrics, once it is over.
   @exclusivity(unchecked) var metrics: TransferMetrics?
-  /// Whether its completion was told.
+  /// Whether monitors were told of its completion.
   var isCompleted = false
 
   init(_ hop: HopRequest, number: Int, retryCount: Int, task: TransferTask, of pipeline: RequestPipeline) {
@@ -33,7 +33,7 @@ final class RequestAttempt {
     attempt.delegate = self
   }
 
-  /// 1 for the first.
+  /// The attempt's number, 1 for the first.
   var number: Int { attempt.number }
   var machine: AttemptMachine { attempt.machine }
   var request: Request { pipeline.request }
@@ -47,19 +47,19 @@ final class RequestAttempt {
 
   func release(_ reason: AttemptMachine.Holds) {
     attempt.release(reason)
-    // What is left of the last read waited too.
+    // The rest of the last read, which is not decoded yet, waited too.
     if reason == .sink, machine.holds.contains(.decoding) { continueDecodingNextTurn() }
   }
 
   // MARK: The slot
 
-  /// Asks the destination to let the attempt through, unless a stored response will do.
+  /// Asks the destination to admit the attempt, unless a stored response is enough.
   func admit() {
     announce(.running)
     if !consultCache() { attempt.admit() }
   }
 
-  /// Waits no more for a first slot; the task exists and is suspended.
+  /// Stops waiting for a first slot; the task exists and is suspended.
   func leaveQueue() {
     lookup &+= 1
     attempt.leaveQueue()
@@ -68,13 +68,13 @@ final class RequestAttempt {
 
   // MARK: Beside other attempts
 
-  /// Goes on the wire with a slot that was free.
+  /// Goes on the wire with a slot that is already taken for it.
   func startBesideAnother() {
     announce(.running)
     attempt.startBesideAnother()
   }
 
-  /// Ends here. Only monitors that measure hear of it.
+  /// Ends an attempt that has lost a race or failed during one. Monitors get its metrics, but no `didCompleteTask`.
   func lose(_ error: URLError?) {
     attempt.lose()
     complete(error: error)
@@ -92,7 +92,7 @@ final class RequestAttempt {
     if announce(.running) { attempt.resume() }
   }
 
-  /// Ends the attempt in the request's name: cancelled, or beyond its deadline.
+  /// Ends the attempt for the request, which was cancelled or is past its deadline.
   func cancel() {
     guard task.state != .completed else { return completed(nil) }
     task.setState(.canceling)
@@ -100,7 +100,7 @@ final class RequestAttempt {
     endTransfer()
   }
 
-  /// As libcurl would end a cancelled transfer, wherever the attempt is.
+  /// Ends the attempt at any stage in the way in which libcurl ends a cancelled transfer.
   private func endTransfer() {
     hop.next = nil
     body.isAwaited = false
@@ -108,14 +108,14 @@ final class RequestAttempt {
     attempt.cancel()
   }
 
-  /// The task itself was told to, by its holder.
+  /// The task's holder has suspended, resumed or cancelled the task itself.
   func steerTask(to state: TransferTask.State) {
     guard state != .canceling else { return cancelTask() }
     guard machine.hasStarted, task.setState(state) else { return }
     if state == .suspended { attempt.suspend() } else { attempt.resume() }
   }
 
-  /// The receiver of the response can't go on: the attempt fails with its error.
+  /// The receiver of the response can't continue: the attempt fails with the receiver's error.
   func receiverFailed(_ error: WeirError) {
     guard task.state != .completed, body.receiverFailure == nil else { return }
     body.receiverFailure = error
@@ -128,7 +128,7 @@ final class RequestAttempt {
     endTransfer()
   }
 
-  /// Sets the task's state and tells of it. False: the task is completed already, and stays so.
+  /// Sets the task's state and tells monitors. False: the task is completed already, and stays so.
   @discardableResult
   private func announce(_ state: TransferTask.State) -> Bool {
     guard task.setState(state) else { return false }
@@ -140,18 +140,18 @@ final class RequestAttempt {
     return true
   }
 
-  /// How long, in seconds, the end of a cancelled request may wait for a file.
+  /// The seconds for which the end of a cancelled request may wait for a file.
   private static let receiverTime = 1.0
 
   func limitReceiver() { attempt.limitReceiver(seconds: Self.receiverTime) }
 
-  /// An error of weir's own making, with the URL it is about.
+  /// An error that weir makes itself, with the URL it is about.
   func urlError(_ code: URLError.Code, _ text: String) -> URLError {
     pipeline.urlError(code, text)
   }
 }
 
-// What the attempt asks, and tells.
+// The questions and events of the transport's attempt.
 extension RequestAttempt: AttemptDelegate {
   func attemptMayStart(_ attempt: Attempt) -> Bool { pipeline.decide { $0.admitted($0.step) } }
 
@@ -220,7 +220,8 @@ extension RequestAttempt: AttemptDelegate {
     }
   }
 
-  /// Whether what came before a failure is still decoded: for requests that hand chunks on, unless the failure is our own.
+  /// Whether bytes from before a failure are still decoded: for requests that hand chunks on, unless weir itself
+  /// failed.
   private func decodesOn(after error: TransferError) -> Bool {
     request.handsChunksOn && machine.holds.contains(.decoding) && body.failure == nil && error.kind != .cancelled
       && pipeline.decide { $0.stage == .transferring }

@@ -2,17 +2,17 @@ import Dispatch
 import Synchronization
 import WeirIO
 
-/// The end of an attempt, and what it leaves behind. All on the loop but for what is said otherwise.
+/// The end of an attempt, and the file or resume data that it leaves. Runs on the loop unless a comment says otherwise.
 extension DownloadRequest {
-  /// What is to be kept of a body that is not whole.
+  /// The part of an incomplete body that is to be kept.
   private enum Wish {
-    /// Nothing, and nobody waits for that.
+    /// Nothing; the attempt's end does not wait for the removal.
     case nothing
-    /// Nothing; the file is gone before anybody hears of the failure.
+    /// Nothing; the file is removed before the failure is reported.
     case removal
-    /// All that came.
+    /// All bytes that came.
     case all
-    /// What is known to be written: the outcome is fixed, and waits for no worker.
+    /// The bytes known to be written: the outcome is fixed, and waits for no worker.
     case written
   }
 
@@ -23,15 +23,15 @@ extension DownloadRequest {
     case (.cancelled, .explicitlyCancelled?):
       if !result.withLock({ $0.wantsResumeData }) { return .nothing }
       return attempt.attempt.hasGivenUp ? .written : .all
-    // The deadline, of which the transfer knows nothing.
+    // The deadline has passed, which the transfer does not know.
     case (.cancelled, .sessionTaskFailed?): return .written
-    // The task alone was cancelled, or the session has gone.
+    // The task alone was cancelled, or the session was released.
     case (.cancelled, _): return error == nil ? .removal : .nothing
     default: return .all
     }
   }
 
-  /// Sees to the file when no more bytes come. True: the attempt waits for that.
+  /// Completes, leaves or removes the file once no more bytes come. True: the attempt waits until that is done.
   func end(_ failure: URLError?, _ attempt: RequestAttempt) -> Bool {
     guard let sink = flow.sink else {
       if let failure { attempt.body.failure = leavingPartial(failure) }
@@ -39,7 +39,7 @@ extension DownloadRequest {
     }
     switch sink.stage {
     case .receiving: return endBody(sink, failure, attempt)
-    // Asked again: somebody has ended the attempt while it waited.
+    // Called again: the attempt was ended from outside while it waited.
     case .flushing: return endAgain(sink, failure, attempt)
     case .ending: abandon(sink)
     case .over: break
@@ -69,7 +69,7 @@ extension DownloadRequest {
     return false
   }
 
-  /// The outcome is fixed by now, or the wait for workers was too long.
+  /// Called when the outcome has been fixed meanwhile, or the wait for workers took too long.
   private func endAgain(_ sink: DownloadSink, _ failure: URLError?, _ attempt: RequestAttempt) -> Bool {
     guard let failure else { return true }
     switch wish(failure, attempt) {
@@ -83,7 +83,7 @@ extension DownloadRequest {
     return false
   }
 
-  /// A cancelled request waits for a while at the most: the workers may be busy for longer.
+  /// Limits the wait of a cancelled request, as the workers may be busy for longer.
   private func limitWait(_ attempt: RequestAttempt) {
     if isCancelled { attempt.limitReceiver() }
   }
@@ -103,13 +103,13 @@ extension DownloadRequest {
     return false
   }
 
-  /// Removes the file without waiting for it.
+  /// Removes the file without waiting for the removal.
   private func abandon(_ sink: DownloadSink) {
     sink.stage = .over
     lane.submit { [file = sink.file] in file.remove() }
   }
 
-  /// Removes the file, and the attempt ends when it is gone.
+  /// Removes the file; the attempt ends once it is removed.
   func remove(_ sink: DownloadSink, _ failure: URLError) {
     sink.stage = .ending
     lane.submit { [self, file = sink.file, number = sink.number] in
@@ -120,11 +120,11 @@ extension DownloadRequest {
 
   // MARK: Resume data
 
-  /// All is written: lets go of the file, so that somebody may go on with it. The failure with the resume data; nil when
-  /// there are none, and the file has to be removed first.
+  /// Called when everything is written. Closes the file, so that another download can resume it, and returns the
+  /// failure with the resume data. Nil: there is no resume data, and the file is removed first.
   func leave(_ sink: DownloadSink, _ failure: URLError) -> URLError? {
     guard let (data, bytes) = resumeData(of: sink) else {
-      // The attempt may be no more than nothing: then there is no file, or an empty one.
+      // The attempt may have received nothing. Then there is no file, or an empty one.
       remove(sink, failure)
       return nil
     }
@@ -135,7 +135,7 @@ extension DownloadRequest {
     return failure.with(resumeData: bytes)
   }
 
-  /// What a fixed outcome leaves: it has its error already.
+  /// Leaves resume data although the outcome is fixed. The error is set already, and gets the resume data added.
   private func leaveWritten(_ sink: DownloadSink, _ attempt: RequestAttempt) {
     guard let (data, bytes) = resumeData(of: sink) else { return abandon(sink) }
     sink.stage = .over
@@ -146,7 +146,7 @@ extension DownloadRequest {
     attempt.pipeline.record(telling(error))
   }
 
-  /// Nil when nothing has come, nothing is missing, or the request is no GET that can be made again.
+  /// Nil if nothing has come, nothing is missing, or the request is not a GET that can be repeated.
   private func resumeData(of sink: DownloadSink) -> (ResumeData, Data)? {
     guard let validator = sink.validator, let request = fields.withLock({ $0.attempt?.initial }) else { return nil }
     let data = ResumeData(
@@ -162,7 +162,7 @@ extension DownloadRequest {
     attempt.receiverDone(leavingPartial(failure))
   }
 
-  /// The error of a transfer with the resume data that the request would leave with it.
+  /// Adds to the error of a transfer the resume data that the request would leave with it.
   func telling(_ error: WeirError) -> WeirError {
     guard case .sessionTaskFailed(let failure as URLError) = error else { return error }
     return .sessionTaskFailed(error: telling(failure))
@@ -174,12 +174,12 @@ extension DownloadRequest {
       .map(failure.with(resumeData:)) ?? failure
   }
 
-  // MARK: A partial file that was not gone on with
+  // MARK: A partial file that was not continued
 
-  /// What a response means to a request for the rest.
+  /// Judges a response to a request for the rest.
   func verdict(on response: LazyHTTPResponse) -> ResumeRule.Verdict {
     if let partial = flow.partial ?? takePartial() { return partial.rule.verdict(on: response) }
-    // A rest without a file that it belongs to.
+    // The response brings a rest, but there is no partial file that it belongs to.
     return asksForRest && response.statusCode == 206 ? .askAgain : .other
   }
 
@@ -190,7 +190,7 @@ extension DownloadRequest {
     }
   }
 
-  /// The partial file that the URL request was made for.
+  /// The partial file for which the URL request was made.
   func takePartial() -> OpenPartial? {
     let (file, plan) = result.withLock { result in
       defer { result.opened = nil }
@@ -201,7 +201,7 @@ extension DownloadRequest {
     return flow.partial
   }
 
-  /// The server has another file, or none of which it would send the rest.
+  /// Drops the partial file: the server has another file, or would not send the rest of this one.
   func dropPartial() {
     let partial = flow.partial
     flow.partial = nil
@@ -214,7 +214,7 @@ extension DownloadRequest {
     if let partial { lane.submit { partial.file.remove() } }
   }
 
-  /// An attempt to go on has failed before it could: the same resume data serve another one.
+  /// An attempt to resume failed before it used the partial file, so the same resume data serves another attempt.
   private func leavingPartial(_ failure: URLError) -> URLError {
     closePartial()
     return telling(failure)
@@ -222,7 +222,7 @@ extension DownloadRequest {
 
   // MARK: Afterwards
 
-  /// Another attempt begins: of this one nothing is left but, for one that resumes, what it can go on with.
+  /// Another attempt begins. Nothing of this one is kept, except the partial file of a resumed download.
   func startAnew() {
     closePartial()
     let left = flow.left
@@ -240,7 +240,7 @@ extension DownloadRequest {
       if let left {
         result.plan = .rest(left.data)
       } else if case .appending(let data) = result.plan {
-        // What there was has been used up.
+        // The resume data was used up.
         result.plan = .whole(data.plainRequest)
       }
     }
@@ -274,11 +274,11 @@ extension DownloadRequest {
 
   // MARK: The URL request of a resumed download, on a worker
 
-  /// So many seconds are given to a download that has handed its resume data out and not yet let go of the file.
+  /// The seconds to wait for a download that has handed out its resume data and not yet closed the file.
   static let patience = 2.0
 
-  /// Has a worker build the request when nobody holds the partial file, or when that has been waited for long enough. No
-  /// worker waits: the one that is to let go of the file may need it.
+  /// Has a worker build the request once no other download holds the partial file, or after the deadline. No worker
+  /// blocks meanwhile: the download that has to close the file may need that worker.
   func whenFree(_ data: Data, until deadline: MonotonicTime, _ work: @escaping @Sendable () -> Void) {
     lane.submit { [self] in
       guard MonotonicTime.now < deadline, isActive, isHeld(data) else { return work() }
@@ -307,7 +307,7 @@ extension DownloadRequest {
     case .unread:
       guard let known = ResumeData(data) else {
         throw WeirError.sessionTaskFailed(
-          error: FileProblem.unusable("they are not of a download of this version of weir"))
+          error: FileProblem.unusable("it is not from a download by this version of weir"))
       }
       return try rangeRequest(known)
     }

@@ -1,7 +1,7 @@
 import Synchronization
 import WeirIO
 
-/// From the head of the response to the last byte on the disk. All on the loop.
+/// The way of a body from the response's head to the last byte on disk. Everything runs on the loop.
 extension DownloadRequest {
   private var pipeline: RequestPipeline? { context.core.value.pipeline(of: self) }
 
@@ -58,7 +58,7 @@ extension DownloadRequest {
     return goesOn ? .proceed : .pause
   }
 
-  /// Has a worker write what waits, if none does yet.
+  /// Has a worker write the waiting bytes, unless one is writing already.
   func write(_ sink: DownloadSink) {
     guard let next = sink.buffer.next() else { return }
     let piece = Piece(next)
@@ -75,7 +75,7 @@ extension DownloadRequest {
     }
   }
 
-  /// Goes on with a sink on the loop, if it is still the request's.
+  /// Calls `action` with a sink on the loop, if it is still the request's sink.
   func onSink(_ number: Int, _ action: @escaping @Sendable (DownloadRequest, DownloadSink) -> Void) {
     onPipeline { [self] _ in
       if let sink = flow.sink, sink.number == number { action(self, sink) }
@@ -83,7 +83,7 @@ extension DownloadRequest {
   }
 
   private func wrote(_ piece: consuming [UInt8], _ sink: DownloadSink) {
-    // What still waits of a body that is not wanted any more is not written.
+    // Once the body is not wanted any more, its waiting bytes are not written.
     switch sink.stage {
     case .receiving, .flushing: break
     case .ending, .over: return
@@ -100,18 +100,18 @@ extension DownloadRequest {
     pipeline?.attempt?.receiverFailed(problem.unwritable)
   }
 
-  /// Everything that came is on the disk.
+  /// Everything that came is on disk.
   private func flushed(_ sink: DownloadSink, _ failure: URLError?) {
     guard let failure else { return complete(sink) }
     if let told = leave(sink, failure) { pipeline?.attempt?.receiverDone(told) }
   }
 
-  /// The body is whole, and gets its place.
+  /// The body is complete; makes sure that its file exists, and moves it.
   func complete(_ sink: DownloadSink) {
     sink.stage = .ending
     lane.submit { [self, file = sink.file, number = sink.number] in
       do throws(FileProblem) {
-        // An empty body has written nothing.
+        // Nothing was written for an empty body, so its file is created here.
         try file.make()
         onSink(number) { $0.place($1) }
       } catch {
@@ -125,7 +125,8 @@ extension DownloadRequest {
   private func place(_ sink: DownloadSink) {
     guard let attempt = pipeline?.attempt else { return }
     guard let response = attempt.task.lazyResponse?.response else {
-      return remove(sink, attempt.urlError(.badServerResponse, "the response has no form for the destination closure"))
+      return remove(
+        sink, attempt.urlError(.badServerResponse, "no HTTPURLResponse can be built for the destination closure"))
     }
     let temporary = sink.file.url
     if context.monitors.wants(.tasks), let session = context.session {

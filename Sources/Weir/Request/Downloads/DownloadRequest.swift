@@ -3,46 +3,47 @@ import WeirIO
 
 /// A request whose response body goes to a file.
 ///
-/// The body is written to a private temporary file, decoded, by workers; it is never whole in memory. When it is complete,
-/// whatever the status, and before validation, the file is moved to where the request's ``Destination`` says. A download
-/// that is cut off can often go on where it ended: see ``resumeData``.
+/// Workers write the decoded body to a private temporary file; it is never whole in memory. When the body is complete,
+/// whatever the status, the file is moved to the place that the request's ``Destination`` returns. Validation follows.
+/// A download that was cut off can often continue from there: see ``resumeData``.
 ///
-/// `@unchecked Sendable`: see ``Request``; this class adds constants, values in a `Mutex`, and what is bound to the loop.
+/// `@unchecked Sendable`: see ``Request``; this class adds constants, values in a `Mutex`, and state bound to the loop.
 public final class DownloadRequest: Request, @unchecked Sendable {
-  /// What may be done to give the file its place.
+  /// Permissions for moving the file to its destination.
   public struct Options: OptionSet, Sendable {
-    /// One bit for each.
+    /// The options as bits, one for each.
     public let rawValue: Int
 
-    /// Takes the bits of several options.
+    /// Makes a set of options from its bits.
     public init(rawValue: Int) {
       self.rawValue = rawValue
     }
 
-    /// Makes the directories above the file where they are missing.
+    /// Creates the directories above the file if they are missing.
     public static let createIntermediateDirectories = Options(rawValue: 1 << 0)
-    /// Replaces a file of the same name, at once: there is the old file or the new one. Directories are never removed.
+    /// Replaces a file of the same name atomically: there is the old file or the new one. Directories are never
+    /// removed.
     public static let removePreviousFile = Options(rawValue: 1 << 1)
   }
 
-  /// Says where the file goes, by the temporary file and the response's head. Runs on ``Session/rootQueue``, else on the
-  /// event loop. The file itself is moved afterwards, by a worker.
+  /// Returns the file's destination, given the temporary file and the response's head. Runs on ``Session/rootQueue``,
+  /// else on the event loop. A worker moves the file afterwards.
   public typealias Destination =
     @Sendable (_ temporaryURL: URL, _ response: HTTPURLResponse) -> (destinationURL: URL, options: Options)
 
-  /// What a download begins with.
+  /// The start of a download: a request or resume data.
   public enum Downloadable: Sendable {
-    /// What gives the URL request of each attempt.
+    /// Makes the URL request of each attempt.
     case request(any URLRequestConvertible)
-    /// What an earlier download left behind: see ``DownloadRequest/resumeData``.
+    /// The resume data of an earlier download: see ``DownloadRequest/resumeData``.
     case resumeData(Data)
   }
 
-  /// Says whether a response is acceptable, its body in a file; its error is kept if it is a ``WeirError``, else it becomes
-  /// ``WeirError/ResponseValidationFailureReason/customValidationFailed(error:)``.
+  /// Says whether a response with its body in a file is acceptable. An error that is a ``WeirError`` is kept; any other
+  /// becomes ``WeirError/ResponseValidationFailureReason/customValidationFailed(error:)``.
   public typealias Validation = @Sendable (URLRequest?, HTTPURLResponse, URL?) -> ValidationResult
 
-  /// What the download began with.
+  /// The request or resume data with which the download began.
   public let downloadable: Downloadable
   let fileDestination: Destination
   let directory: PartialDirectory
@@ -63,21 +64,21 @@ public final class DownloadRequest: Request, @unchecked Sendable {
       context: context, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
   }
 
-  /// On the loop.
+  /// Used on the loop.
   var flow: DownloadProgress { progress.value }
 
   var resumes: Bool { if case .resumeData = downloadable { true } else { false } }
 
-  /// Where the body is, once it has been moved there; it stays there when validation then fails.
+  /// The URL of the file once it has been moved; the file stays there even if validation then fails.
   public var fileURL: URL? { result.withLock { $0.fileURL } }
 
-  /// What ``Session/download(resumingWith:interceptor:shouldAutomaticallyResume:to:)`` goes on with, after a transfer that
-  /// failed, or that was cancelled producing it.
+  /// The data with which ``Session/download(resumingWith:interceptor:shouldAutomaticallyResume:to:)`` continues a
+  /// download that failed, or that was cancelled to produce resume data.
   ///
-  /// There is some when the server can send the rest alone and say that it belongs to the same file: for a GET answered
-  /// with 200, or with the rest that was asked for, without a content coding, with a strong `ETag` or a `Last-Modified`.
-  /// It holds no credentials. As long as it may be used, a file waits in the temporary directory; a resumed download takes
-  /// it.
+  /// There is resume data if the server can send the rest alone and say that it belongs to the same file. That takes a
+  /// GET answered with 200, or with the rest that was asked for, without a content coding and with a strong `ETag` or a
+  /// `Last-Modified`. Resume data holds no credentials. As long as it can be used, a partial file stays in the
+  /// temporary directory; a resumed download takes that file.
   public var resumeData: Data? {
     let (hasFailed, isCancelled) = fields.withLock { ($0.error != nil, $0.machine.state == .cancelled) }
     return result.withLock { $0.remains(hasFailed: hasFailed, isCancelled: isCancelled) }
@@ -85,19 +86,19 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
   // MARK: Cancelling
 
-  /// Cancels the request, and keeps what has come so far if the server allows to go on from there.
+  /// Cancels the request, and keeps the bytes received so far if the server allows the download to be resumed.
   ///
-  /// - Parameter shouldProduceResumeData: False: nothing is kept, as with `cancel()`.
+  /// - Parameter shouldProduceResumeData: False keeps nothing, as `cancel()` does.
   @discardableResult
   public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
     if shouldProduceResumeData { result.withLock { if !$0.isSettled { $0.wantsResumeData = true } } }
     return cancel()
   }
 
-  /// Cancels the request, and tells what it can be resumed with.
+  /// Cancels the request, and calls back with its resume data.
   ///
-  /// - Parameter completionHandler: Called once, on ``Session/completionQueue``; with nil when there is nothing to go on
-  ///   from.
+  /// - Parameter completionHandler: Called once, on ``Session/completionQueue``; with nil if the download can't be
+  ///   resumed.
   @preconcurrency
   @discardableResult
   public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) -> Self {
@@ -116,7 +117,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
   override var fileOffset: Int64? { flow.sink?.offset ?? 0 }
 
-  /// The partial file is looked at then.
+  /// Building the URL request of a resumed download reads the partial file, so a worker does it.
   override var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
     guard case .resumeData(let data) = downloadable else { return nil }
     return { [self] work in whenFree(data, until: MonotonicTime.now.advanced(bySeconds: Self.patience), work) }
@@ -156,60 +157,60 @@ public final class DownloadRequest: Request, @unchecked Sendable {
   override func settled() { cleanUp() }
 }
 
-/// What came of a download, for any thread.
+/// The results of a download, for any thread.
 struct DownloadResult: Sendable {
   var fileURL: URL?
-  /// Of the file at `fileURL`; nil when it could not be read.
+  /// The size of the file at `fileURL`; nil if it could not be read.
   var fileSize: Int64?
-  /// What the last attempt left; once settled, what the request leaves.
+  /// The resume data of the last attempt, or of the request once it has settled.
   var resumeData: Data?
-  /// Whether somebody who cancels wants it.
+  /// Whether a caller of `cancel` wants resume data.
   var wantsResumeData = false
-  /// Those who wait for it.
+  /// The handlers that wait for the resume data.
   var waiting: [@Sendable (Data?) -> Void] = []
   var isSettled = false
   var plan = ResumePlan.unread
   /// The partial file that the last URL request was made for, until the loop takes it.
   var opened: PartialFile?
 
-  /// What the request leaves if it ends as things are.
+  /// The resume data that the request would leave if it ended now.
   func remains(hasFailed: Bool, isCancelled: Bool) -> Data? {
     if isSettled { return resumeData }
     guard !isCancelled || wantsResumeData else { return nil }
     if let resumeData { return resumeData }
-    // What was not gone on with serves another request.
+    // Resume data that was not used up serves another request.
     guard hasFailed, case .rest(let untouched) = plan else { return nil }
     return untouched.data
   }
 }
 
-/// What the URL request of a resumed download asks for.
+/// The part of the file that the URL request of a resumed download asks for.
 enum ResumePlan: Sendable {
-  /// The resume data have not been looked at.
+  /// The resume data was not read yet.
   case unread
-  /// The rest; what is there is as it was left.
+  /// The rest. The partial file is unchanged so far.
   case rest(ResumeData)
-  /// The rest, which is being written behind what is there.
+  /// The rest, which is being appended to the partial file.
   case appending(ResumeData)
   case whole(URLRequest)
 }
 
-/// A download on its way. Lives on the loop.
+/// The state of a download under way. Lives on the loop.
 final class DownloadProgress {
-  /// The present response's.
+  /// The sink of the present response.
   var sink: DownloadSink?
   var sinkCount = 0
-  /// What an attempt was to go on with.
+  /// The partial file that the present attempt is to continue.
   var partial: OpenPartial?
-  /// What the last attempt left to go on with.
+  /// The partial file that the last attempt left, with its resume data.
   var left: (file: PartialFile, data: ResumeData)?
-  /// The file of the last attempt in its last place.
+  /// The file of the last attempt, at its destination.
   var moved: PartialFile?
 
   init() {}
 }
 
-/// A partial file of which the rest is asked for.
+/// A partial file whose rest was asked for.
 struct OpenPartial {
   let file: PartialFile
   let data: ResumeData

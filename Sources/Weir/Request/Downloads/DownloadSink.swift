@@ -1,32 +1,32 @@
 import Synchronization
 
-/// Where the body of one response goes. Lives on the loop.
+/// The file that one response's body goes to. Lives on the loop.
 final class DownloadSink {
   enum Stage {
     /// Bytes come in.
     case receiving
-    /// No more come; what is there has to be written. With an error, so that somebody may go on from there.
+    /// No more bytes come, and the rest has to be written; with an error too, so that the download can be resumed.
     case flushing(URLError?)
-    /// The file is complete and gets its place, or is let go of.
+    /// The file is complete and being moved, or is being removed.
     case ending
-    /// The attempt is told.
+    /// The attempt was told of the end.
     case over
   }
 
   let file: PartialFile
-  /// Which of the request's sinks it is.
+  /// The sink's number among the request's sinks.
   let number: Int
-  /// Where in the file the response's body begins.
+  /// The offset in the file at which the response's body begins.
   let offset: Int64
-  /// How long the response's body has to be; nil: as long as it is.
+  /// The length that the response's body must have; nil: any length.
   let length: Int64?
-  /// How long the whole is; nil: not known.
+  /// The length of the whole file; nil if unknown.
   let total: Int64?
-  /// What the rest would have to agree with; nil: there is no resuming.
+  /// The validator that a resumed download's response would have to match; nil: the download can't be resumed.
   let validator: ResumeData.Validator?
   var buffer = WriteBuffer()
   var stage = Stage.receiving
-  /// Whether the end of the turn will see to what waits.
+  /// Whether a write is scheduled for the end of the loop's turn.
   var isScheduled = false
 
   init(
@@ -43,19 +43,19 @@ final class DownloadSink {
 
   private var received: Int64 { buffer.written + Int64(buffer.count) }
 
-  /// Whether more came than was announced: nothing of it is to be believed.
+  /// Whether more bytes came than were announced. Then none of them can be trusted.
   var isTooLong: Bool { length.map { received > $0 } ?? false }
 
-  /// What is wrong with a body that has come to its end.
+  /// The error of a body that ended with the wrong length.
   var lengthFailure: URLError? {
     guard let length, received != length else { return nil }
     return URLError(
       received < length ? .networkConnectionLost : .badServerResponse,
-      userInfo: [NSLocalizedDescriptionKey: "the rest of the download has \(received) bytes in place of \(length)"])
+      userInfo: [NSLocalizedDescriptionKey: "the rest of the download has \(received) bytes; \(length) were expected"])
   }
 }
 
-/// A piece of a body that goes to a worker and back, so that its memory is used again.
+/// A piece of a body that goes to a worker and comes back, so that its memory is used again.
 final class Piece: Sendable {
   private let bytes: Mutex<[UInt8]>
 

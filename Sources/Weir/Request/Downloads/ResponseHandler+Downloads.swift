@@ -1,8 +1,7 @@
 import WeirIO
 
-/// Handlers of download requests.
 extension ResponseHandler {
-  /// Gives the file's URL as it is, and asks nobody again.
+  /// Gives the file's URL as it is, and asks no retrier.
   init(
     downloadOn queue: HandlerQueue, _ completion: @escaping @Sendable (WeirDownloadResponse<URL?>) -> Void
   ) {
@@ -13,7 +12,7 @@ extension ResponseHandler {
     }
   }
 
-  /// Gives what a serializer makes of the file.
+  /// Gives the value that a serializer makes of the file.
   init<Serializer: DownloadResponseSerializerProtocol>(
     downloadOn queue: HandlerQueue, by serializer: Serializer,
     _ completion: @escaping @Sendable (WeirDownloadResponse<Serializer.SerializedObject>) -> Void
@@ -36,7 +35,7 @@ extension SerializationInput {
 }
 
 extension HandlerValue {
-  /// The one place where a download's response is put together.
+  /// The only place where a download's response is put together.
   fileprivate init<Value: Sendable>(
     _ result: Result<Value, WeirError>, of input: SerializationInput, _ began: MonotonicTime, _ ended: MonotonicTime,
     _ completion: @escaping @Sendable (WeirDownloadResponse<Value>) -> Void

@@ -1,16 +1,16 @@
 import Synchronization
 import WeirIO
 
-/// Which request failed, where and when, for the texts of errors. Of the URL there is the origin only: path, query and
-/// user info may be secrets.
+/// A failed request, its attempt and its duration, for the texts of errors. It has only the origin of the URL, as path,
+/// query and user info may be secrets.
 struct FailureContext: Sendable {
-  /// Where a `URLError` keeps it.
+  /// The key in a `URLError`'s `userInfo`.
   static let key = "weir.request"
 
   let method: String
   /// Nil when the URL has no host.
   let origin: Destination?
-  /// The last one's number, 1 for the first; nil when there was none.
+  /// The number of the last attempt, 1 for the first; nil if there was none.
   let attempt: Int?
   /// Seconds since the request began.
   let elapsed: TimeInterval?
@@ -28,15 +28,15 @@ extension FailureContext: CustomStringConvertible {
 }
 
 extension Destination {
-  /// As a URL would begin: an IPv6 address in brackets.
+  /// The destination in the form in which a URL begins: an IPv6 address is in brackets.
   fileprivate var text: String { host.contains(":") ? "\(scheme)://[\(host)]:\(port)" : "\(self)" }
 }
 
 extension URLError {
-  /// The request that it is the error of; nil for one that nobody has told.
+  /// The failed request; nil if the error was not given one.
   var context: FailureContext? { errorUserInfo[FailureContext.key] as? FailureContext }
 
-  /// The same error, with the request and the URL it is about, unless it has them.
+  /// The same error with the request and its URL, unless it has them already.
   func about(_ context: FailureContext, _ url: URL?) -> URLError {
     var info: [String: Any] = [FailureContext.key: context]
     if let url { info[NSURLErrorFailingURLErrorKey] = Redaction.url(url) }
@@ -45,11 +45,11 @@ extension URLError {
 }
 
 extension Request {
-  /// What is known of the request now.
+  /// The context as far as it is known now.
   ///
   /// - Parameters:
   ///   - hop: The method and the URL of the present hop, if there is one.
-  ///   - attempt: In place of the number of those that were put on the wire.
+  ///   - attempt: The attempt's number, in place of the number of attempts that were put on the wire.
   func failureContext(of hop: HopRequest? = nil, attempt: Int? = nil) -> FailureContext {
     let (method, destination, started, duration) = fields.withLock { fields in
       (
@@ -63,11 +63,12 @@ extension Request {
       attempt: attempt, elapsed: duration)
   }
 
-  /// What to log of an error that this request ended with: the error's text, method, origin, the number of attempts, the
-  /// time that all of them took, and for a rejection the value of the setting. Without secrets, like all texts of errors.
+  /// The text to log for an error with which this request ended. It has the error's text, the method, the origin, the
+  /// number of attempts, the time that all of them took and, for a rejection, the value of the setting. Like all error
+  /// texts it has no secrets.
   ///
-  /// A ``WeirError/sessionTaskFailed(error:)`` says most of that itself; other errors, a status that was not acceptable
-  /// among them, are values that know nothing of their request.
+  /// A ``WeirError/sessionTaskFailed(error:)`` already has most of that in its own text. Other errors, such as an
+  /// unacceptable status, are values that know nothing of their request.
   public func failureDescription(of error: any Error) -> String {
     let text = Redaction.errorText((error as? WeirError)?.text ?? error.text)
     let setting = (error as? WeirError)?.rejectionReason?.setting(in: context.configuration).map { " \($0)." } ?? ""
@@ -83,7 +84,7 @@ extension WeirError {
 }
 
 extension WeirError.RequestRejectionReason {
-  /// The setting that decided, with its value.
+  /// The setting that caused the rejection, with its value.
   func setting(in configuration: SessionConfiguration) -> String? {
     switch self {
     case .circuitOpen: configuration.circuitBreaker.map { "circuitBreaker.failureRatio: \($0.failureRatio)" }

@@ -2,23 +2,23 @@ import Dispatch
 import Synchronization
 import WeirIO
 
-/// The end of a request: the handlers' values, the outcome, delivery.
+/// The end of a request: its handlers' values, its outcome, the delivery.
 extension RequestPipeline {
   func finish() {
     endWait()
     if request.fields.withLock({ $0.machine.finishing(hasHandlers: !$0.handlers.isEmpty) }) {
       monitors.requestDidFinish(request)
     }
-    // One by one: what goes with a value may be the caller's, and come back here.
+    // Released one by one: a value may hold objects of the caller's, whose `deinit` may call back into this pipeline.
     while values.popLast() != nil {}
     verdict = nil
     nextHandler()
   }
 
-  /// Goes on to the next value; before that, the last one takes the error that a retrier gave it.
+  /// Goes on to the next value. If a retrier gave an error for the last value, that value takes the error first.
   func nextHandler() {
     if let verdict { replaceLastValue(with: verdict) }
-    // A loop, since there may be thousands.
+    // A loop and not recursion, since there may be thousands of handlers.
     var action = RequestMachine.Action.nextHandler
     while action == .nextHandler {
       action = request.fields.withLock { $0.machine.nextHandler(of: $0.handlers.count) }
@@ -27,7 +27,7 @@ extension RequestPipeline {
     perform(action)
   }
 
-  /// Makes a handler's value, and returns what follows; nothing yet when that is done elsewhere.
+  /// Makes a handler's value and returns the next action; `.none` if the value is made on another thread.
   private func serialize(_ index: Int) -> RequestMachine.Action {
     let (handler, input, step) = request.fields.withLock { fields in
       (fields.handlers[index], SerializationInput(request, fields), fields.machine.step)
@@ -44,7 +44,7 @@ extension RequestPipeline {
     on executor: (@escaping @Sendable () -> Void) -> Void
   ) {
     executor { [request] in
-      // Nobody serializes for a request that has been answered while this waited.
+      // If the request was answered while this waited, no value is needed.
       guard request.fields.withLock({ $0.machine.isWaiting(in: step) }) else { return }
       let value = handler.makeValue(input)
       request.onPipeline { $0.perform($0.valueMade(value, index, step)) }
@@ -94,7 +94,7 @@ extension RequestPipeline {
         fields.takePendingAnswers()
       )
     }
-    // After settling nothing else is told.
+    // After the request has settled, monitors hear of no verbs.
     for verb in unheard { announce(verb) }
     core.remove(request)
     own?.delegate?.cleanup(after: request)
@@ -108,8 +108,8 @@ extension RequestPipeline {
 
   // MARK: Without a pipeline
 
-  /// Serves handlers that came after the outcome with what is stored: one after another, wherever serializers run, so
-  /// that they keep their order. On the loop.
+  /// Serves handlers that came after the outcome with the stored result. They are served one after another, wherever
+  /// their serializers run, so that they keep their order. Called on the loop.
   static func serveLateHandlers(of request: Request) {
     let isFree = request.fields.withLock { fields in
       defer { fields.servesLateHandlers = true }
@@ -150,8 +150,8 @@ extension RequestPipeline {
     request.deliver(value, on: handler.queue)
   }
 
-  /// Where a serializer runs when not here: who reads a body of over 64 KiB would hold up the loop. A fixed outcome asks
-  /// no serializer, and waits for nobody.
+  /// The executor on which a handler's value is made; nil: the loop. A serializer that reads a body of over 64 KiB
+  /// would hold up the loop. If the outcome is fixed, no serializer runs, so there is nothing to wait for.
   private static func executor(
     for handler: ResponseHandler, _ input: SerializationInput
   ) -> ((@escaping @Sendable () -> Void) -> Void)? {
@@ -174,7 +174,7 @@ extension SerializationInput {
 }
 
 extension RequestFields {
-  /// What to tell of the request's end; nil for one that ended before it began.
+  /// The end of the exchange, for observers; nil if the request ended before it began.
   fileprivate func end(_ outcome: RequestOutcome) -> ExchangeEnd? {
     guard let began, let ended else { return nil }
     let status = last(\.metrics)?.statusCode
@@ -185,8 +185,8 @@ extension RequestFields {
 }
 
 extension RequestOutcome {
-  /// Whether the destination owes the answer, as ``isDestinationsFault(status:)`` says. A retrier's error stands before the
-  /// one that the retrier was asked about.
+  /// Whether the destination is to blame for the outcome, as ``isDestinationsFault(status:)`` says. If a retrier has
+  /// set its own error, the error that it was asked about decides.
   func isDestinationsFault(_ error: WeirError?, status: Int?) -> Bool {
     guard case .requestRetryFailed(_, let original)? = error, self == .retryFailed else {
       return isDestinationsFault(status: status)

@@ -1,7 +1,7 @@
 import Synchronization
 import WeirIO
 
-/// From nothing to a task: the URL request, its adapters, the body.
+/// The creation of a task: the URL request, its adapters, the body.
 extension RequestPipeline {
   func create() {
     let (step, isFirst) = request.fields.withLock { fields in
@@ -16,7 +16,7 @@ extension RequestPipeline {
     }
   }
 
-  /// Nil: here.
+  /// The executor on which the URL request is built; nil: the loop.
   private var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
     if let executor = request.requestExecutor { return executor }
     if let queue = context.queues.request { return { work in queue.async(execute: work) } }
@@ -70,7 +70,7 @@ extension RequestPipeline {
     adapt(hop.urlRequest, by: adapters, step) { $0.adaptationEnded($1, $2) }
   }
 
-  /// Puts a URL request through the adapters; `ended` is called unless the request moves on before.
+  /// Passes a URL request through the adapters. Calls `ended` with the result, unless the request moves on before.
   func adapt(
     _ urlRequest: URLRequest, by adapters: [NamedAdapter], _ step: RequestMachine.Step,
     _ ended: @escaping Adaptation.Ended
@@ -83,8 +83,8 @@ extension RequestPipeline {
     }
   }
 
-  /// The adapters of one attempt, asked one after another, each wherever its predecessor answered. It holds no session:
-  /// an adapter that takes its time must not keep one alive.
+  /// The adapters of one attempt. They are asked one after another, each on the thread on which the one before
+  /// answered. The chain does not retain the session, so that a slow adapter does not keep a session alive.
   struct Adaptation: Sendable {
     typealias Ended = @Sendable (RequestPipeline, Result<URLRequest, any Error>, RequestMachine.Step) -> Void
 
@@ -154,15 +154,15 @@ extension RequestPipeline {
     if !request.prepareBody(for: hop, step, in: self) { bodyIsReady(for: hop, step) }
   }
 
-  /// Nothing is missing any more.
+  /// The URL request and its body are ready; makes the task.
   func bodyIsReady(for hop: HopRequest, _ step: RequestMachine.Step) {
     makeTask(for: hop) { attempt = $0 }
     perform(decide { $0.created(step) })
   }
 
-  /// Makes an attempt's task, and tells of it when the attempt is where it belongs.
+  /// Makes an attempt's task and announces it once `keep` has stored the attempt.
   ///
-  /// - Parameter rival: the number of an attempt beside the present one.
+  /// - Parameter rival: The number of an attempt beside the present one.
   func makeTask(for hop: HopRequest, rival: Int? = nil, _ keep: (RequestAttempt) -> Void) {
     let urlRequest = hop.urlRequest
     let task = TransferTask(identifier: core.nextTaskIdentifier(), request: urlRequest, owner: request)

@@ -1,11 +1,11 @@
 import Synchronization
 import WeirIO
 
-/// The second attempts of a request that asked for them; only such a request has one of these.
+/// The second attempts of a request with hedging; other requests have no `Hedging`.
 final class Hedging {
   let plan: HedgePlan
   var race: HedgeRace
-  /// Under way besides the pipeline's present attempt.
+  /// The attempts under way besides the pipeline's present attempt.
   var rivals: [RequestAttempt] = []
   let timer = LoopTimer()
 
@@ -15,16 +15,15 @@ final class Hedging {
   }
 }
 
-/// A second attempt beside a slow one: when it starts, and which of them gives the answer.
+/// A second attempt beside a slow one: its start, and the choice of the attempt that answers.
 ///
-/// The request shows one of its attempts at a time: the first, until that is out or another one wins.
+/// The request shows one of its attempts at a time: the first, until that has failed or another one wins.
 extension RequestPipeline {
-  /// The attempts under way.
   var running: [RequestAttempt] { (attempt.map { [$0] } ?? []) + (hedging?.rivals ?? []) }
 
   // MARK: The start
 
-  /// The request's next attempt is on the wire, alone: from now on counts the delay of a second one.
+  /// The request's next attempt is on the wire alone. The delay of a second attempt counts from now.
   func raceBegins(with attempt: RequestAttempt, _ plan: HedgePlan) {
     let hedging = hedging ?? Hedging(plan)
     self.hedging = hedging
@@ -32,13 +31,13 @@ extension RequestPipeline {
     awaitHedge()
   }
 
-  /// Starts the clock of the next second attempt, where one may follow.
+  /// Starts the delay of the next second attempt, if one may follow.
   func awaitHedge() {
     guard let hedging, hedging.race.mayHedge, let delay = terms.seconds(of: hedging.plan.delay) else { return }
     core.loop.schedule(hedging.timer, at: MonotonicTime.now.advanced(bySeconds: delay), handler: self)
   }
 
-  /// No head has come for that long.
+  /// No head has arrived within the delay.
   func hedgeIsDue() {
     let (initial, step, isWanted) = request.fields.withLock {
       ($0.attempt?.initial, $0.machine.step, $0.machine.stage == .transferring && !$0.machine.isSuspended)
@@ -51,7 +50,7 @@ extension RequestPipeline {
       startHedge(initial, adapted: nil)
     } else {
       adapt(initial, by: adapters, step) { pipeline, result, step in
-        // The request moves on without a second attempt when its adapters fail.
+        // If the adapters fail, the request continues without a second attempt.
         guard case .success(let adapted) = result, pipeline.decide({ $0.isWaiting(in: step) }) else { return }
         pipeline.startHedge(initial, adapted: adapted)
       }
@@ -61,7 +60,7 @@ extension RequestPipeline {
 
   private func tellDeniedHedge() { observer?.exchange(self, hedge: .denied) }
 
-  /// Whether two attempts at once do no more than one, and have a body each.
+  /// Whether two attempts at once have the same effect as one, and each has a body of its own.
   private func mayRunTwice(_ urlRequest: URLRequest) -> Bool {
     guard request.mayRunTwice, HTTPMethod.idempotent.contains(urlRequest.method ?? .get), bodyStream == nil
     else { return false }
@@ -71,7 +70,7 @@ extension RequestPipeline {
     }
   }
 
-  /// Puts the second attempt on the wire: at once or not at all, as one that waits for its turn only adds to the load.
+  /// Puts the second attempt on the wire at once or not at all: one that waits for a slot would only add to the load.
   private func startHedge(_ initial: URLRequest, adapted: URLRequest?) {
     guard let hedging, hedging.race.isOpen, !decide({ $0.isSuspended }), mayRunTwice(adapted ?? initial) else { return }
     guard terms.takesHedge() else { return tellDeniedHedge() }
@@ -83,19 +82,19 @@ extension RequestPipeline {
       hedging.rivals.append($0)
       hedging.race.joins(number)
     }
-    // Whoever heard of the task may have ended the race.
+    // A monitor or observer that was told of the task may have ended the race.
     if let attempt, attempt.machine.stage == .waiting { attempt.startBesideAnother() }
   }
 
   // MARK: The end
 
-  /// A final head has come in; whether its attempt goes on with it.
+  /// A final head has arrived. Returns whether its attempt continues.
   func headArrived(for attempt: RequestAttempt, status: Int) -> Bool {
     guard let hedging, let verdict = hedging.race.headArrived(attempt.number, status: status) else { return true }
     return follow(verdict, attempt, error: nil)
   }
 
-  /// An attempt has ended before its final head; whether that is the request's end too.
+  /// An attempt has ended before its final head. Returns whether the request ends with it.
   func failed(_ attempt: RequestAttempt, _ error: URLError?) -> Bool {
     guard let hedging, let verdict = hedging.race.fails(attempt.number) else { return true }
     return follow(verdict, attempt, error: error)
@@ -129,7 +128,7 @@ extension RequestPipeline {
     }
   }
 
-  /// Makes `attempt` the one that the request shows.
+  /// Makes `attempt` the one that the request shows as its present attempt.
   private func show(_ attempt: RequestAttempt) {
     guard let previous = self.attempt, previous !== attempt else { return }
     hedging?.rivals.removeAll { $0 === attempt }

@@ -1,7 +1,7 @@
 import Synchronization
 import WeirIO
 
-/// What follows a failure: the retriers, the deadline, the delay.
+/// The decision after a failure: the retriers, the deadline, the delay.
 extension RequestPipeline {
   func askRetriers() {
     let (error, step) = request.fields.withLock { (askedError($0), $0.machine.step) }
@@ -17,7 +17,7 @@ extension RequestPipeline {
     if let root = context.queues.root { root.async { chain.run() } } else { chain.run() }
   }
 
-  /// Whoever takes the session's place asks retriers or decides alone.
+  /// A delegate in the session's place asks retriers or decides alone.
   private func ask(_ delegate: any RequestDelegate, about error: WeirError, _ step: RequestMachine.Step) {
     _ = request.takeNotedDecision()
     let answer = SingleCall<RetryResult> { [request] result in
@@ -28,14 +28,14 @@ extension RequestPipeline {
     if let root = context.queues.root { root.async(execute: ask) } else { ask() }
   }
 
-  /// A retry that somebody asks for who is no retrier, in place of their answer.
+  /// Retries as code that is not a retrier asks for, in place of the retriers' answer.
   func retryAsTold(after delay: TimeInterval) {
     let (error, step, isOpen) = request.fields.withLock { (askedError($0), $0.machine.step, $0.machine.isDeciding) }
     guard isOpen, let error else { return }
     decided(.retry(after: max(0, delay), source: .backoff), about: error, step)
   }
 
-  /// What the retriers are asked about: one handler's value, or the attempt's error.
+  /// The error about which the retriers are asked: that of one handler's value, or the attempt's.
   private func askedError(_ fields: RequestFields) -> WeirError? {
     switch fields.machine.stage {
     case .decidingSerializer(let index): index < values.count ? values[index].error : nil
@@ -51,13 +51,13 @@ extension RequestPipeline {
     decided(decision, about: error, step)
   }
 
-  /// A delegate's answer may be wrapped already.
+  /// The error to end with. A delegate may have wrapped its error already.
   private static func wrapped(_ cause: any Error, about error: WeirError) -> WeirError {
     if case .requestRetryFailed? = cause.asWeirError, let cause = cause.asWeirError { return cause }
     return .requestRetryFailed(retryError: cause, originalError: error)
   }
 
-  /// The decision of the retriers, which may be refused for reasons that are none of theirs.
+  /// Acts on the retriers' decision, unless the body, the deadline or the retry budget forbids the retry.
   private func decided(_ decision: RetryDecision, about error: WeirError, _ step: RequestMachine.Step) {
     let canReplayBody = bodyStream?.state.hasBegun != true || request.makesBodyAnew
     let now = MonotonicTime.now
@@ -75,14 +75,14 @@ extension RequestPipeline {
     }
   }
 
-  /// Whether a retry needs no budget. A new credential is no sign of a destination in trouble: the requests that were
-  /// refused with the old one come again all at once.
+  /// Whether a retry needs no budget. A retry with a new credential is no sign of a destination in trouble: all
+  /// requests that were refused with the old credential are repeated at once.
   private func isFree(_ decision: RetryDecision) -> Bool {
     guard case .retry(_, _, _, let credential?) = decision else { return false }
     return request.fields.withLock { $0.takeFreeRetry(with: credential) }
   }
 
-  /// A retrier's own error becomes the request's, or that of the one handler whose value it was asked about.
+  /// A retrier's own error becomes the request's, or that of the one handler about whose value it was asked.
   private func refuse(with error: WeirError) {
     if case .decidingSerializer = decide({ $0.stage }) {
       verdict = error
@@ -100,7 +100,7 @@ extension RequestPipeline {
     if delay > 0 {
       startWait(seconds: delay)
     } else {
-      // Through the mailbox: a retrier that always says yes at once must not grow the stack.
+      // Posted to the mailbox: a retrier that always says yes at once must not grow the stack.
       core.loop.post { [request] in request.onPipeline { $0.retryNow() } }
     }
   }
@@ -128,7 +128,7 @@ extension RequestPipeline {
 }
 
 extension RetryReason {
-  /// The status that was unacceptable, else the error's label.
+  /// The status that was unacceptable; for other errors the error's label.
   init(_ error: WeirError) {
     self.init(rawValue: error.responseCode.map(String.init) ?? error.label)
   }

@@ -1,33 +1,33 @@
 import Synchronization
 import WeirIO
 
-/// The thin shell around a request's machine: it lives on the loop while the request is active, does what the machine
-/// says, and feeds back what came of it. What happens in which order is decided in `RequestMachine`.
+/// The thin shell around a request's machine. It lives on the loop while the request is active, performs the machine's
+/// actions and feeds their results back. `RequestMachine` decides what happens in which order.
 final class RequestPipeline: TransportExchange {
   let request: Request
   let core: SessionCore
   let context: SessionContext
-  /// What it may ask of its destination, which is known when its first URL request is.
+  /// The limits and budgets of the request's destination, which is set once the first URL request exists.
   let terms: DestinationTerms
-  /// That of the first URL request; nil before there is one.
+  /// The method of the first URL request; nil before that exists.
   var method: String?
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
   @exclusivity(unchecked) var monitors: CompositeEventMonitor
 
   /// The present attempt, from its task's creation on.
   @exclusivity(unchecked) var attempt: RequestAttempt?
-  /// What goes on beside it, when the request asked for that.
+  /// The second attempts beside the present one, if the request asked for hedging.
   var hedging: Hedging?
-  /// The stream that the request's body comes out of; kept as long as it could be asked for again.
+  /// The stream from which the request's body is read; kept as long as an attempt could read it again.
   var bodyStream: (stream: InputStream, lane: FileLane, state: BodyStream)?
 
   // The end
   @exclusivity(unchecked) var values: [HandlerValue] = []
-  /// Whether monitors know that this attempt is not retried; its handlers may ask again.
+  /// Whether monitors were told that this attempt is not retried; more than one handler may ask for a retry.
   var hasDenied = false
-  /// Why the next attempt was granted.
+  /// The reason for which the next attempt was granted.
   var grantedReason: RetryReason?
-  /// What a retrier made of the error of one handler's value.
+  /// The error with which a retrier replaces the error of one handler's value.
   var verdict: WeirError?
 
   private var hasStarted = false
@@ -47,10 +47,10 @@ final class RequestPipeline: TransportExchange {
     }
   }
 
-  /// The session's core, which tells the request's monitors. Nil where there is none to tell.
+  /// The session's core, which tells the request's monitors; nil if the request has none.
   var observer: (any TransportObserver)? { monitors.isEmpty ? nil : core }
 
-  /// Whether any monitor wants to hear; ask before preparing an event.
+  /// Whether any monitor wants these events; check this before preparing one.
   @inline(__always)
   func wants(_ interest: EventInterests) -> Bool { monitors.wants(interest) }
 
@@ -60,12 +60,12 @@ final class RequestPipeline: TransportExchange {
     request.fields.withLock { input(&$0.machine) }
   }
 
-  /// The attempt that this task is; nil when it is over.
+  /// The attempt that has this task; nil if the attempt is over.
   func attempt(of task: TransferTask) -> RequestAttempt? {
     attempt?.task === task ? attempt : hedging?.rivals.first { $0.task === task }
   }
 
-  // MARK: What the caller did
+  // MARK: Verbs of the caller
 
   func perform(_ verb: RequestMachine.Verb, _ action: RequestMachine.Action) {
     if verb == .resume { start() }
@@ -81,7 +81,7 @@ final class RequestPipeline: TransportExchange {
     }
   }
 
-  // MARK: What the machine says
+  // MARK: Actions of the machine
 
   func perform(_ action: RequestMachine.Action) {
     switch action {
@@ -100,13 +100,13 @@ final class RequestPipeline: TransportExchange {
     case .wait(let delay): waitForRetry(delay)
     case .retry: retry()
     case .finish: finish()
-    case .serialize: break  // an answer to `nextHandler` alone, which does it
+    case .serialize: break  // only `nextHandler` returns this action, and performs it itself
     case .nextHandler: nextHandler()
     case .settle: settle()
     }
   }
 
-  /// Ends the request with an error that no retrier hears of.
+  /// Ends the request with an error about which no retrier is asked.
   func fail(with error: WeirError) {
     let error = request.amended(error)
     let (action, replaced, abandoned) = request.fields.withLock { fields in
@@ -121,7 +121,7 @@ final class RequestPipeline: TransportExchange {
 
   // MARK: Time
 
-  /// The first `resume()`: times and deadline count from here, also when setup came before it.
+  /// The first `resume()`: times and the deadline count from here, even if the request was set up before.
   private func start() {
     guard !hasStarted else { return }
     let times = RequestTimes()
@@ -173,7 +173,7 @@ extension RequestPipeline: TimerHandler {
     return "timeoutIntervalForResource, \(core.configuration.timeoutIntervalForResource) s"
   }
 
-  /// An error of weir's own making, with the request and the URL it is about.
+  /// An error that weir makes itself, with the request and the URL it is about.
   func urlError(_ code: URLError.Code, _ text: String) -> URLError {
     URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
       .about(
@@ -183,22 +183,22 @@ extension RequestPipeline: TimerHandler {
 }
 
 extension Request {
-  /// Runs `action` with this request's pipeline, on the loop: at once when called there. Nothing happens when the
-  /// request is not active any more.
+  /// Runs `action` with this request's pipeline on the loop: at once if called there. Does nothing for an inactive
+  /// request.
   func onPipeline(_ action: @escaping @Sendable (RequestPipeline) -> Void) {
     context.loop.run { [self] in
       if let pipeline = context.core.value.pipeline(of: self) { action(pipeline) }
     }
   }
 
-  /// The same with the attempt that this task is, while it is the present one.
+  /// Does the same with the attempt that has this task, while the attempt is under way.
   func onAttempt(_ task: TransferTask, _ action: @escaping @Sendable (RequestAttempt) -> Void) {
     onPipeline { $0.attempt(of: task).map(action) }
   }
 }
 
 extension Request: TransferSteering {
-  /// By a job of its own: the caller may be in the middle of one of the request's steps.
+  /// Posted as a job of its own, since the caller may be in the middle of one of the request's steps.
   func steer(_ task: TransferTask, to state: TransferTask.State) {
     context.loop.post { [self] in onAttempt(task) { $0.steerTask(to: state) } }
   }

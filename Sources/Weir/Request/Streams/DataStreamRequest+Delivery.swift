@@ -1,12 +1,12 @@
 import Synchronization
 import WeirIO
 
-/// The way of a chunk: serialized on the loop or elsewhere, then each handler's call. ``StreamDelivery`` decides.
+/// The way of a chunk: it is serialized, then each handler is called with its value. ``StreamDelivery`` decides.
 extension DataStreamRequest {
   typealias Work = StreamDelivery<Data, StreamValue>.Work
   typealias DeliveryActions = StreamDelivery<Data, StreamValue>.Actions
 
-  /// Adds a handler for chunks, and one for the end. The number is the former's; nil after the end.
+  /// Adds a handler for chunks and one for the end. Returns the number of the chunk handler; nil after the end.
   @discardableResult
   func add(_ handler: StreamHandler, isRead: Bool = false, _ completion: ResponseHandler) -> Int? {
     let number = streaming.withLock { state in
@@ -20,7 +20,7 @@ extension DataStreamRequest {
 
   // MARK: Serialization
 
-  /// Serializes a chunk, and those that wait behind it. On the loop.
+  /// Serializes a chunk and those that wait behind it. Called on the loop.
   func serialize(_ work: Work) {
     var next: Work? = work
     while let work = next {
@@ -30,7 +30,7 @@ extension DataStreamRequest {
         continue
       }
       return executor { [self] in
-        // Nobody serializes what nobody will get.
+        // A chunk that no handler will get is not serialized.
         let values = streaming.withLock({ $0.delivery.isWanted(work.number) }) ? values(for: handlers, work) : []
         context.loop.post { [self] in
           if let next = serialized(values, work) { serialize(next) }
@@ -44,7 +44,7 @@ extension DataStreamRequest {
     return handlers.map { $0.makeValue(work.chunk, token) }
   }
 
-  /// Where serializers run when not here: what reads more than 64 KiB would hold up the loop.
+  /// The executor on which serializers run; nil: the loop. Reading more than 64 KiB would hold up the loop.
   private func executor(
     for handlers: ArraySlice<StreamHandler>, _ chunk: Data
   ) -> ((@escaping @Sendable () -> Void) -> Void)? {
@@ -98,20 +98,20 @@ extension DataStreamRequest {
     for complete in completions { complete() }
   }
 
-  /// A handler wants no more: its error ends the attempt.
+  /// A handler has thrown: no more chunks are delivered, and its error ends the attempt.
   private func failed(_ error: WeirError, _ number: Int) {
     guard let dropped = streaming.withLock({ $0.delivery.failed(number) }) else { return }
     withExtendedLifetime(dropped) {}
     context.loop.post { [self] in onPipeline { $0.attempt?.receiverFailed(error) } }
   }
 
-  /// Cancels, and lets no handler begin with what waits.
+  /// Cancels the request, and drops the chunks that wait, so that no handler is called with them.
   private func cancelAtOnce() {
     cancel()
     withExtendedLifetime(streaming.withLock { $0.delivery.drop() }) {}
   }
 
-  /// Runs a handler's completion when no call is under way. On the loop.
+  /// Runs a handler's completion once no call is under way. Called on the loop.
   func complete(_ completion: @escaping @Sendable () -> Void) {
     let isQuiet = streaming.withLock { state in
       if state.delivery.calls > 0 { state.completions.append(completion) }
@@ -120,7 +120,7 @@ extension DataStreamRequest {
     if isQuiet { completion() }
   }
 
-  /// Lets the attempt read on, or end. Not in the middle of a step of it.
+  /// Lets the attempt read on or end. Posted, so that it does not happen in the middle of one of the attempt's steps.
   func perform(_ actions: DeliveryActions) {
     guard actions.contains(.goOn) else { return }
     context.loop.post { [self] in onPipeline { $0.attempt?.release(.sink) } }

@@ -1,9 +1,9 @@
 import WeirIO
 
 extension DataStreamRequest {
-  /// One event of a stream, with the means to end it.
+  /// One event of a stream, with a way to cancel the stream's request.
   public struct Stream<Success: Sendable, Failure: Error>: Sendable {
-    /// What has happened.
+    /// The event.
     public let event: Event<Success, Failure>
     /// Cancels the request; may be kept.
     public let token: CancellationToken
@@ -11,7 +11,7 @@ extension DataStreamRequest {
     /// Cancels the request.
     public func cancel() { token.cancel() }
 
-    /// What was made of a chunk; nil at completion.
+    /// The result of serializing a chunk; nil at completion.
     public var result: Result<Success, Failure>? {
       if case .stream(let result) = event { result } else { nil }
     }
@@ -21,33 +21,33 @@ extension DataStreamRequest {
       if case .success(let value)? = result { value } else { nil }
     }
 
-    /// Why a chunk could not be serialized; nil for a value and at completion.
+    /// The error of a chunk that could not be serialized; nil for a value and at completion.
     public var error: Failure? {
       if case .failure(let error)? = result { error } else { nil }
     }
 
-    /// How the request ended; nil before.
+    /// The completion of the request; nil for chunks.
     public var completion: Completion? {
       if case .complete(let completion) = event { completion } else { nil }
     }
   }
 
-  /// What happens to a stream.
+  /// An event of a stream.
   public enum Event<Success: Sendable, Failure: Error>: Sendable {
-    /// A chunk has come, with its value, or why there is none.
+    /// A chunk has come: its value, or the error of its serializer.
     case stream(Result<Success, Failure>)
-    /// The request has ended: once, last.
+    /// The request has ended. Comes once, as the last event.
     case complete(Completion)
   }
 
-  /// How a stream's request ended.
+  /// The end of a stream's request.
   public struct Completion: Sendable {
     /// The URL request of the last attempt.
     public let request: URLRequest?
     private let lazyResponse: LazyHTTPResponse?
-    /// Of the last attempt.
+    /// The metrics of the last attempt.
     public let metrics: TransferMetrics?
-    /// When the stages of the last attempt began.
+    /// The times at which the stages of the last attempt began.
     public let timeline: Timeline
     /// Nil after a success.
     public let error: WeirError?
@@ -64,7 +64,7 @@ extension DataStreamRequest {
     }
   }
 
-  /// Cancels a request without holding it.
+  /// Cancels a request without retaining it.
   public struct CancellationToken: Sendable {
     private weak var request: DataStreamRequest?
 
@@ -72,7 +72,7 @@ extension DataStreamRequest {
       self.request = request
     }
 
-    /// Cancels the request, if there still is one.
+    /// Cancels the request, if it still exists.
     public func cancel() { request?.cancel() }
   }
 }

@@ -2,25 +2,25 @@ import Synchronization
 import WeirCurl
 import WeirIO
 
-/// A request whose response body is handed on in the chunks in which it comes, and not kept.
+/// A request whose response body is handed on in the chunks in which it arrives, and is not kept.
 ///
-/// Every handler gets every chunk: one call at a time, in order, whatever its queue. At most 1 MiB waits for handlers
-/// that are slow; then reading waits for them, and the peer with it. Each handler gets `.complete` once, after all calls
-/// with chunks have returned.
+/// Every handler gets every chunk: one call at a time, in order, whatever its queue. At most 1 MiB waits for slow
+/// handlers; beyond that, reading pauses, which slows the peer down. Each handler gets `.complete` once, after all
+/// calls with chunks have returned.
 ///
-/// `@unchecked Sendable`: see ``Request``; what this class adds is constant or in a `Mutex`.
+/// `@unchecked Sendable`: see ``Request``; this class adds constants and a `Mutex`.
 public final class DataStreamRequest: Request, @unchecked Sendable {
-  /// Gets a stream's events. An error thrown for a chunk becomes ``Request/error`` and ends the attempt; one thrown for
-  /// `.complete` is ignored.
+  /// Called with a stream's events. An error thrown for a chunk becomes ``Request/error`` and ends the attempt; an
+  /// error thrown for `.complete` is ignored.
   public typealias Handler<Success: Sendable, Failure: Error> = @Sendable (Stream<Success, Failure>) throws -> Void
 
-  /// Says whether a response is acceptable, after its body has ended; its error is kept if it is a ``WeirError``, else it
-  /// becomes ``WeirError/ResponseValidationFailureReason/customValidationFailed(error:)``.
+  /// Says whether a response is acceptable, after its body has ended. An error that is a ``WeirError`` is kept; any
+  /// other becomes ``WeirError/ResponseValidationFailureReason/customValidationFailed(error:)``.
   public typealias Validation = @Sendable (URLRequest?, HTTPURLResponse) -> ValidationResult
 
-  /// What gives the URL request of each attempt.
+  /// Makes the URL request of each attempt.
   public let convertible: any URLRequestConvertible
-  /// Whether a chunk that can't be serialized cancels the request, once its handler has been told.
+  /// Whether a chunk that can't be serialized cancels the request, once its handler was called with the error.
   public let automaticallyCancelOnStreamError: Bool
   let streaming = Mutex(StreamState())
 
@@ -62,7 +62,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
   override func attemptFailed() { streaming.withLock { $0.delivery.attemptIsOver() } }
 
   override func settled() {
-    // Let go of outside of the lock: it is the caller's.
+    // Released outside the lock: the handlers are the caller's, and may run any code when they are released.
     let unused = streaming.withLock { state in
       defer { state.handlers = [] }
       return (state.delivery.settle(), state.handlers)
@@ -70,8 +70,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     withExtendedLifetime(unused) {}
   }
 
-  /// While its handlers are slow the attempt keeps its connection and not its slot: they may want one for a request of
-  /// their own. Not in the middle of libcurl's call.
+  /// Pauses reading while handlers are slow. The attempt keeps its connection but not its slot, which the handlers may
+  /// need for a request of their own. The slot is freed by a posted job, not in the middle of libcurl's call.
   private func flow(pauses: Bool) -> BodyFlow {
     guard pauses else { return .proceed }
     context.loop.post { [self] in onPipeline { $0.attempt?.attempt.park(for: .sink) } }

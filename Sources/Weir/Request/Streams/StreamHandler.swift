@@ -1,34 +1,34 @@
 import WeirIO
 
-/// One handler of a stream: how its values are made and where it runs.
+/// One handler of a stream: it makes values of chunks and runs on a queue.
 ///
-/// Not generic, for the same reason as ``ResponseHandler``.
+/// The type is not generic, for the same reason as ``ResponseHandler``.
 struct StreamHandler: Sendable {
   let queue: HandlerQueue
-  /// Whether it has a serializer, which may take long.
+  /// Whether the handler has a serializer, which may take long.
   let serializes: Bool
   let makeValue: @Sendable (Data, DataStreamRequest.CancellationToken) -> StreamValue
 }
 
-/// What a handler is called with for a chunk.
+/// The value with which a handler is called for a chunk.
 struct StreamValue: Sendable {
   /// Whether the serializer failed.
   let isFailure: Bool
-  /// Tells monitors of it; nil for raw bytes.
+  /// Tells monitors about the value; nil for raw bytes.
   let announce: (@Sendable (DataStreamRequest, CompositeEventMonitor) -> Void)?
   let call: @Sendable () throws -> Void
 }
 
-/// What a stream's request keeps under its own lock.
+/// The state of a stream's request, kept under a lock of its own.
 struct StreamState: Sendable {
   var delivery = StreamDelivery<Data, StreamValue>()
   var handlers: [StreamHandler] = []
-  /// Those that wait for calls to return.
+  /// The completions that wait until the calls under way have returned.
   var completions: [@Sendable () -> Void] = []
 }
 
 extension StreamHandler {
-  /// Gets the bytes as they come.
+  /// A handler of the bytes as they arrive.
   init(on queue: HandlerQueue, _ stream: @escaping DataStreamRequest.Handler<Data, Never>) {
     self.init(queue: queue, serializes: false) { data, token in
       StreamValue(isFailure: false, announce: nil) {
@@ -37,7 +37,7 @@ extension StreamHandler {
     }
   }
 
-  /// Gets text, which can't fail.
+  /// A handler of text, which can't fail.
   init(stringsOn queue: HandlerQueue, _ stream: @escaping DataStreamRequest.Handler<String, Never>) {
     self.init(queue: queue, serializes: true) { data, token in
       let text = StringStreamSerializer().serialize(data)
@@ -49,7 +49,7 @@ extension StreamHandler {
     }
   }
 
-  /// Gets what a serializer makes of the chunks.
+  /// A handler of the values that a serializer makes of the chunks.
   init<Serializer: DataStreamSerializer>(
     on queue: HandlerQueue, using serializer: Serializer,
     _ stream: @escaping DataStreamRequest.Handler<Serializer.SerializedObject, WeirError>
@@ -64,11 +64,11 @@ extension StreamHandler {
 }
 
 extension ResponseHandler {
-  /// Completes a stream's handler.
+  /// The completion of a stream's handler.
   init<Success: Sendable, Failure: Error>(
     completing stream: @escaping DataStreamRequest.Handler<Success, Failure>, on queue: HandlerQueue
   ) {
-    // Delivered at once: the request says when it is the handler's turn.
+    // Delivered inline: the request waits for the handler's calls itself, and then chooses the queue.
     self.init(queue: .inline, consultsRetriers: false, readsBody: false) { input in
       let completion = DataStreamRequest.Completion(input)
       let request = input.request

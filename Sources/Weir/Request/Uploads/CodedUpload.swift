@@ -1,14 +1,13 @@
 import Glibc
 import WeirIO
 
-/// Bodies that are compressed while they are sent.
+/// Makes bodies that are compressed while they are sent.
 enum CodedUpload {
-  /// A stream of the compressed body.
   static func stream(_ plain: InputStream, _ coding: RequestCoding) -> InputStream {
     (try? CompressedInputStream(plain, coding)) ?? FailedStream()
   }
 
-  /// zlib had no memory.
+  /// The stream for the case that zlib had no memory.
   private final class FailedStream: InputStream {
     init() { super.init(data: Data()) }
 
@@ -21,7 +20,7 @@ enum CodedUpload {
 }
 
 extension UploadBody {
-  /// Data or a file as a stream that nobody has read.
+  /// Data or a file as a stream that was not read yet; nil for a stream.
   var plainStream: InputStream? {
     switch uploadable {
     case .data(let data): InputStream(data: data)
@@ -31,7 +30,8 @@ extension UploadBody {
   }
 }
 
-/// So many bytes of a file. Where nobody counts a body's bytes, a file that has become shorter would pass for a whole one.
+/// A stream of the first `size` bytes of a file. It counts the bytes because its reader does not: without the count, a
+/// file that became shorter would look complete.
 final class UploadFileStream: InputStream {
   private let url: URL
   private var left: Int64

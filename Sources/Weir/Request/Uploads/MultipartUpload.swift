@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A form as URL request and body of an upload. It is encoded when the first URL request is built; retries use the same
-/// bytes, or the same temporary file, which goes with the request.
+/// A form as the URL request and the body of an upload. The form is encoded when the first URL request is built.
+/// Retries use the same bytes, or the same temporary file, which is removed when the request ends.
 final class MultipartUpload: UploadConvertible {
   private let form: MultipartFormData
   private let convertible: any URLRequestConvertible
@@ -14,13 +14,13 @@ final class MultipartUpload: UploadConvertible {
     self.threshold = threshold
   }
 
-  /// The encoded form; nil before that.
+  /// The encoded form; nil before it is encoded.
   var uploadable: UploadRequest.Uploadable? { encoded.withLock { $0 } }
 
-  /// The convertible's, with the form's content type in place of one that it has.
+  /// The convertible's URL request, with its content type replaced by the form's.
   func asURLRequest() throws -> URLRequest {
     var urlRequest = try convertible.asURLRequest()
-    // What has no URL is refused later; changing it traps in Foundation.
+    // A request without a URL is refused later; changing it traps in Foundation.
     guard urlRequest.url != nil else { return urlRequest }
     _ = try createUploadable()
     urlRequest.setValue(form.contentType, forHTTPHeaderField: "Content-Type")
@@ -35,7 +35,7 @@ final class MultipartUpload: UploadConvertible {
       return encoded
     }
     guard let kept else { return made }
-    // Two at once: the other was first.
+    // Two calls encoded the form at once, and the other one was first.
     if let file = made.temporaryFile { UploadFile.remove(file, by: form.fileManager) }
     return kept
   }

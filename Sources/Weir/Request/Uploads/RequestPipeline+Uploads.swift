@@ -1,9 +1,9 @@
 import Synchronization
 import WeirIO
 
-/// An upload's body, between adaptation and the task.
+/// Makes an upload's body, between adaptation and the task.
 extension RequestPipeline {
-  /// The body was made or could not be; the attempt goes on unless the request did meanwhile.
+  /// The body was made or could not be. The attempt continues unless the request has moved on meanwhile.
   func uploadableMade(
     _ result: Result<UploadBody, WeirError>, of upload: UploadRequest, for hop: HopRequest, _ step: RequestMachine.Step
   ) {
@@ -16,7 +16,7 @@ extension RequestPipeline {
     }
   }
 
-  /// Asks those of the adapters who compress bodies about this one.
+  /// Asks the adapters that compress bodies about this one.
   private func code(
     _ body: UploadBody, of upload: UploadRequest, for hop: HopRequest, _ step: RequestMachine.Step
   ) {
@@ -40,7 +40,7 @@ extension RequestPipeline {
 
   private typealias CodedHop = (hop: HopRequest, coding: RequestCoding?)
 
-  /// Where a caller's closure is asked about a body, which may take long for a large one; nil: here.
+  /// The executor on which a caller's closure is asked about a body, as a large one may take long; nil: the loop.
   private func codingExecutor(_ body: UploadBody) -> ((@escaping @Sendable () -> Void) -> Void)? {
     guard let data = body.data else { return nil }
     if let queue = context.queues.request { return { work in queue.async(execute: work) } }

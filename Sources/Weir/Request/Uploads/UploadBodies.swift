@@ -1,31 +1,31 @@
-/// A body that was made and looked at.
+/// A body that was made, with its file's size.
 struct UploadBody: Sendable {
   let uploadable: UploadRequest.Uploadable
-  /// Of a file, when it was looked at; that much is sent of it.
+  /// The size of a file when the attempt began; that many bytes of it are sent.
   var fileSize: Int64 = 0
-  /// The content coding that it is sent in; nil: as it is.
+  /// The content coding in which the body is sent; nil: none.
   var coding: RequestCoding?
-  /// The compressed body of a stream, which there is one of as there is one stream; others are made for each hop.
+  /// The compressed body of a stream, which can be read once; other bodies are compressed anew for each hop.
   var coded: UploadRequest.Uploadable?
 
-  /// Nil unless it is in memory.
+  /// The body in memory; nil for a file or a stream.
   var data: Data? { if case .data(let data) = uploadable { data } else { nil } }
 }
 
-/// The bodies that a request has made: the present attempt's, and the files that go when the request has ended.
+/// The bodies that a request has made: the present attempt's, and the files to be removed when the request has ended.
 struct UploadBodies {
-  /// Nil before it is made, and from a retry on until it is made again.
+  /// The present attempt's body; nil until it is made, also for each retry.
   var present: UploadBody?
   private var files: Set<URL> = []
   private(set) var isOver = false
 
-  /// Takes a file over; false: the request has ended, and nobody else will remove it.
+  /// Takes a file over, to be removed at the end. False: the request has ended, so the caller has to remove the file.
   mutating func keep(_ file: URL) -> Bool {
     if !isOver { files.insert(file) }
     return !isOver
   }
 
-  /// The files to be removed; none the second time.
+  /// The files to be removed; empty on the second call.
   mutating func end() -> Set<URL> {
     isOver = true
     defer { files = [] }

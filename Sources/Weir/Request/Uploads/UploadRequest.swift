@@ -3,14 +3,14 @@ import WeirIO
 
 /// A request that sends data, a file or a stream as its body, and keeps the response's body in memory.
 ///
-/// The uploadable is the body, whatever the URL request says. It is made after the URL request was adapted, again for
-/// each retry; files are opened and read by workers.
+/// The uploadable is the body, whatever body the URL request has. It is made after the URL request was adapted, and
+/// again for each retry. Workers open and read files.
 ///
 /// `@unchecked Sendable`: see ``Request``; this class adds constants and a `Mutex`.
 public final class UploadRequest: DataRequest, @unchecked Sendable {
-  /// What gives the body of each attempt.
+  /// Makes the body of each attempt.
   public let upload: any UploadableConvertible
-  /// Removes the files that are to be removed.
+  /// Removes the temporary files.
   public let fileManager: FileManager
   private let bodies = Mutex(UploadBodies())
 
@@ -26,7 +26,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
   }
 
   deinit {
-    // Only of one that never began; others have ended before they go.
+    // Needed only for a request that never began; any other has removed its files when it ended.
     removeFiles()
   }
 
@@ -37,7 +37,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
   override var mayBeCached: Bool { false }
 
-  /// Encoding a form reads files.
+  /// The executor for building a form's URL request, as encoding the form reads files.
   override var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
     guard upload is MultipartUpload, context.queues.request == nil else { return nil }
     return { [readers = context.readers] work in readers.submit(work) }
@@ -46,9 +46,9 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
   override func makeURLRequest() throws -> URLRequest {
     var urlRequest = try super.makeURLRequest()
     if let form = (upload as? MultipartUpload)?.uploadable?.temporaryFile { takeOver(form) }
-    // What has no URL is refused later; changing it traps in Foundation.
+    // A request without a URL is refused later; changing it traps in Foundation.
     guard urlRequest.url != nil else { return urlRequest }
-    // The uploadable is the body. Another one would be compressed, described, or sent where a redirect drops ours.
+    // The uploadable is the body. Another body would be compressed or described, or sent when a redirect drops ours.
     if urlRequest.httpBody != nil {
       try urlRequest.validate()
       urlRequest.httpBody = nil
@@ -61,7 +61,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     switch upload as? Uploadable ?? (upload as? MultipartUpload)?.uploadable {
     case .data?, .stream?: pipeline.uploadableMade(makeBody(), of: self, for: hop, step)
     case .file?: makeBody(on: context.workers, for: hop, step)
-    // The caller's code may wait for somebody.
+    // The caller's code may block, so it runs on the workers for readers.
     case nil: makeBody(on: context.readers, for: hop, step)
     }
     return true
@@ -79,7 +79,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     guard let body = bodies.withLock({ $0.present }) else { return .none }
     if case .stream(let stream)? = body.coded { return .stream(stream, length: nil) }
     if let coding = body.coding {
-      // A body that can't be compressed can't be sent: the stream says why, when it is read.
+      // If the body can't be compressed, it can't be sent: reading the stream fails with the reason.
       return body.plainStream.map { .stream(CodedUpload.stream($0, coding), length: nil) } ?? .none
     }
     return switch body.uploadable {
@@ -89,8 +89,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     }
   }
 
-  /// A stream that was given can be read once; somebody who makes streams makes another, as do we of data and files that
-  /// are compressed.
+  /// A stream passed by the caller can be read once. A convertible that makes streams makes a new one, and weir makes
+  /// new ones of data and files that it compresses.
   override var makesBodyAnew: Bool { if case .stream? = upload as? Uploadable { false } else { true } }
 
   override func reset() {
@@ -98,13 +98,13 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
       defer { bodies.present = nil }
       return bodies.present
     }
-    // Let go of outside of the lock: it is the caller's.
+    // Released outside the lock: the body is the caller's, and its `deinit` may do anything.
     withExtendedLifetime(former) {}
   }
 
   override func settled() { removeFiles() }
 
-  /// The body of the attempt that begins.
+  /// Sets the body of the attempt that begins.
   func begin(with body: UploadBody) {
     bodies.withLock { $0.present = body }
   }
@@ -124,12 +124,12 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     }
   }
 
-  /// Has a file removed when the request ends, or now when it has. Not on the loop.
+  /// Has a file removed when the request ends, or now if it has ended. Not called on the loop.
   private func takeOver(_ file: URL) {
     if !bodies.withLock({ $0.keep(file) }) { UploadFile.remove(file, by: fileManager) }
   }
 
-  /// Also one that was given with the request and never asked for.
+  /// Removes the temporary files, including one that was given with the request and never used.
   private func removeFiles() {
     let given = (upload as? Uploadable)?.temporaryFile
     let files = bodies.withLock { bodies in

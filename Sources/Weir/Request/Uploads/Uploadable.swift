@@ -1,10 +1,10 @@
 /// Makes the body of an upload.
 @preconcurrency
 public protocol UploadableConvertible: Sendable {
-  /// Makes the body of one attempt, after its URL request was adapted; a retry asks again. It may take long: it runs on
-  /// the session's `requestQueue`, else on one of its workers.
+  /// Makes the body of one attempt, after its URL request was adapted; a retry calls it again. It may take long: it
+  /// runs on the session's `requestQueue`, else on one of its workers.
   ///
-  /// - Throws: A ``WeirError`` is the request's error as it is, another one in
+  /// - Throws: An error that is a ``WeirError`` becomes the request's error as it is; any other is wrapped in
   ///   ``WeirError/createUploadableFailed(error:)``.
   func createUploadable() throws -> UploadRequest.Uploadable
 }
@@ -14,27 +14,28 @@ public protocol UploadableConvertible: Sendable {
 public protocol UploadConvertible: UploadableConvertible, URLRequestConvertible {}
 
 extension UploadRequest {
-  /// What an upload's body comes out of.
+  /// The source of an upload's body.
   ///
-  /// `@unchecked Sendable` for the stream: whoever gives it away uses it no more, and weir has one worker at a time read it.
+  /// `@unchecked Sendable` for the stream: the caller no longer uses a stream it has passed on, and weir lets one
+  /// worker at a time read it.
   public enum Uploadable: @unchecked Sendable {
     /// Bytes in memory.
     case data(Data)
-    /// A regular file, of which as many bytes are sent as it has when the attempt begins; removed when the request has
-    /// ended, however it ends, if that is wanted.
+    /// A regular file. As many bytes are sent as it has when the attempt begins. With `shouldRemove`, the file is
+    /// removed when the request has ended, however it ends.
     case file(URL, shouldRemove: Bool)
-    /// A stream that was not opened yet. It can be sent once; without a `Content-Length` it goes out in chunks.
+    /// A stream that was not opened yet. It can be sent once; without a `Content-Length` it is sent in chunks.
     case stream(InputStream)
   }
 }
 
 extension UploadRequest.Uploadable: UploadableConvertible {
-  /// Itself.
+  /// Returns the uploadable itself.
   public func createUploadable() throws -> UploadRequest.Uploadable { self }
 }
 
 extension UploadRequest.Uploadable {
-  /// The file that is to be removed in the end.
+  /// The file that is to be removed when the request ends.
   var temporaryFile: URL? {
     if case .file(let url, shouldRemove: true) = self { url } else { nil }
   }
