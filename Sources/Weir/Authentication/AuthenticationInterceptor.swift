@@ -197,8 +197,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   private func retry(
     _ request: Request, with version: Machine.Version, _ answer: PendingAnswer<RetryResult>
   ) {
-    // A request gets one free retry per credential. Without a window the number of new credentials is not bounded, so all
-    // of them count as one.
+    // A request gets one free retry per credential. Without a window the number of new credentials is not bounded, so
+    // all of them count as one.
     let credential = RefreshedCredential(interceptor: ObjectIdentifier(owner), version: hasWindow ? version : 0)
     request.note(.retry(after: 0, source: .backoff, credential: credential))
     answer(.retry)

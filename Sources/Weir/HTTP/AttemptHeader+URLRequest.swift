@@ -1,5 +1,5 @@
 extension AttemptHeader {
-  /// How many retries the request had before it came here, as it says itself.
+  /// The number of retries that the request had before it came here, according to its own header field.
   func count(in urlRequest: URLRequest) -> Int {
     guard var value = urlRequest.value(forHTTPHeaderField: name) else { return 0 }
     return value.withUTF8 { Self.count(UnsafeRawBufferPointer($0)) }
