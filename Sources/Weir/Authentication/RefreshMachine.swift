@@ -13,7 +13,7 @@ import WeirIO
 /// There is one call to the authenticator at a time. If a credential is set during a call, the call's result is no
 /// longer wanted, but the next call can begin only once it has ended. Until then, the next call is *due*.
 struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
-  /// Changes with each credential.
+  /// A number that changes with each credential.
   typealias Version = UInt64
   typealias Ticket = UInt64
 

@@ -18,7 +18,7 @@ final class BodyMemory: Sendable {
     var size = 0
   }
 
-  /// Block sizes that are kept. Smaller blocks malloc itself keeps; larger ones would be too much to keep.
+  /// Sizes of blocks that are kept. malloc itself keeps enough smaller blocks, and larger ones would take too much.
   static let sizes = (128 << 10)...(4 << 20)
   /// Upper bound of the bytes kept, over all blocks.
   static let kept = 8 << 20

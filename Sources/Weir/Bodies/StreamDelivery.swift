@@ -51,7 +51,7 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
   private struct Handler {
     /// Whether its values are kept until a reader takes them.
     let isRead: Bool
-    /// Whether there is no reader any more.
+    /// Whether the reader is gone.
     var isClosed = false
     var waiting = Deque<Call>()
     /// Whether a turn is scheduled or running.

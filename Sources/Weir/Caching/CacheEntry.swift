@@ -68,7 +68,7 @@ struct CacheEntry: Codable, Hashable, Sendable {
     return end - date
   }
 
-  /// §4.2.3.
+  /// §4.2.3: the age of the response in seconds.
   func age(_ now: Double) -> Double {
     let apparent = max(0, received - date)
     let corrected = announcedAge + max(0, received - requested)

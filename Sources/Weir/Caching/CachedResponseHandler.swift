@@ -25,7 +25,7 @@ public struct ResponseCacher: CachedResponseHandler {
 
   /// Keeps every response that may be kept, as a session without a handler does.
   public static let cache = ResponseCacher(behavior: .cache)
-  /// Keeps none.
+  /// Keeps no response.
   public static let doNotCache = ResponseCacher(behavior: .doNotCache)
 
   /// The treatment that this handler applies.
@@ -52,7 +52,7 @@ public struct ResponseCacher: CachedResponseHandler {
 extension CachedResponseHandler where Self == ResponseCacher {
   /// Keeps every response that may be kept.
   public static var cache: ResponseCacher { .init(behavior: .cache) }
-  /// Keeps none.
+  /// Keeps no response.
   public static var doNotCache: ResponseCacher { .init(behavior: .doNotCache) }
 
   /// Keeps the closure's result; nil keeps nothing.

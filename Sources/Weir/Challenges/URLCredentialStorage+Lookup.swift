@@ -5,7 +5,7 @@ extension URLCredentialStorage {
     spaces(like: space).lazy.compactMap { self.defaultCredential(for: $0) }.first
   }
 
-  /// All credentials for a space, by user.
+  /// All credentials for a protection space, sorted by user.
   func allCredentials(like space: URLProtectionSpace) -> [URLCredential] {
     var byUser: [String: URLCredential] = [:]
     for space in spaces(like: space) { byUser.merge(allCredentials[space] ?? [:]) { first, _ in first } }

@@ -46,7 +46,7 @@ extension WeirError {
     return code
   }
 
-  /// The encoding in which the body is no text.
+  /// The encoding in which the body is not valid text.
   public var failedStringEncoding: String.Encoding? {
     guard case .responseSerializationFailed(.stringSerializationFailed(let encoding)) = self else { return nil }
     return encoding

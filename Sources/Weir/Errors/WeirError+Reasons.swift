@@ -49,7 +49,7 @@ extension WeirError {
   public enum ParameterEncodingFailureReason: Sendable {
     /// The request has no URL to carry the parameters.
     case missingURL
-    /// The value is no JSON.
+    /// The value can't be written as JSON.
     case jsonEncodingFailed(error: any Error)
     /// A custom encoding's own error.
     case customEncodingFailed(error: any Error)
@@ -67,7 +67,7 @@ extension WeirError {
       case httpMethod(rawValue: String)
     }
 
-    /// The request lacks what the encoder needs.
+    /// The request lacks a part that the encoder needs.
     case missingRequiredComponent(RequiredComponent)
     /// The encoder's own error.
     case encoderFailed(error: any Error)
@@ -78,9 +78,9 @@ extension WeirError {
   public enum URLRequestValidationFailureReason: Sendable, Hashable {
     /// A GET with a body.
     case bodyDataInGETRequest(Data)
-    /// The name is no token, or the value holds CR, LF or NUL (RFC 9110 section 5.5).
+    /// The name is not a token, or the value holds CR, LF or NUL (RFC 9110 section 5.5).
     case invalidHeaderField(name: String)
-    /// The method is no token (RFC 9110 section 9.1).
+    /// The method is not a token (RFC 9110 section 9.1).
     case invalidMethod(String)
   }
 
@@ -121,9 +121,9 @@ extension WeirError {
     case inputFileNil
     /// The downloaded file could not be read.
     case inputFileReadFailed(at: URL)
-    /// The bytes are no text in that encoding.
+    /// The bytes are not valid text in that encoding.
     case stringSerializationFailed(encoding: String.Encoding)
-    /// The bytes are no JSON.
+    /// The bytes are not JSON.
     case jsonSerializationFailed(error: any Error)
     /// The decoder failed.
     case decodingFailed(error: any Error)

@@ -25,7 +25,7 @@ public final class URLEncodedFormEncoder: Sendable {
   public let keyEncoding: KeyEncoding
   /// How nested keys are put together; default `parent[child]`.
   public let keyPathEncoding: KeyPathEncoding
-  /// How nil is written; default not at all.
+  /// How nil is written; by default its key is left out.
   public let nilEncoding: NilEncoding
   /// How spaces are written; default `%20`.
   public let spaceEncoding: SpaceEncoding

@@ -26,7 +26,7 @@ public struct Redirector: RedirectHandler {
 
   /// Follows every redirect, as a session without a handler does.
   public static let follow = Redirector(behavior: .follow)
-  /// Follows none.
+  /// Follows no redirect.
   public static let doNotFollow = Redirector(behavior: .doNotFollow)
 
   /// The treatment that this handler applies.
@@ -53,7 +53,7 @@ public struct Redirector: RedirectHandler {
 extension RedirectHandler where Self == Redirector {
   /// Follows every redirect.
   public static var follow: Redirector { .init(behavior: .follow) }
-  /// Follows none: the 3xx response is final.
+  /// Follows no redirect: the 3xx response is final.
   public static var doNotFollow: Redirector { .init(behavior: .doNotFollow) }
 
   /// Follows with the closure's result; nil makes the 3xx response final.

@@ -24,8 +24,8 @@ package struct PEM: Equatable {
     String(decoding: Array(data), as: UTF8.self).contains("Proc-Type: 4,ENCRYPTED")
   }
 
-  /// The defect of certificates: there are none, or one is broken off or can't be parsed. OpenSSL would skip the
-  /// latter.
+  /// The defect of certificates: there are none, or one is broken off or can't be parsed. OpenSSL would skip such a
+  /// certificate.
   ///
   /// - Parameter areRoots: Whether OpenSSL's own form counts.
   package static func defect(ofCertificates data: some Sequence<UInt8>, areRoots: Bool) -> CertificatesDefect? {
