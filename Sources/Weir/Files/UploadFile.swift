@@ -8,7 +8,7 @@ enum UploadFile {
   static func size(of url: URL) throws(URLError) -> Int64 {
     guard url.isFileURL else { throw error(.unsupportedURL, url, "is no file URL") }
     let path = url.path
-    guard !path.isEmpty, !path.utf8.contains(0) else { throw error(.badURL, url, "has no path of a file") }
+    guard !path.isEmpty, !path.utf8.contains(0) else { throw error(.badURL, url, "has no file path") }
     do throws(Errno) {
       try FileSystem.status(ofFile: path, followsLink: true).expectRegular()
       // Opening the file checks the permission, and its kind again, since the path may lead to another file by now.
