@@ -162,7 +162,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
 
   /// The authenticator has answered.
   ///
-  ///   - Parameter discards: Whether the credential is discarded after a failure.
+  /// - Parameter discards: Whether the credential is discarded after a failure.
   mutating func ended(
     _ number: UInt64, _ result: Result<Credential, any Error>, discards: Bool, at now: MonotonicTime
   ) -> Action {

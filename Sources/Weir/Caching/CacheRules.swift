@@ -43,7 +43,7 @@ struct CacheRules: Sendable {
 
   var mayStore: Bool { !control.isNoStore }
 
-  ///   - Parameter entry: A stored response that fits the request.
+  /// - Parameter entry: A stored response that fits the request.
   func decide(_ entry: CacheEntry?, now: Double) -> Decision {
     switch policy {
     case .returnCacheDataElseLoad: return entry == nil ? .load : .serve

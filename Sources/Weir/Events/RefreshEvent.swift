@@ -24,7 +24,7 @@ public struct RefreshEvent: Sendable, Hashable {
 
   /// The interceptor's name, else the name of its type.
   public let interceptor: String
-  /// What happened.
+  /// The kind of event.
   public let kind: Kind
   /// Requests of all sessions that wait for the credential now.
   public let waiters: Int
