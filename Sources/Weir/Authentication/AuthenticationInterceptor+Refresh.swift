@@ -25,7 +25,7 @@ extension AuthenticationInterceptor {
     let context = waiter.context
     queue.async { [self] in
       let began = MonotonicTime.now
-      // An authenticator may keep this closure for as long as it likes, so the closure must keep nothing else alive.
+      // An authenticator may keep this closure for any time, so it must keep nothing else alive.
       let end: @Sendable (Result<Credential, any Error>) -> Void = { [weak self, weak context] result in
         self?.ended(call, result, after: MonotonicTime.now.seconds(since: began), context)
       }
@@ -72,7 +72,7 @@ extension AuthenticationInterceptor {
     }
   }
 
-  /// Each waiter goes on on its session's loop. Adapters and retriers run next; they must not run in the middle of a
+  /// Each waiter continues on its session's loop. Adapters and retriers run next; they must not run in the middle of a
   /// refresh, nor on the thread that has set a credential.
   private func release(_ waiters: [RefreshWaiter], _ outcome: RefreshWaiter.Outcome, _ count: Int) {
     for waiter in waiters {

@@ -197,8 +197,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   private func retry(
     _ request: Request, with version: Machine.Version, _ answer: PendingAnswer<RetryResult>
   ) {
-    // A request gets one free retry per credential. Without a window the number of new credentials is not bounded, so
-    // all of them count as one.
+    // A request gets one free retry per credential. Without a window credentials are unbounded, so all count as one.
     let credential = RefreshedCredential(interceptor: ObjectIdentifier(owner), version: hasWindow ? version : 0)
     request.note(.retry(after: 0, source: .backoff, credential: credential))
     answer(.retry)
@@ -206,8 +205,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
   // MARK: Steps
 
-  /// Passes an input to the machine. Values of the caller that the machine drops are released after the lock, not under
-  /// it.
+  /// Passes an input to the machine. User values that the machine drops are released after the lock.
   func change<Answer>(_ input: (inout Machine) -> Answer) -> Answer {
     let (answer, belongings) = machine.withLock { machine in
       let belongings = machine.belongings

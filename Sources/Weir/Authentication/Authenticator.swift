@@ -66,7 +66,7 @@ extension AsyncAuthenticator {
     _ credential: Credential, for session: Session,
     completion: @escaping @Sendable (Result<Credential, any Error>) -> Void
   ) {
-    // The task inherits the task-local scope of this refresh, by which its requests are recognized.
+    // The task inherits the scope of this refresh, which marks its requests.
     Task {
       do {
         completion(.success(try await refresh(credential, for: session)))

@@ -38,7 +38,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
 
   enum AdaptAnswer {
     case apply(Credential)
-    /// The adaptation waits for a refresh. The call, if any, is the one that this request makes necessary.
+    /// The adaptation waits; the call, if any, begins the refresh.
     case wait(Ticket, Call?)
     case missingCredential
     case excessiveRefresh
@@ -48,7 +48,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
 
   enum RetryAnswer {
     case retry(Version)
-    /// The retry waits for a refresh. The call, if any, is the one that this request makes necessary.
+    /// The retry waits; the call, if any, begins the refresh.
     case wait(Ticket, Call?)
     case refuse(any Error)
     case missingCredential
@@ -92,7 +92,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
 
   var waiterCount: Int { waiters.count }
 
-  /// Values that the next input may drop. The caller keeps them until it has left its lock, since they are user values.
+  /// User values that the next input may drop. The caller releases them after its lock.
   var belongings: (Credential?, (any Error)?) {
     guard case .failed(let error) = state else { return (credential, nil) }
     return (credential, error)

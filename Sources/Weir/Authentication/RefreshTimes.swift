@@ -1,6 +1,6 @@
 import WeirIO
 
-/// The times at which refreshes began, with a limit of how many may begin within an interval.
+/// The times at which refreshes began; their number within an interval is limited.
 struct RefreshTimes: Sendable {
   /// Seconds.
   let interval: Double
@@ -20,7 +20,7 @@ struct RefreshTimes: Sendable {
     return true
   }
 
-  /// Takes back the last beginning: that refresh did not take place.
+  /// Removes the last time: that refresh did not take place.
   mutating func withdraw() {
     _ = times.popLast()
   }

@@ -46,7 +46,7 @@ package struct CompressedBody {
   }
 }
 
-/// A `CompressedBody` in the form of a stream that reads another stream, for bodies that are sent as a stream.
+/// A `CompressedBody` as a stream that reads another stream, for bodies that are sent as streams.
 package final class CompressedInputStream: InputStream {
   private let plain: InputStream
   private var body: CompressedBody?

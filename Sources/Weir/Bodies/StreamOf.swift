@@ -10,7 +10,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
   /// - Parameters:
   ///   - onNext: Called when a value has been taken.
   ///   - onTermination: Called when an iterator is gone: the loop over it was left, or its task cancelled.
-  ///   - build: Sets up the source of the values, given the feed that it writes to.
+  ///   - build: Sets up the source of the values, which writes to the feed.
   init(
     bufferingPolicy: BufferingPolicy = .unbounded, onNext: (@Sendable () -> Void)? = nil,
     onTermination: (@Sendable () -> Void)? = nil, _ build: (StreamFeed<Element>) -> Void

@@ -10,7 +10,7 @@ struct CacheControl: Hashable, Sendable {
 
   init(_ field: String?) {
     field?.withOctets { octets in
-      // A single quotation mark must not hide directives, so the list is split at quotations only if all are closed.
+      // An unclosed quotation mark must not hide directives.
       let directives = octets.hasWholeQuotations ? octets.quotedListElements : octets.listElements
       for directive in directives { take(directive) }
     }

@@ -6,7 +6,7 @@ struct CacheEntry: Codable, Hashable, Sendable {
   let url: String
   /// Keyed by lower-case name.
   var fields: [String: String]
-  /// The time at which the request was sent; `received` is the time at which the response's head came.
+  /// When the request was sent; `received` is when the response's head came.
   private(set) var requested: Double
   private(set) var received: Double
   /// Digests of the request's fields that `Vary` names, since their values may be secrets; nil: the request had no such
@@ -29,8 +29,8 @@ struct CacheEntry: Codable, Hashable, Sendable {
 
   // MARK: Whether it may be stored and used
 
-  /// Whether a response may be stored (§3), apart from the request's own directives. With `Vary: *` a cache can't tell
-  /// which requests the response fits.
+  /// Whether a response may be stored (§3), apart from the request's own directives. With `Vary: *` it never fits
+  /// another request.
   static func mayStore(status: Int, fields: [String: String]) -> Bool {
     status == 200 && !CacheControl(fields["cache-control"]).isNoStore && !varying(fields["vary"]).contains("*")
   }

@@ -72,6 +72,6 @@ public enum CacheResult: String, Sendable, CaseIterable {
   case miss
   /// The server confirmed the stored response as unchanged, and the response came from the cache.
   case revalidated
-  /// The server was asked to confirm the stored response, and sent a changed one.
+  /// The server was asked for confirmation, and sent a changed response.
   case refreshed
 }

@@ -83,8 +83,7 @@ extension ResponseCache.Found {
     CachedURLResponse(response: response, data: data, userInfo: nil, storagePolicy: storagePolicy)
   }
 
-  /// The response updated by the fields of a 304 (RFC 9111 §4.3.4). Field names keep the spelling that they were stored
-  /// with.
+  /// The response with the fields of a 304 (RFC 9111 §4.3.4). Field names keep their stored spelling.
   func updated(
     with fields: [String: String], request: [String: String], requested: Double, received: Double
   ) -> ResponseCache.Found {

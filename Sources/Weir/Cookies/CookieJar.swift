@@ -64,8 +64,8 @@ struct CookieJar: Sendable {
     return removed
   }
 
-  /// RFC 6265bis §5.7: removes all expired cookies. If there are none, it removes the least recently used one, insecure
-  /// ones before secure ones.
+  /// RFC 6265bis §5.7: removes all expired cookies; if there are none, the least recently used one, insecure ones
+  /// first.
   private mutating func evict(among cookies: [Cookie], _ now: Double) {
     let expired = cookies.filter { $0.isExpired(now) }
     for cookie in expired { remove(cookie) }

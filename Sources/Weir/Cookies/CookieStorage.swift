@@ -80,7 +80,7 @@ public final class CookieStorage: Sendable {
     }
     guard !fields.isEmpty else { return }
     let now = Self.now
-    // This runs outside the lock, since the closure that knows public suffixes is the caller's code.
+    // Outside the lock, since the check for public suffixes is the caller's code.
     let cookies = fields.compactMap { Cookie($0, from: site, domains: domains, now: now) }
     jar.withLock { jar in
       for cookie in cookies { jar.set(cookie, from: site, now: now) }

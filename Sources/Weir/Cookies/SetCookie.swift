@@ -33,7 +33,7 @@ struct SetCookie: Hashable, Sendable {
     else { return nil }
     (self.name, self.value) = (name, value)
     guard pairEnd < field.count else { return }
-    // There are no quoted strings in this field: each semicolon separates attributes.
+    // The field has no quoted strings: each semicolon separates attributes.
     for attribute in FieldParts(field.octets(pairEnd + 1..<field.count), separator: .semicolon, respectsQuotes: false) {
       take(attribute)
     }

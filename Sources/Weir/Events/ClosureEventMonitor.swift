@@ -18,8 +18,7 @@ public final class ClosureEventMonitor: EventMonitor {
     closures.withLock { $0[property] } as? Closure
   }
 
-  /// Sets a property's closure. The former closure is released outside of the lock, since its captures are the
-  /// caller's.
+  /// Sets a property's closure. The former one's captures are released outside of the lock.
   private func set<Closure: Sendable>(_ closure: Closure?, of property: String = #function) {
     let replaced = closures.withLock { closures in
       defer { closures[property] = closure }

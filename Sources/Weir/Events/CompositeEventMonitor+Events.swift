@@ -165,7 +165,7 @@ extension CompositeEventMonitor {
   }
 
   public func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>) {
-    // The response is captured: Swift 6.3 can't compile a tuple that contains it.
+    // Captured, since Swift 6.3 can't compile a tuple with this response.
     send(.responses, ()) { monitor, _ in monitor.request(request, didParseResponse: response) }
   }
 
@@ -184,7 +184,7 @@ extension CompositeEventMonitor {
   }
 
   public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
-    // The stream is wrapped in an `Uploadable`, which may cross threads; the stream itself may not.
+    // An `Uploadable` may cross threads; the stream itself may not.
     send(.tasks, (request, UploadRequest.Uploadable.stream(stream))) {
       if case .stream(let stream) = $1.1 { $0.request($1.0, didProvideInputStream: stream) }
     }

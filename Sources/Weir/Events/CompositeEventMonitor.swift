@@ -40,7 +40,7 @@ public final class CompositeEventMonitor: EventMonitor {
   /// The members, in the order in which they are called.
   public var monitors: [any EventMonitor] { members.map(\.monitor) }
 
-  /// Combines two composites without reading the members' interests again.
+  /// Joins two composites; the members' interests are not read again.
   func adding(_ other: CompositeEventMonitor) -> CompositeEventMonitor {
     CompositeEventMonitor(members: members + other.members)
   }

@@ -161,8 +161,7 @@ public protocol EventMonitor: Sendable {
   func request(_ request: Request, cache result: CacheResult)
   /// The outcome is fixed. Called exactly once per request, after every other event except `didParseResponse`.
   func requestDidSettle(_ request: Request, outcome: RequestOutcome)
-  /// Something happened to a connection. Kinds of events belong to ``EventInterests/connections`` or
-  /// ``EventInterests/connectionUse``.
+  /// A connection's event; its kind belongs to ``EventInterests/connections`` or ``EventInterests/connectionUse``.
   func session(_ session: Session, connectionEvent event: ConnectionEvent)
   /// How long a due timer of the event loop waited for its turn, in seconds.
   func session(_ session: Session, loopLag lag: TimeInterval)

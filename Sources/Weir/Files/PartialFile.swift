@@ -187,7 +187,7 @@ final class PartialFile: Sendable {
     do throws(Errno) {
       let descriptor = try FileSystem.open(
         name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o600, in: parent)
-      // The lock keeps others from resuming a file that is still being written.
+      // The lock prevents resuming a file that is still being written.
       try? FileSystem.lock(descriptor)
       let identity = try? FileSystem.status(of: descriptor).identity
       state.withLock { state in

@@ -94,7 +94,7 @@ struct ContentRange: Equatable, Sendable {
 }
 
 extension LazyHTTPResponse {
-  /// Whether the body has a content coding, so that its bytes are not the resource's own (RFC 9110 section 8.4).
+  /// Whether the body has a content coding (RFC 9110 section 8.4).
   var isContentCoded: Bool {
     guard let coding = value(forHeader: "Content-Encoding") else { return false }
     return coding.withOctets { codings in

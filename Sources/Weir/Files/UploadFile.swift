@@ -11,7 +11,7 @@ enum UploadFile {
     guard !path.isEmpty, !path.utf8.contains(0) else { throw error(.badURL, url, "has no file path") }
     do throws(Errno) {
       try FileSystem.status(ofFile: path, followsLink: true).expectRegular()
-      // Opening the file checks the permission, and its kind again, since the path may lead to another file by now.
+      // Opening checks the permission, and the kind again, which may have changed since.
       let (descriptor, size) = try FileSystem.openRegular(path)
       FileSystem.close(descriptor)
       return size

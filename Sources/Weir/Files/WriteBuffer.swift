@@ -38,7 +38,7 @@ struct WriteBuffer: Sendable {
     return !isFull
   }
 
-  /// The next piece; nil while one is being written or if nothing waits.
+  /// The next piece; nil if one is being written or nothing waits.
   mutating func next() -> [UInt8]? {
     guard inFlight == 0, !waiting.isEmpty else { return nil }
     let piece = waiting

@@ -78,7 +78,7 @@ extension PendingAnswer {
   /// Has a task make the answer; the task is cancelled if the request ends first.
   ///
   /// The task begins on the calling thread, so that work without a suspension changes no thread. Its priority is high,
-  /// since the priority of the code that waits for the request is not known.
+  /// since the priority of the request's caller is not known.
   static func make(
     for request: Request?, _ completion: @escaping @Sendable (Value) -> Void,
     _ work: @escaping @Sendable () async -> Value

@@ -32,7 +32,7 @@ struct MultipartHead {
     self.init(fields)
   }
 
-  /// The first field that is not valid: its name is not a token, or its value could not stay on one line.
+  /// The first field that would not stay on its line or has no valid name.
   var invalidField: String? {
     fields.first { !FieldSyntax.isToken($0.name) || !FieldSyntax.isSendable($0.value) }?.name
   }

@@ -135,8 +135,7 @@ struct FormSingleValueContainer: SingleValueEncodingContainer {
   func encode(_ value: Int128) throws { try encoder.encode(text: value.description) }
   func encode(_ value: UInt128) throws { try encoder.encode(text: value.description) }
 
-  /// This is the protocol's method for all other numbers. The two above are needed as well, since the protocol's
-  /// default methods for them would be used otherwise.
+  /// The protocol's method for all other numbers. For the two above, the protocol's defaults would be used instead.
   func encode(_ value: some Encodable & LosslessStringConvertible & Numeric) throws {
     try encoder.encode(text: value.description)
   }

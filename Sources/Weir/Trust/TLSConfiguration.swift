@@ -71,7 +71,7 @@ public struct TLSConfiguration: Sendable {
   public var trustRoots = TrustRoots.system
   /// The certificate for servers that ask the client for one; default: none.
   public var clientCertificate: ClientCertificate?
-  /// The keys that servers may have: one match is enough; empty means no pinning. Applied in addition to the chain.
+  /// The keys that servers may have: one match is enough. Empty: no pinning. Applied in addition to the chain.
   public var pinnedPublicKeys: [PublicKeyPin] = []
   /// The oldest TLS version that is accepted; default 1.2.
   public var minimumVersion = Version.tls12

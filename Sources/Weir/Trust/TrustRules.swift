@@ -7,7 +7,7 @@ struct HostTrust {
   let trust: TransferTrust
 }
 
-/// A session's evaluators, with a cache of the engine's form of their requirements.
+/// A session's evaluators and the engine's form of their requirements.
 struct TrustRules {
   private let manager: ServerTrustManager
   private let tls: TLSConfiguration
