@@ -21,7 +21,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     name: name, dependencies: dependencies + ["WeirTestSupport"], exclude: exclude, swiftSettings: settings)
 }
 
-/// Tests whose code is of the language mode that clients may still be in.
+/// Tests that are compiled in Swift 5's language mode, which the library's users may still use.
 func swift5Tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(
     name: name, dependencies: dependencies + ["WeirTestSupport"], swiftSettings: [.swiftLanguageMode(.v5)])

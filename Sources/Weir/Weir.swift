@@ -1,9 +1,9 @@
-// Who imports Weir gets the types its signatures speak of: URLRequest, HTTPURLResponse, URLError, Data, URL. So do all
-// files of this module, which need no imports of these three.
+// A program that imports Weir gets the types of its signatures: URLRequest, HTTPURLResponse, URLError, Data, URL. So do
+// all files of this module, which need not import these three modules.
 @_exported public import Foundation
 @_exported public import FoundationNetworking
 import WeirCurl
-// Destinations, retry budgets and other values of the transport are a part of this interface.
+// Destinations, retry budgets and other values of the transport are part of this interface.
 @_exported public import WeirTransport
 
 /// Facts about this build of the library.

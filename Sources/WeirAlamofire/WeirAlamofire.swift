@@ -1,7 +1,7 @@
 public import Foundation
 @_exported public import Weir
 
-// Names under which people who come from Alamofire know what Weir offers. Aliases only.
+// Alamofire's names for types of Weir, for people who come from Alamofire. They are only aliases.
 
 /// The default session.
 public let AF = Session.default
@@ -20,10 +20,10 @@ public typealias AFInfo = WeirInfo
 public typealias AlamofireNotifications = WeirNotifications
 
 extension Error {
-  /// This error as a `WeirError`, or nil when it is another one.
+  /// This error as a `WeirError`, or nil if it is not one.
   public var asAFError: WeirError? { asWeirError }
 
-  /// This error as a `WeirError`; traps with the message when it is another one.
+  /// This error as a `WeirError`; traps with the message if it is not one.
   public func asAFError(
     orFailWith message: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line
   ) -> WeirError {
@@ -32,7 +32,7 @@ extension Error {
 }
 
 extension CharacterSet {
-  /// What stands unescaped in a query.
+  /// The characters that stay unescaped in a query.
   public static var afURLQueryAllowed: CharacterSet { .weirURLQueryAllowed }
 }
 
@@ -41,7 +41,7 @@ extension SessionConfiguration {
   public static var af: SessionConfiguration.Type { SessionConfiguration.self }
 }
 
-// What is not offered, so that the compiler says why.
+// Alamofire's types that have no counterpart. Each says why in a compiler message.
 
 /// Not offered.
 @available(*, unavailable, message: "A server's network is there, or its requests fail.")

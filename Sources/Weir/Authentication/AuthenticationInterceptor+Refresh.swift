@@ -5,27 +5,27 @@ import WeirIO
 /// A request that waits for a refresh.
 struct RefreshWaiter: Sendable {
   enum Outcome: Sendable {
-    /// With the credential of this version.
+    /// Go on with the credential of this version.
     case proceed(UInt64)
     case fail(any Error)
-    /// As if it had not asked yet; of a session that is gone nobody asks.
+    /// Ask again, as if the request had not asked yet. A request whose session is gone fails instead.
     case again
   }
 
   let context: SessionContext
-  /// Of which refreshes the request is a part.
+  /// The refreshes that the request is a part of.
   let scope: RefreshScope?
   let go: @Sendable (Outcome) -> Void
 }
 
-// The authenticator's calls, and what follows from their ends.
+// Calls of the authenticator, and the consequences of their ends.
 extension AuthenticationInterceptor {
-  /// Asks the authenticator for a new credential, in the name of who waits for it.
+  /// Asks the authenticator for a new credential, on behalf of a waiting request.
   func refresh(_ call: Machine.Call, for waiter: RefreshWaiter) {
     let context = waiter.context
     queue.async { [self] in
       let began = MonotonicTime.now
-      // Kept by an authenticator for as long as it likes; it must keep nothing else alive.
+      // An authenticator may keep this closure for any time, so it must keep nothing else alive.
       let end: @Sendable (Result<Credential, any Error>) -> Void = { [weak self, weak context] result in
         self?.ended(call, result, after: MonotonicTime.now.seconds(since: began), context)
       }
@@ -42,7 +42,7 @@ extension AuthenticationInterceptor {
     perform(action, count)
   }
 
-  /// Any thread, also within the authenticator's `refresh`, and more than once.
+  /// Called on any thread, also within the authenticator's `refresh`, and perhaps more than once.
   private func ended(
     _ call: Machine.Call, _ result: Result<Credential, any Error>, after duration: TimeInterval,
     _ context: SessionContext?
@@ -72,8 +72,8 @@ extension AuthenticationInterceptor {
     }
   }
 
-  /// Each goes on on its session's loop: what follows is adapters, retriers and the like, which have no business in the
-  /// middle of a refresh, nor with whoever has set a credential.
+  /// Each waiter continues on its session's loop. Adapters and retriers run next; they must not run in the middle of a
+  /// refresh, nor on the thread that has set a credential.
   private func release(_ waiters: [RefreshWaiter], _ outcome: RefreshWaiter.Outcome, _ count: Int) {
     for waiter in waiters {
       tell(waiter.context, .waiting(change: -1), count)
@@ -83,7 +83,7 @@ extension AuthenticationInterceptor {
 
   // MARK: Events
 
-  /// Tells the monitors of the session that it is about.
+  /// Tells the monitors of the session that the event is about.
   func tell(_ context: SessionContext, _ kind: RefreshEvent.Kind, _ waiters: Int) {
     guard context.monitors.wants(.refreshes) else { return }
     let event = RefreshEvent(interceptor: name ?? String(describing: Self.self), kind: kind, waiters: waiters)

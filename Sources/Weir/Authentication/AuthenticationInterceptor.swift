@@ -2,25 +2,26 @@ import Dispatch
 import Synchronization
 import WeirIO
 
-/// Applies a credential to requests and refreshes it once for all of them: before they are sent when it says that it
-/// needs that, and when they come back refused.
+/// Applies a credential to requests and refreshes it once for all of them: before they are sent if the credential says
+/// that it needs a refresh, and when a response refuses them.
 ///
-/// Requests that need the new credential wait for it, each until its deadline or its end, and then go on: those that were
-/// refused are tried again, without taking anything of the retry budget. So that a refused request is seen, it has to
-/// `validate()`. One interceptor may serve several sessions.
+/// Requests that need the new credential wait for it, each until its deadline or its end, and then go on. Refused
+/// requests are tried again, which takes nothing from the retry budget. The interceptor sees a refusal only if the
+/// request is validated (`validate()`). One interceptor may serve several sessions.
 public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor, NamedInterceptor {
-  /// What is applied to requests.
+  /// The credential that is applied to requests.
   public typealias Credential = AuthenticatorType.Credential
 
-  /// How many refreshes may begin within a time. Further ones fail with ``AuthenticationError/excessiveRefresh``: new
-  /// credentials that are refused too would else be refreshed for ever.
+  /// A limit of how many refreshes may begin within a time. Further ones fail with
+  /// ``AuthenticationError/excessiveRefresh``. Without a limit, new credentials that are refused too would be refreshed
+  /// for ever.
   public struct RefreshWindow: Sendable, Hashable {
-    /// Seconds that are looked back.
+    /// The length of the window in seconds, back from now.
     public let interval: TimeInterval
-    /// Refreshes that may begin in them.
+    /// The refreshes that may begin within the window.
     public let maximumAttempts: Int
 
-    /// Takes the numbers.
+    /// Creates a limit.
     public init(interval: TimeInterval = 30, maximumAttempts: Int = 5) {
       self.interval = interval
       self.maximumAttempts = maximumAttempts
@@ -29,20 +30,21 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
   typealias Machine = RefreshMachine<Credential, RefreshWaiter>
 
-  /// The name under which it is measured; nil means the type's.
+  /// The interceptor's name in metrics; nil means the name of its type.
   public let name: String?
   let authenticator: AuthenticatorType
   let hasWindow: Bool
   let machine: Mutex<Machine>
   let owner = RefreshScope.Owner()
-  /// Where the authenticator's `refresh` is called; it may block there.
+  /// The queue on which the authenticator's `refresh` is called; it may block there.
   let queue = DispatchQueue(label: "weir.authentication.refresh")
 
   /// - Parameters:
-  ///   - name: Under which it is measured; nil means the type's.
+  ///   - name: The interceptor's name in metrics; nil means the name of its type.
   ///   - authenticator: Applies and refreshes credentials.
-  ///   - credential: The first one; nil: requests fail with ``AuthenticationError/missingCredential`` until one is set.
-  ///   - refreshWindow: How many refreshes may begin within a time; nil: any number.
+  ///   - credential: The first credential; if nil, requests fail with ``AuthenticationError/missingCredential`` until
+  ///     one is set.
+  ///   - refreshWindow: How many refreshes may begin within a time; nil means any number.
   public init(
     name: String? = nil, authenticator: AuthenticatorType, credential: Credential? = nil,
     refreshWindow: RefreshWindow? = RefreshWindow()
@@ -54,9 +56,10 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     machine = Mutex(Machine(credential: credential, times: times))
   }
 
-  /// What is applied to requests; nil: they fail with ``AuthenticationError/missingCredential``.
+  /// The credential that is applied to requests; if nil, they fail with ``AuthenticationError/missingCredential``.
   ///
-  /// One that is set during a refresh takes the place of what the refresh brings, and whoever waits goes on with it.
+  /// A credential that is set during a refresh takes precedence over the refresh's result. Waiting requests go on with
+  /// it.
   public var credential: Credential? {
     get { machine.withLock { $0.look().credential } }
     set {
@@ -67,7 +70,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
   // MARK: Adapting
 
-  /// Without the request: what waits for a refresh does so until that answers, also when the request has ended.
+  /// The `Request` is not known here, so a wait for a refresh ends only with the refresh, even if the request has ended
+  /// before.
   @preconcurrency
   public func adapt(
     _ urlRequest: URLRequest, for session: Session,
@@ -150,7 +154,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     _ request: Request, for session: Session, dueTo error: any Error,
     completion: @escaping @Sendable (RetryResult) -> Void
   ) {
-    // One that a retrier has refused already is asked about again by its handlers; it stays refused.
+    // A request that a retrier has already refused is asked about again by its handlers; it stays refused.
     guard error.asWeirError?.isRequestRetryError != true,
       let urlRequest = request.presentRequest, let response = request.lazyResponse?.response,
       !isRefresh(urlRequest, request.refreshScope),
@@ -193,7 +197,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   private func retry(
     _ request: Request, with version: Machine.Version, _ answer: PendingAnswer<RetryResult>
   ) {
-    // Without a window nothing bounds how often there is a new credential.
+    // A request gets one free retry per credential. Without a window credentials are unbounded, so all count as one.
     let credential = RefreshedCredential(interceptor: ObjectIdentifier(owner), version: hasWindow ? version : 0)
     request.note(.retry(after: 0, source: .backoff, credential: credential))
     answer(.retry)
@@ -201,7 +205,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
   // MARK: Steps
 
-  /// Passes an input to the machine. What it lets go of is the caller's, and must not go under the lock.
+  /// Passes an input to the machine. User values that the machine drops are released after the lock.
   func change<Answer>(_ input: (inout Machine) -> Answer) -> Answer {
     let (answer, belongings) = machine.withLock { machine in
       let belongings = machine.belongings

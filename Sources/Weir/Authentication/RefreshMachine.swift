@@ -1,18 +1,19 @@
 import WeirIO
 
-/// A credential's life as a value: who may use it, who waits for a new one, and when the authenticator is asked for that.
+/// The life of a credential as a value: which requests may use it, which wait for a new one, and when to call the
+/// authenticator.
 ///
-/// There is no lock, clock or user code in here. What only the authenticator and the credential know is found out before,
-/// and brings the credential's version along, so that what was found out of another credential is recognized.
+/// There is no lock, clock or user code in here. Facts that only the authenticator and the credential know are asked
+/// for beforehand, and come with the credential's version. So facts about an outdated credential are recognized.
 ///
 /// ```
 /// idle ─► refreshing ─► idle                    failed ─► idle   by a request whose credential looks valid
 ///              └──────► failed ─► refreshing    any ─► idle      by a credential that is set
 /// ```
-/// Of calls to the authenticator there is one at a time. One whose result nobody wants any more, since a credential was
-/// set meanwhile, still has to end before the next begins: that is *due* until then.
+/// There is one call to the authenticator at a time. If a credential is set during a call, the call's result is no
+/// longer wanted, but the next call can begin only once it has ended. Until then, the next call is *due*.
 struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
-  /// Changes with each credential.
+  /// A number that changes with each credential.
   typealias Version = UInt64
   typealias Ticket = UInt64
 
@@ -21,15 +22,15 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
     case failed(any Error)
   }
 
-  /// What requests are told from.
+  /// The facts that requests decide by.
   struct Look {
     let credential: Credential?
     let version: Version
-    /// Whether a credential that needs no refresh may be used without asking further.
+    /// Whether a credential that needs no refresh may be used without asking the machine.
     let isIdle: Bool
   }
 
-  /// The authenticator is to be asked.
+  /// The authenticator is to be called.
   struct Call {
     let number: UInt64
     let credential: Credential
@@ -37,38 +38,38 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
 
   enum AdaptAnswer {
     case apply(Credential)
-    /// It is deferred; with the refresh that it makes necessary.
+    /// The adaptation waits; the call, if any, begins the refresh.
     case wait(Ticket, Call?)
     case missingCredential
     case excessiveRefresh
-    /// The credential is not the one that was looked at.
+    /// The credential has changed since the request looked at it.
     case lookAgain
   }
 
   enum RetryAnswer {
     case retry(Version)
-    /// It waits for the refresh; with the one that it makes necessary.
+    /// The retry waits; the call, if any, begins the refresh.
     case wait(Ticket, Call?)
     case refuse(any Error)
     case missingCredential
     case excessiveRefresh
   }
 
-  /// What becomes of those who waited.
+  /// The result for the requests that waited.
   enum Outcome {
-    /// Deferred adaptations are to ask again, retries take place.
+    /// Deferred adaptations ask again; retries take place.
     case proceed(Version)
     case fail(any Error)
     case excessiveRefresh
-    /// As if they had not asked yet.
+    /// The requests ask again, as if they had not asked yet.
     case again
   }
 
   enum Action {
     case none
-    /// In the order in which they came.
+    /// Waiters in the order in which they came.
     case release([Waiter], Outcome)
-    /// The refresh that was due begins, for the first of those who wait.
+    /// The refresh that was due begins, on behalf of the first waiter.
     case refresh(Call, for: Waiter)
   }
 
@@ -78,7 +79,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
   /// The call that has not ended.
   private var call: UInt64?
   private var callCount: UInt64 = 0
-  /// Nil: any number may begin.
+  /// Nil if any number of refreshes may begin.
   private var times: RefreshTimes?
   private var waiters: [Ticket: (waiter: Waiter, isDeferred: Bool)] = [:]
   private var deferredCount = 0
@@ -91,7 +92,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
 
   var waiterCount: Int { waiters.count }
 
-  /// What may be let go of by an input, and is the caller's.
+  /// User values that the next input may drop. The caller releases them after its lock.
   var belongings: (Credential?, (any Error)?) {
     guard case .failed(let error) = state else { return (credential, nil) }
     return (credential, error)
@@ -115,8 +116,8 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
   /// A request is about to be sent.
   ///
   /// - Parameters:
-  ///   - version: That of the credential that was looked at.
-  ///   - requiresRefresh: What that credential says.
+  ///   - version: The version of the credential that the request looked at.
+  ///   - requiresRefresh: Whether that credential needs a refresh.
   mutating func adapt(
     _ waiter: Waiter, seen version: Version, requiresRefresh: Bool, at now: MonotonicTime
   ) -> AdaptAnswer {
@@ -131,7 +132,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
     return .wait(enlist(waiter, isDeferred: true), call)
   }
 
-  /// A request was refused that carried the credential of this version.
+  /// A request that carried the credential of this version was refused.
   mutating func retry(_ waiter: Waiter, seen version: Version, at now: MonotonicTime) -> RetryAnswer {
     guard version == self.version else { return .retry(self.version) }
     if case .failed(let error) = state { return .refuse(error) }
@@ -141,7 +142,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
     return .wait(enlist(waiter, isDeferred: false), call)
   }
 
-  /// The request of a waiter has ended otherwise. Returns the waiter, if it waited still.
+  /// A waiter's request has ended for another reason. Returns the waiter if it still waited.
   mutating func leave(_ ticket: Ticket) -> Waiter? {
     guard let left = waiters.removeValue(forKey: ticket) else { return nil }
     if left.isDeferred { deferredCount -= 1 }
@@ -150,7 +151,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
 
   // MARK: Credentials
 
-  /// Somebody has set a credential; it takes the place of what a refresh under way may bring.
+  /// A credential was set. It takes precedence over the result of a refresh under way.
   mutating func set(_ credential: Credential?) -> Action {
     self.credential = credential
     version += 1
@@ -161,7 +162,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
 
   /// The authenticator has answered.
   ///
-  /// - Parameter discards: Whether the credential is not to be used any more after a failure.
+  /// - Parameter discards: Whether the credential is discarded after a failure.
   mutating func ended(
     _ number: UInt64, _ result: Result<Credential, any Error>, discards: Bool, at now: MonotonicTime
   ) -> Action {
@@ -185,8 +186,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
     }
   }
 
-  /// The call was not made, and does not count: the session that it was for is gone. Who waits for it beside that one asks
-  /// again.
+  /// The call was not made, and does not count, because its session is gone. Waiters of other sessions ask again.
   mutating func withdrew(_ number: UInt64, at now: MonotonicTime) -> Action {
     guard call == number else { return .none }
     call = nil
@@ -209,7 +209,8 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
     }
   }
 
-  /// Nil within the answer: the call has to wait for the end of the one before. Nil: there were too many.
+  /// Returns nil if there were too many refreshes, and `.some(nil)` if the call has to wait for the end of the one
+  /// before.
   private mutating func begin(with credential: Credential, at now: MonotonicTime) -> Call?? {
     if call != nil {
       state = .due
@@ -226,7 +227,7 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
   }
 
   private mutating func beginDue(at now: MonotonicTime) -> Action {
-    // Whoever wanted it may have gone.
+    // The requests that wanted the refresh may have gone.
     guard let credential, let first = waiters.min(by: { $0.key < $1.key })?.value.waiter else {
       state = .idle
       return .none

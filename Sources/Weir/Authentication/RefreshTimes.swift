@@ -1,6 +1,6 @@
 import WeirIO
 
-/// When refreshes began, and how many may within a time.
+/// The times at which refreshes began; their number within an interval is limited.
 struct RefreshTimes: Sendable {
   /// Seconds.
   let interval: Double
@@ -12,7 +12,7 @@ struct RefreshTimes: Sendable {
     self.maximumAttempts = maximumAttempts
   }
 
-  /// Whether another may begin; if so, it counts.
+  /// Whether another refresh may begin; if so, it counts.
   mutating func begin(at now: MonotonicTime) -> Bool {
     times.removeAll { now.seconds(since: $0) > interval }
     guard times.count < maximumAttempts else { return false }
@@ -20,7 +20,7 @@ struct RefreshTimes: Sendable {
     return true
   }
 
-  /// The one that began last was none.
+  /// Removes the last time: that refresh did not take place.
   mutating func withdraw() {
     _ = times.popLast()
   }

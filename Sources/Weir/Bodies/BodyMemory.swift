@@ -2,10 +2,10 @@ import Glibc
 import Synchronization
 import WeirIO
 
-/// Memory for bodies of a megabyte or so. Memory that is new from the system is cleared, page by page as it is touched, which
-/// takes as long as receiving what goes there; so what callers let go of is used again.
+/// Memory for bodies of about a megabyte. The kernel clears new memory page by page as it is touched, which takes as
+/// long as receiving the bytes that go there. So memory that callers release is used again.
 ///
-/// The memory is malloc's: whatever `Data` does with it, it may be freed.
+/// The memory is malloc's, so it may be freed whatever `Data` does with it.
 final class BodyMemory: Sendable {
   private struct Block: Sendable {
     let address: UInt
@@ -13,14 +13,14 @@ final class BodyMemory: Sendable {
   }
 
   private struct State {
-    /// The last one given back is taken first.
+    /// A stack: the block that was given back last is taken first.
     var free: [Block] = []
     var size = 0
   }
 
-  /// Of what is smaller malloc itself keeps enough; what is larger would be a lot to keep.
+  /// Sizes of blocks that are kept. malloc itself keeps enough smaller blocks, and larger ones would take too much.
   static let sizes = (128 << 10)...(4 << 20)
-  /// So much is kept at most, over all.
+  /// Upper bound of the bytes kept, over all blocks.
   static let kept = 8 << 20
 
   private let state = Mutex(State())
@@ -29,15 +29,15 @@ final class BodyMemory: Sendable {
     for block in state.withLock({ $0.free }) { free(UnsafeMutableRawPointer(bitPattern: block.address)) }
   }
 
-  /// Bytes that nobody uses.
+  /// Bytes that are kept and not in use.
   var idleSize: Int { state.withLock { $0.size } }
 
-  /// The same bytes, with room for `room` in all; nil where that is no size for this.
+  /// The same bytes in a block with room for `room` bytes in all; nil if that size is not served here.
   func extended(_ data: Data, to room: Int) -> Data? {
     data.withUnsafeBytes { body($0, room: room) }
   }
 
-  /// A body that begins with these bytes, with room for `room` in all; nil where that is no size for this.
+  /// A body that begins with these bytes, with room for `room` bytes in all; nil if that size is not served here.
   func body(_ bytes: UnsafeRawBufferPointer, room: Int) -> Data? {
     // Very short `Data` has no memory of its own.
     guard Self.sizes.contains(room), bytes.count > 64, bytes.count <= room, let start = take(room) else { return nil }

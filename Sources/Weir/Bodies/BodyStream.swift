@@ -1,14 +1,14 @@
 import WeirCurl
 import WeirIO
 
-/// A request body that comes out of an `InputStream`. A stream may make its reader wait, so it is opened, read and
-/// closed on a thread for readers, a piece at a time; and it can be read once only.
+/// A request body that is read from an `InputStream`. A stream may block its reader, so it is opened, read and closed
+/// on a reader thread, a piece at a time. It can be read only once.
 struct BodyStream {
-  /// What one reading gave.
+  /// The result of one read.
   enum Piece: Sendable {
     case bytes([UInt8])
     case end
-    /// Of a file there may be more to say than that a stream ended.
+    /// A text and a code: a failed file read has more to report than that its stream ended.
     case failed(String, URLError.Code)
   }
 
@@ -16,15 +16,15 @@ struct BodyStream {
     case bytes(Int)
     case end
     case failed(String, URLError.Code)
-    /// Nothing yet; true: somebody has to read.
+    /// Nothing is there yet; `reads` is true if a read has to be started.
     case later(reads: Bool)
   }
 
   private static let pieceSize = 64 << 10
 
-  /// Whether reading has begun; then there is no way back to the beginning.
+  /// Whether reading has begun; the stream can't return to its beginning after that.
   private(set) var hasBegun = false
-  /// Whether it is open, or will be.
+  /// Whether the stream is open, or will be.
   var isOpen: Bool { if case .bytes = last { hasBegun } else { false } }
   private var isReading = false
   private var last = Piece.bytes([])
@@ -62,7 +62,7 @@ struct BodyStream {
     var result = -1
     let bytes = [UInt8](unsafeUninitializedCapacity: pieceSize) { buffer, count in
       if let start = buffer.baseAddress { result = stream.read(start, maxLength: buffer.count) }
-      // A stream may be of anybody's making.
+      // Any class may implement a stream, so its answer is checked.
       count = (0...buffer.count).contains(result) ? result : 0
     }
     if !bytes.isEmpty { return .bytes(bytes) }
@@ -74,7 +74,7 @@ struct BodyStream {
       error?.localizedDescription ?? "it can't be read", (error as? URLError)?.code ?? .requestBodyStreamExhausted)
   }
 
-  /// How much of the stream a request announces; nil: its end is the body's.
+  /// The length of the stream that the request announces; nil means that the body ends where the stream ends.
   static func length(of urlRequest: URLRequest) -> Int64? {
     guard let text = urlRequest.value(forHTTPHeaderField: "Content-Length"), text.utf8.allSatisfy({ $0 &- 48 < 10 })
     else { return nil }
@@ -83,8 +83,8 @@ struct BodyStream {
 }
 
 extension InputStream {
-  /// Reads at least a byte into a buffer that isn't empty, and says how many; 0 at the end. A stream may be of the
-  /// caller's making, so its answers are checked.
+  /// Reads at least a byte into a non-empty buffer and returns the number of bytes; 0 at the end. Any class may
+  /// implement a stream, so its answers are checked.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     guard let start = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
     let count = read(start, maxLength: buffer.count)

@@ -1,8 +1,8 @@
 import WeirCompression
 import WeirCurl
 
-/// A body that is compressed while it is read: pulls pieces of the plain one and gives pieces of the other, in constant
-/// memory (about 400 KiB).
+/// A body that is compressed while it is read. It pulls pieces of the plain body and gives compressed pieces, in
+/// constant memory (about 400 KiB).
 package struct CompressedBody {
   private static let pieceSize = 64 << 10
 
@@ -17,10 +17,10 @@ package struct CompressedBody {
     deflater = try coding.deflater()
   }
 
-  /// Puts the next compressed bytes into a buffer, and says how many; 0 at the end.
+  /// Puts the next compressed bytes into a buffer and returns their number; 0 at the end.
   ///
-  /// - Parameter pull: puts the next plain bytes into a buffer, and says how many; 0 at the end. What it throws is thrown, and
-  ///   it can be called again.
+  /// - Parameter pull: Puts the next plain bytes into a buffer and returns their number; 0 at the end. An error that it
+  ///   throws is rethrown, and `read` can be called again after that.
   package mutating func read(
     into buffer: UnsafeMutableRawBufferPointer, pulling pull: (UnsafeMutableRawBufferPointer) throws -> Int
   ) throws -> Int {
@@ -46,7 +46,7 @@ package struct CompressedBody {
   }
 }
 
-/// The same as a stream that reads another one, for what is sent as a stream.
+/// A `CompressedBody` as a stream that reads another stream, for bodies that are sent as streams.
 package final class CompressedInputStream: InputStream {
   private let plain: InputStream
   private var body: CompressedBody?
@@ -60,7 +60,7 @@ package final class CompressedInputStream: InputStream {
     super.init(data: Data())
   }
 
-  /// Before it is opened, the plain stream's: one that somebody has begun to read can't be sent.
+  /// Before this stream is opened, it has the plain stream's status: a stream that has been read from can't be sent.
   package override var streamStatus: Status { status == .notOpen ? plain.streamStatus : status }
   package override var streamError: (any Error)? { failure }
   package override var hasBytesAvailable: Bool { status == .open }

@@ -19,7 +19,7 @@ struct DataBytes: TransferBytes {
 }
 
 extension TransferBody {
-  /// Nil when it isn't known.
+  /// Nil if the length isn't known.
   var length: Int64? {
     switch self {
     case .none: 0

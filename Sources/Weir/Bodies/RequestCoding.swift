@@ -5,7 +5,8 @@ package enum RequestCoding: String, Hashable, Sendable {
   case deflate
   case gzip
 
-  /// Of zlib's ten levels: nearly as small as its default, in less time. It shows in the header of `deflate`, 78 5E.
+  /// One of zlib's ten levels: nearly as small as the default, in less time. In the header of `deflate` it shows as 78
+  /// 5E.
   private static let level = 5
 
   private var format: DeflateFormat {
@@ -15,12 +16,12 @@ package enum RequestCoding: String, Hashable, Sendable {
     }
   }
 
-  /// What compresses a body piece by piece.
+  /// An encoder that compresses a body piece by piece.
   package func deflater() throws(CompressionError) -> Deflater {
     try Deflater(format, level: Self.level)
   }
 
-  /// The whole of a body, compressed.
+  /// The whole body, compressed.
   func compress(_ body: Data) throws -> Data {
     let deflater = try deflater()
     var compressed = Data()

@@ -1,30 +1,31 @@
 import WeirIO
 
-/// What a stream's handlers have still to get, as a value: which chunk is serialized next, whose call is due, when
-/// reading stops and goes on, when the attempt may end and the request complete.
+/// The chunks that a stream's handlers have still to get, as a value. It decides which chunk is serialized next and
+/// whose call is due, when reading stops and goes on, and when the attempt may end and the request complete.
 ///
-/// A chunk is *undelivered* until every handler's call with it has returned; for a handler whose values are kept for a
-/// reader, until that one has taken it. A handler gets one call at a time, in the order of the chunks, whatever queue it
-/// runs on. A call is *owed* from the chunk's arrival until it has returned, or the chunk is dropped.
+/// A chunk is *undelivered* until every handler's call with it has returned. If a handler's values are kept for a
+/// reader, the chunk is undelivered until the reader has taken its value. A handler gets one call at a time, in the
+/// order of the chunks, whatever queue it runs on. A call is *owed* from the chunk's arrival until it has returned, or
+/// the chunk is dropped.
 ///
-/// Inputs return what is to be done. There is no lock, clock or I/O in here, and nothing of the caller's is let go of:
-/// what is dropped is returned.
+/// Inputs return the actions to perform. There is no lock, clock or I/O in here. Values of the caller are never
+/// released here: dropped ones are returned.
 struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
-  /// Bytes that wait undelivered, at the most.
+  /// The most bytes that may wait undelivered.
   static var limit: Int { 1 << 20 }
-  /// From here on reading waits: what one read may still bring, decoded, has room.
+  /// Reading pauses from here on. The room above it is for the decoded bytes that one read may still bring.
   static var mark: Int { limit - 64 << 10 }
-  /// What a chunk counts for at least: many small ones take more memory than their bytes.
+  /// The least size that a chunk counts for: many small chunks take more memory than their bytes.
   static var smallest: Int { 1 << 10 }
 
-  /// A chunk whose turn it is to be serialized, for the handlers that there were when it came.
+  /// The next chunk to serialize, for the handlers that existed when it came.
   struct Work: Sendable {
     let number: Int
     let chunk: Chunk
     let handlers: Int
   }
 
-  /// One handler's call with what was made of a chunk.
+  /// One handler's call with the value made from a chunk.
   struct Call: Sendable {
     let number: Int
     let value: Value
@@ -33,7 +34,7 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
   struct Actions: OptionSet, Sendable {
     let rawValue: UInt8
 
-    /// The handler is to be given its next turn.
+    /// The handler's next turn is to be scheduled.
     static var schedule: Actions { Actions(rawValue: 1) }
     /// The attempt goes on, whether it waits to read or to end.
     static var goOn: Actions { Actions(rawValue: 2) }
@@ -43,17 +44,17 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
 
   private struct Pending {
     let size: Int
-    /// Handlers that have not had it.
+    /// Handlers that have not had the chunk.
     var shares: Int
   }
 
   private struct Handler {
     /// Whether its values are kept until a reader takes them.
     let isRead: Bool
-    /// Whether there is no reader any more.
+    /// Whether the reader is gone.
     var isClosed = false
     var waiting = Deque<Call>()
-    /// Whether it was promised a turn, or has it.
+    /// Whether a turn is scheduled or running.
     var isScheduled = false
     var running: (number: Int, isRead: Bool)?
     var untaken = Deque<Int>()
@@ -73,14 +74,14 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
   private var firstOfAttempt = 0
   private var isPaused = false
   private var awaitsEnd = false
-  /// Whether a handler has failed, and the attempt has still to hear of it.
+  /// Whether a handler has failed and the attempt has not yet been told.
   private var hasFailed = false
   private var isSettled = false
 
-  /// Whether anybody wants chunks.
+  /// Whether a handler still wants chunks.
   var hasHandlers: Bool { !handlers.isEmpty && !isSettled }
 
-  /// The handler's number; nil when there is nothing more to come.
+  /// Returns the handler's number; nil if nothing more will come.
   mutating func addHandler(isRead: Bool = false) -> Int? {
     if isSettled { return nil }
     handlers.append(Handler(isRead: isRead))
@@ -89,14 +90,14 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
 
   // MARK: The attempt
 
-  /// A response begins. Whether reading has to wait for what an earlier attempt brought.
+  /// A response begins. Returns whether reading has to wait for the handlers to take what an earlier attempt brought.
   mutating func responseBegins() -> Bool {
     attemptIsOver()
     isPaused = false
     return mustPause()
   }
 
-  /// A chunk has come; returns it when it is to be serialized at once.
+  /// A chunk has come. Returns the chunk if it is to be serialized at once.
   mutating func arrived(_ chunk: Chunk, size: Int) -> Work? {
     guard hasHandlers, !hasFailed else { return nil }
     let work = Work(number: nextNumber, chunk: chunk, handlers: handlers.count)
@@ -113,24 +114,25 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
     return nil
   }
 
-  /// Whether reading has to wait. Once it does, `goOn` ends that, though more of the same read comes below the mark.
+  /// Whether reading has to wait. Once it waits, only `goOn` ends the wait, even if later pieces of the same read are
+  /// below the mark.
   mutating func mustPause() -> Bool {
     if undelivered >= Self.mark { isPaused = true }
     return isPaused
   }
 
-  /// Whether the attempt, whose transfer is over, may end. If not, it goes on when nothing is owed.
+  /// Whether the attempt may end, now that its transfer is over. If not, it goes on once nothing is owed.
   mutating func mayEnd() -> (Bool, Actions) {
     if owed > 0 || hasFailed {
       awaitsEnd = true
       return (false, [])
     }
-    // There is nothing left to read: what waits for readers holds nothing up.
+    // There is nothing left to read, so values that wait for readers hold nothing up.
     defer { isPaused = false }
     return (true, isPaused ? .goOn : [])
   }
 
-  /// The attempt has ended: failures of its calls concern it no more.
+  /// The attempt has ended: failures of its calls no longer concern it.
   mutating func attemptIsOver() {
     firstOfAttempt = nextNumber
     hasFailed = false
@@ -139,10 +141,10 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
 
   // MARK: Serialization
 
-  /// Whether a chunk that waited to be serialized is still to be.
+  /// Whether a chunk that waited for serialization is still wanted.
   func isWanted(_ number: Int) -> Bool { pending[number] != nil }
 
-  /// A chunk is serialized, one value for each handler; returns whose turn is due, and the next chunk.
+  /// A chunk is serialized, one value for each handler. Returns the handlers whose turn is due, and the next chunk.
   mutating func serialized(_ values: [Value], _ number: Int) -> (due: [Int], next: Work?, actions: Actions) {
     guard serializing == number else { return ([], nil, []) }
     var due: [Int] = []
@@ -158,7 +160,7 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
     return (due, next, goesOn())
   }
 
-  /// Nobody reads what this handler would keep.
+  /// Whether the handler's reader is gone; the value then counts as delivered.
   private mutating func skip(_ index: Int, _ number: Int) -> Bool {
     guard handlers[index].isClosed else { return false }
     owed -= 1
@@ -168,13 +170,13 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
 
   // MARK: Calls
 
-  /// The handler's turn has come; nil: there is nothing left to call it with.
+  /// The handler's turn has come. Returns nil if there is no call left for it.
   mutating func begin(_ index: Int) -> Call? {
     guard let call = handlers[index].waiting.popFirst() else {
       handlers[index].isScheduled = false
       return nil
     }
-    // The reader may be quicker than the call's return.
+    // The reader may take the value before the call returns.
     let isRead = handlers[index].isRead && !handlers[index].isClosed
     if isRead { handlers[index].untaken.append(call.number) }
     handlers[index].running = (call.number, isRead)
@@ -203,21 +205,22 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
     return goesOn()
   }
 
-  /// There is no reader any more.
+  /// The reader is gone.
   mutating func close(_ index: Int) -> Actions {
     handlers[index].isClosed = true
     while let number = handlers[index].untaken.popFirst() { deliver(number) }
     return goesOn()
   }
 
-  /// A call has failed: nothing more is delivered of its attempt. Nil: that is over, or has failed already.
+  /// A call has failed: nothing more of its attempt is delivered. Returns nil if that attempt is over or has already
+  /// failed.
   mutating func failed(_ number: Int) -> [Call]? {
     guard number >= firstOfAttempt, !hasFailed, !isSettled else { return nil }
     hasFailed = true
     return drop()
   }
 
-  /// Nothing of what waits is delivered; returns it. What is under way goes on.
+  /// Drops everything that waits and returns it. Calls under way go on.
   mutating func drop() -> [Call] {
     var dropped: [Call] = []
     for index in handlers.indices {
@@ -248,7 +251,7 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
     if chunk.shares == 0 { undelivered -= chunk.size }
   }
 
-  /// Nobody gets a chunk that is not serialized.
+  /// Discards a chunk that is not serialized: no handler gets it.
   private mutating func forget(_ number: Int) {
     guard let chunk = pending.removeValue(forKey: number) else { return }
     undelivered -= chunk.size
@@ -256,7 +259,7 @@ struct StreamDelivery<Chunk: Sendable, Value: Sendable>: Sendable {
   }
 
   private mutating func goesOn() -> Actions {
-    // The attempt hears of the failure first, and does not wait for this any more.
+    // The attempt is told of the failure first, and no longer waits for this.
     if hasFailed { return [] }
     if awaitsEnd, owed == 0 {
       awaitsEnd = false

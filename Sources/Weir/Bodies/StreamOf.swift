@@ -1,6 +1,6 @@
-/// Values of a request as they come, to be iterated over once.
+/// The values of a request as they come, to be iterated over once.
 public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
-  /// What is kept of values that nobody has asked for yet.
+  /// How many values are kept until the iteration asks for them.
   public typealias BufferingPolicy = AsyncStream<Element>.Continuation.BufferingPolicy
 
   private let stream: AsyncStream<Element>
@@ -10,7 +10,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
   /// - Parameters:
   ///   - onNext: Called when a value has been taken.
   ///   - onTermination: Called when an iterator is gone: the loop over it was left, or its task cancelled.
-  ///   - build: Sets up whoever feeds the stream.
+  ///   - build: Sets up the source of the values, which writes to the feed.
   init(
     bufferingPolicy: BufferingPolicy = .unbounded, onNext: (@Sendable () -> Void)? = nil,
     onTermination: (@Sendable () -> Void)? = nil, _ build: (StreamFeed<Element>) -> Void
@@ -26,7 +26,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
     Iterator(iterator: stream.makeAsyncIterator(), onNext: onNext, end: onTermination.map(Iterator.End.init))
   }
 
-  /// Takes the values out. When its last copy is gone, whoever feeds the stream is told.
+  /// Takes the values out. When its last copy is gone, the stream's source is told.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate var iterator: AsyncStream<Element>.AsyncIterator
     fileprivate let onNext: (@Sendable () -> Void)?
@@ -51,7 +51,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// The end of a stream that values are put into; the stream ends when the last reference to it goes.
+/// The writing end of a stream; the stream ends when the last reference to this object goes.
 final class StreamFeed<Element: Sendable>: Sendable {
   private let continuation: AsyncStream<Element>.Continuation
 
@@ -61,7 +61,7 @@ final class StreamFeed<Element: Sendable>: Sendable {
 
   func yield(_ element: Element) { continuation.yield(element) }
 
-  /// Called when nobody can ask for values any more, or the stream has ended.
+  /// Sets the action for the time when no reader is left, or the stream has ended.
   func onTermination(_ action: @escaping @Sendable () -> Void) {
     continuation.onTermination = { _ in action() }
   }

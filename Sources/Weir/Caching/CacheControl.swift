@@ -1,16 +1,16 @@
 import WeirHTTP
 
-/// The directives of a Cache-Control field that weir goes by (RFC 9111 §5.2).
+/// The directives of a Cache-Control field that weir obeys (RFC 9111 §5.2).
 struct CacheControl: Hashable, Sendable {
   var isNoStore = false
-  /// With field names, too: they are not told apart.
+  /// Also true for `no-cache` with field names, which is not told apart.
   var isNoCache = false
-  /// Seconds; of several the least, and 0 where one can't be read (§4.2.1).
+  /// Seconds; the least of several, and 0 if one can't be parsed (§4.2.1).
   var maxAge: Double?
 
   init(_ field: String?) {
     field?.withOctets { octets in
-      // A quotation mark alone hides no directive.
+      // An unclosed quotation mark must not hide directives.
       let directives = octets.hasWholeQuotations ? octets.quotedListElements : octets.listElements
       for directive in directives { take(directive) }
     }
@@ -29,7 +29,7 @@ struct CacheControl: Hashable, Sendable {
     }
   }
 
-  /// A quoted number is one too (§5.2).
+  /// A quoted number is a number too (§5.2).
   private static func seconds(_ argument: UnsafeRawBufferPointer) -> Double {
     if let text = argument.unquoted { return text.withUnsafeBytes { $0.decimal.map(Double.init) ?? 0 } }
     return argument.decimal.map(Double.init) ?? 0

@@ -1,15 +1,16 @@
 import WeirHTTP
 
-/// What is known of a stored response besides its body, and the rules that say of what use it is (RFC 9111). Times are in
+/// A stored response except for its body, and the rules that decide when it may be used (RFC 9111). Times are in
 /// seconds since 1970.
 struct CacheEntry: Codable, Hashable, Sendable {
   let url: String
-  /// By lower-case name.
+  /// Keyed by lower-case name.
   var fields: [String: String]
-  /// When the request for it was sent, and when its head came.
+  /// When the request was sent; `received` is when the response's head came.
   private(set) var requested: Double
   private(set) var received: Double
-  /// Of the request's fields that the response varies by the digests, since they may be secrets; nil: it had no such field.
+  /// Digests of the request's fields that `Vary` names, since their values may be secrets; nil: the request had no such
+  /// field.
   private(set) var selecting: [String: String?]
   /// Whether the body is stored without its content coding.
   let isDecoded: Bool
@@ -28,12 +29,13 @@ struct CacheEntry: Codable, Hashable, Sendable {
 
   // MARK: Whether it may be stored and used
 
-  /// §3, but for what the request says. Of what varies by anything nobody could tell whether it fits.
+  /// Whether a response may be stored (§3), apart from the request's own directives. With `Vary: *` it never fits
+  /// another request.
   static func mayStore(status: Int, fields: [String: String]) -> Bool {
     status == 200 && !CacheControl(fields["cache-control"]).isNoStore && !varying(fields["vary"]).contains("*")
   }
 
-  /// Whether a request with such fields, by lower-case name, would have got it (§4.1).
+  /// Whether a request with these fields, by lower-case name, would have got this response (§4.1).
   func fits(url: String, request: [String: String], isDecoded: Bool) -> Bool {
     self.url == url && self.isDecoded == isDecoded && selecting.allSatisfy { Self.digest(request[$0.key]) == $0.value }
   }
@@ -53,19 +55,20 @@ struct CacheEntry: Codable, Hashable, Sendable {
 
   // MARK: How old it is
 
-  /// §4.2: whether it may be used without asking, and, where the request limits that, is not older than it may be.
+  /// §4.2: whether the response may be used without revalidation. `maximumAge` is the age that the request allows, if
+  /// it says so.
   func isFresh(now: Double, maximumAge: Double? = nil) -> Bool {
     !CacheControl(fields["cache-control"]).isNoCache && age(now) < min(lifetime, maximumAge ?? .infinity)
   }
 
-  /// §4.2.1; nothing is guessed where the response doesn't say.
+  /// §4.2.1; without explicit information no heuristic lifetime is used.
   var lifetime: Double {
     if let maxAge = CacheControl(fields["cache-control"]).maxAge { return maxAge }
     guard let expires = fields["expires"], let end = time(expires) else { return 0 }
     return end - date
   }
 
-  /// §4.2.3.
+  /// §4.2.3: the age of the response in seconds.
   func age(_ now: Double) -> Double {
     let apparent = max(0, received - date)
     let corrected = announcedAge + max(0, received - requested)
@@ -74,7 +77,7 @@ struct CacheEntry: Codable, Hashable, Sendable {
 
   private var date: Double { fields["date"].flatMap(time) ?? received }
 
-  /// §5.1: of several the first; one that can't be read says nothing.
+  /// §5.1: the first of several values; one that can't be parsed counts as 0.
   private var announcedAge: Double {
     fields["age"]?.withOctets { octets in
       var elements = octets.listElements
@@ -88,7 +91,8 @@ struct CacheEntry: Codable, Hashable, Sendable {
 
   // MARK: Asking whether it has changed
 
-  /// §4.3.1: the fields of the question; none: it can't be asked. What can't be sent was no validator.
+  /// §4.3.1: the fields of a conditional request; empty if the response can't be revalidated. A validator that can't be
+  /// sent is left out.
   var conditions: [(name: String, value: String)] {
     var conditions: [(name: String, value: String)] = []
     if let tag = fields["etag"] { conditions.append(("If-None-Match", tag)) }
@@ -96,8 +100,8 @@ struct CacheEntry: Codable, Hashable, Sendable {
     return conditions.filter { FieldSyntax.isSendable($0.value) }
   }
 
-  /// §4.3.4: whether a 304 with such fields is about this response. A strong tag has to be the same, a weak one to match; where
-  /// there is none, the date.
+  /// §4.3.4: whether a 304 with these fields is about this response. Strong entity tags have to be the same, weak ones
+  /// to match. Without an entity tag the dates are compared.
   func isConfirmed(by fields: [String: String]) -> Bool {
     if let new = fields["etag"] {
       guard let own = self.fields["etag"] else { return false }
@@ -107,22 +111,23 @@ struct CacheEntry: Codable, Hashable, Sendable {
     return new == own
   }
 
-  /// The tag without the mark of a weak one.
+  /// The entity tag without the prefix of a weak one.
   private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
-  /// §3.2: what a 304 says replaces what was there, but for what is about the stored body, or about the connection.
+  /// §3.2: the fields of a 304 replace the stored ones, except for those that describe the stored body or the
+  /// connection.
   ///
-  /// - Parameter request: The fields of the request that it answers.
+  /// - Parameter request: The fields of the request that the 304 answers.
   mutating func update(with fields: [String: String], request: [String: String], requested: Double, received: Double) {
     for (name, value) in fields where !Self.isOfTheBody(name) { self.fields[name] = value }
-    // What the 304 doesn't say again was true of the older response.
+    // If the 304 doesn't repeat these fields, their values belonged to the older response.
     if fields["age"] == nil { self.fields["age"] = nil }
     if fields["date"] == nil { self.fields["date"] = nil }
     (self.requested, self.received) = (requested, received)
     selecting = Self.selecting(of: request, by: self.fields)
   }
 
-  /// As the caller has changed the response.
+  /// Replaces the fields by those of the caller's changed response.
   mutating func replaceFields(_ fields: [String: String], request: [String: String]) {
     self.fields = fields
     selecting = Self.selecting(of: request, by: fields)

@@ -1,20 +1,20 @@
 import WeirHTTP
 
-/// What a request says of the cache, and what follows from that and from what is stored.
+/// The cache directives of a request, and the decision that follows from them and from the stored response.
 struct CacheRules: Sendable {
   enum Decision: Equatable, Sendable {
-    /// Ask the server.
+    /// Send the request to the server.
     case load
-    /// Use what is stored.
+    /// Use the stored response.
     case serve
-    /// Ask the server whether that has changed.
+    /// Ask the server whether the stored response is still valid.
     case revalidate
-    /// There is nothing, and nobody may be asked.
+    /// Nothing is stored, and the request must not be sent.
     case fail
   }
 
   let policy: URLRequest.CachePolicy
-  /// The fields as they go out, by lower-case name.
+  /// The fields as they are sent, by lower-case name.
   let fields: [String: String]
   private let control: CacheControl
 
@@ -26,13 +26,14 @@ struct CacheRules: Sendable {
     self.control = control
   }
 
-  /// A request that asks on conditions of its own, for a part, or for what its URL doesn't say, is none of the cache's.
+  /// Fields with which a request bypasses the cache: it asks on its own conditions, for a part, or for another host
+  /// than the URL's.
   static let ownQuestions = [
     "host",
     "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
   ]
 
-  /// Whether what is stored may matter at all.
+  /// Whether a stored response may be used at all.
   var looksUp: Bool {
     switch policy {
     case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: false
@@ -42,7 +43,7 @@ struct CacheRules: Sendable {
 
   var mayStore: Bool { !control.isNoStore }
 
-  /// - Parameter entry: One that fits.
+  /// - Parameter entry: A stored response that fits the request.
   func decide(_ entry: CacheEntry?, now: Double) -> Decision {
     switch policy {
     case .returnCacheDataElseLoad: return entry == nil ? .load : .serve

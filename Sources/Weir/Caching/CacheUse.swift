@@ -1,27 +1,27 @@
 import WeirCurl
 import WeirHTTP
 
-/// What an attempt has to do with the cache; there is none without one.
+/// An attempt's use of the cache; nil in an attempt without a cache.
 final class CacheUse {
   typealias Ending = (error: TransferError?, report: TransferReport)
 
   let url: String
   let rules: CacheRules
-  /// The fields of the request as it was sent, by lower-case name: cookies may have come while it waited.
+  /// The fields of the request as it was sent, by lower-case name: cookies may have been added while it waited.
   var sent: [String: String]
-  /// What the server is asked about: whether it has changed.
+  /// The stored response that the server is asked to revalidate.
   var questioned: ResponseCache.Found?
-  /// What will be stored, if the rest of it comes.
+  /// The entry that will be stored if the rest of the response comes.
   var candidate: CacheEntry?
-  /// The body so far, of requests that don't keep it.
+  /// The body so far, for requests that don't keep it themselves.
   var collected: Data?
   /// When the request was sent.
   var requested = 0.0
-  /// The body of a stored response that is not served to its end, and how far it is.
+  /// The body of a stored response that is not yet wholly delivered, and how much of it is.
   var served: Data?
   var offset = 0
   var isFeeding = false
-  /// How the transfer ended that led to it.
+  /// The end of the revalidating transfer that led to the stored body.
   var ending: Ending?
 
   init(url: String, rules: CacheRules) {
@@ -32,7 +32,8 @@ final class CacheUse {
 }
 
 extension HopRequest {
-  /// What tells it from others in the cache; nil when its response is not stored: somebody's password stands in the URL.
+  /// The request's key in the cache; nil if its response is not stored, as the URL contains user information (a
+  /// password).
   var cacheURL: String? {
     guard let origin, let length = originLength, !origin.contains("@"), let url, let destination = Destination(url: url)
     else { return nil }

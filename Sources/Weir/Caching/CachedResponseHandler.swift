@@ -1,37 +1,37 @@
-/// Decides what is kept in ``SessionConfiguration/urlCache``.
+/// Decides which responses are kept in ``SessionConfiguration/urlCache``, and in what form.
 @preconcurrency
 public protocol CachedResponseHandler: Sendable {
-  /// Answers with the response to keep, the proposed one or any other, or nil: then none is kept. `completion` may be called
-  /// later and on any thread; the task's completion waits for it.
+  /// Answers with the response to keep, the proposed one or another, or with nil to keep none. `completion` may be
+  /// called later and on any thread; the task's completion waits for it.
   @preconcurrency
   func dataTask(
     _ task: TransferTask, willCacheResponse response: CachedURLResponse,
     completion: @escaping @Sendable (CachedURLResponse?) -> Void)
 }
 
-/// Keeps responses, or not, or changed.
+/// Keeps responses unchanged, not at all, or changed by a closure.
 public struct ResponseCacher: CachedResponseHandler {
-  /// What is done with a response that may be kept.
+  /// The treatment of a response that may be kept.
   public enum Behavior: Sendable {
     /// Keep it.
     case cache
-    /// Don't.
+    /// Don't keep it.
     case doNotCache
-    /// Keep what the closure makes of it; nil: nothing. It runs on the session's ``Session/rootQueue``, else on the event
-    /// loop.
+    /// Keep the closure's result; nil keeps nothing. The closure runs on the session's ``Session/rootQueue`` if there
+    /// is one, else on the event loop.
     @preconcurrency
     case modify(@Sendable (TransferTask, CachedURLResponse) -> CachedURLResponse?)
   }
 
-  /// Keeps every response that may be kept; what a session without a handler does.
+  /// Keeps every response that may be kept, as a session without a handler does.
   public static let cache = ResponseCacher(behavior: .cache)
-  /// Keeps none.
+  /// Keeps no response.
   public static let doNotCache = ResponseCacher(behavior: .doNotCache)
 
-  /// What this one does.
+  /// The treatment that this handler applies.
   public let behavior: Behavior
 
-  /// Takes what is to be done.
+  /// Creates a handler with a behavior.
   public init(behavior: Behavior) {
     self.behavior = behavior
   }
@@ -52,10 +52,10 @@ public struct ResponseCacher: CachedResponseHandler {
 extension CachedResponseHandler where Self == ResponseCacher {
   /// Keeps every response that may be kept.
   public static var cache: ResponseCacher { .init(behavior: .cache) }
-  /// Keeps none.
+  /// Keeps no response.
   public static var doNotCache: ResponseCacher { .init(behavior: .doNotCache) }
 
-  /// Keeps what the closure makes of a response, or nothing where that is nil.
+  /// Keeps the closure's result; nil keeps nothing.
   @preconcurrency
   public static func modify(
     using closure: @escaping @Sendable (TransferTask, CachedURLResponse) -> CachedURLResponse?
@@ -64,14 +64,14 @@ extension CachedResponseHandler where Self == ResponseCacher {
   }
 }
 
-/// What a look into the cache came to.
+/// The result of a cache lookup.
 public enum CacheResult: String, Sendable, CaseIterable {
   /// The response came from the cache, and nothing was sent.
   case hit
-  /// There was none that could be used.
+  /// No stored response could be used.
   case miss
-  /// The server was asked whether it has changed: it had not, and the response came from the cache.
+  /// The server confirmed the stored response as unchanged, and the response came from the cache.
   case revalidated
-  /// It had.
+  /// The server was asked for confirmation, and sent a changed response.
   case refreshed
 }

@@ -2,8 +2,8 @@ import Synchronization
 import WeirHTTP
 import WeirIO
 
-/// A session's way to its `URLCache`: by its workers, since that reads and writes files in the calls; one call at a time, so
-/// that what was stored is found.
+/// A session's access to its `URLCache`. `URLCache` reads and writes files in its calls, so they run on the session's
+/// workers. They run one at a time, so that a lookup finds what was stored before.
 final class ResponseCache: Sendable {
   /// A stored response that can be served.
   struct Found: Sendable {
@@ -13,8 +13,9 @@ final class ResponseCache: Sendable {
     let storagePolicy: URLCache.StoragePolicy
   }
 
-  /// Foundation's cache on Linux notes a key that it has a second time, and traps when the second note's turn to go comes. So
-  /// what is there goes first, and of sessions that share a cache none comes between.
+  /// Foundation's cache on Linux records a key that is already present a second time, and traps when it evicts the
+  /// second record. So the old response is removed first. The lock keeps sessions that share a cache from storing in
+  /// between.
   private static let replacing = Mutex<Void>(())
 
   private let storage: URLCache
@@ -25,10 +26,10 @@ final class ResponseCache: Sendable {
     lane = FileLane(workers: workers)
   }
 
-  /// No response that is larger can be stored.
+  /// The largest response that can be stored.
   var maximumSize: Int { max(storage.memoryCapacity, storage.diskCapacity) }
 
-  /// Answers with what is stored for `url`, whatever it fits.
+  /// Answers with the stored response for `url`; the caller checks whether it fits.
   func find(_ url: String, _ answer: @escaping @Sendable (Found?) -> Void) {
     lane.submit { [storage] in
       answer(Self.key(url).flatMap(storage.cachedResponse(for:)).flatMap(Found.init))
@@ -58,18 +59,18 @@ final class ResponseCache: Sendable {
     }
   }
 
-  /// Foundation's cache on Linux tells URLs apart by host, port and path only, and on disk makes file names of them: so it
-  /// is given names of equal length in which the whole URL counts.
+  /// Foundation's cache on Linux tells URLs apart only by host, port and path, and makes file names of them on disk. So
+  /// its keys are names of equal length that depend on the whole URL.
   private static func key(_ url: String) -> URLRequest? {
     URL(string: "weir://cache/\(SHA256.hexadecimal(of: Array(url.utf8)))").map { URLRequest(url: $0) }
   }
 }
 
 extension ResponseCache.Found {
-  /// Where weir's own note on a response stands in its `userInfo`.
+  /// The key of weir's own entry in the `userInfo` of a response.
   static let note = "weir"
 
-  /// Nil for what others have put there, or for what can't be read any more.
+  /// Nil if the response was stored by other code, or its note can't be decoded any more.
   init?(_ cached: CachedURLResponse) {
     guard let response = cached.response as? HTTPURLResponse, let note = cached.userInfo?[Self.note] as? Data,
       let entry = try? JSONDecoder().decode(CacheEntry.self, from: note)
@@ -77,12 +78,12 @@ extension ResponseCache.Found {
     self.init(entry: entry, response: response, data: cached.data, storagePolicy: cached.storagePolicy)
   }
 
-  /// As it goes back into the cache.
+  /// The form in which the response goes back into the cache.
   var cached: CachedURLResponse {
     CachedURLResponse(response: response, data: data, userInfo: nil, storagePolicy: storagePolicy)
   }
 
-  /// With what a 304 says (RFC 9111 §4.3.4). Field names keep the spelling that they were stored with.
+  /// The response with the fields of a 304 (RFC 9111 §4.3.4). Field names keep their stored spelling.
   func updated(
     with fields: [String: String], request: [String: String], requested: Double, received: Double
   ) -> ResponseCache.Found {

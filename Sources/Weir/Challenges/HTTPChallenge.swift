@@ -1,6 +1,6 @@
 import WeirHTTP
 
-/// What a 401 or 407 asks for.
+/// The challenge of a 401 or 407 response.
 struct HTTPChallenge: Equatable {
   enum Scheme: Sendable {
     case basic
@@ -8,10 +8,10 @@ struct HTTPChallenge: Equatable {
   }
 
   let scheme: Scheme
-  /// Nil where the challenge names none, which Basic must and many don't (RFC 7617 section 2).
+  /// Nil if the challenge names no realm. Basic requires one, but many servers leave it out (RFC 7617 section 2).
   var realm: String?
 
-  /// The strongest of those that libcurl can answer; nil when there is none.
+  /// The strongest of the challenges that libcurl can answer; nil if there is none.
   init?(_ head: ResponseHead) {
     let field: StaticString = head.status == 407 ? "proxy-authenticate" : "www-authenticate"
     var all: [HTTPChallenge] = []
@@ -27,7 +27,7 @@ struct HTTPChallenge: Equatable {
   }
 
   /// RFC 9110 section 11.6.1: a list of challenges, each a scheme and a list of parameters, all divided by commas. An
-  /// element that begins with a token and a blank, or is but a token, begins a challenge.
+  /// element begins a challenge if it is a token alone, or a token followed by a blank.
   private static func challenges(_ value: UnsafeRawBufferPointer) -> [HTTPChallenge] {
     var all: [HTTPChallenge] = []
     var present: HTTPChallenge?
@@ -49,13 +49,13 @@ struct HTTPChallenge: Equatable {
     return name.spells("digest") ? .digest : nil
   }
 
-  /// The scheme and what follows it; nil for a parameter.
+  /// The scheme and the rest of the element; nil if the element is a parameter.
   private static func beginning(
     _ element: UnsafeRawBufferPointer
   ) -> (scheme: UnsafeRawBufferPointer, rest: UnsafeRawBufferPointer)? {
     let name = element.prefix { !$0.isBlank && $0 != UInt8(ascii: "=") }
     let rest = element[name.endIndex...].drop { $0.isBlank }
-    // `realm = "x"` is a parameter still.
+    // A parameter may have blanks around its equals sign, as in `realm = "x"`.
     guard !name.isEmpty, rest.first != UInt8(ascii: "=") else { return nil }
     return (UnsafeRawBufferPointer(rebasing: name), UnsafeRawBufferPointer(rebasing: rest))
   }

@@ -1,15 +1,15 @@
-/// A server's, or a proxy's, demand for credentials (RFC 9110 section 11.3), by Basic or Digest.
+/// A server's or proxy's demand for credentials by Basic or Digest (RFC 9110 section 11.3).
 public struct TransferChallenge: Sendable {
-  /// Who demands, by which scheme, for which realm; of several schemes the strongest.
+  /// The host that demands credentials, with the scheme and the realm; the strongest of several schemes.
   public let protectionSpace: URLProtectionSpace
-  /// Answers to earlier challenges of this hop, which the sender did not take.
+  /// The number of earlier challenges of this hop that were answered in vain.
   public let previousFailureCount: Int
-  /// What it is answered with, or was in vain; nil: there is nothing, and the response is delivered.
+  /// The credential to answer with, or the one that was refused; nil if there is none, and the response is delivered.
   public let proposedCredential: URLCredential?
-  /// The 401 or 407.
+  /// The 401 or 407 response.
   public let failureResponse: HTTPURLResponse?
 
-  /// Takes what is known of a challenge.
+  /// Creates a challenge.
   public init(
     protectionSpace: URLProtectionSpace, previousFailureCount: Int, proposedCredential: URLCredential?,
     failureResponse: HTTPURLResponse?

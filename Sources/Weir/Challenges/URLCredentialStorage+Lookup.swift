@@ -1,11 +1,11 @@
 extension URLCredentialStorage {
-  /// The default credential for a space. Foundation's on Linux finds one only by the very object that it was stored by:
-  /// equal spaces are not equal there.
+  /// The default credential for a protection space. Foundation on Linux finds a credential only by the very object that
+  /// it was stored by: equal spaces are not equal there.
   func defaultCredential(like space: URLProtectionSpace) -> URLCredential? {
     spaces(like: space).lazy.compactMap { self.defaultCredential(for: $0) }.first
   }
 
-  /// All credentials for a space, by user.
+  /// All credentials for a protection space, sorted by user.
   func allCredentials(like space: URLProtectionSpace) -> [URLCredential] {
     var byUser: [String: URLCredential] = [:]
     for space in spaces(like: space) { byUser.merge(allCredentials[space] ?? [:]) { first, _ in first } }
@@ -18,7 +18,8 @@ extension URLCredentialStorage {
 }
 
 extension URLProtectionSpace {
-  /// Whether what is stored for this space is for the other one; one with the default method is so for both schemes.
+  /// Whether a credential stored for this space applies to the other one. A space with the default method covers both
+  /// schemes.
   func covers(_ other: URLProtectionSpace) -> Bool {
     host.lowercased() == other.host.lowercased() && port == other.port && isProxy() == other.isProxy()
       && `protocol`?.lowercased() == other.protocol?.lowercased() && realm == other.realm

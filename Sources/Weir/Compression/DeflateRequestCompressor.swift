@@ -1,13 +1,13 @@
 /// Compresses the bodies of requests in the zlib format (RFC 1950) and sends them with `Content-Encoding: deflate`.
 ///
-/// It is for servers that are known to undo this; nothing asks them. Bodies are those of `URLRequest.httpBody`: uploads are
-/// left alone unless that is asked for.
+/// Use it for servers that are known to decompress such bodies; nothing checks that they do. It compresses the body in
+/// `URLRequest.httpBody`. Uploads are left alone unless ``compressesUploads`` is set.
 public struct DeflateRequestCompressor: RequestInterceptor, AdaptOnlyInterceptor {
-  /// What becomes of a request that has a `Content-Encoding` already.
+  /// The treatment of a request that already has a `Content-Encoding`.
   public enum DuplicateHeaderBehavior: Sendable, Hashable {
     /// It fails with ``DuplicateHeaderError``.
     case error
-    /// Its body is compressed, and the field is this compressor's.
+    /// Its body is compressed, and the compressor's field replaces the old one.
     case replace
     /// It stays as it is.
     case skip
@@ -15,19 +15,20 @@ public struct DeflateRequestCompressor: RequestInterceptor, AdaptOnlyInterceptor
 
   /// A request had a `Content-Encoding` before it was compressed.
   public struct DuplicateHeaderError: Error, Hashable {
-    /// Makes one.
+    /// Creates the error.
     public init() {}
   }
 
-  /// What becomes of a request that has a `Content-Encoding` already.
+  /// The treatment of a request that already has a `Content-Encoding`.
   public let duplicateHeaderBehavior: DuplicateHeaderBehavior
-  /// Asked about each body in memory.
+  /// Decides for each body in memory whether it is compressed.
   @preconcurrency
   public let shouldCompressBodyData: @Sendable (Data) -> Bool
-  /// Whether the bodies of uploads are compressed too, while they are sent, and in chunks as their size isn't known.
+  /// Whether the bodies of uploads are compressed too. They are compressed while they are sent, in chunks, as their
+  /// size isn't known.
   public let compressesUploads: Bool
 
-  /// Takes all options.
+  /// Creates a compressor.
   @preconcurrency
   public init(
     duplicateHeaderBehavior: DuplicateHeaderBehavior = .error, compressesUploads: Bool = false,
@@ -52,14 +53,14 @@ extension DeflateRequestCompressor: RequestCompressor {
 }
 
 extension DeflateRequestCompressor.DuplicateHeaderError: LocalizedError {
-  /// What to change.
+  /// The text says which option to change.
   public var errorDescription: String? {
     "The request has a Content-Encoding already (duplicateHeaderBehavior: .replace or .skip)."
   }
 }
 
 extension RequestInterceptor where Self == DeflateRequestCompressor {
-  /// Compresses all bodies in memory, and fails where there is a `Content-Encoding`.
+  /// Compresses all bodies in memory; a request that already has a `Content-Encoding` fails.
   public static var deflateCompressor: DeflateRequestCompressor { DeflateRequestCompressor() }
 
   /// Compresses bodies.

@@ -1,22 +1,23 @@
 /// Compresses the bodies of requests in the gzip format (RFC 1952) and sends them with `Content-Encoding: gzip`.
 ///
-/// As ``DeflateRequestCompressor``, in the format that more servers know.
+/// Like ``DeflateRequestCompressor``, in the format that more servers understand.
 public struct GzipRequestCompressor: RequestInterceptor, AdaptOnlyInterceptor {
-  /// What becomes of a request that has a `Content-Encoding` already.
+  /// The treatment of a request that already has a `Content-Encoding`.
   public typealias DuplicateHeaderBehavior = DeflateRequestCompressor.DuplicateHeaderBehavior
 
   /// A request had a `Content-Encoding` before it was compressed.
   public typealias DuplicateHeaderError = DeflateRequestCompressor.DuplicateHeaderError
 
-  /// What becomes of a request that has a `Content-Encoding` already.
+  /// The treatment of a request that already has a `Content-Encoding`.
   public let duplicateHeaderBehavior: DuplicateHeaderBehavior
-  /// Asked about each body in memory.
+  /// Decides for each body in memory whether it is compressed.
   @preconcurrency
   public let shouldCompressBodyData: @Sendable (Data) -> Bool
-  /// Whether the bodies of uploads are compressed too, while they are sent, and in chunks as their size isn't known.
+  /// Whether the bodies of uploads are compressed too. They are compressed while they are sent, in chunks, as their
+  /// size isn't known.
   public let compressesUploads: Bool
 
-  /// Takes all options.
+  /// Creates a compressor.
   @preconcurrency
   public init(
     duplicateHeaderBehavior: DuplicateHeaderBehavior = .error, compressesUploads: Bool = false,
@@ -41,7 +42,7 @@ extension GzipRequestCompressor: RequestCompressor {
 }
 
 extension RequestInterceptor where Self == GzipRequestCompressor {
-  /// Compresses all bodies in memory, and fails where there is a `Content-Encoding`.
+  /// Compresses all bodies in memory; a request that already has a `Content-Encoding` fails.
   public static var gzipCompressor: GzipRequestCompressor { GzipRequestCompressor() }
 
   /// Compresses bodies.

@@ -11,7 +11,7 @@ protocol RequestCompressor: UploadCompressor {
 private let inlineSize = 64 << 10
 
 extension RequestCompressor {
-  /// Answers with the request, its body compressed where that is asked for.
+  /// Answers with the request. Its body is compressed if the options say so.
   func compress(
     _ urlRequest: URLRequest, for session: Session,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -33,9 +33,9 @@ extension RequestCompressor {
 
   /// Whether a request's body is to be compressed.
   ///
-  /// - Parameter body: nil when it isn't in memory: then nobody is asked about it.
+  /// - Parameter body: Nil if the body isn't in memory; `shouldCompressBodyData` is not called then.
   private func isWanted(for urlRequest: URLRequest, _ body: Data?) throws -> Bool {
-    // What has no URL is refused later; changing it traps in Foundation.
+    // A request without a URL is refused later; setting a field of it traps in Foundation.
     guard urlRequest.url != nil else { return false }
     if let body, !shouldCompressBodyData(body) { return false }
     guard urlRequest.value(forHTTPHeaderField: "Content-Encoding") != nil else { return true }

@@ -1,23 +1,23 @@
 import WeirHTTP
 
-/// A cookie as it is kept (RFC 6265 §5.3). Name, domain and path tell it from others.
+/// A stored cookie (RFC 6265 §5.3). Its name, domain and path identify it.
 struct Cookie: Hashable, Codable, Sendable {
   var name: String
   var value: String
-  /// In lower case, without a dot at its beginning.
+  /// In lower case, without a leading dot.
   var domain: String
-  /// Whether it is for that host alone, and not for those within the domain.
+  /// Whether the cookie is for that host alone, and not for the hosts within the domain.
   var isHostOnly: Bool
   var path: String
-  /// Seconds since 1970; nil: it ends with the session.
+  /// Seconds since 1970; nil if the cookie ends with the session.
   var expires: Double?
   var isSecure: Bool
   var isHTTPOnly: Bool
-  /// Its place among the jar's, by the time when it was first set, and when it was last sent.
+  /// The jar's event numbers of the cookie's first setting and of its last use; they order the jar's cookies.
   var created: UInt64 = 0
   var used: UInt64 = 0
 
-  /// The properties that are saved. The place of a cookie among others is for its jar to say.
+  /// The properties that are saved. The jar determines `created` and `used` anew.
   private enum CodingKeys: CodingKey {
     case name, value, domain, isHostOnly, path, expires, isSecure, isHTTPOnly
   }
@@ -28,12 +28,13 @@ struct Cookie: Hashable, Codable, Sendable {
     domain == other.domain && name.utf8.elementsEqual(other.name.utf8) && path.utf8.elementsEqual(other.path.utf8)
   }
 
-  /// Whether a request to that place has it (§5.4).
+  /// Whether a request to that site gets the cookie (§5.4).
   func isFor(_ site: CookieSite) -> Bool {
     (isHostOnly ? site.host == domain : site.isWithin(domain)) && site.isBelow(path) && (site.isSecure || !isSecure)
   }
 
-  /// Whether it can go into a field, and is no larger than a cookie may be; to be asked of what no server has set.
+  /// Whether the cookie can be sent in a field and is within the size limits; to be checked for cookies that no server
+  /// has set.
   var isAcceptable: Bool {
     !name.isEmpty && name.utf8.count + value.utf8.count <= CookieJar.maximumSize
       && path.utf8.count <= CookieJar.maximumPath && path.utf8.first == .slash && CookieSite.isHost(domain)
@@ -43,7 +44,8 @@ struct Cookie: Hashable, Codable, Sendable {
       && Self.mayBeNamed(name, isSecure: isSecure, isForHostAlone: isHostOnly, path: path)
   }
 
-  /// What the prefixes of names promise (draft-ietf-httpbis-rfc6265bis §4.1.3), in whatever case a server reads them.
+  /// The rules of name prefixes (draft-ietf-httpbis-rfc6265bis §4.1.3), case-insensitively, since a server may read
+  /// them so.
   static func mayBeNamed(_ name: String, isSecure: Bool, isForHostAlone: Bool, path: String?) -> Bool {
     let name = FieldSyntax.lowercased(name)
     if name.hasPrefix("__host-") { return isSecure && isForHostAlone && path == "/" }
@@ -56,7 +58,7 @@ struct Cookie: Hashable, Codable, Sendable {
 }
 
 extension Cookie {
-  /// The cookie that a field of a response sets (§5.3); nil when it sets none.
+  /// The cookie that a field of a response sets (§5.3); nil if it sets none.
   init?(_ field: SetCookie, from site: CookieSite, domains: CookieStorage.Domains, now: Double) {
     guard let scope = domains.scope(of: field.domain, at: site), !field.isSecure || site.isSecure,
       Self.mayBeNamed(field.name, isSecure: field.isSecure, isForHostAlone: field.domain == nil, path: field.path)
@@ -69,10 +71,10 @@ extension Cookie {
       isSecure: field.isSecure, isHTTPOnly: field.isHTTPOnly)
   }
 
-  /// The end of the year 9999: what goes beyond that is for ever.
+  /// The end of the year 9999; later expiry times are cut to it.
   private static let lastTime = 253_402_300_799.0
 
-  /// Takes a cookie that the caller made; nil when it can't be sent.
+  /// Takes a cookie that the caller made; nil if it can't be sent.
   init?(_ cookie: HTTPCookie) {
     let isHostOnly = !cookie.domain.hasPrefix(".")
     self.init(
@@ -83,7 +85,7 @@ extension Cookie {
     guard isAcceptable else { return nil }
   }
 
-  /// As Foundation has it: a dot before the domain says that it is for the hosts within too.
+  /// The cookie for Foundation, in which a dot before the domain says that the hosts within it get the cookie too.
   var httpCookie: HTTPCookie? {
     var properties: [HTTPCookiePropertyKey: Any] = [
       .name: name, .value: value, .domain: isHostOnly ? domain : "." + domain, .path: path,

@@ -1,8 +1,8 @@
 import WeirHTTP
 
-/// The dates of cookies (RFC 6265 §5.1.1), which are read more generously than any other of HTTP.
+/// The dates of cookies (RFC 6265 §5.1.1), which are parsed more leniently than other dates of HTTP.
 enum CookieDate {
-  /// Seconds since 1970; nil when the text is no date.
+  /// Seconds since 1970; nil if the text is not a date.
   static func parse(_ text: UnsafeRawBufferPointer) -> Int? {
     var fields = Fields()
     var start = 0
@@ -22,7 +22,7 @@ enum CookieDate {
     }
   }
 
-  /// What was found so far; a token is the first thing it can be that is not there yet.
+  /// The fields found so far. A token is taken for the first field that it fits and that is still missing.
   private struct Fields {
     private var time: (hour: Int, minute: Int, second: Int)?
     private var day: Int?
@@ -51,7 +51,7 @@ enum CookieDate {
     }
   }
 
-  /// `hms-time`, whatever follows it but a digit.
+  /// Parses `hms-time`; after the seconds anything but a digit may follow.
   private static func time(_ token: UnsafeRawBufferPointer) -> (hour: Int, minute: Int, second: Int)? {
     var numbers: [Int] = []
     var start = 0
@@ -68,7 +68,7 @@ enum CookieDate {
     return (numbers[0], numbers[1], numbers[2])
   }
 
-  /// The digits that the token begins with, if there are so many.
+  /// The number that the token begins with, if it has so many digits.
   private static func number(_ token: UnsafeRawBufferPointer, digits: ClosedRange<Int>) -> Int? {
     let count = token.prefix { $0.isDigit }.count
     return digits.contains(count) ? token.octets(0..<count).decimal.map(Int.init) : nil
@@ -78,7 +78,7 @@ enum CookieDate {
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
   ]
 
-  /// From 1.
+  /// The month, counted from 1.
   private static func month(_ token: UnsafeRawBufferPointer) -> Int? {
     months.firstIndex { token.begins(with: $0) }.map { $0 + 1 }
   }

@@ -6,13 +6,13 @@ struct CookieHandling {
   let areSent: Bool
   let policy: HTTPCookie.AcceptPolicy
 
-  /// The Cookie field of a hop whose caller has set none.
+  /// The Cookie field for a hop; the caller has set none.
   func field(for hop: HopRequest) -> String? {
     guard areSent, hop.urlRequest.httpShouldHandleCookies, let site = CookieSite(hop) else { return nil }
     return storage.field(for: site)
   }
 
-  /// Keeps what the response to a hop sets.
+  /// Stores the cookies that the response to a hop sets.
   func keep(_ head: ResponseHead, of hop: HopRequest) {
     guard hop.urlRequest.httpShouldHandleCookies, head.sets, let site = CookieSite(hop),
       accepts(site, for: hop.urlRequest)
@@ -24,7 +24,7 @@ struct CookieHandling {
     switch policy {
     case .never: return false
     case .onlyFromMainDocumentDomain:
-      // Programs have no main document, unless they say so.
+      // Programs have no main document, unless the request names one.
       guard let document = urlRequest.mainDocumentURL else { return true }
       guard let main = CookieSite(HopRequest(URLRequest(url: document))) else { return false }
       return site.isWithin(main.host)

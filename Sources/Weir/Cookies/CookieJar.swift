@@ -1,22 +1,22 @@
-/// Cookies and the rules of keeping them (RFC 6265 §5.3, §5.4), as a value: the time is passed in, as seconds since 1970.
+/// A jar of cookies with the rules of RFC 6265 §5.3 and §5.4, as a value: the time is passed in, as seconds since 1970.
 struct CookieJar: Sendable {
   static let maximumCount = 3000
   static let maximumPerDomain = 50
-  /// Of name and value.
+  /// The bytes of name and value together.
   static let maximumSize = 4096
   static let maximumPath = 1024
 
   private var byDomain: [String: [Cookie]] = [:]
   private(set) var count = 0
-  /// Orders what happens; the wall clock may stand still or go back.
+  /// Numbers the events in order; the wall clock may stand still or go back.
   private var events: UInt64 = 0
 
-  /// All that have not expired, the oldest first.
+  /// All cookies that have not expired, the oldest first.
   func all(now: Double) -> [Cookie] {
     byDomain.values.joined().filter { !$0.isExpired(now) }.sorted { $0.created < $1.created }
   }
 
-  /// What a request to that place has, in the order of sending: longer paths first, then the older ones.
+  /// The cookies for a request to that site, in the order of sending: longer paths first, then older cookies.
   func cookies(for site: CookieSite, now: Double) -> [Cookie] {
     site.domains.compactMap { byDomain[$0] }.joined().filter { !$0.isExpired(now) && $0.isFor(site) }.sorted {
       let (left, right) = ($0.path.utf8.count, $1.path.utf8.count)
@@ -24,7 +24,7 @@ struct CookieJar: Sendable {
     }
   }
 
-  /// The same for a request that is sent: these are the ones used last.
+  /// The cookies for a request that is about to be sent; they are marked as used.
   mutating func use(for site: CookieSite, now: Double) -> [Cookie] {
     events += 1
     for domain in site.domains {
@@ -34,14 +34,14 @@ struct CookieJar: Sendable {
     return cookies(for: site, now: now)
   }
 
-  /// Keeps what a response from that place sets. A cookie that has expired removes the one that it would replace. Over an
-  /// unprotected connection none comes that would be in the way of a secure one, nor for which one would have to go.
+  /// Stores a cookie that a response from that site sets. An expired cookie removes the one that it would replace. A
+  /// cookie from an insecure connection is refused if it would hide or replace a secure one (RFC 6265bis §5.7).
   mutating func set(_ cookie: Cookie, from site: CookieSite, now: Double) {
     if !site.isSecure, hidesSecure(cookie) { return }
     set(cookie, now: now)
   }
 
-  /// Keeps a cookie of the caller's.
+  /// Stores a cookie that the caller set.
   mutating func set(_ cookie: Cookie, now: Double) {
     events += 1
     var cookie = cookie
@@ -54,7 +54,7 @@ struct CookieJar: Sendable {
     if count > Self.maximumCount { evict(among: byDomain.values.flatMap(\.self), now) }
   }
 
-  /// Removes the cookie of that name, domain and path.
+  /// Removes the cookie with the same name, domain and path.
   @discardableResult
   mutating func remove(_ cookie: Cookie) -> Cookie? {
     guard let index = byDomain[cookie.domain]?.firstIndex(where: { $0.isSame(as: cookie) }) else { return nil }
@@ -64,7 +64,8 @@ struct CookieJar: Sendable {
     return removed
   }
 
-  /// RFC 6265bis §5.7: those that have expired go, else one that is not secure, else one that is: the one used longest ago.
+  /// RFC 6265bis §5.7: removes all expired cookies; if there are none, the least recently used one, insecure ones
+  /// first.
   private mutating func evict(among cookies: [Cookie], _ now: Double) {
     let expired = cookies.filter { $0.isExpired(now) }
     for cookie in expired { remove(cookie) }
@@ -74,7 +75,8 @@ struct CookieJar: Sendable {
     }
   }
 
-  /// Whether one that came over an unprotected connection would replace, or stand before, a secure one (RFC 6265bis §5.7).
+  /// Whether a cookie from an insecure connection would replace a secure cookie, or be sent before it (RFC 6265bis
+  /// §5.7).
   private func hidesSecure(_ cookie: Cookie) -> Bool {
     let site = CookieSite(host: cookie.domain)
     return byDomain.contains { domain, others in

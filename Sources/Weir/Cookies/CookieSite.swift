@@ -1,15 +1,15 @@
 import WeirCurl
 import WeirHTTP
 
-/// Where a request goes, as far as cookies go by that (RFC 6265 §5.1.2 to §5.1.4).
+/// The target of a request, as the cookie rules see it (RFC 6265 §5.1.2 to §5.1.4).
 struct CookieSite: Hashable, Sendable {
-  /// In lower case; IPv6 addresses without brackets.
+  /// In lower case; IPv6 addresses are without brackets.
   let host: String
-  /// As it goes on the wire, without the query.
+  /// The path as it goes on the wire, without the query.
   let path: String
   let isSecure: Bool
 
-  /// No name is longer (RFC 1035 §2.3.4).
+  /// The longest name that DNS allows (RFC 1035 §2.3.4).
   private static let maximumHost = 255
 
   init(host: String, path: String = "/", isSecure: Bool = false) {
@@ -18,9 +18,9 @@ struct CookieSite: Hashable, Sendable {
     self.isSecure = isSecure
   }
 
-  /// Nil when there are no cookies for it: the URL has no host, or one that is no name of the DNS.
+  /// Nil if the URL can have no cookies: it has no host, or one that is not a DNS name.
   init?(_ hop: HopRequest) {
-    // As libcurl reads it, which connects to it: another reading would send one host's cookies to another.
+    // libcurl connects to the host that it parses. Another parser's result could send one host's cookies to another.
     guard let length = hop.originLength, let read = CurlURL.host(of: hop.text) else { return nil }
     var host = FieldSyntax.lowercased(read)
     if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
@@ -29,13 +29,14 @@ struct CookieSite: Hashable, Sendable {
     self.init(host: host, path: path.isEmpty ? "/" : String(decoding: path, as: UTF8.self), isSecure: hop.isSecure)
   }
 
-  /// Whether cookies may be for it.
+  /// Whether the host can have cookies.
   static func isHost(_ host: String) -> Bool {
     !host.isEmpty && host.utf8.count <= maximumHost
       && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != .semicolon && $0 != .comma && $0.lowercased == $0 }
   }
 
-  /// Whether the host is an address: no part of it is a name. What ends in a number is one or none at all.
+  /// Whether the host is an address, so that no part of it is a name. A host whose last label is a number is an address
+  /// or invalid.
   var isAddress: Bool { Self.isAddress(host) }
 
   static func isAddress(_ host: String) -> Bool {
@@ -44,7 +45,7 @@ struct CookieSite: Hashable, Sendable {
     return last.allSatisfy(\.isDigit) || last.starts(with: "0x".utf8)
   }
 
-  /// §5.1.3: the domain is the host, or the host lies in it.
+  /// §5.1.3: whether the domain is the host, or the host lies in it.
   func isWithin(_ domain: String) -> Bool {
     if host == domain { return true }
     let (host, domain) = (host.utf8, domain.utf8)
@@ -53,7 +54,7 @@ struct CookieSite: Hashable, Sendable {
     return rest.first == UInt8(ascii: ".") && rest.dropFirst().elementsEqual(domain)
   }
 
-  /// §5.1.4: the paths are the same, or this one goes on where the cookie's ends.
+  /// §5.1.4: whether the paths are the same, or the request's path continues the cookie's after a slash.
   func isBelow(_ path: String) -> Bool { Self.is(self.path, below: path) }
 
   static func `is`(_ path: String, below prefix: String) -> Bool {

@@ -1,8 +1,8 @@
 extension CookieStorage {
-  /// The cookies as a JSON document, to be kept somewhere and read by ``load(json:)``. Whoever reads it can do what their
-  /// owner can: it belongs where others read nothing.
+  /// The cookies as a JSON document that ``load(json:)`` can read. A reader of the document can act as the cookies'
+  /// owner, so store it where others can't read it.
   ///
-  /// - Parameter includingSessionCookies: Whether those without an expiry are in it too.
+  /// - Parameter includingSessionCookies: Whether cookies without an expiry are included.
   public func json(includingSessionCookies: Bool = true) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
@@ -10,16 +10,16 @@ extension CookieStorage {
       CookieDocument(version: 1, cookies: all.filter { includingSessionCookies || $0.expires != nil }))
   }
 
-  /// Adds the cookies of such a document that have not expired, in place of those of the same name, domain and path, within
-  /// the limits.
+  /// Adds the unexpired cookies of such a document, within the limits. They replace cookies of the same name, domain
+  /// and path.
   ///
-  /// Throws a `DecodingError`, and adds none, when it is no such document or holds what is no cookie.
+  /// Throws a `DecodingError`, and adds none, if the data is not such a document or one of its cookies is not valid.
   public func load(json: Data) throws {
     set(try JSONDecoder().decode(CookieDocument.self, from: json).cookies.filter { !$0.isExpired(Self.now) })
   }
 }
 
-/// The order of the cookies is that of their age.
+/// The cookies are in the order of their age.
 private struct CookieDocument: Encodable {
   let version: Int
   let cookies: [Cookie]
@@ -36,7 +36,7 @@ extension CookieDocument: Decodable {
     cookies = try container.decode([Cookie].self, forKey: .cookies)
     if let index = cookies.firstIndex(where: { !$0.isAcceptable }) {
       throw DecodingError.dataCorruptedError(
-        forKey: .cookies, in: container, debugDescription: "number \(index) is no cookie that could be sent")
+        forKey: .cookies, in: container, debugDescription: "cookie number \(index) can't be sent")
     }
   }
 }

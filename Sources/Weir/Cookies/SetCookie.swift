@@ -1,26 +1,26 @@
 import WeirHTTP
 
-/// What a Set-Cookie field says, read from its octets as RFC 6265 §5.2 demands. Foundation's reader is not used: it cuts
-/// fields at commas, and takes what must be left out.
+/// A Set-Cookie field, parsed from its octets as RFC 6265 §5.2 demands. Foundation's parser is not used: it splits
+/// fields at commas and accepts fields that must be ignored.
 struct SetCookie: Hashable, Sendable {
   var name: String
   var value: String
   /// Seconds since 1970.
   var expires: Double?
-  /// Seconds from now; wins over ``expires``.
+  /// Seconds from now; takes precedence over ``expires``.
   var maxAge: Double?
-  /// In lower case and without the dot at its beginning; nil when there is none.
+  /// In lower case and without the leading dot; nil if the field has no domain.
   var domain: String?
-  /// Nil: the default path.
+  /// Nil means the default path.
   var path: String?
   var isSecure = false
   var isHTTPOnly = false
 
-  /// Longer attributes are passed over.
+  /// Longer attributes are ignored.
   private static let maximumAttribute = 1024
 
-  /// Nil when the field sets no cookie: it has no name, is longer than a cookie may be, or holds control characters or
-  /// what is no UTF-8, which could not be sent back as it came.
+  /// Nil if the field sets no cookie: it has no name, is longer than a cookie may be, holds control characters, or is
+  /// not UTF-8. Other octets could not be sent back as they came.
   init?(_ field: UnsafeRawBufferPointer) {
     guard !field.contains(where: { $0 < 0x20 && $0 != .tab || $0 == 0x7F }) else { return nil }
     let pairEnd = field.firstIndex(of: .semicolon) ?? field.count
@@ -33,13 +33,13 @@ struct SetCookie: Hashable, Sendable {
     else { return nil }
     (self.name, self.value) = (name, value)
     guard pairEnd < field.count else { return }
-    // No quoted strings here: each semicolon divides.
+    // The field has no quoted strings: each semicolon separates attributes.
     for attribute in FieldParts(field.octets(pairEnd + 1..<field.count), separator: .semicolon, respectsQuotes: false) {
       take(attribute)
     }
   }
 
-  /// The last of a kind that means anything counts.
+  /// The last valid attribute of a kind counts.
   private mutating func take(_ attribute: UnsafeRawBufferPointer) {
     let equals = attribute.firstIndex(of: .equalsSign) ?? attribute.count
     let name = attribute.octets(0..<equals).trimmed
@@ -65,7 +65,8 @@ struct SetCookie: Hashable, Sendable {
     return rest.isEmpty ? nil : FieldSyntax.lowercased(rest)
   }
 
-  /// Digits with or without a minus before them (§5.2.2). What can't be counted is as much as can.
+  /// Digits, optionally after a minus sign (§5.2.2). A value that is too large is cut to the greatest that can be
+  /// represented.
   private static func delta(_ value: UnsafeRawBufferPointer) -> Double? {
     if value.first == UInt8(ascii: "-") { return value.octets(1..<value.count).decimal.map { -Double($0) } }
     return value.decimal.map(Double.init)

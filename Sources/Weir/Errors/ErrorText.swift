@@ -1,12 +1,12 @@
 extension Error {
-  /// The text of an inner error: its own words where it has some; else what it is, so that a bare enum of an adapter's
-  /// says more than "error 0".
+  /// The text of an inner error: its own description if it has one, else its type and value. A bare enum of an adapter
+  /// then says more than "error 0".
   var text: String {
     switch self {
     case let error as DecodingError: error.summary
     case let error as EncodingError: error.summary
     case let error as any LocalizedError: error.errorDescription ?? described
-    // Foundation's own.
+    // Foundation's own errors.
     case is any CustomNSError: localizedDescription
     default: type(of: self) is NSError.Type ? localizedDescription : described
     }
@@ -20,7 +20,7 @@ extension Error {
 }
 
 extension DecodingError {
-  /// What does not fit and where, without values of the body: they may be secrets.
+  /// Says which value does not fit, and where, but not the value itself, which may be a secret.
   var summary: String {
     switch self {
     case .keyNotFound(let key, let context):
@@ -38,8 +38,8 @@ extension DecodingError {
     }
   }
 
-  /// The same error, which names the type of what was no such thing. Of a body that could be read, where what doesn't fit has
-  /// its place, it says so when the status is that of a refusal.
+  /// The same error with facts about the response. For a document that can't be parsed, these are its status and
+  /// Content-Type. If only a value doesn't fit, the status is added if `validate()` would refuse it.
   func naming(_ body: BodyFacts) -> DecodingError {
     switch self {
     case .keyNotFound(let key, let context): .keyNotFound(key, context.with(body))
@@ -52,12 +52,13 @@ extension DecodingError {
 }
 
 extension DecodingError.Context {
-  /// Whether the document as such can't be read, as Foundation's decoders say it. Of a value, the text may tell what it is.
+  /// Whether the document as a whole can't be parsed, by the text of Foundation's decoders. The text for a single value
+  /// may contain the value.
   fileprivate var isOfTheDocument: Bool {
     codingPath.isEmpty && debugDescription.hasPrefix("The given data was not")
   }
 
-  /// What ``with(_:)`` has said of the status.
+  /// The text about the status that ``with(_:)`` has appended.
   fileprivate var refusal: String {
     guard let said = debugDescription.range(of: BodyFacts.refusal, options: .backwards) else { return "" }
     return String(debugDescription[said.lowerBound...])
@@ -71,7 +72,7 @@ extension DecodingError.Context {
 }
 
 extension EncodingError {
-  /// What can't be encoded and where, without the value.
+  /// Says which value can't be encoded, and where, but not the value itself.
   var summary: String {
     switch self {
     case .invalidValue(let value, let context):
@@ -83,7 +84,7 @@ extension EncodingError {
 }
 
 extension [any CodingKey] {
-  /// ` at orders[2].price`; nothing for the whole.
+  /// The path as in ` at orders[2].price`; empty for the whole document.
   fileprivate var place: String {
     var path = ""
     for key in self {
@@ -97,10 +98,10 @@ extension [any CodingKey] {
   }
 }
 
-/// What a response says of a body that could not be read.
+/// Facts about a response whose body could not be decoded.
 struct BodyFacts: CustomStringConvertible {
   let status: Int
-  /// Without parameters.
+  /// The media type without parameters.
   let contentType: String?
 
   init?(_ response: (some ResponseFacts)?) {
@@ -118,6 +119,6 @@ struct BodyFacts: CustomStringConvertible {
 
   fileprivate static let refusal = "; the response has status "
 
-  /// Nothing for a status that is none of a refusal.
+  /// Empty if `validate()` accepts the status.
   fileprivate var refusal: String { status < 400 ? "" : "\(Self.refusal)\(status), which validate() refuses" }
 }

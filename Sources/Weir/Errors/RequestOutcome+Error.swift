@@ -1,8 +1,8 @@
 extension RequestOutcome {
   /// The outcome of a request with that final error and the status of its last response.
   ///
-  /// An error status explains failures that came after it (validation, serialization of an error page), so it goes
-  /// before them; it does not explain a cancel, a broken transfer or a full disk.
+  /// An error status explains failures that came after it (validation, serialization of an error page), so it takes
+  /// precedence over them. It does not explain a cancel, a broken transfer or a full disk.
   public init(error: WeirError?, status: Int?) {
     let isErrorStatus = (status ?? 0) >= 400
     switch error {

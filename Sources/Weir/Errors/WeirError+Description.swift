@@ -1,13 +1,13 @@
 extension WeirError: LocalizedError {
-  /// What failed, naming the value at fault and the setting that decides, if there is one. An error of a transfer names
-  /// method, origin, attempt and time as well. User info and queries of URLs are left out.
+  /// Says what failed, and names the faulty value and the setting that decides, if there is one. An error of a transfer
+  /// also names method, origin, attempt and time. User info and queries of URLs are left out.
   public var errorDescription: String? {
     let text = cause
     guard case .sessionTaskFailed(let error as URLError) = self, let context = error.context else { return text }
     return "\(text) (\(context))"
   }
 
-  /// The same without what a log line says anyway: method, origin, attempt and time.
+  /// The same text without the facts that a log line states anyway: method, origin, attempt and time.
   package var cause: String { Redaction.errorText(text) }
 
   var text: String {
@@ -53,14 +53,14 @@ extension WeirError: LocalizedError {
 }
 
 extension WeirError: CustomStringConvertible {
-  /// The label and the text; what a log shows, so without secrets too.
+  /// The label and the text. Logs show it, so it contains no secrets either.
   public var description: String {
     "\(label): \(errorDescription ?? "")"
   }
 }
 
 extension URLConvertible {
-  /// What the convertible looks like; components by their parts, as they have no URL.
+  /// The convertible as text. Components are shown by their parts if they have no URL.
   fileprivate var text: String {
     switch self {
     case let text as String: text.debugDescription
@@ -83,7 +83,7 @@ extension WeirError.MultipartEncodingFailureReason {
     case .bodyPartFileNotReachableWithError(let url, let error):
       "The file is not reachable: \(url.path): \(error.text)"
     case .bodyPartFileIsDirectory(let url):
-      "A directory is no file: \(url.path)"
+      "The path is a directory, not a file: \(url.path)"
     case .bodyPartFileSizeNotAvailable(let url):
       "The file's size is not available: \(url.path)"
     case .bodyPartFileSizeQueryFailedWithError(let url, let error):
@@ -182,14 +182,14 @@ extension WeirError.ServerTrustFailureReason {
     switch self {
     case .noRequiredEvaluator(let host):
       "There is no evaluator for \(host): add one to serverTrustManager, or set its allHostsMustBeEvaluated to false."
-    case .noCertificatesFound: "There are no certificates where some are expected, in PEM."
-    case .noPublicKeysFound: "There are no public keys where some are expected: pins, or PEM of certificates or keys."
+    case .noCertificatesFound: "The evaluator has no certificates; they are expected in PEM."
+    case .noPublicKeysFound: "The evaluator has no public keys; give pins, or certificates or keys in PEM."
     case .defaultEvaluationFailed(let output): "The certificate of \(output.text)"
     case .hostValidationFailed(let output): "The certificate is not for \(output.text)"
     case .publicKeyPinningFailed(let host, let keys): "\(host) has none of the \(keys.count) pinned keys."
     case .certificateAuthorityInvalid(let error): "The authority's certificates can't be read: \(error.text)"
     case .insecureEvaluatorNotAllowed(let host):
-      "\(host) is not to be evaluated, which needs tls.allowsInsecureServers = true."
+      "Trust evaluation is switched off for \(host), which needs tls.allowsInsecureServers = true."
     case .customEvaluationFailed(let error): error.text
     }
   }

@@ -1,4 +1,4 @@
-// One flag per case, for code that asks about one and would read worse as a pattern.
+// One flag per case, for code that checks a single case, where a pattern would be harder to read.
 extension WeirError {
   /// Whether this is ``sessionDeinitialized``.
   public var isSessionDeinitializedError: Bool { if case .sessionDeinitialized = self { true } else { false } }

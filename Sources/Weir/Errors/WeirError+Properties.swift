@@ -1,11 +1,11 @@
 extension WeirError {
-  /// What gave no URL (``invalidURL(url:)``).
+  /// The value that gave no URL (``invalidURL(url:)``).
   public var urlConvertible: (any URLConvertible)? {
     guard case .invalidURL(let url) = self else { return nil }
     return url
   }
 
-  /// The file a multipart body failed on.
+  /// The file at which the encoding of a multipart body failed.
   public var url: URL? {
     guard case .multipartEncodingFailed(let reason) = self else { return nil }
     return reason.url
@@ -46,7 +46,7 @@ extension WeirError {
     return code
   }
 
-  /// The encoding in which the body is no text.
+  /// The encoding in which the body is not valid text.
   public var failedStringEncoding: String.Encoding? {
     guard case .responseSerializationFailed(.stringSerializationFailed(let encoding)) = self else { return nil }
     return encoding
@@ -58,16 +58,16 @@ extension WeirError {
     return source
   }
 
-  /// Where a download could not be moved to.
+  /// The place that a download could not be moved to.
   public var destinationURL: URL? {
     guard case .downloadedFileMoveFailed(_, _, let destination) = self else { return nil }
     return destination
   }
 
-  /// Where a `URLError` of a download keeps its resume data: the key's text on Apple systems.
+  /// The key of resume data in the `userInfo` of a download's `URLError`; it has the text of Apple's key.
   package static let resumeDataKey = "NSURLSessionDownloadTaskResumeData"
 
-  /// What a failed download can be resumed with.
+  /// The data with which a failed download can be resumed.
   public var downloadResumeData: Data? {
     if case .requestRetryFailed(_, let original) = self { return original.asWeirError?.downloadResumeData }
     let error = underlyingError as? URLError

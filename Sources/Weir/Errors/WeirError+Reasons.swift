@@ -4,13 +4,13 @@ extension WeirError {
   public enum MultipartEncodingFailureReason: Sendable {
     /// Not a file URL.
     case bodyPartURLInvalid(url: URL)
-    /// The file URL has no name or no extension to take the part's from.
+    /// The file URL lacks a name or an extension, from which the part's name and type are taken.
     case bodyPartFilenameInvalid(in: URL)
     /// The file is not there or not readable.
     case bodyPartFileNotReachable(at: URL)
     /// The file is not there or not readable, with the system's error.
     case bodyPartFileNotReachableWithError(atURL: URL, error: any Error)
-    /// A directory is no body.
+    /// The URL is a directory.
     case bodyPartFileIsDirectory(at: URL)
     /// The file system gives no size.
     case bodyPartFileSizeNotAvailable(at: URL)
@@ -34,10 +34,10 @@ extension WeirError {
   public struct UnexpectedInputStreamLength: Error, Hashable {
     /// The declared length.
     public var bytesExpected: UInt64
-    /// What the stream gave.
+    /// The number of bytes that the stream gave.
     public var bytesRead: UInt64
 
-    /// Takes both lengths, in bytes.
+    /// Creates the error from both lengths, in bytes.
     public init(bytesExpected: UInt64, bytesRead: UInt64) {
       self.bytesExpected = bytesExpected
       self.bytesRead = bytesRead
@@ -49,7 +49,7 @@ extension WeirError {
   public enum ParameterEncodingFailureReason: Sendable {
     /// The request has no URL to carry the parameters.
     case missingURL
-    /// The value is no JSON.
+    /// The value can't be written as JSON.
     case jsonEncodingFailed(error: any Error)
     /// A custom encoding's own error.
     case customEncodingFailed(error: any Error)
@@ -58,16 +58,16 @@ extension WeirError {
   /// Why a `ParameterEncoder` failed.
   @nonexhaustive
   public enum ParameterEncoderFailureReason: Sendable {
-    /// What an encoder needs of the request.
+    /// A part of the request that an encoder needs.
     @nonexhaustive
     public enum RequiredComponent: Sendable, Hashable {
       /// A URL, to carry the parameters or to be sent to.
       case url
-      /// A method, to say where the parameters go; with the one that was there.
+      /// A method, to decide where the parameters go; with the request's method as text.
       case httpMethod(rawValue: String)
     }
 
-    /// The request lacks what the encoder needs.
+    /// The request lacks a part that the encoder needs.
     case missingRequiredComponent(RequiredComponent)
     /// The encoder's own error.
     case encoderFailed(error: any Error)
@@ -78,9 +78,9 @@ extension WeirError {
   public enum URLRequestValidationFailureReason: Sendable, Hashable {
     /// A GET with a body.
     case bodyDataInGETRequest(Data)
-    /// The name is no token, or the value holds CR, LF or NUL (RFC 9110 section 5.5).
+    /// The name is not a token, or the value holds CR, LF or NUL (RFC 9110 section 5.5).
     case invalidHeaderField(name: String)
-    /// The method is no token (RFC 9110 section 9.1).
+    /// The method is not a token (RFC 9110 section 9.1).
     case invalidMethod(String)
   }
 
@@ -98,11 +98,11 @@ extension WeirError {
   /// Why a response did not pass validation.
   @nonexhaustive
   public enum ResponseValidationFailureReason: Sendable {
-    /// A download without a file.
+    /// There is no downloaded file.
     case dataFileNil
     /// The downloaded file's size could not be read.
     case dataFileReadFailed(at: URL)
-    /// A response without Content-Type where one of a list was required.
+    /// The response has no Content-Type, though one of a list was required.
     case missingContentType(acceptableContentTypes: [String])
     /// A Content-Type that is not on the list.
     case unacceptableContentType(acceptableContentTypes: [String], responseContentType: String)
@@ -117,13 +117,13 @@ extension WeirError {
   public enum ResponseSerializationFailureReason: Sendable {
     /// No body where one was needed.
     case inputDataNilOrZeroLength
-    /// A download without a file.
+    /// There is no downloaded file.
     case inputFileNil
     /// The downloaded file could not be read.
     case inputFileReadFailed(at: URL)
-    /// The bytes are no text in that encoding.
+    /// The bytes are not valid text in that encoding.
     case stringSerializationFailed(encoding: String.Encoding)
-    /// The bytes are no JSON.
+    /// The bytes are not JSON.
     case jsonSerializationFailed(error: any Error)
     /// The decoder failed.
     case decodingFailed(error: any Error)
@@ -136,7 +136,7 @@ extension WeirError {
   /// Why a server is not trusted.
   @nonexhaustive
   public enum ServerTrustFailureReason: Sendable {
-    /// What the TLS library said.
+    /// The TLS library's report.
     public struct Output: Sendable, Hashable {
       /// The host that was asked for.
       public let host: String
@@ -145,7 +145,7 @@ extension WeirError {
       /// libcurl's result code.
       public let code: Int
 
-      /// Takes what is known of the failure.
+      /// Creates a report.
       public init(host: String, message: String, code: Int) {
         self.host = host
         self.message = message
@@ -155,9 +155,9 @@ extension WeirError {
 
     /// All hosts must be evaluated and this one has no evaluator.
     case noRequiredEvaluator(host: String)
-    /// An evaluator without certificates.
+    /// The evaluator has no certificates.
     case noCertificatesFound
-    /// An evaluator without keys.
+    /// The evaluator has no keys.
     case noPublicKeysFound
     /// The certificate chain is not trusted.
     case defaultEvaluationFailed(output: Output)

@@ -11,7 +11,7 @@ extension WeirError.RequestRejectionReason {
       }
   }
 
-  /// The same in the transport's words, whose labels and texts it has.
+  /// The same reason as the transport's `Rejection`, which has the label and the text.
   var rejection: Rejection {
     switch self {
     case .circuitOpen(let delay): .circuitOpen(retryAfter: delay)
@@ -56,13 +56,13 @@ extension URLError {
     self.init(code, userInfo: [NSLocalizedDescriptionKey: text])
   }
 
-  /// The code in the transport's terms, which decide what follows from it.
+  /// The code in the transport's terms, from which the transport decides what to do next.
   package var failureCode: FailureCode { FailureCode(rawValue: code.rawValue) ?? .unknown }
 
-  /// Whether it is a defect of this process, and says nothing of the server.
+  /// Whether the failure is a defect of this process and says nothing about the server.
   var isOwnDefect: Bool { code == .cannotLoadFromNetwork || errorUserInfo[Self.ownDefectKey] as? Bool ?? false }
 
-  /// Whether the policy of destinations refused to connect: it will do so again. Beside the code, which it shares with
-  /// servers that can't be reached.
+  /// Whether the policy of destinations refused to connect; it would refuse again. A flag of its own, since unreachable
+  /// servers have the same code.
   var isDestinationRefused: Bool { errorUserInfo[Self.destinationRefusedKey] as? Bool ?? false }
 }

@@ -1,16 +1,16 @@
 /// Everything that can go wrong with a request.
 ///
-/// A case says which stage failed, its reason what was wrong, the underlying error what caused it. The enum may grow;
-/// switches over it need `@unknown default`. Its payloads are on the heap, so that "no error" costs one word wherever
-/// there could be one. A server that is not trusted is a ``serverTrustEvaluationFailed(reason:)`` where an evaluator speaks
-/// for its host, else a ``sessionTaskFailed(error:)``.
+/// A case names the stage that failed, its reason says what was wrong, and the underlying error is the cause. The enum
+/// may grow; switches over it need `@unknown default`. Its payloads are on the heap, so that an optional error takes
+/// one word when it is nil. A failed TLS trust check is a ``serverTrustEvaluationFailed(reason:)`` if an evaluator is
+/// responsible for the host, else a ``sessionTaskFailed(error:)``.
 @nonexhaustive
 public indirect enum WeirError: Error, Sendable {
   /// The body of an upload could not be made.
   case createUploadableFailed(error: any Error)
   /// `asURLRequest()` or a request modifier threw.
   case createURLRequestFailed(error: any Error)
-  /// A download could not be moved from its temporary file to where the destination closure said.
+  /// A download could not be moved from its temporary file to the place that the destination closure returned.
   case downloadedFileMoveFailed(error: any Error, source: URL, destination: URL)
   /// The request was cancelled by the caller.
   case explicitlyCancelled
@@ -22,7 +22,7 @@ public indirect enum WeirError: Error, Sendable {
   case parameterEncodingFailed(reason: ParameterEncodingFailureReason)
   /// A `ParameterEncoder` failed.
   case parameterEncoderFailed(reason: ParameterEncoderFailureReason)
-  /// An adapter failed, or what it returned is no valid request.
+  /// An adapter failed, or returned a request that is not valid.
   case requestAdaptationFailed(error: any Error)
   /// The request was not admitted; nothing was sent.
   case requestRejected(reason: RequestRejectionReason)
@@ -34,7 +34,7 @@ public indirect enum WeirError: Error, Sendable {
   case responseSerializationFailed(reason: ResponseSerializationFailureReason)
   /// The server is not trusted.
   case serverTrustEvaluationFailed(reason: ServerTrustFailureReason)
-  /// The session went away while the request was active.
+  /// The session was deallocated while the request was active.
   case sessionDeinitialized
   /// The session was invalidated.
   case sessionInvalidated(error: (any Error)?)
@@ -45,10 +45,10 @@ public indirect enum WeirError: Error, Sendable {
 }
 
 extension Error {
-  /// This error as a ``WeirError``, or nil when it is another one.
+  /// This error as a ``WeirError``, or nil if it is not one.
   public var asWeirError: WeirError? { self as? WeirError }
 
-  /// This error as a ``WeirError``; traps with the message when it is another one.
+  /// This error as a ``WeirError``; traps with the message if it is not one.
   public func asWeirError(
     orFailWith message: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line
   ) -> WeirError {
@@ -56,7 +56,7 @@ extension Error {
     return error
   }
 
-  /// This error as a ``WeirError``, or the one given.
+  /// This error as a ``WeirError``, or the given one if it is not a `WeirError`.
   public func asWeirError(or other: @autoclosure () -> WeirError) -> WeirError {
     asWeirError ?? other()
   }

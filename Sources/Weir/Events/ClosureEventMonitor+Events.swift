@@ -1,4 +1,4 @@
-// Each callback passes on to its closure.
+// Each callback calls its closure.
 extension ClosureEventMonitor {
   public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {
     sessionDidBecomeInvalidWithError?(session, error)

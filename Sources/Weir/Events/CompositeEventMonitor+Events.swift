@@ -1,5 +1,5 @@
-// Each event with the group of interests it belongs to, so that whoever has something to tell calls the event's method
-// and no more. The closures but one capture nothing: see `send`.
+// Each method names the group of interests that its event belongs to, so that code with an event calls only the method.
+// All closures but the generic methods' capture nothing: see `send`.
 
 // MARK: - Session level
 
@@ -165,7 +165,7 @@ extension CompositeEventMonitor {
   }
 
   public func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>) {
-    // Captured: Swift 6.3 can't compile a tuple of it.
+    // Captured, since Swift 6.3 can't compile a tuple with this response.
     send(.responses, ()) { monitor, _ in monitor.request(request, didParseResponse: response) }
   }
 
@@ -184,7 +184,7 @@ extension CompositeEventMonitor {
   }
 
   public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
-    // Wrapped, to cross threads as the stream itself may not.
+    // An `Uploadable` may cross threads; the stream itself may not.
     send(.tasks, (request, UploadRequest.Uploadable.stream(stream))) {
       if case .stream(let stream) = $1.1 { $0.request($1.0, didProvideInputStream: stream) }
     }
@@ -242,7 +242,7 @@ extension CompositeEventMonitor {
   public func request<Value>(
     _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>
   ) {
-    // Captured, as above.
+    // The response is captured, as above.
     send(.responses, ()) { monitor, _ in monitor.request(request, didParseResponse: response) }
   }
 

@@ -1,8 +1,8 @@
 public import Dispatch
 
-/// Passes each event on to several monitors, in order: inline ones at once, others on their queues.
+/// Passes each event on to several monitors, in order: to inline monitors at once, to others on their queues.
 ///
-/// Made by ``Session`` and ``Request``. Who gets one as a monitor takes its members in its place.
+/// ``Session`` and ``Request`` create composites. A composite that is added as a monitor is replaced by its members.
 public final class CompositeEventMonitor: EventMonitor {
   private struct Member {
     let monitor: any EventMonitor
@@ -12,13 +12,13 @@ public final class CompositeEventMonitor: EventMonitor {
   }
 
   public let queue = DispatchQueue(label: "weir.compositeEventMonitor")
-  /// The union of what the members want.
+  /// The union of the members' interests.
   public let interests: EventInterests
   private let members: [Member]
   /// The members that observe the transport themselves.
   let observers: [any SharedTransportObserver]
 
-  /// A composite among them, another session's say, stands for those it is made of: each has a queue of its own.
+  /// Replaces a composite among the monitors, such as another session's, by its members: each has a queue of its own.
   convenience init(_ monitors: [any EventMonitor]) {
     self.init(
       members: monitors.flatMap { monitor in
@@ -40,21 +40,21 @@ public final class CompositeEventMonitor: EventMonitor {
   /// The members, in the order in which they are called.
   public var monitors: [any EventMonitor] { members.map(\.monitor) }
 
-  /// Asks nobody anything.
+  /// Joins two composites; the members' interests are not read again.
   func adding(_ other: CompositeEventMonitor) -> CompositeEventMonitor {
     CompositeEventMonitor(members: members + other.members)
   }
 
   var isEmpty: Bool { members.isEmpty }
 
-  /// Whether anybody listens; ask before preparing an event.
+  /// Whether a member wants such events; check it before preparing an event.
   @inline(__always)
   func wants(_ interest: EventInterests) -> Bool {
     interests.rawValue & interest.rawValue != 0
   }
 
-  /// Tells everybody who wants to hear. Without an allocation for inline monitors: `event` gets what it speaks of as
-  /// `arguments` and captures nothing.
+  /// Tells each member that wants the event. Inline monitors cost no allocation: `event` gets its values as `arguments`
+  /// and captures nothing.
   @inline(__always)
   func send<Arguments: Sendable>(
     _ interest: EventInterests, _ arguments: Arguments,

@@ -1,60 +1,62 @@
 public import Dispatch
 
-/// Hears of everything that happens to a session's or a request's requests. All methods have empty defaults.
+/// Observes everything that happens to the requests of a session, or to one request. All methods have empty defaults.
 ///
-/// Calls arrive on ``queue``, in the order of the events; with an ``InlineEventMonitor`` on the event loop, at once. A
-/// slow monitor delays no request. At each event the request's properties already reflect it.
+/// Calls arrive on ``queue``, in the order of the events; an ``InlineEventMonitor`` is called at once on the event
+/// loop. A slow monitor delays no request. The request's properties already reflect each event when it arrives.
 ///
-/// A session's monitors hear of all its requests, before those of the request itself
-/// (``Request/eventMonitor(_:)``). The latter don't get the session level.
+/// A session's monitors are called for all its requests, before the monitors of the request itself
+/// (``Request/eventMonitor(_:)``). A request's own monitors don't get the session-level events.
 @preconcurrency
 public protocol EventMonitor: Sendable {
-  /// Where the methods are called. Default: a private serial queue shared by monitors that don't give one.
+  /// The queue on which the methods are called. Default: a private serial queue, shared by all monitors that don't set
+  /// one.
   var queue: DispatchQueue { get }
-  /// Which callbacks are wanted. Default: all. Read once, when the monitor is added.
+  /// The groups of callbacks that the monitor wants. Default: all. Read once, when the monitor is added.
   var interests: EventInterests { get }
 
   // MARK: Session level
 
-  /// The session takes no more requests, and what was unfinished ends now.
+  /// The session takes no more requests, and unfinished ones end now.
   ///
-  /// `error`: What ``Session/invalidateAndCancel(error:)`` was given; nil when the last reference to the
-  ///   session went or its last active request has ended.
+  /// `error`: The error given to ``Session/invalidateAndCancel(error:)``; nil if the last reference to the session went
+  /// or its last active request has ended.
   func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?)
-  /// Bytes of a request's body were sent. `bytesSent` counts those since the last call; the total expected is −1 when
+  /// Bytes of a request's body were sent. `bytesSent` counts those since the last call; the total expected is −1 if
   /// unknown.
   func urlSession(
     _ session: Session, task: TransferTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64)
-  /// A response redirects. Called before the ``RedirectHandler``, with the request that is proposed to it.
+  /// A response redirects. Called before the ``RedirectHandler``, with the proposed request.
   func urlSession(
     _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest)
-  /// A server or proxy asks for credentials by Basic or Digest: a 401 or 407, whether it is answered or delivered.
+  /// A server or proxy demands credentials by Basic or Digest, with a 401 or 407. Called whether the challenge is
+  /// answered or delivered.
   func urlSession(_ session: Session, task: TransferTask, didReceive challenge: TransferChallenge)
-  /// The task's transfer has ended and is measured: once per task, also for one that failed or was cancelled.
+  /// The task's transfer has ended and is measured. Called once per task, also if the transfer failed or was cancelled.
   func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics)
-  /// The task's transfer has ended, with the `URLError` that ended it or nil; validation is yet to come.
+  /// The task's transfer has ended. The error is the `URLError` that ended it, or nil; validation is yet to come.
   func urlSession(_ session: Session, task: TransferTask, didCompleteWithError error: (any Error)?)
-  /// Never called; for source compatibility.
+  /// Never called; it exists for source compatibility.
   func urlSession(_ session: Session, taskIsWaitingForConnectivity task: TransferTask)
-  /// The final response head has come, an `HTTPURLResponse`; not called for followed redirects and 1xx.
+  /// The final response head, an `HTTPURLResponse`, has come. Not called for followed redirects and 1xx.
   func urlSession(_ session: Session, dataTask: TransferTask, didReceive response: URLResponse)
   /// A piece of the body has come, decoded.
   func urlSession(_ session: Session, dataTask: TransferTask, didReceive data: Data)
 
-  /// A response may be kept in ``SessionConfiguration/urlCache``. Called before the ``CachedResponseHandler``.
+  /// A response may be stored in ``SessionConfiguration/urlCache``. Called before the ``CachedResponseHandler``.
   func urlSession(_ session: Session, dataTask: TransferTask, willCacheResponse response: CachedURLResponse)
 
   // MARK: Requests of all kinds
 
-  /// The convertible gave a URL request; adapters are yet to change it. Once per attempt.
+  /// The convertible gave a URL request, which adapters have not changed yet. Called once per attempt.
   func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest)
-  /// The convertible, a modifier or an encoder failed, or what they made is not valid. No task is made.
+  /// The convertible, a modifier or an encoder failed, or gave a request that is not valid. No task is made.
   func request(_ request: Request, didFailToCreateURLRequestWithError error: WeirError)
-  /// All adapters have answered. Not called where there are none.
+  /// All adapters have answered. Not called if there are none.
   func request(_ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest)
-  /// An adapter failed, or what it returned is not valid. No task is made.
+  /// An adapter failed, or returned a request that is not valid. No task is made.
   func request(_ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: WeirError)
   /// The URL request that goes on the wire is complete.
   func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest)
@@ -62,21 +64,20 @@ public protocol EventMonitor: Sendable {
   func request(_ request: Request, didCreateTask task: TransferTask)
   /// The attempt's metrics are in ``Request/allMetrics``.
   func request(_ request: Request, didGatherMetrics metrics: TransferMetrics)
-  /// The task fails for a reason that is no transfer's: its server is not trusted, as
-  /// an evaluator demands it.
+  /// The task fails because its server does not meet the trust requirements of an evaluator.
   func request(_ request: Request, didFailTask task: TransferTask, earlyWithError error: WeirError)
-  /// The task is over and validated. The error is the transfer's alone: nil after a validation that failed.
+  /// The task is over and validated. The error is the transfer's alone: it is nil if only the validation failed.
   func request(_ request: Request, didCompleteTask task: TransferTask, with error: WeirError?)
   /// The task was started, or goes on after a suspension.
   func request(_ request: Request, didResumeTask task: TransferTask)
-  /// The task was stopped in its transfer, or made for a request that is suspended.
+  /// The task was paused during its transfer, or was made for a suspended request.
   func request(_ request: Request, didSuspendTask task: TransferTask)
   /// The task was cancelled with its request; its metrics and its completion follow.
   func request(_ request: Request, didCancelTask task: TransferTask)
-  /// Another attempt begins; ``Request/retryCount`` counts it already. Called after the delay.
+  /// Another attempt begins; ``Request/retryCount`` includes it. Called after the delay.
   func requestIsRetrying(_ request: Request)
-  /// The last attempt is over and nobody wants another; serializers are yet to run. Comes again when a serializer's
-  /// failure was retried.
+  /// The last attempt is over and no retrier wants another; serializers are yet to run. Called again if the failure of
+  /// a serializer led to a retry.
   func requestDidFinish(_ request: Request)
   /// ``Request/resume()`` took effect; not called for retries.
   func requestDidResume(_ request: Request)
@@ -87,13 +88,13 @@ public protocol EventMonitor: Sendable {
 
   // MARK: Data requests
 
-  /// A validator has run: once for each, up to the first that failed.
+  /// A validator has run. Called once for each validator, up to the first that fails.
   func request(
     _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
     withResult result: Request.ValidationResult)
-  /// A handler that takes the body as it is has its response.
+  /// A handler that takes the body as it is got its response.
   func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>)
-  /// A handler has its response, the serialized value or the failure in it.
+  /// A handler got its response, with the serialized value or the failure.
   func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>)
 
   // MARK: Uploads
@@ -102,75 +103,76 @@ public protocol EventMonitor: Sendable {
   func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask)
   /// The attempt's body was made, after the adapters and before the final URL request.
   func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable)
-  /// The body could not be made: no task is made.
+  /// The body could not be made. No task is made.
   func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError)
-  /// Reading of the body's stream begins; it is a worker's from now on.
+  /// Reading of the body's stream begins. From now on the stream belongs to a worker thread.
   func request(_ request: UploadRequest, didProvideInputStream stream: InputStream)
 
   // MARK: Downloads
 
-  /// The server sends the rest of a file, from this offset on; the total expected is −1 when unknown.
+  /// The server sends the rest of a file, beginning at this offset; the total expected is −1 if unknown.
   func urlSession(
     _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64)
-  /// A piece of a download has come. Totals count from the file's beginning; the total expected is −1 when unknown.
+  /// A piece of a download has come. Totals count from the file's beginning; the total expected is −1 if unknown.
   func urlSession(
     _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
     totalBytesExpectedToWrite: Int64)
-  /// The body is complete, in a temporary file that is moved next.
+  /// The body is complete, in a temporary file that is about to be moved.
   func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL)
-  /// The destination closure has said where the file goes.
+  /// The destination closure has returned the place for the file.
   func request(_ request: DownloadRequest, didCreateDestinationURL url: URL)
-  /// The file is there, or could not be moved.
+  /// The file was moved to its place, or could not be moved.
   func request(
     _ request: DownloadRequest, didFinishDownloadingUsing task: TransferTask, with result: Result<URL, WeirError>)
-  /// A validator has run: once for each, up to the first that failed.
+  /// A validator has run. Called once for each validator, up to the first that fails.
   func request(
     _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?,
     withResult result: Request.ValidationResult)
-  /// A handler that takes the file's URL as it is has its response.
+  /// A handler that takes the file's URL as it is got its response.
   func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>)
-  /// A handler has its response, the serialized value or the failure in it.
+  /// A handler got its response, with the serialized value or the failure.
   func request<Value>(_ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>)
 
   // MARK: Streams
 
-  /// A stream's validator has run: once for each, up to the first that failed.
+  /// A validator of a stream has run. Called once for each validator, up to the first that fails.
   func request(
     _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
     withResult result: Request.ValidationResult)
   /// A chunk is serialized for one handler. Not called for handlers that take chunks as they are.
   func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>)
 
-  // MARK: What weir adds
+  // MARK: Additions to Alamofire's events
 
-  /// One adapter has answered. `name` is its given name, else its type's; `duration` is in seconds.
+  /// One adapter has answered. `name` is its given name, else the name of its type; `duration` is in seconds.
   func request(_ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?)
   /// An attempt goes on the wire; its number is the retry count plus one.
   func request(_ request: Request, didStartAttempt number: Int)
-  /// An attempt that was on the wire is over and validated, with the error that retriers are asked about.
+  /// An attempt that was on the wire is over and validated. The error is the one that retriers are asked about.
   func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?)
   /// A retry was granted and will start after `delay` seconds.
   func request(
     _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason)
-  /// A retry was turned down; at most once per attempt.
+  /// A retry was denied. Called at most once per attempt.
   func request(_ request: Request, didDenyRetry denial: RetryDenial)
   /// A second attempt beside a slow one started, won, lost, or was denied; see ``Request/hedge(after:limit:)``.
   func request(_ request: Request, hedge event: HedgeEvent)
-  /// The cache was asked for a response, and the server too where that was needed: once per attempt at most.
+  /// The cache was asked for a response, and the server too if that was necessary. Called at most once per attempt.
   func request(_ request: Request, cache result: CacheResult)
-  /// The outcome is fixed: exactly once per request, after every other event but `didParseResponse`.
+  /// The outcome is fixed. Called exactly once per request, after every other event except `didParseResponse`.
   func requestDidSettle(_ request: Request, outcome: RequestOutcome)
-  /// Of two groups of interests: ``EventInterests/connections`` and ``EventInterests/connectionUse``.
+  /// A connection's event; its kind belongs to ``EventInterests/connections`` or ``EventInterests/connectionUse``.
   func session(_ session: Session, connectionEvent event: ConnectionEvent)
   /// How long a due timer of the event loop waited for its turn, in seconds.
   func session(_ session: Session, loopLag lag: TimeInterval)
-  /// How many retries the budget of a destination would grant now: once a second while requests go there.
+  /// The retries that a destination's budget would grant now. Called once a second while requests go there.
   func session(_ session: Session, retryBudget destination: Destination, available: Double)
-  /// A destination's circuit has changed its state. The first is `.closed`, when the circuit comes into use.
+  /// A destination's circuit has changed its state. The first state is `.closed`, when the circuit comes into use.
   func session(_ session: Session, circuit destination: Destination, entered state: CircuitState)
-  /// How many attempts a destination's adaptive limit allows at once: when it changes, at most once a second.
+  /// The attempts that a destination's adaptive limit allows at once. Called when the limit changes, at most once a
+  /// second.
   func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int)
-  /// A credential is being refreshed, on behalf of requests of this session.
+  /// Something happened to a credential that is refreshed on behalf of requests of this session.
   func session(_ session: Session, refresh event: RefreshEvent)
 }
 
@@ -178,19 +180,19 @@ public protocol EventMonitor: Sendable {
 @preconcurrency
 public protocol InlineEventMonitor: EventMonitor {}
 
-/// Which groups of callbacks a monitor wants. What nobody wants is not even prepared, which matters most for
-/// ``tasks`` (a Foundation response per attempt) and ``data`` (a call per chunk).
+/// The groups of callbacks that a monitor wants. Events that no monitor wants are not even prepared. That matters most
+/// for ``tasks`` (a Foundation response per attempt) and ``data`` (a call per chunk).
 public struct EventInterests: OptionSet, Sendable {
   /// One bit per group.
   public let rawValue: UInt32
 
-  /// Takes the bits of several groups.
+  /// Creates a set from the bits of several groups.
   public init(rawValue: UInt32) {
     self.rawValue = rawValue
   }
 
-  /// `requestDidResume`, `…Suspend`, `…Cancel`, `…Finish`, `requestIsRetrying` and their tasks' counterparts, from
-  /// `didCreateTask` to `didCompleteTask`; and where a download's file goes.
+  /// `requestDidResume`, `…Suspend`, `…Cancel`, `…Finish`, `requestIsRetrying` and the same events of tasks, from
+  /// `didCreateTask` to `didCompleteTask`; also a download's destination and the move to it.
   public static let lifecycle = EventInterests(rawValue: 1 << 0)
   /// Creation and adaptation of URL requests.
   public static let creation = EventInterests(rawValue: 1 << 1)
@@ -202,31 +204,31 @@ public struct EventInterests: OptionSet, Sendable {
   public static let responses = EventInterests(rawValue: 1 << 4)
   /// Adapters' durations, attempts, retry decisions and settling, which are weir's additions; and `requestIsRetrying`.
   public static let attempts = EventInterests(rawValue: 1 << 5)
-  /// Loop lag, invalidation.
+  /// Loop lag and invalidation.
   public static let session = EventInterests(rawValue: 1 << 6)
   /// `urlSession(_:task:willPerformHTTPRedirection:newRequest:)`.
   public static let redirects = EventInterests(rawValue: 1 << 7)
   /// Connections opened and closed.
   public static let connections = EventInterests(rawValue: 1 << 8)
-  /// Connections reused for a request, and idle after one: ``TransferMetrics/isReusedConnection`` says the former too.
+  /// Connections reused for a request, or idle after one. ``TransferMetrics/isReusedConnection`` also shows the reuse.
   public static let connectionUse = EventInterests(rawValue: 1 << 9)
-  /// What bounds the attempts at a destination: its retry budget, circuit and adaptive limit.
+  /// The limits on attempts to a destination: its retry budget, circuit and adaptive limit.
   public static let resilience = EventInterests(rawValue: 1 << 10)
-  /// Credentials that are refreshed, and who waits for that.
+  /// Refreshes of credentials, and the number of requests that wait for them.
   public static let refreshes = EventInterests(rawValue: 1 << 11)
   /// `urlSession(_:task:didReceive: TransferChallenge)`.
   public static let challenges = EventInterests(rawValue: 1 << 12)
 
-  /// Of ``attempts``, what no transport knows of: adapters' durations, and the cache's answers.
+  /// The part of ``attempts`` that the transport doesn't know of: adapters' durations and cache results.
   package static let adaptations = EventInterests(rawValue: 1 << 13)
 
-  /// Every group, later ones too.
+  /// Every group, including groups added later.
   public static let all = EventInterests(rawValue: .max)
 }
 
 private let defaultMonitorQueue = DispatchQueue(label: "weir.eventMonitor")
 
-// A requirement can't have its default where it is declared, hence the second spelling.
+// A protocol requirement can't have its default value in its declaration, so each is repeated here.
 extension EventMonitor {
   public var queue: DispatchQueue { defaultMonitorQueue }
   public var interests: EventInterests { .all }
@@ -308,7 +310,7 @@ extension EventMonitor {
     _ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>
   ) {}
 
-  // MARK: What weir adds
+  // MARK: Additions to Alamofire's events
 
   public func request(
     _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?

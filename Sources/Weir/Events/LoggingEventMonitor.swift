@@ -1,16 +1,16 @@
 public import Dispatch
 
-/// Writes one line of text per event: the event, the first digits of the request's identifier, and what it is about.
+/// Writes one line of text per event: the event's name, the first digits of the request's identifier, and details.
 ///
-/// A line holds no header values, no bodies, no userinfo and no query, so it may go to a log. It is made on ``queue``,
-/// not on the event loop.
+/// A line holds no header values, bodies, userinfo or query, so it may go to a log. Lines are made on ``queue``, not on
+/// the event loop.
 public final class LoggingEventMonitor: EventMonitor {
   public let queue: DispatchQueue
   private let sink: @Sendable (String) -> Void
 
   /// - Parameters:
-  ///   - queue: Where lines are made and passed on; nil: a private serial queue.
-  ///   - sink: Gets each line, without a line end.
+  ///   - queue: The queue on which lines are made and passed on; nil means a private serial queue.
+  ///   - sink: Gets each line, without a newline.
   @preconcurrency
   public init(queue: DispatchQueue? = nil, sink: @escaping @Sendable (String) -> Void) {
     self.queue = queue ?? DispatchQueue(label: "weir.loggingEventMonitor")
@@ -29,7 +29,7 @@ public final class LoggingEventMonitor: EventMonitor {
     write([event, task.logText] + details)
   }
 
-  /// Texts of errors may have several lines; an event has one.
+  /// Joins the lines of an error text: each event is one line.
   private func write(_ parts: [String]) {
     let line = parts.filter { !$0.isEmpty }.joined(separator: " ")
     sink(line.contains(where: \.isNewline) ? line.split(whereSeparator: \.isNewline).joined(separator: " ") : line)
@@ -88,12 +88,12 @@ extension LoggingEventMonitor {
   }
 
   public func session(_ session: Session, loopLag lag: TimeInterval) {
-    // Every timer has a lag; only one that people would notice is worth a line.
+    // Every timer has a lag. Only a noticeable one is worth a line.
     if lag >= 0.1 { log("session.loopLag", lag.logText) }
   }
 
   public func session(_ session: Session, retryBudget destination: Destination, available: Double) {
-    // Likewise: one that has nothing left.
+    // Likewise, only an empty budget is worth a line.
     if available < 1 { log("session.retryBudget", "used up", "\(destination)") }
   }
 
@@ -110,7 +110,7 @@ extension LoggingEventMonitor {
     case .began: log("session.refresh", "began", event.interceptor)
     case .ended(let duration, let outcome):
       log("session.refresh", outcome.rawValue, event.interceptor, "after \(duration.logText)")
-    // A crowd that waits is told of by its size when that is over.
+    // Each waiting request has such an event, and there may be very many.
     case .waiting: break
     }
   }

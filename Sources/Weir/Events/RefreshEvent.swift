@@ -1,35 +1,35 @@
-/// What happens to a credential that an ``AuthenticationInterceptor`` refreshes.
+/// An event of a credential that an ``AuthenticationInterceptor`` refreshes.
 public struct RefreshEvent: Sendable, Hashable {
-  /// What can happen.
+  /// The kinds of events.
   @nonexhaustive
   public enum Kind: Sendable, Hashable {
-    /// The authenticator is asked for a new credential.
+    /// The authenticator was asked for a new credential.
     case began
-    /// Requests of the session have begun to wait for a new credential, or, negative, wait no more.
+    /// The number of the session's requests that wait for a new credential has changed; negative if it fell.
     case waiting(change: Int)
-    /// The authenticator has answered, after so many seconds; or was not asked.
+    /// The refresh has ended after so many seconds, or was refused before it began.
     case ended(after: TimeInterval, Outcome)
   }
 
-  /// How a refresh ended.
+  /// The result of a refresh.
   @nonexhaustive
   public enum Outcome: String, Sendable, CaseIterable {
-    /// With a new credential.
+    /// The authenticator gave a new credential.
     case success
-    /// With an error.
+    /// The authenticator gave an error.
     case failure
-    /// Before it began: there were too many (``AuthenticationError/excessiveRefresh``).
+    /// The refresh was refused: there were too many (``AuthenticationError/excessiveRefresh``).
     case excessive
   }
 
-  /// The interceptor's name, else its type's.
+  /// The interceptor's name, else the name of its type.
   public let interceptor: String
-  /// What happened.
+  /// The kind of event.
   public let kind: Kind
-  /// Requests that wait for the credential now, of all sessions.
+  /// Requests of all sessions that wait for the credential now.
   public let waiters: Int
 
-  /// Takes all three.
+  /// Creates an event.
   public init(interceptor: String, kind: Kind, waiters: Int) {
     self.interceptor = interceptor
     self.kind = kind

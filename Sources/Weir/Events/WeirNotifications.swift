@@ -1,9 +1,9 @@
-/// Posts what becomes of requests to `NotificationCenter.default`, from the monitor's queue.
+/// Posts the events of requests to `NotificationCenter.default`, from the monitor's queue.
 ///
-/// Opt-in: add it to a session's or a request's monitors. The object of a notification is nil; the request is in its
-/// user info and read by `Notification.request`.
+/// Opt-in: add it to the monitors of a session or a request. The object of a notification is nil. The request is in its
+/// user info; read it by `Notification.request`.
 public final class WeirNotifications: EventMonitor {
-  /// Makes a monitor that is called on the queue shared by those that have none of their own.
+  /// Creates a monitor that uses the queue shared by all monitors without a queue of their own.
   public init() {}
 
   public var interests: EventInterests { .lifecycle }

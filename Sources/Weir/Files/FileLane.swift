@@ -1,7 +1,7 @@
 import Synchronization
 import WeirIO
 
-/// One download's work on files: done by the session's workers, one piece after another in the order given.
+/// The file operations of one download. The session's workers run them one after another, in the order given.
 final class FileLane: Sendable {
   typealias Job = @Sendable () -> Void
 
@@ -26,7 +26,7 @@ final class FileLane: Sendable {
     if isFirst { workers.submit { self.runNext() } }
   }
 
-  /// One, and then whoever else waits for a worker.
+  /// Runs one job, then queues behind other lanes that wait for a worker.
   private func runNext() {
     if let job = state.withLock({ $0.waiting.popFirst() }) { job() }
     let isDone = state.withLock { state in

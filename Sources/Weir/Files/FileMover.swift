@@ -1,10 +1,10 @@
 import Glibc
 import WeirIO
 
-/// Moves a finished download: the shell around ``DownloadMove``. On a worker.
+/// Moves a finished download; performs what ``DownloadMove`` decides. Runs on a worker.
 ///
-/// The target appears whole or not at all: by a rename, also where the bytes have to be copied to another file system
-/// first.
+/// The target appears whole or not at all, as it comes by a rename. If the bytes have to be copied to another file
+/// system, they are copied to a temporary name first.
 struct FileMover {
   private let source: String
   private let target: String
@@ -32,7 +32,7 @@ struct FileMover {
     return target
   }
 
-  // MARK: What is there
+  // MARK: The present state
 
   private var parent: String { (target as NSString).deletingLastPathComponent }
 
@@ -63,7 +63,7 @@ struct FileMover {
     }
   }
 
-  // MARK: What is done
+  // MARK: The move
 
   private func makeDirectories() throws(FileProblem) {
     do {
@@ -88,7 +88,7 @@ struct FileMover {
     }
   }
 
-  /// By way of a file in the target's directory, which nobody takes for the target.
+  /// Copies by way of a file in the target's directory, whose name can't be mistaken for the target.
   private func copy(replacing: Bool) throws(Errno) {
     let parent = parent.isEmpty ? "." : parent
     let name = "\(parent)/.weir-\(String(UInt64.random(in: 0 ... .max), radix: 16)).part"

@@ -1,10 +1,10 @@
 import WeirIO
 
-/// A call on a download's file that failed.
+/// A failed call on a download's file.
 struct FileProblem: Error, Sendable {
   let path: String
   let errno: Errno
-  /// In place of the system's text.
+  /// A text that replaces the system's.
   let text: String?
 
   init(_ path: String, _ errno: Errno, _ text: String? = nil) {
@@ -13,7 +13,7 @@ struct FileProblem: Error, Sendable {
     self.text = text
   }
 
-  /// The error of an attempt whose body can't be kept.
+  /// The error of an attempt whose body can't be written.
   var unwritable: URLError {
     Self.error(
       .cannotWriteToFile,
@@ -22,7 +22,7 @@ struct FileProblem: Error, Sendable {
 
   private var remedy: String { errno == .noSpace || errno == .quotaExceeded ? "make room there, or " : "" }
 
-  /// The error of resume data that nothing can be resumed with.
+  /// The error for resume data from which no download can be resumed.
   var unusable: URLError { Self.unusable("\(path): \(text ?? errno.description)") }
 
   static func unusable(_ reason: String) -> URLError {
@@ -33,7 +33,7 @@ struct FileProblem: Error, Sendable {
     URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
   }
 
-  /// The error of a move, as Foundation's own calls on files report it.
+  /// The error of a move, in the form of Foundation's own file errors.
   var moveError: CocoaError {
     CocoaError(
       code,

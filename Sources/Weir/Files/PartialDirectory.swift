@@ -1,15 +1,16 @@
 import Glibc
 import WeirIO
 
-/// Where bodies are kept until they are complete: a directory that nobody else may look into.
+/// The directory of incomplete bodies, which other users can't look into.
 ///
-/// Its place is always the same, so that resume data has to name a file only and can lead nowhere else. In the directory of
-/// all users' temporary files somebody else may have taken that place; then it is in the one for this user's caches.
+/// Its place is always the same, so resume data has to name only a file and can't lead elsewhere. In the shared
+/// directory of temporary files, another user may have taken that place. Then the directory is in this user's caches
+/// directory.
 struct PartialDirectory: Sendable {
-  /// In the order in which they are tried.
+  /// Places, in the order in which they are tried.
   private let places: [PrivateDirectory]
 
-  /// - Parameter path: nil: one of this user's in the system's temporary directory.
+  /// - Parameter path: The directory; nil means one of this user's in the system's temporary directory.
   init(_ path: String?) {
     self.init(
       path, temporary: FileManager.default.temporaryDirectory,
@@ -27,7 +28,7 @@ struct PartialDirectory: Sendable {
 
   func path(of name: String) -> String { "\(path)/\(name)" }
 
-  /// A descriptor of the directory and its path; it is made where it is not there. The caller closes it.
+  /// Opens the directory, and makes it if it is missing. Returns its descriptor, which the caller closes, and its path.
   func make() throws(FileProblem) -> (descriptor: CInt, path: String) {
     var problem: FileProblem?
     for place in places {
@@ -42,7 +43,8 @@ struct PartialDirectory: Sendable {
     throw problem ?? FileProblem(path, .noSuchFile)
   }
 
-  /// What `find` makes of the first of the directories that has such a file, given a descriptor of it and its path.
+  /// The result of `find` for the first directory that has such a file. `find` gets a descriptor of the directory and
+  /// its path.
   func search<Found>(
     _ find: (CInt, String) throws(Errno) -> Found
   ) throws(FileProblem) -> Found {

@@ -2,19 +2,20 @@ import Glibc
 import Synchronization
 import WeirIO
 
-/// The file that a body is written to. Its methods wait for the disk: they are called on the download's lane, one after
-/// another.
+/// The file that a body is written to. Its methods wait for the disk, so they are called on the download's lane, one
+/// after another.
 ///
-/// Nothing that others may have put under its name is ever written, moved or removed: the file is known by its identity.
+/// The file is recognized by its identity. If other processes put something else under its name, that is never written,
+/// moved or removed.
 final class PartialFile: Sendable {
   private struct State {
     var descriptor: CInt?
-    /// Nil before it was made, and after it was removed.
+    /// Nil before the file was made, and after it was removed.
     var identity: FileStatus.Identity?
     var path: String
-    /// Where to go on in what was left; nil once that has been done.
+    /// The offset at which writing continues in a resumed file; nil once that offset has been used.
     var start: Int64?
-    /// Whether it was removed; it is not made again.
+    /// Whether the file was removed; it is not made again.
     var isGone = false
   }
 
@@ -31,8 +32,8 @@ final class PartialFile: Sendable {
     state = Mutex(State(path: directory.path(of: name)))
   }
 
-  /// The file that resume data speaks of, if it is one that was made here and is as long as they say at least; what is
-  /// beyond, a later download has added. On a worker.
+  /// The file that resume data names, if it was made here and is at least as long as they say. Bytes beyond that were
+  /// added by a later download. Runs on a worker.
   init(resuming data: ResumeData, in directory: PartialDirectory) throws(FileProblem) {
     name = data.fileName
     self.directory = directory
@@ -43,7 +44,7 @@ final class PartialFile: Sendable {
     if let descriptor = state.withLock({ $0.descriptor }) { FileSystem.close(descriptor) }
   }
 
-  /// Where it is.
+  /// The file's present place.
   var url: URL { URL(filePath: state.withLock { $0.path }, directoryHint: .notDirectory) }
 
   static func isName(_ text: String) -> Bool {
@@ -57,7 +58,7 @@ final class PartialFile: Sendable {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Whether somebody else has the file open for writing. On a worker.
+  /// Whether another download holds the file's lock. Runs on a worker.
   static func isHeld(_ data: ResumeData, in directory: PartialDirectory) -> Bool {
     do throws(FileProblem) {
       if let descriptor = try open(data, in: directory).descriptor { FileSystem.close(descriptor) }
@@ -76,15 +77,15 @@ final class PartialFile: Sendable {
       return try directory.search { (parent, path) throws(Errno) in try open(data, in: parent, path) }
     } catch {
       switch error.errno {
-      case .wouldBlock: throw FileProblem(name, error.errno, "another download goes on with it")
-      case .invalidArgument: throw FileProblem(name, error.errno, "it is not the file that was left")
+      case .wouldBlock: throw FileProblem(name, error.errno, "another download is using it")
+      case .invalidArgument: throw FileProblem(name, error.errno, "it is not the file that the download left")
       default: throw error
       }
     }
   }
 
   private static func open(_ data: ResumeData, in parent: CInt, _ path: String) throws(Errno) -> State {
-    // Not waiting: a named pipe would have us wait for a writer.
+    // `O_NONBLOCK`: opening a named pipe would otherwise wait for a writer.
     let descriptor = try FileSystem.open(data.fileName, O_RDWR | O_NOFOLLOW | O_NONBLOCK, in: parent)
     do throws(Errno) {
       try FileSystem.lock(descriptor)
@@ -102,7 +103,7 @@ final class PartialFile: Sendable {
 
   // MARK: On the lane
 
-  /// Makes the file where that has not been done.
+  /// Makes the file if it is not yet made.
   func make() throws(FileProblem) {
     _ = try descriptor()
   }
@@ -125,18 +126,18 @@ final class PartialFile: Sendable {
     if let failure { throw FileProblem(directory.path, failure) }
   }
 
-  /// Cuts off what nobody knows to be written, and lets go of the file.
+  /// Cuts off the bytes that are not known to be written, and closes the file.
   func leave(at size: Int64) {
     if let descriptor = state.withLock({ $0.descriptor }) { try? FileSystem.truncate(descriptor, to: size) }
     close()
   }
 
-  /// Lets go of the file, which others may resume then.
+  /// Closes the file; others may resume it then.
   func close() {
     if let descriptor = takeDescriptor() { FileSystem.close(descriptor) }
   }
 
-  /// Removes the file, wherever it has been moved to.
+  /// Removes the file, also after it has been moved.
   func remove() {
     close()
     let (path, identity) = state.withLock { state in
@@ -148,7 +149,8 @@ final class PartialFile: Sendable {
     try? FileSystem.remove(path)
   }
 
-  /// Gives the file its last place; its size, if it can be read. What can't be moved is removed.
+  /// Moves the file to its final place and returns its size, if that can be read. A file that can't be moved is
+  /// removed.
   func move(to destination: URL, makingDirectories: Bool, replacing: Bool) throws(FileProblem) -> Int64? {
     do throws(FileProblem) {
       let path = state.withLock { $0.path }
@@ -185,7 +187,7 @@ final class PartialFile: Sendable {
     do throws(Errno) {
       let descriptor = try FileSystem.open(
         name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o600, in: parent)
-      // Nobody resumes what is still being written.
+      // The lock prevents resuming a file that is still being written.
       try? FileSystem.lock(descriptor)
       let identity = try? FileSystem.status(of: descriptor).identity
       state.withLock { state in

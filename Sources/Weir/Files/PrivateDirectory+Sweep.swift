@@ -2,17 +2,18 @@ import Glibc
 import Synchronization
 import WeirIO
 
-/// What processes have left behind: of those that ended in the middle nobody knows any more, and the disk would fill up.
+/// Removes files left behind by processes that ended during a download; no process knows them any more, and they would
+/// fill up the disk.
 extension PrivateDirectory {
-  /// So many seconds after its last byte a file that nobody holds is taken for one that nobody will use.
+  /// Seconds after its last write after which an unlocked file counts as abandoned.
   private static let lifetime: Int64 = 7 * 86_400
   /// Paths that this process has swept: once is enough, and it may take long.
   private static let swept = Mutex<Set<String>>([])
 
-  /// Removes files that are too old, and that nobody has locked, when the process first comes here.
+  /// Removes files that are too old and unlocked, on the process's first use of the directory.
   ///
   /// - Parameters:
-  ///   - descriptor: of this directory.
+  ///   - descriptor: The directory's descriptor.
   ///   - isOurs: Whether a file of that name may be removed.
   func sweepOnce(_ descriptor: CInt, _ isOurs: (String) -> Bool) {
     guard Self.swept.withLock({ $0.insert(path).inserted }) else { return }

@@ -1,18 +1,18 @@
 import WeirHTTP
 
-/// What a download that was cut off goes on with: a value, and its bytes, which callers keep as they are.
+/// The data from which an interrupted download is resumed: a value, and its bytes, which callers store unchanged.
 ///
-/// The bytes are JSON with a name and a version. They come back from wherever a caller had kept them, so nothing in
-/// them is believed: they name the partial file by a name only. In them are the URL, its query too, and the fields that
-/// the caller set, without those that ``Redaction`` takes for secrets.
+/// The bytes are JSON with a name and a version. A caller may have kept them anywhere, so they are not trusted: they
+/// name the partial file by its name only. They contain the URL with its query and the caller's header fields, except
+/// those that ``Redaction`` takes for secrets.
 struct ResumeData: Equatable, Sendable {
-  /// What tells one state of a resource from another (RFC 9110 section 8.8).
+  /// A validator that tells one state of a resource from another (RFC 9110 section 8.8).
   enum Validator: Hashable, Sendable {
-    /// Strong, quotation marks included.
+    /// A strong entity tag, with its quotation marks.
     case entityTag(String)
     case lastModified(String)
 
-    /// As `If-Range` has it (RFC 9110 section 13.1.5).
+    /// The value of `If-Range` (RFC 9110 section 13.1.5).
     var fieldValue: String {
       switch self {
       case .entityTag(let value), .lastModified(let value): value
@@ -20,29 +20,29 @@ struct ResumeData: Equatable, Sendable {
     }
   }
 
-  /// Without userinfo and fragment.
+  /// The URL without userinfo and fragment.
   var url: URL
-  /// The caller's own, but for secrets and what belongs to a range.
+  /// The caller's own fields, except secrets and those that belong to a range.
   var headers: [String: String]
   var validator: Validator
   /// The partial file's name in the session's directory for downloads.
   var fileName: String
-  /// How much of the body is there.
+  /// The bytes of the body that are present.
   var offset: Int64
-  /// How long the whole body is; nil: not known.
+  /// The length of the whole body; nil if it is not known.
   var total: Int64?
 
   static let name = "weir-resume-data"
   static let version = 1
-  /// More than any that were made here have.
+  /// More bytes than any resume data made here.
   static let sizeLimit = 256 << 10
 
-  /// What a resumed request sets itself.
+  /// Fields that a resumed request sets itself.
   private static let rangeFields = ["range", "if-range"]
 }
 
 extension ResumeData {
-  /// Nil when the request's URL can't be asked again, or nothing is missing.
+  /// Nil if the request can't be sent again from its URL and fields, or nothing is missing.
   init?(
     request: URLRequest, validator: Validator, fileName: String, offset: Int64, total: Int64?
   ) {
@@ -83,7 +83,7 @@ extension ResumeData {
     var total: Int64?
   }
 
-  /// Nil when it would be larger than what is read again.
+  /// Nil if the bytes would exceed the limit for reading them again.
   var data: Data? {
     var form = Form(
       format: Self.name, version: Self.version, url: url.absoluteString, headers: headers, file: fileName,
@@ -98,7 +98,7 @@ extension ResumeData {
     return data
   }
 
-  /// Reads bytes that anybody may have made; nil unless all that they say is as it would be said here.
+  /// Reads bytes that may come from anywhere; nil unless every value is one that could have been written here.
   init?(_ data: Data) {
     guard data.count <= Self.sizeLimit, let form = try? JSONDecoder().decode(Form.self, from: data),
       form.format == Self.name, form.version == Self.version, form.offset > 0,
@@ -129,14 +129,14 @@ extension ResumeData {
 
   // MARK: The request
 
-  /// What a new request begins with: without a range, for a body from its beginning.
+  /// A new request for the body from its beginning, without a range.
   var plainRequest: URLRequest {
     var request = URLRequest(url: url)
     for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
     return request
   }
 
-  /// What asks for the rest.
+  /// The request for the rest.
   var rangeRequest: URLRequest {
     var request = plainRequest
     request.setValue("bytes=\(offset)-", forHTTPHeaderField: "Range")
@@ -155,15 +155,15 @@ extension ResumeData.Validator {
     self = .entityTag(value)
   }
 
-  /// Nil unless it is a date.
+  /// Nil unless the value is a date.
   init?(lastModified value: String) {
     guard value.utf8.count <= 64, FieldSyntax.isValue(Array(value.utf8)), HTTPDate.parse(value, now: 0) != nil
     else { return nil }
     self = .lastModified(value)
   }
 
-  /// What `If-Range` may ask about (RFC 9110 section 13.1.5): a strong entity tag; without any, the date of the last change,
-  /// if that is strong: a second before that of the response at least (section 8.8.2.2), as nothing has changed since.
+  /// The validator for `If-Range` (RFC 9110 section 13.1.5): a strong entity tag, or the modification date if there is
+  /// no entity tag. The date has to be strong: at least one second before the date of the response (section 8.8.2.2).
   init?(of response: LazyHTTPResponse) {
     if let tag = response.value(forHeader: "ETag") {
       self.init(entityTag: tag)

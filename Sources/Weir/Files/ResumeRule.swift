@@ -1,19 +1,19 @@
 import WeirHTTP
 
-/// What a response means to a request that asked for the rest of a body: a value.
+/// Judges a response to a request for the rest of a body; a value.
 struct ResumeRule: Equatable, Sendable {
   enum Verdict: Equatable, Sendable {
-    /// It is the rest: so many bytes of a body that is so long altogether, as far as known.
+    /// The response is the rest: `length` bytes of a body of `total` bytes, if the total is known.
     case append(length: Int64, total: Int64?)
-    /// It is the whole body.
+    /// The response is the whole body.
     case whole
-    /// It is of no use; without a range the server would send the body.
+    /// The response is of no use, but without a range the server would send the body.
     case askAgain
-    /// It is about something else; the partial file may still be of use later.
+    /// The response is about something else; the partial file may still be of use later.
     case other
   }
 
-  /// What was asked for.
+  /// The requested range and its condition.
   let offset: Int64
   let validator: ResumeData.Validator
   let total: Int64?
@@ -36,7 +36,7 @@ struct ResumeRule: Equatable, Sendable {
     return .append(length: range.length, total: range.total ?? total)
   }
 
-  /// Whether it says of the same state of the resource; one that doesn't say might be another.
+  /// Whether the response is about the same state of the resource; without a validator it might be another state.
   private func isSame(_ response: LazyHTTPResponse) -> Bool {
     switch validator {
     case .entityTag(let tag): response.value(forHeader: "ETag") == tag
@@ -44,7 +44,8 @@ struct ResumeRule: Equatable, Sendable {
     }
   }
 
-  /// A server may send less than was asked for (RFC 9110 section 14.2); what is there then is no whole body.
+  /// Whether the range reaches the end. A server may send less than the requested range (RFC 9110 section 14.2); the
+  /// body would not be whole then.
   private func isToTheEnd(_ range: ContentRange) -> Bool {
     if let known = total, let said = range.total, known != said { return false }
     return (range.total ?? total).map { range.last == $0 - 1 } ?? true
@@ -56,16 +57,16 @@ struct ResumeRule: Equatable, Sendable {
   }
 }
 
-/// `bytes 5-9/10` (RFC 9110 section 14.4).
+/// A `Content-Range` such as `bytes 5-9/10` (RFC 9110 section 14.4).
 struct ContentRange: Equatable, Sendable {
   let first: Int64
   let last: Int64
-  /// Nil: `*`.
+  /// Nil stands for `*`.
   let total: Int64?
 
   var length: Int64 { last - first + 1 }
 
-  /// Nil for anything else, an unsatisfied range also.
+  /// Nil for any other form, also for an unsatisfied range.
   init?(_ text: String) {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 2, FieldSyntax.lowercased(String(words[0])) == "bytes" else { return nil }
@@ -85,7 +86,7 @@ struct ContentRange: Equatable, Sendable {
     }
   }
 
-  /// Not the greatest there is, which stands for all that are too great, and to which nothing can be added.
+  /// Nil for the greatest number: it stands for all numbers that are too great, and adding 1 to it would overflow.
   private static func number(_ text: Substring) -> Int64? {
     let number = String(text).withOctets { $0.decimal }
     return number == .max ? nil : number
@@ -93,7 +94,7 @@ struct ContentRange: Equatable, Sendable {
 }
 
 extension LazyHTTPResponse {
-  /// Whether its bytes are not those of the resource (RFC 9110 section 8.4).
+  /// Whether the body has a content coding (RFC 9110 section 8.4).
   var isContentCoded: Bool {
     guard let coding = value(forHeader: "Content-Encoding") else { return false }
     return coding.withOctets { codings in
@@ -102,12 +103,12 @@ extension LazyHTTPResponse {
   }
 }
 
-/// Which responses a download could go on from, were it cut off.
+/// Decides from which responses an interrupted download could be resumed.
 enum Resumability {
-  /// What the rest would have to agree with; nil when the server may not send the rest alone. A 206 that is not the rest
-  /// answers a range of the caller's own: its file does not begin where the body does.
+  /// The validator that the rest would have to match; nil if the server may not send the rest alone. A 206 that is not
+  /// the rest of a download answers the caller's own range, and its file does not begin where the body does.
   ///
-  /// - Parameter isRest: whether this response is itself the rest of one.
+  /// - Parameter isRest: Whether this response is itself the rest of a download.
   static func validator(
     of response: LazyHTTPResponse, to request: URLRequest, isRest: Bool
   ) -> ResumeData.Validator? {

@@ -1,13 +1,13 @@
 import WeirHTTP
 
-/// The name that a response suggests for its body (RFC 6266), made fit for a directory: a name that leads nowhere else.
+/// The name that a response suggests for its body (RFC 6266), made safe: it can't lead out of the directory.
 struct SuggestedFileName: Equatable, Sendable {
   let text: String
 
-  /// The longest name that Linux file systems take.
+  /// The longest name that Linux file systems accept, in bytes.
   private static let lengthLimit = 255
 
-  /// Of a response; nil when neither its `Content-Disposition` nor its URL names it.
+  /// The name from a response; nil if neither its `Content-Disposition` nor its URL gives one.
   init?(_ response: HTTPURLResponse) {
     self.init(disposition: response.value(forHTTPHeaderField: "Content-Disposition"), url: response.url)
   }
@@ -20,8 +20,8 @@ struct SuggestedFileName: Equatable, Sendable {
     }
   }
 
-  /// Without what no name may have, and as long as one may be; nil when nothing is left that names a file. A leading dot
-  /// would hide the file, or make it one of those that programs read their settings from.
+  /// Removes forbidden characters and cuts the name to the greatest length; nil if no file name is left. A leading dot
+  /// is removed, since it would hide the file or make it a settings file of some program.
   init?(_ name: String) {
     let kept = name.unicodeScalars.filter { scalar in
       scalar != "/" && scalar != "\\" && scalar.properties.generalCategory != .control
@@ -32,7 +32,7 @@ struct SuggestedFileName: Equatable, Sendable {
     self.text = text
   }
 
-  /// The end of a name says what is in the file, so it is kept.
+  /// Cuts a name but keeps its extension, which says what is in the file.
   private static func cut(_ name: String) -> String {
     guard name.utf8.count > lengthLimit else { return name }
     let ending = name.lastIndex(of: ".").map { String(name[$0...]) } ?? ""
@@ -44,7 +44,7 @@ struct SuggestedFileName: Equatable, Sendable {
 
   // MARK: Content-Disposition
 
-  /// `filename*` goes before `filename` (RFC 6266 section 4.3).
+  /// `filename*` takes precedence over `filename` (RFC 6266 section 4.3).
   private static func name(inDisposition value: String) -> String? {
     var plain: String?
     var extended: String?
@@ -63,7 +63,7 @@ struct SuggestedFileName: Equatable, Sendable {
     return extended ?? plain
   }
 
-  /// `UTF-8'en'a%20b` (RFC 8187 section 3.2); nil for any other charset.
+  /// Decodes `UTF-8'en'a%20b` (RFC 8187 section 3.2); nil for any other charset.
   private static func decoded(_ text: String) -> String? {
     let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, FieldSyntax.lowercased(String(parts[0])) == "utf-8" else { return nil }

@@ -1,17 +1,17 @@
 import Glibc
 import WeirIO
 
-/// Files that are to be uploaded. All of it may take long, and is for workers.
+/// Operations on files for uploads. Each may take long and runs on a worker.
 enum UploadFile {
-  /// The size of a regular file that can be read. Others are not opened: a FIFO would make its reader wait, and opening a
-  /// device may do something.
+  /// The size of a readable regular file. Other kinds are not opened: opening a FIFO waits for a writer, and opening a
+  /// device may have effects.
   static func size(of url: URL) throws(URLError) -> Int64 {
     guard url.isFileURL else { throw error(.unsupportedURL, url, "is no file URL") }
     let path = url.path
-    guard !path.isEmpty, !path.utf8.contains(0) else { throw error(.badURL, url, "has no path that a file could have") }
+    guard !path.isEmpty, !path.utf8.contains(0) else { throw error(.badURL, url, "has no file path") }
     do throws(Errno) {
       try FileSystem.status(ofFile: path, followsLink: true).expectRegular()
-      // It may have become something else since; and may it be read?
+      // Opening checks the permission, and the kind again, which may have changed since.
       let (descriptor, size) = try FileSystem.openRegular(path)
       FileSystem.close(descriptor)
       return size
@@ -29,7 +29,7 @@ enum UploadFile {
     }
   }
 
-  /// Removes a file, not a directory that somebody took for one.
+  /// Removes a file, but not a directory that the caller took for a file.
   static func remove(_ url: URL, by fileManager: FileManager) {
     guard url.isFileURL, let status = try? FileSystem.status(ofFile: url.path, followsLink: true),
       status.kind != .directory

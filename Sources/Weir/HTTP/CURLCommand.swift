@@ -1,18 +1,18 @@
-/// A request as a command line for curl, to be read by people and run again.
+/// A request as a curl command line, for people to read and run.
 struct CURLCommand {
-  /// The request as it goes out, without the session's headers.
+  /// The request as it is sent, without the session's headers.
   let request: URLRequest
   var sessionHeaders = HTTPHeaders()
   /// Credentials that would answer a Basic challenge of the host.
   var credentials: [URLCredential] = []
-  /// Cookies that the storage has for the URL; empty when cookies are not sent.
+  /// The storage's cookies for the URL; empty if cookies are not sent.
   var cookies: [HTTPCookie] = []
   var redactingSecrets = true
 
-  /// What stands for a request that has no URL, host or method.
+  /// The text for a request without a URL, host or method.
   static let failure = "$ curl command could not be created"
 
-  /// The command, its parts on lines of their own.
+  /// The command, with each part on a line of its own.
   var text: String {
     guard let url = request.url, url.host?.isEmpty == false, let method = request.httpMethod else {
       return Self.failure
@@ -23,7 +23,7 @@ struct CURLCommand {
     parts += headers.map(headerPart)
     if let body = request.httpBody {
       let text = String(decoding: body, as: UTF8.self)
-      // Of what begins with an `@`, curl itself would read a file.
+      // curl would take `-d` with a leading `@` as the name of a file to read.
       parts.append("\(text.utf8.first == UInt8(ascii: "@") ? "--data-raw" : "-d") \(Self.quoted(text))")
     }
     parts.append(Self.quoted(redactingSecrets ? Redaction.urls(in: url.absoluteString) : url.absoluteString))
@@ -51,7 +51,8 @@ struct CURLCommand {
     return "-H \(Self.quoted("\(header.name): \(value)"))"
   }
 
-  /// One word of a shell, in which nothing is expanded. Byte by byte: to a shell a quote is one whatever combines with it.
+  /// Quotes one word for a shell, so that nothing in it is expanded. It works on bytes: a shell sees a quote even if a
+  /// combining character follows it.
   private static func quoted(_ text: String) -> String {
     let parts = text.utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
     return "'" + parts.map { String(Substring($0)) }.joined(separator: #"'\''"#) + "'"

@@ -1,11 +1,11 @@
 /// One header field: a name and its value.
 public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
-  /// The name as spelled; it is compared without regard to case (RFC 9110 section 5.1).
+  /// The name as spelled; names are compared case-insensitively (RFC 9110 section 5.1).
   public let name: String
   /// The value as it goes on the wire.
   public let value: String
 
-  /// Takes both as they are; what must not be sent is refused with the request (`URLRequest.validate()`).
+  /// Takes both as they are. A field that must not be sent is refused with its request (`URLRequest.validate()`).
   public init(name: String, value: String) {
     self.name = name
     self.value = value

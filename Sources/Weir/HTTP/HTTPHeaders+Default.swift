@@ -1,7 +1,7 @@
 import WeirHTTP
 
 extension HTTPHeaders {
-  /// Accept-Encoding, Accept-Language (left out when no language is preferred) and User-Agent.
+  /// Accept-Encoding, Accept-Language (left out if no language is preferred) and User-Agent.
   ///
   /// Built once per process: languages and versions do not change under a running service.
   public static let `default` = makeDefault(languages: Locale.preferredLanguages)
@@ -17,10 +17,10 @@ extension HTTPHeaders {
 }
 
 extension HTTPHeader {
-  /// `gzip, deflate`: exactly what weir decodes.
+  /// `gzip, deflate`: exactly the codings that weir decodes.
   public static let defaultAcceptEncoding = acceptEncoding("gzip, deflate")
 
-  /// The first six preferred languages, each a tenth less wanted than the one before.
+  /// The first six preferred languages, each with a quality a tenth lower than the one before.
   public static let defaultAcceptLanguage = acceptLanguage(qualityEncoded(Locale.preferredLanguages))
 
   /// `executable/appVersion (bundleID; build:build; OS major.minor.patch) Weir/version`.
@@ -30,7 +30,7 @@ extension HTTPHeader {
       version: ProcessInfo.processInfo.operatingSystemVersion))
 
   static func qualityEncoded(_ languages: [String]) -> String {
-    // Tenths as text: 1.0 - 0.1 * 3 is not 0.7 in binary.
+    // Tenths are written as text: 1.0 - 0.1 * 3 is not 0.7 in binary.
     languages.prefix(6).enumerated()
       .map { position, language in "\(language);q=\(position == 0 ? "1.0" : "0.\(10 - position)")" }
       .joined(separator: ", ")

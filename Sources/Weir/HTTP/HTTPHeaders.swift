@@ -1,18 +1,19 @@
 import WeirHTTP
 
-/// An ordered list of header fields whose names are unique without regard to case.
+/// An ordered list of header fields, whose names are unique case-insensitively.
 ///
-/// Adding a name that exists replaces its value in place and takes the new spelling. Equality is that of the list.
+/// Adding a name that exists replaces its value in place and takes the new spelling. Two values are equal if their
+/// lists are.
 public struct HTTPHeaders: Hashable, Sendable {
-  /// Up to so many fields a search is faster than a table.
+  /// Up to this number of fields a linear search is faster than a table.
   private static let searchedCount = 16
 
   private var fields: [HTTPHeader] = []
 
-  /// No fields.
+  /// Creates an empty list.
   public init() {}
 
-  /// Takes the fields in order; of duplicates the last wins.
+  /// Takes the fields in order; the last of duplicates wins.
   public init(_ headers: [HTTPHeader]) {
     fields.reserveCapacity(headers.count)
     if headers.count <= Self.searchedCount {
@@ -37,12 +38,12 @@ public struct HTTPHeaders: Hashable, Sendable {
     update(header)
   }
 
-  /// Sets a field: in place when the name exists, else at the end.
+  /// Sets a field: in place if the name exists, else at the end.
   public mutating func update(name: String, value: String) {
     update(HTTPHeader(name: name, value: value))
   }
 
-  /// Sets a field: in place when the name exists, else at the end.
+  /// Sets a field: in place if the name exists, else at the end.
   public mutating func update(_ header: HTTPHeader) {
     if let index = position(of: header.name) {
       fields[index] = header
@@ -51,7 +52,7 @@ public struct HTTPHeaders: Hashable, Sendable {
     }
   }
 
-  /// Removes a field; a name that is not there changes nothing.
+  /// Removes a field; nothing changes if there is none of that name.
   public mutating func remove(name: String) {
     guard let index = position(of: name) else { return }
     fields.remove(at: index)
@@ -69,7 +70,7 @@ public struct HTTPHeaders: Hashable, Sendable {
     return copy
   }
 
-  /// The value of the field with that name, without regard to case.
+  /// The value of the field with that name; names are compared case-insensitively.
   public func value(for name: String) -> String? {
     position(of: name).map { fields[$0].value }
   }
@@ -92,7 +93,7 @@ public struct HTTPHeaders: Hashable, Sendable {
     Dictionary(fields.lazy.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
   }
 
-  /// Fills an empty list in linear time: how many fields a response has is up to the server.
+  /// Fills an empty list in linear time: the server determines how many fields a response has.
   private mutating func updateAll(_ headers: [HTTPHeader]) {
     var positions = [String: Int](minimumCapacity: headers.count)
     for header in headers {

@@ -4,7 +4,7 @@ import WeirHTTP
 ///
 /// The raw value is kept as given: methods are case-sensitive.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
-  /// RFC 9110 section 9.3.6. Refused by `URLRequest.validate()`: weir makes tunnels by itself.
+  /// RFC 9110 section 9.3.6. `URLRequest.validate()` refuses it: weir makes tunnels itself.
   public static let connect = HTTPMethod(rawValue: "CONNECT")
   /// RFC 9110 section 9.3.5: idempotent.
   public static let delete = HTTPMethod(rawValue: "DELETE")
@@ -25,18 +25,18 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
   /// RFC 9110 section 9.3.8: safe, without a body.
   public static let trace = HTTPMethod(rawValue: "TRACE")
 
-  /// The idempotent ones (RFC 9110 section 9.2.2).
+  /// The idempotent methods (RFC 9110 section 9.2.2).
   static let idempotent: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
 
   public let rawValue: String
 
-  /// Takes the method as it is; one that is no token is refused with the request.
+  /// Takes the method as it is; if it is not a token, the request is refused.
   public init(rawValue: String) {
     self.rawValue = rawValue
   }
 
-  /// Whether it is CONNECT in some spelling. It opens a tunnel, and is none of the requests that can be made: an upstream
-  /// that takes methods in any case would answer with a tunnel on a connection that others use next.
+  /// Whether the method is CONNECT in any spelling. CONNECT opens a tunnel, which no request may do. An upstream that
+  /// compares methods case-insensitively would answer with a tunnel on a connection that other requests use next.
   package var isConnect: Bool {
     FieldSyntax.isSameName(rawValue, "connect")
   }

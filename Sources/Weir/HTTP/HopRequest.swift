@@ -1,13 +1,14 @@
 import WeirHTTP
 
-/// A URL request and what is needed of it more than once: each question to a `URLRequest` costs as much as a lock.
+/// A URL request and the facts of it that are needed more than once: each access to a `URLRequest` costs as much as a
+/// lock.
 final class HopRequest: Sendable {
   let urlRequest: URLRequest
   let url: URL?
-  /// The URL's text; empty without one.
+  /// The URL's text; empty if there is no URL.
   let text: String
   let method: String
-  /// The length of scheme and authority in bytes; nil when the URL is no http or https one or names no host.
+  /// The length of scheme and authority in bytes; nil if the URL is not http or https, or has no host.
   let originLength: Int?
 
   init(_ urlRequest: URLRequest) {
@@ -19,13 +20,13 @@ final class HopRequest: Sendable {
     method = urlRequest.httpMethod ?? "GET"
   }
 
-  /// Scheme and authority as the URL spells them.
+  /// The scheme and authority, as the URL spells them.
   var origin: String? { originLength.flatMap { String(text.utf8.prefix($0)) } }
 
-  /// Whether the URL is an https one and names a host.
+  /// Whether the URL is https and has a host.
   var isSecure: Bool { originLength != nil && text.utf8.dropFirst(4).first.map { $0 | 0x20 } == UInt8(ascii: "s") }
 
-  /// Whether the URL is an http or https one and names a host.
+  /// Whether the URL is http or https and has a host.
   var isSupported: Bool { originLength != nil }
 
   private static func originLength(of bytes: UnsafeBufferPointer<UInt8>) -> Int? {
@@ -40,7 +41,7 @@ final class HopRequest: Sendable {
     byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
   }
 
-  /// The length of `prefix` when `bytes` begin with it, in upper or lower case (RFC 9110 section 4.2.3).
+  /// The length of `prefix` if `bytes` begin with it, in upper or lower case (RFC 9110 section 4.2.3); else nil.
   private static func length(of prefix: StaticString, in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
     UnsafeRawBufferPointer(bytes).begins(with: prefix) ? prefix.utf8CodeUnitCount : nil
   }

@@ -1,11 +1,12 @@
 import Synchronization
 package import WeirHTTP
 
-/// A response head as received, made into an `HTTPURLResponse` only when somebody asks.
+/// A response head as received, made into an `HTTPURLResponse` only on demand.
 ///
-/// Building one costs several microseconds; a status check or the look-up of one field needs none of it.
+/// Building an `HTTPURLResponse` costs several microseconds; a status check or the lookup of one field does not need
+/// it.
 package final class LazyHTTPResponse: ResponseFacts, Sendable {
-  /// Without bytes where the response was built elsewhere.
+  /// The received head; it has no bytes if the response was built elsewhere.
   package let head: ResponseHead
   package let url: URL?
   private let built: Mutex<HTTPURLResponse?>
@@ -16,7 +17,7 @@ package final class LazyHTTPResponse: ResponseFacts, Sendable {
     built = Mutex(nil)
   }
 
-  /// Takes a response that is built already.
+  /// Takes a response that is already built.
   package init(_ response: HTTPURLResponse) {
     head = ResponseHead(status: response.statusCode, bytes: [])
     url = response.url
@@ -39,14 +40,14 @@ package final class LazyHTTPResponse: ResponseFacts, Sendable {
   /// Whether the response exists already.
   package var isBuilt: Bool { built.withLock { $0 != nil } }
 
-  /// A field's value without building the response; repeated fields joined by `, ` (RFC 9110 section 5.2).
+  /// A field's value, without building the response; repeated fields are joined by `, ` (RFC 9110 section 5.2).
   package func value(forHeader name: String) -> String? {
     guard head.bytes.isEmpty else { return head.value(forField: name) }
     return built.withLock { $0?.value(forHTTPHeaderField: name) }
   }
 }
 
-/// Facts that serializers and validators ask of a response, in either of its forms.
+/// Facts that serializers and validators read from a response, in either of its forms.
 protocol ResponseFacts {
   var statusCode: Int { get }
   func value(forHeader name: String) -> String?

@@ -1,5 +1,5 @@
 extension Redaction {
-  /// The URL without its userinfo, for errors, which others print.
+  /// The URL without its userinfo, for errors, which callers may print.
   static func url(_ url: URL) -> URL {
     let text = url.absoluteString
     guard text.utf8.contains(UInt8(ascii: "@")) else { return url }

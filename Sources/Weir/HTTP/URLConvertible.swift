@@ -1,4 +1,4 @@
-/// What can be turned into a URL.
+/// A type that can be turned into a URL.
 @preconcurrency
 public protocol URLConvertible: Sendable {
   /// The URL, or a ``WeirError/invalidURL(url:)``.
@@ -9,7 +9,7 @@ extension URL: URLConvertible {
   public func asURL() throws -> URL { self }
 }
 
-/// What can be turned into a URL request.
+/// A type that can be turned into a URL request.
 @preconcurrency
 public protocol URLRequestConvertible: Sendable {
   /// The request; any error becomes ``WeirError/createURLRequestFailed(error:)`` unless it is a ``WeirError``.
@@ -17,7 +17,7 @@ public protocol URLRequestConvertible: Sendable {
 }
 
 extension URLRequestConvertible {
-  /// The request, or nil when ``asURLRequest()`` throws.
+  /// The request, or nil if ``asURLRequest()`` throws.
   public var urlRequest: URLRequest? { try? asURLRequest() }
 }
 

@@ -1,13 +1,13 @@
 extension URLRequest {
-  /// Makes a request; throws what the convertible throws.
+  /// Creates a request; throws the convertible's error.
   public init(url: any URLConvertible, method: HTTPMethod, headers: HTTPHeaders? = nil) throws {
     self.init(url: try url.asURL())
-    // GET is what a fresh request has; each setter copies its storage.
+    // A new request already has the method GET; each setter copies the request's storage.
     if method != .get { httpMethod = method.rawValue }
     if let headers, !headers.isEmpty { allHTTPHeaderFields = headers.dictionary }
   }
 
-  /// The method, as a value.
+  /// The method as an ``HTTPMethod``.
   public var method: HTTPMethod? {
     get { httpMethod.map(HTTPMethod.init(rawValue:)) }
     set { httpMethod = newValue?.rawValue }

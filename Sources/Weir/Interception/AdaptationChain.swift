@@ -1,4 +1,5 @@
-/// Runs adapters in order, each on its predecessor's result, and ends with the first error, or when the request has ended.
+/// Runs adapters in order, each on the result of the one before. It ends at the first error, or when the request has
+/// ended.
 ///
 /// A value: each step's continuation holds a copy that is one step further, so nothing is shared between the threads
 /// on which adapters may answer.
@@ -6,7 +7,7 @@ struct AdaptationChain: Sendable {
   typealias Completion = @Sendable (Result<URLRequest, any Error>) -> Void
 
   let adapters: [any RequestAdapter]
-  /// Nil: nobody knows whose they are.
+  /// Nil if the adapters' caller gave no request.
   let request: Request?
   let completion: Completion
   let adapt: @Sendable (any RequestAdapter, URLRequest, @escaping Completion) -> Void

@@ -1,16 +1,16 @@
 /// An adapter made of a closure; it never retries.
-// Sendable: all stored properties are constant and Sendable; a subclass answers for its own.
+// Sendable: all stored properties are constant and Sendable; a subclass must ensure the same for its own.
 open class Adapter: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor, @unchecked Sendable {
   private enum Handler: Sendable {
     case closure(AdaptHandler)
     case async(AsyncAdaptHandler)
   }
 
-  /// The name under which it is measured; nil means the type's.
+  /// The adapter's name in metrics; nil means the name of its type.
   public let name: String?
   private let handler: Handler
 
-  /// Takes the closure; it runs where a ``RequestAdapter`` is called.
+  /// Takes a closure, which runs on the thread on which a ``RequestAdapter`` is called.
   @preconcurrency
   public init(_ adaptHandler: @escaping AdaptHandler, name: String? = nil) {
     handler = .closure(adaptHandler)
@@ -19,17 +19,17 @@ open class Adapter: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor, 
 
   /// Takes an async closure, which returns the adapted request or throws.
   ///
-  /// It begins where a ``RequestAdapter`` is called, without a change of thread, and goes on on Swift's own threads. Its
-  /// task is cancelled when the request ends before: by `cancel()`, its deadline or its session's end. While it runs it
-  /// keeps the session of `state` alive.
+  /// It begins on the thread on which a ``RequestAdapter`` is called and continues on Swift's own threads. Its task is
+  /// cancelled if the request ends first: by `cancel()`, its deadline or its session's end. While it runs, it keeps the
+  /// session of `state` alive.
   ///
-  /// `name`: Under which it is measured; nil means the type's.
+  /// `name`: The adapter's name in metrics; nil means the name of its type.
   public init(name: String? = nil, _ adaptHandler: @escaping AsyncAdaptHandler) {
     handler = .async(adaptHandler)
     self.name = name
   }
 
-  /// Without the request: the task of an async closure is not cancelled when that ends.
+  /// The `Request` is not known here, so the task of an async closure is not cancelled when the request ends.
   @preconcurrency
   open func adapt(
     _ urlRequest: URLRequest, for session: Session,

@@ -1,17 +1,17 @@
 /// Runs adapters one after another and asks retriers one after another.
 ///
-/// The first failing adapter ends the chain with its error; the first retrier that answers other than
-/// ``RetryResult/doNotRetry`` decides. Members may answer synchronously, later, and on any thread.
-// Sendable: all stored properties are constant and Sendable; a subclass answers for its own.
+/// The first failing adapter ends the chain with its error. The first retrier whose answer is not
+/// ``RetryResult/doNotRetry`` decides. Members may answer synchronously or later, on any thread.
+// Sendable: all stored properties are constant and Sendable; a subclass must ensure the same for its own.
 open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendable {
   /// The adapters, then the interceptors, in order.
   public let adapters: [any RequestAdapter]
   /// The retriers, then the interceptors, in order.
   public let retriers: [any RequestRetrier]
-  /// The name under which it is measured; nil means the type's.
+  /// The interceptor's name in metrics; nil means the name of its type.
   public let name: String?
 
-  /// Makes one of closures.
+  /// Creates an interceptor from closures.
   @preconcurrency
   public init(adaptHandler: @escaping AdaptHandler, retryHandler: @escaping RetryHandler, name: String? = nil) {
     adapters = [Adapter(adaptHandler, name: name)]
@@ -19,14 +19,14 @@ open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendabl
     self.name = name
   }
 
-  /// Makes one of an adapter and a retrier.
+  /// Creates an interceptor from an adapter and a retrier.
   public init(adapter: any RequestAdapter, retrier: any RequestRetrier, name: String? = nil) {
     adapters = [adapter]
     retriers = [retrier]
     self.name = name
   }
 
-  /// Makes one of lists; the interceptors come after the adapters and after the retriers.
+  /// Creates an interceptor from lists; `interceptors` come after the adapters and after the retriers.
   public init(
     adapters: [any RequestAdapter] = [], retriers: [any RequestRetrier] = [],
     interceptors: [any RequestInterceptor] = [], name: String? = nil
@@ -36,8 +36,8 @@ open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendabl
     self.name = name
   }
 
-  /// The interceptor as a list that can be taken apart; nil for any other, subclasses included: what one overrides
-  /// would be lost.
+  /// The interceptor as a list whose members can be taken out; nil for other types. A subclass is another type, since
+  /// its overrides would be lost.
   static func list(_ interceptor: any Sendable) -> Interceptor? {
     type(of: interceptor) == Interceptor.self ? interceptor as? Interceptor : nil
   }

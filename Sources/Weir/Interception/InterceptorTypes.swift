@@ -1,7 +1,7 @@
-/// What kinds of interceptors there are, found out once per type: casts and names of types cost more than a look-up.
+/// Facts about the types of interceptors, found out once per type: casts and type names cost more than a lookup.
 struct InterceptorTypes {
   private struct Facts {
-    /// Bounded: types are finite, and given names are as many as the program has call sites that give one.
+    /// Bounded: a program has a finite number of types, and as many given names as call sites that give one.
     let name: String
     let isList: Bool
     let adapts: Bool
@@ -11,7 +11,8 @@ struct InterceptorTypes {
 
   private var known: [ObjectIdentifier: Facts] = [:]
 
-  /// The adapters behind an interceptor; an `Interceptor` is taken apart, so that each is measured by its own name.
+  /// The adapters behind an interceptor. An `Interceptor` is replaced by its members, so that each is measured by its
+  /// own name.
   mutating func adapters(of adapter: any RequestAdapter) -> [NamedAdapter] {
     let facts = facts(of: adapter)
     guard facts.adapts else { return [] }
@@ -19,7 +20,7 @@ struct InterceptorTypes {
     return [NamedAdapter(adapter: adapter, name: facts.mayHaveName ? (adapter as? any NamedInterceptor)?.name : nil)]
   }
 
-  /// The retriers behind an interceptor; none means that nobody was asked.
+  /// The retriers behind an interceptor; empty if there is no retrier to ask.
   mutating func retriers(of retrier: any RequestRetrier) -> [any RequestRetrier] {
     let facts = facts(of: retrier)
     guard facts.retries else { return [] }
@@ -27,7 +28,7 @@ struct InterceptorTypes {
     return [retrier]
   }
 
-  /// The name under which an adapter is measured: its given one, else its type's.
+  /// The adapter's name in metrics: its given name, else the name of its type.
   mutating func name(of adapter: NamedAdapter) -> String {
     adapter.name ?? facts(of: adapter.adapter).name
   }

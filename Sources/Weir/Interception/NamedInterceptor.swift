@@ -3,14 +3,14 @@ package protocol NamedInterceptor {
   var name: String? { get }
 }
 
-/// An interceptor that leaves URL requests alone, and so do its subclasses: as it has no `adapt` of its own, they have
-/// none to override.
+/// An interceptor that leaves URL requests alone. That holds for subclasses too: there is no `adapt` method to
+/// override.
 package protocol RetryOnlyInterceptor {}
 
-/// An interceptor that never retries, nor do its subclasses, for the same reason.
+/// An interceptor that never retries. That holds for subclasses too: there is no `retry` method to override.
 package protocol AdaptOnlyInterceptor {}
 
-/// An adapter and, if it was given one, its name.
+/// An adapter with the name that it was given, if any.
 struct NamedAdapter: Sendable {
   let adapter: any RequestAdapter
   let name: String?

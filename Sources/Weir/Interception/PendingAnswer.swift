@@ -1,12 +1,12 @@
 import Synchronization
 
-/// What a request waits for may be told that it waits no more.
+/// Work for a request that can be told that the request no longer waits for it.
 protocol Abandonable: AnyObject, Sendable {
   func abandon()
 }
 
-/// An answer that is given later, once, unless the request that waits for it has ended: then whoever works on it hears of
-/// that, and nothing of the request is kept.
+/// An answer that is given later, once. If the request that waits for it ends first, the work for it is told, and no
+/// reference to the request is kept.
 final class PendingAnswer<Value: Sendable>: Abandonable {
   private struct Owed {
     let request: Request?
@@ -23,24 +23,25 @@ final class PendingAnswer<Value: Sendable>: Abandonable {
 
   private let state: Mutex<State>
 
-  /// - Parameter request: Nil: nobody knows whose it is, and it can't be abandoned.
+  /// - Parameter request: The waiting request; without one (nil) the answer can't be abandoned.
   init(of request: Request?, _ completion: @escaping @Sendable (Value) -> Void) {
     state = Mutex(.open(Owed(request: request, completion: completion)))
   }
 
   var isOpen: Bool { state.withLock { $0.owed != nil } }
 
-  /// The request, as long as it waits.
+  /// The request, while it waits.
   var request: Request? { state.withLock { $0.owed?.request } }
 
-  /// Gives the answer. A second one is ignored.
+  /// Gives the answer; a second one is ignored.
   func callAsFunction(_ value: Value) {
     guard let owed = close(as: .given) else { return }
     if owed.onAbandon != nil { owed.request?.forget(self) }
     owed.completion(value)
   }
 
-  /// Has `action` called, in place of any earlier one, if the request ends before there is an answer; at once if it has.
+  /// Sets the action for a request that ends before the answer; it replaces an earlier action. It runs at once if the
+  /// request has ended.
   func whenAbandoned(_ action: @escaping @Sendable () -> Void) {
     let (request, isAbandoned) = state.withLock { state in
       switch state {
@@ -55,7 +56,7 @@ final class PendingAnswer<Value: Sendable>: Abandonable {
     if isAbandoned { return action() }
     guard let request else { return }
     if !request.notesPending(self) { return abandon() }
-    // It may have been given meanwhile, by another thread.
+    // Another thread may have given the answer meanwhile.
     if !isOpen { request.forget(self) }
   }
 
@@ -63,7 +64,7 @@ final class PendingAnswer<Value: Sendable>: Abandonable {
     close(as: .abandoned)?.onAbandon?()
   }
 
-  /// What was owed, to whom comes first.
+  /// Returns the completion to the first caller only.
   private func close(as end: State) -> Owed? {
     state.withLock { state in
       guard let owed = state.owed else { return nil }
@@ -74,10 +75,10 @@ final class PendingAnswer<Value: Sendable>: Abandonable {
 }
 
 extension PendingAnswer {
-  /// Has the answer made by a task, which is cancelled when the request ends before.
+  /// Has a task make the answer; the task is cancelled if the request ends first.
   ///
-  /// It begins here and now, so that one that has nothing to wait for changes no thread. Its priority is high, since
-  /// nobody knows who waits for the request.
+  /// The task begins on the calling thread, so that work without a suspension changes no thread. Its priority is high,
+  /// since the priority of the request's caller is not known.
   static func make(
     for request: Request?, _ completion: @escaping @Sendable (Value) -> Void,
     _ work: @escaping @Sendable () async -> Value
@@ -89,10 +90,10 @@ extension PendingAnswer {
 }
 
 extension Request {
-  /// Whether nothing that is asked for changes the outcome any more.
+  /// Whether the outcome is fixed, so that no answer can change it.
   var isOver: Bool { fields.withLock { $0.machine.isOver } }
 
-  /// From now on `answer` hears of the request's end. False: that was before.
+  /// From now on `answer` is told if the request ends. Returns false if it has already ended.
   func notesPending(_ answer: any Abandonable) -> Bool {
     fields.withLock { fields in
       if fields.machine.isOver { return false }

@@ -1,4 +1,5 @@
-/// The refreshes in which a request is made: the interceptors that are waiting for what it brings must not hold it up.
+/// The refreshes that a request is a part of. The interceptors that perform them wait for the request, so they must not
+/// hold it up.
 final class RefreshScope: Sendable {
   /// Stands for an interceptor.
   final class Owner: Sendable {}
@@ -7,7 +8,7 @@ final class RefreshScope: Sendable {
   @TaskLocal static var current: RefreshScope?
 
   private let owner: Owner
-  /// That of the request which made this refresh necessary, if it was made in another one.
+  /// The scope of the request that made this refresh necessary, if that request was itself part of a refresh.
   private let outer: RefreshScope?
 
   init(of owner: Owner, within outer: RefreshScope?) {

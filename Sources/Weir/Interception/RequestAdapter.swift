@@ -1,10 +1,10 @@
-/// What an adapter may know about the request it adapts.
+/// The facts that an adapter gets about the request that it adapts.
 public struct RequestAdapterState: Sendable {
   private let identity: Identity
-  /// The session that the request is of.
+  /// The session of the request.
   public let session: Session
 
-  /// A request's identifier is made when somebody asks for it.
+  /// A request's identifier is made on its first use, so it is not read here.
   private enum Identity {
     case id(UUID)
     case request(Request)
@@ -28,7 +28,7 @@ public struct RequestAdapterState: Sendable {
     self.session = session
   }
 
-  /// Takes both, for tests of adapters.
+  /// Creates a state for tests of adapters.
   public init(requestID: UUID, session: Session) {
     identity = .id(requestID)
     self.session = session
@@ -42,19 +42,19 @@ public struct RequestAdapterState: Sendable {
 /// ``WeirError/requestAdaptationFailed(error:)``.
 @preconcurrency
 public protocol RequestAdapter: Sendable {
-  /// The form for adapters that need the session alone. Default: the request as it is.
+  /// The form for adapters that need only the session. Default: the request unchanged.
   ///
-  /// An adapter that hands on to another should do so by the other form: called by this one, an async adapter or an
-  /// ``AuthenticationInterceptor`` does not hear when the request ends.
+  /// An adapter that calls another one should use the other form. Through this form, an async adapter or an
+  /// ``AuthenticationInterceptor`` does not learn that the request has ended.
   @preconcurrency
   func adapt(
     _ urlRequest: URLRequest, for session: Session,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void)
 
-  /// The form that weir calls, with what is known of the request. Default: the other form.
+  /// The form that weir calls, with facts about the request. Default: calls the other form.
   ///
-  /// The first adapter of an attempt runs on the session's ``Session/requestQueue``, else on the event loop; each
-  /// further one where the one before it answered.
+  /// The first adapter of an attempt runs on the session's ``Session/requestQueue``, else on the event loop. Each
+  /// further one runs where the one before it answered.
   @preconcurrency
   func adapt(
     _ urlRequest: URLRequest, using state: RequestAdapterState,

@@ -24,7 +24,7 @@ public typealias RetryHandler =
     Request, Session, any Error, _ completion: @escaping @Sendable (RetryResult) -> Void
   ) -> Void
 
-/// Returns the adapted request, or throws why there is none.
+/// Returns the adapted request, or throws an error.
 public typealias AsyncAdaptHandler = @Sendable (URLRequest, RequestAdapterState) async throws -> URLRequest
 
 /// Returns whether the request is tried again.

@@ -6,8 +6,8 @@
 public protocol RequestRetrier: Sendable {
   /// Answers whether the request is tried again.
   ///
-  /// The first retrier runs on the session's ``Session/rootQueue``, else on the event loop; each further one where the
-  /// one before it answered.
+  /// The first retrier runs on the session's ``Session/rootQueue``, else on the event loop. Each further one runs where
+  /// the one before it answered.
   @preconcurrency
   func retry(
     _ request: Request, for session: Session, dueTo error: any Error,

@@ -1,11 +1,11 @@
 /// A retrier made of a closure; it never changes a request.
-// Sendable: all stored properties are constant and Sendable; a subclass answers for its own.
+// Sendable: all stored properties are constant and Sendable; a subclass must ensure the same for its own.
 open class Retrier: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, @unchecked Sendable {
-  /// The name under which it is measured; nil means the type's.
+  /// The retrier's name in metrics; nil means the name of its type.
   public let name: String?
   private let retryHandler: RetryHandler
 
-  /// Takes the closure; it runs where a ``RequestRetrier`` is called.
+  /// Takes a closure, which runs on the thread on which a ``RequestRetrier`` is called.
   @preconcurrency
   public init(_ retryHandler: @escaping RetryHandler, name: String? = nil) {
     self.retryHandler = retryHandler
@@ -14,11 +14,11 @@ open class Retrier: RequestInterceptor, NamedInterceptor, RetryOnlyInterceptor, 
 
   /// Takes an async closure, which returns the answer.
   ///
-  /// It begins where a ``RequestRetrier`` is called, without a change of thread, and goes on on Swift's own threads. Its
-  /// task is cancelled when the request ends before: by `cancel()`, its deadline or its session's end. While it runs it
-  /// keeps the session alive.
+  /// It begins on the thread on which a ``RequestRetrier`` is called and continues on Swift's own threads. Its task is
+  /// cancelled if the request ends first: by `cancel()`, its deadline or its session's end. While it runs, it keeps the
+  /// session alive.
   ///
-  /// `name`: Under which it is measured; nil means the type's.
+  /// `name`: The retrier's name in metrics; nil means the name of its type.
   public init(name: String? = nil, _ retryHandler: @escaping AsyncRetryHandler) {
     self.retryHandler = { request, session, error, completion in
       PendingAnswer.make(for: request, completion) { await retryHandler(request, session, error) }

@@ -1,9 +1,9 @@
-/// Asks retriers in order until one answers other than `.doNotRetry`, or the request has ended.
+/// Asks retriers in order until one gives an answer other than `.doNotRetry`, or the request has ended.
 ///
-/// A value: each step's continuation holds a copy that is one step further. It does not keep the session alive: a
-/// retrier may take its time.
+/// A value: each step's continuation holds a copy that is one step further. It does not keep the session alive, since a
+/// retrier may take a long time.
 struct RetryChain: Sendable {
-  /// The answer, and the decision that it comes from.
+  /// Takes the answer and the decision behind it.
   typealias Completion = @Sendable (RetryResult, RetryDecision) -> Void
 
   let retriers: [any RequestRetrier]
@@ -12,7 +12,7 @@ struct RetryChain: Sendable {
   let error: any Error
   let completion: Completion
   private var position = 0
-  /// Why it is no, as long as nobody says yes: the first reason that is more than a no.
+  /// The reason for a denial, if no retrier wants a retry: the first that is more specific than `.policy`.
   private var denial = RetryDenial.Reason.policy
 
   init(

@@ -1,8 +1,8 @@
 import Synchronization
 
 extension RetryDecision {
-  /// Reads a retrier's answer. `noted` is what the rules behind it said, if there are any; it counts as far as the
-  /// answer is theirs.
+  /// The decision in a retrier's answer. `noted` is the decision of the rules behind the retrier, if it has any. It
+  /// counts only if the answer agrees with it.
   init(_ result: RetryResult, noted: RetryDecision?) {
     switch (result, noted) {
     case (.doNotRetry, .deny(let reason)?): self = .deny(reason)
@@ -16,7 +16,7 @@ extension RetryDecision {
     }
   }
 
-  /// The answer of a retrier that decides so.
+  /// The answer that a retrier gives for this decision.
   var result: RetryResult {
     switch self {
     case .retry(let delay, _, _, _): .retryWithDelay(delay)
@@ -31,7 +31,7 @@ extension Request {
     fields.withLock { $0.notedDecision = decision }
   }
 
-  /// What was noted since the last question.
+  /// Returns the noted decision and clears it.
   func takeNotedDecision() -> RetryDecision? {
     fields.withLock { fields in
       defer { fields.notedDecision = nil }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets the first call of a completion through and ignores any further one, from whatever thread.
+/// Passes on the first call of a completion and ignores any further one, on any thread.
 package final class SingleCall<Value: Sendable>: Sendable {
   private let isCalled = Atomic(false)
   private let body: @Sendable (Value) -> Void

@@ -1,9 +1,9 @@
-/// The media types of files (the IANA registry of media types), by their names.
+/// The media types of files by the extensions of their names (IANA registry of media types).
 enum MediaType {
-  /// What is said of bytes of which nothing is known (RFC 2046 section 4.5.1).
+  /// The type for unknown bytes (RFC 2046 section 4.5.1).
   private static let unknown = "application/octet-stream"
 
-  /// By a name's extension, without regard to case.
+  /// The media type for a name's extension, which is compared case-insensitively.
   static func ofFile(withExtension name: String) -> String {
     known[name.lowercased()] ?? unknown
   }

@@ -1,8 +1,8 @@
-/// A form's parts in their order, and how they stand one behind the other (RFC 2046 section 5.1.1).
+/// The parts of a form in their order, with the delimiters between them (RFC 2046 section 5.1.1).
 struct MultipartBody {
-  /// How much of a file or a stream is read at once.
+  /// Bytes of a file or stream that are read at once.
   static let pieceSize = 128 << 10
-  /// How much room a stream is believed to need: what it is declared to have may be anything.
+  /// The most room that is reserved for a stream: its declared length may be any number.
   private static let believedLength: UInt64 = 1 << 20
 
   private let parts: [MultipartPart]
@@ -17,7 +17,7 @@ struct MultipartBody {
     last = Array("\r\n--\(boundary)--\r\n".utf8)
   }
 
-  /// How many bytes it will be, except for long streams.
+  /// The expected number of bytes; for long streams less than they declare.
   var expectedSize: UInt64 {
     parts.reduce(UInt64(last.count)) { size, part in
       let length = if case .stream = part.body { min(part.length, Self.believedLength) } else { part.length }
@@ -25,7 +25,7 @@ struct MultipartBody {
     }
   }
 
-  /// Writes the bytes of it all; none when there are no parts.
+  /// Writes the whole form; a form without parts gives no bytes.
   func write(to sink: some MultipartSink) throws(WeirError) {
     guard !parts.isEmpty else { return }
     for (position, part) in parts.enumerated() {
@@ -40,7 +40,7 @@ struct MultipartBody {
     try sink.write(last)
   }
 
-  /// Copies a body that has to be that long.
+  /// Copies a body, which must have exactly this length.
   private static func copy(
     _ reader: MultipartReader, _ length: UInt64, to sink: some MultipartSink
   ) throws(WeirError) {
@@ -55,7 +55,7 @@ struct MultipartBody {
     guard excess == 0 else { throw .unexpectedLength(expected: length, read: total.saturatingAdd(UInt64(excess))) }
   }
 
-  /// What comes after the declared end, as far as it comes at once: it may have no end.
+  /// The number of bytes after the declared end, from a single read: the stream may have no end.
   private static func excess(of reader: MultipartReader) throws(WeirError) -> Int {
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
     defer { scratch.deallocate() }
@@ -63,13 +63,13 @@ struct MultipartBody {
   }
 }
 
-/// Where a form's bytes go.
+/// The receiver of a form's bytes.
 protocol MultipartSink: AnyObject {
   /// Takes bytes.
   func write(_ bytes: UnsafeRawBufferPointer) throws(WeirError)
 
-  /// Takes what `read` puts into the room it is given, which is at least a byte and at most `count`; returns how many bytes
-  /// those were.
+  /// Takes the bytes that `read` puts into a buffer. The buffer has room for at least one byte and at most `count`.
+  /// Returns the number of bytes.
   func fill(
     _ count: Int, _ read: (UnsafeMutableRawBufferPointer) throws(WeirError) -> Int
   ) throws(WeirError) -> Int
@@ -77,7 +77,7 @@ protocol MultipartSink: AnyObject {
 
 extension MultipartSink {
   func write(_ bytes: some ContiguousBytes) throws(WeirError) {
-    // `withUnsafeBytes` loses the error's type; this keeps it.
+    // The inner `do` keeps the error's type, which `withUnsafeBytes` would lose.
     let result = bytes.withUnsafeBytes { bytes in
       do throws(WeirError) { return Result<Void, WeirError>.success(try write(bytes)) } catch { return .failure(error) }
     }

@@ -1,13 +1,13 @@
 import WeirHTTP
 
-/// What stands between the parts of a form.
+/// The boundary between the parts of a form.
 enum MultipartBoundary {
-  /// `weir.boundary.` and 64 random bits: it need not be looked for in the parts.
+  /// `weir.boundary.` and 64 random bits. So the parts need not be searched for it.
   static func random() -> String {
     "weir.boundary." + hexadecimal(.random(in: 0 ... .max)) + hexadecimal(.random(in: 0 ... .max))
   }
 
-  /// The media type that names it, in quotes where it is no token (RFC 9110 section 5.6.6).
+  /// The media type with the boundary, which is quoted if it is not a token (RFC 9110 section 5.6.6).
   static func contentType(of boundary: String) -> String {
     guard !FieldSyntax.isToken(boundary) else { return "multipart/form-data; boundary=\(boundary)" }
     let escaped = boundary.unicodeScalars.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] }

@@ -1,19 +1,19 @@
 import Glibc
 import WeirIO
 
-/// Where an uploaded form is encoded to.
+/// Encodes a form for an upload, to memory or to a file.
 package struct MultipartEncoding {
   /// An encoded form.
   package enum Encoded: Sendable {
     case data(Data)
-    /// A temporary file, to be removed by whoever asked for it.
+    /// A temporary file; the caller removes it.
     case file(URL)
   }
 
   /// Encodes a form to memory if the bodies of its parts are less than `threshold` bytes, else to a temporary file:
   /// `<temporary directory>/weir/multipart.form.data/<UUID>`. Reads and writes files.
   ///
-  /// - Parameter temporaryDirectory: nil: that of the form's file manager.
+  /// - Parameter temporaryDirectory: Nil means the one of the form's file manager.
   package static func encode(
     _ form: MultipartFormData, usingThreshold threshold: UInt64, in temporaryDirectory: URL? = nil
   ) throws -> Encoded {
@@ -24,8 +24,9 @@ package struct MultipartEncoding {
     return .file(file)
   }
 
-  /// The directory of temporary forms, made if it isn't there. The directory of all users' temporary files holds it: where
-  /// `weir` is another user's, who could exchange our files there, or whom we must not shut out, the user's number is added.
+  /// The directory of temporary forms, made if it is missing. It lies in the directory of all users' temporary files.
+  /// If `weir` there belongs to another user, that user could exchange our files, or would be shut out by ours. Then
+  /// the user ID is added to the name.
   private static func directory(in temporary: URL) throws -> URL {
     for name in ["weir", "weir-\(geteuid())"] {
       let outer = temporary.appendingPathComponent(name, isDirectory: true)

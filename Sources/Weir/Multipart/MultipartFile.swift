@@ -1,13 +1,14 @@
 import Glibc
 import WeirIO
 
-/// A file that is a part of a form: it is there, regular and readable when the form is made, and again when it is read.
+/// A file as a part of a form. It must exist and be regular and readable when the form is made, and again when it is
+/// read.
 struct MultipartFile: Sendable {
   let url: URL
   let size: UInt64
   private let path: String
 
-  /// Looks at a file without opening it: opening a pipe waits for its writer, and a device may do anything.
+  /// Checks a file without opening it: opening a pipe waits for its writer, and opening a device may have effects.
   init(at url: URL) throws(WeirError) {
     guard url.isFileURL else { throw .multipartEncodingFailed(reason: .bodyPartURLInvalid(url: url)) }
     self.url = url
@@ -20,13 +21,13 @@ struct MultipartFile: Sendable {
     } catch {
       throw Self.failure(error, at: url)
     }
-    // With the rights that opening it is judged by, which are not always those of the real user.
+    // `AT_EACCESS` checks with the effective user's rights, as opening does, instead of the real user's.
     guard (try? systemCall { faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) }) != nil else {
       throw .multipartEncodingFailed(reason: .bodyPartInputStreamCreationFailed(for: url))
     }
   }
 
-  /// Opens it for reading; it must still be what it was.
+  /// Opens the file for reading; it must still have the size that it had.
   func open() throws(WeirError) -> CInt {
     let file: (descriptor: CInt, size: Int64)
     do throws(Errno) {
@@ -51,7 +52,7 @@ struct MultipartFile: Sendable {
 }
 
 extension WeirError {
-  /// A part that was not as long as it was said to be.
+  /// The error of a part whose length differs from the declared one.
   static func unexpectedLength(expected: UInt64, read: UInt64) -> WeirError {
     .multipartEncodingFailed(
       reason: .inputStreamReadFailed(
@@ -60,7 +61,7 @@ extension WeirError {
 }
 
 extension POSIXError {
-  /// The public form of a system's error.
+  /// The public form of a system error.
   init(_ error: Errno) {
     self.init(POSIXErrorCode(rawValue: error.rawValue) ?? .EIO)
   }

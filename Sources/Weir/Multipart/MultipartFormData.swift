@@ -3,31 +3,31 @@ import WeirHTTP
 
 /// The body of a form with files, `multipart/form-data` (RFC 7578).
 ///
-/// Fill it and hand it over. Appending never throws: the first thing that is wrong is kept, and thrown by ``encode()`` and
-/// ``writeEncodedData(to:)``. Parts that are `Data` or files can be encoded again and again; a stream is read once. Safe to
-/// use from several threads; no file or stream is read under its lock.
+/// Append the parts, then pass the form to an upload. Appending never throws: the first error is kept, and thrown by
+/// ``encode()`` and ``writeEncodedData(to:)``. Parts that are `Data` or files can be encoded repeatedly; a stream can
+/// be read only once. The form is safe to use from several threads; no file or stream is read under its lock.
 public final class MultipartFormData: Sendable {
-  /// Forms from this size on, in bytes, are uploaded from a temporary file unless a caller says otherwise.
+  /// Forms of at least this size, in bytes, are uploaded from a temporary file unless the caller says otherwise.
   public static let encodingMemoryThreshold: UInt64 = 10_000_000
 
   private struct State: Sendable {
     var contentType: String
     var parts: [MultipartPart] = []
     var contentLength: UInt64 = 0
-    /// What was wrong first.
+    /// The first error.
     var failure: WeirError?
   }
 
-  /// What stands between parts (RFC 2046 section 5.1.1).
+  /// The boundary between parts (RFC 2046 section 5.1.1).
   public let boundary: String
   let fileManager: FileManager
   private let state: Mutex<State>
 
-  /// Makes an empty form.
+  /// Creates an empty form.
   ///
   /// - Parameters:
-  ///   - fileManager: says where temporary files belong.
-  ///   - boundary: must stand in no part; nil: one of 64 random bits.
+  ///   - fileManager: Gives the directory for temporary files.
+  ///   - boundary: Must not occur in any part; nil means one with 64 random bits.
   public init(fileManager: FileManager = .default, boundary: String? = nil) {
     let boundary = boundary ?? MultipartBoundary.random()
     self.boundary = boundary
@@ -43,22 +43,22 @@ public final class MultipartFormData: Sendable {
     set { state.withLock { $0.contentType = newValue } }
   }
 
-  /// The bytes of all parts' bodies, without what stands between them.
+  /// The bytes of all parts' bodies, without headers and boundaries.
   public var contentLength: UInt64 { state.withLock { $0.contentLength } }
 
   /// Appends bytes.
   ///
-  /// - `name`: the field's. Quotes, line breaks and NUL in it, and in the file's, are percent-encoded.
-  /// - `fileName`: makes the part a file to the server.
-  /// - `mimeType`: its `Content-Type`.
+  /// - `name`: The field's name. Quotes, line breaks and NUL in it and in the file name are percent-encoded.
+  /// - `fileName`: If set, the server takes the part for a file.
+  /// - `mimeType`: The part's `Content-Type`.
   public func append(_ data: Data, withName name: String, fileName: String? = nil, mimeType: String? = nil) {
     append(.data(data), UInt64(data.count), MultipartHead(name: name, fileName: fileName, mimeType: mimeType))
   }
 
-  /// Appends a file under the name that its path ends in, with a type that follows from the name's extension.
+  /// Appends a file, with the last component of its path as file name and the media type of its extension.
   ///
-  /// What is wrong with it: ``WeirError/MultipartEncodingFailureReason/bodyPartFilenameInvalid(in:)`` without name or
-  /// extension, else as of ``append(_:withName:fileName:mimeType:)-(URL,_,_,_)``.
+  /// Its error is ``WeirError/MultipartEncodingFailureReason/bodyPartFilenameInvalid(in:)`` if there is no name or
+  /// extension, else the same as for ``append(_:withName:fileName:mimeType:)-(URL,_,_,_)``.
   public func append(_ fileURL: URL, withName name: String) {
     let fileName = fileURL.lastPathComponent
     let fileExtension = fileURL.pathExtension
@@ -66,9 +66,9 @@ public final class MultipartFormData: Sendable {
     append(fileURL, withName: name, fileName: fileName, mimeType: MediaType.ofFile(withExtension: fileExtension))
   }
 
-  /// Appends a file, which is looked at now and read when the form is encoded; it must not change in between.
+  /// Appends a file, which is checked now and read when the form is encoded; it must not change in between.
   ///
-  /// What may be wrong with it, in this order: no file URL, not there, a directory, of no size (a pipe, a device), not
+  /// Possible errors, in this order: not a file URL, missing, a directory, without a size (a pipe, a device), not
   /// readable.
   public func append(_ fileURL: URL, withName name: String, fileName: String, mimeType: String) {
     do throws(WeirError) {
@@ -79,8 +79,8 @@ public final class MultipartFormData: Sendable {
     }
   }
 
-  /// Appends a stream that gives `length` bytes, else encoding fails. The form opens, reads and closes it, once; leave it
-  /// alone from now on.
+  /// Appends a stream, which has to give `length` bytes, or encoding fails. The form opens, reads and closes the
+  /// stream, once; don't use it from now on.
   public func append(
     _ stream: InputStream, withLength length: UInt64, name: String, fileName: String, mimeType: String
   ) {
@@ -88,7 +88,7 @@ public final class MultipartFormData: Sendable {
       .stream(MultipartStream(stream)), length, MultipartHead(name: name, fileName: fileName, mimeType: mimeType))
   }
 
-  /// The same, with the part's header fields as they are to be.
+  /// Appends a stream like the other form, with the part's header fields as given.
   public func append(_ stream: InputStream, withLength length: UInt64, headers: HTTPHeaders) {
     append(.stream(MultipartStream(stream)), length, MultipartHead(headers))
   }
@@ -103,10 +103,10 @@ public final class MultipartFormData: Sendable {
     return memory.takeData()
   }
 
-  /// Writes the body to a new file that its owner alone may read, in constant memory. A file that can't be written to its
-  /// end is removed.
+  /// Writes the body to a new file that only its owner may read, in constant memory. A file that can't be written
+  /// completely is removed.
   ///
-  /// Throws ``WeirError/multipartEncodingFailed(reason:)``, also when there is something at that place, a link included.
+  /// Throws ``WeirError/multipartEncodingFailed(reason:)``, also if something exists at that place, even a link.
   public func writeEncodedData(to fileURL: URL) throws {
     let body = try body()
     let target = try MultipartTarget(creating: fileURL)

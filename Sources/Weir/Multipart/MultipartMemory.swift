@@ -1,6 +1,7 @@
 import Glibc
 
-/// A form's bytes in memory: allocated once when their number was known, and never cleared or copied on the way.
+/// A form's bytes in memory. The memory is allocated once for the expected size, and neither cleared nor copied on the
+/// way.
 final class MultipartMemory: MultipartSink {
   private var start: UnsafeMutableRawPointer?
   private var capacity = 0
@@ -29,7 +30,7 @@ final class MultipartMemory: MultipartSink {
     return filled
   }
 
-  /// The bytes, which are the caller's from now on.
+  /// The bytes, which the caller owns from now on.
   func takeData() -> Data {
     guard let start, count > 0 else { return Data() }
     self.start = nil

@@ -9,10 +9,10 @@ struct MultipartPart: Sendable {
     case stream(MultipartStream)
   }
 
-  /// The header fields with the empty line behind them.
+  /// The header fields, with the empty line after them.
   let head: [UInt8]
   let body: Body
-  /// How many bytes the body has to have.
+  /// The number of bytes that the body must have.
   let length: UInt64
 }
 
@@ -32,7 +32,7 @@ struct MultipartHead {
     self.init(fields)
   }
 
-  /// The first field that would not stay on its line.
+  /// The first field that would not stay on its line or has no valid name.
   var invalidField: String? {
     fields.first { !FieldSyntax.isToken($0.name) || !FieldSyntax.isSendable($0.value) }?.name
   }
@@ -43,8 +43,8 @@ struct MultipartHead {
     return bytes + "\r\n".utf8
   }
 
-  /// As browsers do it (WHATWG HTML, multipart/form-data encoding algorithm). Scalar by scalar: CR LF is one character. NUL
-  /// too, which must not stand in a field, and ends the text for some parsers.
+  /// Escapes as browsers do (WHATWG HTML, multipart/form-data encoding algorithm). It goes through the scalars, since
+  /// CR LF is a single character. NUL is escaped too: it is not allowed in a field, and ends the text for some parsers.
   private static func escaped(_ text: String) -> String {
     guard text.utf8.contains(where: { $0.isLineBreak || $0 == 0 || $0 == UInt8(ascii: "\"") }) else { return text }
     var escaped = ""
@@ -61,10 +61,10 @@ struct MultipartHead {
   }
 }
 
-/// A stream that was handed over to a form, for whoever encodes the form first.
+/// A stream that was handed over to a form; only the first encoding of the form can read it.
 final class MultipartStream: Sendable {
-  /// An `InputStream` may be used by one thread at a time. The only reference that the form has is in the lock; `take`
-  /// empties that and gives it to one caller ever. The user, who may have others, is told to leave it alone.
+  /// An `InputStream` may be used by one thread at a time. The form's only reference is in the lock; `take` empties it
+  /// and so gives the stream to one caller only. The user may have other references, and is told not to use them.
   private struct Handed: @unchecked Sendable {
     let stream: InputStream
   }
@@ -75,7 +75,7 @@ final class MultipartStream: Sendable {
     handed = Mutex(Handed(stream: stream))
   }
 
-  /// The stream, for the first who asks.
+  /// The stream on the first call, nil on any other.
   func take() -> InputStream? {
     let taken = handed.withLock { handed in
       defer { handed = nil }
@@ -86,7 +86,7 @@ final class MultipartStream: Sendable {
 }
 
 extension UInt64 {
-  /// The sum, or the largest number: declared lengths may be anything.
+  /// The sum, or the greatest number if it overflows: declared lengths may be any number.
   func saturatingAdd(_ other: UInt64) -> UInt64 {
     let (sum, isTooLarge) = addingReportingOverflow(other)
     return isTooLarge ? .max : sum

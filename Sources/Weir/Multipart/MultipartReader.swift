@@ -1,12 +1,12 @@
 import Glibc
 import WeirIO
 
-/// Reads the body of a part that isn't in memory, to its end, once.
+/// Reads the body of a part that is not in memory, to its end, once.
 final class MultipartReader {
   private enum Source {
     case file(CInt)
     case stream(InputStream)
-    /// A stream that somebody else has read.
+    /// A stream that an earlier encoding has already read.
     case nothing
   }
 
@@ -33,7 +33,7 @@ final class MultipartReader {
     }
   }
 
-  /// Reads at least a byte into a buffer that isn't empty, and says how many; 0 at the end.
+  /// Reads at least a byte into a non-empty buffer and returns the number of bytes; 0 at the end.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(WeirError) -> Int {
     switch source {
     case .file(let descriptor):

@@ -1,7 +1,7 @@
 import Glibc
 import WeirIO
 
-/// A form's bytes on their way to a new file, a piece at a time.
+/// Writes a form's bytes to a new file, a piece at a time.
 final class MultipartTarget: MultipartSink {
   private let descriptor: CInt
   private let path: String?
@@ -9,7 +9,7 @@ final class MultipartTarget: MultipartSink {
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: MultipartBody.pieceSize, alignment: 16)
   private var count = 0
 
-  /// Makes the file, which must not be there: neither that of somebody else is written to, nor is a link followed.
+  /// Creates the file, which must not exist: neither another user's file is written to, nor is a link followed.
   convenience init(creating url: URL) throws(WeirError) {
     guard url.isFileURL else { throw .multipartEncodingFailed(reason: .outputStreamURLInvalid(url: url)) }
     let path = url.path
@@ -50,14 +50,14 @@ final class MultipartTarget: MultipartSink {
     return filled
   }
 
-  /// Writes what is left. Closing may fail too, where a file system stores lazily.
+  /// Writes the rest and closes the file. Closing may fail too, on a file system that writes late.
   func close() throws(WeirError) {
     try flush()
     isOpen = false
     guard Glibc.close(descriptor) == 0 || Errno.current == .interrupted else { throw Self.failed(writing: .current) }
   }
 
-  /// Takes the file away again.
+  /// Removes the file.
   func remove() {
     if let path { unlink(path) }
   }

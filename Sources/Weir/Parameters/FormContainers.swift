@@ -10,7 +10,7 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   var codingPath: [any CodingKey] { encoder.codingPath }
 
   func encodeNil(forKey key: Key) throws {
-    // What the key had before goes in any case.
+    // The key's former value is dropped in any case.
     guard let text = encoder.options.nilEncoding.encode() else {
       if encoder.node.child(forKey: key.stringValue) != nil { _ = child(key) }
       return
@@ -34,7 +34,7 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     existingOrNewChild(key).unkeyedContainer()
   }
 
-  /// A superclass's keys stand beside its subclass's.
+  /// The keys of a superclass are written beside those of its subclass.
   func superEncoder() -> any Encoder {
     encoder.nested(encoder.node, key: FormKey(stringValue: "super"))
   }
@@ -45,14 +45,16 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     encoder.nested(encoder.node.setChild(forKey: key.stringValue), key: key)
   }
 
-  /// A second nested container under a key goes on with the first if both are of one kind, else takes its place.
+  /// A second nested container under a key continues the first if both are of the same kind, else it replaces the
+  /// first.
   private func existingOrNewChild(_ key: Key) -> FormNodeEncoder {
     let node = encoder.node.child(forKey: key.stringValue) ?? encoder.node.setChild(forKey: key.stringValue)
     return encoder.nested(node, key: key)
   }
 }
 
-// The defaults of these drop the key without asking how nil is to be written, and synthesized conformances call them.
+// The defaults of these methods drop a nil value's key without regard to `nilEncoding`, and synthesized conformances
+// call them.
 extension FormKeyedContainer {
   func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOptional(value, key) }
   func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encodeOptional(value, key) }
@@ -124,7 +126,7 @@ struct FormSingleValueContainer: SingleValueEncodingContainer {
   var codingPath: [any CodingKey] { encoder.codingPath }
 
   func encodeNil() throws {
-    // Without a text the node stays empty, and its key is left out.
+    // If nil has no text, the node stays empty, and its key is left out.
     if let text = encoder.options.nilEncoding.encode() { try encoder.encode(text: text) }
   }
 
@@ -133,7 +135,7 @@ struct FormSingleValueContainer: SingleValueEncodingContainer {
   func encode(_ value: Int128) throws { try encoder.encode(text: value.description) }
   func encode(_ value: UInt128) throws { try encoder.encode(text: value.description) }
 
-  /// This is the protocol's method for all other numbers. It has defaults for the two above, which would be taken.
+  /// The protocol's method for all other numbers. For the two above, the protocol's defaults would be used instead.
   func encode(_ value: some Encodable & LosslessStringConvertible & Numeric) throws {
     try encoder.encode(text: value.description)
   }
@@ -146,7 +148,7 @@ struct FormSingleValueContainer: SingleValueEncodingContainer {
   }
 }
 
-/// A key that is a text or a position.
+/// A key that is a text or an index.
 struct FormKey: CodingKey {
   let stringValue: String
   let intValue: Int?

@@ -1,5 +1,5 @@
-/// One value of a form while it is encoded: containers write into the node they were made for, and what is written last
-/// holds.
+/// One value of a form while it is encoded. Containers write into the node that they were made for, and the last value
+/// written counts.
 final class FormNode {
   enum Content {
     case empty
@@ -8,14 +8,14 @@ final class FormNode {
     case object(Members)
   }
 
-  /// Keys and their values, in the order in which the keys came.
+  /// Keys and their values, in the order of the keys' first appearance.
   struct Members {
     private(set) var all: [(key: String, node: FormNode)] = []
     private var positions: [String: Int] = [:]
 
     subscript(_ key: String) -> FormNode? { positions[key].map { all[$0].node } }
 
-    /// A key that comes again takes the place of its first.
+    /// A repeated key keeps the place of its first appearance.
     mutating func set(_ key: String, to node: FormNode) {
       if let position = positions[key] {
         all[position].node = node
@@ -28,44 +28,44 @@ final class FormNode {
 
   private(set) var content = Content.empty
 
-  /// Sets the text; false when the node holds something already.
+  /// Sets the text; returns false if the node already holds something.
   func setText(_ text: String) -> Bool {
     guard case .empty = content else { return false }
     content = .text(text)
     return true
   }
 
-  /// Makes the node an object, or leaves it one.
+  /// Makes the node an object, unless it is one.
   func becomeObject() {
     if case .object = content { return }
     content = .object(Members())
   }
 
-  /// Makes the node an array, or leaves it one.
+  /// Makes the node an array, unless it is one.
   func becomeArray() {
     if case .array = content { return }
     content = .array([])
   }
 
-  /// A new child under a key, in place of the one that was there.
+  /// Returns a new child under a key; it replaces an existing one.
   func setChild(forKey key: String) -> FormNode {
     becomeObject()
     let node = FormNode()
     guard case .object(var members) = content else { return node }
-    // Gives up the other reference to the members, which would else be copied.
+    // Drops the other reference to the members, which would otherwise be copied.
     content = .empty
     members.set(key, to: node)
     content = .object(members)
     return node
   }
 
-  /// The child under a key if there is one.
+  /// The child under a key, if there is one.
   func child(forKey key: String) -> FormNode? {
     guard case .object(let members) = content else { return nil }
     return members[key]
   }
 
-  /// A new child at the end.
+  /// Returns a new child at the end.
   func appendChild() -> FormNode {
     becomeArray()
     let node = FormNode()
@@ -114,7 +114,7 @@ struct FormSerializer {
     }
   }
 
-  /// A level's texts in order; an empty array or object leaves none.
+  /// Joins the texts of a level in order; an empty array or object adds nothing.
   private func joined(_ texts: [String]) -> String {
     let present = texts.filter { !$0.isEmpty }
     return (options.alphabetizeKeyValuePairs ? present.sorted() : present).joined(separator: "&")

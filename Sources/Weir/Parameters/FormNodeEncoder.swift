@@ -8,7 +8,7 @@ extension EncodingError {
 struct FormNodeEncoder: Encoder {
   let node: FormNode
   let codingPath: [any CodingKey]
-  /// Its options say how values are written.
+  /// The options for writing values.
   let options: URLEncodedFormEncoder
 
   var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -25,12 +25,12 @@ struct FormNodeEncoder: Encoder {
     FormSingleValueContainer(encoder: self)
   }
 
-  /// An encoder for a child of this one's node.
+  /// An encoder for a child of this encoder's node.
   func nested(_ node: FormNode, key: any CodingKey) -> FormNodeEncoder {
     FormNodeEncoder(node: node, codingPath: codingPath + [key], options: options)
   }
 
-  /// Encodes any value, those with options of their own by their option.
+  /// Encodes any value; types that have an option are written by that option.
   func encode<Value: Encodable>(_ value: Value) throws {
     switch value {
     case let value as Bool: try encode(text: options.boolEncoding.encode(value))
@@ -38,7 +38,7 @@ struct FormNodeEncoder: Encoder {
     case let value as Date: try encode(value)
     case let value as Data: try encode(value)
     case let value as Decimal: try encode(text: value.description)
-    // A URL encodes itself by keys, as base and relative part; a form wants its text, as JSON does.
+    // A URL encodes itself with keys, as base and relative part; a form needs its text, as JSON does.
     case let value as URL: try encode(text: value.absoluteString)
     default: try value.encode(to: self)
     }

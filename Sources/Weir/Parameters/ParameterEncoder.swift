@@ -1,7 +1,7 @@
 /// Puts an `Encodable` value into a request.
 @preconcurrency
 public protocol ParameterEncoder: Sendable {
-  /// The request with the parameters; unchanged when they are nil.
+  /// The request with the parameters; unchanged if they are nil.
   @preconcurrency
   func encode<Parameters: Encodable & Sendable>(
     _ parameters: Parameters?, into request: URLRequest
@@ -10,20 +10,20 @@ public protocol ParameterEncoder: Sendable {
 
 /// Encodes a value as a JSON body.
 public final class JSONParameterEncoder: ParameterEncoder {
-  /// With a fresh `JSONEncoder`.
+  /// An encoder with a new `JSONEncoder`.
   public static var `default`: JSONParameterEncoder { JSONParameterEncoder() }
 
-  /// With line breaks and indentation.
+  /// An encoder that writes line breaks and indentation.
   public static var prettyPrinted: JSONParameterEncoder {
     JSONParameterEncoder(formatting: .prettyPrinted)
   }
 
-  /// With keys in order, so that equal values give equal bytes.
+  /// An encoder that sorts keys, so that equal values give equal bytes.
   public static var sortedKeys: JSONParameterEncoder {
     JSONParameterEncoder(formatting: .sortedKeys)
   }
 
-  /// What makes the body. Its settings must not change while it is in use.
+  /// The encoder of the body. Its settings must not change while it is in use.
   public let encoder: JSONEncoder
 
   /// Takes the encoder, with its settings.
@@ -66,18 +66,18 @@ extension ParameterEncoder where Self == JSONParameterEncoder {
 
 /// Encodes a value as `application/x-www-form-urlencoded`, into the URL or the body.
 public final class URLEncodedFormParameterEncoder: ParameterEncoder {
-  /// Where the parameters go.
+  /// The place for the parameters.
   public typealias Destination = URLEncoding.Destination
 
-  /// With all defaults; where parameters go depends on the method.
+  /// An encoder with all defaults; the method decides where the parameters go.
   public static var `default`: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
 
-  /// What makes the text.
+  /// The encoder of the text.
   public let encoder: URLEncodedFormEncoder
-  /// Where that text goes.
+  /// The place for the text.
   public let destination: Destination
 
-  /// Takes what makes the text, and where it goes.
+  /// Creates an encoder.
   public init(encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(), destination: Destination = .methodDependent) {
     self.encoder = encoder
     self.destination = destination

@@ -10,22 +10,22 @@ public protocol ParameterEncoding: Sendable {
 
 /// Encodes parameters as a JSON body, by `JSONSerialization`.
 public struct JSONEncoding: ParameterEncoding {
-  /// What `JSONSerialization` would refuse.
+  /// Objects that `JSONSerialization` would refuse.
   @nonexhaustive
   public enum Error: Swift.Error, Hashable {
-    /// Neither array nor dictionary, or something in it is no JSON value.
+    /// The object is neither array nor dictionary, or contains something that is not a JSON value.
     case invalidJSONObject
   }
 
-  /// Compact.
+  /// An encoding that writes compact JSON.
   public static var `default`: JSONEncoding { JSONEncoding() }
-  /// With line breaks and indentation.
+  /// An encoding that writes line breaks and indentation.
   public static var prettyPrinted: JSONEncoding { JSONEncoding(options: .prettyPrinted) }
 
-  /// What `JSONSerialization` is given.
+  /// The options for `JSONSerialization`.
   public let options: JSONSerialization.WritingOptions
 
-  /// Takes what `JSONSerialization` is given.
+  /// Creates an encoding with options for `JSONSerialization`.
   public init(options: JSONSerialization.WritingOptions = []) {
     self.options = options
   }
@@ -34,13 +34,13 @@ public struct JSONEncoding: ParameterEncoding {
     try encode(urlRequest, withJSONObject: parameters)
   }
 
-  /// The request with that object, dictionary or array, as its body; unchanged when it is nil.
+  /// The request with this object, a dictionary or array, as its body; unchanged if it is nil.
   public func encode(
     _ urlRequest: any URLRequestConvertible, withJSONObject jsonObject: Any? = nil
   ) throws -> URLRequest {
     var request = try urlRequest.asURLRequest()
     guard let jsonObject else { return request }
-    // Asked first: serializing an invalid object traps.
+    // The object is checked first: serializing an invalid one traps.
     guard JSONSerialization.isValidJSONObject(jsonObject) else {
       throw WeirError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: Error.invalidJSONObject))
     }
@@ -56,7 +56,7 @@ public struct JSONEncoding: ParameterEncoding {
 }
 
 extension JSONEncoding.Error: LocalizedError {
-  /// What to change.
+  /// The text says what to change.
   public var errorDescription: String? {
     "The object holds something that is no JSON value, or is neither array nor dictionary."
   }

@@ -1,11 +1,11 @@
-/// Puts an encoded query where it belongs: into the URL or the body.
+/// Puts an encoded query into the URL or the body.
 enum QueryPlacement {
   static let formContentType = "application/x-www-form-urlencoded; charset=utf-8"
 
-  /// The URL with the query added to the one it has.
+  /// The URL with the query added to its own.
   ///
-  /// Text is put together here: setting `URLComponents.percentEncodedQuery` traps on a query that is not properly
-  /// escaped, and with custom escaping rules the caller's data decide about that.
+  /// It joins text: setting `URLComponents.percentEncodedQuery` traps on a query that is not properly escaped. With
+  /// custom escaping rules, the caller's data decides whether it is.
   static func url(_ url: URL, adding query: String) -> URL? {
     if query.isEmpty { return url }
     let text = url.absoluteString
@@ -22,7 +22,7 @@ enum QueryPlacement {
 
   /// Sets the body, and the content type unless there is one.
   ///
-  /// Without a URL it is an error, though the body needs none: changing such a request traps in Foundation.
+  /// A request without a URL is an error, though the body needs none: changing such a request traps in Foundation.
   static func setBody(_ body: Data, _ type: String, of request: inout URLRequest) throws(WeirError) {
     guard request.url != nil else { throw .parameterEncodingFailed(reason: .missingURL) }
     request.httpBody = body
@@ -32,7 +32,7 @@ enum QueryPlacement {
   }
 }
 
-/// Percent-encodes the UTF-8 of a text (RFC 3986 section 2.1), all bytes but a set of ASCII ones.
+/// Percent-encodes the UTF-8 of a text (RFC 3986 section 2.1), except a set of ASCII bytes.
 struct PercentEscaper: Sendable, Hashable {
   private var low: UInt64 = 0
   private var high: UInt64 = 0
@@ -85,10 +85,10 @@ struct PercentEscaper: Sendable, Hashable {
 }
 
 extension CharacterSet {
-  /// What stands unescaped in keys and values of a query: `A–Z a–z 0–9 - . _ ~ / ?`.
+  /// The characters that stay unescaped in keys and values of a query: `A–Z a–z 0–9 - . _ ~ / ?`.
   ///
-  /// The unreserved characters (RFC 3986 section 2.3), and of the reserved ones the two that section 3.4 allows in a
-  /// query by name.
+  /// These are the unreserved characters (RFC 3986 section 2.3) and the two reserved ones that section 3.4 explicitly
+  /// allows in a query.
   public static let weirURLQueryAllowed = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/?")
 }

@@ -7,28 +7,28 @@ extension URLEncodedFormEncoder {
 
   /// How `Data` is written.
   public enum DataEncoding: Sendable {
-    /// As `Data` encodes itself: an array of bytes.
+    /// `Data`'s own encoding: an array of bytes.
     case deferredToData
-    /// Base64 (RFC 4648 section 4), then escaped as any text: `==` gives `%3D%3D`.
+    /// Base64 (RFC 4648 section 4), then escaped like any text: `==` gives `%3D%3D`.
     case base64
-    /// The closure's text; what it throws ends the encoding.
+    /// The closure's text; an error that it throws ends the encoding.
     @preconcurrency
     case custom(@Sendable (Data) throws -> String)
   }
 
   /// How a `Date` is written.
   public enum DateEncoding: Sendable {
-    /// As `Date` encodes itself: seconds since 2001.
+    /// `Date`'s own encoding: seconds since 2001.
     case deferredToDate
-    /// With a fraction: `978307323.456`.
+    /// Seconds with a fraction: `978307323.456`.
     case secondsSince1970
-    /// With a fraction: `978307323456.0`.
+    /// Milliseconds with a fraction: `978307323456.0`.
     case millisecondsSince1970
     /// Internet date-time in UTC without fraction (RFC 3339).
     case iso8601
     /// The formatter's text.
     case formatted(DateFormatter)
-    /// The closure's text; what it throws ends the encoding.
+    /// The closure's text; an error that it throws ends the encoding.
     @preconcurrency
     case custom(@Sendable (Date) throws -> String)
   }
@@ -37,22 +37,22 @@ extension URLEncodedFormEncoder {
   public enum KeyEncoding: Sendable {
     /// As the coding keys spell it.
     case useDefaultKeys
-    /// As `JSONEncoder` does it: `myURLProperty` gives `my_url_property`.
+    /// As `JSONEncoder` converts it: `myURLProperty` gives `my_url_property`.
     case convertToSnakeCase
     /// The same with `-`.
     case convertToKebabCase
-    /// The first letter in upper case.
+    /// With the first letter in upper case.
     case capitalized
-    /// All of it in upper case.
+    /// In upper case.
     case uppercased
-    /// All of it in lower case.
+    /// In lower case.
     case lowercased
-    /// What the closure makes of it.
+    /// The closure's result.
     @preconcurrency
     case custom(@Sendable (String) -> String)
   }
 
-  /// How a nested key is put behind its parent's.
+  /// How a nested key is appended to its parent's.
   public struct KeyPathEncoding: Sendable {
     /// `parent[child]`
     public static let brackets = KeyPathEncoding { "[\($0)]" }
@@ -61,7 +61,7 @@ extension URLEncodedFormEncoder {
 
     private let encoding: @Sendable (String) -> String
 
-    /// Takes what makes of a nested key the text to append.
+    /// Takes a closure that returns the text to append for a nested key.
     @preconcurrency
     public init(encoding: @escaping @Sendable (_ subkey: String) -> String) {
       self.encoding = encoding
@@ -72,7 +72,7 @@ extension URLEncodedFormEncoder {
 
   /// How nil is written.
   public struct NilEncoding: Sendable {
-    /// Not at all.
+    /// The key is left out.
     public static let dropKey = NilEncoding { nil }
     /// `key=`
     public static let dropValue = NilEncoding { "" }
@@ -81,7 +81,7 @@ extension URLEncodedFormEncoder {
 
     private let encoding: @Sendable () -> String?
 
-    /// Takes what gives the text of nil, or nil to leave the key out.
+    /// Takes a closure that returns the text for nil, or nil to leave the key out.
     @preconcurrency
     public init(encoding: @escaping @Sendable () -> String?) {
       self.encoding = encoding
@@ -115,11 +115,12 @@ extension URLEncodedFormEncoder.KeyEncoding {
 
 /// The words of a camel-case key.
 enum KeyCase {
-  /// A word begins at an upper-case letter that follows anything else. In a run of several, the last one before a
-  /// lower-case letter begins the next word: `myURLProperty` is `my`, `URL`, `Property`.
+  /// Divides a key into words. A word begins at an upper-case letter that follows anything else. In a run of several
+  /// upper-case letters, the last one before a lower-case letter begins the next word: `myURLProperty` is `my`, `URL`,
+  /// `Property`.
   ///
-  /// The search is that of `JSONEncoder`'s strategy, oddities included: the first character never begins a run, so
-  /// `URL` is `U`, `RL`; after the last run nothing is divided when no lower-case letter follows.
+  /// The search is the one of `JSONEncoder`'s strategy, with its oddities. The first character never begins a run, so
+  /// `URL` is `U`, `RL`. The last run is not divided if no lower-case letter follows it.
   static func words(of key: String) -> [String] {
     let letters = Array(key)
     var starts = [0]

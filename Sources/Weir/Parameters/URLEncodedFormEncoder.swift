@@ -4,10 +4,10 @@ import Synchronization
 ///
 /// The root must be keyed (a struct, a class, a dictionary). Safe to use from several threads.
 public final class URLEncodedFormEncoder: Sendable {
-  /// What can't be encoded.
+  /// Values that can't be encoded.
   @nonexhaustive
   public enum Error: Swift.Error, Hashable {
-    /// The root is an array or a single value, described.
+    /// The root is an array or a single value; the text describes it.
     case invalidRootObject(String)
   }
 
@@ -25,7 +25,7 @@ public final class URLEncodedFormEncoder: Sendable {
   public let keyEncoding: KeyEncoding
   /// How nested keys are put together; default `parent[child]`.
   public let keyPathEncoding: KeyPathEncoding
-  /// How nil is written; default not at all.
+  /// How nil is written; by default its key is left out.
   public let nilEncoding: NilEncoding
   /// How spaces are written; default `%20`.
   public let spaceEncoding: SpaceEncoding
@@ -36,7 +36,7 @@ public final class URLEncodedFormEncoder: Sendable {
     var escaper: PercentEscaper
   }
 
-  /// Takes all options; ``allowedCharacters`` alone can be changed later.
+  /// Takes all options. Only ``allowedCharacters`` can be changed later.
   public init(
     alphabetizeKeyValuePairs: Bool = true, arrayEncoding: ArrayEncoding = .brackets,
     boolEncoding: BoolEncoding = .numeric, dataEncoding: DataEncoding = .base64,
@@ -56,7 +56,7 @@ public final class URLEncodedFormEncoder: Sendable {
     escaping = Mutex(Escaping(allowed: allowedCharacters, escaper: PercentEscaper(allowed: allowedCharacters)))
   }
 
-  /// What stands unescaped; only ASCII members count.
+  /// The characters that stay unescaped; only ASCII characters count.
   public var allowedCharacters: CharacterSet {
     get { escaping.withLock { $0.allowed } }
     set {
@@ -65,7 +65,9 @@ public final class URLEncodedFormEncoder: Sendable {
     }
   }
 
-  /// The value as text, empty for an optional that is nil; throws ``Error``, `EncodingError`, and what the value or a custom closure throws.
+  /// The value as text, empty for an optional that is nil.
+  ///
+  /// Throws ``Error``, `EncodingError`, and errors of the value or of a custom closure.
   public func encode(_ value: any Encodable) throws -> String {
     if let optional = value as? any OptionalValue, optional.isNil { return "" }
     let root = FormNode()
@@ -85,7 +87,7 @@ public final class URLEncodedFormEncoder: Sendable {
 }
 
 extension URLEncodedFormEncoder.Error: LocalizedError {
-  /// What was there instead of keys.
+  /// The text describes the root that was not keyed.
   public var errorDescription: String? {
     switch self {
     case .invalidRootObject(let text): "A form needs keys at its root, not \(text)"

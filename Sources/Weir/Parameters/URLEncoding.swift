@@ -1,6 +1,6 @@
 /// Encodes parameters as `application/x-www-form-urlencoded`, into the URL or the body.
 public struct URLEncoding: ParameterEncoding {
-  /// Where the parameters go.
+  /// The place for the parameters.
   public enum Destination: Sendable, Hashable {
     /// Into the URL for GET, HEAD and DELETE, else into the body.
     case methodDependent
@@ -26,7 +26,7 @@ public struct URLEncoding: ParameterEncoding {
     case noBrackets
     /// `key[0]`
     case indexInBrackets
-    /// What the closure makes of key and index.
+    /// The closure's result for key and index.
     @preconcurrency
     case custom(@Sendable (_ key: String, _ index: Int) -> String)
 
@@ -55,23 +55,23 @@ public struct URLEncoding: ParameterEncoding {
     }
   }
 
-  /// Method-dependent destination, brackets, numeric booleans.
+  /// An encoding with method-dependent destination, brackets and numeric booleans.
   public static var `default`: URLEncoding { URLEncoding() }
-  /// Into the URL whatever the method.
+  /// An encoding into the URL, whatever the method.
   public static var queryString: URLEncoding { URLEncoding(destination: .queryString) }
-  /// Into the body whatever the method.
+  /// An encoding into the body, whatever the method.
   public static var httpBody: URLEncoding { URLEncoding(destination: .httpBody) }
 
   private static let escaper = PercentEscaper(allowed: .weirURLQueryAllowed)
 
-  /// Where the parameters go.
+  /// The place for the parameters.
   public let destination: Destination
   /// How the keys of elements are written.
   public let arrayEncoding: ArrayEncoding
   /// How booleans are written.
   public let boolEncoding: BoolEncoding
 
-  /// Takes all options.
+  /// Creates an encoding.
   public init(
     destination: Destination = .methodDependent, arrayEncoding: ArrayEncoding = .brackets,
     boolEncoding: BoolEncoding = .numeric
@@ -102,7 +102,7 @@ public struct URLEncoding: ParameterEncoding {
     return pairs
   }
 
-  /// The text percent-encoded: all but `A–Z a–z 0–9 - . _ ~ / ?`.
+  /// The text percent-encoded, except for `A–Z a–z 0–9 - . _ ~ / ?`.
   public func escape(_ text: String) -> String {
     Self.escaper.escape(text)
   }
@@ -131,14 +131,14 @@ public struct URLEncoding: ParameterEncoding {
 
 /// The text of a single parameter of unknown type.
 enum ScalarText {
-  /// Booleans by the encoding, integral numbers without fraction, everything else by its description.
+  /// Booleans as the encoding writes them, integral numbers without a fraction, everything else by its description.
   static func text(_ value: Any, bool encoding: URLEncoding.BoolEncoding) -> String {
     if let text = value as? String { return text }
     if let decimal = value as? Decimal { return decimal.description }
-    // A CGFloat is no NSNumber on Linux.
+    // A CGFloat can't be cast to NSNumber on Linux.
     guard let number = value as? NSNumber else { return (value as? CGFloat).map { text($0.native) } ?? "\(value)" }
-    // Casts to Bool succeed for any NSNumber of 0 or 1 on Linux; the Objective-C type tells, being "c" for booleans
-    // only (small integers are "i" there).
+    // Casts to Bool succeed for any NSNumber of 0 or 1 on Linux. The Objective-C type tells booleans apart: only they
+    // have "c"; small integers have "i" there.
     switch UInt8(bitPattern: number.objCType.pointee) {
     case UInt8(ascii: "c"): return encoding.encode(number.boolValue)
     case UInt8(ascii: "d"): return text(number.doubleValue)

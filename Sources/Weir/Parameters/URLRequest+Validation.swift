@@ -1,10 +1,10 @@
 import WeirHTTP
 
 extension URLRequest {
-  /// Throws ``WeirError/urlRequestValidationFailed(reason:)`` for what must not go on the wire.
+  /// Throws ``WeirError/urlRequestValidationFailed(reason:)`` for a request that must not be sent.
   ///
-  /// That is a GET with a body (also an empty one), a method that is no token, CONNECT, a field name that is no token and
-  /// a field value with CR, LF or NUL (RFC 9110 sections 5.5, 5.6.2, 9.1, 9.3.6).
+  /// Such a request is a GET with a body (even an empty one), or CONNECT, or has a method or field name that is not a
+  /// token, or a field value with CR, LF or NUL (RFC 9110 sections 5.5, 5.6.2, 9.1, 9.3.6).
   public func validate() throws {
     if let reason = validationFailure { throw WeirError.urlRequestValidationFailed(reason: reason) }
   }

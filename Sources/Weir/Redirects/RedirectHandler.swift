@@ -1,38 +1,38 @@
-/// Decides what becomes of a redirect.
+/// Decides how a redirect is handled.
 @preconcurrency
 public protocol RedirectHandler: Sendable {
-  /// Answers with the request to follow, the proposed one or any other, or nil: then the 3xx response is final.
+  /// Answers with the request to follow, the proposed one or another, or with nil to make the 3xx response final.
   ///
-  /// `completion`: May be called later and on any thread; the transfer waits for it.
+  /// `completion`: It may be called later and on any thread; the transfer waits for it.
   @preconcurrency
   func task(
     _ task: TransferTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
     completion: @escaping @Sendable (URLRequest?) -> Void)
 }
 
-/// Follows, refuses or changes redirects.
+/// Follows redirects unchanged, not at all, or changed by a closure.
 public struct Redirector: RedirectHandler {
-  /// What is done with a redirect.
+  /// The treatment of a redirect.
   public enum Behavior: Sendable {
     /// Send the proposed request.
     case follow
     /// Deliver the 3xx response, with its body.
     case doNotFollow
-    /// Send what the closure makes of the proposed request; nil: deliver the 3xx response. It runs on the session's
-    /// ``Session/rootQueue``, else on the event loop.
+    /// Send the closure's result; nil delivers the 3xx response. The closure runs on the session's
+    /// ``Session/rootQueue`` if there is one, else on the event loop.
     @preconcurrency
     case modify(@Sendable (TransferTask, URLRequest, HTTPURLResponse) -> URLRequest?)
   }
 
-  /// Follows every redirect; what a session without a handler does.
+  /// Follows every redirect, as a session without a handler does.
   public static let follow = Redirector(behavior: .follow)
-  /// Follows none.
+  /// Follows no redirect.
   public static let doNotFollow = Redirector(behavior: .doNotFollow)
 
-  /// What this one does.
+  /// The treatment that this handler applies.
   public let behavior: Behavior
 
-  /// Takes what is to be done.
+  /// Creates a handler with a behavior.
   public init(behavior: Behavior) {
     self.behavior = behavior
   }
@@ -53,10 +53,10 @@ public struct Redirector: RedirectHandler {
 extension RedirectHandler where Self == Redirector {
   /// Follows every redirect.
   public static var follow: Redirector { .init(behavior: .follow) }
-  /// Follows none: the 3xx response is final.
+  /// Follows no redirect: the 3xx response is final.
   public static var doNotFollow: Redirector { .init(behavior: .doNotFollow) }
 
-  /// Follows with what the closure makes of the proposed request, or not at all where that is nil.
+  /// Follows with the closure's result; nil makes the 3xx response final.
   @preconcurrency
   public static func modify(
     using closure: @escaping @Sendable (TransferTask, URLRequest, HTTPURLResponse) -> URLRequest?

@@ -1,6 +1,7 @@
-/// The rules of redirection (RFC 9110 section 15.4): which responses redirect, to what request, and what forbids it.
+/// The rules of redirection (RFC 9110 section 15.4): which responses redirect, to which request, and when a redirect is
+/// refused.
 enum RedirectPolicy {
-  /// Fields that are for one origin: its secrets, and its name.
+  /// Fields that belong to one origin: its secrets and its name.
   static let originFields = ["Authorization", "Proxy-Authorization", "Cookie", "Host"]
   private static let bodyFields = [
     "Content-Encoding", "Content-Language", "Content-Location", "Content-Type", "Content-Length", "Transfer-Encoding",
@@ -12,7 +13,7 @@ enum RedirectPolicy {
     case unsupportedURL
   }
 
-  /// The request that a response asks for; nil when it is final.
+  /// The request that a response redirects to; nil if the response is final.
   static func proposal(status: Int, location: String?, for request: URLRequest) -> URLRequest? {
     guard [301, 302, 303, 307, 308].contains(status), let location, let current = request.url,
       let target = resolve(location, against: current)
@@ -31,7 +32,7 @@ enum RedirectPolicy {
     return next
   }
 
-  /// Whether such a response makes a GET without a body of a request.
+  /// Whether such a response turns the request into a GET without a body.
   static func losesBody(status: Int, method: String) -> Bool {
     switch status {
     case 301, 302: method == "POST"
@@ -40,7 +41,7 @@ enum RedirectPolicy {
     }
   }
 
-  /// Why a redirect is not followed, whatever a handler said.
+  /// The reason not to follow a redirect, whatever a handler answered.
   static func refusal(
     from current: URL?, to target: URL?, count: Int, limit: Int, allowsInsecure: Bool
   ) -> Refusal? {
@@ -55,7 +56,7 @@ enum RedirectPolicy {
     return left == right
   }
 
-  /// A missing fragment is inherited (RFC 9110 section 10.2.2).
+  /// Resolves a location; a missing fragment is inherited (RFC 9110 section 10.2.2).
   private static func resolve(_ location: String, against current: URL) -> URL? {
     let trimmed = wellFormed(location.trimmingCharacters(in: .whitespaces))
     guard !trimmed.isEmpty, let target = URL(string: trimmed, relativeTo: current)?.absoluteURL else { return nil }
@@ -66,8 +67,8 @@ enum RedirectPolicy {
     return parts.url ?? target
   }
 
-  /// Escapes what may not stand in a URL (RFC 3986 section 2). Foundation would do that too, but escape what is escaped
-  /// already once more.
+  /// Escapes characters that are not allowed in a URL (RFC 3986 section 2). Foundation would also escape existing
+  /// escapes once more.
   private static func wellFormed(_ location: String) -> String {
     guard location.contains("%"), URLComponents(string: location, encodingInvalidCharacters: false) == nil else {
       return location

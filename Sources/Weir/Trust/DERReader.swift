@@ -1,7 +1,7 @@
-/// Reads the values of a DER encoding (ITU-T X.690) one after another, each within the bounds of what holds it. The bytes may
-/// be anybody's: what is no value is nil, and nothing is read twice.
+/// Reads the values of a DER encoding (ITU-T X.690) one after another, each within the bounds of its container. The
+/// bytes are not trusted: anything that is not a value gives nil, and nothing is read twice.
 struct DERReader {
-  /// One value: what kind it is, its contents, and all of it.
+  /// One value: its tag, the range of its contents, and the range of the whole encoding.
   struct Value: Equatable {
     let tag: UInt8
     let contents: Range<Int>
@@ -32,7 +32,7 @@ struct DERReader {
   /// The next value's tag.
   var tag: UInt8? { isAtEnd ? nil : bytes[position] }
 
-  /// Nil at the end, and for what is no value of definite length within the bounds, or has a tag of several bytes.
+  /// Nil at the end. Also nil if no value of definite length lies within the bounds, or the tag has several bytes.
   mutating func next() -> Value? {
     let start = position
     guard end - start >= 2, bytes[start] & 0x1f != 0x1f, let (length, header) = length(at: start + 1),
@@ -42,15 +42,16 @@ struct DERReader {
     return Value(tag: bytes[start], contents: header..<position, whole: start..<position)
   }
 
-  /// The next value, if it is of this kind.
+  /// The next value, if it has this tag.
   mutating func next(_ tag: UInt8) -> Value? {
     self.tag == tag ? next() : nil
   }
 
-  /// The values within one.
+  /// A reader of the values inside a value.
   func inside(_ value: Value) -> DERReader { DERReader(bytes, value.contents) }
 
-  /// X.690 section 8.1.3: in one byte, or in as many as the first says. Nobody has certificates of more than 16 MiB.
+  /// X.690 section 8.1.3: one byte, or as many bytes as the first says. At most three bytes are read, as no certificate
+  /// is larger than 16 MiB.
   private func length(at index: Int) -> (length: Int, header: Int)? {
     let first = Int(bytes[index])
     if first < 0x80 { return (first, index + 1) }
@@ -62,14 +63,15 @@ struct DERReader {
 }
 
 extension DERReader {
-  /// The SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7) of a certificate, or of a key that is one; nil for anything else.
+  /// The SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7) of a certificate, or the bytes themselves if they are one; nil
+  /// for anything else.
   static func publicKey(in bytes: [UInt8]) -> ArraySlice<UInt8>? {
     var outside = DERReader(bytes)
     guard let all = outside.next(sequence), outside.isAtEnd else { return nil }
     return isPublicKey(all, outside) ? bytes[all.whole] : key(ofCertificate: all, outside).map { bytes[$0.whole] }
   }
 
-  /// Whether there is a certificate and nothing else.
+  /// Whether the bytes are a certificate and nothing else.
   static func isCertificate(_ bytes: [UInt8]) -> Bool {
     var outside = DERReader(bytes)
     guard let all = outside.next(sequence), outside.isAtEnd else { return false }
@@ -90,7 +92,7 @@ extension DERReader {
     return key
   }
 
-  /// An algorithm, which begins with its name, and the key's bits.
+  /// Whether the value has an algorithm, which begins with its object identifier, and the key's bits.
   private static func isPublicKey(_ value: Value, _ reader: DERReader) -> Bool {
     var parts = reader.inside(value)
     guard let algorithm = parts.next(sequence), parts.next(bitString) != nil, parts.isAtEnd else { return false }

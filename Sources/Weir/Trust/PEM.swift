@@ -1,16 +1,15 @@
-/// A piece of text with a name and bytes in base64 (RFC 7468).
+/// A block of text with a label and bytes in base64 (RFC 7468).
 package struct PEM: Equatable {
-  /// `CERTIFICATE`, `PUBLIC KEY`.
+  /// The label, such as `CERTIFICATE` or `PUBLIC KEY`.
   package let label: String
   package let bytes: [UInt8]
 
-  /// The pieces of a text, in order; what stands between them is not looked at (section 2), and what is no whole piece is
-  /// left out.
+  /// The blocks of a text, in order. Text between blocks is ignored (section 2), and incomplete blocks are left out.
   package static func pieces(of data: some Sequence<UInt8>) -> [PEM] { read(data).pieces }
 
   package var isCertificate: Bool { label == "CERTIFICATE" || label == "X509 CERTIFICATE" }
 
-  /// As roots, OpenSSL takes those with its own remarks too, which follow the certificate.
+  /// OpenSSL's own form, in which its trust settings follow the certificate. OpenSSL also accepts this form for roots.
   private var isTrustedCertificate: Bool { label == "TRUSTED CERTIFICATE" }
 
   private var isReadableCertificate: Bool {
@@ -19,15 +18,16 @@ package struct PEM: Equatable {
     return DERReader.isCertificate(Array(bytes[first.whole]))
   }
 
-  /// Whether there is a key in the older form that says so in a line of its own (RFC 1421 section 4.6.1.1), which is no
-  /// base64.
+  /// Whether there is a key in the older encrypted form, which a header line marks (RFC 1421 section 4.6.1.1). With
+  /// that line its text is not base64.
   package static func hasEncryptedKey(_ data: some Sequence<UInt8>) -> Bool {
     String(decoding: Array(data), as: UTF8.self).contains("Proc-Type: 4,ENCRYPTED")
   }
 
-  /// What is wrong with certificates: none, or any that is broken off or can't be read, which OpenSSL would leave out.
+  /// The defect of certificates: there are none, or one is broken off or can't be parsed. OpenSSL would skip such a
+  /// certificate.
   ///
-  /// - Parameter areRoots: Whether those with remarks of OpenSSL's count.
+  /// - Parameter areRoots: Whether OpenSSL's own form counts.
   package static func defect(ofCertificates data: some Sequence<UInt8>, areRoots: Bool) -> CertificatesDefect? {
     let (pieces, isWhole) = read(data)
     let certificates = pieces.filter { $0.isCertificate || areRoots && $0.isTrustedCertificate }
@@ -35,7 +35,8 @@ package struct PEM: Equatable {
     return isWhole && certificates.allSatisfy(\.isReadableCertificate) ? nil : .brokenCertificate
   }
 
-  /// The pieces, and whether no other begins or ends there; keys in another form than base64 count as whole.
+  /// The blocks, and whether every block that begins or ends in the data is whole. Keys in another form than base64
+  /// count as whole.
   private static func read(_ data: some Sequence<UInt8>) -> (pieces: [PEM], isWhole: Bool) {
     var (pieces, isWhole) = ([PEM](), true)
     var open: (label: String, base64: String)?
@@ -49,7 +50,7 @@ package struct PEM: Equatable {
         let piece = open.flatMap { $0.label == label(of: line, "END") ? $0 : nil }
         let bytes = piece.flatMap { Data(base64Encoded: $0.base64) }
         if let piece, let bytes { pieces.append(PEM(label: piece.label, bytes: [UInt8](bytes))) }
-        // Encrypted keys of the older form are no base64.
+        // The text of older encrypted keys is not base64.
         if piece == nil || bytes == nil && piece?.label.hasSuffix("CERTIFICATE") == true { isWhole = false }
         open = nil
       } else {
@@ -66,7 +67,7 @@ package struct PEM: Equatable {
   }
 }
 
-/// Why certificates in PEM are of no use.
+/// A defect that makes certificates in PEM useless.
 package enum CertificatesDefect: Error, CustomStringConvertible {
   case noCertificate, brokenCertificate
 

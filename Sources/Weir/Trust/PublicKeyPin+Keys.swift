@@ -1,15 +1,15 @@
 extension TLSConfiguration.PublicKeyPin {
-  /// Takes the key of a certificate, or a public key (RFC 5280 section 4.1.2.7), in DER.
+  /// The pin of a certificate's key, or of a public key (RFC 5280 section 4.1.2.7), in DER.
   ///
-  /// - Throws: ``WeirError/ServerTrustFailureReason/noPublicKeysFound`` for anything else, a private key too.
+  /// - Throws: ``WeirError/ServerTrustFailureReason/noPublicKeysFound`` for anything else, such as a private key.
   public init(der data: Data) throws {
     try self.init(publicKeyIn: [UInt8](data))
   }
 
-  /// Takes the key of the first `CERTIFICATE`, or the first `PUBLIC KEY`, in a text (RFC 7468). A server's own
-  /// certificate stands in front of those that it leads to.
+  /// The pin of the first `CERTIFICATE` or `PUBLIC KEY` in a text (RFC 7468). In a chain a server's own certificate
+  /// comes first.
   ///
-  /// - Throws: ``WeirError/ServerTrustFailureReason/noPublicKeysFound`` where there is none.
+  /// - Throws: ``WeirError/ServerTrustFailureReason/noPublicKeysFound`` if there is neither.
   public init(pem text: String) throws {
     let piece = PEM.pieces(of: text.utf8).first { $0.isCertificate || $0.label == "PUBLIC KEY" }
     try self.init(publicKeyIn: piece?.bytes ?? [])

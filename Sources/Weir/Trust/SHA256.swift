@@ -1,5 +1,5 @@
-/// SHA-256 (FIPS 180-4 section 6.2), for the digests of public keys, and for the names of stored responses and what selects
-/// them: what brings a TLS library along is libcurl, which has no digest to offer.
+/// SHA-256 (FIPS 180-4 section 6.2), for the digests of public keys and for the keys and request fields of stored
+/// responses. The TLS library comes only through libcurl, which offers no digests.
 enum SHA256 {
   static func digest(of message: some Collection<UInt8>) -> [UInt8] {
     var padded = Array(message)

@@ -1,18 +1,18 @@
-/// Says what a host has to prove.
+/// Decides what a host has to prove.
 @preconcurrency
 public protocol ServerTrustEvaluating: Sendable {
   /// Called on the event loop before each request to the host is sent; it must not block.
   ///
-  /// - Throws: Fails the request with ``WeirError/ServerTrustFailureReason/customEvaluationFailed(error:)``, unless it is a
-  ///   ``WeirError``, before anything is connected.
+  /// - Throws: An error fails the request before a connection is made. Unless it is a ``WeirError``, it becomes a
+  ///   ``WeirError/ServerTrustFailureReason/customEvaluationFailed(error:)``.
   func requirement(forHost host: String) throws -> TrustRequirement
 }
 
-/// The certificate must lead to one of the session's roots.
+/// Requires that the certificate leads to one of the session's roots.
 public struct DefaultTrustEvaluator: ServerTrustEvaluating {
   private let validateHost: Bool
 
-  /// - Parameter validateHost: Whether it must be the host's, too.
+  /// - Parameter validateHost: Whether the certificate must also be for the host.
   public init(validateHost: Bool = true) {
     self.validateHost = validateHost
   }
@@ -25,17 +25,17 @@ public struct DefaultTrustEvaluator: ServerTrustEvaluating {
   }
 }
 
-/// The server's key must be one of those that are known.
+/// Requires that the server's key is one of the known keys.
 public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
   private let keys: [TLSConfiguration.PublicKeyPin]
   private let performDefaultValidation: Bool
   private let validateHost: Bool
 
   /// - Parameters:
-  ///   - keys: One match is enough. None at all fails each request with
+  ///   - keys: One match is enough. An empty list fails each request with
   ///     ``WeirError/ServerTrustFailureReason/noPublicKeysFound``.
-  ///   - performDefaultValidation: Whether the certificate must lead to a root, too.
-  ///   - validateHost: Whether it must be the host's, too.
+  ///   - performDefaultValidation: Whether the certificate must also lead to a root.
+  ///   - validateHost: Whether the certificate must also be for the host.
   public init(
     keys: [TLSConfiguration.PublicKeyPin], performDefaultValidation: Bool = true, validateHost: Bool = true
   ) {
@@ -54,14 +54,14 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
   }
 }
 
-/// The certificate must be issued by an authority of one's own; the session's roots don't count.
+/// Requires that the certificate is issued by the given authority; the session's roots don't count.
 public struct CustomCATrustEvaluator: ServerTrustEvaluating {
   private let roots: TLSConfiguration.TrustRoots
   private let validateHost: Bool
 
   /// - Parameters:
   ///   - roots: The authority's certificates.
-  ///   - validateHost: Whether the certificate must be the host's, too.
+  ///   - validateHost: Whether the certificate must also be for the host.
   public init(_ roots: TLSConfiguration.TrustRoots, validateHost: Bool = true) {
     self.roots = roots
     self.validateHost = validateHost
@@ -75,11 +75,11 @@ public struct CustomCATrustEvaluator: ServerTrustEvaluating {
   }
 }
 
-/// What several evaluators demand, all of it.
+/// Requires everything that several evaluators require.
 public struct CompositeTrustEvaluator: ServerTrustEvaluating {
   private let evaluators: [any ServerTrustEvaluating]
 
-  /// - Parameter evaluators: Asked in order; the first that throws fails the request.
+  /// - Parameter evaluators: Called in order; the first that throws fails the request.
   public init(evaluators: [any ServerTrustEvaluating]) {
     self.evaluators = evaluators
   }
@@ -91,9 +91,9 @@ public struct CompositeTrustEvaluator: ServerTrustEvaluating {
   }
 }
 
-/// Anybody is taken for the server: for tests. Needs ``TLSConfiguration/allowsInsecureServers``.
+/// Requires nothing, so that any server is accepted: for tests. Needs ``TLSConfiguration/allowsInsecureServers``.
 public struct DisabledTrustEvaluator: ServerTrustEvaluating {
-  /// No settings.
+  /// Creates an evaluator.
   public init() {}
 
   public func requirement(forHost host: String) -> TrustRequirement { .disabled }

@@ -1,24 +1,24 @@
-/// Which host has to prove what.
+/// The evaluators of hosts.
 public final class ServerTrustManager: Sendable {
-  /// Whether a host without an evaluator is not requested at all.
+  /// Whether requests to a host without an evaluator fail.
   public let allHostsMustBeEvaluated: Bool
-  /// By host.
+  /// The evaluators, keyed by host.
   public let evaluators: [String: any ServerTrustEvaluating]
   private let byName: [String: any ServerTrustEvaluating]
 
   /// - Parameters:
-  ///   - allHostsMustBeEvaluated: If not, hosts without an evaluator are left to the session's ``TLSConfiguration``.
-  ///   - evaluators: By the host's exact name, without wildcards; upper case and a dot at the end make no difference, as
-  ///     they make none to whom a URL leads to. Of a host that is there under several spellings all is demanded.
+  ///   - allHostsMustBeEvaluated: If false, the session's ``TLSConfiguration`` applies to hosts without an evaluator.
+  ///   - evaluators: Evaluators by exact host name, without wildcards. Case and a dot at the end make no difference, as
+  ///     in a URL's host. If a host occurs in several spellings, the requirements of all of them apply.
   public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
     self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
     self.evaluators = evaluators
-    // In an order of their own, since the first that throws says why.
+    // The order is fixed, since the first evaluator that throws determines the error.
     let all = evaluators.sorted { $0.key < $1.key }.map { (Self.name(of: $0), $1) }
     byName = Dictionary(all) { CompositeTrustEvaluator(evaluators: [$0, $1]) }
   }
 
-  /// Who evaluates a host; nil: nobody has to.
+  /// The evaluator of a host; nil if the host needs none.
   ///
   /// - Throws: ``WeirError/ServerTrustFailureReason/noRequiredEvaluator(host:)``.
   public func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {

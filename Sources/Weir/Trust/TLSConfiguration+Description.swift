@@ -1,19 +1,19 @@
-// Keys, and what they are encrypted with, belong in no log.
+// Keys and their passphrases must not appear in logs.
 
 extension TLSConfiguration.ClientCertificate: CustomStringConvertible, CustomReflectable {
-  /// Where certificate and key are from, without any of them.
+  /// The sources of certificate and key, without their contents.
   public var description: String {
     let key = privateKey.map { ", privateKey: \($0)" } ?? ""
     let passphrase = passphrase == nil ? "" : ", passphrase: \(Redaction.placeholder)"
     return "ClientCertificate(certificate: \(certificate)\(key), format: \(format)\(passphrase))"
   }
 
-  /// The description alone.
+  /// Only the description.
   public var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .struct) }
 }
 
 extension TLSConfiguration.ClientCertificate.Source: CustomStringConvertible, CustomReflectable {
-  /// The path, or how many bytes there are.
+  /// The path, or the number of bytes.
   public var description: String {
     switch self {
     case .file(let path): path
@@ -21,6 +21,6 @@ extension TLSConfiguration.ClientCertificate.Source: CustomStringConvertible, Cu
     }
   }
 
-  /// The description alone.
+  /// Only the description.
   public var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .enum) }
 }

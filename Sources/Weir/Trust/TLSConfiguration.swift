@@ -1,11 +1,11 @@
 /// How servers are trusted and the client identifies itself.
 public struct TLSConfiguration: Sendable {
-  /// Whom a server's certificate must be issued by.
+  /// The certificate authorities that a server's certificate must lead to.
   public enum TrustRoots: Sendable, Hashable {
     /// The system's store.
     case system
-    /// A file of PEM certificates. When it is replaced, connections made five seconds later follow it; those that stand, and
-    /// the TLS sessions that they left, do not.
+    /// A file of PEM certificates. If it is replaced, connections made more than five seconds later use the new file.
+    /// Existing connections, and the TLS sessions that they left, are kept.
     case file(String)
     /// PEM certificates in memory.
     case pem(Data)
@@ -13,7 +13,7 @@ public struct TLSConfiguration: Sendable {
 
   /// A certificate with its key, as PEM or PKCS #12.
   public struct ClientCertificate: Sendable {
-    /// Where something is read from.
+    /// The source of a certificate or key.
     public enum Source: Sendable {
       /// The file with this path, read when a connection is made.
       case file(String)
@@ -21,24 +21,24 @@ public struct TLSConfiguration: Sendable {
       case data(Data)
     }
 
-    /// How certificate and key are written.
+    /// The format of certificate and key.
     public enum Format: Sendable {
       /// Text (RFC 7468).
       case pem
-      /// Certificate and key in one (RFC 7292).
+      /// Certificate and key in one file (RFC 7292).
       case pkcs12
     }
 
-    /// The certificate, with those that lead to its root if the server needs them.
+    /// The certificate, followed by the intermediate certificates if the server needs them.
     public var certificate: Source
-    /// The private key when the certificate's source doesn't hold it.
+    /// The private key, if the certificate's source doesn't contain it.
     public var privateKey: Source?
-    /// Of the certificate and of the key.
+    /// The format of both the certificate and the key.
     public var format: Format
-    /// What the key, or the PKCS #12 file, is encrypted with.
+    /// The passphrase of the key or of the PKCS #12 file.
     public var passphrase: String?
 
-    /// Takes a certificate with its key; a wrong one shows when a connection is made.
+    /// Takes a certificate with its key. If one is wrong, making a connection fails.
     public init(certificate: Source, privateKey: Source? = nil, format: Format = .pem, passphrase: String? = nil) {
       self.certificate = certificate
       self.privateKey = privateKey
@@ -52,32 +52,33 @@ public struct TLSConfiguration: Sendable {
     /// 44 characters of base64, without a prefix.
     public let sha256: String
 
-    /// Takes the text, with or without libcurl's `sha256//` before it; one that is no base64 of a SHA-256 matches no key.
+    /// Takes the text, with or without libcurl's prefix `sha256//`. A text that is not the base64 of a SHA-256 matches
+    /// no key.
     public init(sha256: String) {
       self.sha256 = sha256.hasPrefix("sha256//") ? String(sha256.dropFirst(8)) : sha256
     }
   }
 
-  /// The versions of TLS there are to choose from.
+  /// The TLS versions to choose from.
   public enum Version: Sendable {
-    /// RFC 5246 and later.
+    /// TLS 1.2 (RFC 5246).
     case tls12
-    /// RFC 8446.
+    /// TLS 1.3 (RFC 8446).
     case tls13
   }
 
-  /// Whom a server's certificate must be issued by; default: whom the system trusts.
+  /// The certificate authorities that a server's certificate must lead to; default: the system's.
   public var trustRoots = TrustRoots.system
-  /// What the client identifies itself with where a server asks; default: nothing.
+  /// The certificate for servers that ask the client for one; default: none.
   public var clientCertificate: ClientCertificate?
-  /// One match is enough; empty: no pinning. Applied in addition to the chain.
+  /// The keys that servers may have: one match is enough. Empty: no pinning. Applied in addition to the chain.
   public var pinnedPublicKeys: [PublicKeyPin] = []
-  /// No older version is spoken; default 1.2.
+  /// The oldest TLS version that is accepted; default 1.2.
   public var minimumVersion = Version.tls12
-  /// Accept any certificate for any name, of hosts without an evaluator, and let evaluators do so
-  /// (``DisabledTrustEvaluator``). For tests.
+  /// Whether hosts without an evaluator may have any certificate for any name, and whether evaluators may allow the
+  /// same (``DisabledTrustEvaluator``). For tests.
   public var allowsInsecureServers = false
 
-  /// The system's roots, TLS 1.2 or later, no client certificate, no pins.
+  /// A configuration with the system's roots, TLS 1.2 or later, no client certificate and no pins.
   public init() {}
 }

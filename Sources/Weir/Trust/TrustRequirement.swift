@@ -1,29 +1,32 @@
-/// What a server has to prove before it is sent anything: a value, by which connections are kept apart too.
+/// The proof that a server must give before anything is sent to it; a value. Requests with different requirements don't
+/// share connections.
 ///
-/// It goes before the session's ``TLSConfiguration``, of which only the client certificate and the oldest version count
-/// then, and where the requirement leaves them open, the trust roots and pins.
+/// It takes precedence over the session's ``TLSConfiguration``. Of that, only the client certificate and the oldest
+/// version still count, and the trust roots and pins if the requirement leaves them open.
 public struct TrustRequirement: Hashable, Sendable {
-  /// Whom a certificate must be issued by.
+  /// The certificate authorities that a certificate must lead to.
   public enum Roots: Hashable, Sendable {
-    /// Those of the session's ``TLSConfiguration/trustRoots``.
+    /// The session's ``TLSConfiguration/trustRoots``.
     case session
-    /// Those, in place of the session's.
+    /// These roots, in place of the session's.
     case custom(TLSConfiguration.TrustRoots)
   }
 
-  /// Where the certificate's chain must lead: to each of them, of which no two can be meant. Empty: to the session's.
+  /// The roots that the certificate's chain must lead to; empty means the session's. Two different sets can't be
+  /// required at once, so that fails the request.
   public var roots: Set<Roots> = []
-  /// Whether the certificate must be the host's.
+  /// Whether the certificate must be for the host.
   public var validatesHost = true
-  /// Whether the certificate must lead to a root, and be valid now.
+  /// Whether the certificate must lead to a root and be valid now.
   public var validatesChain = true
-  /// One of these must be the server's key; nil: the session's ``TLSConfiguration/pinnedPublicKeys`` are asked.
+  /// The keys of which the server must have one; nil means that the session's ``TLSConfiguration/pinnedPublicKeys``
+  /// apply.
   public var pinnedPublicKeys: Set<TLSConfiguration.PublicKeyPin>?
 
-  /// The host's certificate, leading to one of the session's roots.
+  /// Requires a certificate for the host that leads to one of the session's roots.
   public init() {}
 
-  /// Nothing at all; only a session with ``TLSConfiguration/allowsInsecureServers`` takes it.
+  /// Requires nothing; only a session with ``TLSConfiguration/allowsInsecureServers`` accepts it.
   public static var disabled: TrustRequirement {
     var requirement = TrustRequirement()
     requirement.validatesHost = false
@@ -31,10 +34,10 @@ public struct TrustRequirement: Hashable, Sendable {
     return requirement
   }
 
-  /// Whether anybody could pass for the server.
+  /// Whether anyone could pose as the server.
   var isInsecure: Bool { !validatesChain && pinnedPublicKeys == nil }
 
-  /// What fulfils both. As a server shows one key, that is one of those that both have pinned.
+  /// The requirement that demands both. A server shows one key, so it must be one that both have pinned.
   public func combined(with other: TrustRequirement) -> TrustRequirement {
     var both = self
     both.roots.formUnion(other.roots)

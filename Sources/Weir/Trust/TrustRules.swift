@@ -1,17 +1,17 @@
 import WeirCurl
 
-/// What one host has to prove, in the terms of the engine.
+/// The requirement for one host, with its form for the engine.
 struct HostTrust {
   let host: String
   let requirement: TrustRequirement
   let trust: TransferTrust
 }
 
-/// A session's evaluators and what came of them.
+/// A session's evaluators and the engine's form of their requirements.
 struct TrustRules {
   private let manager: ServerTrustManager
   private let tls: TLSConfiguration
-  /// A cache: to make these copies the roots.
+  /// Cached, since making a `TransferTrust` copies the roots.
   private var known: [TrustRequirement: TransferTrust] = [:]
   private static let knownLimit = 64
 
@@ -20,7 +20,7 @@ struct TrustRules {
     self.tls = tls
   }
 
-  /// Nil: the session's own settings hold.
+  /// The trust settings for a host; nil means that the session's own apply.
   mutating func trust(ofHost host: String) throws(WeirError) -> HostTrust? {
     guard let requirement = try requirement(forHost: host) else { return nil }
     if let trust = known[requirement] { return HostTrust(host: host, requirement: requirement, trust: trust) }
@@ -40,13 +40,13 @@ struct TrustRules {
   }
 }
 
-/// A requirement that no server could fulfil.
+/// The error of a requirement that no server could meet.
 struct ConflictingTrustRoots: Error, CustomStringConvertible {
   var description: String { "a certificate can't be demanded to lead to two sets of roots" }
 }
 
 extension TrustRequirement {
-  /// The settings of a transfer to the host: what the session says where this says nothing.
+  /// The settings of a transfer to the host; the session's apply where the requirement says nothing.
   func options(for host: String, in tls: TLSConfiguration) throws(WeirError) -> TLSOptions {
     if isInsecure, !tls.allowsInsecureServers {
       throw .serverTrustEvaluationFailed(reason: .insecureEvaluatorNotAllowed(host: host))
@@ -62,7 +62,7 @@ extension TrustRequirement {
     return options
   }
 
-  /// Nil: the session's.
+  /// The required roots; nil means the session's.
   private func trustRoots(_ session: TLSConfiguration.TrustRoots) throws(WeirError) -> TLSConfiguration.TrustRoots? {
     let all = Set(
       roots.map { roots in
@@ -83,7 +83,7 @@ extension TrustRequirement {
 }
 
 extension WeirError.ServerTrustFailureReason {
-  /// What a failed transfer to an evaluated host says of its trust; nil if it failed for another reason.
+  /// The reason why the trust evaluation of a host failed; nil if the transfer failed for another reason.
   init?(_ error: TransferError, at trust: HostTrust, url: URL?, advice: TransferAdvice) {
     guard error.kind == .curl else { return nil }
     let output = Output(host: trust.host, message: error.message, code: Int(error.code.rawValue))
