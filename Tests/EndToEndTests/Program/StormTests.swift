@@ -155,8 +155,9 @@ struct StormTests {
   }
 
   @Test func goodputIsBackSoonAfterABrownOut() async throws {
-    let with = try await Self.run(budget: true)
-    let without = try await Self.run(budget: false)
+    async let budgeted = Self.run(budget: true)
+    async let unbudgeted = Self.run(budget: false)
+    let (with, without) = try await (budgeted, unbudgeted)
     let told: Comment = "with the budget \(with), without \(without)"
     for second in 5..<8 { #expect(with.good[second] >= with.sent[second] * 9 / 10, told) }
     #expect(with.amplification < without.amplification, told)
