@@ -44,6 +44,7 @@ let package = Package(
   ],
   targets: [
     system("CLinux"), system("CCurl"), system("CZlib"), system("CYaml"), system("CCrypt"),
+    system("CRevision"),
 
     module("WeirIO", ["CLinux"]),
     module("WeirHTTP"),
@@ -56,7 +57,7 @@ let package = Package(
     module(
       "WeirExporter",
       [
-        "CCrypt", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirMetrics", "WeirServer",
+        "CCrypt", "CRevision", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirMetrics", "WeirServer",
         "WeirTransport",
       ]),
     module(

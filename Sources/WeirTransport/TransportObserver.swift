@@ -75,8 +75,9 @@ package protocol TransportObserver: AnyObject {
 
 /// An observer that several transports may have, on loops of their own.
 package protocol SharedTransportObserver: TransportObserver, Sendable {
-  /// A due timer of a loop has waited for its turn for so many seconds.
-  func loopLag(_ seconds: Double)
+  /// Hears for how many seconds each due timer of an event loop has waited for its turn.
+  /// - Parameter name: the loop's, the same in each run of the program.
+  func lagObserver(ofLoop name: String) -> @Sendable (Double) -> Void
 }
 
 /// What an observer wants to hear besides exchanges and attempts.

@@ -38,7 +38,7 @@ final class ClientMetrics: Sendable {
   let authRefreshDuration: HistogramFamily<String>
   let authRefreshWaiters: GaugeFamily<String>
   let redirects: CounterFamily<(String, String, String)>
-  let loopLag: Histogram
+  let loopLag: HistogramFamily<String>
   private let removals: [DestinationFamilies.Removal]
 
   /// - Parameter destinations: how many have series of their own, the shared ones included. Each family has room for all
@@ -137,9 +137,7 @@ final class ClientMetrics: Sendable {
     redirects = try families.counter(
       "weir_redirects_total", help: "Redirects received, by status.", each: SeriesLimits.redirects,
       labels: "http_response_status_code")
-    loopLag = try registry.histogram(
-      "weir_event_loop_lag_seconds", help: "Time a due timer waited for its turn on the event loop.",
-      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5])
+    loopLag = try LoopLag.histogram(in: registry)
     removals = families.removals
   }
 

@@ -108,10 +108,9 @@ public final class MetricsMonitor: InlineEventMonitor {
     destinations.metrics(of: destination).redirected(status: response.statusCode)
   }
 
-  public func session(_ session: Session, loopLag lag: TimeInterval) { loopLag(lag) }
-
-  /// A due timer of an event loop has waited for so many seconds.
-  package func loopLag(_ lag: Double) { families.loopLag.observe(lag) }
+  public func session(_ session: Session, loopLag lag: TimeInterval) {
+    families.loopLag.with("session").observe(lag)
+  }
 
   public func session(_ session: Session, refresh event: RefreshEvent) {
     switch event.kind {
@@ -186,6 +185,11 @@ extension MetricsMonitor: SharedTransportObserver {
 
   package func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent) {
     metrics(of: exchange).hedged(event)
+  }
+
+  package func lagObserver(ofLoop name: String) -> @Sendable (Double) -> Void {
+    let lag = families.loopLag.with(name)
+    return { lag.observe($0) }
   }
 
   package func connection(_ event: ConnectionEvent) {

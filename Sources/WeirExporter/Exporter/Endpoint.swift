@@ -12,6 +12,7 @@ final class Endpoint: Sendable {
     let listener: Listener
     do throws(ListenError) { listener = try Listener(address) } catch { throw ExporterError(error) }
     do throws(Errno) { loop = try EventLoop(name: "weir-exporter") } catch { throw ExporterError(error) }
+    loop.post { [loop, metrics = site.metrics] in loop.observeLag { metrics.loopLag($0) } }
     self.address = listener.address
     let limits = site.limits.within(descriptors: DescriptorLimit.current)
     server = Server(

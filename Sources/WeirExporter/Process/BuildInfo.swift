@@ -1,3 +1,4 @@
+import CRevision
 import Weir
 public import WeirMetrics
 
@@ -5,6 +6,9 @@ public import WeirMetrics
 public struct BuildInfo: Sendable, Equatable {
   /// The version of weir.
   public var version: String
+  /// The commit it was built from, as `git describe --always --dirty` names it. `script/build` puts it into the program; in
+  /// other builds it is `unknown`.
+  public var revision: String
   /// The version of libcurl that the process has loaded.
   public var libcurl: String
   /// The version of the compiler.
@@ -12,12 +16,15 @@ public struct BuildInfo: Sendable, Equatable {
 
   /// This build.
   public static var current: BuildInfo {
-    BuildInfo(version: WeirInfo.version, libcurl: WeirInfo.libcurlVersion, swift: compiler)
+    BuildInfo(
+      version: WeirInfo.version, revision: String(cString: weir_revision()), libcurl: WeirInfo.libcurlVersion,
+      swift: compiler)
   }
 
   /// Versions of a program's own choice; ``current`` has this build's.
-  public init(version: String, libcurl: String, swift: String) {
+  public init(version: String, revision: String = "unknown", libcurl: String, swift: String) {
     self.version = version
+    self.revision = revision
     self.libcurl = libcurl
     self.swift = swift
   }
@@ -25,8 +32,8 @@ public struct BuildInfo: Sendable, Equatable {
   /// Adds the metric. Adding the same again changes nothing.
   public func register(in registry: Registry) throws(RegistryError) {
     try registry.info(
-      "weir_build_info", help: "What runs: versions of weir, of libcurl, and of the Swift compiler.",
-      labels: ["version": version, "libcurl": libcurl, "swift": swift])
+      "weir_build_info", help: "What runs: version and commit of weir, versions of libcurl and of the Swift compiler.",
+      labels: ["version": version, "revision": revision, "libcurl": libcurl, "swift": swift])
   }
 
   /// The compiler can be asked only whether it is at least some version.

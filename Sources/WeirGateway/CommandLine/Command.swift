@@ -56,6 +56,8 @@ package struct ProbeOptions: Equatable, Sendable {
   package var method = "GET"
   package var headers: [HeaderRule] = []
   package var timeout: Duration = .seconds(30)
+  /// Whether the exit status is 1 also for a response whose status is 400 or more.
+  package var failsByStatus = false
   /// Which addresses are connected to, redirects included.
   package var destinationPolicy = DestinationPolicy.any
 

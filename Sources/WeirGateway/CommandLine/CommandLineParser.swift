@@ -70,7 +70,7 @@ extension Command {
   }
 }
 
-/// Flags as `--name=value` or `--name value`, in any order and place; `--` ends them.
+/// Flags as `--name=value`, `--name value` or, without a value, `--name`, in any order and place; `--` ends them.
 private struct FlagParser<Options> {
   let command: HelpTopic
   let flags: [Flag<Options>]
@@ -100,8 +100,15 @@ private struct FlagParser<Options> {
         throw unknown(parts.first ?? argument)
       }
       if !flag.isRepeatable, !given.insert(name).inserted { throw CommandLineError("\(name) is given twice") }
-      guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
-        throw CommandLineError("\(name) needs a value: \(name)=\(flag.value)")
+      let value: String
+      if let placeholder = flag.value {
+        guard let given = parts.count == 2 ? parts[1] : rest.popFirst() else {
+          throw CommandLineError("\(name) needs a value: \(name)=\(placeholder)")
+        }
+        value = given
+      } else {
+        guard parts.count == 1 else { throw CommandLineError("\(name) takes no value; give \(name) alone") }
+        value = ""
       }
       do {
         try flag.apply(&options, value)

@@ -3,11 +3,11 @@ import WeirHTTP
 import WeirIO
 import WeirMetrics
 
-/// A flag that takes a value, of a command whose options are `Options`.
+/// A flag of a command whose options are `Options`.
 struct Flag<Options> {
   let name: String
-  /// What stands for the value in the usage text.
-  let value: String
+  /// The word that stands for the value in the usage text; nil for a flag without a value.
+  let value: String?
   let help: String
   var isRepeatable = false
   /// Throws what the value should have been.
@@ -95,6 +95,9 @@ extension Flag<ProbeOptions> {
       ) { options, text throws(FlagValueError) in
         options.headers.append(try header(text))
       },
+      Flag(
+        name: "--fail", value: nil, help: "Exit with 1 for a status from 400 on, too: for health checks."
+      ) { options, _ in options.failsByStatus = true },
       Flag(
         "--timeout", value: "DURATION", help: "For the whole request. Default: 30s.",
         sets: \.timeout, duration(from: .milliseconds(1))),

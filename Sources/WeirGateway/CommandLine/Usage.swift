@@ -43,14 +43,16 @@ extension HelpTopic {
       Flags:
       \(Self.list(Flag<ProbeOptions>.all))
 
-      Exit status: 0 if a whole response came, whatever its status; 1 if none did, or it broke off.
+      Exit status: 0 if a whole response came, whatever its status; 1 if none did, or it broke off, or with --fail if its
+      status is 400 or more.
 
       """
     }
   }
 
   private static func list<Options>(_ flags: [Flag<Options>]) -> String {
-    let rows = flags.map { (flag: "\($0.name)=\($0.value)", help: $0.help) } + [(flag: "--help", help: "This text.")]
+    let flags = flags.map { (flag: $0.name + ($0.value.map { "=\($0)" } ?? ""), help: $0.help) }
+    let rows = flags + [(flag: "--help", help: "This text.")]
     let width = rows.map(\.flag.count).max() ?? 0
     return rows.map { row in
       "  \(row.flag)\(String(repeating: " ", count: width - row.flag.count))  \(row.help)"

@@ -20,7 +20,7 @@ final class Worker: Sendable {
       Transport(
         loop: loop, options: .gateway(connections: limits.connections), limits: .gateway, table: destinations,
         observer: observer), on: loop)
-    if let observer { loop.post { [loop] in loop.observeLag { observer.loopLag($0) } } }
+    if let lag = observer?.lagObserver(ofLoop: "gateway.\(number)") { loop.post { [loop] in loop.observeLag(lag) } }
     let handler = ForwardingHandler(
       transport: transport, plan: plan, metrics: metrics, observer: observer, log: log, failures: failures)
     self.handler = handler

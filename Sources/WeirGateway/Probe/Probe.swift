@@ -7,7 +7,8 @@ import WeirCurl
 struct Probe {
   let options: ProbeOptions
 
-  func run() async -> (report: ProbeReport, isWhole: Bool) {
+  /// - Returns: what to print, and whether the probe succeeded.
+  func run() async -> (report: ProbeReport, isGood: Bool) {
     var configuration = SessionConfiguration()
     configuration.destinationPolicy = options.destinationPolicy
     let session = Session(configuration: configuration)
@@ -17,7 +18,12 @@ struct Probe {
       options.url, method: HTTPMethod(rawValue: options.method), headers: headers)
     request.deadline(options.timeout / .seconds(1))
     let response = await request.serializingData(emptyResponseCodes: Set(100...599)).response
-    return (ProbeReport(request, response), response.response != nil && response.error == nil)
+    return (ProbeReport(request, response), isGood(response))
+  }
+
+  private func isGood(_ response: DataResponse<Data, WeirError>) -> Bool {
+    guard response.error == nil, let status = response.response?.statusCode else { return false }
+    return !options.failsByStatus || status < 400
   }
 }
 

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 import Weir
+import WeirExporter
 
 /// The program `weir`.
 package enum Program {
@@ -20,7 +21,7 @@ package enum Program {
       write(topic.usage, to: STDOUT_FILENO)
       return 0
     case .version:
-      write("weir \(WeirInfo.version)\n", to: STDOUT_FILENO)
+      write("weir \(WeirInfo.version) (revision \(BuildInfo.current.revision))\n", to: STDOUT_FILENO)
       return 0
     case .check(let options): return check(options)
     case .serve(let options):
@@ -67,9 +68,9 @@ package enum Program {
   }
 
   private static func probe(_ options: ProbeOptions) async -> CInt {
-    let (report, isWhole) = await Probe(options: options).run()
+    let (report, isGood) = await Probe(options: options).run()
     write(report.text(), to: STDOUT_FILENO)
-    return isWhole ? 0 : 1
+    return isGood ? 0 : 1
   }
 
   /// Keeps the calling thread until the work, which runs elsewhere, is done.

@@ -202,9 +202,16 @@ import WeirTestSupport
     #expect(dead.status == .exited(1), "\(dead.output)")
   }
 
+  @Test(.needs(.nginx), arguments: [(200, 0), (302, 0), (399, 0), (400, 1), (503, 1)] as [(Int, Int)])
+  func aProbeFailsByStatusWhenAsked(status: Int, exit: Int) async throws {
+    let nginx = try await NginxServer(config: "location / { return \(status); }")
+    #expect(try await Tool.weir.runToEnd(["probe", "--fail", nginx.url()]).status == .exited(exit))
+    #expect(try await Tool.weir.runToEnd(["probe", nginx.url()]).status == .exited(0))
+  }
+
   @Test func aCommandLineThatCannotBeFollowedIsRefused() async throws {
     #expect(try await Tool.weir.runToEnd(["serve", "--no.such-flag=1"]).status == .exited(2))
-    #expect(try await Tool.weir.run(["--version"]).hasPrefix("weir "))
+    #expect(try await Tool.weir.run(["--version"]).contains(#/^weir \d+\.\d+\.\d+ \(revision [^ ]+\)\n$/#))
     let weir = try await WeirProgram()
     let second = try await Tool.weir.runToEnd([
       "serve", "--gateway.listen-address=127.0.0.1:\(weir.port)",

@@ -62,10 +62,11 @@ import WeirMetrics
     var options = ProbeOptions(url: "http://h/")
     options.method = "POST"
     options.headers = [HeaderRule(name: "A", value: "b: c"), HeaderRule(name: "X", value: "")]
+    options.failsByStatus = true
     options.timeout = .seconds(1)
     options.destinationPolicy = .publicOnly
     let arguments = [
-      "probe", "--method=POST", "http://h/", "--header", "A: b: c", "--header=X:", "--timeout=1",
+      "probe", "--method=POST", "http://h/", "--header", "A: b: c", "--header=X:", "--fail", "--timeout=1",
       "--destination-policy=publicOnly",
     ]
     #expect(try Command(parsing: arguments) == .probe(options))
@@ -109,6 +110,8 @@ import WeirMetrics
       #"--metrics.buckets: "a=2" won't do; give each histogram once"#
     ),
     (["--metrics.buckets==1"], #"--metrics.buckets: "=1" won't do; give \#(Self.bucketsExpected)"#),
+    (["probe", "--fail=yes", "http://a"], "--fail takes no value; give --fail alone"),
+    (["probe", "--fail", "--fail", "http://a"], "--fail is given twice"),
     (["check"], "weir check takes one FILE"), (["check", "a", "b"], "weir check takes one FILE"),
     (["probe"], "weir probe takes one URL"), (["probe", "http://a", "http://b"], "weir probe takes one URL"),
     (["probe", "localhost"], #""localhost" is no URL to probe; begin with http:// or https://"#),

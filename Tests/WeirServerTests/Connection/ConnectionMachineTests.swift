@@ -10,7 +10,7 @@ import WeirTestSupport
   private static let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
 
   @Test func oneRequestAfterTheOther() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     #expect(driver.receive(Self.get) == "begin wait")
     #expect(driver.respond() == "flush read")
     #expect(driver.receive(Self.get + Self.get) == "begin wait")
@@ -19,7 +19,7 @@ import WeirTestSupport
   }
 
   @Test func blockedOutputHoldsPipelinedRequestsBack() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     #expect(driver.receive(Self.get + Self.get) == "begin wait")
     driver.machine.noteOutput(.blocked, now: driver.now)
     #expect(driver.respond(flushed: false) == "wait")
@@ -28,7 +28,7 @@ import WeirTestSupport
   }
 
   @Test func bodyGoesToItsReaderAlone() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     #expect(driver.receive(Self.post + "ab") == "begin pause")
     #expect(driver.attach() == "deliver(2) read")
     #expect(driver.receive("cd" + Self.get) == "deliver(2) endBody wait")
@@ -36,7 +36,7 @@ import WeirTestSupport
   }
 
   @Test func pausedReaderGetsNothing() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     #expect(driver.receive(Self.post) == "begin pause")
     #expect(driver.attach() == "read")
     driver.machine.pauseReader()
@@ -45,14 +45,14 @@ import WeirTestSupport
   }
 
   @Test func unreadBodyIsDrained() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     #expect(driver.receive(Self.post + "ab") == "begin pause")
     #expect(driver.respond() == "read")
     #expect(driver.receive("cd" + Self.get) == "begin wait")
   }
 
   @Test func tooLongDrainEndsInLingering() {
-    var driver = Driver(.with { $0.drainBytes = 10 })
+    var driver = ConnectionDriver(.with { $0.drainBytes = 10 })
     #expect(driver.receive("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n") == "begin pause")
     #expect(driver.respond() == "read")
     #expect(driver.receive("a\r\n0123456789\r\n") == "read")
@@ -77,18 +77,18 @@ import WeirTestSupport
     ),
   ])
   func lastResponse(input: String, begin: String, end: String) {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     #expect(driver.receive(input) == begin)
     #expect(driver.respond() == end)
   }
 
   @Test func continueIsOwedOnceAndOnlyBeforeTheBody() {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
-    var driver = Driver()
+    var driver = ConnectionDriver()
     _ = driver.receive(head)
     #expect(driver.machine.activateReader(hasInput: false, now: driver.now) == true)
     #expect(driver.machine.activateReader(hasInput: false, now: driver.now) == false)
-    driver = Driver()
+    driver = ConnectionDriver()
     _ = driver.receive(head + "a")
     #expect(driver.machine.activateReader(hasInput: true, now: driver.now) == false)
     #expect(driver.machine.beginResponse(delimitedByClose: false) == true)
@@ -96,7 +96,7 @@ import WeirTestSupport
 
   /// Thousands of connections may have had one.
   @Test func largeHeadsAreGivenBack() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     _ = driver.receive("GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 31 * 1024))
     #expect(Self.largestBuffer(in: driver.machine) > 31 * 1024)
     #expect(driver.receive("\r\n\r\n") == "begin wait")
@@ -117,21 +117,21 @@ import WeirTestSupport
     ("Transfer-Encoding: chunked", false, true), ("Transfer-Encoding: chunked", true, false),
   ])
   func earlyResponse(framing: String, isRead: Bool, staysOpen: Bool) {
-    var driver = Driver(.with { $0.drainBytes = 10 })
+    var driver = ConnectionDriver(.with { $0.drainBytes = 10 })
     _ = driver.receive("POST / HTTP/1.1\r\nHost: a\r\n\(framing)\r\n\r\n")
     if isRead { _ = driver.attach() }
     #expect(driver.machine.beginResponse(delimitedByClose: false) == staysOpen)
   }
 
   @Test func refusalLingers() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     #expect(driver.receive("?\r\nrest") == "refuse(400) wait")
     #expect(driver.respond() == "flush shutdown read")
     #expect(driver.end() == "close")
   }
 
   @Test func refusalInTheMidstOfAResponseResets() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     #expect(driver.receive("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n") == "begin pause")
     _ = driver.machine.beginResponse(delimitedByClose: false)
     _ = driver.attach()
@@ -139,36 +139,36 @@ import WeirTestSupport
   }
 
   @Test func ends() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     #expect(driver.end() == "close")
 
-    driver = Driver()
+    driver = ConnectionDriver()
     #expect(driver.receive("GET / HT") == "read")
     #expect(driver.end() == "close")
 
-    driver = Driver()
+    driver = ConnectionDriver()
     _ = driver.receive(Self.get + Self.get)
     #expect(driver.end() == "tell wait")
     #expect(driver.respond() == "begin wait")
     #expect(driver.respond() == "flush close")
 
-    driver = Driver()
+    driver = ConnectionDriver()
     _ = driver.receive(Self.post + "a")
     #expect(driver.end() == "pause")
     #expect(driver.attach() == "deliver(1) cut")
 
-    driver = Driver()
+    driver = ConnectionDriver()
     _ = driver.receive(Self.post)
     _ = driver.respond()
     #expect(driver.end() == "close")
   }
 
   @Test func stopping() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.machine.stop(now: driver.now)
     #expect(driver.proceed() == "close")
 
-    driver = Driver()
+    driver = ConnectionDriver()
     _ = driver.receive("GET / HT")
     driver.machine.stop(now: driver.now)
     #expect(driver.proceed() == "read")
@@ -176,7 +176,7 @@ import WeirTestSupport
     #expect(driver.machine.beginResponse(delimitedByClose: false) == false)
     #expect(driver.respond() == "flush close")
 
-    driver = Driver()
+    driver = ConnectionDriver()
     _ = driver.receive(Self.get)
     _ = driver.machine.beginResponse(delimitedByClose: false)
     driver.machine.stop(now: driver.now)
@@ -186,7 +186,7 @@ import WeirTestSupport
   /// A request may be under way on each connection that looks idle.
   @Test func stoppingWithALinger() {
     let limits = ServerLimits.with { $0.stopLinger = 1 }
-    var driver = Driver(limits)
+    var driver = ConnectionDriver(limits)
     driver.machine.stop(now: driver.now)
     #expect(driver.proceed() == "read")
     #expect(driver.wait(0.9) == nil)
@@ -198,14 +198,14 @@ import WeirTestSupport
     #expect(driver.end() == "close")
 
     // Nothing comes.
-    driver = Driver(limits)
+    driver = ConnectionDriver(limits)
     driver.machine.stop(now: driver.now)
     _ = driver.proceed()
     #expect(driver.wait(1.1) == "shutdown read")
     #expect(driver.end() == "close")
 
     // Its client was promised that the connection goes on.
-    driver = Driver(limits)
+    driver = ConnectionDriver(limits)
     _ = driver.receive(Self.get)
     #expect(driver.machine.beginResponse(delimitedByClose: false) == true)
     driver.machine.stop(now: driver.now)
@@ -215,7 +215,7 @@ import WeirTestSupport
     #expect(driver.respond() == "flush shutdown read")
 
     // Pipelined requests have arrived as well.
-    driver = Driver(limits)
+    driver = ConnectionDriver(limits)
     _ = driver.receive(Self.get + Self.get)
     driver.machine.stop(now: driver.now)
     #expect(driver.machine.beginResponse(delimitedByClose: false, hasInput: true) == true)
@@ -225,7 +225,7 @@ import WeirTestSupport
   }
 
   @Test func responsesTakenBackAndCut() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     _ = driver.receive(Self.get)
     #expect(driver.machine.beginResponse(delimitedByClose: true) == false)
     driver.machine.retractResponse()
@@ -245,11 +245,11 @@ import WeirTestSupport
       $0.idleTimeout = 75
       $0.writeTimeout = 20
     }
-    var driver = Driver(limits)
+    var driver = ConnectionDriver(limits)
     #expect(driver.wait(9.9) == nil)
     #expect(driver.wait(0.1) == "close")
 
-    driver = Driver(limits)
+    driver = ConnectionDriver(limits)
     _ = driver.wait(5)
     _ = driver.receive("GET")
     _ = driver.wait(5)
@@ -257,14 +257,14 @@ import WeirTestSupport
     #expect(driver.wait(4.9) == nil)
     #expect(driver.wait(0.1) == "refuse(408) wait")
 
-    driver = Driver(limits)
+    driver = ConnectionDriver(limits)
     _ = driver.receive(Self.get)
     #expect(driver.machine.deadline == .distantFuture)  // the handler's time is its own
     _ = driver.respond()
     #expect(driver.wait(74.9) == nil)
     #expect(driver.wait(0.1) == "close")
 
-    driver = Driver(limits)
+    driver = ConnectionDriver(limits)
     _ = driver.receive(Self.post)
     #expect(driver.machine.deadline == .distantFuture)
     _ = driver.attach()
@@ -273,7 +273,7 @@ import WeirTestSupport
     #expect(driver.wait(29.9) == nil)
     #expect(driver.wait(0.1) == "refuse(408) wait")
 
-    driver = Driver(limits)
+    driver = ConnectionDriver(limits)
     _ = driver.receive(Self.get)
     _ = driver.machine.beginResponse(delimitedByClose: false)
     driver.machine.noteOutput(.blocked, now: driver.now)
@@ -284,7 +284,7 @@ import WeirTestSupport
   }
 
   @Test func lingeringIsBounded() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     _ = driver.receive("?\r\n")
     _ = driver.respond()
     #expect(driver.wait(1.9) == nil)
@@ -293,7 +293,7 @@ import WeirTestSupport
   }
 
   @Test func evictionOrder() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     #expect(driver.machine.evictionRank == 1)
     _ = driver.receive(Self.get)
     #expect(driver.machine.evictionRank == nil)
@@ -312,7 +312,7 @@ import WeirTestSupport
   @Test(arguments: 0..<200)
   func endsUnderAnySequence(seed: Int) {
     var random = SeededRandom(seed: UInt64(seed))
-    var driver = Driver(.with { $0.drainBytes = 20 })
+    var driver = ConnectionDriver(.with { $0.drainBytes = 20 })
     let inputs = [
       Self.get, Self.post, "ab", "abcd", "GET ", "?\r\n", "/ HTTP/1.1\r\nHost: a\r\n\r\n", Self.get + Self.get,
     ]
@@ -336,77 +336,5 @@ import WeirTestSupport
     _ = driver.wait(1000)
     #expect(driver.machine.phase == .closed)
     #expect(driver.receive(Self.get) == "wait")
-  }
-}
-
-/// Does what the shell would, and writes down the actions.
-private struct Driver {
-  var machine: ConnectionMachine
-  var now = MonotonicTime(nanoseconds: 1_000_000_000)
-  private var held: [UInt8] = []
-
-  init(_ limits: ServerLimits = ServerLimits()) {
-    machine = ConnectionMachine(limits: limits, now: now)
-  }
-
-  mutating func receive(_ text: String) -> String {
-    held += Array(text.utf8)
-    return proceed()
-  }
-
-  mutating func attach() -> String {
-    _ = machine.activateReader(hasInput: !held.isEmpty, now: now)
-    return proceed()
-  }
-
-  /// A whole response, as the shell sends it: buffered, then flushed when the machine says so.
-  mutating func respond(flushed: Bool = true) -> String {
-    guard machine.response == .pending || machine.response == .begun else { return proceed() }
-    if machine.response == .pending { _ = machine.beginResponse(delimitedByClose: false) }
-    if flushed { machine.noteOutput(.unsent, now: now) }
-    machine.endResponse(now: now)
-    return proceed()
-  }
-
-  mutating func end() -> String {
-    let tells = machine.noteInputEnd()
-    return (tells ? ["tell", proceed()] : [proceed()]).joined(separator: " ")
-  }
-
-  mutating func wait(_ seconds: Double) -> String? {
-    now = now.advanced(bySeconds: seconds)
-    let time = now
-    guard let action = machine.timerFired(now: time) else { return nil }
-    let name = describe(action)
-    return machine.phase == .closed ? name : "\(name) \(proceed())"
-  }
-
-  mutating func proceed() -> String {
-    var actions: [String] = []
-    var position = 0
-    for _ in 0..<1000 {
-      let (input, time) = (held, now)
-      let action = machine.next(input.span, at: &position, now: time)
-      actions.append(describe(action))
-      switch action {
-      case .flush: machine.noteOutput(.empty, now: now)
-      case .cut, .close, .reset, .read, .wait, .pause:
-        held.removeFirst(position)
-        if machine.output == .unsent { machine.noteOutput(.empty, now: now) }  // the shell sends before it rests
-        return actions.joined(separator: " ")
-      default: break
-      }
-    }
-    Issue.record("the machine never rests: \(actions.suffix(4))")
-    return ""
-  }
-
-  private func describe(_ action: ConnectionMachine.Action) -> String {
-    switch action {
-    case .begin: "begin"
-    case .deliver(let range): "deliver(\(range.count))"
-    case .refuse(let refusal): "refuse(\(refusal.status))"
-    default: "\(action)"
-    }
   }
 }

@@ -9,16 +9,16 @@ extension AttemptMachineSimulationTests {
   /// One request: its machine, those of its attempts, and a shell of all that writes down what libcurl was told.
   final class Client {
     let number: Int
-    private let receiver: Receiver
-    private unowned let world: World
-    private var request = RequestMachine()
-    private var race = HedgeRace(limit: 2)
+    let receiver: Receiver
+    unowned let world: World
+    var request = RequestMachine()
+    var race = HedgeRace(limit: 2)
     /// The present attempt, and those beside it.
-    private var run: Run?
-    private var rivals: [Run] = []
-    private var tasks = 0
-    private var attempts = 0
-    private(set) var settles = 0
+    var run: Run?
+    var rivals: [Run] = []
+    var tasks = 0
+    var attempts = 0
+    var settles = 0
 
     var isSettled: Bool { settles > 0 }
 
@@ -28,7 +28,7 @@ extension AttemptMachineSimulationTests {
       receiver = Receiver(rawValue: world.random.next() % 3) ?? .memory
     }
 
-    private var running: [Run] { (run.map { [$0] } ?? []) + rivals }
+    var running: [Run] { (run.map { [$0] } ?? []) + rivals }
 
     // MARK: What happens
 
@@ -64,7 +64,7 @@ extension AttemptMachineSimulationTests {
       }
     }
 
-    private func note() {
+    func note() {
       guard let machine = run?.machine else { return }
       world.seen.insert("cancel in \(machine.stage)")
       if machine.place == .parked { world.seen.insert("parked") }
@@ -75,7 +75,7 @@ extension AttemptMachineSimulationTests {
       if !rivals.isEmpty { world.seen.insert("cancel in race") }
     }
 
-    private func steerTask(_ run: Run) {
+    func steerTask(_ run: Run) {
       guard run.machine.hasStarted else { return }
       switch world.random.next() % 3 {
       case 0: apply(run) { $0.suspend() }
@@ -84,7 +84,7 @@ extension AttemptMachineSimulationTests {
       }
     }
 
-    private func admissionTimesOut() {
+    func admissionTimesOut() {
       guard request.awaitsSlot, let run else { return }
       apply(run) { $0.withdraw() }
       apply(run) { $0.end() }
@@ -92,7 +92,7 @@ extension AttemptMachineSimulationTests {
     }
 
     /// A head comes in: a redirect, one that an observer wants to see, or one that is of no use to a file.
-    private func serverAnswers(_ run: Run) {
+    func serverAnswers(_ run: Run) {
       guard run.wire?.isReading == true, request.stage == .transferring, !run.hasNext, !run.hasHead else { return }
       switch world.random.next() % 3 {
       case 0:
@@ -110,14 +110,14 @@ extension AttemptMachineSimulationTests {
       }
     }
 
-    private func receiverIsSlow(_ run: Run) {
+    func receiverIsSlow(_ run: Run) {
       guard run.wire?.isReading == true, run.hasHead else { return }
       hold(run, world.chance(2) ? .sink : .decoding)
       if receiver == .stream, run.machine.holds.contains(.sink) { world.pending.append((self, .parkForSink(run))) }
     }
 
     /// The body can't be written, or a handler has thrown.
-    private func receiverFails(_ run: Run) {
+    func receiverFails(_ run: Run) {
       guard run.hasHead, !run.hasGivenUp, !run.hasNext, run.machine.stage == .onWire || run.machine.stage == .draining
       else { return }
       switch receiver {
@@ -134,7 +134,7 @@ extension AttemptMachineSimulationTests {
       world.seen.insert("receiver fails")
     }
 
-    private func serverEnds(_ run: Run, failing: Bool) {
+    func serverEnds(_ run: Run, failing: Bool) {
       guard let wire = run.wire else { return }
       let holds = run.machine.holds
       // What the receiver has still to take may have been the last bytes.
@@ -143,20 +143,20 @@ extension AttemptMachineSimulationTests {
       transferEnds(run, failing: failing)
     }
 
-    private func hold(_ run: Run, _ reason: AttemptMachine.Holds) {
+    func hold(_ run: Run, _ reason: AttemptMachine.Holds) {
       apply(run) { $0.hold(reason) }
       world.pending.append((self, .answer(run, reason)))
     }
 
     // MARK: Hedges
 
-    private func hedgeIsDue() {
+    func hedgeIsDue() {
       guard race.mayHedge, request.stage == .transferring, !request.isSuspended else { return }
       race.grant()
       if world.chance(2) { startHedge(request.step) } else { world.pending.append((self, .hedge(request.step))) }
     }
 
-    private func startHedge(_ step: UInt32) {
+    func startHedge(_ step: UInt32) {
       guard request.isWaiting(in: step), race.isOpen, !request.isSuspended, world.admission.take() else { return }
       tasks += 1
       let run = Run(task: tasks)
@@ -168,13 +168,13 @@ extension AttemptMachineSimulationTests {
     }
 
     /// A final head comes in; whether its attempt goes on with it.
-    private func headArrives(_ run: Run) -> Bool {
+    func headArrives(_ run: Run) -> Bool {
       run.hasHead = true
       guard let verdict = race.headArrived(run.task, status: world.chance(3) ? 503 : 200) else { return true }
       return follow(verdict, run)
     }
 
-    private func follow(_ verdict: HedgeRace.Verdict, _ run: Run) -> Bool {
+    func follow(_ verdict: HedgeRace.Verdict, _ run: Run) -> Bool {
       switch verdict {
       case .wins:
         if !rivals.isEmpty { world.seen.insert(run === self.run ? "first wins" : "hedge wins") }
@@ -195,19 +195,19 @@ extension AttemptMachineSimulationTests {
       }
     }
 
-    private func endRace() {
+    func endRace() {
       race.abandon()
       while let rival = rivals.popLast() { lose(rival) }
     }
 
-    private func show(_ run: Run) {
+    func show(_ run: Run) {
       guard let previous = self.run, previous !== run else { return }
       rivals.removeAll { $0 === run }
       rivals.append(previous)
       self.run = run
     }
 
-    private func lose(_ run: Run) {
+    func lose(_ run: Run) {
       run.isLost = true
       run.wire = nil
       apply(run) { $0.end() }
@@ -243,9 +243,9 @@ extension AttemptMachineSimulationTests {
       }
     }
 
-    private func isKnown(_ run: Run) -> Bool { running.contains { $0 === run } }
+    func isKnown(_ run: Run) -> Bool { running.contains { $0 === run } }
 
-    private func create(_ step: UInt32) {
+    func create(_ step: UInt32) {
       guard request.stage == .creating, request.step == step else { return }
       tasks += 1
       attempts += 1
@@ -253,14 +253,14 @@ extension AttemptMachineSimulationTests {
       perform(request.created(step))
     }
 
-    private func granted(_ run: Run, _ question: AttemptMachine.Question) {
+    func granted(_ run: Run, _ question: AttemptMachine.Question) {
       guard isKnown(run), run.machine.awaits(question) else { return world.wake(world.admission.release()) }
       if run.machine.wait == .first, !request.admitted(request.step) { return world.wake(world.admission.release()) }
       run.ticket = nil
       apply(run) { $0.granted() }
     }
 
-    private func transferEnds(_ run: Run, failing: Bool) {
+    func transferEnds(_ run: Run, failing: Bool) {
       run.wire = nil
       run.failed = failing || run.hasGivenUp
       let waits = awaitsSink(run)
@@ -271,13 +271,13 @@ extension AttemptMachineSimulationTests {
       followOrEnd(run)
     }
 
-    private func conclude(_ run: Run) {
+    func conclude(_ run: Run) {
       guard !run.isAwaited, run.hasEnding else { return }
       if awaitsSink(run) { return }
       followOrEnd(run)
     }
 
-    private func followOrEnd(_ run: Run) {
+    func followOrEnd(_ run: Run) {
       let goesOn = run.hasNext && request.stage == .transferring
       run.hasEnding = !goesOn && awaitsReceiver(run)
       if run.hasEnding { return }
@@ -292,7 +292,7 @@ extension AttemptMachineSimulationTests {
     }
 
     /// Whether handlers have not taken all.
-    private func awaitsSink(_ run: Run) -> Bool {
+    func awaitsSink(_ run: Run) -> Bool {
       guard receiver == .stream, run === self.run, !run.hasGivenUp, request.stage == .transferring, world.chance(2)
       else { return false }
       if !run.machine.holds.contains(.sink) { world.pending.append((self, .answer(run, .sink))) }
@@ -304,7 +304,7 @@ extension AttemptMachineSimulationTests {
     }
 
     /// Whether the file gets its place first, or is removed. Asked again, by one that was ended meanwhile, it has been.
-    private func awaitsReceiver(_ run: Run) -> Bool {
+    func awaitsReceiver(_ run: Run) -> Bool {
       guard receiver == .file, run.hasHead, !run.isReceived else { return false }
       run.isReceived = true
       guard !run.hasGivenUp, !world.chance(4) else { return false }
@@ -316,131 +316,18 @@ extension AttemptMachineSimulationTests {
       return true
     }
 
-    private func ended(_ run: Run) {
+    func ended(_ run: Run) {
       if let verdict = race.fails(run.task), !follow(verdict, run) { return }
       apply(run) { $0.end() }
       perform(request.transferEnded(failed: run.failed))
     }
 
     /// What a cancelled task does.
-    private func endTransfer(_ run: Run) {
+    func endTransfer(_ run: Run) {
       run.hasNext = false
       run.isAwaited = false
       if run.machine.stage == .draining { run.failed = true }
       apply(run) { $0.cancel() }
-    }
-
-    // MARK: What the machines say
-
-    private func perform(_ action: RequestMachine.Action) {
-      switch action {
-      case .none: break
-      case .create, .retry:
-        run = nil
-        world.pending.append((self, .creation(request.step)))
-      case .start: if let run { apply(run) { $0.admit() } }
-      case .hold: if let run { apply(run) { $0.withdraw() } }
-      case .suspendTransfer: for run in running { apply(run) { $0.suspend() } }
-      case .resumeTransfer: for run in running { apply(run) { $0.resume() } }
-      case .cancelTransfer:
-        endRace()
-        guard let run else { break }
-        if run.machine.stage == .ended { perform(request.transferEnded(failed: true)) } else { endTransfer(run) }
-      case .askRetriers: world.pending.append((self, .retriers(request.step)))
-      case .wait: world.pending.append((self, .delay))
-      case .finish, .nextHandler:
-        if action == .finish { _ = request.finishing(hasHandlers: true) }
-        perform(request.nextHandler(of: 1))
-      case .serialize(let index): world.pending.append((self, .value(index, request.step)))
-      case .settle:
-        if !rivals.isEmpty { world.violations.append("\(number) settles with attempts under way") }
-        settles += 1
-        request.delivered()
-      }
-    }
-
-    private func apply(_ run: Run, _ input: (inout AttemptMachine) -> AttemptMachine.Actions) {
-      perform(input(&run.machine), run)
-    }
-
-    private func perform(_ actions: AttemptMachine.Actions, _ run: Run) {
-      if actions.contains(.withdraw) { withdraw(run) }
-      if actions.contains(.release) { world.wake(world.admission.release()) }
-      if actions.contains(.unpark) { world.admission.unpark() }
-      if actions.contains(.pauseReceiving) { run.wire?.isReading = false }
-      if actions.contains(.pauseSending) { run.wire?.isSending = false }
-      if actions.contains(.park) { park(run) }
-      if actions.contains(.ask) { ask(run, isFirst: true) }
-      if actions.contains(.askAgain) { ask(run, isFirst: false) }
-      if actions.contains(.resumeSending) { run.wire?.isSending = true }
-      if actions.contains(.startHop) { startHop(run) }
-      if actions.contains(.resumeReceiving) { run.wire?.isReading = true }
-      if actions.contains(.cancelTransfer), run.wire != nil { world.pending.append((self, .transferEnds(run))) }
-      if actions.contains(.conclude) { conclude(run) }
-      if actions.contains(.end) {
-        run.failed = true
-        ended(run)
-      }
-    }
-
-    private func startHop(_ run: Run) {
-      if run.wire != nil { world.violations.append("\(number) starts a hop while one is on the wire") }
-      if run.machine.place != .slot { world.violations.append("\(number) starts a hop without a slot") }
-      if run.machine.holds.contains(.suspended) { world.violations.append("\(number) starts a hop suspended") }
-      if request.stage != .transferring { world.violations.append("\(number) starts a hop while \(request.stage)") }
-      if !run.machine.hasStarted, run === self.run { race.begins(run.task) }
-      run.machine.hopStarts()
-      run.wire = Wire()
-    }
-
-    private func park(_ run: Run) {
-      guard case .parked(let next) = world.admission.park() else {
-        world.seen.insert("refused parking")
-        return
-      }
-      world.wake(next)
-      apply(run) { $0.parked() }
-    }
-
-    private func ask(_ run: Run, isFirst: Bool) {
-      let question = run.machine.question
-      let key = world.waiters.count &+ Int(question) &* 1_000 &+ number &* 1_000_000 &+ run.task &* 10_000_000
-      switch isFirst ? world.admission.ask(key) : world.admission.askAgain(key) {
-      case .admitted: granted(run, question)
-      case .waiting(let number):
-        world.waiters[key] = (self, run, question)
-        run.ticket = (isFirst, number)
-      case .queueFull:
-        world.seen.insert("queue full")
-        apply(run) { $0.end() }
-        perform(request.rejected(request.step))
-      }
-    }
-
-    private func withdraw(_ run: Run) {
-      if let ticket = run.ticket {
-        if ticket.isFirst {
-          world.admission.withdraw(ticket.number)
-        } else {
-          world.admission.withdrawAgain(ticket.number)
-        }
-      }
-      run.ticket = nil
-    }
-
-    /// What must hold whenever nobody is in the middle of a step.
-    func check() {
-      for run in running {
-        if run.isVacated, run.machine.place != .outside || run.machine.wait != nil {
-          world.violations.append(
-            "\(number) wants or has a slot while its receiver takes what is there: \(run.machine)")
-        }
-        guard let wire = run.wire else { continue }
-        if wire.isReading, !run.machine.reads || run.machine.place != .slot {
-          world.violations.append("\(number) reads in \(run.machine)")
-        }
-        if wire.isSending, !run.machine.sends { world.violations.append("\(number) sends in \(run.machine)") }
-      }
     }
   }
 }

@@ -9,7 +9,7 @@ import WeirTestSupport
 /// Retries on the wire: what is sent again, when, how often, and what is told of it.
 @Suite("Retries on the wire", .timeLimit(.minutes(1)))
 struct RetryTransferTests {
-  private static func policy(
+  static func policy(
     limit: UInt = 3, scale: Double = 0.001, methods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
     respectsRetryAfter: Bool = true
   ) -> RetryPolicy {
@@ -18,7 +18,7 @@ struct RetryTransferTests {
       respectsRetryAfter: respectsRetryAfter)
   }
 
-  private let busy = response("503 Busy", body: "busy")
+  let busy = response("503 Busy", body: "busy")
 
   @Test("Three times 503, then 200: one answer, four attempts, an entry of everything for each")
   func threeTimesBusy() async throws {
@@ -324,84 +324,8 @@ struct RetryTransferTests {
     #expect(request.retryCount == 1)
   }
 
-  // MARK: Retriers of one's own
-
-  @Test("Failures of validation, adaptation and creation are put to the retriers too")
-  func stages() async throws {
-    let server = try ScriptedServer(.answering(okResponse("fine", "Content-Type: text/html\r\n")))
-    let asked = Journal<String>()
-    let retrier = Retrier { request, _, error, completion in
-      asked.append((error as? WeirError)?.label ?? "\(error)")
-      completion(request.retryCount < 2 ? .retry : .doNotRetry)
-    }
-    let session = Session(interceptor: retrier)
-    let unacceptable = session.request(server.url).validate(contentType: ["application/json"])
-    #expect(await unacceptable.plainResponse().error?.responseContentType == "text/html")
-    #expect(unacceptable.tasks.count == 3)
-    let failing = session.request(server.url, interceptor: Adapter { $2(.failure(SampleError())) })
-    #expect(await failing.plainResponse().error?.isRequestAdaptationError == true)
-    #expect(failing.retryCount == 2)
-    #expect(failing.tasks.isEmpty)
-    let impossible = session.request("")
-    #expect(await impossible.plainResponse().error?.isInvalidURLError == true)
-    #expect(impossible.retryCount == 2)
-    #expect(
-      asked.entries
-        == ["unacceptable_content_type", "request_adaptation_failed", "invalid_url"].flatMap {
-          [$0, $0, $0]
-        })
-  }
-
-  @Test("A retrier's own error becomes the request's, with the error it was asked about")
-  func ownError() async throws {
-    let server = try answering(busy)
-    let session = Session(interceptor: Retrier { $3(.doNotRetryWithError(SampleError())) })
-    let request = session.request(server.url).validate()
-    let error = try #require(await request.plainResponse().error)
-    guard case .requestRetryFailed(let own, let original) = error else {
-      Issue.record("\(error)")
-      return
-    }
-    #expect(own is SampleError)
-    #expect((original as? WeirError)?.responseCode == 503)
-    #expect(request.outcome == .retryFailed)
-  }
-
-  @Test("A retrier that answers twice, and contradicts itself, retries once")
-  func twice() async throws {
-    let server = try answeringInTurn(busy, okResponse("fine"), okResponse("never"))
-    let session = Session(
-      interceptor: Retrier { request, _, _, completion in
-        DispatchQueue.global().async {
-          completion(.retry)
-          completion(.retryWithDelay(0))
-          completion(.doNotRetry)
-        }
-      })
-    let request = session.request(server.url).validate()
-    #expect(await request.serializingString().response.value == "fine")
-    await session.loopTurn()
-    #expect(request.retryCount == 1)
-    #expect(server.allRequests.count == 2)
-  }
-
-  @Test("Thousands of retries at once do not grow the stack")
-  func manyRetries() async throws {
-    let count = 3_000
-    var configuration = SessionConfiguration.default
-    configuration.retryBudget = nil
-    let session = Session(
-      configuration: configuration,
-      interceptor: Interceptor(
-        adapters: [Adapter { $2(.failure(SampleError())) }],
-        retriers: [Retrier { $3($0.retryCount < count ? .retry : .doNotRetry) }]))
-    let request = session.request("http://127.0.0.1:1/")
-    #expect(await request.plainResponse().error?.isRequestAdaptationError == true)
-    #expect(request.retryCount == count)
-  }
-
   /// A port of 127.0.0.1 at which nobody listens.
-  private func closedPort() throws -> Int {
+  func closedPort() throws -> Int {
     let server = try BlackHole()
     server.stop()
     return server.port

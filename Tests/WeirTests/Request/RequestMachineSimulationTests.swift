@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import WeirTestSupport
 
@@ -6,12 +7,15 @@ import WeirTestSupport
 /// Drives machines through random interleavings of the caller's verbs and everybody's answers.
 @Suite("RequestMachine simulation")
 struct RequestMachineSimulationTests {
-  @Test("20,000 interleavings settle exactly once, and cancel always wins")
+  private static let seeds =
+    ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 20_000
+
+  @Test("Interleavings settle exactly once, and cancel always wins")
   func interleavings() {
     var settledByCancel = 0
     var cancelledIn: Set<String> = []
-    for seed in 0..<20_000 {
-      var simulation = Simulation(seed: UInt64(seed))
+    for seed in 0..<Self.seeds {
+      var simulation = Simulation(seed: seed)
       simulation.run()
       #expect(simulation.violations.isEmpty, "seed \(seed): \(simulation.violations) after \(simulation.log)")
       if !simulation.violations.isEmpty { return }

@@ -5,6 +5,7 @@ struct ScrapeMetrics: Sendable {
   private let scrapes: CounterFamily<String>
   private let duration: Histogram
   private let size: Histogram
+  private let loopLag: Histogram
 
   /// - Parameter asksWhoComes: whether a scrape may be answered 401.
   init(_ registry: Registry, asksWhoComes: Bool = false) throws(RegistryError) {
@@ -17,6 +18,7 @@ struct ScrapeMetrics: Sendable {
     size = try registry.histogram(
       "weir_scrape_size_bytes", help: "Size of metrics pages as sent, after compression.",
       buckets: .exponential(start: 1024, factor: 4, count: 8))
+    loopLag = try LoopLag.histogram(in: registry).with("metrics")
     // The codes that a scraper meets, so that the first failure is an increase.
     for code in ["200", "503"] + (asksWhoComes ? ["401"] : []) { _ = scrapes.with(code) }
   }
@@ -25,6 +27,11 @@ struct ScrapeMetrics: Sendable {
     scrapes.with("200").increment()
     duration.observe(seconds)
     size.observe(Double(page.body.count))
+  }
+
+  /// A due timer of the exporter's event loop has waited for so many seconds.
+  func loopLag(_ seconds: Double) {
+    loopLag.observe(seconds)
   }
 
   func refused(status: Int) {

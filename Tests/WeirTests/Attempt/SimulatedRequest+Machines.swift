@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+import WeirTestSupport
+
+@testable import Weir
+@testable import WeirTransport
+
+// What the machines of a request say, and what its shell does then.
+extension AttemptMachineSimulationTests.Client {
+  func perform(_ action: RequestMachine.Action) {
+    switch action {
+    case .none: break
+    case .create, .retry:
+      run = nil
+      world.pending.append((self, .creation(request.step)))
+    case .start: if let run { apply(run) { $0.admit() } }
+    case .hold: if let run { apply(run) { $0.withdraw() } }
+    case .suspendTransfer: for run in running { apply(run) { $0.suspend() } }
+    case .resumeTransfer: for run in running { apply(run) { $0.resume() } }
+    case .cancelTransfer:
+      endRace()
+      guard let run else { break }
+      if run.machine.stage == .ended { perform(request.transferEnded(failed: true)) } else { endTransfer(run) }
+    case .askRetriers: world.pending.append((self, .retriers(request.step)))
+    case .wait: world.pending.append((self, .delay))
+    case .finish, .nextHandler:
+      if action == .finish { _ = request.finishing(hasHandlers: true) }
+      perform(request.nextHandler(of: 1))
+    case .serialize(let index): world.pending.append((self, .value(index, request.step)))
+    case .settle:
+      if !rivals.isEmpty { world.violations.append("\(number) settles with attempts under way") }
+      settles += 1
+      request.delivered()
+    }
+  }
+
+  func apply(_ run: Run, _ input: (inout AttemptMachine) -> AttemptMachine.Actions) {
+    perform(input(&run.machine), run)
+  }
+
+  func perform(_ actions: AttemptMachine.Actions, _ run: Run) {
+    if actions.contains(.withdraw) { withdraw(run) }
+    if actions.contains(.release) { world.wake(world.admission.release()) }
+    if actions.contains(.unpark) { world.admission.unpark() }
+    if actions.contains(.pauseReceiving) { run.wire?.isReading = false }
+    if actions.contains(.pauseSending) { run.wire?.isSending = false }
+    if actions.contains(.park) { park(run) }
+    if actions.contains(.ask) { ask(run, isFirst: true) }
+    if actions.contains(.askAgain) { ask(run, isFirst: false) }
+    if actions.contains(.resumeSending) { run.wire?.isSending = true }
+    if actions.contains(.startHop) { startHop(run) }
+    if actions.contains(.resumeReceiving) { run.wire?.isReading = true }
+    if actions.contains(.cancelTransfer), run.wire != nil { world.pending.append((self, .transferEnds(run))) }
+    if actions.contains(.conclude) { conclude(run) }
+    if actions.contains(.end) {
+      run.failed = true
+      ended(run)
+    }
+  }
+
+  func startHop(_ run: Run) {
+    if run.wire != nil { world.violations.append("\(number) starts a hop while one is on the wire") }
+    if run.machine.place != .slot { world.violations.append("\(number) starts a hop without a slot") }
+    if run.machine.holds.contains(.suspended) { world.violations.append("\(number) starts a hop suspended") }
+    if request.stage != .transferring { world.violations.append("\(number) starts a hop while \(request.stage)") }
+    if !run.machine.hasStarted, run === self.run { race.begins(run.task) }
+    run.machine.hopStarts()
+    run.wire = Wire()
+  }
+
+  func park(_ run: Run) {
+    guard case .parked(let next) = world.admission.park() else {
+      world.seen.insert("refused parking")
+      return
+    }
+    world.wake(next)
+    apply(run) { $0.parked() }
+  }
+
+  func ask(_ run: Run, isFirst: Bool) {
+    let question = run.machine.question
+    let key = world.waiters.count &+ Int(question) &* 1_000 &+ number &* 1_000_000 &+ run.task &* 10_000_000
+    switch isFirst ? world.admission.ask(key) : world.admission.askAgain(key) {
+    case .admitted: granted(run, question)
+    case .waiting(let number):
+      world.waiters[key] = (self, run, question)
+      run.ticket = (isFirst, number)
+    case .queueFull:
+      world.seen.insert("queue full")
+      apply(run) { $0.end() }
+      perform(request.rejected(request.step))
+    }
+  }
+
+  func withdraw(_ run: Run) {
+    if let ticket = run.ticket {
+      if ticket.isFirst {
+        world.admission.withdraw(ticket.number)
+      } else {
+        world.admission.withdrawAgain(ticket.number)
+      }
+    }
+    run.ticket = nil
+  }
+
+  /// What must hold whenever nobody is in the middle of a step.
+  func check() {
+    for run in running {
+      if run.isVacated, run.machine.place != .outside || run.machine.wait != nil {
+        world.violations.append(
+          "\(number) wants or has a slot while its receiver takes what is there: \(run.machine)")
+      }
+      guard let wire = run.wire else { continue }
+      if wire.isReading, !run.machine.reads || run.machine.place != .slot {
+        world.violations.append("\(number) reads in \(run.machine)")
+      }
+      if wire.isSending, !run.machine.sends { world.violations.append("\(number) sends in \(run.machine)") }
+    }
+  }
+}
