@@ -5,8 +5,8 @@ import WeirHTTP
 /// Values need not be text: field values are octets (RFC 9110 §5.5), and a gateway must not change any of them.
 ///
 /// Only the engine writes framing. Fields that say where a message ends, or that belong to one connection, are left out
-/// here, whoever adds them. A wrong length would make the rest of a body the next request. There is at most one Host
-/// field, and its value must be a host.
+/// here, whatever their source. A wrong length would make the rest of a body the next request. There is at most one
+/// Host field, and its value must be a host.
 package struct HeaderBlock: Sendable {
   /// The lines, each ended by a zero byte.
   private(set) var bytes: [UInt8] = []
@@ -66,7 +66,7 @@ package struct HeaderBlock: Sendable {
   /// - Parameter isChecked: Whether it is known that the name is a token and the value field content (RFC 9110 §5.5).
   package mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isChecked: Bool = false) {
     guard isChecked || !name.isEmpty && Self.isSendable(name: name) && Self.isSendable(value: value) else {
-      defect = defect ?? "a header line has no name or holds a line end or a zero byte"
+      defect = defect ?? "a header line has no name, or contains a line end or a zero byte"
       return
     }
     let kind = NotedFields(name: name)
@@ -135,14 +135,14 @@ package struct HeaderBlock: Sendable {
     }
   }
 
-  private static let secondHost = "a request has one Host field, and here are two"
+  private static let secondHost = "the request has two Host fields; only one is allowed"
 
   /// Why a Host field can't be sent; nil if it can. There must be only one, with a host and possibly a port (RFC 9110
   /// §7.2).
   private func defect(ofHost value: UnsafeRawBufferPointer) -> String? {
     if noted.contains(.host) { return Self.secondHost }
     let isHost = !value.isEmpty && value.allSatisfy { $0 > 32 && $0 != 127 && !Self.notInHost.contains($0) }
-    return isHost ? nil : "the Host field holds no host, or more than a host and a port"
+    return isHost ? nil : "the Host field is not a host, with or without a port"
   }
 
   /// Characters that end a host or separate several. With them, a server might use either part.

@@ -1,6 +1,6 @@
 /// One exchange as observers see it: a caller's request and all its attempts, until it settles. Confined to the loop.
 package protocol TransportExchange: AnyObject {
-  /// What the exchange may ask of its destination, which is that of its initial URL.
+  /// The exchange's claims on its destination, which is that of its initial URL.
   var terms: DestinationTerms { get }
   /// The method as the caller spells it; nil when there was no request.
   var method: String? { get }

@@ -135,7 +135,7 @@ extension EasyHandle {
   private static func defect(ofMethod method: String) -> String? {
     if method == "GET" || method == "POST" { return nil }
     guard FieldSyntax.isToken(method) else { return "the method is not a token (RFC 9110 §5.6.2)" }
-    return FieldSyntax.isSameName(method, "connect") ? "CONNECT opens a tunnel, which is no request" : nil
+    return FieldSyntax.isSameName(method, "connect") ? "the method CONNECT opens a tunnel and is not supported" : nil
   }
 
   private static func defect(ofTarget target: String) -> String? {

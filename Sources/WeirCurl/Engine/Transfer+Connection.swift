@@ -90,7 +90,7 @@ extension Transfer {
 
   /// libcurl repeats a request whenever its stream is reset with HTTP_1_1_REQUIRED.
   private static let brokenOff = TransferError(
-    .curl, code: .partialFile, message: "the response was broken off, and could not be begun again in its middle")
+    .curl, code: .partialFile, message: "the response was broken off, and can't be continued on another connection")
 
   /// Bytes of request heads that the system has taken.
   private var headBytesSent: Int {

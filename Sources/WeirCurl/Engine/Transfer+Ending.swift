@@ -24,7 +24,7 @@ extension Transfer {
     }
     if engine.watch.hasCut(awaitedSocket) {
       return TransferError(
-        .curl, code: result, message: "the server kept sending what is no part of a response, without end")
+        .curl, code: result, message: "the server kept sending data that belongs to no response")
     }
     return curlError(result)
   }
@@ -162,14 +162,14 @@ extension Transfer {
     case .malformedHead: receiving.framing.defect ?? "the response head is malformed"
     case .refusedTransferEncoding: "the response has a Transfer-Encoding other than chunked, which is not supported"
     case .unprovableEnd:
-      "the end of the response would be the end of its TLS connection, and libcurl \(CurlLibrary.version) takes a cut "
-        + "for that: let the server send Content-Length or chunks, or use libcurl 8.14.1 or newer"
+      "only the end of the TLS connection would end the response, and libcurl \(CurlLibrary.version) can't tell that from "
+        + "a cut: let the server send Content-Length or chunks, or use libcurl 8.14.1 or newer"
     case .connectionLost:
-      "the connection was closed without a response after the request was sent: it may have been processed or not, so it "
-        + "was not sent again (so with HTTP/2 also when its stream was refused)"
+      "the connection was closed without a response after the request was sent; the server may have processed it, so it "
+        + "was not sent again (with HTTP/2, also if the server refused its stream)"
     case .bodyUnavailable: "the request's body could not be read"
     case .fileUnavailable: "the file of the request's body \(fileDefect?.text ?? "can't be read")"
-    case .bodyNotRewindable: "the request had to be sent again, and its body could not be started anew"
+    case .bodyNotRewindable: "the request had to be sent again, but its body can't be read from the beginning again"
     case .curl, .lengthMismatch, .invalidRequest, .tunnelRefused, .addressRefused, .noSocket: ""
     }
   }

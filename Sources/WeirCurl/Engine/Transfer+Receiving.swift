@@ -131,7 +131,7 @@ extension Transfer {
 
   private func beginHead(_ line: UnsafeRawBufferPointer) -> Bool {
     guard let status = StatusLine(line), status.isPlausible(asFor: expectation) else {
-      receiving.framing.defect = "the response begins with a status line that is none, or of another HTTP version"
+      receiving.framing.defect = "the response begins with an invalid status line, or with that of another HTTP version"
       return fail(.malformedHead)
     }
     receiving.statusLine = status

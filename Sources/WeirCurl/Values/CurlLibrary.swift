@@ -44,8 +44,8 @@ package enum CurlLibrary {
   /// only at its next call, whatever the reason for that call; 7.88.1 notices at once.
   static let noticesHTTP2EndLate = versionNumber >= 0x080100
 
-  // Protections from hostile upstreams (docs/libcurl.md). Some defects were fixed before 8.14.1, but that is the version in
-  // which the fixes were seen to work.
+  // Protections from hostile upstreams (docs/libcurl.md). Some defects were fixed before 8.14.1, but that is the
+  // version in which the fixes were seen to work.
 
   /// Older versions keep a pointer to a freed header field beyond `curl_easy_reset`.
   static let canReuseHandles = versionNumber >= 0x080e01

@@ -35,7 +35,7 @@ struct ResponseFraming {
     // The folded line may continue a Connection field.
     announcesClose = true
     guard mustNotContinue else { return nil }
-    return isChunked ? .refusedTransferEncoding : malformed("a folded line where the framing is decided")
+    return isChunked ? .refusedTransferEncoding : malformed("a folded line after the status line or a framing field")
   }
 
   private mutating func noteContentOrConnection(_ line: UnsafeRawBufferPointer) -> TransferError.Kind? {
@@ -45,7 +45,7 @@ struct ResponseFraming {
     }
     mustNotContinue = true
     guard field.isWellFormed(in: line), let length = Self.length(line.octets(field.value)) else {
-      return malformed("a Content-Length that is no number")
+      return malformed("a Content-Length that is not a number")
     }
     if isChunked { return malformed("both a Transfer-Encoding and a Content-Length") }
     if contentLength >= 0, contentLength != length { return .conflictingLengths }

@@ -38,7 +38,7 @@ enum NumberText {
     let sign = value < 0 ? 1 : 0
     if sign == 1 { start.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self) }
     // Whole numbers, and decimals of up to 6 places. With fewer than 10^15 units of the last place, no two decimals are
-    // the same `Double`, so the one that is found is the shortest.
+    // the same `Double`, so this text is the shortest.
     if magnitude < 0x1p53, magnitude.rounded(.towardZero) == magnitude {
       return sign + write(UInt64(magnitude), to: start + sign)
     }

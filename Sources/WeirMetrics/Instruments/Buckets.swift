@@ -1,6 +1,7 @@
 /// A histogram's upper bounds: finite and increasing. `+Inf` is always included and need not be listed.
 ///
-/// A list that breaks a rule is refused when the histogram is registered (``RegistryError/invalidBuckets(metric:problem:)``).
+/// A list that breaks a rule is refused when the histogram is registered
+/// (``RegistryError/invalidBuckets(metric:problem:)``).
 public struct Buckets: Sendable, Equatable, ExpressibleByArrayLiteral {
   /// The maximum number of bounds: each one is a series.
   public static let limit = 512

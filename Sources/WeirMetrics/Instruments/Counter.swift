@@ -5,8 +5,7 @@ public import Synchronization
 /// Hold the handle and call ``increment()``. That is one atomic addition, from any thread.
 ///
 /// Whole amounts are added to a 64-bit integer, others to a separate `Double`; the page shows their sum. A negative,
-/// NaN or
-/// infinite amount is ignored and counted in `weir_metrics_invalid_updates_total`.
+/// NaN or infinite amount is ignored and counted in `weir_metrics_invalid_updates_total`.
 public struct Counter: Instrument {
   public let series: Series
 

@@ -30,11 +30,11 @@ public final class Registry: Sendable {
   /// An empty registry.
   /// - Parameters:
   ///   - seriesLimit: How many label sets a family may have; 2,000 by default.
-  ///   - ownMetrics: Whether the page has metrics of the registry itself: series per metric, and what was folded, ignored or
-  ///     refused.
-  ///   - buckets: Buckets of histograms, by name, in place of those with which they are registered. With them the operator of
-  ///     a program can choose other bounds, or fewer, than its author did. Bounds that break a rule throw a ``RegistryError``
-  ///     when the histogram is registered.
+  ///   - ownMetrics: Whether the page has metrics of the registry itself: series per metric, and label sets folded,
+  ///     updates ignored and registrations refused.
+  ///   - buckets: Buckets of histograms, by name, in place of those with which they are registered. With them the
+  ///     operator of a program can choose other bounds, or fewer, than its author did. Bounds that break a rule throw a
+  ///     ``RegistryError`` when the histogram is registered.
   public convenience init(seriesLimit: Int = 2_000, ownMetrics: Bool = true, buckets: [String: Buckets] = [:]) {
     self.init(seriesLimit: seriesLimit, ownMetrics: ownMetrics, buckets: buckets, clock: .system)
   }

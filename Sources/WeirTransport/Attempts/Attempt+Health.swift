@@ -1,9 +1,9 @@
 import WeirCurl
 import WeirIO
 
-// What an attempt asks of its destination's circuit, and how the destination learns of the attempt's end.
+// An attempt's questions to its destination's circuit, and its reports on how it ended.
 extension Attempt {
-  /// What an end without a final head says about the destination.
+  /// The end of an attempt without a final head, as far as it says something about the destination.
   package struct Ending {
     let outcome: RequestOutcome
     let isSilence: Bool
