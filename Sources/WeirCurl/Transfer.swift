@@ -43,7 +43,7 @@ package final class Transfer {
   /// The part of the response that libcurl left unread, and the failure with which it gave up.
   var unread: UnreadResponse?
   var unreadError: TransferError?
-  /// The report of libcurl's end, while the delegate has not heard it.
+  /// The report of an end that is held back.
   var heldReport: TransferReport?
 
   var clock: TransferClock
@@ -59,7 +59,7 @@ package final class Transfer {
   var mayMultiplex = false
   /// The protocol that the connection speaks, as far as it is certain.
   var expectation = ProtocolExpectation.unknown
-  /// The socket that the response is awaited on.
+  /// The socket on which the response is awaited.
   var awaitedSocket: CInt = -1
   var remoteAddress: String?
   var remotePort: Int32 = 0

@@ -4,12 +4,12 @@ package import WeirIO
 
 /// Runs transfers on an event loop: one libcurl multi handle, its connections, and a pool of easy handles.
 ///
-/// Confined to the loop. libcurl is never entered from one of its own callbacks. Requests that a delegate makes
-/// meanwhile (start, cancel, resume, close) are errands, run at the end of the turn.
+/// Confined to the loop. libcurl is never entered from one of its own callbacks. A delegate's calls in between (start,
+/// cancel, resume, close) become errands, run at the end of the turn.
 ///
 /// The loop keeps an engine with connections alive until `close`.
 package final class TransferEngine {
-  /// The most bytes of body that one transfer may deliver before it is the turn of the others.
+  /// The most bytes of body that one transfer may deliver before the others have had their turn.
   static let bytesPerTurn = 262_144
   /// How often libcurl's due timeouts are served in one turn.
   static let roundsPerTurn = 8

@@ -20,7 +20,7 @@ extension UInt8 {
   /// A letter in lower case; other octets stay as they are.
   @inlinable @inline(__always) package var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 
-  /// RFC 9110 §5.5: visible characters, obs-text, space and tab.
+  /// Field content (RFC 9110 §5.5): visible characters, obs-text, space and tab.
   @inlinable @inline(__always) package var isFieldContent: Bool { (self >= 0x20 && self != 0x7f) || self == .tab }
 
   /// The value of a hexadecimal digit.

@@ -23,8 +23,9 @@ extension EasyHandle {
     setRequest(&options, transfer, engine)
     transfer.mayMultiplex = engine.mayMultiplex(scheme)
     transfer.expectation = transfer.mayMultiplex ? .unknown : .http1
-    // With this option other transfers to the origin wait while a connection is being made. With HTTP/1 they would wait
-    // in vain, one after another. Where HTTP/2 is unreliable, the transfers that waited for the first connection fail.
+    // With this option, other transfers to the origin wait while a connection is being made. With HTTP/1 that would be
+    // of no use: they would run one after another. Where HTTP/2 is unreliable, the transfers that waited for the first
+    // connection fail.
     if CurlLibrary.hasReliableHTTP2, engine.isKnownToMultiplex(transfer) { options.set(CURLOPT_PIPEWAIT, 1) }
     if scheme == .https {
       let trust = transfer.spec.trust ?? engine.prepared.trust

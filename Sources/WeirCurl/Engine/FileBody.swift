@@ -3,7 +3,7 @@ internal import Synchronization
 internal import WeirIO
 
 /// The bytes of a file. Bytes in the system's page cache are read on the loop, which does not block then. A worker
-/// reads the rest, and reads ahead when that is much. Confined to the loop.
+/// reads the rest, and reads ahead once the page cache has missed several times. Confined to the loop.
 final class FileBody {
   private static let chunkSize = 131_072
   /// After this many misses in a row, the page cache is not asked any more. The system sometimes also reports a miss

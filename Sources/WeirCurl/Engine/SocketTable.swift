@@ -2,9 +2,9 @@ internal import WeirIO
 
 /// For each descriptor: the events that libcurl wants, the events that are registered, and the owner of its connection.
 ///
-/// Keep-alive connections change from "read" to "nothing" and back with every request. Withdrawals are therefore not
-/// passed on: a descriptor stays registered until an event arrives that is not wanted. That saves two system calls per
-/// request, a fifth of its cost.
+/// Keep-alive connections change from "read" to "nothing" and back with every request. A withdrawal of "read" is
+/// therefore not passed on: a descriptor stays registered until an event arrives that is not wanted. That saves two
+/// system calls per request, a fifth of its cost.
 struct SocketTable {
   /// A change of the loop's registration.
   enum Change: Equatable {

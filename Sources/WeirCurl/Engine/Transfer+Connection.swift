@@ -68,13 +68,14 @@ extension Transfer {
     engine.need(.nudge, for: self)
   }
 
-  /// If a handshake fails on data that came at once, libcurl never waited for it, so TCP is noted as established here.
+  /// If a handshake fails on data that arrived at once, libcurl never waited to read. TCP is then noted as established
+  /// here.
   func noteHandshake(failed result: CurlCode) {
     if result.isOfHandshake, clock.ready == nil, clock.connected == nil { clock.connected = engine.now }
   }
 
-  /// Whether the request may be sent, also again. If not, notes the failure: the first request has no answer, or one
-  /// that is still to be read.
+  /// Whether the request may be put on the wire, possibly again. If not, notes the failure: the earlier request has no
+  /// answer, or one that is still to be read.
   func mayBeginRequest() -> Bool {
     guard repeats.requests > 0 else { return true }
     // A new response would be taken for the rest of the body.

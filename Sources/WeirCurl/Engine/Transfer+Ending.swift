@@ -126,7 +126,7 @@ extension Transfer {
     report.phases[.transfer] = max(0, end.seconds(since: firstByte))
   }
 
-  /// The error of an end that libcurl reports as success; nil if it is one.
+  /// The error of an end that libcurl wrongly reports as a success; else nil.
   private func defect() -> TransferError? {
     guard let version = receiving.version else {
       return TransferError(.curl, code: .partialFile, message: "the connection ended before the response head did")

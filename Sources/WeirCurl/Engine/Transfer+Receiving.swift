@@ -223,7 +223,7 @@ extension Transfer {
       sending.isPaused = false
       engine.need(.unpause, for: self)
     }
-    // A server that reads on would wait for the rest until the connection is closed, and that is after the response.
+    // A server that reads on would wait for the rest until the connection is closed, which is only after the response.
     if version.major == 1, awaitedSocket >= 0, !receiving.framing.announcesClose {
       shutdown(awaitedSocket, CInt(SHUT_WR))
     }

@@ -118,8 +118,8 @@ extension TransferEngine {
     multi = try? makeMulti()
   }
 
-  /// Called only at the end of a turn, with no other step of the engine under way. Errands that delegates ask for
-  /// meanwhile find the engine closed, and call this again.
+  /// Called only at the end of a turn, with no other step of the engine under way. If delegates ask for errands
+  /// meanwhile, the engine is closed already, and this is called again.
   func shutDown() {
     let dropped = errands
     errands = []

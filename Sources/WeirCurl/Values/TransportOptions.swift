@@ -5,7 +5,7 @@ package struct TransportOptions: Sendable {
   /// Seconds after which an idle connection is closed; rounded up to whole seconds.
   package var idleConnectionLifetime: Double = 60
   /// With more connections than this, including those in use, the one that has been idle longest is closed. The default
-  /// is more than most engines have, as connections are closed for their age.
+  /// is rarely reached, as idle connections are closed for their age.
   package var maximumPooledConnections: Int = 100_000
   /// Bytes of one response head, status line and blank line included.
   package var maximumHeaderSize: Int = 262_144

@@ -35,9 +35,9 @@ public struct Histogram: Instrument {
 
   /// Counts one observation and keeps it as its bucket's exemplar, shown in OpenMetrics only.
   ///
-  /// The observation is always counted. The exemplar is left out in these cases: a label's name is not valid; a value
-  /// contains a quote, a brace or a NUL, or has more than 512 bytes; names and values together have more than 128
-  /// characters (the limit of OpenMetrics); or the exemplars are being read at that moment.
+  /// The observation is always counted. The exemplar is left out in these cases: a label's name is not valid or comes
+  /// twice; a value contains a quote, a brace or a NUL, or has more than 512 bytes; names and values together have more
+  /// than 128 characters (the limit of OpenMetrics); or the exemplars are being read at that moment.
   public func observe(_ value: Double, exemplar: KeyValuePairs<String, String>) {
     observe(value)
     guard value.isFinite, let labels = Exemplar.render(exemplar) else { return }

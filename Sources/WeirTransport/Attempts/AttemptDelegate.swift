@@ -14,7 +14,7 @@ package protocol AttemptDelegate: AnyObject {
   /// The first hop is about to go on the wire.
   func attemptBegan(_ attempt: Attempt)
 
-  /// The head of a hop's response. `.proceed` takes it, or reads over it after ``Attempt/discardBody()``.
+  /// The head of a hop's response. `.proceed` takes its body, or drops it after ``Attempt/discardBody()``.
   func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow
   /// The head of a challenge that the engine answers with the hop's credential.
   func attempt(_ attempt: Attempt, didAnswer head: ResponseHead)

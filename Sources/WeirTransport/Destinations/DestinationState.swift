@@ -179,7 +179,7 @@ package final class DestinationState: Sendable {
     }
   }
 
-  /// The reporting session stops to report.
+  /// The reporting session stops reporting.
   func isWatchedNoMore() {
     fields.withLock { $0.reports.isWatched = false }
   }

@@ -2,8 +2,9 @@
 ///
 /// Once in each `window`, the mean time from the request sent to the first byte is compared with the shortest such
 /// time. While the mean is at most `tolerance` times the shortest, the limit grows by its square root. The longer the
-/// mean is, the more the limit shrinks, by half at the most. Each step is multiplied by `smoothing`. Attempts above the
-/// limit wait as for ``SessionConfiguration/httpMaximumConnectionsPerHost``, which the limit never exceeds.
+/// mean is, the more the limit shrinks, by half at the most. Only the share `smoothing` of each step is applied.
+/// Attempts above the limit wait as for ``SessionConfiguration/httpMaximumConnectionsPerHost``, which the limit never
+/// exceeds.
 ///
 /// The shortest time is measured anew once in each `baseline`. If the limit is in use then, it falls to `minimum` for
 /// two windows, since a destination that is always busy does not show how fast it could be.

@@ -57,7 +57,7 @@ struct ConcurrencyLimit: Sendable {
     after seconds: Double, inVain: Bool = false, underWay: Int, _ settings: AdaptiveConcurrency, at now: MonotonicTime
   ) -> Bool {
     guard seconds >= 0, seconds.isFinite else { return false }
-    // A wait that is shorter than an answer takes gives no evidence.
+    // A wait in vain gives no evidence if it was no longer than the shortest answer.
     if inVain, seconds <= shortest { return false }
     // An attempt that began among many others says nothing about the shortest time.
     if case .measuring = stage, now.seconds(since: window.begin) < seconds { return false }

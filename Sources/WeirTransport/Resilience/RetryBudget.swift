@@ -6,8 +6,7 @@
 /// port) count together; those to other destinations do not.
 ///
 /// Times are rounded to quarters of a second in the upstream's favour. A budget may therefore grant fewer retries than
-/// its numbers say, by a few percent for windows of ten seconds, and never grants more.
-/// numbers say, by a few percent for windows of ten seconds, and never exceeds it.
+/// its numbers say, by a few percent for windows of ten seconds, but never more.
 public struct RetryBudget: Sendable, Hashable {
   /// Retries per request started.
   public var ratio: Double

@@ -38,7 +38,7 @@ package struct RetryRules: Sendable, Hashable {
     }
   }
 
-  /// Failures of the network, and temporary ones of a server. The same request would not necessarily meet them again.
+  /// Failures of the network, and temporary ones of a server, which the same request need not meet again.
   package static let transientCodes: Set<FailureCode> = [
     .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .badServerResponse, .callIsActive,
     .cannotConnectToHost, .cannotFindHost, .cannotLoadFromNetwork, .dataNotAllowed, .dnsLookupFailed,
