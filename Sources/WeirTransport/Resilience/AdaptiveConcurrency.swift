@@ -6,8 +6,10 @@
 /// Attempts above the limit wait as for ``SessionConfiguration/httpMaximumConnectionsPerHost``, which the limit never
 /// exceeds.
 ///
-/// The shortest time is measured anew once in each `baseline`. If the limit is in use then, it falls to `minimum` for
-/// two windows, since a destination that is always busy does not show how fast it could be.
+/// The shortest time is measured anew once in each `baseline`, since a destination that is always busy does not show
+/// how fast it could be. If the limit is in use then, it falls to `minimum` until no more attempts than that are under
+/// way, and stays there for one more window, in which the time is measured. If more are still under way after 20
+/// windows, the limit returns without a measurement.
 ///
 /// Two kinds of attempts are measured: those with a status below 500, and those that timed out after a longer wait than
 /// the shortest time. A server that fails at once is not fast, and neither is one whose callers lose patience.
