@@ -1,4 +1,4 @@
-/// Whole bodies in one call, for those that are in memory anyway.
+/// Compresses and decodes whole bodies in one call, for bodies that are in memory anyway.
 package enum Compression {
   /// `bytes`, compressed.
   package static func deflate(

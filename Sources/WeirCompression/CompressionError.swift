@@ -1,8 +1,8 @@
 import CZlib
 
-/// Why compressed bytes could not be decoded, or bytes not be compressed.
+/// Why compressed bytes could not be decoded, or bytes could not be compressed.
 package enum CompressionError: Error, Hashable, Sendable {
-  /// The bytes are not what their coding says: a bad header, a bad block or a checksum that does not match.
+  /// The bytes are not valid in their coding: a bad header, a bad block or a checksum that does not match.
   /// The text is one of zlib's fixed messages.
   case corrupt(String)
 

@@ -5,7 +5,7 @@ package enum ContentCoding: Hashable, Sendable {
   case gzip
   case deflate
 
-  /// How many codings one body may have: more than anybody uses, and a bound on the work of a forged header.
+  /// How many codings one body may have: more than are in use, and a limit on the work that a forged header can cause.
   package static let maximumCount = 4
 
   var format: InflateFormat {
@@ -18,7 +18,7 @@ package enum ContentCoding: Hashable, Sendable {
   /// The codings that a Content-Encoding value names, in the order they were applied, without `identity`.
   ///
   /// Names are compared without regard to case, `x-gzip` is `gzip`, and empty list elements are skipped (§5.6.1).
-  /// - Returns: nil if one is unknown or there are more than `maximumCount`: the body is then left as it came.
+  /// - Returns: nil if one is unknown or there are more than `maximumCount`; the body is then left unchanged.
   package static func list(_ value: String) -> [ContentCoding]? {
     value.withOctets { value in
       var codings: [ContentCoding] = []

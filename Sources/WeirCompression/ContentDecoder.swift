@@ -1,14 +1,14 @@
 /// The decoder for a body's Content-Encoding: one inflater per coding, the last applied first.
 ///
-/// Used like an `Inflater`. The limits hold for the body as a whole, and for every stage of it: no coding may expand
-/// further, seen from the bytes that came over the wire, than the body is allowed to. Not thread-safe.
+/// Used like an `Inflater`. The limits apply to the body as a whole and to every stage of it: relative to the bytes
+/// received from the wire, no coding may expand further than the body is allowed to. Not thread-safe.
 package final class ContentDecoder {
-  /// In the order bytes pass through them: the coding named last in the header stands first.
+  /// In the order in which bytes pass through them: the coding named last in the header comes first.
   private let stages: [Inflater]
   private let last: Inflater
 
-  /// - Returns: nil when there is nothing to decode: no coding but `identity`, or one that is unknown, in which case
-  ///   the body passes through as it came.
+  /// - Returns: nil when there is nothing to decode: no coding but `identity`, or one that is unknown. The body then
+  ///   passes through unchanged.
   package convenience init?(
     contentEncoding: String, limits: DecodeLimits
   ) throws(CompressionError) {
@@ -16,7 +16,7 @@ package final class ContentDecoder {
     try self.init(codings, limits: limits)
   }
 
-  /// - Parameter codings: In the order they were applied. None: nil.
+  /// - Parameter codings: In the order in which they were applied. The result is nil if there are none.
   package init?(_ codings: [ContentCoding], limits: DecodeLimits) throws(CompressionError) {
     var stages: [Inflater] = []
     for coding in codings.reversed() {
@@ -36,7 +36,7 @@ package final class ContentDecoder {
   /// Whether `step` has work to do without further input.
   package var hasPending: Bool { stages.contains { $0.hasPending } }
 
-  /// As `Inflater.feed`. The budget covers the work of all stages.
+  /// Like `Inflater.feed`. The budget covers the work of all stages.
   @discardableResult
   package func feed(
     _ input: UnsafeRawBufferPointer, budget: Int = .max, into sink: (UnsafeRawBufferPointer) -> Void
@@ -48,13 +48,13 @@ package final class ContentDecoder {
     return try step(budget: budget, into: sink)
   }
 
-  /// As `Inflater.step`. The budget covers the work of all stages.
+  /// Like `Inflater.step`. The budget covers the work of all stages.
   @discardableResult
   package func step(
     budget: Int = .max, into sink: (UnsafeRawBufferPointer) -> Void
   ) throws(CompressionError) -> Bool {
     var left = Int64(max(1, budget))
-    // Draining from the end keeps what waits between two stages to one slice.
+    // Draining from the end limits the bytes that wait between two stages to one slice.
     while left > 0, let index = stages.lastIndex(where: { $0.hasPending }) {
       let stage = stages[index]
       let before = max(stage.received, stage.decoded)
@@ -70,12 +70,12 @@ package final class ContentDecoder {
     return hasPending
   }
 
-  /// As `Inflater.finish`, for every stage.
+  /// Like `Inflater.finish`, for every stage.
   package func finish() throws(CompressionError) {
     for stage in stages { try stage.finish() }
   }
 
-  /// As `Inflater.reset`, for every stage.
+  /// Like `Inflater.reset`, for every stage.
   package func reset() throws(CompressionError) {
     for stage in stages { try stage.reset() }
   }

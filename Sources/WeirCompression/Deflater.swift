@@ -1,6 +1,6 @@
 import CZlib
 
-/// What a `Deflater` writes.
+/// The format that a `Deflater` writes.
 package enum DeflateFormat: Hashable, Sendable {
   /// RFC 1952, the content coding `gzip`. Deterministic: no time, no name.
   case gzip
@@ -18,17 +18,18 @@ package enum DeflateFormat: Hashable, Sendable {
   }
 }
 
-/// A streaming compressor. Its output is bounded by its input, so a caller bounds a turn by what it feeds.
+/// A streaming compressor. Its output is bounded by its input, so a caller bounds the work of a turn by the input it
+/// gives.
 ///
 /// It holds about 256 KiB; `reset` lets one serve many bodies. Not thread-safe.
 package final class Deflater {
-  /// How much of what was fed must have come out when a call returns.
+  /// How much of the input must have been written when a call returns.
   package enum Flush: Hashable, Sendable {
-    /// As zlib likes: best compression.
+    /// zlib decides, for the best compression.
     case none
-    /// Everything so far can be decoded by the receiver.
+    /// The receiver can decode all input so far.
     case sync
-    /// The end: nothing may follow but `reset`.
+    /// The stream ends: only `reset` may follow.
     case finish
 
     fileprivate var code: Int32 {
@@ -44,7 +45,7 @@ package final class Deflater {
   private let stream: UnsafeMutablePointer<z_stream>
   private var ended = false
 
-  /// - Parameter level: 0 (stored) to 9 (smallest); other numbers are brought into that range. nil: zlib's default, 6.
+  /// - Parameter level: 0 (stored) to 9 (smallest); other numbers are clamped. nil: zlib's default, 6.
   package init(_ format: DeflateFormat, level: Int? = nil) throws(CompressionError) {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
@@ -82,7 +83,7 @@ package final class Deflater {
     ended = flush == .finish
   }
 
-  /// Ends the stream: what zlib still holds, and the trailer.
+  /// Ends the stream: writes the bytes that zlib still holds, and the trailer.
   package func finish(into sink: (UnsafeRawBufferPointer) -> Void) throws(CompressionError) {
     try feed(UnsafeRawBufferPointer(start: nil, count: 0), flush: .finish, into: sink)
   }

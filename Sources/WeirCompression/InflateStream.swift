@@ -1,6 +1,6 @@
 import CZlib
 
-/// What compressed input looks like.
+/// The format of compressed input.
 package enum InflateFormat: Hashable, Sendable {
   /// RFC 1952, one or more members. Bytes after a whole member that do not begin another are ignored, as gzip(1)
   /// and browsers do; bytes that do begin one (1F 8B) must make up a whole member.
@@ -25,7 +25,7 @@ package enum InflateFormat: Hashable, Sendable {
   }
 }
 
-/// One `z_stream` for inflating, its coding's framing, and nothing about limits or buffers.
+/// One `z_stream` for inflating, with its coding's framing. Limits and buffers are elsewhere.
 final class InflateStream {
   private enum Phase {
     /// Before the bytes that tell zlib from raw; holds the first of them.
@@ -34,7 +34,7 @@ final class InflateStream {
     case decoding(started: Bool)
     /// After a gzip member; `magic` once 1F, the first byte of another, was seen.
     case betweenMembers(magic: Bool)
-    /// After the end: what follows is ignored.
+    /// After the end: any further input is ignored.
     case ended
   }
 
@@ -64,7 +64,7 @@ final class InflateStream {
     stream.deallocate()
   }
 
-  /// Whether input may end here. An empty input is whole: servers send it with a Content-Encoding header.
+  /// Whether input may end here. An empty input is complete: servers send it with a Content-Encoding header.
   var isWhole: Bool {
     switch phase {
     case .detecting(let first): first == nil
@@ -75,7 +75,7 @@ final class InflateStream {
 
   /// Decodes from the front of `input` into `output` until one of them is used up.
   ///
-  /// - Returns: The bytes written, which are good also when there is a failure.
+  /// - Returns: The number of bytes written, which are valid also if there is a failure.
   func decode(
     _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) -> (written: Int, failure: CompressionError?) {
@@ -142,7 +142,7 @@ final class InflateStream {
     try inflate([first, byte], into: &room)
   }
 
-  /// RFC 1950 §2.2: method 8, a window of at most 32 KiB, and a multiple of 31.
+  /// Checks a zlib header (RFC 1950 §2.2): method 8, a window of at most 32 KiB, and a multiple of 31.
   private static func isZlibHeader(_ first: UInt8, _ second: UInt8) -> Bool {
     first & 0x0F == 8 && first >> 4 <= 7 && (UInt16(first) << 8 | UInt16(second)) % 31 == 0
   }

@@ -1,13 +1,13 @@
-/// A streaming decoder of one coding, with limits that hold to the byte.
+/// A streaming decoder of one coding, with limits that are exact to the byte.
 ///
-/// Give it input with `feed`; what a turn's budget left over it keeps, and `step` goes on from there. When
-/// `hasPending` is false and no more input comes, `finish` tells whether the data was whole. Every call after a
-/// failure throws that failure again. Not thread-safe.
+/// `feed` gives it input. It keeps input beyond the budget of a turn, and `step` continues with that. When `hasPending`
+/// is false and no more input comes, `finish` checks that the data was complete. Every call after a failure throws that
+/// failure again. Not thread-safe.
 package final class Inflater {
   /// The longest slice ever handed to a sink.
   package static let maximumSlice = 64 << 10
 
-  /// The expansion allowed.
+  /// The limits on the expansion.
   package let limits: DecodeLimits
 
   /// Bytes of input taken so far.
@@ -23,8 +23,8 @@ package final class Inflater {
   private var failure: CompressionError?
 
   /// - Parameters:
-  ///   - upstream: The stage whose output this one decodes. The ratio is then taken against what the first stage
-  ///     has received, so that two codings on top of each other do not multiply what is allowed.
+  ///   - upstream: The stage whose output this one decodes. The ratio is then taken against the bytes that the first
+  ///     stage has received, so that two codings on top of each other do not multiply the allowed expansion.
   package init(
     _ format: InflateFormat, limits: DecodeLimits, upstream: Inflater? = nil
   ) throws(CompressionError) {
@@ -38,11 +38,11 @@ package final class Inflater {
     failure == nil && (backlogStart < backlog.count || stream.mayHoldOutput)
   }
 
-  /// Decodes `input`, which need only be valid during the call, after whatever is pending.
+  /// Decodes `input`, which need only be valid during the call, after any pending input.
   ///
   /// - Parameters:
-  ///   - budget: The most bytes to deliver, and the most to take, in this call; at least 1. What is left of `input`
-  ///     is copied and waits for `step`. Default: no bound.
+  ///   - budget: The most bytes to deliver, and the most to take, in this call; at least 1. The rest of `input` is
+  ///     copied and waits for `step`. Default: no bound.
   ///   - sink: Called with slices of at most `maximumSlice` bytes, valid during the call.
   /// - Returns: Whether something is pending.
   @discardableResult
@@ -59,7 +59,7 @@ package final class Inflater {
     return hasPending
   }
 
-  /// Goes on with what is pending. Parameters and result are those of `feed`.
+  /// Continues with pending input. Parameters and result are those of `feed`.
   @discardableResult
   package func step(
     budget: Int = .max, into sink: (UnsafeRawBufferPointer) -> Void
@@ -78,15 +78,15 @@ package final class Inflater {
     return hasPending
   }
 
-  /// Says that no more input comes. Call it when nothing is pending.
+  /// Ends the input. Call it when nothing is pending.
   ///
-  /// - Throws: `.truncated` if the coding's end mark has not been seen. Input of no bytes at all is whole.
+  /// - Throws: `.truncated` if the coding's end mark has not been seen. Input without any bytes is complete.
   package func finish() throws(CompressionError) {
     if let failure { throw failure }
     guard !hasPending, stream.isWhole else { throw .truncated }
   }
 
-  /// Forgets everything and makes the decoder ready for new input of the same coding, keeping zlib's memory.
+  /// Discards all state and makes the decoder ready for new input of the same coding, keeping zlib's memory.
   package func reset() throws(CompressionError) {
     try stream.reset()
     dropBacklog()
@@ -106,7 +106,7 @@ package final class Inflater {
 
   // MARK: - Decoding
 
-  /// What the ratio is measured against: the bytes that came over the wire.
+  /// The bytes received from the wire, against which the ratio is measured.
   private var wireReceived: Int64 { upstream?.wireReceived ?? received }
 
   private func run(
@@ -131,7 +131,7 @@ package final class Inflater {
     var budgetIn = budget
     var budgetOut = budget
     repeat {
-      // One byte more than allowed is asked for, so that passing the limit shows; it is never delivered.
+      // The call asks for one byte more than allowed, to detect that the limit is passed. That byte is never delivered.
       let allowed = max(0, limits.allowance(received: wireReceived).bytes - decoded)
       let wanted = min(scratch.count, budgetOut, Int(min(allowed, .max - 1)) + 1)
       var offered = UnsafeRawBufferPointer(rebasing: input.prefix(budgetIn))

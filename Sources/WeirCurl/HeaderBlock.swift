@@ -2,21 +2,21 @@ import WeirHTTP
 
 /// Request header lines as bytes, in the form that libcurl takes.
 ///
-/// Values need not be text: field values are octets (RFC 9110 §5.5), and who forwards them must not change any.
+/// Values need not be text: field values are octets (RFC 9110 §5.5), and a gateway must not change any of them.
 ///
-/// Framing is nobody's but the engine's: fields that say where a message ends, or that belong to one connection, are
-/// left out here, whoever adds them. A wrong length would make the rest of a body the next request. There is one Host
-/// at most, and it is a host.
+/// Only the engine writes framing. Fields that say where a message ends, or that belong to one connection, are left out
+/// here, whatever their source. A wrong length would make the rest of a body the next request. There is at most one
+/// Host field, and its value must be a host.
 package struct HeaderBlock: Sendable {
   /// The lines, each ended by a zero byte.
   private(set) var bytes: [UInt8] = []
-  /// Where each line begins.
+  /// The offset at which each line begins.
   private(set) var starts: [UInt32] = []
-  /// Why the lines can't be sent; a transfer with them fails.
+  /// Why the lines can't be sent; a transfer with them fails. Nil if they can.
   private(set) var defect: String?
   private(set) var noted = NotedFields()
 
-  /// Fields that libcurl would add of its own accord, or acts upon.
+  /// Fields that libcurl would add of its own accord, or that change what it does.
   struct NotedFields: OptionSet {
     let rawValue: UInt8
 
@@ -24,15 +24,15 @@ package struct HeaderBlock: Sendable {
     static let contentType = NotedFields(rawValue: 2)
     static let expect = NotedFields(rawValue: 4)
     static let host = NotedFields(rawValue: 8)
-    /// Of one connection or of a message's framing (RFC 9110 §7.6.1, RFC 9112 §6); never kept.
+    /// Fields of one connection or of a message's framing (RFC 9110 §7.6.1, RFC 9112 §6); never kept.
     static let framing = NotedFields(rawValue: 16)
     static let authorization = NotedFields(rawValue: 32)
-    /// Credentials that are the connection's.
+    /// Credentials that authenticate the connection.
     static let connectionAuthentication = NotedFields(rawValue: 64)
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// What a line's name says. The length decides first, so that most names cost one comparison at most.
+    /// Classifies a field name. The length decides first, so that most names cost one comparison at most.
     init(name: UnsafeRawBufferPointer) {
       switch name.count {
       case 2 where name.spells("te"): self = .framing
@@ -61,12 +61,12 @@ package struct HeaderBlock: Sendable {
   /// Whether there is an Accept field.
   package var hasAccept: Bool { noted.contains(.accept) }
 
-  /// Adds a field, unless it is one of framing. A value without visible bytes is sent as an empty field.
+  /// Adds a field, unless it is a framing field. A value without visible bytes is sent as an empty field.
   ///
   /// - Parameter isChecked: Whether it is known that the name is a token and the value field content (RFC 9110 §5.5).
   package mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isChecked: Bool = false) {
     guard isChecked || !name.isEmpty && Self.isSendable(name: name) && Self.isSendable(value: value) else {
-      defect = defect ?? "a header line has no name or holds a line end or a zero byte"
+      defect = defect ?? "a header line has no name, or contains a line end or a zero byte"
       return
     }
     let kind = NotedFields(name: name)
@@ -78,7 +78,7 @@ package struct HeaderBlock: Sendable {
     noted.formUnion(kind)
     if kind == .authorization, ConnectionAuthentication.begins(value) { noted.insert(.connectionAuthentication) }
     starts.append(UInt32(truncatingIfNeeded: bytes.count))
-    // libcurl reads "Name:" as "leave it out", and "Name;" as "send it empty".
+    // libcurl reads "Name:" as a field to leave out, and "Name;" as an empty field.
     if value.first ?? 32 <= 32, value.allSatisfy(\.isBlank) {
       bytes.append(field: name, ";", UnsafeRawBufferPointer(start: nil, count: 0), "\0")
     } else {
@@ -135,19 +135,20 @@ package struct HeaderBlock: Sendable {
     }
   }
 
-  private static let secondHost = "a request has one Host field, and here are two"
+  private static let secondHost = "the request has two Host fields; only one is allowed"
 
-  /// Why a Host field can't be sent: the first was another, or this is no host with or without a port (RFC 9110 §7.2).
+  /// Why a Host field can't be sent; nil if it can. There must be only one, with a host and possibly a port (RFC 9110
+  /// §7.2).
   private func defect(ofHost value: UnsafeRawBufferPointer) -> String? {
     if noted.contains(.host) { return Self.secondHost }
     let isHost = !value.isEmpty && value.allSatisfy { $0 > 32 && $0 != 127 && !Self.notInHost.contains($0) }
-    return isHost ? nil : "the Host field holds no host, or more than a host and a port"
+    return isHost ? nil : "the Host field is not a host, with or without a port"
   }
 
-  /// What ends a host or lists several: a server might go by either part.
+  /// Characters that end a host or separate several. With them, a server might use either part.
   private static let notInHost = Array(#",/?#@\"<>"#.utf8)
 
-  /// Reductions without early exit, which the optimiser makes into few instructions.
+  /// These checks have no early exit, so that the optimizer can turn them into few instructions.
   private static func isSendable(name: UnsafeRawBufferPointer) -> Bool {
     var bad: UInt8 = 0
     for byte in name { bad |= byte <= 32 || byte == 127 || byte == 58 || byte == 59 ? 1 : 0 }  // colon, semicolon

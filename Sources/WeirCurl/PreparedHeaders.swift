@@ -3,18 +3,18 @@ internal import CCurl
 /// Request header lines in the form that libcurl takes, built once and shared by any number of transfers. Confined to
 /// one loop.
 ///
-/// Nothing is sent that is not listed, except Host, Content-Length, Transfer-Encoding, and a proxy's credential:
+/// Only the listed fields are sent, besides Host, Content-Length, Transfer-Encoding, and a proxy's credential.
 /// libcurl's own Accept, Content-Type and Expect are suppressed.
 package final class PreparedHeaders {
   let list: UnsafeMutablePointer<curl_slist>?
-  /// Why the lines can't be sent; a transfer with them fails.
+  /// Why the lines can't be sent; a transfer with them fails. Nil if they can.
   let defect: String?
   let expectsContinue: Bool
-  /// Whether they hold credentials, whosever.
+  /// Whether the lines hold an Authorization field.
   let hasAuthorization: Bool
-  /// Whether they hold credentials that authenticate the connection.
+  /// Whether the lines hold credentials that authenticate the connection.
   let authenticatesConnection: Bool
-  /// The list's nodes and behind them their lines, in one piece of memory. libcurl only reads it.
+  /// The list's nodes, followed by their lines, in one piece of memory. libcurl only reads it.
   private let memory: UnsafeMutableRawPointer
 
   package init(_ block: HeaderBlock) {
@@ -43,7 +43,7 @@ package final class PreparedHeaders {
     authenticatesConnection = block.noted.contains(.connectionAuthentication)
   }
 
-  /// - Parameter lines: `Name: value` each; a name without a value sends an empty field.
+  /// - Parameter lines: Lines of the form `Name: value`; a name without a value sends an empty field.
   package convenience init(lines: [String]) {
     var block = HeaderBlock()
     for line in lines { block.append(line: line) }
@@ -54,7 +54,7 @@ package final class PreparedHeaders {
     memory.deallocate()
   }
 
-  /// What libcurl would send of its own accord, and the lines that keep it from that.
+  /// Fields that libcurl would add of its own accord, and the lines that prevent that.
   private static let defaults: [(field: HeaderBlock.NotedFields, line: StaticString)] = [
     (.accept, "Accept:"), (.contentType, "Content-Type:"), (.expect, "Expect:"),
   ]

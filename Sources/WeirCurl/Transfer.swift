@@ -3,25 +3,26 @@ internal import WeirIO
 /// One attempt: a request on its way and the response to it. Confined to its engine's loop.
 package final class Transfer {
   enum State: UInt8 {
-    /// Not given to libcurl yet; or waits for its turn to look up a name.
+    /// libcurl does not have the transfer yet, or gave it back until its name may be looked up.
     case waiting
-    /// libcurl has it.
+    /// libcurl has the transfer.
     case running
-    /// libcurl is done, and the end is held back until `resumeReceiving`.
+    /// libcurl is done, and the delegate hears the end only after `resumeReceiving`.
     case held
-    /// The delegate has heard the end; libcurl goes on until the name lookup, which it could not stop, is over.
+    /// The delegate has heard the end. libcurl keeps the transfer until the name lookup, which can't be stopped, is
+    /// over.
     case abandoned
     case finished
   }
 
-  /// What the engine has to do for a transfer at the end of the turn.
+  /// Actions that the engine performs for a transfer at the end of the turn.
   struct Errands: OptionSet {
     let rawValue: UInt8
 
     static let add = Errands(rawValue: 1)
     static let cancel = Errands(rawValue: 2)
     static let unpause = Errands(rawValue: 4)
-    /// libcurl is to look at the transfer, though nothing happened to it.
+    /// Makes libcurl look at the transfer, though it had no event.
     static let nudge = Errands(rawValue: 8)
   }
 
@@ -32,42 +33,42 @@ package final class Transfer {
   var handle: EasyHandle?
   var state = State.waiting
   var errands: Errands = []
-  /// Place in the engine's list.
+  /// The transfer's index in the engine's list.
   var slot = -1
 
-  /// Why the transfer has to fail, when it is for a reason of ours.
+  /// The transfer's failure, if its cause is ours and not libcurl's.
   var failure: TransferError.Kind?
-  /// The error, in libcurl's terms, of an end that is not libcurl's.
+  /// The error, in libcurl's terms, of an end that libcurl did not report.
   var verdict: TransferError?
-  /// What libcurl has left unread, and the failure that it gave up with.
+  /// The part of the response that libcurl left unread, and the failure with which it gave up.
   var unread: UnreadResponse?
   var unreadError: TransferError?
-  /// libcurl's result while the end is held back.
+  /// The report of an end that is held back.
   var heldReport: TransferReport?
 
   var clock: TransferClock
   @exclusivity(unchecked) var receiving = ReceivingState()
   var sending: SendingState
   var lookup = LookupState.none
-  /// The name that is looked up, and the place among those who wait for it.
+  /// The name to be looked up, and the ticket in the queue for its lookup.
   var lookupName = ""
   var lookupTicket: UInt64 = 0
   /// Armed when a name has to be looked up.
   var connectTimer: LoopTimer?
-  /// Whether HTTP/2 may be what is spoken.
+  /// Whether the connection may speak HTTP/2.
   var mayMultiplex = false
-  /// What is spoken, as far as is certain.
+  /// The protocol that the connection speaks, as far as it is certain.
   var expectation = ProtocolExpectation.unknown
-  /// The socket that the response is awaited on.
+  /// The socket on which the response is awaited.
   var awaitedSocket: CInt = -1
   var remoteAddress: String?
   var remotePort: Int32 = 0
-  /// Heads that libcurl answered with credentials.
+  /// The number of heads that libcurl answered with credentials.
   var answeredChallenges = 0
-  /// Requests put on a connection; more than one when libcurl repeats it.
+  /// Counts the requests put on a connection; there is more than one when libcurl repeats the request.
   @exclusivity(unchecked) var repeats = RepeatRule()
   @exclusivity(unchecked) var dial = DialState()
-  /// Sockets opened for this transfer while no connection of it is known to stand.
+  /// Sockets opened for this transfer while it has no established connection.
   @exclusivity(unchecked) var connecting: [OpenedSocket] = []
 
   init(
@@ -89,13 +90,13 @@ package final class Transfer {
     engine.need(.cancel, for: self)
   }
 
-  /// Takes no more bytes of the response. Those that libcurl holds already wait there; the peer is slowed by TCP.
+  /// Takes no more bytes of the response. Bytes that libcurl has already read wait there, and TCP slows the peer down.
   package func pauseReceiving() {
     engine.loop.preconditionCurrent()
     receiving.isPaused = true
   }
 
-  /// Goes on after `pauseReceiving` or an answer of `.pause`.
+  /// Continues after `pauseReceiving` or an answer of `.pause`.
   package func resumeReceiving() {
     guard !isFinished, receiving.isPaused else { return }
     engine.loop.preconditionCurrent()
@@ -111,7 +112,7 @@ package final class Transfer {
     sending.awaitsSource = false
   }
 
-  /// Goes on after `pauseSending` or a supply of `.pause`.
+  /// Continues after `pauseSending` or a supply of `.pause`.
   package func resumeSending() {
     guard !isFinished, sending.isPaused else { return }
     engine.loop.preconditionCurrent()
@@ -121,13 +122,13 @@ package final class Transfer {
     engine.need(.unpause, for: self)
   }
 
-  /// Whether the caller leaves it to others to answer challenges, and the request can be sent again for that.
+  /// Whether the engine may answer a challenge: the caller sets no Authorization, and the request can be sent again.
   package var mayBeAuthenticated: Bool { spec.canRepeatBody && !headers.hasAuthorization }
 
-  /// What a challenge may be answered with: nothing, where the caller does so himself.
+  /// The credential for a challenge; nil where the engine must not answer one.
   var credential: TransferCredential? { mayBeAuthenticated ? spec.credential : nil }
 
-  /// Whether the proxy gets its credential if it asks for one: for a tunnel there is no body to be sent again.
+  /// Whether the proxy gets its credential if it asks for one. A tunnel has no body that would have to be sent again.
   var offersProxyCredential: Bool {
     guard engine.prepared.proxy.credential != nil else { return false }
     guard case .http = engine.prepared.proxy.kind else { return true }
@@ -144,24 +145,25 @@ package final class Transfer {
     receiving.framing.contentLength >= 0 ? receiving.framing.contentLength : nil
   }
 
-  /// Whether it is us who hold things up, so that silence is no fault of the peer's.
+  /// Whether the transfer waits for us, so that the peer is not to blame for the silence.
   var isHeldByUs: Bool {
     sending.isPaused && !sending.isComplete || receiving.isPaused && sending.isComplete || state == .waiting
   }
 }
 
-/// When things happened; durations are taken from it at the end.
+/// The times of a transfer's events, from which the durations are computed at the end.
 struct TransferClock {
   let start: MonotonicTime
-  /// TCP stood, and something was awaited from the other side before the request could be written: a handshake, a tunnel.
+  /// When TCP was established, if a TLS handshake or a tunnel followed before the request could be written.
   var connected: MonotonicTime?
-  /// The connection stood and the request was about to be written.
+  /// When the connection was ready and the request was about to be written.
   var ready: MonotonicTime?
-  /// The last byte of the request was handed to libcurl.
+  /// When the last byte of the request was handed to libcurl.
   var sent: MonotonicTime?
   var firstByte: MonotonicTime?
   var lastProgress: MonotonicTime
-  /// Seconds from the start until libcurl began anew, after a wait for a lookup or on another connection; 0 if it did not.
+  /// Seconds from the start until libcurl restarted the transfer, after a wait for a lookup or on another connection;
+  /// else 0.
   var restarted = 0.0
 
   init(start: MonotonicTime) {
@@ -172,11 +174,11 @@ struct TransferClock {
 
 enum LookupState: UInt8 {
   case none
-  /// Refused for now; libcurl is about to report it.
+  /// The lookup was refused for now; libcurl is about to report that.
   case postponed
-  /// Among those who are started again when a lookup ends.
+  /// The transfer waits to be restarted when a lookup ends.
   case waiting
-  /// Counted: under way, or next in its turn.
+  /// The lookup counts as under way: it runs, or it is the next to run.
   case running
   case failed
 }

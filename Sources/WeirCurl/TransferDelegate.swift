@@ -1,30 +1,32 @@
 package import WeirHTTP
 
-/// What a delegate wants after it was handed something.
+/// A delegate's answer to a head or to bytes of the body.
 package enum Flow: Sendable {
-  /// Consumed; go on.
+  /// The head or the bytes were taken; continue.
   case proceed
-  /// Of a body: nothing consumed, the same bytes come again after `resumeReceiving`. Of a head: nothing more comes,
-  /// neither body nor a successful end, until `resumeReceiving`.
+  /// After bytes of the body: none of them were taken, and they come again after `resumeReceiving`. After a head:
+  /// neither body nor a successful end follows until `resumeReceiving`.
   case pause
-  /// End the transfer now; it finishes with `.stopped`.
+  /// Ends the transfer now; it finishes with `.stopped`.
   case stop
 }
 
 /// A delegate's answer when asked for bytes of the request's body.
 package enum BodySupply: Sendable {
-  /// So many bytes, at least one, were written to the buffer.
+  /// This many bytes, at least one, were written to the buffer.
   case bytes(Int)
   case end
-  /// None yet: ask again after `resumeSending`.
+  /// There are no bytes yet: ask again after `resumeSending`.
   case pause
-  /// There will be none; the transfer finishes with `.bodyUnavailable`.
+  /// There will be no more bytes; the transfer finishes with `.bodyUnavailable`.
   case failed
 }
 
-/// Who hears of a transfer, on the loop. Everything may be called on the transfer and the engine from within.
+/// The receiver of a transfer's events, on the loop. It may call every method of the transfer and the engine from
+/// within.
 package protocol TransferDelegate: AnyObject {
-  /// The head of the final response; not of interim ones (1xx other than 101), nor of a proxy's reply to CONNECT.
+  /// The head of the final response. Interim heads (1xx other than 101) and a proxy's reply to CONNECT are not
+  /// reported.
   func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow
   /// The head of a challenge that is answered with credentials: the request goes out again, and another head follows.
   func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead)
@@ -32,11 +34,11 @@ package protocol TransferDelegate: AnyObject {
   func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow
   /// Asks for bytes of a `.pulled` body.
   func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
-  /// Asks to start a `.pulled` body anew; false when that can't be done.
+  /// Asks to start a `.pulled` body again from its beginning; false when that is impossible.
   func transferRewindBody(_ transfer: any TransferHandle) -> Bool
-  /// So many bytes of the body left us in all.
+  /// This many bytes of the body have been sent in all.
   func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64)
-  /// The end, exactly once, and last.
+  /// The transfer has ended. Called exactly once, and last.
   func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport)
 }
 
@@ -53,8 +55,8 @@ extension TransferDelegate {
   package func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {}
 }
 
-/// Who hears of an engine's connections, on the loop: of those that stood ready for a request, not of those that were tried.
-/// For each that was opened there is exactly one close.
+/// The observer of an engine's connections, on the loop. It hears of connections that became ready for a request, not
+/// of failed attempts to connect. Each open is followed by exactly one close.
 package protocol TransferEngineObserver: AnyObject {
   func engineDidOpenConnection(tag: AnyObject?)
   func engineDidCloseConnection(tag: AnyObject?)

@@ -4,21 +4,21 @@ package import WeirIO
 
 /// Runs transfers on an event loop: one libcurl multi handle, its connections, and a pool of easy handles.
 ///
-/// Confined to the loop. libcurl is never entered from one of its own callbacks: what a delegate asks for meanwhile
-/// (start, cancel, resume, close) is an errand, run at the end of the turn.
+/// Confined to the loop. libcurl is never entered from one of its own callbacks. A delegate's calls in between (start,
+/// cancel, resume, close) become errands, run at the end of the turn.
 ///
-/// The loop keeps an engine alive while it has connections; only `close` ends that.
+/// The loop keeps an engine with connections alive until `close`.
 package final class TransferEngine {
-  /// Bytes of body that one transfer gets to deliver before the others had their turn.
+  /// The most bytes of body that one transfer may deliver before the others have had their turn.
   static let bytesPerTurn = 262_144
-  /// Times that libcurl's due timeouts are served in one turn.
+  /// How often libcurl's due timeouts are served in one turn.
   static let roundsPerTurn = 8
   static let pooledHandles = 1024
 
   package let loop: EventLoop
   package let options: TransportOptions
   let prepared: PreparedOptions
-  /// Held until `close`, so that no weak reference slows down the counting of references to either.
+  /// Held strongly until `close`, as a weak reference would slow down reference counting of both objects.
   var observer: (any TransferEngineObserver)?
   let workers: WorkerPool?
   var ownWorkers: WorkerPool?
@@ -34,9 +34,9 @@ package final class TransferEngine {
   let sweeper: Sweeper
   /// The time at which libcurl was last entered.
   var now = MonotonicTime.now
-  /// Counts what came of responses.
+  /// Counts the header lines and pieces of bodies that libcurl delivered.
   var arrivals: UInt64 = 0
-  /// Counts turns in which there was anything to do.
+  /// Counts the turns in which there was something to do.
   var turn: UInt64 = 0
   /// Whether a call into libcurl is under way.
   var isInside = false
@@ -52,7 +52,8 @@ package final class TransferEngine {
   var secondLooks = SecondLooks()
   let secondLooksTimer = LoopTimer()
 
-  /// - Parameter workers: who reads files to be sent; nil for a small pool of the engine's own, made when needed.
+  /// - Parameter workers: The pool that reads files to be sent; nil for a small pool of the engine's own, made when
+  ///   needed.
   package init(
     loop: EventLoop, options: TransportOptions, observer: (any TransferEngineObserver)?, workers: WorkerPool? = nil
   ) throws(TransferError) {
@@ -68,7 +69,8 @@ package final class TransferEngine {
   }
 
   deinit {
-    // Reached without `close` only when nothing is registered; the sockets libcurl may still close need no callback.
+    // Reached without `close` only when no descriptor is registered; sockets that libcurl may still close need no
+    // callback.
     watch.closesAll()
     if let multi { curl_multi_cleanup(multi) }
   }
@@ -90,7 +92,7 @@ package final class TransferEngine {
     return transfer
   }
 
-  /// Fails all transfers, closes all connections and lets go of the loop. Delegates hear the end by the end of this turn,
+  /// Fails all transfers, closes all connections and releases the loop. Delegates hear the end by the end of this turn,
   /// never from within this call.
   package func close() {
     loop.preconditionCurrent()
@@ -145,7 +147,7 @@ extension TransferEngine: EventHandler, TimerHandler {
     loop.schedule(timeouts.timer, at: due, handler: self)
   }
 
-  /// The loop could not watch a socket; its transfer must not wait for ever.
+  /// The loop could not watch a socket; its transfer must not wait forever.
   func socketFailed(_ fd: CInt) {
     unwatched.append(fd)
     scheduleFlush()
@@ -155,7 +157,7 @@ extension TransferEngine: EventHandler, TimerHandler {
     timeouts.beginServing()
     act(weir_socket_timeout, 0)
     guard let multi, timeouts.isUnanswered else { return }
-    // libcurl only tells of changes: when it found nothing due, it has to be asked.
+    // libcurl reports only changes of its timeout. If it found nothing due, we have to ask for the time.
     var milliseconds = -1
     if curl_multi_timeout(multi, &milliseconds) == CURLM_OK {
       timeouts.set(milliseconds: milliseconds < 0 ? -1 : max(1, milliseconds), now: .now)
@@ -176,7 +178,7 @@ extension TransferEngine: EventHandler, TimerHandler {
     }
   }
 
-  /// Marks the time in which nothing may enter libcurl again.
+  /// Marks the time during which libcurl must not be entered again.
   func inside(_ call: () -> Void) {
     isInside = true
     watch.enter()

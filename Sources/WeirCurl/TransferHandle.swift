@@ -1,24 +1,24 @@
-/// A transfer that an engine runs, as its user steers it. On the loop; nothing is heard from within a call.
+/// The user's handle to a running transfer. Confined to the loop; no call leads to a callback before it returns.
 package protocol TransferHandle: AnyObject {
   /// Ends the transfer; the delegate hears `.cancelled` by the end of this turn.
   func cancel()
   /// Takes no more bytes of the response.
   func pauseReceiving()
-  /// Goes on after `pauseReceiving` or an answer of `.pause`.
+  /// Continues after `pauseReceiving` or an answer of `.pause`.
   func resumeReceiving()
   /// Asks for no more bytes of the request's body.
   func pauseSending()
-  /// Goes on after `pauseSending` or a supply of `.pause`.
+  /// Continues after `pauseSending` or a supply of `.pause`.
   func resumeSending()
-  /// What was measured so far.
+  /// The measurements so far.
   func report() -> TransferReport
-  /// Whether the caller leaves it to others to answer challenges, and the request can be sent again for that.
+  /// Whether the engine may answer a challenge: the caller sets no Authorization, and the request can be sent again.
   var mayBeAuthenticated: Bool { get }
 }
 
 extension Transfer: TransferHandle {}
 
-/// Speaks HTTP for the attempts of one loop. Confined to it.
+/// An HTTP engine for the attempts of one loop. Confined to that loop.
 package protocol TransportEngine: AnyObject {
   /// Starts a transfer; its delegate hears nothing before this call has returned.
   func start(

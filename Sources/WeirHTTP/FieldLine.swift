@@ -1,13 +1,13 @@
-/// Where among the octets of a head a field's name and value lie, without the blanks around them.
+/// The ranges of a field's name and value among the octets of a head, without the blanks around them.
 package struct FieldLine: Hashable, Sendable {
   package let name: Range<Int>
   package let value: Range<Int>
 }
 
-// As a recipient of responses reads it, who must make do with what there is.
+// Tolerant reading, for the recipient of responses, which must accept imperfect heads.
 extension FieldLine {
-  /// Reads the line of `octets` that lies within `line`, with or without its end. Nil when it has no name: it begins with a
-  /// blank, or there is no colon. Blanks before the colon are cut off (RFC 9112 §5.1).
+  /// Reads the line of `octets` that lies within `line`, with or without its end. Nil when the line has no name: it
+  /// begins with a blank, or has no colon. Blanks before the colon are dropped (RFC 9112 §5.1).
   @inlinable
   package init?(_ octets: UnsafeRawBufferPointer, in line: Range<Int>) {
     guard !line.isEmpty, !octets[line.lowerBound].isBlank, let colon = octets.firstIndex(of: .colon, in: line) else {
@@ -18,7 +18,7 @@ extension FieldLine {
     value = octets.trimmed(colon + 1..<line.upperBound, of: { $0.isBlank || $0.isLineBreak })
   }
 
-  /// Reads a line when the field is `name`, which is in lower case.
+  /// Reads a line if its field is `name`, which is in lower case.
   @inlinable
   package init?(_ line: UnsafeRawBufferPointer, named name: StaticString) {
     guard line.begins(with: name), let field = FieldLine(line, in: 0..<line.count),
@@ -27,21 +27,21 @@ extension FieldLine {
     self = field
   }
 
-  /// Whether the colon follows the name at once; some recipients don't take the line for a field otherwise.
+  /// Whether the colon directly follows the name. Otherwise some recipients don't take the line for a field.
   @inlinable
   package func isWellFormed(in octets: UnsafeRawBufferPointer) -> Bool {
     octets[name.upperBound] == .colon
   }
 }
 
-// As a server reads it, who refuses what others could read otherwise.
+// Strict reading, for the server, which refuses lines that others could read differently.
 extension FieldLine {
   package enum Defect: Error {
-    /// It begins with a blank (RFC 9112 §5.2).
+    /// The line begins with a blank (RFC 9112 §5.2).
     case folded
-    /// The name is no token, or the colon doesn't follow it at once.
+    /// The name is not a token, or the colon does not directly follow it.
     case name
-    /// The value holds a control character.
+    /// The value contains a control character.
     case value
   }
 
@@ -58,7 +58,7 @@ extension FieldLine {
   }
 }
 
-/// Walks the fields of a head, whose first line is none of them. What has no name is passed over.
+/// Iterates over the fields of a head after its first line. Lines without a name are skipped.
 package struct FieldLines: Sequence, IteratorProtocol {
   @usableFromInline let head: UnsafeRawBufferPointer
   @usableFromInline var position = 0
@@ -79,7 +79,7 @@ package struct FieldLines: Sequence, IteratorProtocol {
     return nil
   }
 
-  /// Behind the line feed of the line at hand.
+  /// The index after the line feed of the present line.
   @inlinable var endOfLine: Int {
     head.firstIndex(of: .lineFeed, in: position..<head.count).map { $0 + 1 } ?? head.count
   }

@@ -1,4 +1,4 @@
-/// Tells what is within a quoted string from what is not (RFC 9110 §5.6.4).
+/// Tracks whether an octet is inside a quoted string (RFC 9110 §5.6.4).
 @usableFromInline
 struct Quotation {
   @usableFromInline var isInside = false
@@ -18,15 +18,16 @@ struct Quotation {
   }
 }
 
-/// What a field's value is divided into by commas or semicolons, each part without the blanks around it (RFC 9110 §5.6.1,
-/// §5.6.6). Empty parts, which mean nothing in most fields, are among them; a value without a separator is one part.
+/// The parts of a field's value between commas or semicolons, without the blanks around them (RFC 9110 §5.6.1, §5.6.6).
+/// Empty parts, which mean nothing in most fields, are included. A value without a separator is one part.
 @usableFromInline
 package struct FieldParts: Sequence, IteratorProtocol {
   @usableFromInline let value: UnsafeRawBufferPointer
   @usableFromInline let separator: UInt8
-  /// Whether separators within quoted strings divide nothing. A quoted string that doesn't end holds all the rest.
+  /// Whether separators inside quoted strings are ignored. A quoted string without an end extends to the end of the
+  /// value.
   @usableFromInline let respectsQuotes: Bool
-  /// Where the next part begins; behind the value's end when there is none.
+  /// The start of the next part; beyond the value's end when there is none.
   @usableFromInline var start = 0
 
   @inlinable
@@ -56,26 +57,26 @@ package struct FieldParts: Sequence, IteratorProtocol {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The elements of a list of tokens or numbers: each comma divides, so that no quotation mark can hide any.
+  /// The elements of a list of tokens or numbers. Every comma separates, so that no quotation mark can hide an element.
   @inlinable
   package var listElements: FieldParts { FieldParts(self, separator: .comma, respectsQuotes: false) }
 
-  /// The elements of a list in which quoted strings may stand.
+  /// The elements of a list that may contain quoted strings.
   @inlinable
   package var quotedListElements: FieldParts { FieldParts(self, separator: .comma, respectsQuotes: true) }
 
-  /// An element's own part and behind it its parameters.
+  /// An element's main part, followed by its parameters.
   @inlinable
   package var parameterParts: FieldParts { FieldParts(self, separator: .semicolon, respectsQuotes: true) }
 
-  /// Whether each quoted string in it ends.
+  /// Whether every quoted string in the value has an end.
   package var hasWholeQuotations: Bool {
     var quotation = Quotation()
     for octet in self { quotation.take(octet) }
     return !quotation.isInside
   }
 
-  /// What a quoted string says, without quotes and escapes; nil unless this is one and nothing else.
+  /// The text of a quoted string, without quotes and escapes; nil unless the octets are exactly one quoted string.
   package var unquoted: [UInt8]? {
     guard first == .quotationMark else { return nil }
     var text: [UInt8] = []

@@ -1,12 +1,13 @@
 /// The grammar of field names and values (RFC 9110 §5).
 package enum FieldSyntax {
-  /// A token (§5.6.2): what methods and field names must be.
+  /// A token (§5.6.2), as methods and field names must be.
   @inlinable
   package static func isToken(_ octets: some Collection<UInt8>) -> Bool {
     !octets.isEmpty && octets.allSatisfy { OctetSet.token.contains($0) }
   }
 
-  /// The same for octets in memory: of every field that crosses the gateway, where the generic one costs 1,000 instructions.
+  /// The same for octets in memory. It checks every field that the gateway forwards; the generic form costs 1,000
+  /// instructions.
   @inlinable
   package static func isToken(_ octets: UnsafeRawBufferPointer) -> Bool {
     for index in octets.indices where !OctetSet.token.contains(octets[index]) { return false }
@@ -15,7 +16,7 @@ package enum FieldSyntax {
 
   package static func isToken(_ text: String) -> Bool { isToken(text.utf8) }
 
-  /// Whether a field value may go on the wire: without CR, LF and NUL (§5.5).
+  /// Whether a field value may be sent: it has no CR, LF or NUL (§5.5).
   package static func isSendable(_ value: String) -> Bool {
     value.utf8.allSatisfy { !$0.isLineBreak && $0 != 0 }
   }
@@ -37,12 +38,12 @@ package enum FieldSyntax {
     return String(decoding: text.utf8.lazy.map(\.lowercased), as: UTF8.self)
   }
 
-  /// As ``lowercased(_:)-(String)``, of octets, what is no UTF-8 among them repaired.
+  /// Like ``lowercased(_:)-(String)``, for octets; invalid UTF-8 is repaired.
   package static func lowercased(_ octets: UnsafeRawBufferPointer) -> String {
     String(decoding: octets.lazy.map(\.lowercased), as: UTF8.self)
   }
 
-  /// A value as text: values that aren't UTF-8 are read as ISO Latin 1, as they once all were (§5.5).
+  /// A value as text. Values that aren't UTF-8 are read as ISO Latin 1, which HTTP used in the past (§5.5).
   package static func text(_ value: UnsafeRawBufferPointer) -> String {
     if let text = String(validating: value.bindMemory(to: UInt8.self), as: UTF8.self) { return text }
     var scalars = String.UnicodeScalarView()

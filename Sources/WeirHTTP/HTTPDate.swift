@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Dates as HTTP writes them (RFC 9110 §5.6.7), in seconds since 1970, without a formatter or a locale.
+/// HTTP's date formats (RFC 9110 §5.6.7), in seconds since 1970, without a formatter or a locale.
 package enum HTTPDate {
   /// IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
   package static func text(secondsSince1970 seconds: Int) -> String {
@@ -21,7 +21,8 @@ package enum HTTPDate {
     number < 10 ? "0\(number)" : "\(number)"
   }
 
-  /// The time, or nil when the text has none of the three forms or there is no such day; `now` decides the century of a two-digit year.
+  /// The time in seconds since 1970; nil when the text has none of the three forms, or the day does not exist. `now`
+  /// decides the century of a two-digit year.
   package static func parse(_ text: String, now: Int) -> Int? {
     let words = text.split(whereSeparator: { $0 == " " || $0 == "," })
     switch words.count {
@@ -57,7 +58,7 @@ package enum HTTPDate {
     return seconds(year, month + 1, day, hour, minute, second)
   }
 
-  /// Of the Gregorian calendar; months count from 1.
+  /// The number of days in a month of the Gregorian calendar; months count from 1.
   package static func days(inMonth month: Int, of year: Int) -> Int {
     switch month {
     case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28

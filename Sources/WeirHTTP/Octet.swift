@@ -20,7 +20,7 @@ extension UInt8 {
   /// A letter in lower case; other octets stay as they are.
   @inlinable @inline(__always) package var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 
-  /// RFC 9110 §5.5: visible characters, obs-text, space and tab.
+  /// Field content (RFC 9110 §5.5): visible characters, obs-text, space and tab.
   @inlinable @inline(__always) package var isFieldContent: Bool { (self >= 0x20 && self != 0x7f) || self == .tab }
 
   /// The value of a hexadecimal digit.
@@ -34,7 +34,7 @@ extension UInt8 {
   }
 }
 
-/// A set of ASCII characters that the grammar of HTTP names, as two 64-bit masks: it is asked for each octet received.
+/// A set of ASCII characters from HTTP's grammar. It is two 64-bit masks, as it is used for each octet received.
 package struct OctetSet: Sendable {
   @usableFromInline let low: UInt64
   @usableFromInline let high: UInt64
@@ -51,23 +51,23 @@ package struct OctetSet: Sendable {
     return ((octet < 64 ? low : high) >> UInt64(octet & 63)) & 1 == 1
   }
 
-  /// RFC 9110 §5.6.2: letters, digits and ``!#$%&'*+-.^_`|~``.
+  /// Token characters (RFC 9110 §5.6.2): letters, digits and ``!#$%&'*+-.^_`|~``.
   @inlinable @inline(__always)
   package static var token: OctetSet { OctetSet(low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe) }
 
-  /// RFC 3986 §2.3: letters, digits and `-._~`.
+  /// Unreserved characters (RFC 3986 §2.3): letters, digits and `-._~`.
   @inlinable @inline(__always)
   package static var unreserved: OctetSet { OctetSet(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe) }
 
-  /// RFC 3986 §3.3: what a segment of a path is made of, percent-encoding aside.
+  /// Characters of a path segment (RFC 3986 §3.3), without the percent sign.
   @inlinable @inline(__always)
   package static var segment: OctetSet { OctetSet(low: 0x2fff_7fd2_0000_0000, high: 0x47ff_fffe_87ff_ffff) }
 
-  /// RFC 3986 §3.2.2: unreserved characters, sub-delims and the percent sign of a registered name.
+  /// Characters of a registered name (RFC 3986 §3.2.2): unreserved characters, sub-delims and the percent sign.
   @inlinable @inline(__always)
   package static var registeredName: OctetSet { OctetSet(low: 0x2bff_7ff2_0000_0000, high: 0x47ff_fffe_87ff_fffe) }
 
-  /// Hexadecimal digits, colons and periods, of which IP literals are made.
+  /// Characters of IP literals: hexadecimal digits, colons and periods.
   @inlinable @inline(__always)
   package static var ipLiteral: OctetSet { OctetSet(low: 0x07ff_4000_0000_0000, high: 0x0000_007e_0000_007e) }
 }

@@ -1,16 +1,16 @@
 public import Glibc
 
-// Finding, comparing and cutting octets as HTTP does: letters without regard to case, blanks off the ends. Buffers have
-// the rules, the other forms pass on to them.
+// Search, comparison and trimming of octets by HTTP's rules: the case of letters does not matter, and blanks at the
+// ends are dropped. The rules are written for buffers; the other types call them.
 
 extension UnsafeRawBufferPointer {
-  /// The octets of a range of these.
+  /// The octets of this buffer in a range.
   @inlinable @inline(__always)
   package func octets(_ range: Range<Int>) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[range])
   }
 
-  /// The place of the first `octet` within `range`.
+  /// The index of the first `octet` within `range`.
   @inlinable
   package func firstIndex(of octet: UInt8, in range: Range<Int>) -> Int? {
     guard let base = baseAddress, !range.isEmpty,
@@ -19,35 +19,35 @@ extension UnsafeRawBufferPointer {
     return UnsafeRawPointer(found) - base
   }
 
-  /// Whether the octets spell `text`, which is in lower case, in any case.
+  /// Whether the octets equal `text`, which is in lower case, ignoring the case of letters.
   @inlinable @inline(__always)
   package func spells(_ text: StaticString) -> Bool {
-    // Most of what is compared differs in its first letter, which is looked at without a call.
+    // Most texts differ in their first letter, which is compared without a call.
     guard count == text.utf8CodeUnitCount, let base = baseAddress,
       base.load(as: UInt8.self).lowercased == text.utf8Start[0]
     else { return false }
     return begins(with: text)
   }
 
-  /// Whether the first octets are `text`.
+  /// Whether the octets begin with `text`.
   @inlinable
   package func starts(with text: StaticString) -> Bool {
     guard let base = baseAddress, count >= text.utf8CodeUnitCount else { return false }
     return memcmp(base, text.utf8Start, text.utf8CodeUnitCount) == 0
   }
 
-  /// Whether the first octets spell `text`, which is in lower case, in any case.
+  /// Whether the octets begin with `text`, which is in lower case, ignoring the case of letters.
   @inlinable
   package func begins(with text: StaticString) -> Bool {
     guard let base = baseAddress, count >= text.utf8CodeUnitCount else { return false }
     let (octets, letters) = (base.assumingMemoryBound(to: UInt8.self), text.utf8Start)
-    // From the end: names of fields differ there rather than at their beginning.
+    // Compares from the end, where field names differ more often than at their beginning.
     var index = text.utf8CodeUnitCount - 1
     while index >= 0, octets[index].lowercased == letters[index] { index -= 1 }
     return index < 0
   }
 
-  /// Whether both hold the same octets but for the case of letters.
+  /// Whether both buffers hold the same octets, ignoring the case of letters.
   @inlinable
   package func equalsIgnoringCase(_ other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count else { return false }
@@ -55,7 +55,7 @@ extension UnsafeRawBufferPointer {
     return true
   }
 
-  /// `range` without the octets at its ends that `isOuter` names: blanks.
+  /// `range` without the octets at its ends that satisfy `isOuter`; blanks by default.
   @inlinable
   package func trimmed(_ range: Range<Int>, of isOuter: (UInt8) -> Bool = { $0.isBlank }) -> Range<Int> {
     var (start, end) = (range.lowerBound, range.upperBound)
@@ -64,12 +64,12 @@ extension UnsafeRawBufferPointer {
     return start..<end
   }
 
-  /// Without the blanks at the ends.
+  /// The octets without the blanks at both ends.
   @inlinable
   package var trimmed: UnsafeRawBufferPointer { octets(trimmed(0..<count)) }
 
-  /// The number that they spell, which are digits and nothing else; nil for any other octets. Of a number that is too
-  /// great, the greatest there is.
+  /// The number in decimal digits; nil if there are other octets, or none. A number that does not fit is the greatest
+  /// Int64.
   @inlinable
   package var decimal: Int64? {
     guard !isEmpty else { return nil }
@@ -87,17 +87,17 @@ extension UnsafeRawBufferPointer {
 }
 
 extension Span<UInt8> {
-  /// The place of the first `octet` at or after `start`.
+  /// The index of the first `octet` at or after `start`.
   @inlinable
   package func firstIndex(of octet: UInt8, from start: Int = 0) -> Int? {
     withUnsafeBytes { start < $0.count ? $0.firstIndex(of: octet, in: start..<$0.count) : nil }
   }
 
-  /// Whether the octets spell `text`, which is in lower case, in any case.
+  /// Whether the octets equal `text`, which is in lower case, ignoring the case of letters.
   @inlinable
   package func spells(_ text: StaticString) -> Bool { withUnsafeBytes { $0.spells(text) } }
 
-  /// Whether the octets are `text`.
+  /// Whether the octets equal `text`.
   @inlinable
   package func equals(_ text: StaticString) -> Bool {
     guard count == text.utf8CodeUnitCount else { return false }
@@ -111,7 +111,7 @@ extension Span<UInt8> {
     return true
   }
 
-  /// Whether both hold the same octets but for the case of letters.
+  /// Whether both spans hold the same octets, ignoring the case of letters.
   @inlinable
   package func equalsIgnoringCase(_ other: Span<UInt8>) -> Bool {
     withUnsafeBytes { octets in other.withUnsafeBytes { octets.equalsIgnoringCase($0) } }
@@ -133,8 +133,8 @@ extension [UInt8] {
     octets.withUnsafeBufferPointer { append(contentsOf: $0) }
   }
 
-  /// Appends `name`, `separator`, `value` and `end` in one step: a header line is made of four pieces, and each step costs
-  /// more than most of them.
+  /// Appends `name`, `separator`, `value` and `end` in one step. A header line has four pieces, and a step for each
+  /// piece would cost more than most of the copies.
   @inlinable
   package mutating func append(
     field name: UnsafeRawBufferPointer, _ separator: StaticString, _ value: UnsafeRawBufferPointer, _ end: StaticString
@@ -156,7 +156,7 @@ extension [UInt8] {
     }
   }
 
-  /// Copies the octets in one piece, which the form for any sequence does not.
+  /// Copies the octets in one piece, unlike the method for any sequence.
   @inlinable
   package mutating func append(contentsOf octets: UnsafeRawBufferPointer) {
     octets.withMemoryRebound(to: UInt8.self) { append(contentsOf: $0) }

@@ -1,4 +1,4 @@
-/// One element of a field by which a client says what it prefers: `text/plain;version=0.0.4;q=0.5` of Accept, `gzip` of
+/// One element of a field that states a client's preferences: `text/plain;version=0.0.4;q=0.5` in Accept, `gzip` in
 /// Accept-Encoding. All text is in lower case.
 package struct Preference: Hashable, Sendable {
   package struct Parameter: Hashable, Sendable {
@@ -6,14 +6,14 @@ package struct Preference: Hashable, Sendable {
     package let value: String
   }
 
-  /// A token, or two with a slash between them; `*` stands for any.
+  /// A token, or two with a slash between them; `*` matches anything.
   package let name: String
   package let parameters: [Parameter]
   package let quality: Quality
 }
 
 extension Preference {
-  /// The elements of a field's value in their order. An element that breaks the grammar is left out: to honour half of
+  /// The elements of a field's value in their order. An element that breaks the grammar is left out, as using half of
   /// it would be a guess.
   package static func list(_ field: String) -> [Preference] {
     field.withOctets { $0.quotedListElements.compactMap { Preference($0) } }
@@ -28,7 +28,7 @@ extension Preference {
     for part in parts where !part.isEmpty {
       guard let parameter = Parameter(part) else { return nil }
       if parameter.name == "q" {
-        // The weight, wherever it stands (§12.5.1).
+        // The weight counts at any position (§12.5.1).
         guard let weight = Quality(parameter.value.utf8) else { return nil }
         quality = weight
       } else {
@@ -45,7 +45,7 @@ extension Preference {
 }
 
 extension Preference.Parameter {
-  /// `name=value`, whose value is a token or a quoted string, without blanks around the sign.
+  /// A parameter `name=value` without blanks around the sign. Its value is a token or a quoted string.
   fileprivate init?(_ part: UnsafeRawBufferPointer) {
     guard let sign = part.firstIndex(of: .equalsSign), FieldSyntax.isToken(part[..<sign]) else { return nil }
     let value = part.octets(sign + 1..<part.count)
@@ -59,7 +59,7 @@ extension Preference.Parameter {
   }
 }
 
-/// How much a client wants something, in thousandths; 0 means not at all (RFC 9110 §12.4.2).
+/// The weight of a preference in thousandths; 0 means that it is not acceptable (RFC 9110 §12.4.2).
 package struct Quality: Hashable, Comparable, Sendable {
   package let thousandths: Int
 
@@ -74,8 +74,8 @@ package struct Quality: Hashable, Comparable, Sendable {
 extension Quality {
   /// Reads `0`, `0.5`, `1.000`; nil for anything else.
   ///
-  /// Digits beyond the third, which the RFC doesn't allow and clients send, are cut off, but never down to 0: that
-  /// would turn "hardly" into "never".
+  /// Digits beyond the third, which the RFC doesn't allow but clients send, are cut off. A weight above 0 stays above
+  /// 0: otherwise "hardly" would become "never".
   package init?(_ text: some Sequence<UInt8>) {
     var digits = text.makeIterator()
     guard let whole = digits.next(), whole == UInt8(ascii: "0") || whole == UInt8(ascii: "1") else { return nil }

@@ -1,14 +1,15 @@
-/// The head of a final response, as received: its bytes, what the status line says, and the reading of its fields.
+/// The head of a final response, as received: its bytes, the values of the status line, and access to its fields.
 ///
-/// It comes from the engine, which has checked its framing and unfolded its lines, but the reading trusts nothing.
+/// The engine has checked its framing and unfolded its lines, but reading the fields does not rely on that.
 package struct ResponseHead: Sendable {
   package let status: Int
   package let version: HTTPVersionNumber
-  /// Whether it has a Content-Encoding.
+  /// Whether there is a Content-Encoding field.
   package let isEncoded: Bool
-  /// Whether a Connection field may name other fields: any value but `keep-alive`.
+  /// Whether a Connection field may name other fields: it has any value but `keep-alive`.
   package let mayNameFields: Bool
-  /// Status line to blank line, line ends included. HTTP/2 heads come in the shape of HTTP/1, as libcurl writes them.
+  /// The bytes from the status line to the blank line, with line ends. libcurl writes HTTP/2 heads in the form of
+  /// HTTP/1.
   package let bytes: [UInt8]
 
   package init(
@@ -22,7 +23,8 @@ package struct ResponseHead: Sendable {
     self.bytes = bytes
   }
 
-  /// Calls `body` with name and value of each field as received, repeated ones apart; the bytes are valid during the call.
+  /// Calls `body` with name and value of each line as received; repeated fields come one by one. The bytes are valid
+  /// during the call.
   @inlinable
   package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
     bytes.withUnsafeBytes { bytes in
@@ -30,24 +32,24 @@ package struct ResponseHead: Sendable {
     }
   }
 
-  /// The value of a field, repeated ones joined by `, ` (RFC 9110 §5.2); nil when absent.
+  /// The value of a field; nil when absent. The values of repeated fields are joined by `, ` (RFC 9110 §5.2).
   package func value(forField name: String) -> String? {
     name.withOctets { name in
       var value: String?
       forEach { found, octets in
         guard found.equalsIgnoringCase(name) else { return }
         let text = FieldSyntax.text(octets)
-        // In place: how often a field is repeated is the server's choice.
+        // In place, as the server decides how often a field is repeated.
         if value == nil { value = text } else { value?.append(", \(text)") }
       }
       return value
     }
   }
 
-  /// All fields, repeated ones joined under their first spelling.
+  /// All fields. Repeated ones are joined under their first spelling.
   package func combinedFields() -> [String: String] {
     var fields: [(name: String, value: String)] = []
-    // Linear in the number of fields, which is the server's choice.
+    // Linear in the number of fields, on which the server decides.
     var positions: [String: Int] = [:]
     positions.reserveCapacity(Self.usualFieldCount)
     fields.reserveCapacity(Self.usualFieldCount)

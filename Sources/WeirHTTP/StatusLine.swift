@@ -1,4 +1,4 @@
-/// The version of HTTP that a response came in.
+/// The version of HTTP of a response.
 package struct HTTPVersionNumber: Sendable, Hashable, CustomStringConvertible {
   package let major: UInt8
   package let minor: UInt8
@@ -22,7 +22,7 @@ package struct HTTPVersionNumber: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// As status lines have it: `HTTP/1.1`.
+  /// The name in status lines: `HTTP/1.1`.
   package var fieldName: String {
     switch (major, minor) {
     case (1, 1): "HTTP/1.1"
@@ -40,7 +40,7 @@ package struct StatusLine: Hashable, Sendable {
   package let version: HTTPVersionNumber
   package let status: Int
 
-  /// With or without the line's end; nil for what is no status line.
+  /// Reads a line with or without its end; nil if it is not a status line.
   package init?(_ line: UnsafeRawBufferPointer) {
     guard line.count >= 10, line.starts(with: "HTTP/") else { return nil }
     let major = line[5] &- 0x30
@@ -50,15 +50,15 @@ package struct StatusLine: Hashable, Sendable {
     guard major < 10, minor < 10, line.count >= start + 3, line[start - 1] == .space,
       let status = line.octets(start..<start + 3).decimal
     else { return nil }
-    // Some read the first three of four digits.
+    // Some readers take the first three of four digits.
     if line.count > start + 3, line[start + 3] != .space, !line[start + 3].isLineBreak { return nil }
     version = HTTPVersionNumber(major: major, minor: minor)
     self.status = Int(status)
   }
 
-  /// Of a head that announces another one; 101 is the last of its transfer (RFC 9110 §15.2).
+  /// Whether another head follows; 101 is the last head of its transfer (RFC 9110 §15.2).
   package var isInterim: Bool { status / 100 == 1 && status != 101 }
 
-  /// Interim responses, 204 and 304 have none (RFC 9112 §6.3).
+  /// Interim responses, 204 and 304 have no body (RFC 9112 §6.3).
   package var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
 }

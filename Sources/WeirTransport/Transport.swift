@@ -1,7 +1,7 @@
 package import WeirCurl
 package import WeirIO
 
-/// How many attempts a destination bears, and how long one waits for its turn.
+/// How many attempts a destination may have, and how long an attempt may wait for a slot.
 package struct TransportLimits: Sendable {
   /// Attempts on the wire per destination.
   package var slots: Int
@@ -19,7 +19,7 @@ package struct TransportLimits: Sendable {
 
 /// The attempts of one event loop: their engine, their destinations, and the observer of both. Confined to the loop.
 ///
-/// Those above it have exchanges: a request of a session, a request that the gateway forwards. An exchange runs one
+/// Exchanges lie above it: a request of a session, or a request that the gateway forwards. An exchange runs one
 /// ``Attempt`` after another, or one beside another, and tells the observer how it goes.
 package final class Transport {
   package let loop: EventLoop
@@ -52,7 +52,7 @@ package final class Transport {
     table.state(for: destination, limits: limits)
   }
 
-  /// Puts a hop on the wire, by an engine that is made on first use.
+  /// Puts a hop on the wire. The engine is made on first use.
   func start(
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) throws(TransferError) -> any TransferHandle {
@@ -75,13 +75,13 @@ package final class Transport {
     engine?.close()
     engine = nil
     if watchesDestinations { budgets.end() }
-    // Behind the engine, which tells of its last connections at the end of this turn.
+    // After the engine, which reports its last connections at the end of this turn.
     loop.atEndOfTurn { [self] in observer = nil }
   }
 
-  // MARK: What is told
+  // MARK: Reports to the observer
 
-  /// Whether retry budgets, circuits and limits are of interest.
+  /// Whether the observer wants to hear of retry budgets, circuits and limits.
   var watchesDestinations: Bool { interests.contains(.resilience) }
 
   func tell(_ destination: Destination, _ state: CircuitState) {
@@ -92,7 +92,7 @@ package final class Transport {
     observer?.destination(destination, concurrencyLimit: limit)
   }
 
-  /// An attempt is done with its connection.
+  /// An attempt has finished with its connection.
   func connectionUsed(isReused: Bool, isIdle: Bool, _ destination: Destination?) {
     guard interests.contains(.connectionUse), isReused || isIdle, let destination else { return }
     if isReused { observer?.connection(ConnectionEvent(kind: .reused, destination: destination)) }

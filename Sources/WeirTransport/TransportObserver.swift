@@ -1,10 +1,10 @@
-/// What is told of one exchange: a request of a caller and whatever attempts it takes, until it settles. On the loop.
+/// One exchange as observers see it: a caller's request and all its attempts, until it settles. Confined to the loop.
 package protocol TransportExchange: AnyObject {
-  /// What it may ask of its destination, which is that of its initial URL.
+  /// The exchange's claims on its destination, which is that of its initial URL.
   var terms: DestinationTerms { get }
-  /// As the caller spells it; nil when there was no request.
+  /// The method as the caller spells it; nil when there was no request.
   var method: String? { get }
-  /// Hears of the exchange and its attempts.
+  /// The observer of the exchange and its attempts.
   var observer: (any TransportObserver)? { get }
 }
 
@@ -16,13 +16,13 @@ extension TransportExchange {
 /// How an exchange ended.
 package struct ExchangeEnd: Sendable {
   package var outcome: RequestOutcome
-  /// Whether its destination owes the answer.
+  /// Whether the destination is to blame for the outcome.
   package var isDestinationsFault: Bool
-  /// Attempts that were put on the wire.
+  /// The number of attempts that were put on the wire.
   package var attempts: Int
   /// Seconds from the beginning to the end.
   package var duration: Double
-  /// Seconds that the values for the caller took; nil where none was made.
+  /// Seconds that serializing the values for the caller took; nil where none was made.
   package var serialization: Double?
 
   package init(
@@ -36,25 +36,25 @@ package struct ExchangeEnd: Sendable {
   }
 }
 
-/// Hears of what happens in a transport, of each event once, on the loop. It must not block.
+/// Hears of each event in a transport once, on the loop. It must not block.
 package protocol TransportObserver: AnyObject {
-  /// What is worth telling.
+  /// The events that the observer wants to hear of.
   var transportInterests: TransportInterests { get }
 
   // MARK: Exchanges
 
-  /// Its destination and method are known, or it is known that there are none.
+  /// The exchange's destination and method are known, or it is known that it has none.
   func exchangeBegan(_ exchange: any TransportExchange)
-  /// A retry was granted and starts after so many seconds.
+  /// A retry was granted and starts after this many seconds.
   func exchange(
     _ exchange: any TransportExchange, willRetryAfter delay: Double, source: RetryDelaySource, reason: RetryReason)
   /// The retry begins.
   func exchange(_ exchange: any TransportExchange, retriesDueTo reason: RetryReason?)
-  /// A retry was turned down; at most once per attempt.
+  /// A retry was denied; at most once per attempt.
   func exchange(_ exchange: any TransportExchange, didDenyRetry reason: RetryDenial.Reason)
   /// A second attempt beside a slow one started, won, lost, or was denied.
   func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent)
-  /// The last event of the exchange. Not told of one that ended before it began.
+  /// The last event of the exchange. It is not sent for an exchange that ended before it began.
   func exchange(_ exchange: any TransportExchange, didSettle end: ExchangeEnd)
 
   // MARK: Attempts
@@ -73,14 +73,14 @@ package protocol TransportObserver: AnyObject {
   func destination(_ destination: Destination, concurrencyLimit: Int)
 }
 
-/// An observer that several transports may have, on loops of their own.
+/// An observer that several transports, each on its own loop, may share.
 package protocol SharedTransportObserver: TransportObserver, Sendable {
-  /// Hears for how many seconds each due timer of an event loop has waited for its turn.
+  /// A function to call with the seconds that each due timer of an event loop has waited for its turn.
   /// - Parameter name: the loop's, the same in each run of the program.
   func lagObserver(ofLoop name: String) -> @Sendable (Double) -> Void
 }
 
-/// What an observer wants to hear besides exchanges and attempts.
+/// The events that an observer wants to hear of besides exchanges and attempts.
 package struct TransportInterests: OptionSet, Sendable {
   package let rawValue: UInt8
 

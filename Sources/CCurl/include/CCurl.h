@@ -1,4 +1,4 @@
-// libcurl, and typed doors to its variadic functions, which Swift cannot call.
+// libcurl, with typed functions for its variadic ones, which Swift cannot call.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -6,8 +6,8 @@
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
 
-// One setter per type of argument: `curl_easy_setopt` and `curl_multi_setopt` are variadic, so the caller's type is
-// what counts.
+// There is one setter per type of argument: `curl_easy_setopt` and `curl_multi_setopt` are variadic, so the type that
+// the caller passes matters.
 
 static inline CURLcode weir_easy_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -81,8 +81,8 @@ static inline CURLSHcode weir_share_set_long(CURLSH *share, CURLSHoption option,
   return curl_share_setopt(share, option, value);
 }
 
-// `curl_easy_getinfo` is variadic and writes through a pointer of the type that the name of the info tells. What it
-// does not know stays at the value given.
+// `curl_easy_getinfo` is variadic and writes through a pointer, whose type depends on the info's name. If libcurl does
+// not know the info, the value stays as initialized.
 
 static inline long weir_easy_get_long(CURL *easy, CURLINFO info) {
   long value = 0;
@@ -102,7 +102,7 @@ static inline void *weir_easy_get_private(CURL *easy) {
   return value;
 }
 
-// Whether the transfer's present connection is encrypted, be it up to a proxy only.
+// Whether the transfer's present connection is encrypted, even if only up to a proxy.
 static inline bool weir_easy_has_tls(CURL *easy) {
   struct curl_tlssessioninfo *info = NULL;
   return curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) == CURLE_OK && info && info->internals;
@@ -115,7 +115,7 @@ static inline void *weir_easy_openssl(CURL *easy) {
   return code == CURLE_OK && info && info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
 }
 
-// The next finished transfer, or NULL; its message is a union inside a struct that libcurl may reuse at once.
+// The next finished transfer, or NULL. Its message is a union inside a struct that libcurl may reuse at once.
 static inline CURL *weir_multi_next_done(CURLM *multi, CURLcode *result) {
   int left = 0;
   CURLMsg *message;
@@ -128,17 +128,17 @@ static inline CURL *weir_multi_next_done(CURLM *multi, CURLcode *result) {
   return NULL;
 }
 
-// Macros and casts that the importer does not carry over.
+// Constants that are macros or casts, which Swift's importer does not import.
 static const curl_socket_t weir_socket_bad = CURL_SOCKET_BAD;
 static const curl_socket_t weir_socket_timeout = CURL_SOCKET_TIMEOUT;
 static const size_t weir_write_pause = CURL_WRITEFUNC_PAUSE;
 static const size_t weir_read_pause = CURL_READFUNC_PAUSE;
 static const size_t weir_read_abort = CURL_READFUNC_ABORT;
 static const long weir_global_default = CURL_GLOBAL_DEFAULT;
-// Together: with Digest alone libcurl sends a request without its body first.
+// Both schemes together: with Digest alone libcurl first sends a request without its body.
 static const long weir_auth_schemes = CURLAUTH_BASIC | CURLAUTH_DIGEST;
 
-// The number of the library that runs, which may be newer than the header (0xXXYYZZ).
+// The version number (0xXXYYZZ) of the library in the process, which may be newer than the header.
 static inline unsigned int weir_curl_version_number(void) {
   return curl_version_info(CURLVERSION_NOW)->version_num;
 }

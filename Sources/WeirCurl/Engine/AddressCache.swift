@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The text of the last address seen, made into a String once: most transfers go where the one before went.
+/// The last address as a String, kept because most transfers go to the address of the one before.
 struct AddressCache {
   private var bytes: [CChar] = [0]
   private var text = ""

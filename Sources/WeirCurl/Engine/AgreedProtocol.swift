@@ -1,20 +1,20 @@
 internal import CCurl
 internal import Glibc
 
-/// What client and server agreed on in the TLS handshake (ALPN, RFC 7301).
+/// The protocol agreed on in the TLS handshake (ALPN, RFC 7301).
 enum AgreedProtocol {
   private typealias Selected =
     @convention(c) (
       UnsafeMutableRawPointer, UnsafeMutablePointer<UnsafePointer<UInt8>?>, UnsafeMutablePointer<CUnsignedInt>
     ) -> Void
 
-  /// OpenSSL's, found as `TLSBuffer` finds its own.
+  /// OpenSSL's function, found by name as in `TLSBuffer`.
   private static let selected: Selected? =
     dlsym(nil, "SSL_get0_alpn_selected").map { unsafeBitCast($0, to: Selected.self) }
 
-  /// Unknown without TLS, or with one that is none of OpenSSL's.
+  /// Unknown without TLS, or with a TLS library other than OpenSSL.
   ///
-  /// - Parameter silence: What a server speaks that has chosen nothing.
+  /// - Parameter silence: The protocol of a server that has chosen none.
   static func expectation(
     _ easy: UnsafeMutableRawPointer, ofSilence silence: ProtocolExpectation
   )

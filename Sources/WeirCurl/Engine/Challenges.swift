@@ -1,11 +1,11 @@
 import WeirHTTP
 
-/// Challenges, and credentials, of certain schemes (RFC 9110 §11.3).
+/// Recognizes challenges and credentials by their scheme (RFC 9110 §11.3).
 enum Challenges {
-  /// Those that are answered.
+  /// The schemes whose challenges are answered.
   static let answerable: [StaticString] = ["basic", "digest"]
 
-  /// Whether credentials, or a challenge, are of one of these schemes.
+  /// Whether the value, credentials or a challenge, begins with one of these schemes.
   static func begins(_ value: UnsafeRawBufferPointer, with schemes: [StaticString]) -> Bool {
     schemes.contains { scheme in
       let count = scheme.utf8CodeUnitCount
@@ -13,10 +13,9 @@ enum Challenges {
     }
   }
 
-  /// Whether a response's head has a challenge of one of these schemes in such a field.
+  /// Whether a field of this name in a response's head has a challenge of one of these schemes.
   ///
-  /// Challenges and their parameters are both divided by commas (§11.6.1), and none of the latter begins as one of the
-  /// former does.
+  /// Commas separate both challenges and their parameters (§11.6.1). No parameter begins like a challenge.
   static func are(of schemes: [StaticString], in head: [UInt8], field name: StaticString) -> Bool {
     head.withUnsafeBytes { head in
       FieldLines(ofHead: head).contains { field in

@@ -3,8 +3,8 @@ internal import CLinux
 internal import Glibc
 internal import WeirIO
 
-// What libcurl calls. Each recovers its object, calls one method, maps the result. The objects outlive the calls: the
-// engine keeps a transfer until libcurl has given its handle back, and itself destroys the multi handle.
+// libcurl's callbacks. Each recovers its object, calls one method and maps the result. The objects outlive the calls:
+// the engine keeps a transfer until libcurl has given its handle back, and itself destroys the multi handle.
 
 func curlHeader(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
@@ -34,7 +34,7 @@ func curlSeek(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origi
   with(context, or: CURL_SEEKFUNC_FAIL) { (transfer: Transfer) in transfer.seek(to: Int64(offset), origin: origin) }
 }
 
-/// The connection stands, new or pooled, and the request is about to be written to it.
+/// The connection, new or pooled, is ready, and libcurl is about to write the request to it.
 func curlBeforeRequest(
   _ context: UnsafeMutableRawPointer?, _ address: UnsafeMutablePointer<CChar>?,
   _ localAddress: UnsafeMutablePointer<CChar>?, _ port: CInt, _ localPort: CInt
@@ -45,7 +45,7 @@ func curlBeforeRequest(
   }
 }
 
-/// A name is about to be looked up; anything but 0 makes it fail.
+/// libcurl is about to look a name up; any result but 0 makes the lookup fail.
 func curlLookup(
   _ resolver: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) -> CInt {
@@ -57,7 +57,7 @@ func curlOpenSocket(
 ) -> curl_socket_t {
   guard let address, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return weir_socket_bad }
   let known = address.pointee
-  // Longer than the structure says, for other families than IPv4's.
+  // The address is longer than the structure says, for families other than IPv4.
   let bytes = UnsafeRawBufferPointer(start: UnsafeRawPointer(address) + offset, count: Int(known.addrlen))
   return with(context, or: weir_socket_bad) { (transfer: Transfer) in
     transfer.openSocket(
@@ -65,7 +65,7 @@ func curlOpenSocket(
   }
 }
 
-/// Connections outlive transfers, so this one is the engine's.
+/// Connections outlive transfers, so the context is the engine.
 func curlCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> CInt {
   guard let context else { return close(socket) }
   return with(context, or: 0) { (engine: TransferEngine) in engine.closeSocket(socket) }
@@ -99,7 +99,7 @@ func curlTimer(_ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context
   }
 }
 
-/// The sweeper must not connect to anything.
+/// Keeps the sweeper from connecting to anything.
 func curlRefuseSocket(
   _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
@@ -116,7 +116,7 @@ private func with<Object: AnyObject, Answer>(
 }
 
 extension IOEvents {
-  /// What libcurl asks for in its socket callback.
+  /// The events that libcurl asks for in its socket callback.
   init(curlPoll what: CInt) {
     switch what {
     case CURL_POLL_IN: self = .read
@@ -126,7 +126,7 @@ extension IOEvents {
     }
   }
 
-  /// The same in the terms of `curl_multi_socket_action`.
+  /// The events as `curl_multi_socket_action` takes them.
   var curlMask: CInt {
     var mask: CInt = 0
     if contains(.read) { mask |= CURL_CSELECT_IN }

@@ -1,15 +1,15 @@
 internal import WeirIO
 
-/// When libcurl wants to be called without an event. Later is cheap and sooner is wrong the other way round: the timer
-/// is armed again only when the wish moves forward; one that fires early finds out and waits on.
+/// When libcurl wants to be called without an event. The timer is armed again only when that time becomes earlier. When
+/// it becomes later, the timer stays as it is, fires early, and is then armed for the rest.
 struct CurlTimeouts {
   let timer = LoopTimer()
   private(set) var isDueNow = false
-  /// Whether libcurl has said nothing since it was last served.
+  /// Whether libcurl has set no timeout since it was last served.
   private(set) var isUnanswered = false
   private var due = MonotonicTime.distantFuture
 
-  /// libcurl's wish: −1 for none.
+  /// Sets libcurl's timeout; −1 for none.
   mutating func set(milliseconds: Int, now: MonotonicTime) {
     isUnanswered = false
     isDueNow = milliseconds == 0

@@ -2,10 +2,10 @@ internal import CCurl
 import WeirHTTP
 
 extension EasyHandle {
-  /// Larger bodies are asked for piece by piece; libcurl sends one up to this size together with the head.
+  /// libcurl sends a body up to this size together with the head. It asks for a larger one piece by piece.
   private static let inlineBody = 65_536
 
-  /// Resets the handle and sets everything for `transfer`; an error when that can't be sent.
+  /// Resets the handle and sets all options for `transfer`. Returns an error if the transfer can't be sent.
   func prepare(for transfer: Transfer, engine: TransferEngine) -> TransferError? {
     if let defect = transfer.headers.defect { return TransferError(.invalidRequest, message: defect) }
     guard let scheme = Scheme(url: transfer.spec.url) else {
@@ -23,8 +23,9 @@ extension EasyHandle {
     setRequest(&options, transfer, engine)
     transfer.mayMultiplex = engine.mayMultiplex(scheme)
     transfer.expectation = transfer.mayMultiplex ? .unknown : .http1
-    // Others of the origin wait then while a connection is being made; with HTTP/1 they would for nothing, one after
-    // another. Where HTTP/2 is unreliable, those who waited for the first connection fail.
+    // With this option, other transfers to the origin wait while a connection is being made. With HTTP/1 that would be
+    // of no use: they would run one after another. Where HTTP/2 is unreliable, the transfers that waited for the first
+    // connection fail.
     if CurlLibrary.hasReliableHTTP2, engine.isKnownToMultiplex(transfer) { options.set(CURLOPT_PIPEWAIT, 1) }
     if scheme == .https {
       let trust = transfer.spec.trust ?? engine.prepared.trust
@@ -41,7 +42,8 @@ extension EasyHandle {
     return nil
   }
 
-  /// Has the URL name the server, and the connection lead to where the URL led: libcurl takes the name from the one.
+  /// Puts the server's name into the URL, from which libcurl takes it, and makes the connection lead to the URL's own
+  /// host.
   private func setServerName(_ name: String, _ options: inout OptionSetter, _ url: String) {
     guard let authority = HostName.Authority(ofURL: url), let list = authority.connectTo(in: url) else { return }
     options.set(CURLOPT_URL, authority.replacingHost(of: url, with: name))
@@ -57,8 +59,8 @@ extension EasyHandle {
     options.set(CURLOPT_QUICK_EXIT, 1)
     options.set(CURLOPT_CONNECTTIMEOUT_MS, prepared.connectTimeout)
     options.set(CURLOPT_MAXAGE_CONN, prepared.maximumIdle)
-    // Refused when the handle still has a buffer, which it keeps when its HTTP/2 connection was in use by others as it
-    // ended. That buffer is no smaller.
+    // libcurl refuses this option when the handle still has a buffer. It keeps the buffer if other transfers used its
+    // HTTP/2 connection when it ended. That buffer is no smaller.
     _ = weir_easy_set_long(easy, CURLOPT_BUFFERSIZE, prepared.bufferSize)
     options.set(CURLOPT_HTTP_VERSION, prepared.httpVersion)
     if !prepared.reusesConnections {
@@ -83,7 +85,7 @@ extension EasyHandle {
   private func setRequest(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {
     let context = Unmanaged.passUnretained(transfer).toOpaque()
     options.set(CURLOPT_URL, transfer.spec.url)
-    // The path is the caller's: a "/../" in it is sent, not resolved.
+    // The path is the caller's: a "/../" in it is sent unchanged.
     options.set(CURLOPT_PATH_AS_IS, 1)
     if let target = transfer.spec.target { options.set(CURLOPT_REQUEST_TARGET, target) }
     if let list = transfer.headers.list { options.set(CURLOPT_HTTPHEADER, list) }
@@ -101,7 +103,7 @@ extension EasyHandle {
   }
 
   private func setBody(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {
-    // libcurl 8.14.1 gives a connection up when a refusal is there before it noted the end of an empty body.
+    // libcurl 8.14.1 gives a connection up when a refusal arrives before libcurl has noticed the end of an empty body.
     if transfer.sending.length == 0, !transfer.sending.isEmpty { options.set(CURLOPT_KEEP_SENDING_ON_ERROR, 1) }
     switch transfer.spec.body {
     case .none:
@@ -129,12 +131,12 @@ extension EasyHandle {
     options.set(CURLOPT_SEEKDATA, context)
   }
 
-  /// RFC 9110 §5.6.2: what holds a blank or a line end would change the request's shape. And servers that take methods
-  /// in any case would open a tunnel on a connection that goes back to the pool.
+  /// Checks the method (RFC 9110 §5.6.2). A blank or a line end in it would change the request's shape. CONNECT in any
+  /// case is refused, as servers that ignore the case would open a tunnel on a connection that goes back to the pool.
   private static func defect(ofMethod method: String) -> String? {
     if method == "GET" || method == "POST" { return nil }
     guard FieldSyntax.isToken(method) else { return "the method is not a token (RFC 9110 §5.6.2)" }
-    return FieldSyntax.isSameName(method, "connect") ? "CONNECT opens a tunnel, which is no request" : nil
+    return FieldSyntax.isSameName(method, "connect") ? "the method CONNECT opens a tunnel and is not supported" : nil
   }
 
   private static func defect(ofTarget target: String) -> String? {
@@ -146,8 +148,8 @@ extension EasyHandle {
 enum Scheme {
   case http, https
 
-  /// nil for other schemes and for URLs with blanks or control characters. As nothing else gets through and redirects
-  /// are not followed, libcurl need not be told a list of protocols for each transfer.
+  /// Nil for other schemes and for URLs with blanks or control characters. This check and the fact that libcurl follows
+  /// no redirects make it unnecessary to set the allowed protocols for each transfer.
   init?(url: String) {
     var url = url
     let scheme: Scheme? = url.withUTF8 { bytes in
@@ -204,7 +206,7 @@ struct OptionSetter {
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     guard proxy.address != nil else { return }
     set(CURLOPT_PROXYTYPE, proxy.type)
-    // An explicit proxy holds for every host, whatever the environment says.
+    // An explicit proxy is used for every host, whatever the environment says.
     set(CURLOPT_NOPROXY, "")
     if offersCredential, let credential = proxy.credential {
       set(CURLOPT_PROXYUSERNAME, credential.user)
@@ -239,8 +241,8 @@ struct OptionSetter {
     if let certificate = tls.clientCertificate { setCertificate(certificate) }
   }
 
-  /// How long the file's certificates are kept: by itself libcurl would do so for a day, and to read a system's roots for
-  /// each connection would take longer than the handshake. Unknown to TLS libraries that keep none.
+  /// Sets how long the file's certificates are kept. libcurl's default is a day, and reading a system's roots for each
+  /// connection would take longer than the handshake. TLS libraries without such a cache don't know the option.
   private mutating func setLifetimeOfRoots() {
     _ = weir_easy_set_long(easy, CURLOPT_CA_CACHE_TIMEOUT, 5)
   }
@@ -256,7 +258,7 @@ struct OptionSetter {
     case .blob(let bytes)?: set(CURLOPT_SSLKEY_BLOB, blob: bytes)
     case nil: break
     }
-    // Without any, OpenSSL would ask for that of an encrypted key at the terminal, and the loop would wait.
+    // Without a passphrase, OpenSSL would ask at the terminal for that of an encrypted key, and block the loop.
     set(CURLOPT_KEYPASSWD, certificate.passphrase ?? "")
   }
 }

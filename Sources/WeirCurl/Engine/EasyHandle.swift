@@ -1,24 +1,24 @@
 internal import CCurl
 internal import WeirIO
 
-/// An owned easy handle with the buffers that its transfers need, used by one transfer after another. Where libcurl can't
-/// be trusted with that, each transfer gets a fresh easy handle, and only the rest is kept.
+/// An owned easy handle with the buffers that its transfers need, used by one transfer after another. Where libcurl
+/// can't reuse easy handles safely, each transfer gets a fresh easy handle, and only the rest is kept.
 final class EasyHandle {
   private(set) var easy: UnsafeMutableRawPointer
   private var isUsed = false
-  /// Whether its present transfer's body comes from a callback.
+  /// Whether the present transfer's body comes from a callback.
   var readsBody = false
-  /// What the easy handle shares with others, which has to outlive it.
+  /// The TLS sessions that the easy handle shares with others; they have to outlive it.
   var tlsSessions: TLSSessions?
-  /// A list that libcurl reads until the transfer is over, and frees no more than others.
+  /// A list that libcurl reads until the transfer is over, and that we have to free.
   private var list: UnsafeMutablePointer<curl_slist>?
   let errorText: UnsafeMutablePointer<CChar>
   /// A small request body, which libcurl then sends together with the head.
   let body = BodyBuffer()
-  /// Stays armed from transfer to transfer: re-arming one per request would cost a heap operation each.
+  /// The timer stays armed from transfer to transfer: arming it anew for each request would cost a heap operation.
   let silenceTimer = LoopTimer()
-  /// Its present transfer. Unsafe, as a weak one costs an allocation per transfer: the engine keeps the transfer alive
-  /// for as long as it is set.
+  /// The present transfer. It is unsafe, as a weak reference costs an allocation per transfer. The engine keeps the
+  /// transfer alive for as long as this is set.
   unowned(unsafe) var transfer: Transfer?
 
   init?() {
@@ -34,23 +34,23 @@ final class EasyHandle {
     errorText.deallocate()
   }
 
-  /// Takes a list over for the present transfer.
+  /// Takes ownership of a list for the present transfer.
   func keep(_ list: UnsafeMutablePointer<curl_slist>) -> UnsafeMutablePointer<curl_slist> {
     curl_slist_free_all(self.list)
     self.list = list
     return list
   }
 
-  /// Has libcurl wait for a lookup that nobody wants any more, however long that takes.
+  /// Lets libcurl wait for an abandoned lookup without a time limit.
   func waitForLookup() {
     _ = weir_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, PreparedOptions.longestTimeout)
   }
 
-  /// Makes the handle like new, save for its connections and caches, which belong to the multi handle. False when there
-  /// is no memory for that.
+  /// Makes the handle like new, except for its connections and caches, which belong to the multi handle. Returns false
+  /// when there is no memory for that.
   ///
-  /// `curl_easy_reset` leaves a rewind of the body that was due when the transfer ended, and the next transfer, whatever it
-  /// is, fails for that (8.14.1).
+  /// If a rewind of the body was due when the transfer ended, `curl_easy_reset` leaves it due. The next transfer, of
+  /// any kind, then fails (8.14.1).
   func reset() -> Bool {
     if !isUsed {
       isUsed = true
@@ -78,7 +78,7 @@ final class BodyBuffer {
 
   deinit { free() }
 
-  /// Makes room for `length` bytes, lets `fill` write them and returns how many it did.
+  /// Makes room for `length` bytes and lets `fill` write them; `count` becomes the number that it wrote.
   func fill(_ length: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) {
     if length > capacity {
       free()
@@ -88,7 +88,7 @@ final class BodyBuffer {
     count = fill(UnsafeMutableRawBufferPointer(start: base, count: length))
   }
 
-  /// Empties the buffer; memory beyond what most transfers need is given back.
+  /// Empties the buffer, and frees memory beyond what most transfers need.
   func removeAll() {
     count = 0
     if capacity > 16_384 { free() }

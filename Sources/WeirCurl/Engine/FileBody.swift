@@ -2,12 +2,12 @@ internal import Glibc
 internal import Synchronization
 internal import WeirIO
 
-/// A file's bytes. What the system has in memory is read on the loop, which waits for nothing then; the rest is read by a
-/// worker, and ahead when that is much. Lives on the loop.
+/// The bytes of a file. Bytes in the system's page cache are read on the loop, which does not block then. A worker
+/// reads the rest, and reads ahead once the page cache has missed several times. Confined to the loop.
 final class FileBody {
   private static let chunkSize = 131_072
-  /// So many times in a row the system may have nothing, until nobody asks it any more. It also says so now and then of what
-  /// it is busy with.
+  /// After this many misses in a row, the page cache is not asked any more. The system sometimes also reports a miss
+  /// for a page that it is working on.
   private static let missesAtMost = 3
 
   private let source: FileSource
@@ -16,17 +16,17 @@ final class FileBody {
   private var consumed = 0
   private var next: FileSource.Chunk?
   private var isReading = false
-  /// Where the next read starts.
+  /// The offset of the next read.
   private var offset: Int64 = 0
   private let end: Int64
-  /// Chunks of an earlier generation were asked for before a rewind.
+  /// Changes with each rewind, so that chunks asked for before it are dropped.
   private var generation = 0
-  /// Bytes came after `read` had to answer `.pause`.
+  /// Called when bytes arrive after `read` had to answer `.pause`.
   var onArrival: (() -> Void)?
   private var isAwaited = false
-  /// How many times in a row the system had nothing in memory.
+  /// The number of reads in a row for which the page cache had no bytes.
   private var misses = 0
-  /// Why there are no more bytes.
+  /// Why there are no more bytes; nil if there is no failure.
   private(set) var defect: FileDefect?
 
   init(path: String, size: Int64, workers: WorkerPool) {
@@ -35,7 +35,7 @@ final class FileBody {
     end = size
   }
 
-  /// Starts to read. `handle` is how the worker's answer finds its way back.
+  /// Starts to read. The worker's answer comes back through `handle`.
   func readAhead(_ handle: LoopBound<FileBody>) {
     guard !isReading, next == nil, offset < end else { return }
     isReading = true
@@ -47,7 +47,7 @@ final class FileBody {
     }
   }
 
-  /// Copies bytes to `buffer`; `.pause` when none have been read yet.
+  /// Copies bytes to `buffer`; `.pause` when none are there yet.
   func read(into buffer: UnsafeMutableRawBufferPointer, _ handle: LoopBound<FileBody>) -> BodySupply {
     if consumed == chunk.count, !advance() {
       if !isReading, offset >= end { return .end }
@@ -96,7 +96,7 @@ final class FileBody {
     onArrival?()
   }
 
-  /// Moves on to the chunk read ahead; an empty one stands for a file with a defect.
+  /// Moves on to the chunk that was read ahead. An empty chunk stands for a file with a defect.
   private func advance() -> Bool {
     guard let next else { return false }
     self.next = nil
@@ -115,7 +115,7 @@ final class FileBody {
 enum FileDefect: Error, Sendable {
   case cannotOpen(Errno)
   case cannotRead(Errno)
-  /// It has become a FIFO, a device, a directory.
+  /// The path is now a FIFO, a device or a directory.
   case notRegular
   case tooShort
 
@@ -155,7 +155,7 @@ final class FileSource: Sendable {
     if fd >= 0 { close(fd) }
   }
 
-  /// At most `length` bytes, at least one; a file that is shorter than that has failed.
+  /// Reads at least one byte and at most `length`. If the file has ended before `offset`, that is a failure.
   func read(_ offset: Int64, _ length: Int) -> Chunk {
     do throws(FileDefect) {
       let fd = try open()
@@ -176,13 +176,13 @@ final class FileSource: Sendable {
     }
   }
 
-  /// What is in memory of it; nil also when it has not been opened.
+  /// Reads bytes that are in the page cache; nil if there are none, or if the file has not been opened.
   func readCached(_ offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
     let fd = descriptor.load(ordering: .acquiring)
     return fd < 0 ? nil : FileSystem.readCached(fd, at: offset, into: buffer)
   }
 
-  /// Two workers may be here at once after a rewind; the second to open gives its descriptor up.
+  /// Opens the file once. After a rewind two workers may be here at once; the second one closes its descriptor.
   private func open() throws(FileDefect) -> CInt {
     let known = descriptor.load(ordering: .acquiring)
     if known >= 0 { return known }
@@ -193,7 +193,7 @@ final class FileSource: Sendable {
     return earlier
   }
 
-  /// Without waiting for anybody: a FIFO may have come in the file's place.
+  /// Opens the file without blocking: it may have been replaced by a FIFO.
   private func openRegular() throws(FileDefect) -> CInt {
     do throws(Errno) {
       return try FileSystem.openRegular(path).descriptor

@@ -1,20 +1,20 @@
 internal import WeirIO
 
-/// Who may look a name up. Each lookup is a thread of libcurl's that nobody can stop, so there are not more than a number
-/// of them at once, and never two for one name: whoever else needs that name waits for the end of the lookup that is
-/// under way. Names that wait for a place get one in the order in which they came; a name that hangs takes no more than
-/// one place, and while there is another no other name waits for it.
+/// Limits name lookups. Each lookup is a thread of libcurl that can't be stopped, so their number is bounded, and a
+/// name has never more than one. Other transfers that need the name wait for the end of its lookup. Names that wait for
+/// a place get one in the order in which they came. A name that hangs takes only one place, and other names wait only
+/// when all places are taken.
 ///
-/// A value; what it returns is to be acted on by its owner.
+/// A value; the owner acts on what it returns.
 struct LookupGate<Waiter> {
   typealias Ticket = UInt64
-  /// Those who wait for one name, by their tickets, which ascend.
+  /// The waiters for one name, by their ascending tickets.
   private typealias Waiters = [Ticket: Waiter]
 
   private let limit: Int
   private var underWay: [String: Waiters] = [:]
   private var waiting: [String: Waiters] = [:]
-  /// Names without a place; one whose waiters have left is skipped when its turn comes.
+  /// Names without a place. A name whose waiters have all left is skipped when its turn comes.
   private var queue = Deque<String>()
   private var lastTicket: Ticket = 0
 
@@ -25,15 +25,15 @@ struct LookupGate<Waiter> {
   /// Lookups that are under way.
   var running: Int { underWay.count }
 
-  /// Whether the name may be looked up now; then that counts until `end`.
+  /// Whether the name may be looked up now. If so, the lookup counts until `end`.
   mutating func begin(_ name: String) -> Bool {
     guard underWay.count < limit, underWay[name] == nil else { return false }
-    // Who waited for a place finds the lookup under way.
+    // Transfers that waited for a place now wait for this lookup.
     underWay[name] = waiting.removeValue(forKey: name) ?? [:]
     return true
   }
 
-  /// Has someone wait for the present lookup of the name to end or, if there is none, for a place.
+  /// Adds a waiter for the present lookup of the name or, if there is none, for a place.
   mutating func wait(_ waiter: Waiter, for name: String) -> Ticket {
     lastTicket += 1
     if underWay[name] != nil {
@@ -45,20 +45,20 @@ struct LookupGate<Waiter> {
     return lastTicket
   }
 
-  /// Takes out one who waits no longer.
+  /// Removes a waiter.
   mutating func leave(_ ticket: Ticket, for name: String) {
     underWay[name]?[ticket] = nil
     waiting[name]?[ticket] = nil
     if waiting[name]?.isEmpty == true { waiting[name] = nil }
   }
 
-  /// The lookup of the name has ended; those who waited for it, in their order.
+  /// The lookup of the name has ended. Returns its waiters in their order.
   mutating func end(_ name: String) -> [Waiter] {
     let waiters = underWay.removeValue(forKey: name) ?? [:]
     return waiters.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  /// The first who waits for the next name for which there is a place: that lookup counts from now on, so that no newcomer
+  /// The first waiter of the next name, if there is a place for one. Its lookup counts from now on, so that no newcomer
   /// takes the place, and the name's other waiters wait for its end.
   mutating func next() -> Waiter? {
     while underWay.count < limit, let name = queue.popFirst() {

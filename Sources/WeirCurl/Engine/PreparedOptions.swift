@@ -1,21 +1,22 @@
 internal import CCurl
 internal import Glibc
 
-/// An engine's options in the terms of libcurl, worked out once.
+/// An engine's options in libcurl's terms, computed once.
 final class PreparedOptions {
-  /// The largest number that libcurl takes for a time, give or take.
+  /// About the largest number that libcurl accepts for a time.
   static let longestTimeout = 2_000_000_000
-  /// libcurl's own, in milliseconds.
+  /// libcurl's default, in milliseconds.
   private static let defaultConnectTimeout = 300_000
 
   let connectTimeout: Int
   let maximumIdle: Int
   let bufferSize: Int
   let httpVersion: Int
-  /// On which schemes HTTP/2 may be spoken.
+  /// Whether HTTP/2 may be used on http URLs.
   let mayMultiplexPlain: Bool
   let mayMultiplexSecure: Bool
-  /// Whether a connection may serve more than one transfer: below 8.1, with prior knowledge, all but the first fail.
+  /// Whether a connection may serve more than one transfer. Below 8.1, with prior knowledge, all but the first one
+  /// fail.
   let reusesConnections: Bool
   let unixSocketPath: String?
   let proxy: PreparedProxy
@@ -51,8 +52,8 @@ final class PreparedOptions {
     curl_slist_free_all(resolve)
   }
 
-  /// Whether the addresses that sockets are opened for are those of the URLs' hosts. They may be, when the environment
-  /// decides.
+  /// Whether sockets are opened for the addresses of the URLs' hosts. True if the environment decides on a proxy, as
+  /// there may be none.
   var connectsToTargets: Bool {
     guard unixSocketPath == nil else { return false }
     return switch proxy.kind {
@@ -61,8 +62,9 @@ final class PreparedOptions {
     }
   }
 
-  /// The name for which a connection for `url` may need a thread of the resolver; nil for addresses, and for localhost,
-  /// which libcurl knows. Which proxy the environment names is not known here; then it is the URL's host, whatever that is.
+  /// The name for which a connection for `url` may need a resolver thread; nil for addresses, and for localhost, which
+  /// libcurl resolves itself. If the environment decides on a proxy, the proxy's name is unknown here; the result is
+  /// then the URL's host, even if it is an address.
   func lookupName(_ url: String) -> String? {
     let host =
       switch proxy.kind {
@@ -90,7 +92,7 @@ final class PreparedOptions {
   }
 }
 
-/// A proxy in the terms of libcurl.
+/// A proxy in libcurl's terms.
 struct PreparedProxy {
   enum Kind {
     case none, environment
@@ -99,7 +101,7 @@ struct PreparedProxy {
   }
 
   let kind: Kind
-  /// nil leaves it to the environment; empty means none.
+  /// Nil leaves the choice to the environment; an empty text means no proxy.
   let address: String?
   let type: Int
   let credential: TransferCredential?
@@ -118,13 +120,13 @@ struct PreparedProxy {
   }
 }
 
-/// Questions about hosts as URLs write them.
+/// Parses hosts in URLs.
 enum HostName {
-  /// Where a URL has its host and port, userinfo left out.
+  /// The positions of a URL's host and port, without userinfo.
   struct Authority {
-    /// An IPv6 address with its brackets.
+    /// The host; an IPv6 address includes its brackets.
     let host: Range<String.Index>
-    /// Empty without one.
+    /// The port; empty if there is none.
     let port: Range<String.Index>
 
     init?(ofURL url: String) {
@@ -147,8 +149,8 @@ enum HostName {
       String(url[..<host.lowerBound]) + name + url[host.upperBound...]
     }
 
-    /// CURLOPT_CONNECT_TO's `host:port:host:port`: from anywhere to this; without a port, to the URL's own. Nil without
-    /// memory.
+    /// An entry for CURLOPT_CONNECT_TO, `host:port:host:port`, that leads every connection to this host, on the URL's
+    /// port if this one is empty. Nil when there is no memory.
     func connectTo(in url: String) -> UnsafeMutablePointer<curl_slist>? {
       curl_slist_append(nil, "::\(url[host]):\(url[port])")
     }
@@ -168,7 +170,7 @@ enum HostName {
 }
 
 extension Int {
-  /// A number of seconds in smaller units, rounded up, for C's `long`; absurd ones become the largest libcurl takes.
+  /// A number of seconds in smaller units, rounded up, for C's `long`. Values that libcurl does not accept are clamped.
   fileprivate init(clamping seconds: Double, times unit: Double) {
     let value = (seconds * unit).rounded(.up)
     self = value.isNaN ? 0 : Int(Swift.min(Swift.max(value, 0), Double(PreparedOptions.longestTimeout)))

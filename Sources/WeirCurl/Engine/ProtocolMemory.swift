@@ -1,6 +1,6 @@
 import WeirHTTP
 
-/// Which version of HTTP a connection speaks, as far as is known.
+/// The version of HTTP that a connection speaks, as far as it is known.
 enum ProtocolExpectation: UInt8 {
   case http1
   /// HTTP/2, whose connections several transfers share.
@@ -8,12 +8,12 @@ enum ProtocolExpectation: UInt8 {
   case unknown
 }
 
-/// Which origins were last seen to answer by HTTP/2, and which by HTTP/1: a hint, since the next connection may speak
-/// another version. A value, bounded: when it is full it begins anew, which costs each origin a connection or two.
+/// The version of HTTP that each origin last spoke: a hint, since the next connection may speak another version. A
+/// value, bounded: when it is full it starts again empty, which costs each origin a connection or two.
 struct ProtocolMemory {
   private struct Origin: Hashable {
     let text: String
-    /// Other servers may be behind the same address.
+    /// With another name, another server may answer at the same address.
     let serverName: String?
   }
 
@@ -39,7 +39,7 @@ struct ProtocolMemory {
     last = (origin, expectation)
   }
 
-  /// Scheme and authority as the URL spells them; nil with userinfo: nobody's password is kept.
+  /// Scheme and authority as the URL spells them; nil with userinfo, so that no password is kept.
   private static func origin(of url: String, _ serverName: String?) -> Origin? {
     guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let rest = url.utf8[colon...].dropFirst(3)
@@ -53,14 +53,14 @@ struct ProtocolMemory {
     return url.utf8.dropFirst(origin.text.utf8.count).first.map(isEnd) ?? true
   }
 
-  /// RFC 3986 §3.2.
+  /// Whether the byte ends an authority (RFC 3986 §3.2).
   private static func isEnd(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
   }
 }
 
 extension TransferEngine {
-  /// Whether a transfer may come to speak HTTP/2. On http nothing but prior knowledge leads there.
+  /// Whether a transfer may use HTTP/2. On http URLs that needs prior knowledge.
   func mayMultiplex(_ scheme: Scheme) -> Bool {
     scheme == .https ? prepared.mayMultiplexSecure : prepared.mayMultiplexPlain
   }
@@ -80,11 +80,11 @@ extension TransferEngine {
 }
 
 extension Transfer {
-  /// The request is about to be written: what its connection speaks is known where there was no choice, and where the
-  /// handshake has made one.
+  /// The request is about to be written. The protocol of its connection is known if there was no choice, or if the
+  /// handshake has made it.
   func expectProtocol() {
     guard mayMultiplex else { return }
-    // Where nothing is agreed on, libcurl speaks HTTP/1.1, except by prior knowledge.
+    // If the handshake has agreed on nothing, libcurl speaks HTTP/1.1, except with prior knowledge.
     let silence: ProtocolExpectation = engine.prepared.mayMultiplexPlain ? .unknown : .http1
     expectation = handle.map { AgreedProtocol.expectation($0.easy, ofSilence: silence) } ?? .unknown
   }

@@ -5,25 +5,26 @@ internal import WeirIO
 
 /// Ends connections that keep an engine inside libcurl.
 ///
-/// Frames of HTTP/2 that are dearer to read than to send keep libcurl in one call for as long as they come, and nothing asks
-/// the engine in between: no time limit holds, and nobody else's transfer goes on. So another thread looks, every
-/// ``Watchman/pace``. A connection that is still read from in a call that takes a second is shut down; libcurl then reads what
-/// had come, and the end. So long a call has no other reason, unless a callback of the user's blocks the loop again and again.
+/// Some HTTP/2 frames cost more to read than to send. While they arrive, libcurl stays in one call and asks the engine
+/// nothing: no time limit holds, and the other transfers stand still. So another thread checks, every
+/// ``Watchman/pace``. If a call takes a second, a connection that is still read from in it is shut down; libcurl then
+/// reads the rest and the end. No other reason makes a call that long, except a user's callback that blocks the loop
+/// again and again.
 final class ReadWatch: Sendable {
   private struct State {
     var sockets: [CInt: OpenedSocket] = [:]
-    /// Descriptors of sockets that were shut down, until there are others of the same number.
+    /// Descriptors of sockets that were shut down, until another socket gets the same number.
     var cut: Set<CInt> = []
     var lastCall: UInt = 0
-    /// How often a look found the last call again, and the bytes that were read from each socket by then.
+    /// How many checks in a row found the last call, and the bytes that had been read from each socket by then.
     var looks = 0
     var read: [CInt: Int64] = [:]
   }
 
-  /// Looks that find the same call again before anything is done: a second.
+  /// The number of checks that must find the same call before a connection is shut down: a second.
   private static let patience = 4
 
-  /// Changes when libcurl is entered, and when it is left; odd in between. Changed by the loop alone.
+  /// Changes when libcurl is entered and when it is left; odd in between. Only the loop changes it.
   private let calls = Atomic<UInt>(0)
   private let state = Mutex(State())
 
@@ -45,7 +46,7 @@ final class ReadWatch: Sendable {
     if isFirst { Watchman.add(self) }
   }
 
-  /// To be told before the descriptor is closed, as another thread uses it.
+  /// Must be called before the descriptor is closed, as another thread uses it.
   func closes(_ fd: CInt) {
     let wasLast = state.withLock { $0.sockets.removeValue(forKey: fd) != nil && $0.sockets.isEmpty }
     if wasLast { Watchman.remove(self) }
@@ -55,7 +56,7 @@ final class ReadWatch: Sendable {
     for fd in state.withLock({ Array($0.sockets.keys) }) { closes(fd) }
   }
 
-  /// Whether the last socket of this number was shut down.
+  /// Whether the last socket with this number was shut down.
   func hasCut(_ fd: CInt) -> Bool { state.withLock { $0.cut.contains(fd) } }
 
   // MARK: On the watchman's thread
@@ -83,14 +84,14 @@ final class ReadWatch: Sendable {
   }
 }
 
-/// The thread that looks after the engines of this process that have connections.
+/// The thread that checks all engines of this process that have connections.
 private enum Watchman {
   private struct State {
     var watches: [ObjectIdentifier: ReadWatch] = [:]
     var isRunning = false
   }
 
-  /// Microseconds between two looks.
+  /// Microseconds between two checks.
   static let pace: UInt32 = 250_000
   private static let state = Mutex(State())
   private static let worker = WorkerPool(name: "weir.watch", width: 1, idleTime: 0)
@@ -115,7 +116,7 @@ private enum Watchman {
     }
   }
 
-  /// Nil when there is nothing to look after.
+  /// The watches to check; nil when there are none.
   private static func next() -> [ReadWatch]? {
     state.withLock { state in
       state.isRunning = !state.watches.isEmpty

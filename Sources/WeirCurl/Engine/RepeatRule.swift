@@ -1,26 +1,27 @@
-/// Whether a request may be begun again.
+/// Decides whether a request may be sent again.
 ///
-/// libcurl sends one again, whatever its method, when a pooled connection ends without a byte in answer. The other side
-/// may have acted on it by then, so only idempotent ones may go twice (RFC 9110 §9.2.2), and those of which nothing was
-/// sent.
+/// libcurl repeats a request, whatever its method, when a pooled connection ends without a byte in answer. The server
+/// may have acted on the request by then. So only two kinds may be repeated: idempotent requests (RFC 9110 §9.2.2), and
+/// requests of which nothing was sent.
 ///
-/// With HTTP/2 a server may also refuse one, by REFUSED_STREAM or GOAWAY; libcurl then sends it again at once, five times.
-/// Who refuses because it has too much to do gets it once more: the rest is for retriers, which wait and have a budget.
+/// With HTTP/2 a server may also refuse a request, by REFUSED_STREAM or GOAWAY; libcurl then repeats it at once, five
+/// times. Here it is repeated once, as the server may have too much to do. The rest is for retriers, which wait and
+/// have a budget.
 struct RepeatRule {
-  /// Requests begun.
+  /// The number of requests begun.
   private(set) var requests = 0
-  /// Those among them that replaced one on a pooled connection that turned out to be dead or spoilt.
+  /// How many of them replaced a request on a pooled connection that was dead or spoilt.
   private(set) var staleRetries = 0
-  /// The connection that libcurl chose is spoilt: start again on a new one.
+  /// Whether the connection that libcurl chose is spoilt, so that the transfer must start again on a new one.
   var needsFreshConnection = false
-  /// Whether the last one went out by HTTP/1 for certain.
+  /// Whether the last request was certainly sent by HTTP/1.
   private var wasHTTP1 = false
   private var sentBefore = 0
   private var receivedBefore: Int64 = 0
 
   /// - Parameters:
   ///   - sent: Bytes of request heads so far.
-  ///   - isAskedFor: Whether the request had an answer that asked for another one, as 417 does.
+  ///   - isAskedFor: Whether the response asked for another request, as 417 does.
   func allowsAnother(method: String, sent: Int, isAskedFor: Bool) -> Bool {
     if requests == 0 || isAskedFor || sent == sentBefore { return true }
     return Self.isIdempotent(method) && (wasHTTP1 || staleRetries == 0)
@@ -34,14 +35,14 @@ struct RepeatRule {
     receivedBefore = received
   }
 
-  /// libcurl starts from nothing, with its counts too; what was sent before was allowed to go again.
+  /// libcurl starts from the beginning, and so do its counts. The request on the earlier connection may be repeated.
   mutating func startAnew(isStale: Bool) {
     if isStale { staleRetries += 1 }
     requests = 0
     sentBefore = 0
   }
 
-  /// RFC 9110 §9.2.2; methods are case-sensitive.
+  /// Methods are case-sensitive (RFC 9110 §9.2.2).
   private static func isIdempotent(_ method: String) -> Bool {
     switch method {
     case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true

@@ -1,21 +1,21 @@
 internal import WeirIO
 
-/// When libcurl is called once more for a connection that may speak HTTP/2.
+/// Schedules additional calls of libcurl for a connection that may speak HTTP/2.
 ///
-/// nghttp2 ends a connection by itself when it reads what breaks the rules; libcurl 8.14 finds out in its next call, for
-/// which there may never be a reason. A call right after may have read more itself, so further ones follow, at growing
-/// distances: in one of them there is nothing to read.
+/// nghttp2 ends a connection by itself when it reads data that breaks the rules. libcurl 8.14 notices that in its next
+/// call, for which there may never be a reason. A call right after may itself have read more, so further calls follow
+/// at growing intervals: one of them will find nothing to read.
 struct SecondLooks {
   /// Seconds between two ticks.
   static let pace = 0.05
-  /// Looks are at 1, 2, 4, 8 and 16 ticks.
+  /// Calls are made at 1, 2, 4, 8 and 16 ticks.
   private static let last = 16
 
   private var ticks: [CInt: Int] = [:]
 
   var isEmpty: Bool { ticks.isEmpty }
 
-  /// There was something to read on `fd` that is no part of a response.
+  /// The data that was read on `fd` belonged to no response.
   mutating func note(_ fd: CInt) { ticks[fd] = 0 }
 
   /// The descriptors that are due at this tick.
@@ -31,7 +31,7 @@ struct SecondLooks {
 }
 
 extension TransferEngine {
-  /// There was something to read on `fd`, and it was nothing of a response.
+  /// The data that was read on `fd` belonged to no response.
   func lookAgain(_ fd: CInt) {
     guard CurlLibrary.noticesHTTP2EndLate, prepared.mayMultiplexPlain || prepared.mayMultiplexSecure,
       sockets.mayBeHTTP2(fd)

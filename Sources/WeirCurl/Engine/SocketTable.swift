@@ -1,12 +1,12 @@
 internal import WeirIO
 
-/// Which readiness libcurl wants to hear of for each descriptor, what is registered for it, and whose connection it is.
+/// For each descriptor: the events that libcurl wants, the events that are registered, and the owner of its connection.
 ///
-/// Keep-alive connections change from "read" to "nothing" and back with every request. Withdrawals are therefore not
-/// passed on: a descriptor stays registered, and only an event that nobody wants takes it out. That saves two system
-/// calls per request, a fifth of its cost.
+/// Keep-alive connections change from "read" to "nothing" and back with every request. A withdrawal of "read" is
+/// therefore not passed on: a descriptor stays registered until an event arrives that is not wanted. That saves two
+/// system calls per request, a fifth of its cost.
 struct SocketTable {
-  /// What has to be done to the loop's registration.
+  /// A change of the loop's registration.
   enum Change: Equatable {
     case none
     case register(IOEvents)
@@ -17,28 +17,28 @@ struct SocketTable {
   private struct Entry {
     var wanted: IOEvents = []
     var registered: IOEvents = []
-    /// Opened through our callback, so its close comes through ours too.
+    /// The socket was opened through our callback, so its close comes through ours too.
     var isOwn: Bool { socket != nil }
     var socket: OpenedSocket?
-    /// A connection stands on it, of which others were told.
+    /// Whether a connection is established on it, which the observer was told.
     var isConnected = false
     var tag: AnyObject?
-    /// The transfer that awaits something here; only compared, never followed.
+    /// The transfer that awaits something here. The pointer is only compared, never followed.
     var user: UnsafeRawPointer?
-    /// Whether responses of HTTP/1 came here, so that whatever comes in between belongs to nobody.
+    /// Whether HTTP/1 responses came here, so that data between two responses belongs to none.
     var isHTTP1 = false
-    /// Our port, and the next descriptor that has the same one; −1 for none.
+    /// The local port, and the next descriptor with the same local port; −1 for none.
     var localPort: CInt = 0
     var nextWithPort: CInt = -1
   }
 
   private var entries: [Entry] = []
-  /// The first descriptor of each local port: libcurl names a connection by its addresses only. Two connections have the
-  /// same one when they lead to different places.
+  /// The first descriptor of each local port, as libcurl names a connection only by its addresses. Two connections may
+  /// have the same local port if they lead to different peers.
   private var ports: [CInt: CInt] = [:]
   private(set) var openCount = 0
 
-  /// Takes note of a socket just opened; returns one of the same number that must have been closed behind our back.
+  /// Records a socket just opened. Returns an earlier one of the same number, which libcurl must have closed unseen.
   mutating func open(_ socket: OpenedSocket, tag: AnyObject?) -> Closed? {
     let index = grow(toHold: socket.descriptor)
     let stale = close(socket.descriptor)
@@ -54,7 +54,7 @@ struct SocketTable {
     let wasRegistered: Bool
   }
 
-  /// Takes a socket out; nil when nothing was known of it.
+  /// Removes a socket; nil when it was unknown.
   mutating func close(_ fd: CInt) -> Closed? {
     guard let index = index(of: fd) else { return nil }
     let entry = entries[index]
@@ -67,7 +67,7 @@ struct SocketTable {
       : nil
   }
 
-  /// A connection stands on a socket of ours; its tag, and false when that was known.
+  /// A connection is established on a socket of ours. Returns its tag, and whether this is new.
   mutating func connected(_ fd: CInt) -> (isNew: Bool, tag: AnyObject?) {
     guard let index = index(of: fd), entries[index].isOwn, !entries[index].isConnected else { return (false, nil) }
     entries[index].isConnected = true
@@ -81,15 +81,15 @@ struct SocketTable {
     let registered = entries[index].registered
     if events.isEmpty {
       guard entries[index].isOwn else { return settle(index, []) }
-      // An idle connection is watched, also one whose response was there before anybody waited for it.
+      // An idle connection is watched, even one whose response was complete before any transfer waited for it.
       if entries[index].isConnected { return settle(index, .read) }
     }
-    // Readiness to write is nearly always there, so that one must go at once.
+    // A socket is nearly always writable, so that event must be withdrawn at once.
     let kept = registered.intersection(.read)
     return settle(index, events.union(kept))
   }
 
-  /// What libcurl is to be told of an event, and what changes when it wanted none of it.
+  /// The events to pass on to libcurl, and the change of the registration when it wanted none of them.
   mutating func ready(_ fd: CInt, _ events: IOEvents) -> (wanted: IOEvents, change: Change) {
     guard let index = index(of: fd) else { return ([], .unregister) }
     let wanted = entries[index].wanted
@@ -105,12 +105,12 @@ struct SocketTable {
     entries[grow(toHold: fd)].user = user
   }
 
-  /// `user` is done; `fd` may have become another's meanwhile.
+  /// `user` is done. By now `fd` may belong to another transfer.
   mutating func leave(_ fd: CInt, _ user: UnsafeRawPointer) {
     if let index = index(of: fd), entries[index].user == user { entries[index].user = nil }
   }
 
-  /// Who awaits something on `fd`; to be compared only.
+  /// The transfer that awaits something on `fd`; only for comparison.
   func user(of fd: CInt) -> UnsafeRawPointer? { index(of: fd).flatMap { entries[$0].user } }
 
   /// A response came on `fd`.
@@ -120,24 +120,25 @@ struct SocketTable {
 
   func isHTTP1(_ fd: CInt) -> Bool { index(of: fd).map { entries[$0].isHTTP1 } ?? false }
 
-  /// Whether a connection is there that was not seen to speak HTTP/1.
+  /// Whether `fd` has a connection that was not seen to speak HTTP/1.
   func mayBeHTTP2(_ fd: CInt) -> Bool { index(of: fd).map { entries[$0].isConnected && !entries[$0].isHTTP1 } ?? false }
 
-  /// Whether what comes in on `fd` is nobody's: idle connections of HTTP/2 have their own frames.
+  /// Whether data on `fd` belongs to no transfer. Idle HTTP/2 connections are left out, as they have frames of their
+  /// own.
   func isIdleHTTP1(_ fd: CInt) -> Bool {
     guard let index = index(of: fd) else { return false }
     let entry = entries[index]
     return entry.isOwn && entry.isHTTP1 && entry.user == nil
   }
 
-  /// The connection on `fd` stands.
+  /// The connection on `fd` is established.
   mutating func setLocalPort(_ fd: CInt, _ port: CInt) {
     guard port > 0, let index = index(of: fd), entries[index].isOwn, entries[index].localPort == 0 else { return }
     entries[index].localPort = port
     entries[index].nextWithPort = ports.updateValue(fd, forKey: port) ?? -1
   }
 
-  /// The connection with this port on our side; `isIt` is asked when there are several.
+  /// The connection with this local port; `isIt` decides when there are several.
   func connection(atPort port: CInt, _ isIt: (CInt) -> Bool) -> CInt? {
     guard port > 0, var fd = ports[port], let first = index(of: fd) else { return nil }
     if entries[first].nextWithPort < 0 { return fd }
@@ -168,12 +169,12 @@ struct SocketTable {
 
   func isOwn(_ fd: CInt) -> Bool { index(of: fd).map { entries[$0].isOwn } ?? false }
 
-  /// Whether the descriptor was not given to another socket since.
+  /// Whether the descriptor still belongs to this socket.
   func knows(_ socket: OpenedSocket) -> Bool {
     index(of: socket.descriptor).map { entries[$0].socket == socket } ?? false
   }
 
-  /// The registration could not be made or is gone.
+  /// The registration failed or is gone.
   mutating func forgetRegistration(_ fd: CInt) {
     if let index = index(of: fd) { entries[index].registered = [] }
   }

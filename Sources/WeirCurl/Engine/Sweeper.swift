@@ -1,21 +1,21 @@
 internal import CCurl
 internal import WeirIO
 
-/// Closes idle connections when their time is over or their peer has left.
+/// Closes idle connections when they reach their age limit or their peer has left.
 ///
-/// libcurl looks at its idle connections only when it needs one (at most once a second), so in a quiet process they
-/// would stay open for good. The sweeper gives it a reason: a transfer that is refused its socket.
+/// libcurl checks its idle connections only when it needs one, at most once a second. In a quiet process they would
+/// stay open for good. The sweeper makes it check, by a transfer that is refused its socket.
 final class Sweeper {
   let timer = LoopTimer()
   private let lifetime: Double
   private var easy: UnsafeMutableRawPointer?
   private var isRunning = false
-  /// How often libcurl is still to be made to look soon.
+  /// How many more checks libcurl must make soon.
   private var looksDue = 0
-  /// The first look may come within a second of one before, and find nothing for that. And one that was reset counts as
-  /// alive at the first look, which clears the error; the second finds it dead.
+  /// Two checks: the first may come within a second of an earlier one, and then libcurl skips it. Also, the first check
+  /// finds a reset connection alive and clears its error; only the second finds it dead.
   private static let looksAtOnce = 2
-  /// Seconds after which libcurl is willing to look again.
+  /// Seconds after which libcurl checks again.
   private static let pace = 1.1
 
   init(idleLifetime: Double) {
@@ -31,7 +31,7 @@ final class Sweeper {
     if !timer.isArmed, !isRunning { arm(engine, after: period) }
   }
 
-  /// The peer of an idle connection closed it, or sent what nobody asked for.
+  /// The peer of an idle connection closed it, or sent data that was not asked for.
   func idleConnectionEnded(_ engine: TransferEngine) {
     looksDue = Self.looksAtOnce
     let due = MonotonicTime.now.advanced(bySeconds: Self.pace)
@@ -55,7 +55,8 @@ final class Sweeper {
     isRunning = false
   }
 
-  /// Often enough that a connection lives at most a quarter longer than it may, give or take libcurl's whole seconds.
+  /// Short enough that a connection lives at most a quarter longer than its limit, apart from libcurl's rounding to
+  /// seconds.
   private var period: Double { min(15, max(Self.pace, lifetime / 4)) }
 
   private func arm(_ engine: TransferEngine, after seconds: Double) {
@@ -66,7 +67,7 @@ final class Sweeper {
     if let easy { return easy }
     guard let made = curl_easy_init() else { return nil }
     var options = OptionSetter(made)
-    // An address, so that nothing is looked up; its socket is refused, so that nothing is sent.
+    // The URL has an address, so that no name is looked up. Its socket is refused, so that nothing is sent.
     options.set(CURLOPT_URL, "http://127.0.0.1:1/")
     options.set(CURLOPT_PROXY, "")
     options.set(CURLOPT_NOSIGNAL, 1)

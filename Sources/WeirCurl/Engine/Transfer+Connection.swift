@@ -2,13 +2,13 @@ internal import CCurl
 internal import Glibc
 internal import WeirIO
 
-// Which connection a request goes out on.
+// The connection on which a request is sent.
 extension Transfer {
   func openSocket(
     family: CInt, type: CInt, protocolNumber: CInt, for address: @autoclosure () -> SocketAddress
   ) -> CInt {
     engine.endLookup(of: self)
-    // A repeat that may not be is refused here already, before a connection is made for it.
+    // A repeat that is not allowed is refused here already, before a connection is made for it.
     guard state == .running, failure == nil, mayBeginRequest(), mayOpen(address()) else { return weir_socket_bad }
     dial.hasTried = true
     let fd = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), protocolNumber)
@@ -18,12 +18,12 @@ extension Transfer {
     return fd
   }
 
-  /// Whether it is this process, or its host, that has none left.
+  /// Whether this process or its host has no descriptors or no memory left.
   private static func isShortage(_ errno: CInt) -> Bool {
     errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM
   }
 
-  /// libcurl has a connection and is about to write the request; false ends the transfer there.
+  /// libcurl has a connection and is about to write the request. False ends the transfer here.
   func connectionReady(address: UnsafePointer<CChar>?, port: CInt, localPort: CInt) -> Bool {
     guard state == .running, failure == nil, mayBeginRequest() else { return false }
     engine.endLookup(of: self)
@@ -52,8 +52,8 @@ extension Transfer {
     return true
   }
 
-  /// Something is awaited on `socket`. Of a connection that is not ready that is the first sign that TCP stands: until then
-  /// it waits to be able to write.
+  /// libcurl waits to read from `socket`. On a connection that is not ready yet, this is the first sign that TCP is
+  /// established: until then libcurl waits to write.
   func takes(_ socket: CInt) {
     awaitedSocket = socket
     if clock.ready == nil, clock.connected == nil, connecting.contains(where: { $0.descriptor == socket }) {
@@ -62,21 +62,23 @@ extension Transfer {
     engine.sockets.use(socket, by: Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// libcurl waits for a socket no longer. If it was one to be connected, the next address may be due.
+  /// libcurl no longer waits for a socket. If it was still connecting, the next address may be due.
   func loses(_ socket: CInt) {
     guard clock.ready == nil, state == .running, connecting.contains(where: { $0.descriptor == socket }) else { return }
     engine.need(.nudge, for: self)
   }
 
-  /// A handshake that fails on what comes at once waits for nothing before.
+  /// If a handshake fails on data that arrived at once, libcurl never waited to read. TCP is then noted as established
+  /// here.
   func noteHandshake(failed result: CurlCode) {
     if result.isOfHandshake, clock.ready == nil, clock.connected == nil { clock.connected = engine.now }
   }
 
-  /// Notes a failure when the request was sent, and must not be sent twice: it has no answer, or one that is to be read.
+  /// Whether the request may be put on the wire, possibly again. If not, notes the failure: the earlier request has no
+  /// answer, or one that is still to be read.
   func mayBeginRequest() -> Bool {
     guard repeats.requests > 0 else { return true }
-    // What would come now would be taken for the rest of the body.
+    // A new response would be taken for the rest of the body.
     guard receiving.phase != .body else {
       verdict = verdict ?? Self.brokenOff
       return false
@@ -87,9 +89,9 @@ extension Transfer {
       || fail(.connectionLost)
   }
 
-  /// libcurl begins again whenever a stream is reset with HTTP_1_1_REQUIRED.
+  /// libcurl repeats a request whenever its stream is reset with HTTP_1_1_REQUIRED.
   private static let brokenOff = TransferError(
-    .curl, code: .partialFile, message: "the response was broken off, and could not be begun again in its middle")
+    .curl, code: .partialFile, message: "the response was broken off, and can't be continued on another connection")
 
   /// Bytes of request heads that the system has taken.
   private var headBytesSent: Int {
@@ -98,8 +100,8 @@ extension Transfer {
 }
 
 extension TransferEngine {
-  /// The transfer has its connection. Of the sockets that it tried, those that lost are closed by now, in some versions
-  /// without a word.
+  /// The transfer has its connection. The sockets of its other attempts to connect are closed by now, in some versions
+  /// without a callback.
   func didConnect(_ transfer: Transfer, localPort: CInt) {
     for fd in reconcile(transfer) {
       if let port = SocketAddress(localOf: fd)?.port, CInt(port) == localPort { sockets.setLocalPort(fd, localPort) }
@@ -107,11 +109,12 @@ extension TransferEngine {
     }
   }
 
-  /// The connection that libcurl speaks of by its addresses; nil for one of a Unix socket.
+  /// The connection with the addresses that libcurl gives; nil for a Unix socket.
   func connection(localPort: CInt, peer: UnsafePointer<CChar>?) -> CInt? {
     sockets.connection(atPort: localPort) { fd in
       guard let peer, let known = SocketAddress(peerOf: fd) else { return false }
-      // libcurl names neither the interface of a link-local address nor IPv4 behind an IPv6 socket as such.
+      // libcurl's text of the peer leaves out the interface of a link-local address, and may write the IPv4 peer of an
+      // IPv6 socket as `::ffff:` and the address.
       let (text, host) = (String(cString: peer), known.host.prefix { $0 != "%" })
       return text == host || text == "::ffff:" + host
     }

@@ -3,19 +3,20 @@ import WeirHTTP
 internal import WeirIO
 
 extension Transfer {
-  /// What the transfer ended with; nil for success.
+  /// The error of the transfer's end; nil for success.
   func error(for result: CurlCode) -> TransferError? {
     if let failure { return ownError(failure) }
     if let verdict { return verdict }
     if result == .ok { return defect() }
     if let error = refusalOfAll(result) ?? shortage(result) { return error }
-    // libcurl has no code for a header line beyond its own limit: its growing buffer just fails.
+    // libcurl has no code for a header line beyond its own limit: only its buffer fails to grow.
     if result == .outOfMemory || result == .tooLarge, receiving.headerBytes > 0, receiving.phase == .head {
       return ownError(.headTooLarge)
     }
-    // A head that begins with a blank, or has a line without a colon.
+    // The head begins with a blank, or has a line without a colon.
     if result == .badFunctionArgument, receiving.phase == .head { return ownError(.malformedHead) }
-    // Content-Encoding is not for libcurl to decode, so this is about the other one; newer versions refuse some themselves.
+    // libcurl does not decode Content-Encoding here, so the code is about Transfer-Encoding; newer versions refuse some
+    // codings.
     if result == .badContentEncoding, receiving.phase == .head { return ownError(.refusedTransferEncoding) }
     if clock.ready == nil, connectStatus >= 300 {
       let text = "the proxy answered CONNECT with \(connectStatus)"
@@ -23,7 +24,7 @@ extension Transfer {
     }
     if engine.watch.hasCut(awaitedSocket) {
       return TransferError(
-        .curl, code: result, message: "the server kept sending what is no part of a response, without end")
+        .curl, code: result, message: "the server kept sending data that belongs to no response")
     }
     return curlError(result)
   }
@@ -40,7 +41,7 @@ extension Transfer {
       verifyResult: weir_easy_get_long(handle.easy, CURLINFO_SSL_VERIFYRESULT), isOpenSSL: CurlLibrary.usesOpenSSL)
   }
 
-  /// Numbers of the attempt so far; read before the handle goes back.
+  /// The measurements of the attempt so far; read before the handle goes back.
   package func report() -> TransferReport {
     let end = MonotonicTime.now
     var report = TransferReport(startTime: clock.start, total: end.seconds(since: clock.start))
@@ -65,10 +66,10 @@ extension Transfer {
     report.isReusedConnection = report.connectionsOpened == 0 && repeats.requests > 0
   }
 
-  /// The phases of making a connection. One that was under way when the transfer ended counts up to that: it is the one
-  /// that somebody looks for.
+  /// The phases of making a connection. A phase that was under way when the transfer ended counts up to that end, as it
+  /// shows where the time went.
   private func readConnection(_ easy: UnsafeMutableRawPointer, to end: MonotonicTime, _ report: inout TransferReport) {
-    // On a reused connection they would be 0 while the lookup is not.
+    // The times of a reused connection would be 0, though the lookup took time.
     if lookup == .waiting {
       report.phases[.resolve] = end.seconds(since: clock.start)
       return
@@ -82,7 +83,7 @@ extension Transfer {
     let handshake = time(CURLINFO_APPCONNECT_TIME_T, easy)
     let cutOff = clock.ready == nil ? Int64(end.seconds(since: clock.start) * 1e6) : 0
     report.phases[.resolve] = phase(from: 0, to: lookup, cutOff)
-    // Some versions say when TCP stood only once the handshake is done.
+    // Some versions report the time of TCP only after the handshake.
     let connected = connect > 0 ? connect : Int64((clock.connected?.seconds(since: clock.start) ?? 0) * 1e6)
     let reached = hasTunnel ? connected : 0
     if lookup > 0 { report.phases[.connect] = phase(from: lookup, to: reached, cutOff) }
@@ -91,11 +92,11 @@ extension Transfer {
     }
   }
 
-  /// What the proxy said to CONNECT; 0 when it was not asked or said nothing.
+  /// The proxy's status in answer to CONNECT; 0 when there was no CONNECT or no answer.
   private var connectStatus: Int { handle.map { weir_easy_get_long($0.easy, CURLINFO_HTTP_CONNECTCODE) } ?? 0 }
 
-  /// Whether nothing stands between the connection and the server: the proxy made its tunnel, or none is needed. What
-  /// a tunnel takes counts to the connection.
+  /// Whether the connection leads to the server: the proxy has made its tunnel, or no tunnel is needed. The time of a
+  /// tunnel counts as `connect`.
   private var hasTunnel: Bool {
     guard clock.ready == nil else { return true }
     if connectStatus != 0 { return connectStatus / 100 == 2 }
@@ -103,20 +104,20 @@ extension Transfer {
     return Scheme(url: spec.url) != .https
   }
 
-  /// One of libcurl's times, in microseconds since the transfer's start: libcurl counts from when it was last started.
+  /// One of libcurl's times, in microseconds since the transfer's start. libcurl counts from its own last start.
   private func time(_ info: CURLINFO, _ easy: UnsafeMutableRawPointer) -> Int64 {
     let time = weir_easy_get_offset(easy, info)
     return time > 0 ? time + Int64(clock.restarted * 1e6) : time
   }
 
-  /// Seconds between two of libcurl's times, in microseconds; 0 is one that was not reached.
+  /// Seconds between two of libcurl's times, which are in microseconds; 0 means that a time was not reached.
   private func phase(from start: Int64, to end: Int64, _ cutOff: Int64) -> Double? {
     let end = end > 0 ? end : cutOff
     return end > 0 ? Double(max(0, end - start)) * 1e-6 : nil
   }
 
   private func readExchange(from ready: MonotonicTime, to end: MonotonicTime, _ report: inout TransferReport) {
-    // A request without a body, or with one sent together with its head, is on its way when it is begun.
+    // A request without a body, or with one that libcurl sends together with the head, is sent as soon as it begins.
     let sent = clock.sent ?? (sending.isEmpty || sending.isInline ? ready : nil)
     report.phases[.send] = max(0, (sent ?? clock.firstByte ?? end).seconds(since: ready))
     let firstByte = clock.firstByte ?? end
@@ -125,12 +126,12 @@ extension Transfer {
     report.phases[.transfer] = max(0, end.seconds(since: firstByte))
   }
 
-  /// What libcurl takes for a success and is none.
+  /// The error of an end that libcurl wrongly reports as a success; else nil.
   private func defect() -> TransferError? {
     guard let version = receiving.version else {
       return TransferError(.curl, code: .partialFile, message: "the connection ended before the response head did")
     }
-    // Below 8.1 it may call a truncated HTTP/2 body complete.
+    // Below 8.1 libcurl may report a truncated HTTP/2 body as complete.
     guard version.major >= 2, let expected = expectedBytesToReceive,
       expected != receiving.bodyBytes, spec.method != "HEAD", receiving.status != 304, receiving.status != 204
     else { return nil }
@@ -161,14 +162,14 @@ extension Transfer {
     case .malformedHead: receiving.framing.defect ?? "the response head is malformed"
     case .refusedTransferEncoding: "the response has a Transfer-Encoding other than chunked, which is not supported"
     case .unprovableEnd:
-      "the end of the response would be the end of its TLS connection, and libcurl \(CurlLibrary.version) takes a cut "
-        + "for that: let the server send Content-Length or chunks, or use libcurl 8.14.1 or newer"
+      "only the end of the TLS connection would end the response, and libcurl \(CurlLibrary.version) can't tell that from "
+        + "a cut: let the server send Content-Length or chunks, or use libcurl 8.14.1 or newer"
     case .connectionLost:
-      "the connection was closed without a response after the request was sent: it may have been processed or not, so it "
-        + "was not sent again (so with HTTP/2 also when its stream was refused)"
+      "the connection was closed without a response after the request was sent; the server may have processed it, so it "
+        + "was not sent again (with HTTP/2, also if the server refused its stream)"
     case .bodyUnavailable: "the request's body could not be read"
     case .fileUnavailable: "the file of the request's body \(fileDefect?.text ?? "can't be read")"
-    case .bodyNotRewindable: "the request had to be sent again, and its body could not be started anew"
+    case .bodyNotRewindable: "the request had to be sent again, but its body can't be read from the beginning again"
     case .curl, .lengthMismatch, .invalidRequest, .tunnelRefused, .addressRefused, .noSocket: ""
     }
   }

@@ -2,10 +2,11 @@ internal import CCurl
 internal import Glibc
 internal import WeirIO
 
-// Which addresses a transfer may be connected to. What counts is the address that a socket is opened for, whatever a URL
-// or a name server says; that of a pooled connection, which another transfer's policy let through, is looked at again.
+// The addresses to which a transfer may connect. The policy judges the address for which a socket is opened, whatever a
+// URL or a name server says. The address of a pooled connection is judged again, as it was opened under another
+// transfer's policy.
 extension Transfer {
-  /// Why the URL names an address that may not be requested, in whatever spelling libcurl takes for one.
+  /// Why the URL names an address that may not be requested, in any spelling that libcurl accepts; nil if it does not.
   func refusalOfLiteral() -> TransferError? {
     guard let policy = spec.addressPolicy, engine.prepared.unixSocketPath == nil,
       let host = CurlURL.host(of: spec.url), let refusal = policy.refusal(ofHost: host)
@@ -13,7 +14,7 @@ extension Transfer {
     return TransferError(.addressRefused, message: refusal)
   }
 
-  /// Whether a socket may be opened for the address; notes why not.
+  /// Whether a socket may be opened for the address; if not, notes the reason.
   func mayOpen(_ address: @autoclosure () -> SocketAddress) -> Bool {
     guard let policy = spec.addressPolicy, engine.prepared.connectsToTargets else { return true }
     let refusal =
@@ -23,8 +24,8 @@ extension Transfer {
     return refusal == nil
   }
 
-  /// Whether the request may go out on a connection that others have made. If not, libcurl closes it, and the transfer
-  /// begins again on one of its own.
+  /// Whether the request may be sent on a pooled connection. If not, libcurl closes that connection, and the transfer
+  /// starts again on a new one.
   func mayUse(pooled address: UnsafePointer<CChar>?) -> Bool {
     guard let policy = spec.addressPolicy, engine.prepared.connectsToTargets else { return true }
     dial.avoidsPool =
@@ -32,13 +33,13 @@ extension Transfer {
     return !dial.avoidsPool
   }
 
-  /// The policy's reason, if it left nothing to connect to: where there was another address, its failure is what counts.
+  /// The policy's reason, if it refused every address. If another address was tried, its failure counts.
   func refusalOfAll(_ result: CurlCode) -> TransferError? {
     guard let refusal = dial.refusal, !dial.hasTried else { return nil }
     return TransferError(.addressRefused, code: result, message: refusal)
   }
 
-  /// That there was no socket for the last of the addresses.
+  /// The error if there was no socket for the last address.
   func shortage(_ result: CurlCode) -> TransferError? {
     guard result == .couldNotConnect, let errno = dial.shortage else { return nil }
     let text = "no socket could be opened: \(String(cString: strerror(errno)))"
@@ -46,26 +47,27 @@ extension Transfer {
   }
 }
 
-/// What came of the addresses for a connection that is being made.
+/// The fate of the addresses for a connection that is being made.
 struct DialState {
-  /// Why the last one was refused that was.
+  /// Why the last refused address was refused.
   var refusal: String?
-  /// Whether a socket was to be opened for one.
+  /// Whether a socket was to be opened for an address.
   var hasTried = false
-  /// Why there was no socket for the last one: no descriptors or no memory were left.
+  /// Why there was no socket for the last address: no descriptors or no memory were left.
   var shortage: CInt?
-  /// Whether the pool had a connection to a refused one.
+  /// Whether the pooled connection leads to a refused address.
   var avoidsPool = false
 }
 
 /// URLs as libcurl reads them.
 package enum CurlURL {
-  /// The host as libcurl connects to it or names it to a proxy: decoded, addresses in one of its own spellings.
+  /// The host as libcurl connects to it or names it to a proxy: decoded, with addresses in libcurl's own spelling.
   package static func host(of url: String) -> String? {
     guard let handle = curl_url() else { return nil }
     defer { curl_url_cleanup(handle) }
     guard curl_url_set(handle, CURLUPART_URL, url, UInt32(CURLU_PATH_AS_IS)) == CURLUE_OK else { return nil }
-    // Digits and dots of other scripts become those of ASCII. Without that art libcurl uses the name as it is.
+    // Punycode turns digits and dots of other scripts into ASCII. A libcurl without IDN support uses the name
+    // unchanged.
     return part(CURLUPART_HOST, of: handle, UInt32(CURLU_PUNYCODE)) ?? part(CURLUPART_HOST, of: handle, 0)
   }
 

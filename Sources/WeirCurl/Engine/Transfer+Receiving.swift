@@ -4,19 +4,19 @@ internal import Glibc
 import WeirHTTP
 internal import WeirIO
 
-/// How far the response has come.
+/// The state of receiving the response.
 struct ReceivingState {
   enum Phase: UInt8 {
     case head
-    /// libcurl may answer the head by sending the request again: a 417 without Expect (RFC 9110 §10.1.1), a challenge with
-    /// credentials (§11.6, §11.7).
+    /// libcurl may answer the head by sending the request again: after a 417 without Expect (RFC 9110 §10.1.1), or
+    /// after a challenge with credentials (§11.6, §11.7).
     case provisional
     case body
   }
 
-  /// We want no bytes for now.
+  /// Whether the user wants no bytes for now.
   var isPaused = false
-  /// libcurl was told so and waits to be told otherwise.
+  /// Whether libcurl was told to pause, and waits to be told otherwise.
   var isPausedInCurl = false
   var phase = Phase.head
   /// The lines of the head so far.
@@ -25,17 +25,17 @@ struct ReceivingState {
   var bodyBytes: Int64 = 0
   var version: HTTPVersionNumber?
   var status = 0
-  /// The first line of the head under way.
+  /// The status line of the head under way.
   var statusLine: StatusLine?
-  /// What that head says of where the response ends.
+  /// The framing of the response, from that head.
   var framing = ResponseFraming()
   var bytesThisTurn = 0
   var turn: UInt64 = 0
 
   var isInterim: Bool { statusLine?.isInterim ?? false }
 
-  /// Adds a line to the head. A folded one continues the line before (RFC 9112 §5.2): what is hidden there from those who
-  /// read line by line would be read by others.
+  /// Adds a line to the head. A folded line continues the line before (RFC 9112 §5.2). It is joined with that line, as
+  /// readers would otherwise disagree on its meaning.
   mutating func append(_ line: UnsafeRawBufferPointer) {
     guard line.first?.isBlank == true else { return head.append(contentsOf: line) }
     while let last = head.last, last <= 32 { head.removeLast() }
@@ -45,12 +45,12 @@ struct ReceivingState {
 }
 
 extension Transfer {
-  /// Total of interim heads, final head and trailers, as a multiple of the maximum for one head.
+  /// The limit for interim heads, the final head and trailers together, as a multiple of the limit for one head.
   private static let headersInAll: Int64 = 8
-  /// Room for the usual head.
+  /// Enough capacity for the usual head, in bytes.
   private static let usualHead = 960
 
-  /// A line of a head or of trailers.
+  /// Receives a line of a head or of trailers. False ends the transfer.
   func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     guard failure == nil else { return false }
     clock.lastProgress = engine.now
@@ -75,11 +75,11 @@ extension Transfer {
     }
     receiving.append(line)
     guard line.first?.isLineBreak == true else { return true }
-    // libcurl ends a head at any line that begins so, and would pool the connection.
+    // libcurl ends a head at any line that begins with a line break, and would then pool the connection.
     return line.count <= 2 ? endHead() : fail(.malformedHead)
   }
 
-  /// Bytes of the body; returns what libcurl is to be told.
+  /// Receives bytes of the body. Returns the answer for libcurl.
   func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard failure == nil else { return 0 }
     clock.lastProgress = engine.now
@@ -100,7 +100,7 @@ extension Transfer {
     }
   }
 
-  /// Delivers a head that was kept back because a second one might follow; false when the transfer must end.
+  /// Delivers a head that was held back because another one might follow; false when the transfer must end.
   func deliverHead() -> Bool {
     guard let delegate, let version = receiving.version else { return false }
     receiving.phase = .body
@@ -116,7 +116,7 @@ extension Transfer {
     return failure == nil
   }
 
-  /// Notes our own reason to end, unless there is an earlier one. Always false, which ends the transfer in libcurl.
+  /// Notes our own reason to end, unless there is an earlier one. Returns false, which ends the transfer in libcurl.
   func fail(_ kind: TransferError.Kind) -> Bool {
     failure = failure ?? kind
     return false
@@ -131,7 +131,7 @@ extension Transfer {
 
   private func beginHead(_ line: UnsafeRawBufferPointer) -> Bool {
     guard let status = StatusLine(line), status.isPlausible(asFor: expectation) else {
-      receiving.framing.defect = "the response begins with a status line that is none, or of another HTTP version"
+      receiving.framing.defect = "the response begins with an invalid status line, or with that of another HTTP version"
       return fail(.malformedHead)
     }
     receiving.statusLine = status
@@ -149,7 +149,7 @@ extension Transfer {
     engine.note(line.version, of: self)
     engine.sockets.noteResponse(awaitedSocket, isHTTP1: line.version.major == 1)
     if endsUnprovably(line) { return fail(.unprovableEnd) }
-    // libcurl would speak 1.0 on it from then on: no body of unknown length could be sent.
+    // libcurl would use HTTP/1.0 on the connection from then on, and could send no body of unknown length.
     if line.version.minor == 0, line.version.major == 1, !closesAfterResponse() { return fail(.connectionLost) }
     if line.status == 401, spec.isForOneOfMany, ConnectionAuthentication.isAskedFor(in: receiving.head),
       !closesAfterResponse()
@@ -162,7 +162,7 @@ extension Transfer {
     }
     if mayAnswer(line.status) {
       receiving.phase = .provisional
-      // Of a second one libcurl makes no more than others do.
+      // libcurl does not answer a second challenge, but treats it like any other head.
       if answeredChallenges > 0 { endUpload(line.version) }
       return true
     }
@@ -170,7 +170,7 @@ extension Transfer {
     return deliverHead()
   }
 
-  /// Whether libcurl has credentials for such a challenge, and may take the head for one.
+  /// Whether libcurl has credentials for such a challenge, and may answer the head with them.
   private func mayAnswer(_ status: Int) -> Bool {
     switch status {
     case 401: credential != nil && isChallenge("www-authenticate")
@@ -183,7 +183,8 @@ extension Transfer {
     Challenges.are(of: Challenges.answerable, in: receiving.head, field: field)
   }
 
-  /// libcurl is about to send the request again. What the head was that it answers, the delegate hears; another follows.
+  /// libcurl is about to send the request again. The delegate hears of the challenge that it answers; another head
+  /// follows.
   func forgetProvisionalHead() {
     guard receiving.phase == .provisional else { return }
     if receiving.status == 401 || receiving.status == 407, let version = receiving.version {
@@ -194,7 +195,7 @@ extension Transfer {
     expectAnotherHead()
   }
 
-  /// The request goes out again from the beginning, and libcurl knows nothing of the challenge that it had.
+  /// The request starts again from the beginning, and libcurl knows nothing of the earlier challenge.
   func forgetChallenge() {
     receiving.headerBytes = 0
     expectAnotherHead()
@@ -208,26 +209,27 @@ extension Transfer {
     forgetHead()
   }
 
-  /// Sees to it that the connection isn't used again; false if that can't be done.
+  /// Makes libcurl close the connection after the response; false if that can't be done.
   private func closesAfterResponse() -> Bool {
     handle.map { weir_easy_set_long($0.easy, CURLOPT_FORBID_REUSE, 1) == CURLE_OK } ?? true
   }
 
-  /// After such a head libcurl sends no more of a body, unless the server closes the connection anyway.
+  /// Ends the sending of the body: after such a head libcurl sends no more of it, unless the server closes the
+  /// connection.
   private func endUpload(_ version: HTTPVersionNumber) {
     guard !sending.isEmpty, !sending.isComplete else { return }
-    // To libcurl what is paused is not over, also when it will send no more.
+    // libcurl considers a paused body unfinished, even if it will send no more of it.
     if sending.isPausedInCurl {
       sending.isPaused = false
       engine.need(.unpause, for: self)
     }
-    // A server that reads on would wait for the rest until the connection is closed, which is when the response has ended.
+    // A server that reads on would wait for the rest until the connection is closed, which is only after the response.
     if version.major == 1, awaitedSocket >= 0, !receiving.framing.announcesClose {
       shutdown(awaitedSocket, CInt(SHUT_WR))
     }
   }
 
-  /// Whether the end of the connection is to be the end of the body, where libcurl could not tell that from a cut.
+  /// Whether only the end of the connection would end the body, where libcurl could not tell that end from a cut.
   private func endsUnprovably(_ line: StatusLine) -> Bool {
     guard receiving.framing.endsWithConnection, line.version.major == 1, !CurlLibrary.noticesTruncation,
       line.mayHaveBody, spec.method != "HEAD", let handle
@@ -245,7 +247,7 @@ extension Transfer {
     return weir_write_pause
   }
 
-  /// Whether the transfer had its share of this turn; it goes on in the next, after the others.
+  /// Whether the transfer has had its share of this turn. If so, it continues in the next one, after the others.
   private func exceedsShare(_ count: Int, _ engine: TransferEngine) -> Bool {
     if receiving.turn != engine.turn {
       receiving.turn = engine.turn
@@ -259,7 +261,7 @@ extension Transfer {
 }
 
 extension StatusLine {
-  /// Statuses above 599 are outside of RFC 9110's range, yet in use, and framed like any other.
+  /// Statuses above 599 are outside RFC 9110's range, but in use, and framed like any other.
   func isPlausible(asFor expectation: ProtocolExpectation) -> Bool {
     status >= 100 && (version.major == 1 || expectation != .http1)
   }

@@ -2,22 +2,22 @@ internal import CCurl
 internal import Glibc
 internal import WeirIO
 
-/// Where the request's body comes from, and how much of it has gone.
+/// The state of sending the request's body.
 struct SendingState {
   var isPaused = false
-  /// Whether that is for want of bytes, and not the caller's wish.
+  /// Whether sending is paused for lack of bytes, and not by the user.
   var awaitsSource = false
   var isPausedInCurl = false
-  /// Bytes handed to libcurl in this round; a rewind starts the count anew.
+  /// Bytes handed to libcurl since the last rewind.
   var supplied: Int64 = 0
   var reported: Int64 = 0
-  /// nil when not known.
+  /// Nil when the length is unknown.
   let length: Int64?
   let isEmpty: Bool
   var isComplete: Bool
   /// libcurl has the whole body already.
   var isInline = false
-  /// What had left us when the silence timer last looked.
+  /// The bytes that had been sent when the silence timer last checked.
   var seenBySilence: Int64 = 0
   var file: LoopBound<FileBody>?
 
@@ -35,14 +35,14 @@ struct SendingState {
 }
 
 extension Transfer {
-  /// libcurl wants bytes of the body, having sent those it took before.
+  /// libcurl wants more bytes of the body, and has sent those that it took before.
   func supply(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard failure == nil else { return weir_read_abort }
     clock.lastProgress = engine.now
     if sending.supplied > sending.reported { didSend(sending.supplied) }
     if failure != nil { return weir_read_abort }
     if sending.isPaused { return pauseSendingInCurl() }
-    // libcurl would send more than was announced, and wait for ever for what is missing.
+    // libcurl would send more bytes than announced, and would wait forever for missing ones.
     let room = sending.length.map { Int(min(Int64(buffer.count), $0 - sending.supplied)) } ?? buffer.count
     guard room > 0 else { return taken(.end, room: 0) }
     return taken(produce(UnsafeMutableRawBufferPointer(rebasing: buffer[..<room])), room: room)
@@ -51,13 +51,13 @@ extension Transfer {
   /// libcurl has to send the body again from `offset` on.
   func seek(to offset: Int64, origin: CInt) -> CInt {
     guard origin == SEEK_SET, offset >= 0, rewind(to: offset) else {
-      // What may not be sent again anyway does not fail for its body.
+      // If the request must not be sent again anyway, its body is not the reason of the failure.
       if mayBeginRequest() { failure = failure ?? .bodyNotRewindable }
       return CURL_SEEKFUNC_FAIL
     }
     sending.supplied = offset
     sending.isComplete = sending.length == offset
-    // Whoever was to say that there are more may say nothing any more: what was awaited was the rest.
+    // The source may never report more bytes: those awaited were the rest of the body.
     if sending.awaitsSource { resumeSending() }
     clock.sent = nil
     return CURL_SEEKFUNC_OK
@@ -67,17 +67,17 @@ extension Transfer {
   var uploaded: Int64 {
     guard !sending.isEmpty, let handle else { return 0 }
     let sent = weir_easy_get_offset(handle.easy, CURLINFO_SIZE_UPLOAD_T)
-    // libcurl counts the framing of chunks too.
+    // libcurl also counts the framing of chunks.
     return sending.isInline ? sent : min(sent, sending.supplied)
   }
 
-  /// Reports what the system has taken by now.
+  /// Reports the bytes that the system has taken by now.
   func reportSent() {
     let sent = uploaded
     if sent > sending.reported { didSend(sent) }
   }
 
-  /// Whether the system has taken bytes since this was last asked: a slow peer may need longer for one buffer than the
+  /// Whether the system has taken bytes since the last call. To a slow peer, a single buffer may take longer than the
   /// silence timeout.
   func noticeUpload() -> Bool {
     let sent = uploaded
@@ -92,7 +92,7 @@ extension Transfer {
     sending.file = file
   }
 
-  /// Who has paused meanwhile finds what came when he goes on.
+  /// Bytes of the file have arrived. If the user has paused meanwhile, they are sent after `resumeSending`.
   private func fileArrived() {
     if sending.awaitsSource { resumeSending() }
   }

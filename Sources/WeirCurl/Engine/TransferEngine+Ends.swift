@@ -3,7 +3,7 @@ internal import CLinux
 internal import Glibc
 internal import WeirIO
 
-// How transfers end, and the engine itself.
+// The ends of transfers, and of the engine itself.
 extension TransferEngine {
   func libcurlFinished(_ transfer: Transfer, _ result: CurlCode) {
     if transfer.lookup == .postponed, transfer.failure == nil, transfer.state == .running, waitForLookup(transfer) {
@@ -33,8 +33,9 @@ extension TransferEngine {
     finish(transfer, result: .ok)
   }
 
-  /// Ends a transfer for its delegate, and leaves the handle to libcurl until the lookup is over: that thread can't be
-  /// stopped, only be forgotten, and then would no longer be counted. For the same reason there is no timeout any more.
+  /// Ends a transfer for its delegate, and leaves the handle to libcurl until the lookup is over. The lookup's thread
+  /// can't be stopped. If libcurl gave it up, it would run on without being counted. For that reason the timeout is
+  /// lifted, too.
   private func abandon(_ transfer: Transfer) {
     let error = transfer.error(for: .ok)
     let report = transfer.report()
@@ -46,8 +47,8 @@ extension TransferEngine {
 
   func finish(_ transfer: Transfer, result: CurlCode) {
     let error = transfer.error(for: result)
-    // What libcurl takes for a response and is none ended nobody knows where: its connection, which libcurl keeps, must not
-    // serve another.
+    // libcurl reports success, but the response is invalid, so its end is unknown. libcurl keeps the connection, which
+    // must not serve another request.
     if error != nil, result == .ok, transfer.failure == nil, transfer.verdict == nil, transfer.awaitedSocket >= 0,
       transfer.expectation == .http1
     {
@@ -80,7 +81,7 @@ extension TransferEngine {
     delegate?.transfer(transfer, didFinish: error, report: report)
   }
 
-  /// Takes the handle back from libcurl, and into the pool.
+  /// Takes the handle back from libcurl and returns it to the pool.
   func release(_ transfer: Transfer) {
     leaveLookups(transfer)
     guard let handle = transfer.handle else { return }
@@ -107,7 +108,7 @@ extension TransferEngine {
     transfer.slot = -1
   }
 
-  /// After an error the multi handle is of no use: its transfers fail and a new one takes its place.
+  /// After an error the multi handle is unusable: its transfers fail, and a new one takes its place.
   func replaceMulti() {
     for transfer in transfers where transfer.state == .running || transfer.state == .abandoned {
       transfer.failure = transfer.failure ?? .engineFailed
@@ -117,8 +118,8 @@ extension TransferEngine {
     multi = try? makeMulti()
   }
 
-  /// Reached only at the end of a turn, with no other step of the engine under way. What delegates ask for meanwhile are
-  /// errands of a closed engine, for which this comes again.
+  /// Called only at the end of a turn, with no other step of the engine under way. If delegates ask for errands
+  /// meanwhile, the engine is closed already, and this is called again.
   func shutDown() {
     let dropped = errands
     errands = []

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import WeirIO
 
-// What delegates ask for, done at the end of the turn.
+// Actions that delegates ask for, performed at the end of the turn.
 extension TransferEngine {
   func need(_ errand: Transfer.Errands, for transfer: Transfer) {
     if transfer.errands.isEmpty { errands.append(transfer) }
@@ -15,7 +15,7 @@ extension TransferEngine {
     loop.atEndOfTurn { [self] in flush() }
   }
 
-  /// Takes up a transfer, which had its share of this turn, again in the next one.
+  /// Continues a transfer that has had its share of this turn in the next one.
   func continueNextTurn(_ transfer: Transfer) {
     postponed.append(transfer)
     loop.schedule(nextTurnTimer, at: now, handler: self)
@@ -40,8 +40,8 @@ extension TransferEngine {
 
   private func runErrands() {
     var index = 0
-    // Errands that these bring up are run as well: a transfer that ends may start the next one, or close the engine, which
-    // then has an end of its own for what is left.
+    // Errands that are added meanwhile are run as well. A transfer that ends may start the next one. It may also close
+    // the engine, which then ends the remaining transfers in its own way.
     while index < errands.count, index < 4096, !isClosed {
       let transfer = errands[index]
       let wanted = transfer.errands
@@ -49,8 +49,8 @@ extension TransferEngine {
       index += 1
       run(wanted, of: transfer)
     }
-    // What is done is let go of when the list is in order again: what goes with a transfer may be the caller's, and come
-    // back with another errand.
+    // The finished transfers are released after the list is consistent again: a transfer may be the last owner of an
+    // object of the caller, whose deinit may add another errand.
     let done = errands
     errands = Array(done[index...])
     withExtendedLifetime(done) {}
@@ -99,8 +99,8 @@ extension TransferEngine {
     if transfer.failure != nil { need(.cancel, for: transfer) }
   }
 
-  /// Makes libcurl go on with a connection that it has stopped to wait for. Of what it can be asked from outside only a
-  /// change of the pauses does that; before the request is written there is nothing that could be paused.
+  /// Makes libcurl continue with a connection that it has stopped waiting for. From outside, only a change of the
+  /// pauses does that. Before the request is written there is nothing that a pause could affect.
   private func nudge(_ transfer: Transfer) {
     guard transfer.state == .running, transfer.clock.ready == nil, let handle = transfer.handle else { return }
     inside {
@@ -109,7 +109,7 @@ extension TransferEngine {
     }
   }
 
-  /// Files to be sent are read here.
+  /// The workers that read files to be sent.
   func fileWorkers() -> WorkerPool {
     if let workers = workers ?? ownWorkers { return workers }
     let made = WorkerPool(name: "weir.files", width: 2)
@@ -119,7 +119,7 @@ extension TransferEngine {
 }
 
 extension Transfer {
-  /// The mask that libcurl was given or is to be given.
+  /// The pause mask that libcurl was given or is to be given.
   var pausedInCurl: CInt {
     (receiving.isPausedInCurl ? CURLPAUSE_RECV : 0) | (sending.isPausedInCurl ? CURLPAUSE_SEND : 0)
   }

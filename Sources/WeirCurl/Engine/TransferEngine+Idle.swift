@@ -3,12 +3,13 @@ internal import CLinux
 internal import Glibc
 internal import WeirIO
 
-// What comes in on connections that nobody awaits anything on.
+// Data on connections from which no transfer awaits anything.
 extension TransferEngine {
-  /// Whether nothing has come in on a pooled connection of HTTP/1. libcurl 7.88.1 calls one alive that has bytes waiting,
-  /// and would take them for the response to whatever is sent next.
-  /// Of a record that held more than a response's last bytes the rest waits in the TLS library, where libcurl up to 8.14.1
-  /// doesn't look.
+  /// Whether a pooled HTTP/1 connection has no data waiting. libcurl 7.88.1 considers a connection with waiting bytes
+  /// alive, and would take them for the response to the next request.
+  ///
+  /// If a TLS record held more than the last bytes of a response, its rest waits in the TLS library, where libcurl up
+  /// to 8.14.1 doesn't look.
   func isQuiet(_ fd: CInt, _ handle: EasyHandle?) -> Bool {
     guard sockets.isHTTP1(fd) else { return true }
     if let handle, !TLSBuffer.isEmpty(handle.easy) { return false }
@@ -16,8 +17,8 @@ extension TransferEngine {
     return recv(fd, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) < 0 && errno == EAGAIN
   }
 
-  /// Something came in on a socket that libcurl asks nothing of: of a paused transfer, or on an idle connection, which is
-  /// then of no more use. Shut down, it is dead to libcurl too.
+  /// Data came in on a socket for which libcurl wants no event: that of a paused transfer, or of an idle connection. An
+  /// idle connection is then of no more use; after the shutdown libcurl, too, finds it dead.
   func nobodyWanted(_ fd: CInt) {
     if sockets.isIdleHTTP1(fd), sockets.hasLocalPort(fd) || knowsAllSockets {
       shutdown(fd, CInt(SHUT_RDWR))
@@ -26,15 +27,15 @@ extension TransferEngine {
     sweeper.idleConnectionEnded(self)
   }
 
-  /// Whether no transfer is on a connection that can't be told from others: libcurl names a Unix socket only when it waits
-  /// for it, and a response that is there at once may pause before that.
+  /// Whether every transfer's socket is known. libcurl names a Unix socket only when it waits for it, and a response
+  /// that is there at once may be paused before that.
   private var knowsAllSockets: Bool {
     transfers.allSatisfy { $0.awaitedSocket >= 0 || $0.repeats.requests == 0 }
   }
 
-  /// Reads a socket empty: one with bytes waiting would still count as alive. Nothing more gets in once it is shut down.
+  /// Empties a socket, as one with bytes waiting would still count as alive. After the shutdown no more bytes arrive.
   private func drain(_ fd: CInt) {
-    // With this flag TCP throws the bytes away without copying them.
+    // With this flag TCP drops the bytes without copying them.
     let flags = CInt(MSG_DONTWAIT) | CInt(MSG_TRUNC)
     withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
       for _ in 0..<256 where recv(fd, buffer.baseAddress, buffer.count, flags) <= 0 { return }

@@ -1,10 +1,11 @@
 internal import CCurl
 internal import WeirIO
 
-// The bound on name lookups: one too many, or a second one for a name, is refused in libcurl's callback, which ends the
-// transfer there and costs others nothing; it is started again when it may look, or need not any more.
+// The limit on name lookups. A lookup beyond the limit, or a second one for a name, is refused in libcurl's callback.
+// That ends the transfer in libcurl and costs the others nothing. The transfer is restarted when its lookup may run or
+// is no longer needed.
 extension TransferEngine {
-  /// The thread that looked the name up is done, or never was needed.
+  /// The lookup's thread has finished, or was never needed.
   func endLookup(of transfer: Transfer) {
     guard transfer.lookup == .running else { return }
     transfer.lookup = .none
@@ -12,7 +13,7 @@ extension TransferEngine {
     startPostponedLookups()
   }
 
-  /// A name that could not be resolved can't be for those who waited for it either.
+  /// If a name could not be resolved, the transfers that waited for this lookup fail as well.
   func lookupFailed(_ transfer: Transfer, _ result: CurlCode) {
     guard transfer.lookup == .running, result == .couldNotResolveHost || result == .couldNotResolveProxy else { return }
     transfer.lookup = .failed
@@ -24,7 +25,7 @@ extension TransferEngine {
     startPostponedLookups()
   }
 
-  /// Puts a transfer back that was refused its lookup; false when it can't wait, and ends.
+  /// Puts back a transfer whose lookup was refused; false when it can't wait, and ends.
   func waitForLookup(_ transfer: Transfer) -> Bool {
     guard takeBack(transfer, isStale: transfer.repeats.requests > 0) else { return false }
     transfer.lookup = .waiting
@@ -56,7 +57,7 @@ extension TransferEngine {
 extension Transfer {
   /// Whether libcurl may look a name up now.
   func lookupStarts() -> Bool {
-    // A repeat that may not be needs no name.
+    // A repeat that is not allowed needs no name.
     guard state == .running, failure == nil, mayBeginRequest() else { return false }
     guard lookup == .none, let name = engine.prepared.lookupName(spec.url) else {
       limitLookup()
@@ -73,19 +74,20 @@ extension Transfer {
     return true
   }
 
-  /// Has the connect timeout end the transfer, also while it waits for a lookup. libcurl's own would forget a thread of
-  /// the resolver that still runs.
+  /// Makes our connect timeout end the transfer, also while it waits for a lookup. libcurl's own timeout would lose
+  /// track of a resolver thread that still runs.
   private func limitConnecting() {
     let timer = connectTimer ?? LoopTimer()
     guard !timer.isArmed else { return }
     connectTimer = timer
     let seconds = Double(engine.prepared.connectTimeout) / 1000
-    // A request that libcurl repeats has the time anew.
+    // When libcurl repeats a request, the time starts again.
     let start = clock.ready == nil ? clock.start : engine.now
     engine.loop.schedule(timer, at: start.advanced(bySeconds: seconds), handler: self)
   }
 
-  /// Lets ours come first. Not by much: newer libcurls give half of the time to the first of several addresses.
+  /// Makes libcurl's connect timeout longer than ours, so that ours comes first. It is only a quarter longer, as newer
+  /// versions of libcurl give half of the time to the first of several addresses.
   private func limitLookup() {
     guard lookup == .running, let handle else { return }
     let patient = engine.prepared.connectTimeout + engine.prepared.connectTimeout / 4

@@ -48,7 +48,7 @@ extension TransferEngine {
     return socket
   }
 
-  /// Tells of a connection that stands, once.
+  /// Tells the observer of an established connection, once.
   func announce(_ fd: CInt) {
     let (isNew, tag) = sockets.connected(fd)
     if isNew { observer?.engineDidOpenConnection(tag: tag) }
@@ -60,9 +60,8 @@ extension TransferEngine {
     return Glibc.close(fd)
   }
 
-  /// Before 8.2 libcurl may close the socket of a connection that was given up early without telling us. Only sockets
-  /// that this transfer opened, and only one that never got to send anything, can be among them.
-  /// Returns those that are open.
+  /// Finds sockets of a connection given up early: before 8.2 libcurl may close them without a callback. Only sockets
+  /// that this transfer opened, and only ones that never sent anything, can be among them. Returns those that are open.
   @discardableResult func reconcile(_ transfer: Transfer) -> [CInt] {
     guard !transfer.connecting.isEmpty else { return [] }
     var open: [CInt] = []
@@ -78,7 +77,7 @@ extension TransferEngine {
     return open
   }
 
-  /// What libcurl has not closed through our callback by the time its multi handle is gone.
+  /// Removes the sockets that libcurl has not closed through our callback by the time its multi handle is gone.
   func closeRemainingSockets() {
     for fd in sockets.registeredDescriptors where !sockets.isOwn(fd) {
       loop.unregister(fd)
@@ -96,7 +95,7 @@ extension TransferEngine {
   }
 }
 
-/// A socket, told from a later one with the same number by its inode, which no other open one has.
+/// A socket. Its inode tells it from a later socket with the same number, as no other open socket has the same inode.
 struct OpenedSocket: Equatable {
   let descriptor: CInt
   private let inode: UInt64?
@@ -107,6 +106,6 @@ struct OpenedSocket: Equatable {
     inode = fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
   }
 
-  /// Whether it has not been closed.
+  /// Whether the socket is still open.
   var isOpen: Bool { inode != nil && OpenedSocket(descriptor: descriptor) == self }
 }

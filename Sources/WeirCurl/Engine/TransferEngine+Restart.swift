@@ -2,12 +2,12 @@ internal import CCurl
 internal import Glibc
 internal import WeirIO
 
-// Transfers that are begun again before anything came in answer.
+// Restarts of transfers that have no answer yet.
 extension TransferEngine {
-  /// Starts a transfer again of which nothing was sent on the connection it got; false when it can't be.
+  /// Restarts a transfer of which nothing was sent on its connection; false when that is impossible.
   func changeConnection(of transfer: Transfer) -> Bool {
     transfer.repeats.needsFreshConnection = false
-    // A challenge that could not be answered on the connection it came by will come again.
+    // A challenge that could not be answered on its own connection will come again.
     let isChallenged = transfer.receiving.phase == .provisional && transfer.receiving.status != 417
     guard let handle = transfer.handle, transfer.receiving.headerBytes == 0 || isChallenged else {
       return transfer.fail(.connectionLost)
@@ -20,11 +20,11 @@ extension TransferEngine {
     return true
   }
 
-  /// Takes a transfer back from libcurl, which will know nothing of it when it is added again; false when its body can't
-  /// be sent from the beginning.
+  /// Takes a transfer back from libcurl, for which it is a new one when it is added again; false when its body can't be
+  /// sent from the beginning.
   func takeBack(_ transfer: Transfer, isStale: Bool) -> Bool {
     guard let multi, let handle = transfer.handle else { return false }
-    // An earlier connection may have taken some of it.
+    // An earlier connection may have taken some of the body.
     if transfer.sending.supplied > 0, !transfer.sending.isInline,
       transfer.seek(to: 0, origin: SEEK_SET) != CURL_SEEKFUNC_OK
     {

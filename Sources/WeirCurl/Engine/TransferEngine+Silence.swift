@@ -1,13 +1,14 @@
 internal import Glibc
 internal import WeirIO
 
-// The silence timeout. Progress only notes the time; the timer looks at it when it fires, and waits on from there.
+// The silence timeout. Progress only records the time. When the timer fires, it checks that time and waits for the
+// rest.
 extension TransferEngine {
   func armSilence(_ handle: EasyHandle, _ transfer: Transfer) {
     let limit = transfer.spec.silenceTimeout
     guard limit > 0 else { return }
     let due = transfer.clock.lastProgress.advanced(bySeconds: limit)
-    // An earlier transfer of this handle may have left it armed, for a time that is soon enough.
+    // An earlier transfer of this handle may have left the timer armed, for a time that is early enough.
     guard !handle.silenceTimer.isArmed || handle.silenceTimer.due > due else { return }
     loop.schedule(handle.silenceTimer, at: due, handler: handle)
   }
@@ -26,8 +27,8 @@ extension TransferEngine {
     need(.cancel, for: transfer)
   }
 
-  /// When anything last came in, as the system knows it: libcurl tells of a line of the head when it is whole, and one
-  /// may be long. Nil when that says nothing about this transfer: what comes in on an HTTP/2 connection may be for others.
+  /// Seconds since data last came in, from the system: libcurl reports a line of the head only when it is complete, and
+  /// a line may be long. Nil when that says nothing about this transfer: on HTTP/2 the data may be for other transfers.
   private func secondsSinceArrival(_ transfer: Transfer) -> Double? {
     guard transfer.receiving.phase == .head, transfer.expectation == .http1 else { return nil }
     var info = tcp_info()

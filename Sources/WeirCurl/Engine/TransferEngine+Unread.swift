@@ -3,14 +3,15 @@ internal import Glibc
 import WeirHTTP
 internal import WeirIO
 
-// Answers that come while the request is still being sent, from a server that then closes. libcurl gives such a connection
-// up when it can't send on it, and reads nothing more; what came before is in the system until the socket is closed.
+// Answers that come while the request is still being sent, from a server that then closes the connection. When libcurl
+// can't send on it, it gives the connection up and reads nothing more. The system keeps the answer until the socket is
+// closed.
 extension TransferEngine {
-  /// More than a socket's buffer holds by default.
+  /// More than a socket's receive buffer holds by default.
   private static let mostUnread = 8 << 20
   private static let pieceOfUnread = 16 << 10
 
-  /// libcurl closes a socket: keeps what is left on it, if that may be the answer to what is being sent.
+  /// libcurl closes a socket: keeps its unread bytes, if they may be the answer to the request that is being sent.
   func keepUnread(_ fd: CInt) {
     guard let user = sockets.user(of: fd),
       let transfer = transfers.first(where: { Unmanaged.passUnretained($0).toOpaque() == user }),
@@ -26,7 +27,8 @@ extension TransferEngine {
     if !bytes.isEmpty { transfer.unread = UnreadResponse(bytes) }
   }
 
-  /// Goes on with the response that libcurl has not read, in place of its failure. False: its head is not there.
+  /// Continues with the response that libcurl has not read, in place of its failure; false if the response has no final
+  /// head.
   func readUnread(_ transfer: Transfer, _ result: CurlCode) -> Bool {
     guard transfer.state == .running, transfer.hasFailedToSend(result) else { return false }
     let (failure, error) = (transfer.failure, transfer.error(for: result))
@@ -50,13 +52,13 @@ extension TransferEngine {
     return true
   }
 
-  /// Hands on what the delegate takes of the body, and settles at its end.
+  /// Hands on the body as far as the delegate takes it, and settles the transfer at its end.
   func readUnreadBody(_ transfer: Transfer) {
     while transfer.failure == nil, !transfer.receiving.isPaused, var unread = transfer.unread {
       switch unread.next(atMost: Self.pieceOfUnread) {
       case .bytes(let range):
         let count = unread.bytes.withUnsafeBytes { transfer.receiveBody(UnsafeRawBufferPointer(rebasing: $0[range])) }
-        // Not taken, it comes again.
+        // Bytes that were not taken come again.
         guard count == range.count else { return endUnread(transfer) }
         transfer.unread = unread
       case .end: return settleUnread(transfer, error: nil)
@@ -66,7 +68,7 @@ extension TransferEngine {
     endUnread(transfer)
   }
 
-  /// Of one that nobody wants to go on with.
+  /// Settles a transfer that has failed or was stopped.
   private func endUnread(_ transfer: Transfer) {
     if transfer.failure != nil { settleUnread(transfer, error: transfer.error(for: .ok)) }
   }
@@ -79,7 +81,8 @@ extension TransferEngine {
 }
 
 extension Transfer {
-  /// Whether a response may have come that libcurl has not begun to read: plain HTTP/1 only, and to a request with a body.
+  /// Whether a response may have arrived that libcurl has not begun to read: for plain HTTP/1 and requests with a body
+  /// only.
   fileprivate var mayHaveUnread: Bool {
     guard state == .running, !sending.isEmpty, clock.ready != nil, receiving.headerBytes == 0, expectation == .http1,
       Scheme(url: spec.url) == .http, let handle, !weir_easy_has_tls(handle.easy)
@@ -87,14 +90,14 @@ extension Transfer {
     return failure == nil || isRefusedRepeat
   }
 
-  /// Whether that was the end: at once, or since libcurl must not send again on another connection.
+  /// Whether sending failed: at once, or because libcurl must not send the request again on another connection.
   fileprivate func hasFailedToSend(_ result: CurlCode) -> Bool {
     failure == nil ? result == .sendError : isRefusedRepeat
   }
 
   private var isRefusedRepeat: Bool { failure == .connectionLost || failure == .bodyNotRewindable }
 
-  /// Reads heads up to the final one.
+  /// Reads all heads up to the final one.
   fileprivate func readUnreadHead() -> Bool {
     while receiving.phase == .head {
       guard let line = unread?.line(), let bytes = unread?.bytes else { return false }

@@ -1,20 +1,20 @@
 package import WeirIO
 
-/// Which addresses may be connected to. What stands for an IPv4 address is judged as that; `0.0.0.0` and `::`, which lead to
-/// the loopback, are judged as themselves and as `127.0.0.1` and `::1`.
+/// The addresses to which connections are allowed. An address that stands for an IPv4 address is judged as that one.
+/// `0.0.0.0` and `::`, which lead to the loopback, are judged as themselves and as `127.0.0.1` and `::1`.
 ///
-/// A class, so that a transfer without one stays small.
+/// It is a class, so that a transfer without a policy stays small.
 package final class AddressPolicy: Sendable, Hashable {
-  /// What becomes of addresses in none of the networks.
+  /// The decision on addresses in none of the networks.
   package enum Otherwise: Sendable, Hashable {
     case allowed
-    /// Allowed, unless they are there for something special.
+    /// Allowed, unless the address is reserved for a special purpose.
     case publicOnly
     case refused
   }
 
   package let allow: [IPNetwork]
-  /// Before `allow`.
+  /// Takes precedence over `allow`.
   package let deny: [IPNetwork]
   package let otherwise: Otherwise
 
@@ -37,7 +37,7 @@ package final class AddressPolicy: Sendable, Hashable {
     return "destinationPolicy refuses \(name) as \(reason)"
   }
 
-  /// The same of a URL's host, in any spelling of an address; nil for names too.
+  /// Why a URL's host, an address in any spelling, may not be connected to; nil if it may, and for names.
   package func refusal(ofHost host: String) -> String? {
     IPAddress(host: host).flatMap(refusal)
   }

@@ -1,18 +1,18 @@
-/// What is wrong with a server's certificate: OpenSSL's verify result (X509_STORE_CTX_get_error(3)), which libcurl hands
-/// on as a number. The texts of both change with their versions.
+/// The defect of a server's certificate: OpenSSL's verify result (X509_STORE_CTX_get_error(3)), which libcurl passes on
+/// as a number. The texts of both libraries change between versions, the numbers do not.
 package enum CertificateDefect: Sendable, Hashable {
   case expired
   case notYetValid
-  /// It leads to none of the trusted roots, itself included.
+  /// The certificate's chain leads to none of the trusted roots.
   case unknownRoot
-  /// It is for another name.
+  /// The certificate is for another name.
   case wrongHost
-  /// It was revoked, is no certificate for servers, is too weak, …
+  /// The certificate was revoked, is not for servers, is too weak, …
   case other
 
   /// - Parameters:
-  ///   - result: of a transfer whose server did not pass (``CurlCode/peerFailedVerification``).
-  ///   - isOpenSSL: whether the number means anything.
+  ///   - result: The verify result of a transfer that failed with ``CurlCode/peerFailedVerification``.
+  ///   - isOpenSSL: Whether the number has OpenSSL's meaning.
   package init(verifyResult result: Int, isOpenSSL: Bool = true) {
     guard isOpenSSL else {
       self = .other
@@ -20,7 +20,7 @@ package enum CertificateDefect: Sendable, Hashable {
     }
     self =
       switch result {
-      // libcurl itself compares the names, before it asks for the result; 1 is what it begins with.
+      // libcurl compares the names itself, before it reads the result; 1 is the result's initial value.
       case 0, 1, 62, 64: .wrongHost
       case 10, 14: .expired
       case 9, 13: .notYetValid

@@ -1,4 +1,4 @@
-/// A result of libcurl's easy interface (libcurl-errors(3)). Codes that nothing here depends on have no name and keep
+/// A result of libcurl's easy interface (libcurl-errors(3)). Codes on which nothing here depends have no name and keep
 /// their number.
 package struct CurlCode: RawRepresentable, Sendable, Hashable {
   package let rawValue: UInt32
@@ -48,12 +48,12 @@ extension CurlCode {
   package static let http2Stream = CurlCode(rawValue: 92)
   package static let proxy = CurlCode(rawValue: 97)
   package static let clientCertificateRequired = CurlCode(rawValue: 98)
-  /// Too large a value for an option, from libcurl 8.6 on.
+  /// The value of an option is too large, from libcurl 8.6 on.
   package static let tooLarge = CurlCode(rawValue: 100)
 }
 
 extension CurlCode {
-  /// Whether it tells of TLS, which begins when TCP stands.
+  /// Whether the code reports a failure of TLS, which begins after TCP is established.
   var isOfHandshake: Bool {
     switch self {
     case .tlsConnect, .tlsCipher, .peerFailedVerification, .clientCertificateProblem, .clientCertificateRequired,
@@ -63,7 +63,7 @@ extension CurlCode {
     }
   }
 
-  /// Whether nothing of the other side can be the reason: memory, files, libcurl itself.
+  /// Whether the cause lies in this process and not in the peer: memory, files, or libcurl itself.
   var isOwnDefect: Bool {
     switch self {
     case .failedInit, .outOfMemory, .clientCertificateProblem, .badTrustRoots, .badRevocationList: true
@@ -71,7 +71,8 @@ extension CurlCode {
     }
   }
 
-  /// The code's name in the C header, in small letters without prefix; `other` for codes that http and https can not give.
+  /// The code's name in the C header, in lower case without its prefix; `other` for codes that http and https don't
+  /// produce.
   package var label: String {
     Self.labels[rawValue] ?? "other"
   }

@@ -1,7 +1,7 @@
-/// Texts of libcurl's, which may quote the peer.
+/// Texts of libcurl, which may quote the peer.
 enum CurlText {
-  /// Without header fields, which may hold secrets (newer versions quote one that nghttp2 refuses), and without line ends and
-  /// other control characters, which names in certificates may hold too.
+  /// The text without header fields, which may hold secrets: newer versions quote a field that nghttp2 refuses. Line
+  /// ends and other control characters, which may also stand in a certificate's names, become `?`.
   static func sanitized(_ text: String) -> String {
     let refusedField = "Invalid HTTP header field was received"
     if text.hasPrefix(refusedField) { return refusedField }

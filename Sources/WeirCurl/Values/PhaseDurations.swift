@@ -1,15 +1,15 @@
-/// A stretch of a request's time, in the order in which they happen.
+/// A phase of a request's time; the cases are in the order in which the phases happen.
 ///
-/// A new one is a case here, room for it in ``PhaseDurations``, the line that measures it, and its property in
+/// A new phase needs a case here, room in ``PhaseDurations``, the line that measures it, and a property in
 /// `TransferMetrics`; sums, histograms and `weir probe` follow. docs/metrics.md lists it.
 package enum Phase: Int, CaseIterable, Sendable {
-  /// Waiting for a place among the destination's attempts.
+  /// The wait for a slot of the destination.
   case queue
-  /// Only when a connection was made or tried; so are `connect` and `tls`.
+  /// The name lookup. `resolve`, `connect` and `tls` exist only when a connection was made or tried.
   case resolve
-  /// With a proxy's tunnel, without TLS.
+  /// TCP, and a proxy's tunnel if there is one, without TLS.
   case connect
-  /// Only to https URLs.
+  /// The TLS handshake; for https URLs only.
   case tls
   /// From the connection being ready to the last byte of the request handed to the system.
   case send
@@ -17,17 +17,17 @@ package enum Phase: Int, CaseIterable, Sendable {
   case processing
   /// From the first byte received to the last.
   case transfer
-  /// What the handlers' values took: of the request, so that no attempt has it.
+  /// Serializing the handlers' values. It is part of the request and not of any attempt.
   case serialization
 
-  /// The one name everywhere: property, label of metrics, row of `weir probe`, documents.
+  /// The phase's name everywhere: as property, label of metrics, row of `weir probe`, and in documents.
   package var name: String { String(describing: self) }
 }
 
-/// How long each phase took, in seconds; nil is one that did not happen. The phase in which an attempt ended counts up to
-/// its end.
+/// The duration of each phase in seconds; nil for a phase that did not happen. The phase in which an attempt ended
+/// counts up to that end.
 package struct PhaseDurations: Sendable {
-  /// By the phases' raw values. NaN is one that did not happen.
+  /// Indexed by the phases' raw values; NaN for a phase that did not happen.
   @usableFromInline var seconds = InlineArray<8, Double>(repeating: .nan)
 
   @inlinable package init() {}
@@ -40,14 +40,14 @@ package struct PhaseDurations: Sendable {
     set { seconds[phase.rawValue] = newValue ?? .nan }
   }
 
-  /// Those that happened, in their order.
+  /// Visits the phases that happened, in order.
   @inlinable package func forEach(_ body: (Phase, Double) -> Void) {
     for index in seconds.indices where !seconds[index].isNaN {
       if let phase = Phase(rawValue: index) { body(phase, seconds[index]) }
     }
   }
 
-  /// Takes in those of a further hop, or a further wait.
+  /// Adds the durations of a further hop, or of a further wait.
   @inlinable package mutating func add(_ other: Self) {
     other.forEach { phase, seconds in self[phase] = (self[phase] ?? 0) + seconds }
   }

@@ -1,24 +1,25 @@
 import WeirHTTP
 
-/// What the fields of a response head say about where the response ends (RFC 9112 §6.3). libcurl believes more than can be
-/// sure; a head that others could read differently is refused, as whoever reads on would take one response for another.
+/// The framing of a response, from the fields of its head (RFC 9112 §6.3). libcurl accepts heads that are ambiguous. A
+/// head that another reader could frame differently is refused here, as that reader would take one response for
+/// another.
 struct ResponseFraming {
-  /// Content-Length; −1 when there is none.
+  /// Content-Length; −1 when there is no such field.
   private(set) var contentLength: Int64 = -1
   private(set) var isChunked = false
   /// Whether there is a Content-Encoding.
   private(set) var isEncoded = false
-  /// Whether there may be `Connection: close`: any value but `keep-alive`.
+  /// Whether there may be a `Connection: close`: there is a Connection field with any value but `keep-alive`.
   private(set) var announcesClose = false
-  /// In words, what made the head malformed.
+  /// The defect of a malformed head, in words.
   var defect: String?
-  /// Whether the line before decides about the framing, so that a folded line would change it.
+  /// Whether the previous line decides the framing, so that a folded line would change it.
   private var mustNotContinue = true
 
-  /// Whether nothing but the end of the connection ends the body, if there is one.
+  /// Whether only the end of the connection would end a body.
   var endsWithConnection: Bool { contentLength < 0 && !isChunked }
 
-  /// Takes note of a line after the status line; the failure when the response can't be trusted.
+  /// Records a line after the status line. Returns a failure if the response can't be trusted.
   mutating func note(_ line: UnsafeRawBufferPointer) -> TransferError.Kind? {
     let first = line.first ?? 0
     if first.isBlank { return noteContinuation() }
@@ -31,10 +32,10 @@ struct ResponseFraming {
   }
 
   private mutating func noteContinuation() -> TransferError.Kind? {
-    // It may continue a Connection field.
+    // The folded line may continue a Connection field.
     announcesClose = true
     guard mustNotContinue else { return nil }
-    return isChunked ? .refusedTransferEncoding : malformed("a folded line where the framing is decided")
+    return isChunked ? .refusedTransferEncoding : malformed("a folded line after the status line or a framing field")
   }
 
   private mutating func noteContentOrConnection(_ line: UnsafeRawBufferPointer) -> TransferError.Kind? {
@@ -44,7 +45,7 @@ struct ResponseFraming {
     }
     mustNotContinue = true
     guard field.isWellFormed(in: line), let length = Self.length(line.octets(field.value)) else {
-      return malformed("a Content-Length that is no number")
+      return malformed("a Content-Length that is not a number")
     }
     if isChunked { return malformed("both a Transfer-Encoding and a Content-Length") }
     if contentLength >= 0, contentLength != length { return .conflictingLengths }
@@ -60,12 +61,12 @@ struct ResponseFraming {
     }
   }
 
-  /// RFC 9110 §8.6; with more digits than any length needs, some would read another one.
+  /// A length by RFC 9110 §8.6. With 19 digits or more, readers may disagree on the value.
   private static func length(_ value: UnsafeRawBufferPointer) -> Int64? {
     value.count < 19 ? value.decimal : nil
   }
 
-  /// The one coding that may be there is the one that every client of HTTP/1.1 knows.
+  /// Accepts only `chunked`, the one coding that every HTTP/1.1 client knows.
   private mutating func noteCoding(_ line: UnsafeRawBufferPointer) -> TransferError.Kind? {
     guard let field = FieldLine(line, named: "transfer-encoding") else { return nil }
     mustNotContinue = true

@@ -1,8 +1,8 @@
-/// How a server proves who it is, and how we do.
+/// How servers are authenticated, and how we authenticate to them.
 package struct TLSOptions: Sendable, Hashable {
   package enum Roots: Sendable, Hashable {
     case system
-    /// A file of PEM certificates, read again when it was read more than five seconds ago.
+    /// A file of PEM certificates. It is read again when the last read is more than five seconds old.
     case file(String)
     /// PEM certificates.
     case pem([UInt8])
@@ -14,10 +14,11 @@ package struct TLSOptions: Sendable, Hashable {
 
   package var roots: Roots = .system
   package var clientCertificate: ClientCertificateOptions?
-  /// SHA-256 digests of the SubjectPublicKeyInfo in base64, without prefix; one match is enough, none listed: no pinning.
+  /// SHA-256 digests of the SubjectPublicKeyInfo in base64, without prefix. One match is enough; an empty list means no
+  /// pinning.
   package var pinnedPublicKeys: [String] = []
   package var minimumVersion: MinimumVersion = .tls12
-  /// Whether the certificate must match the host.
+  /// Whether the certificate must be for the host.
   package var verifiesHost = true
   /// Whether the certificate must lead to a root.
   package var verifiesPeer = true
@@ -34,7 +35,7 @@ package struct TLSOptions: Sendable, Hashable {
   }
 }
 
-/// The certificate that we show to servers that ask for one.
+/// The certificate that we present to servers that ask for one.
 package struct ClientCertificateOptions: Sendable, Hashable {
   package enum Source: Sendable, Hashable {
     case file(String)
@@ -47,7 +48,7 @@ package struct ClientCertificateOptions: Sendable, Hashable {
 
   package var format: Format
   package var certificate: Source
-  /// The private key, when it is not in the same place; PEM only.
+  /// The private key, if it is not in `certificate`; PEM only.
   package var key: Source?
   package var passphrase: String?
 
@@ -59,7 +60,7 @@ package struct ClientCertificateOptions: Sendable, Hashable {
   }
 }
 
-/// Where it is from; keys and what they are encrypted with belong in no log.
+/// Shows the sources only: keys and passphrases must not appear in logs.
 extension ClientCertificateOptions: CustomStringConvertible, CustomReflectable {
   package var description: String {
     let key = key.map { ", key: \($0)" } ?? ""

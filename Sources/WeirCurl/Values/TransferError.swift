@@ -1,9 +1,9 @@
 /// Why a transfer failed.
 package struct TransferError: Error, Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
-    /// libcurl's own: see `code`.
+    /// libcurl's own failure: see `code`.
     case curl
-    /// Nothing moved for the silence timeout.
+    /// No byte moved for the silence timeout.
     case silence
     /// The response head is larger than the maximum.
     case headTooLarge
@@ -14,25 +14,25 @@ package struct TransferError: Error, Sendable, Hashable {
     case engineClosed
     /// libcurl's multi handle failed, and with it all its transfers.
     case engineFailed
-    /// An HTTP/2 response whose body is not as long as its Content-Length.
+    /// The body of an HTTP/2 response is not as long as its Content-Length.
     case lengthMismatch
     /// The proxy answered CONNECT with this status.
     case tunnelRefused(status: Int)
-    /// Content-Length fields that disagree.
+    /// The response has Content-Length fields that disagree.
     case conflictingLengths
-    /// A head that is none, or that leaves open where the response ends.
+    /// The head is malformed, or leaves open where the response ends.
     case malformedHead
-    /// A Transfer-Encoding that is not exactly `chunked`.
+    /// The response has a Transfer-Encoding that is not exactly `chunked`.
     case refusedTransferEncoding
-    /// A body over TLS whose end nothing but the end of the connection would mark, with a libcurl that takes a cut for it.
+    /// Only the end of the TLS connection would mark the end of the body, and this libcurl can't tell it from a cut.
     case unprovableEnd
-    /// The connection ended without an answer, after the request was sent, and it must not go twice.
+    /// The connection ended without an answer after the request was sent, and the request must not be sent twice.
     case connectionLost
-    /// The transfer's policy refuses the address that the URL names, or all those of its name.
+    /// The transfer's policy refuses the address that the URL names, or all addresses of its name.
     case addressRefused
-    /// The system gave no socket, for want of descriptors or memory; `osErrno` says which.
+    /// The system gave no socket, for lack of descriptors or memory; `osErrno` says which.
     case noSocket
-    /// A method, header line or body that can't be sent.
+    /// The method, a header line or the body can't be sent.
     case invalidRequest
     /// The delegate could not provide the body.
     case bodyUnavailable
@@ -43,13 +43,13 @@ package struct TransferError: Error, Sendable, Hashable {
   }
 
   package let kind: Kind
-  /// libcurl's result; `.ok` for errors found here.
+  /// libcurl's result; `.ok` for errors found by weir.
   package let code: CurlCode
-  /// libcurl's text about this failure, or ours; may name hosts and files, so it is not fit for a label.
+  /// libcurl's text about this failure, or ours. It may name hosts and files, so it is not fit for a label.
   package let message: String
-  /// The system's error number of the last failed connect, or of what `kind` says; 0 when there is none.
+  /// The system's error number of the last failed connect, or of the failure in `kind`; 0 if there is none.
   package let osErrno: Int32
-  /// What is wrong with the server's certificate, if it is that.
+  /// The defect of the server's certificate, if that is the cause.
   package let certificateDefect: CertificateDefect?
 
   package init(
@@ -62,7 +62,7 @@ package struct TransferError: Error, Sendable, Hashable {
     self.certificateDefect = certificateDefect
   }
 
-  /// Whether it is a defect of this process or its settings, which says nothing of the other side.
+  /// Whether the cause is a defect of this process or its settings, which says nothing about the server.
   package var isOwnDefect: Bool {
     switch kind {
     case .noSocket, .engineFailed: true

@@ -1,7 +1,7 @@
 package import WeirHTTP
 package import WeirIO
 
-/// What one transfer measured. Durations are seconds.
+/// The measurements of one transfer. Durations are seconds.
 package struct TransferReport: Sendable {
   package var startTime: MonotonicTime
   package var phases = PhaseDurations()
@@ -10,7 +10,7 @@ package struct TransferReport: Sendable {
   package var bytesSent: Int64 = 0
   /// Bytes of the request's head.
   package var headerBytesSent: Int64 = 0
-  /// Bytes of the response's body as they came, not decoded; chunk framing left out.
+  /// Bytes of the response's body as received, not decoded; without chunk framing.
   package var bytesReceivedOnWire: Int64 = 0
   /// Bytes of response heads and trailers, interim heads included.
   package var headerBytes: Int64 = 0

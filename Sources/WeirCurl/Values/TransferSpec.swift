@@ -1,27 +1,27 @@
-/// What one attempt sends: one request on one connection, no redirect followed, no retry decided here.
+/// The request of one attempt: one request on one connection. Redirects and retries are decided elsewhere.
 package struct TransferSpec: Sendable {
   /// An absolute `http` or `https` URL, already percent-encoded.
   package var url: String
-  /// Sent as it is in place of the URL's path and query (RFC 9112 §3.2); nil: those.
+  /// The request target, sent unchanged in place of the URL's path and query (RFC 9112 §3.2); nil for those.
   package var target: String?
   package var method: String
   package var body: TransferBody
-  /// Longest time in seconds without progress in either direction before the transfer fails; 0 means no limit. The
+  /// The longest time in seconds without progress in either direction before the transfer fails; 0 means no limit. The
   /// clock stands still while we hold the transfer back ourselves.
   package var silenceTimeout: Double
-  /// What the connections that this transfer opens are counted for; handed to the engine's observer.
+  /// The tag of the connections that this transfer opens; handed to the engine's observer.
   package var tag: (any AnyObject & Sendable)?
   /// Trust rules in place of the engine's; connections are never shared between different rules.
   package var trust: TransferTrust?
-  /// What a challenge is answered with, Basic or Digest (RFC 7617, 7616); never sent before one, nor when the headers have
-  /// an Authorization of their own.
+  /// The credential for a Basic or Digest challenge (RFC 7617, RFC 7616). It is never sent before a challenge, nor when
+  /// the headers have an Authorization of their own.
   package var credential: TransferCredential?
   /// Whether the body can be sent a second time; if not, no challenge is answered.
   package var canRepeatBody = true
-  /// Which addresses it may be connected to; nil: any.
+  /// The addresses to which the transfer may connect; nil means any.
   package var addressPolicy: AddressPolicy?
-  /// Whether others' requests may follow on the connection: one that this transfer authenticated (NTLM, Negotiate) isn't
-  /// used again.
+  /// Whether requests of other users may follow on the connection. If so, a connection that this transfer authenticated
+  /// (NTLM, Negotiate) is not used again.
   package var isForOneOfMany = false
 
   package init(
@@ -45,14 +45,14 @@ package enum TransferBody: Sendable {
   case bytes(any TransferBytes)
   /// A file that holds at least `size` bytes; read off the loop and rewound by the engine.
   case file(path: String, size: Int64)
-  /// Bytes that the delegate provides; of unknown length when nil (chunked on HTTP/1.1).
+  /// Bytes that the delegate provides. A nil length is unknown (chunked on HTTP/1.1).
   case pulled(length: Int64?)
 }
 
 /// Bytes that can be read from any position, again and again.
 package protocol TransferBytes: Sendable {
   var count: Int { get }
-  /// Copies bytes from `offset` on, as many as fit and exist, and returns how many. Called on the loop.
+  /// Copies as many bytes from `offset` on as exist and fit, and returns their number. Called on the loop.
   func copyBytes(from offset: Int, to buffer: UnsafeMutableRawBufferPointer) -> Int
 }
 
@@ -67,12 +67,12 @@ extension [UInt8]: TransferBytes {
   }
 }
 
-/// Trust rules that apply to single transfers; a class, so that a spec without them stays small.
+/// Trust rules for single transfers. It is a class, so that a spec without them stays small.
 package final class TransferTrust: Sendable {
   package let tls: TLSOptions
-  /// The name that the server is asked for, and that its certificate must have, in place of the URL's host.
+  /// The name that replaces the URL's host in the TLS handshake, and that the certificate must have.
   package let serverName: String?
-  /// The pins as libcurl takes them.
+  /// The pins in libcurl's format.
   let pins: String?
 
   package init(_ tls: TLSOptions, serverName: String? = nil) {

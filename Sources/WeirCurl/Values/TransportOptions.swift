@@ -1,29 +1,29 @@
-/// What holds for every transfer of one engine.
+/// The options of all transfers of one engine.
 package struct TransportOptions: Sendable {
   /// Seconds for name lookup, TCP and TLS together.
   package var connectTimeout: Double = 30
   /// Seconds after which an idle connection is closed; rounded up to whole seconds.
   package var idleConnectionLifetime: Double = 60
-  /// With more connections than this, those in use included, the one that has been idle longest is closed. Beyond what
-  /// most have: idle connections are closed for their age.
+  /// With more connections than this, including those in use, the one that has been idle longest is closed. The default
+  /// is rarely reached, as idle connections are closed for their age.
   package var maximumPooledConnections: Int = 100_000
   /// Bytes of one response head, status line and blank line included.
   package var maximumHeaderSize: Int = 262_144
   package var proxy: ProxyOptions = .none
-  /// Connect to this socket; the URL still gives the Host header and the TLS name.
+  /// The Unix socket to connect to; the URL still gives the Host header and the TLS name.
   package var unixSocketPath: String?
   package var resolveOverrides: [ResolveOverrideOptions] = []
   package var tls = TLSOptions()
   package var httpVersion: HTTPVersionChoice = .automatic
-  /// Name lookups, each of which is a thread of libcurl, that may run at once.
+  /// The maximum number of concurrent name lookups, each of which is a thread of libcurl.
   package var maximumConcurrentLookups: Int = 32
-  /// Bytes that libcurl reads at most at once.
+  /// The most bytes that libcurl reads at once.
   package var bufferSize: Int = 65_536
 
   package init() {}
 }
 
-/// Which HTTP versions may be spoken.
+/// The HTTP versions that may be used.
 package enum HTTPVersionChoice: Sendable, Hashable {
   /// HTTP/2 by ALPN on https, else 1.1; with libcurl below 8.1, whose HTTP/2 loses bytes, always 1.1.
   case automatic
@@ -34,10 +34,10 @@ package enum HTTPVersionChoice: Sendable, Hashable {
   case http2PriorKnowledge
 }
 
-/// By which proxy connections are made.
+/// The proxy through which connections are made.
 package enum ProxyOptions: Sendable, Hashable {
   case none
-  /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say.
+  /// The proxy named by `http_proxy`, `https_proxy` and `all_proxy`, with the exceptions in `no_proxy`.
   case environment
   case http(host: String, port: Int, credential: TransferCredential?)
   /// The proxy resolves names.
@@ -55,7 +55,7 @@ package struct TransferCredential: Sendable, Hashable {
   }
 }
 
-/// The password belongs in no log.
+/// Hides the password, which must not appear in logs.
 extension TransferCredential: CustomStringConvertible, CustomReflectable {
   package var description: String { "TransferCredential(user: \(user), password: <redacted>)" }
 

@@ -1,16 +1,17 @@
 import WeirHTTP
 
-/// What of an HTTP/1 response had come when libcurl gave its connection up, and how much of it has been taken since.
+/// The part of an HTTP/1 response that had arrived when libcurl gave up its connection, and how much of it has been
+/// read.
 ///
-/// The head's lines are for whoever reads heads; what follows is told apart here by the framing that the head says
-/// (RFC 9112 §6.3). A body that only the end of the connection would end is cut: that end was a failure.
+/// The head's lines are handed to the reader of heads. The body is delimited here by the framing of that head (RFC 9112
+/// §6.3). A close-delimited body counts as cut, as its connection ended by a failure.
 struct UnreadResponse {
   /// A piece of the body.
   enum Piece: Equatable {
     case bytes(Range<Int>)
-    /// The body is whole.
+    /// The body is complete.
     case end
-    /// There is no more of it, or what is there is no chunk.
+    /// The body ends too early, or its chunks are malformed.
     case cut
   }
 
@@ -33,7 +34,7 @@ struct UnreadResponse {
     self.bytes = bytes
   }
 
-  /// The next line, with its end; nil when no whole one is left.
+  /// The next line, including its line end; nil when no complete line is left.
   mutating func line() -> Range<Int>? {
     guard let end = bytes[position...].firstIndex(of: 10) else { return nil }
     defer { position = end + 1 }
@@ -51,7 +52,7 @@ struct UnreadResponse {
     }
   }
 
-  /// The next piece of the body, of so many bytes at most.
+  /// The next piece of the body, of at most `count` bytes.
   mutating func next(atMost count: Int) -> Piece {
     while true {
       switch place {
@@ -84,7 +85,7 @@ struct UnreadResponse {
     return position..<end
   }
 
-  /// RFC 9112 §7.1: hexadecimal digits, and extensions that nobody knows.
+  /// A chunk's size (RFC 9112 §7.1): hexadecimal digits. Extensions are ignored.
   private mutating func chunkSize() -> Place {
     guard let line = text(line()) else { return .cut }
     let digits = line.prefix { $0 != UInt8(ascii: ";") && !$0.isBlank }

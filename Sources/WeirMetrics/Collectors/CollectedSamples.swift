@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Takes what a ``Collector`` computes for one page.
+/// Receives the samples that a ``Collector`` computes for one page.
 ///
-/// A sample of a metric that the collector did not declare, with the wrong number of labels, or (for a counter) with a
-/// negative, NaN or infinite value is ignored, as are label sets beyond the registry's limit. Of two samples with the same
-/// labels the last counts.
+/// A sample is ignored if the collector did not declare its metric, if the number of labels is wrong, or if the value
+/// of a counter is negative, NaN or infinite. Label sets beyond the registry's limit are ignored too. If two samples
+/// have the same labels, the last one counts.
 public struct CollectedSamples {
   private var families: [String: CollectedFamily] = [:]
   private var samples: [String: [CollectedSample]] = [:]
@@ -28,12 +28,12 @@ public struct CollectedSamples {
     set(metric, Double(value.load(ordering: .relaxed)), labels: labels)
   }
 
-  /// Says which collector's samples come now.
+  /// Sets the families to which the next samples belong.
   mutating func begin(_ families: [CollectedFamily]) {
     self.families = Dictionary(families.map { ($0.descriptor.name, $0) }) { first, _ in first }
   }
 
-  /// A metric's samples by their labels, each label set once.
+  /// A metric's samples, sorted by their labels, each label set once.
   func sorted(_ metric: String) -> [CollectedSample] {
     let samples = samples[metric] ?? []
     guard samples.count > 1 else { return samples }

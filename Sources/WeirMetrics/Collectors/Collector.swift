@@ -1,20 +1,20 @@
-/// Computes metrics when the page is asked for, instead of keeping them up to date: what the kernel counts, a pool's size.
+/// Computes metrics at each scrape instead of keeping them up to date: numbers from the kernel, a pool's size.
 public protocol Collector: Sendable {
-  /// What `collect` may give. Read once, when the collector is registered.
+  /// The metrics that `collect` may set. Read once, when the collector is registered.
   var metrics: [CollectedMetric] { get }
 
-  /// Called for every page that shows one of the metrics, on the thread that writes it, under no lock; two scrapes may
-  /// call it at the same time. A metric without samples is left off the page.
+  /// Called for every page that shows one of the metrics, on the thread that writes the page and under no lock. Two
+  /// scrapes may call it at the same time. A metric without samples is left off the page.
   func collect(into samples: inout CollectedSamples)
 }
 
 /// A metric of a ``Collector``.
 public struct CollectedMetric: Sendable {
-  /// How the numbers are to be read.
+  /// How the values are to be read.
   public enum Kind: Sendable {
-    /// Only grows, and begins anew at 0 when the process does.
+    /// The value only grows, and starts again at 0 with the process.
     case counter
-    /// May go up and down.
+    /// The value may go up and down.
     case gauge
   }
 
@@ -22,14 +22,14 @@ public struct CollectedMetric: Sendable {
   public let name: String
   /// The text of the `# HELP` line.
   public let help: String
-  /// Its word in the `# TYPE` line.
+  /// The metric's type in the `# TYPE` line.
   public let kind: Kind
   /// The labels' names, in the order in which samples give their values.
   public let labels: [String]
-  /// How many label sets are shown; nil stands for the registry's limit.
+  /// How many label sets are shown; nil for the registry's limit.
   package var seriesLimit: Int?
 
-  /// Nothing is judged here: ``Registry/register(_:)`` throws for names that won't do.
+  /// Makes the description. The names are checked later: ``Registry/register(_:)`` throws for invalid ones.
   public init(_ name: String, help: String, kind: Kind, labels: [String] = []) {
     self.name = name
     self.help = help
@@ -43,23 +43,23 @@ public struct CollectedMetric: Sendable {
 }
 
 extension Registry {
-  /// Adds a collector; its metrics show on pages from now on.
+  /// Adds a collector; its metrics are on pages from now on.
   public func register(_ collector: some Collector) throws(RegistryError) {
     try add(collector.metrics, collector: .collector(collector))
   }
 
-  /// A gauge without labels whose value is asked for when a page is written. Nil leaves it off that page.
+  /// A gauge without labels whose value is read when a page is written. Nil leaves it off that page.
   ///
-  /// Runs on the thread that writes the page; two scrapes may call it at the same time.
+  /// `read` runs on the thread that writes the page; two scrapes may call it at the same time.
   public func gauge(
     _ name: String, help: String, read: @escaping @Sendable () -> Double?
   ) throws(RegistryError) {
     try register(Callback(metric: CollectedMetric(name, help: help, kind: .gauge), read: read))
   }
 
-  /// A counter without labels whose value is asked for when a page is written. Nil leaves it off that page.
+  /// A counter without labels whose value is read when a page is written. Nil leaves it off that page.
   ///
-  /// Runs on the thread that writes the page; two scrapes may call it at the same time.
+  /// `read` runs on the thread that writes the page; two scrapes may call it at the same time.
   public func counter(
     _ name: String, help: String, read: @escaping @Sendable () -> Double?
   ) throws(RegistryError) {

@@ -1,10 +1,10 @@
-/// How a page of metrics is to be written.
+/// The format and contents of a page of metrics.
 public struct Exposition: Sendable {
-  /// The formats Prometheus reads.
+  /// The formats that Prometheus reads.
   public enum Format: Sendable {
     /// Text 0.0.4.
     case text
-    /// OpenMetrics 1.0.0: exemplars, `# EOF` at the end.
+    /// OpenMetrics 1.0.0, with exemplars and a final `# EOF`.
     case openMetrics
 
     /// The value of `Content-Type`.
@@ -18,10 +18,10 @@ public struct Exposition: Sendable {
 
   /// Text 0.0.4 unless the scraper asks for another.
   public var format: Format
-  /// Names of metrics to show, or of samples of them (`x_count`); nil shows all.
+  /// Names of the metrics to show, or of their samples (`x_count`); nil shows all.
   public var only: Set<String>?
-  /// Whether OpenMetrics tells when each counter and histogram began (`_created`). Doubles the series of counters in a
-  /// Prometheus that does not use them; off by default.
+  /// Whether OpenMetrics shows when each counter and histogram began (`_created`). That doubles the series of counters
+  /// in a Prometheus that does not use them. Off by default.
   public var created: Bool
 
   /// By default all metrics as text, without `_created`.

@@ -1,6 +1,6 @@
-/// The bytes of a page. One per endpoint, reused: after the first scrapes writing a page allocates nothing.
+/// The bytes of a page. Keep one per endpoint and reuse it: after the first scrapes, writing a page allocates nothing.
 ///
-/// Not to be used by two threads at once; keep it in a `Mutex` or with one thread.
+/// It must not be used by two threads at once; keep it in a `Mutex` or on one thread.
 public struct ExpositionPage: ~Copyable {
   private var memory: UnsafeMutableRawPointer
   private var capacity: Int
@@ -22,21 +22,21 @@ public struct ExpositionPage: ~Copyable {
     count = 0
   }
 
-  /// Gives the page's bytes, valid during the call.
+  /// Passes the page's bytes to `body`; they are valid during the call.
   public borrowing func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try body(UnsafeRawBufferPointer(start: memory, count: count))
   }
 
-  /// A writer at the end of the page, with room for at least `room` bytes and what block copies may write beyond.
+  /// A writer at the end of the page, with room for at least `room` bytes and for the excess of block copies.
   @inline(__always)
   mutating func writer(room: Int) -> LineWriter {
     if capacity - count < room + LineWriter.slack { grow(room + LineWriter.slack) }
     return LineWriter(cursor: memory + count)
   }
 
-  /// Takes over what a writer wrote.
+  /// Adds the bytes that a writer has written.
   @inline(__always)
   mutating func take(_ writer: LineWriter) {
     count = writer.cursor - memory

@@ -3,15 +3,15 @@ struct ExpositionPieces: Sendable {
   /// `# HELP` and `# TYPE`, for each format.
   let textHeader: PaddedBytes
   let openMetricsHeader: PaddedBytes
-  /// A counter's, gauge's or info's sample.
+  /// The name of the sample of a counter, gauge or info.
   let sample: SampleName
   let bucket: SampleName
   let sum: SampleName
   let count: SampleName
   let created: SampleName
-  /// For each bucket `,le="0.5"} `.
+  /// For each bucket, `,le="0.5"} `.
   let bounds: [PaddedBytes]
-  /// Whether OpenMetrics allows `_sum` and `_count`: not with a negative bound.
+  /// Whether OpenMetrics allows `_sum` and `_count`; it does not with a negative bound.
   let hasSum: Bool
 
   init(_ descriptor: MetricDescriptor) {
@@ -50,7 +50,7 @@ struct ExpositionPieces: Sendable {
   }
 }
 
-/// How a sample's line begins, with labels and without.
+/// The beginning of a sample's line, with labels and without.
 struct SampleName: Sendable {
   /// `name{`
   let open: PaddedBytes

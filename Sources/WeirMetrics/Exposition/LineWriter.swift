@@ -1,6 +1,6 @@
-/// Writes pieces of lines to memory whose room was asked for before.
+/// Writes pieces of lines to memory that was reserved before.
 struct LineWriter {
-  /// A block copy may write up to 15 bytes beyond its end.
+  /// A block copy may write up to 15 bytes beyond the end of its text.
   static let slack = 16
   /// The longest number: a `Double` has up to 24 characters, a `UInt64` 20.
   static let number = 24
@@ -13,7 +13,7 @@ struct LineWriter {
     cursor += 1
   }
 
-  /// Copies in blocks of 16; both sides have room for that.
+  /// Copies in blocks of 16 bytes; source and destination have room for that.
   @inline(__always)
   mutating func put(padded source: UnsafeRawBufferPointer) {
     guard let start = source.baseAddress else { return }

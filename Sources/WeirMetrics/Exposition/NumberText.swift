@@ -1,4 +1,4 @@
-/// Numbers as the formats write them.
+/// Numbers in the text of the exposition formats.
 enum NumberText {
   private static let pairs: StaticString = """
     0001020304050607080910111213141516171819\
@@ -8,7 +8,7 @@ enum NumberText {
     8081828384858687888990919293949596979899
     """
 
-  /// Writes at most 20 digits; returns how many.
+  /// Writes at most 20 digits and returns their number.
   static func write(_ value: UInt64, to start: UnsafeMutableRawPointer) -> Int {
     if value < 10 {
       start.storeBytes(of: UInt8(truncatingIfNeeded: 48 &+ value), as: UInt8.self)
@@ -31,14 +31,14 @@ enum NumberText {
     return count
   }
 
-  /// Writes the shortest text that reads back as the same number: at most 24 bytes; returns how many.
+  /// Writes the shortest text that reads back as the same number, at most 24 bytes, and returns its length.
   static func write(_ value: Double, to start: UnsafeMutableRawPointer) -> Int {
     guard value.isFinite else { return write(value.isNaN ? "NaN" : value > 0 ? "+Inf" : "-Inf", to: start) }
     let magnitude = value.magnitude
     let sign = value < 0 ? 1 : 0
     if sign == 1 { start.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self) }
-    // Whole numbers, and decimals of up to 6 places: with fewer than 10^15 units of the last place no two of them are the
-    // same `Double`, so the one found is the shortest.
+    // Whole numbers, and decimals of up to 6 places. With fewer than 10^15 units of the last place, no two decimals are
+    // the same `Double`, so this text is the shortest.
     if magnitude < 0x1p53, magnitude.rounded(.towardZero) == magnitude {
       return sign + write(UInt64(magnitude), to: start + sign)
     }
@@ -48,15 +48,15 @@ enum NumberText {
     }
     var text = value.description
     return text.withUTF8 { text in
-      // Whole numbers from 2^53 on.
+      // The value is a whole number of at least 2^53.
       let count = text.suffix(2).elementsEqual(".0".utf8) ? text.count - 2 : text.count
       start.copyMemory(from: UnsafeRawPointer(text.baseAddress.unsafelyUnwrapped), byteCount: count)
       return count
     }
   }
 
-  /// The form of `le`, which identifies a series and so must never differ between formats, libraries and versions: the
-  /// canonical numbers of OpenMetrics, `1.0` and `1e+06`, as Prometheus 3 stores them.
+  /// The form of `le`. It identifies a series, so it must never differ between formats, libraries and versions: it has
+  /// the canonical numbers of OpenMetrics, `1.0` and `1e+06`, as Prometheus 3 stores them.
   static func canonical(_ value: Double) -> String {
     guard value.isFinite else { return value.isNaN ? "NaN" : value > 0 ? "+Inf" : "-Inf" }
     let text = value.description

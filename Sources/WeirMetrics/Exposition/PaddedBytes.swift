@@ -1,4 +1,4 @@
-/// Text that is copied often: with room behind it, so that it can be copied in blocks of 16.
+/// Text that is copied often. It has padding at its end, so that it can be copied in blocks of 16 bytes.
 struct PaddedBytes: Sendable {
   private let bytes: [UInt8]
 
@@ -14,7 +14,7 @@ struct PaddedBytes: Sendable {
     bytes.count - AtomicSlab.padding
   }
 
-  /// Gives the text; the padding behind it may be read too.
+  /// Passes the text to `body`; the padding behind it may be read too.
   @inline(__always)
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<($0.count - AtomicSlab.padding)])) }

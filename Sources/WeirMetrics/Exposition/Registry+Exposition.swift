@@ -1,8 +1,8 @@
 extension Registry {
   /// Adds all metrics to a page.
   ///
-  /// Families come by name, series by their labels. No writer waits for this; numbers that change meanwhile are on the
-  /// page in one state or the other. Reuse the page: its memory is kept.
+  /// Families are sorted by name, series by their labels. No writer waits for this; numbers that change meanwhile are
+  /// on the page in their old or their new state. Reuse the page: its memory is kept.
   public func write(_ exposition: Exposition = Exposition(), to page: inout ExpositionPage) {
     prepareForPage()
     let (families, collectors) = all()
@@ -15,7 +15,7 @@ extension Registry {
     encoder.finish(&page)
   }
 
-  /// All metrics as text. For tests and logs; a scraped endpoint better reuses an ``ExpositionPage``.
+  /// All metrics as text, for tests and logs. An endpoint should reuse an ``ExpositionPage`` instead.
   public func text(_ exposition: Exposition = Exposition()) -> String {
     var page = ExpositionPage()
     write(exposition, to: &page)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Writes families as text 0.0.4 or OpenMetrics 1.0.
 ///
-/// A line is the copies of pieces that were rendered before, and a number.
+/// A line consists of copies of pieces that were rendered before, and a number.
 struct TextEncoder {
   private let isOpenMetrics: Bool
   private let created: Bool
@@ -67,7 +67,7 @@ extension TextEncoder {
   private func encode(_ histogram: Histogram, _ pieces: ExpositionPieces, to page: inout ExpositionPage) {
     let labels = histogram.series.text
     let exemplars = isOpenMetrics ? histogram.series.exemplars.load()?.all : nil
-    // Without other labels the comma before `le` is left out.
+    // Without other labels, the comma before `le` is left out.
     let skip = labels.isEmpty ? 1 : 0
     var total: UInt64 = 0
     for index in pieces.bounds.indices {
@@ -101,7 +101,7 @@ extension TextEncoder {
 }
 
 extension TextEncoder {
-  /// One sample's line; `put` writes its value. `labels` has padding.
+  /// Writes one sample's line; `put` writes its value. `labels` must have padding.
   @inline(__always)
   private func line(
     _ name: SampleName, _ labels: UnsafeRawBufferPointer, _ page: inout ExpositionPage,
@@ -123,7 +123,7 @@ extension TextEncoder {
 }
 
 extension Exemplar {
-  /// The most bytes that it takes on its line.
+  /// The most bytes that the exemplar takes on its line.
   var room: Int {
     labels.count + 2 * LineWriter.number + 16
   }

@@ -1,10 +1,11 @@
 public import Synchronization
 
-/// Memory of a series or a table: atomic words that any thread may change at any time, and around them what never changes.
+/// The memory of a series or a table: atomic words that any thread may change at any time, between data that never
+/// changes.
 ///
 ///     constants … | words … | text … padding
 ///
-/// `@unchecked Sendable`, proved so:
+/// `@unchecked Sendable` is safe because:
 /// 1. the pointer and the counts never change after `init`;
 /// 2. every word is an `Atomic` for its whole life, so that no access to it is a data race;
 /// 3. constants and text are written in `init` only, before the slab can be shared;
@@ -13,14 +14,14 @@ public import Synchronization
 /// 5. indices come from the owner, which keeps them below the counts.
 @usableFromInline
 struct AtomicSlab: ~Copyable, @unchecked Sendable {
-  /// Bytes behind the text, so that it can be copied in blocks of 16.
+  /// Bytes behind the text, so that it can be copied in blocks of 16 bytes.
   @usableFromInline static let padding = 16
 
   @usableFromInline let words: UnsafeMutablePointer<Atomic<UInt64>>
   @usableFromInline let wordCount: Int32
   @usableFromInline let textCount: Int32
   @usableFromInline let constantCount: Int16
-  /// Whether the text holds escapes.
+  /// Whether the text contains escapes.
   @usableFromInline let isEscaped: Bool
 
   /// All words are zero.

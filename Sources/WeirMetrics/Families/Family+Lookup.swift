@@ -1,6 +1,6 @@
-// One body per number of labels: as a parameter pack each value would be copied, retained and released, which costs more
-// than the search itself. Up to three labels it is inlined, whatever its size: then the caller need not retain the series
-// to use it once, a fifth of the time.
+// One method per number of labels: with a parameter pack, each value would be copied, retained and released, which
+// costs more than the search itself. Up to three labels, the method is inlined, whatever its size. The caller then need
+// not retain the series to use it once, which saves a fifth of the time.
 
 extension Family {
   /// The series with this label value, made at zero if need be.
@@ -114,19 +114,19 @@ extension Family {
     Handle(store.resolve(LabelText.canonical(repeat each value)))
   }
 
-  /// Takes the series with these label values off the page and gives its place free; true if there was one.
+  /// Takes the series with these label values off the page and frees its place; true if there was one.
   ///
-  /// A handle that is still held keeps working, but nobody sees what it counts; the next `with` makes a new series, at
-  /// zero. From the first removal on, lookups in this family take a short lock.
+  /// A handle that is still held keeps working, but its counts no longer appear on a page. The next `with` makes a new
+  /// series, at zero. From the first removal on, lookups in this family take a short lock.
   @discardableResult
   public func remove<each Value: LabelValue>(_ value: repeat each Value) -> Bool where Labels == (repeat each Value) {
     store.remove(LabelText.canonical(repeat each value))
   }
 
-  /// Takes all series off the page that have these values, by label name; returns how many there were.
+  /// Takes all series with these values, by label name, off the page; returns their number.
   ///
-  /// For what a process is done with: `requests.removeAll(where: ["tenant": "acme"])`. Looks at each series of the family.
-  /// As with `remove`, handles keep working unseen, and lookups take a short lock from then on.
+  /// For label values that are no longer in use: `requests.removeAll(where: ["tenant": "acme"])`. It looks at each
+  /// series of the family. As after `remove`, handles keep working unseen, and lookups take a short lock from then on.
   @discardableResult
   public func removeAll(where values: [String: String]) -> Int {
     store.removeAll(where: values)

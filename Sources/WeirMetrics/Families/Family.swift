@@ -5,12 +5,12 @@
 /// requests.with("/users", "200").increment()
 /// ```
 ///
-/// `with` finds the series or makes it at zero. It takes no lock and allocates nothing once the series exists; keeping
-/// the handle it returns is cheaper still, and a series whose handle is kept never expires (nothing does by itself).
+/// `with` finds the series or makes it at zero. It takes no lock and allocates nothing once the series exists. Keeping
+/// the returned handle is cheaper still. A series never expires by itself.
 ///
-/// A family holds at most as many label sets as its registry allows (2,000 by default). Beyond, counters and histograms
-/// count into one series whose labels are all `_other`, and gauges into none; `weir_metrics_series_folded_total` counts
-/// the lookups that this befell.
+/// A family holds at most as many label sets as its registry allows (2,000 by default). Beyond that limit, counters and
+/// histograms count into one series whose labels are all `_other`, and gauges into none.
+/// `weir_metrics_series_folded_total` counts these lookups.
 public struct Family<Handle: Instrument, Labels>: Sendable {
   @usableFromInline let store: SeriesStore
 

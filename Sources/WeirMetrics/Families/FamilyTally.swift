@@ -1,10 +1,10 @@
 import Synchronization
 
-/// What a family's series share: the clock, and counts of what they refused.
+/// The clock that a family's series share, and the counts of what the family refused.
 final class FamilyTally: Sendable {
   /// Updates ignored because their value has no meaning for the instrument.
   let invalidUpdates = Atomic<UInt64>(0)
-  /// Lookups that met the cap on label sets.
+  /// Lookups beyond the limit on label sets.
   let folded = Atomic<UInt64>(0)
 
   let clock: WallClock

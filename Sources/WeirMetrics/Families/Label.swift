@@ -1,6 +1,6 @@
 /// A label's name and the type of its values, given when a family is registered.
 ///
-/// A string literal is a label of strings; `Label("code", as: Int.self)` one of numbers.
+/// A string literal is a label of strings; `Label("code", as: Int.self)` is one of numbers.
 public struct Label<Value: LabelValue>: Sendable {
   /// `[a-zA-Z_][a-zA-Z0-9_]*`, not `le` and not beginning with `__`; checked when the family is registered.
   public let name: String

@@ -1,12 +1,12 @@
-/// A hash of label values, taken where they stand.
+/// A hash of label values, computed from their bytes without a copy.
 ///
-/// Multiply-and-fold over 16 bytes a step (the construction of wyhash). The seed is random per family, so that whoever
-/// chooses label values can't choose collisions.
+/// It multiplies and folds 16 bytes per step, like wyhash. The seed is random per family, so that a client that can
+/// choose label values can't choose collisions.
 @usableFromInline
 struct LabelHash {
   @usableFromInline var state: UInt64
   @usableFromInline let seed: UInt64
-  /// A value is longer than the limit: only its cut form identifies a series.
+  /// Whether a value is longer than the limit. Then only its cut form identifies a series.
   @usableFromInline var isOversized = false
 
   @inlinable @inline(__always)
@@ -15,7 +15,7 @@ struct LabelHash {
     state = seed
   }
 
-  /// Never zero, which marks a free slot.
+  /// The hash; never zero, which marks a free slot.
   @inlinable @inline(__always)
   var value: UInt64 {
     state == 0 ? 1 : state
@@ -37,8 +37,8 @@ struct LabelHash {
     }
   }
 
-  /// One to eight bytes as a number. Short strings have just been put on the stack, as two words: a read across both would
-  /// have to wait until they are in memory.
+  /// One to eight bytes as a number. Short strings have just been written to the stack as two words. A read across both
+  /// would have to wait until they are in memory.
   @inlinable @inline(__always)
   func short(_ start: UnsafeRawPointer, _ count: Int) -> UInt64 {
     if count >= 4 {
@@ -63,7 +63,7 @@ struct LabelHash {
       fold(word(start + position), word(start + (position + 8)), 0)
       position &+= 16
     }
-    // The last 16 bytes, some of which may have been taken already.
+    // The last 16 bytes, some of which may have been hashed already.
     fold(word(start + (count &- 16)), word(start + (count &- 8)), count)
   }
 
@@ -74,7 +74,7 @@ struct LabelHash {
 
   @inlinable @inline(__always)
   mutating func fold(_ first: UInt64, _ second: UInt64, _ count: Int) {
-    // Spread, so that a byte of the text can't make up for another length.
+    // The length is spread over all bits, so that a byte of the text can't cancel a different length.
     let length = UInt64(truncatingIfNeeded: count) &* 0xD6E8_FEB8_6659_FD93
     let product = (first ^ seed ^ length).multipliedFullWidth(
       by: second ^ state ^ 0x9E37_79B9_7F4A_7C15)

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Walks along a rendered label set and says whether given values are the ones in it.
+/// Walks along a rendered label set and compares its values with given ones.
 @usableFromInline
 struct LabelMatcher {
   @usableFromInline var cursor: UnsafeRawPointer
   @usableFromInline let end: UnsafeRawPointer
   @usableFromInline let isEscaped: Bool
 
-  /// Valid as long as the series.
+  /// The matcher is valid as long as the series.
   @inlinable @inline(__always)
   init(_ series: Series) {
     cursor = series.slab.text
@@ -15,12 +15,13 @@ struct LabelMatcher {
     isEscaped = series.slab.isEscaped
   }
 
-  /// Whether the next value of the text, `skip` bytes further, is this one. After a `false` the matcher is of no use.
+  /// Whether the next value of the text, `skip` bytes further, is this one. After a `false` the matcher must not be
+  /// used.
   @inlinable @inline(__always)
   mutating func accepts(_ value: UnsafeRawBufferPointer, after skip: Int) -> Bool {
     cursor += skip
     if isEscaped { return acceptsEscaped(value) }
-    // The quote behind the value must be inside the text too; so a longer value never reads beyond the end.
+    // The quote behind the value must be inside the text too, so a longer value never reads beyond the end.
     guard end - cursor > value.count, equalBytes(value, cursor) else { return false }
     cursor += value.count
     return cursor.load(as: UInt8.self) == UInt8(ascii: "\"")
@@ -42,7 +43,7 @@ struct LabelMatcher {
   }
 }
 
-/// Equality without a call for the short values that labels have. `text` has at least `value.count` bytes.
+/// Equality without a call for short values, as labels have them. `text` has at least `value.count` bytes.
 @inlinable @inline(__always)
 func equalBytes(_ value: UnsafeRawBufferPointer, _ text: UnsafeRawPointer) -> Bool {
   let count = value.count

@@ -1,8 +1,8 @@
-/// A family's label names, ready to render and to compare.
+/// A family's label names, prepared for rendering and comparing.
 @usableFromInline
 struct LabelSchema: Sendable, Equatable {
   let names: [String]
-  /// How many bytes of a rendered label set stand before each value: `name="`, and `",` of the label before.
+  /// The number of bytes before each value of a rendered label set: `name="`, after the `",` of the label before.
   @usableFromInline let skips: [Int]
 
   init(names: [String]) {
@@ -10,13 +10,13 @@ struct LabelSchema: Sendable, Equatable {
     skips = names.enumerated().map { index, name in name.utf8.count + (index == 0 ? 2 : 4) }
   }
 
-  /// An index of a label, below their number.
+  /// The bytes before the value at `index`, which must be below the number of labels.
   @inlinable @inline(__always)
   func skip(_ index: Int) -> Int {
     skips[index]
   }
 
-  /// Renders values, escaped as the text format says: backslash, quote and line feed.
+  /// Renders values, escaped by the rules of the text format: backslash, quote and line feed.
   func render(_ values: [String]) -> RenderedLabels {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(
@@ -29,7 +29,7 @@ struct LabelSchema: Sendable, Equatable {
     return RenderedLabels(text: bytes, isEscaped: escaped)
   }
 
-  /// `name="value"`; true if something was escaped.
+  /// Appends `name="value"`; true if something was escaped.
   @discardableResult
   static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) -> Bool {
     bytes.append(contentsOf: name.utf8)
@@ -42,7 +42,7 @@ struct LabelSchema: Sendable, Equatable {
 
 /// The escapes of the exposition formats.
 enum Escaping {
-  /// Appends text with backslash and line feed (and, on request, the quote) escaped; true if something was.
+  /// Appends text with backslash and line feed (and, on request, the quote) escaped; true if something was escaped.
   @discardableResult
   static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8], quotes: Bool) -> Bool {
     var escaped = false
@@ -58,7 +58,7 @@ enum Escaping {
     return escaped
   }
 
-  /// What stands after the backslash for a byte that needs one.
+  /// The character after the backslash for a byte that must be escaped; nil for other bytes.
   @inline(__always)
   static func letter(for byte: UInt8) -> UInt8? {
     switch byte {

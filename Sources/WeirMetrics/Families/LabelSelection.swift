@@ -1,9 +1,9 @@
-/// Which label sets of a family have certain values.
+/// Selects the label sets of a family that have certain values.
 struct LabelSelection {
   /// `name="value"`, as in a label set's text.
   private let pairs: [[UInt8]]
 
-  /// Names that are no label of the family select nothing, and so do none at all.
+  /// A name that is not a label of the family selects nothing, and so does an empty dictionary.
   init(_ values: [String: String], of schema: LabelSchema) {
     pairs = values.map { name, value in
       var text: [UInt8] = []
@@ -17,7 +17,7 @@ struct LabelSelection {
     !pairs.isEmpty && pairs.allSatisfy { pair in Self.hasPair(text, pair) }
   }
 
-  /// A pair begins the text or follows a comma. Within a value there is no such place: its quotes are escaped.
+  /// A pair is at the beginning of the text or follows a comma. It can't be inside a value, whose quotes are escaped.
   private static func hasPair(_ text: UnsafeRawBufferPointer, _ pair: [UInt8]) -> Bool {
     guard text.count >= pair.count else { return false }
     return (0...(text.count - pair.count)).contains { start in

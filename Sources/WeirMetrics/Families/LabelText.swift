@@ -2,12 +2,12 @@
 @usableFromInline
 enum LabelText {
   @usableFromInline static let limit = 4096
-  /// The value of every label of the series that takes what a full family has no room for.
+  /// The value of every label of the series that counts label sets beyond the family's limit.
   static let other = "_other"
 
   @usableFromInline
   static func canonical(_ value: some LabelValue) -> String {
-    // A `String` made from the bytes repairs them, which can make them longer: hence the second cut.
+    // Invalid bytes are repaired, which can make the text longer: hence the second cut.
     let text = value.withLabelBytes { String(decoding: $0.prefix(boundary($0)), as: UTF8.self) }
     guard text.utf8.count > limit else { return text }
     return text.withLabelBytes { String(decoding: $0.prefix(boundary($0)), as: UTF8.self) }

@@ -2,14 +2,15 @@
 ///
 /// A value longer than 4 KiB is cut, on a scalar's boundary.
 public protocol LabelValue: Sendable {
-  /// Gives the value's text as UTF-8. Equal values give equal bytes. The bytes are valid only during the call.
+  /// Passes the value's text as UTF-8 to `body`. Equal values give equal bytes. The bytes are valid only during the
+  /// call.
   func withLabelBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result
 }
 
 extension String: LabelValue {
   @inlinable @inline(__always)
   public func withLabelBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    // Not `withUTF8`, which is mutating: the copy it asks for would be retained and released.
+    // `withUTF8` would be mutating: the copy that it needs would be retained and released.
     if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
     var text = self
     return text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
@@ -65,12 +66,12 @@ extension LabelValue where Self: RawRepresentable, RawValue: LabelValue {
   }
 }
 
-/// A label's value from bytes that may not be UTF-8: what is wrong in them becomes U+FFFD.
+/// A label's value from bytes that may not be UTF-8: invalid ones become U+FFFD.
 public struct LabelBytes: LabelValue, Equatable {
   /// The repaired text.
   public let text: String
 
-  /// What lies beyond a label's limit of 4 KiB is not shown.
+  /// Bytes beyond a label's limit of 4 KiB are dropped.
   public init(_ bytes: some Collection<UInt8>) {
     text = String(decoding: bytes.prefix(LabelText.limit + 4), as: UTF8.self)
   }

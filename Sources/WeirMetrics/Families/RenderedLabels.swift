@@ -3,7 +3,7 @@
 /// The text also identifies the series, so that two series can't show the same line.
 struct RenderedLabels: Sendable, Hashable {
   let text: [UInt8]
-  /// Whether a value holds a byte that had to be escaped.
+  /// Whether a byte of a value had to be escaped.
   let isEscaped: Bool
 
   static let none = RenderedLabels(text: [], isEscaped: false)

@@ -1,21 +1,22 @@
 public import Synchronization
 
-/// One label set of a metric, with its numbers: what a ``Counter``, ``Gauge`` or ``Histogram`` is a handle of.
+/// One label set of a metric with its numbers; ``Counter``, ``Gauge`` and ``Histogram`` are handles of it.
 ///
-/// Lives as long as a handle or its family does.
+/// It lives as long as a handle or its family does.
 public final class Series: Sendable {
   /// A counter's whole part, a gauge's bit pattern, the bit pattern of a histogram's sum.
   @usableFromInline let first = Atomic<UInt64>(0)
   /// The bit pattern of a counter's fractional part.
   let second = Atomic<UInt64>(0)
-  /// A histogram's buckets; before them when the series was made and a histogram's bounds; behind them the labels' text.
+  /// A histogram's buckets. Before them are the time of creation and the histogram's bounds, behind them the labels'
+  /// text.
   @usableFromInline let slab: AtomicSlab
   let tally: FamilyTally
   let exemplars = AtomicLazyReference<ExemplarStore>()
 
-  /// `bounds` nil: no buckets.
+  /// - Parameter bounds: Nil for a series without buckets.
   init(_ labels: RenderedLabels, bounds: [Double]?, created: Double, tally: FamilyTally) {
-    // Behind the last bound stand infinities: the search for a bucket reads four bounds at a time.
+    // Infinities follow the last bound, as the search for a bucket reads four bounds at a time.
     let constants = [created] + (bounds.map { $0 + [.infinity, .infinity, .infinity] } ?? [])
     slab = AtomicSlab(
       words: bounds.map { $0.count + 1 } ?? 0, constants: constants, text: labels.text, isEscaped: labels.isEscaped)
@@ -27,12 +28,12 @@ public final class Series: Sendable {
     String(decoding: text, as: UTF8.self)
   }
 
-  /// Valid as long as the series.
+  /// The labels' bytes, valid as long as the series.
   var text: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: slab.text, count: Int(slab.textCount))
   }
 
-  /// Seconds since 1970.
+  /// When the series was made, in seconds since 1970.
   var created: Double {
     slab.constant(0)
   }
@@ -45,8 +46,8 @@ public final class Series: Sendable {
 
 /// A kind of handle: ``Counter``, ``Gauge`` or ``Histogram``. Not meant for other types.
 public protocol Instrument: Sendable {
-  /// A handle of a series.
+  /// Makes a handle of a series.
   init(_ series: Series)
-  /// What the handle updates.
+  /// The series that the handle updates.
   var series: Series { get }
 }

@@ -1,11 +1,11 @@
 public import Synchronization
 
-/// A family's series: finds them without a lock, makes them under one, hands them out sorted to a scrape.
+/// A family's series: finds them without a lock, makes them under one, and gives them sorted to a scrape.
 ///
-/// **Removal.** A reader without a lock may stand anywhere in a table when a series is removed, so what a table has ever
-/// named can't be freed while readers may come. The first removal therefore ends lock-free reading for good: the tables
-/// of that time stay as they are until the store ends (bounded by the cap on label sets), and a copy takes their place
-/// that is read under the lock and gives its memory back. Families that never remove, most of them, pay nothing for it.
+/// **Removal.** A reader without a lock may be anywhere in a table when a series is removed, so no series of the table
+/// can be freed while there may be readers. The first removal therefore ends lock-free reading for good. The tables of
+/// that time stay unchanged until the store ends; the limit on label sets bounds them. A copy takes their place, which
+/// is read under the lock and frees its memory. Families without removals, most of them, pay nothing for this.
 @usableFromInline
 final class SeriesStore: MetricFamily {
   @usableFromInline let schema: LabelSchema
@@ -26,14 +26,14 @@ final class SeriesStore: MetricFamily {
 
   private struct State {
     var table: SeriesTable
-    /// Tables that readers may still be in.
+    /// Tables that may still have readers.
     var retired: [SeriesTable] = []
     /// Series that count towards the limit.
     var count = 0
-    /// One if the series for what was folded is in the table beyond the limit.
+    /// 1 if the series for folded label sets is in the table, beyond the limit; else 0.
     var extra = 0
     var readsNeedLock = false
-    /// What changed since the last scrape.
+    /// The changes since the last scrape.
     var added: [Series] = []
     var removed: Set<ObjectIdentifier> = []
   }
@@ -62,7 +62,7 @@ final class SeriesStore: MetricFamily {
   @inlinable @inline(__always)
   func find(_ hash: LabelHash, _ matches: (inout LabelMatcher) -> Bool) -> Series? {
     if hash.isOversized { return nil }
-    // Read before the search: a table that was full by then misses nothing that exists.
+    // Read before the search: a table that was full at that time has every series.
     let full = isFull.load(ordering: .acquiring)
     guard let table = published.load(ordering: .acquiring) else {
       guard let candidate = candidate(hash.value) else { return nil }
@@ -79,8 +79,8 @@ final class SeriesStore: MetricFamily {
     return full ? folded() : nil
   }
 
-  /// The series with this hash, where reading needs the lock. The values are compared after it: they may be a caller's
-  /// own type, whose code must not run under a lock.
+  /// The series with this hash, where reading needs the lock. The values are compared after the lock is released: they
+  /// may have a caller's own type, whose code must not run under a lock.
   @usableFromInline
   func candidate(_ hash: UInt64) -> Series? {
     state.withLock { $0.table.first(hash) { _ in true } }
@@ -93,7 +93,7 @@ final class SeriesStore: MetricFamily {
     return overflow
   }
 
-  /// Finds or makes a series, or folds.
+  /// Finds or makes a series. Beyond the limit, the label set is folded.
   @usableFromInline
   func resolve(_ values: [String]) -> Series {
     findOrMake(values) ?? fold()
@@ -143,7 +143,7 @@ final class SeriesStore: MetricFamily {
     return withExtendedLifetime(removed) { removed.count }
   }
 
-  /// Where nobody scrapes, removed series must not pile up.
+  /// Keeps removed series from piling up where there are no scrapes.
   private func settle(_ pending: Int) {
     if pending > 1_000 { _ = series() }
   }
@@ -187,7 +187,7 @@ extension SeriesStore {
     }
   }
 
-  /// Adds a series unless it is there; nil if there is no room and `isExtra`, which needs none, is false.
+  /// Adds a series unless it exists. Nil if there is no room; the extra series needs none.
   private func insert(_ candidate: Series, _ labels: RenderedLabels, _ hash: UInt64, isExtra: Bool = false) -> Series? {
     state.withLock { state in
       if let found = lookup(labels, hash, state) { return found }
@@ -224,8 +224,8 @@ extension SeriesStore {
     state.table = state.table.copy(capacity: state.table.mask + 1)
   }
 
-  /// The series for what there is no room for: all labels `_other`, or for gauges one that no page shows, because the sum
-  /// of unrelated gauges that are set means nothing.
+  /// The series for label sets beyond the limit. Its labels are all `_other`. For gauges no page shows it, as a sum of
+  /// unrelated gauges means nothing.
   private func fold() -> Series {
     let series = overflow.load() ?? overflow.storeIfNil(makeOverflow())
     state.withLock { state in

@@ -1,9 +1,9 @@
 /// An open-addressing table from a label set's hash to its series, read without a lock.
 ///
-/// Two words per slot: the hash (zero: free) and the series' address. There is one writer at a time (the store's lock).
-/// It stores the address first and the hash after it, releasing, so that a reader who sees the hash sees the address and
-/// the series behind it. A slot once filled is not changed while there may be readers; the table holds a reference to
-/// every series it names until its own end.
+/// Each slot has two words: the hash (zero if free) and the series' address. There is one writer at a time (the store's
+/// lock). It stores the address first and then the hash, releasing, so that a reader that sees the hash also sees the
+/// address and the series behind it. A filled slot is not changed while there may be readers. The table holds a
+/// reference to each of its series until its own end.
 @usableFromInline
 final class SeriesTable: Sendable {
   @usableFromInline let slots: AtomicSlab
@@ -21,7 +21,7 @@ final class SeriesTable: Sendable {
     }
   }
 
-  /// The series with this hash that `matches` recognizes. Ends, because a part of the slots is always free.
+  /// The series with this hash that `matches` accepts. The search ends, because some slots are always free.
   @inlinable @inline(__always)
   func first(_ hash: UInt64, where matches: (Series) -> Bool) -> Series? {
     var slot = Int(truncatingIfNeeded: hash) & mask
@@ -41,7 +41,7 @@ final class SeriesTable: Sendable {
     return Unmanaged.fromOpaque(address)
   }
 
-  /// Adds a series that is not there. The store sees to it that a quarter of the slots stays free.
+  /// Adds a series that is not in the table. The store keeps a quarter of the slots free.
   func insert(_ series: Series, hash: UInt64) {
     var slot = Int(truncatingIfNeeded: hash) & mask
     while slots.load(slot * 2) != 0 { slot = (slot + 1) & mask }
@@ -57,7 +57,7 @@ final class SeriesTable: Sendable {
     return copy
   }
 
-  /// What is in it. Only for the store, under its lock.
+  /// The table's contents. Only for the store, under its lock.
   var all: [(series: Series, hash: UInt64)] {
     (0...mask).compactMap { slot in
       let hash = slots.load(slot * 2)
@@ -66,7 +66,7 @@ final class SeriesTable: Sendable {
     }
   }
 
-  /// Takes a series out. Only for a table that is read under the store's lock.
+  /// Removes a series. Only for a table that is read under the store's lock.
   func remove(_ series: Series, hash: UInt64) {
     let address = UInt64(UInt(bitPattern: Unmanaged.passUnretained(series).toOpaque()))
     var slot = Int(truncatingIfNeeded: hash) & mask
@@ -78,7 +78,7 @@ final class SeriesTable: Sendable {
     Self.reference(address)?.release()
   }
 
-  /// Moves back what a search would no longer reach across the free slot.
+  /// Moves back the entries that a search would no longer reach across the free slot.
   private func closeGap(at start: Int) {
     var hole = start
     var slot = start

@@ -1,11 +1,12 @@
-/// A histogram's upper bounds: finite and increasing. `+Inf` is always there and need not be named.
+/// A histogram's upper bounds: finite and increasing. `+Inf` is always included and need not be listed.
 ///
-/// A list that breaks a rule is refused when the histogram is registered (``RegistryError/invalidBuckets(metric:problem:)``).
+/// A list that breaks a rule is refused when the histogram is registered
+/// (``RegistryError/invalidBuckets(metric:problem:)``).
 public struct Buckets: Sendable, Equatable, ExpressibleByArrayLiteral {
-  /// More bounds than these are refused: each is a series.
+  /// The maximum number of bounds: each one is a series.
   public static let limit = 512
 
-  /// Seconds, for requests of a service: 5 ms to 10 s.
+  /// Bounds for the requests of a service, in seconds: 5 ms to 10 s.
   public static let `default`: Buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
   /// The bounds as given.
@@ -35,12 +36,12 @@ public struct Buckets: Sendable, Equatable, ExpressibleByArrayLiteral {
       })
   }
 
-  /// One more than the limit is enough to be refused.
+  /// One index more than the limit is enough for the list to be refused.
   private static func indices(_ count: Int) -> Range<Int> {
     0..<min(max(count, 0), limit + 1)
   }
 
-  /// The bounds without a final `+Inf`, or what is wrong with them.
+  /// The bounds without a final `+Inf`, or the rule that they break.
   package func checked() -> Result<[Double], Problem> {
     var bounds = bounds
     if bounds.last == .infinity { bounds.removeLast() }
@@ -53,17 +54,17 @@ public struct Buckets: Sendable, Equatable, ExpressibleByArrayLiteral {
     return .success(bounds)
   }
 
-  /// What can be wrong with a list of bounds.
+  /// The rules that a list of bounds can break.
   public enum Problem: String, Error, Sendable {
-    /// No bound besides `+Inf`.
+    /// There is no bound besides `+Inf`.
     case empty
-    /// More than ``Buckets/limit``.
+    /// There are more bounds than ``Buckets/limit``.
     case tooMany
-    /// NaN, `-Inf`, or `+Inf` before the end.
+    /// A bound is NaN or `-Inf`, or `+Inf` comes before the end.
     case notFinite
     /// A bound is smaller than the one before it.
     case unsorted
-    /// A bound is there twice.
+    /// Two bounds are equal.
     case duplicate
   }
 }

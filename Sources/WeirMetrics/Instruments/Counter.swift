@@ -2,10 +2,10 @@ public import Synchronization
 
 /// A number that only grows: requests, bytes, seconds of work.
 ///
-/// Hold the handle and call ``increment()``: one atomic addition, from any thread.
+/// Hold the handle and call ``increment()``. That is one atomic addition, from any thread.
 ///
-/// Whole amounts go to a 64-bit integer, others to a `Double` beside it; the page shows their sum. A negative, NaN or
-/// infinite amount is ignored and counted in `weir_metrics_invalid_updates_total`.
+/// Whole amounts are added to a 64-bit integer, others to a separate `Double`; the page shows their sum. A negative,
+/// NaN or infinite amount is ignored and counted in `weir_metrics_invalid_updates_total`.
 public struct Counter: Instrument {
   public let series: Series
 
@@ -33,7 +33,7 @@ public struct Counter: Instrument {
   /// Adds any amount. A negative, NaN or infinite one is ignored and counted.
   public func increment(by amount: Double) {
     guard amount >= 0, amount < .infinity else { return series.refuse() }
-    // Below 2^53 every whole number is exact as a `Double`; above, the integer could not hold many of them.
+    // Every whole number below 2^53 is exact as a `Double`. Beyond, the integer could not hold many such amounts.
     if amount < 0x1p53, let whole = UInt64(exactly: amount) {
       series.first.wrappingAdd(whole, ordering: .relaxed)
     } else {
@@ -41,7 +41,7 @@ public struct Counter: Instrument {
     }
   }
 
-  /// Takes over a total of whole amounts that is counted elsewhere; a smaller one than before is ignored.
+  /// Raises the counter to a total of whole amounts that is counted elsewhere; a smaller total than before is ignored.
   package func advance(to total: UInt64) {
     var seen = whole
     while seen < total {
@@ -57,7 +57,7 @@ public struct Counter: Instrument {
     Double(whole) + rest
   }
 
-  // Each part only grows, so their sum does, though they are read one after the other.
+  // The two parts are read one after the other. Each part only grows, so their sum does too.
 
   var whole: UInt64 {
     series.first.load(ordering: .relaxed)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One observation with a pointer to its trace (OpenMetrics 1.0, "Exemplars").
+/// One observation with a reference to its trace (OpenMetrics 1.0, "Exemplars").
 struct Exemplar: Sendable, Equatable {
   /// The label set as the page shows it, without braces.
   let labels: [UInt8]
@@ -8,7 +8,7 @@ struct Exemplar: Sendable, Equatable {
   /// Seconds since 1970.
   let timestamp: Double
 
-  /// The label set's text; nil if OpenMetrics does not allow it or readers stumble over it.
+  /// The label set's text; nil if OpenMetrics does not allow it or some readers can't parse it.
   static func render(_ pairs: KeyValuePairs<String, String>) -> [UInt8]? {
     var characters = 0
     for (name, value) in pairs {
@@ -21,8 +21,9 @@ struct Exemplar: Sendable, Equatable {
     return LabelSchema(names: names).render(pairs.map(\.value)).text
   }
 
-  /// What OpenMetrics allows here, and for which readers refuse the whole page: the parser of Python's prometheus_client
-  /// (0.2x) for an escaped quote or a brace, Prometheus (2.x) for a NUL, which its lexer takes for the end.
+  /// Whether OpenMetrics allows the byte, but some readers refuse the whole page for it. The parser of Python's
+  /// prometheus_client (0.2x) does so for an escaped quote or a brace. Prometheus (2.x) does so for a NUL, which its
+  /// lexer takes for the end.
   private static func isTrap(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "{") || byte == UInt8(ascii: "}") || byte == 0
   }
@@ -30,7 +31,8 @@ struct Exemplar: Sendable, Equatable {
 
 /// A histogram's exemplars: the latest of each bucket.
 ///
-/// A writer that finds the lock taken drops its exemplar: they are samples, and no scrape may hold a request up.
+/// A writer that finds the lock taken drops its exemplar: exemplars are only samples, and no scrape may delay a
+/// request.
 final class ExemplarStore: Sendable {
   private let slots: Mutex<[Exemplar?]>
 
@@ -44,7 +46,7 @@ final class ExemplarStore: Sendable {
     }
   }
 
-  /// A copy of its own, so that the writers' array is not copied at their next write.
+  /// A new array, so that the writers' array is not copied at their next write.
   var all: [Exemplar?] {
     slots.withLock { slots in slots.map { $0 } }
   }

@@ -3,7 +3,7 @@ public import Synchronization
 /// A number that goes up and down: requests in flight, bytes in use, a state.
 ///
 /// Any value is allowed, NaN and the infinities too; the page shows them as `NaN`, `+Inf` and `-Inf`.
-/// Whoever increments a gauge decrements it through the same handle.
+/// Increment and decrement a gauge through the same handle.
 public struct Gauge: Instrument {
   public let series: Series
 

@@ -2,14 +2,14 @@ import Synchronization
 
 /// Counts observations in buckets: durations, sizes.
 ///
-/// Hold the handle and call ``observe(_:)-(Double)``: two atomic additions, from any thread.
+/// Hold the handle and call ``observe(_:)-(Double)``. That is two atomic additions, from any thread.
 ///
-/// An observation that is NaN or infinite is ignored and counted in `weir_metrics_invalid_updates_total`, because one of
-/// them would spoil `_sum` until the process ends. Negative ones count as any other; note that `_sum` then may shrink,
-/// which Prometheus takes for a restart.
+/// An observation that is NaN or infinite is ignored and counted in `weir_metrics_invalid_updates_total`, because one
+/// such value would spoil `_sum` until the process ends. Negative observations count like any other, but may make
+/// `_sum` shrink, which Prometheus takes for a restart.
 ///
-/// `_count` is the `+Inf` bucket, computed from the buckets in one pass; `_sum` is read after it and may already hold
-/// observations that the pass did not see.
+/// `_count` is the `+Inf` bucket, computed from the buckets in one pass. `_sum` is read after them and may already
+/// include observations that the pass did not see.
 public struct Histogram: Instrument {
   public let series: Series
 
@@ -35,8 +35,9 @@ public struct Histogram: Instrument {
 
   /// Counts one observation and keeps it as its bucket's exemplar, shown in OpenMetrics only.
   ///
-  /// The exemplar is left out, and the observation still counted, if a label's name is not valid, if a value holds a quote, if names and values
-  /// have more than 128 characters together (the limit of OpenMetrics), or if the exemplars are being read at that moment.
+  /// The observation is always counted. The exemplar is left out in these cases: a label's name is not valid or comes
+  /// twice; a value contains a quote, a brace or a NUL, or has more than 512 bytes; names and values together have more
+  /// than 128 characters (the limit of OpenMetrics); or the exemplars are being read at that moment.
   public func observe(_ value: Double, exemplar: KeyValuePairs<String, String>) {
     observe(value)
     guard value.isFinite, let labels = Exemplar.render(exemplar) else { return }
@@ -50,7 +51,7 @@ public struct Histogram: Instrument {
     observe(value, exemplar: ["trace_id": traceID])
   }
 
-  /// What was counted so far.
+  /// The counts so far.
   public var snapshot: HistogramSnapshot {
     let counts = (0...boundCount).map { series.slab.load($0) }
     return HistogramSnapshot(bounds: (0..<boundCount).map { bound($0) }, counts: counts, sum: sum)
@@ -65,16 +66,17 @@ public struct Histogram: Instrument {
     Int(series.slab.wordCount) &- 1
   }
 
-  /// Index 0 is the lowest.
+  /// The upper bound at an index; index 0 is the lowest.
   @inlinable @inline(__always)
   func bound(_ index: Int) -> Double {
     series.slab.constant(index &+ 1)
   }
 
-  /// The first bucket whose bound is not below the value: as many as there are bounds below it.
+  /// The first bucket whose bound is not below the value. Its index is the number of bounds below the value.
   ///
-  /// Up to 32 bounds are compared four at a time without a branch; more are halved before. What a block reads beyond the
-  /// part in question is not below the value either: higher bounds, or the infinities behind the last one.
+  /// Up to 32 bounds are compared four at a time without a branch; longer lists are halved before. A block may also
+  /// read beyond the searched part. The bounds there, higher ones or the infinities at the end, are not below the value
+  /// either.
   @inlinable @inline(__always)
   func bucket(of value: Double) -> Int {
     var low = 0
@@ -101,7 +103,7 @@ public struct Histogram: Instrument {
 public struct HistogramSnapshot: Sendable, Equatable {
   /// Upper bounds, increasing, without `+Inf`.
   public let bounds: [Double]
-  /// Observations per bucket, not cumulative; one more than there are bounds.
+  /// Observations per bucket, not cumulative; one entry more than there are bounds.
   public let counts: [UInt64]
   /// The sum of all observations.
   public let sum: Double

@@ -1,4 +1,4 @@
-/// What is said of a metric when it is registered.
+/// The description of a metric at its registration.
 struct MetricDescriptor: Sendable, Equatable {
   let name: String
   let help: String
@@ -6,10 +6,10 @@ struct MetricDescriptor: Sendable, Equatable {
   let labels: [String]
   /// A histogram's upper bounds.
   var bounds: [Double] = []
-  /// What is wrong with them.
+  /// The rule that the bounds break, if any.
   var bucketProblem: Buckets.Problem?
 
-  /// What OpenMetrics calls the metric family: a counter without `_total`, an info without `_info`.
+  /// The family's name in OpenMetrics: a counter without `_total`, an info without `_info`.
   var familyName: String {
     switch kind {
     case .counter: hasTotal ? String(name.dropLast("_total".count)) : name
@@ -18,13 +18,13 @@ struct MetricDescriptor: Sendable, Equatable {
     }
   }
 
-  /// A counter whose name ends in `_total`. OpenMetrics knows no other: there, one without is of type `unknown`, so that
-  /// a series has the same name in both formats.
+  /// Whether a counter's name ends in `_total`. OpenMetrics has no other counters. There, a counter without it gets the
+  /// type `unknown`, so that a series has the same name in both formats.
   var hasTotal: Bool {
     kind == .counter && name.hasSuffix("_total") && name.utf8.count > "_total".utf8.count
   }
 
-  /// Every name that this metric takes in either format.
+  /// Every name that this metric uses in either format.
   var claimedNames: [String] {
     switch kind {
     case .counter: hasTotal ? [name, familyName, familyName + "_created"] : [name]
@@ -49,7 +49,7 @@ struct MetricDescriptor: Sendable, Equatable {
     return self
   }
 
-  /// What makes a second registration of the same name another metric than the first.
+  /// The difference that makes a second registration of the same name a different metric.
   func conflict(with registered: MetricDescriptor) -> RegistryError? {
     if kind != registered.kind {
       return .kindConflict(metric: name, registered: registered.kind, requested: kind)

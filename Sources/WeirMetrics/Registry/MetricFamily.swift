@@ -1,15 +1,15 @@
-/// A registered metric, whatever its instrument: what an encoder walks over.
+/// A registered metric of any instrument, as encoders see it.
 protocol MetricFamily: AnyObject, Sendable {
   var descriptor: MetricDescriptor { get }
   var pieces: ExpositionPieces { get }
   var tally: FamilyTally { get }
-  /// The number of series on the page; nil for what is computed at the scrape.
+  /// The number of series on the page; nil for a metric that is computed at the scrape.
   var seriesCount: Int? { get }
-  /// The series now, sorted by their labels.
+  /// The present series, sorted by their labels.
   func content(_ collected: CollectedSamples) -> FamilyContent
 }
 
-/// A family's series. Encoders read the numbers from them; no format is in here.
+/// A family's series. Encoders read the numbers from them; this type has no format.
 enum FamilyContent {
   case series([Series])
   case samples([CollectedSample])

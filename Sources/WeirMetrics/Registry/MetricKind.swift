@@ -1,11 +1,11 @@
-/// What a metric is; its word in a `# TYPE` line.
+/// The type of a metric, as in a `# TYPE` line.
 public enum MetricKind: String, Sendable {
-  /// Only grows, and begins anew at 0 when the process does.
+  /// The value only grows, and starts again at 0 with the process.
   case counter
-  /// May go up and down.
+  /// The value may go up and down.
   case gauge
   /// Observations counted in buckets, with their sum.
   case histogram
-  /// Facts in labels, value 1. A gauge in the text format, which has no such type.
+  /// Facts as labels, with the value 1. In the text format, which has no such type, it is a gauge.
   case info
 }

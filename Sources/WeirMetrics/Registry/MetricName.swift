@@ -10,7 +10,7 @@ package enum MetricName {
     isValid(name.utf8, letter: isLetter)
   }
 
-  /// Names that the formats (`le`) or Prometheus (`__…`) keep for themselves.
+  /// Names that are reserved by the formats (`le`) or by Prometheus (`__…`).
   package static func isReservedLabel(_ name: String) -> Bool {
     name == "le" || name.utf8.starts(with: "__".utf8)
   }

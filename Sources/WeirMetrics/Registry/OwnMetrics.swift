@@ -1,4 +1,4 @@
-/// What a registry tells of itself.
+/// The metrics of a registry about itself.
 enum OwnMetrics {
   static let series = "weir_metrics_series"
   static let folded = "weir_metrics_series_folded_total"

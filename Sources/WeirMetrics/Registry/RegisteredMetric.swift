@@ -1,4 +1,4 @@
-/// What a registry knows of a metric, besides its numbers.
+/// The description of a registered metric, without its numbers.
 package struct RegisteredMetric: Sendable, Equatable {
   package let name: String
   package let help: String
@@ -17,7 +17,7 @@ package struct RegisteredMetric: Sendable, Equatable {
 }
 
 extension Registry {
-  /// All metrics by name, those included that have no series yet.
+  /// All metrics by name, including those without any series.
   package var metrics: [RegisteredMetric] {
     all().families.map { family in
       let descriptor = family.descriptor

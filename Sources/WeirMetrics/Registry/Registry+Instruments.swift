@@ -62,7 +62,7 @@ extension Registry {
 
   /// Facts that don't change while the process runs, as labels of a metric whose value is 1: a version, a build.
   ///
-  /// The name ends in `_info`. Labels' values are repaired and cut as those of a family.
+  /// The name ends in `_info`. Values of labels are repaired and cut like those of a family.
   public func info(
     _ name: String, help: String, labels: KeyValuePairs<String, String>
   ) throws(RegistryError) {

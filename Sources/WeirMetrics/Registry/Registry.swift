@@ -5,20 +5,20 @@ import Synchronization
 /// Safe to use from any thread. Registering is rare and takes a lock; counting never does. There is no global registry:
 /// make one and pass it on.
 ///
-/// Registering what is registered already, in the same words, gives the same metric again; in other words it is a
-/// ``RegistryError``, also counted in `weir_metrics_registration_errors_total`.
+/// Registering a metric again with the same description returns the same metric. With another description it throws a
+/// ``RegistryError``, which is also counted in `weir_metrics_registration_errors_total`.
 public final class Registry: Sendable {
   private let state = Mutex(State())
   private let seriesLimit: Int
   private let clock: WallClock
-  /// Of histograms, by name, whatever buckets they are registered with.
+  /// Buckets of histograms, by name. They replace those with which the histogram is registered.
   let buckets: [String: Buckets]
   /// Registrations refused, in the order of `RegistryError.reasons`.
   private let refused = AtomicSlab(words: RegistryError.reasons.count)
 
   fileprivate struct State {
     var families: [String: any MetricFamily] = [:]
-    /// Every name on a page, and the metric it belongs to.
+    /// Every name on a page, with the metric to which it belongs.
     var claims: [String: String] = [:]
     var collectors: [CollectorEntry] = []
     /// Called before each page.
@@ -29,11 +29,12 @@ public final class Registry: Sendable {
 
   /// An empty registry.
   /// - Parameters:
-  ///   - seriesLimit: how many label sets a family may have; 2,000 by default.
-  ///   - ownMetrics: whether the page tells of the registry itself: series per metric, what was folded, ignored, refused.
-  ///   - buckets: of histograms, by name, in place of those that they are registered with: so that who runs a program
-  ///     can have other ones, or fewer, than who wrote it thought of. Bounds that break a rule are a ``RegistryError`` when
-  ///     the histogram is registered.
+  ///   - seriesLimit: How many label sets a family may have; 2,000 by default.
+  ///   - ownMetrics: Whether the page has metrics of the registry itself: series per metric, and label sets folded,
+  ///     updates ignored and registrations refused.
+  ///   - buckets: Buckets of histograms, by name, in place of those with which they are registered. With them the
+  ///     operator of a program can choose other bounds, or fewer, than its author did. Bounds that break a rule throw a
+  ///     ``RegistryError`` when the histogram is registered.
   public convenience init(seriesLimit: Int = 2_000, ownMetrics: Bool = true, buckets: [String: Buckets] = [:]) {
     self.init(seriesLimit: seriesLimit, ownMetrics: ownMetrics, buckets: buckets, clock: .system)
   }
@@ -46,8 +47,8 @@ public final class Registry: Sendable {
     if ownMetrics { try? add(OwnMetrics.families, collector: .registry) }
   }
 
-  /// Takes a metric off the page. Handles that are still held keep working, but nobody sees what they count.
-  /// A collector is asked for the rest of its metrics, if any. True if there was such a metric.
+  /// Takes a metric off the page; true if there was one. Handles that are still held keep working, but their counts no
+  /// longer appear. A collector still provides its other metrics, if any.
   @discardableResult
   public func unregister(_ name: String) -> Bool {
     let removed = state.withLock { state -> (any MetricFamily)? in
@@ -60,8 +61,8 @@ public final class Registry: Sendable {
     return removed != nil
   }
 
-  /// Has `prepare` called before each page is written, on the thread that writes it and under no lock: for numbers that
-  /// belong together and are to be on the page as they were at one moment.
+  /// Calls `prepare` before each page is written, on the thread that writes the page and under no lock. It is for
+  /// numbers that belong together and must be on the page as they were at one moment.
   package func beforeEachPage(_ prepare: @escaping @Sendable () -> Void) {
     state.withLock { $0.preparations.append(prepare) }
   }
@@ -71,7 +72,7 @@ public final class Registry: Sendable {
     state.withLock { $0.families.values.map(\.descriptor).filter { $0.kind == .histogram }.map(\.name) }.sorted()
   }
 
-  /// Whether a page may show `name`, of a metric or of one of its samples.
+  /// Whether a page may show `name`, as a metric or as one of its samples.
   package func isRegistered(_ name: String) -> Bool {
     state.withLock { $0.claims[name] != nil }
   }
@@ -128,7 +129,7 @@ extension Registry {
     RegistryError.reasons.enumerated().map { ($1, refused.load($0)) }
   }
 
-  /// Counts what `body` refuses.
+  /// Counts the registrations that `body` refuses.
   func counted<Result>(_ body: () throws(RegistryError) -> Result) throws(RegistryError) -> Result {
     do {
       return try body()

@@ -1,29 +1,29 @@
-/// Why a metric could not be registered. Nothing is changed by a registration that fails.
+/// Why a metric could not be registered. A failed registration changes nothing.
 public enum RegistryError: Error, Equatable, Sendable {
-  /// Not `[a-zA-Z_:][a-zA-Z0-9_:]*`; or an info metric whose name does not end in `_info`.
+  /// The name is not `[a-zA-Z_:][a-zA-Z0-9_:]*`, or an info metric's name does not end in `_info`.
   case invalidName(metric: String)
-  /// Not `[a-zA-Z_][a-zA-Z0-9_]*`.
+  /// The label's name is not `[a-zA-Z_][a-zA-Z0-9_]*`.
   case invalidLabel(metric: String, label: String)
-  /// `le`, or a name that begins with `__`.
+  /// The label's name is `le` or begins with `__`.
   case reservedLabel(metric: String, label: String)
-  /// A label named twice.
+  /// A label's name is there twice.
   case duplicateLabel(metric: String, label: String)
-  /// A list of bounds that is not finite and increasing.
+  /// The list of bounds is not finite and increasing.
   case invalidBuckets(metric: String, problem: Buckets.Problem)
   /// The name is registered as another type.
   case kindConflict(metric: String, registered: MetricKind, requested: MetricKind)
-  /// The name is registered with other labels, or the same in another order.
+  /// The name is registered with other labels, or with the same labels in another order.
   case labelConflict(metric: String, registered: [String], requested: [String])
   /// The name is registered with another help text.
   case helpConflict(metric: String)
   /// The name is registered with other buckets.
   case bucketConflict(metric: String)
-  /// A name that the metric would show (`x_count` of a histogram `x`) belongs to another metric.
+  /// The metric would show a name (`x_count` of a histogram `x`) that belongs to another metric.
   case nameClash(metric: String, name: String, owner: String)
-  /// A collector's, a callback's or an info metric's name is taken.
+  /// The name of a collector's metric, a callback or an info metric is taken.
   case alreadyRegistered(metric: String)
 
-  /// A word for this kind of error, without anything that callers chose: fit for a label.
+  /// A word for this kind of error without any text from callers, fit for a label.
   public var reason: String {
     switch self {
     case .invalidName: "invalid_name"

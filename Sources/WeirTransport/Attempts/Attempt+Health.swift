@@ -1,15 +1,15 @@
 import WeirCurl
 import WeirIO
 
-// What an attempt asks of its destination's circuit, and what the destination learns of its end.
+// An attempt's questions to its destination's circuit, and its reports on how it ended.
 extension Attempt {
-  /// What the end of an attempt without a final head says of its destination.
+  /// The end of an attempt without a final head, as far as it says something about the destination.
   package struct Ending {
     let outcome: RequestOutcome
     let isSilence: Bool
 
     /// - Parameters:
-    ///   - outcome: That of the failure.
+    ///   - outcome: The outcome of the failure.
     ///   - isSilence: Whether the transfer itself took too long, and not the exchange.
     package init(_ outcome: RequestOutcome, isSilence: Bool) {
       self.outcome = outcome
@@ -17,7 +17,8 @@ extension Attempt {
     }
   }
 
-  /// Asks the circuit for a pass, or whether the one from before the wait for a slot still counts. Returns why not.
+  /// Asks the circuit for a pass, or whether the pass from before the wait for a slot is still valid. Returns the
+  /// rejection, if there is one.
   func passCircuit(at now: MonotonicTime) -> Rejection? {
     guard let breaker = controls.circuitBreaker, let destination = lease.destination else { return nil }
     let (answer, entered) = destination.passCircuit(pass, breaker, at: now)
@@ -32,20 +33,20 @@ extension Attempt {
     }
   }
 
-  /// Gives the pass back without having used it.
+  /// Gives the pass back unused.
   func returnPass() {
     if pass != nil { end(.abandoned, at: .now) }
   }
 
-  /// Notes how long the final head took, or that it took longer, for those who hedge by that.
+  /// Records the time to the final head, or until the attempt was given up, for hedges by quantile.
   package func noteLatency() {
     if let destination = lease.destination, destination.watchesLatency {
       destination.note(latency: tally.elapsed(.now))
     }
   }
 
-  /// Tells the destination of the final head. The body's fate, and how soon the receiver takes it, shows nothing of the
-  /// destination's health.
+  /// Tells the destination of the final head. How the body goes, and how soon the receiver takes it, says nothing about
+  /// the destination's health.
   package func answered(_ status: Int) {
     hasAnswered = true
     guard pass != nil || controls.adaptiveConcurrency != nil else { return }
@@ -57,15 +58,15 @@ extension Attempt {
     }
   }
 
-  /// Whether the destination wants to know of an end without a final head.
+  /// Whether the destination has a use for an end without a final head.
   var hearsOfEnds: Bool { !hasAnswered && (pass != nil || controls.adaptiveConcurrency != nil) }
 
-  /// Tells the destination how an attempt ended that had no final head.
+  /// Tells the destination how an attempt without a final head ended.
   ///
-  /// - Parameter ending: Nil where it says nothing of the destination.
+  /// - Parameter ending: Nil where the end says nothing about the destination.
   func tellEnd(_ ending: Ending?, _ report: AttemptReport, at now: MonotonicTime) {
     if pass != nil { end(circuitEnding(ending, report), at: now) }
-    // A server that breaks off at once is no fast one; a wait in vain shows that answers take longer.
+    // A server that breaks off at once is not fast. A wait in vain shows that answers take longer.
     if ending?.outcome == .timeout, let seconds = report.phases[.processing] {
       answered(after: seconds, inVain: true, at: now)
     }
@@ -89,8 +90,8 @@ extension Attempt {
   private func circuitEnding(_ ending: Ending?, _ report: AttemptReport) -> Circuit.Ending {
     guard let ending else { return .abandoned }
     switch ending.outcome {
-    // The deadline, in the middle of the request's body: it may have been the caller who was slow. A silence is the other
-    // side's, as it does not count while the body waits for its source.
+    // The deadline passed while the request's body was sent: perhaps the caller was slow. A silence is the server's, as
+    // the time in which the body waits for its source does not count as silence.
     case .timeout where !ending.isSilence && report.phases[.send] != nil && report.phases[.processing] == nil:
       return .abandoned
     case .transportError, .timeout, .tlsError: return .failed

@@ -2,9 +2,9 @@ package import WeirCurl
 package import WeirHTTP
 package import WeirIO
 
-/// One attempt of an exchange, from the question for a slot to the end of its last hop: the thin shell around an
+/// One attempt of an exchange, from the request for a slot to the end of its last hop: the thin shell around an
 /// ``AttemptMachine``. It has its slot, its circuit's pass, the transfer on the wire and the costs so far. The delegate
-/// says what is sent and what a response means.
+/// provides the requests and judges the responses.
 ///
 /// Confined to the loop. It holds its delegate until it has ended.
 package final class Attempt {
@@ -21,16 +21,17 @@ package final class Attempt {
   @exclusivity(unchecked) package var delegate: (any AttemptDelegate)?
   /// The status of the last head; nil before there is one.
   @exclusivity(unchecked) package private(set) var status: Int?
-  /// The circuit's answer, where there is a circuit.
+  /// The pass that the circuit gave; nil without a circuit.
   @exclusivity(unchecked) var pass: Circuit.Pass?
   /// Whether its final head has come.
   @exclusivity(unchecked) var hasAnswered = false
-  /// Set for an attempt that starts beside another, until it is told what became of it.
+  /// Set for a second attempt, until its observer knows what became of it.
   @exclusivity(unchecked) private var hedge: Hedge?
-  /// Whether another attempt gives the answer: what still comes of this one is of no use.
+  /// Whether another attempt gives the answer, so that the rest of this one is of no use.
   @exclusivity(unchecked) package private(set) var isLost = false
   @exclusivity(unchecked) private var unwanted = UnwantedBody()
-  /// For the wait for a first slot, for the rest of an unwanted body, or for a receiver; there is never more than one.
+  /// Times the wait for a first slot, for the rest of an unwanted body, or for a receiver. Only one of them is under
+  /// way.
   @exclusivity(unchecked) private var timer: LoopTimer?
 
   private enum Hedge { case starting, undecided }
@@ -45,7 +46,7 @@ package final class Attempt {
 
   var controls: DestinationControls { terms.controls }
 
-  // MARK: What the machine says
+  // MARK: The machine's actions
 
   package func perform(_ actions: AttemptMachine.Actions) {
     if actions.isEmpty { return }
@@ -76,13 +77,13 @@ package final class Attempt {
   /// Gives up the slot, and keeps the connection, while the caller's code is waited for.
   package func park(for reason: AttemptMachine.Holds) { perform(machine.park(for: reason)) }
 
-  /// The end waits for the receiver, whose code may want the slot.
+  /// Gives up the slot while the end waits for the receiver, whose code may need the slot.
   package func vacate() { perform(machine.vacate()) }
 
-  /// The transfer is over, and the receiver is not, whose code may want the slot.
+  /// The transfer is over and the receiver is not: gives up the slot, as the receiver's code may need it.
   package func awaitReceiver() { perform(machine.awaitReceiver()) }
 
-  /// The transfer is over. Whether the end has to wait for the response's receiver.
+  /// The transfer is over. Returns whether the end has to wait for the response's receiver.
   package func awaitsEnd(failed: Bool) -> Bool { machine.transferEnded(failed: failed) }
 
   /// A stored response is served from now on.
@@ -101,7 +102,7 @@ package final class Attempt {
   /// Asks the destination to let the attempt through.
   package func admit() { perform(machine.admit()) }
 
-  /// Waits no more for a first slot.
+  /// Stops waiting for a first slot.
   package func leaveQueue() {
     perform(machine.withdraw())
     returnPass()
@@ -122,7 +123,7 @@ package final class Attempt {
     }
   }
 
-  /// Called when the slot is there that the present question is about.
+  /// Called when the slot for the present question is there.
   private func waiter() -> DestinationState.Waiter {
     let bound = LoopBound(confining: self, on: transport.loop)
     return { [question = machine.question] in
@@ -130,7 +131,8 @@ package final class Attempt {
     }
   }
 
-  /// A slot is there. If the attempt no longer waits, or the caller has just cancelled, it goes back at once.
+  /// The destination has a slot for the attempt. If the attempt no longer waits, or the caller has just cancelled, the
+  /// slot goes back at once.
   private func granted(_ question: AttemptMachine.Question, _ now: MonotonicTime) {
     guard machine.awaits(question) else { return lease.release() }
     if machine.wait == .first {
@@ -166,29 +168,29 @@ package final class Attempt {
   package func startBesideAnother() {
     hedge = .starting
     let now = MonotonicTime.now
-    // Where another thread has opened the circuit since the hedge was granted, its end counts for nothing.
+    // If another thread has opened the circuit since the hedge was granted, the attempt's end does not count.
     _ = passCircuit(at: now)
     lease.granted(at: now)
     perform(machine.granted())
   }
 
-  /// Has a slot from its beginning, without having asked.
+  /// Gives the attempt a slot from its beginning, without asking.
   package func beginsWithSlot() { machine.begins() }
 
-  /// Whether it started beside another attempt.
+  /// Whether the attempt started beside another one.
   package var isHedge: Bool { hedge != nil }
 
-  /// Tells what became of it, if it is one that started beside another.
+  /// Tells the observer what became of the attempt, if it started beside another one.
   package func decideHedge(_ event: HedgeEvent) {
     if hedge == .undecided { exchange.observer?.exchange(exchange, hedge: event) }
     hedge = nil
   }
 
-  /// Its answer is of no use any more. The delegate ends it next.
+  /// Another attempt gives the answer. The delegate ends this one next.
   package func lose() {
     isLost = true
     stopTimer()
-    // Left out, those that were too slow would make the others look slow.
+    // Without the latencies of slow attempts the others would look slow.
     if !hasAnswered { noteLatency() }
     guard let transfer else { return }
     tally.add(transfer.report())
@@ -197,7 +199,7 @@ package final class Attempt {
 
   // MARK: The wire
 
-  /// Puts a hop on the wire. Throws why it could not be started.
+  /// Puts a hop on the wire. Throws the error with which it could not be started.
   package func send(_ spec: consuming TransferSpec, headers: PreparedHeaders) throws(TransferError) {
     spec.tag = lease.destination
     transfer = try transport.start(spec, headers: headers, delegate: self)
@@ -220,19 +222,19 @@ package final class Attempt {
     exchange.observer?.exchange(exchange, hedge: .started)
   }
 
-  /// The rest of the hop's body is read over, as long as that is cheaper than a new connection.
+  /// Reads and drops the rest of the hop's body, as long as that is cheaper than a new connection.
   package func discardBody() {
     unwanted.isDiscarded = true
     startTimer(seconds: UnwantedBody.patience)
   }
 
-  /// Whether what comes of the hop's body is read over.
+  /// Whether the bytes of the hop's body are read and dropped.
   package var discardsBody: Bool { unwanted.isDiscarded }
 
-  /// Whether the rest of the body, or the receiver's end of it, took too long.
+  /// Whether the rest of the body, or the receiver's work at the end, took too long.
   package var hasGivenUp: Bool { unwanted.isGivenUp }
 
-  /// The error of a hop's transfer, as far as it is of interest: not how the end of an unwanted body came.
+  /// The error of a hop's transfer, if it matters. The way in which an unwanted body ended does not.
   package func judged(_ error: TransferError?) -> TransferError? {
     guard let error, unwanted.isDiscarded else { return error }
     return error.kind == .cancelled && !unwanted.isGivenUp ? error : nil
@@ -253,12 +255,12 @@ package final class Attempt {
     perform(machine.cancel())
   }
 
-  // MARK: What it costs
+  // MARK: Costs
 
-  /// So many bytes were handed on, decoded if they had a coding.
+  /// This many bytes were handed on, decoded if they had a coding.
   package func handedOn(_ count: Int) { tally.decoded += Int64(count) }
 
-  /// A hop's transfer has been measured.
+  /// A hop's transfer has been measured: its report is added.
   package func measured(_ report: TransferReport) { tally.add(report) }
 
   /// Another hop follows: a redirect, or the same request once more.
@@ -266,17 +268,17 @@ package final class Attempt {
     if isRedirected { tally.redirected() } else { tally.sentAgain() }
   }
 
-  /// What comes has no coding, whatever the last head said.
+  /// The body has no coding, whatever the last head said.
   package func forgetContentEncoding() { tally.sentAgain() }
 
   // MARK: The end
 
-  /// The attempt is over; what it held of the destination goes back.
+  /// Ends the attempt and gives back its place at the destination.
   ///
   /// - Parameters:
   ///   - status: The status of the last response.
-  ///   - ending: What an end without a final head says of the destination.
-  /// - Returns: What it cost.
+  ///   - ending: What an end without a final head says about the destination.
+  /// - Returns: The attempt's costs.
   @discardableResult
   package func end(
     status: Int?, at now: MonotonicTime = .now, _ ending: @autoclosure () -> Ending?
@@ -291,13 +293,13 @@ package final class Attempt {
     return report
   }
 
-  /// Tells what became of the connection. Called once the attempt has ended.
+  /// Tells the observer what became of the connection. Called once the attempt has ended.
   package func connectionUsed(isIdle: Bool) {
     transport.connectionUsed(
       isReused: tally.isReusedConnection, isIdle: isIdle && machine.hasStarted, lease.destination?.destination)
   }
 
-  /// Tells that the attempt is over and judged, if it was on the wire.
+  /// Tells the observer that the attempt is over and judged, if it was on the wire.
   package func announceEnd(_ report: AttemptReport, _ error: @autoclosure () -> (any LabelledError)?) {
     guard machine.hasStarted, let observer = exchange.observer else { return }
     observer.exchange(exchange, didEndAttempt: number, report, error: error())
@@ -305,7 +307,7 @@ package final class Attempt {
 
   // MARK: Time
 
-  /// Gives the receiver so many seconds for the end.
+  /// Gives the receiver this many seconds for the end.
   package func limitReceiver(seconds: Double) { startTimer(seconds: seconds) }
 
   private func startTimer(seconds: Double) {
@@ -319,17 +321,17 @@ package final class Attempt {
   }
 }
 
-/// What comes of a body that is of no use: it is read so that its connection can be used again, unless a new connection is
+/// Limits for a body that is of no use: it is read so that its connection can be used again, unless a new connection is
 /// cheaper.
 private struct UnwantedBody {
-  /// Seconds that the rest of it may take.
+  /// Seconds that the rest of the body may take.
   static let patience = 0.25
-  /// Bytes that are read at most.
+  /// The most bytes that are read.
   static let limit = 64 << 10
 
   var isDiscarded = false
   var count = 0
-  /// Whether the rest took too long.
+  /// Whether the rest of the body took too long.
   var isGivenUp = false
 
   /// Whether reading on is cheaper than a new connection.

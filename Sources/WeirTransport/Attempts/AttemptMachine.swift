@@ -1,18 +1,19 @@
-/// One attempt as a value: whether it may be on the wire, what it waits for there, when its next hop begins.
+/// One attempt as a value: whether it may be on the wire, what it waits for there, and when its next hop begins.
 ///
 /// ```
 /// waiting ─► due ─► onWire ─► draining ─► ended
 ///             ▲        │
 ///             └────────┘ a redirect
 /// ```
-/// Of a stored response, `waiting` or `onWire` lead to `serving`, and that to `draining`. `end` leads from every stage to
-/// `ended`. On the wire only who has a slot of the destination reads and sends. An attempt that waits for the caller's code,
-/// or is suspended, is *parked*: it keeps its connection and gives up its slot, so that this code can use the same
-/// destination. To go on it asks for one again, as it does between two hops.
+/// A stored response leads from `waiting` or `onWire` to `serving`, and from there to `draining`. `end` leads from
+/// every stage to `ended`. On the wire an attempt reads and sends only while it has a slot of the destination. An
+/// attempt that waits for the caller's code, or is suspended, is *parked*: it keeps its connection and gives up its
+/// slot, so that this code can use the same destination. To continue it asks for a slot again, as it does between two
+/// hops.
 ///
-/// Inputs return what is to be done, in the order in which ``Actions`` lists it. There is no lock, clock or I/O in here.
-/// What is granted later brings back the number of its question: an answer to a question that nobody asks any more is not
-/// for this attempt.
+/// Inputs return the actions to perform, in the order of ``Actions``. There is no lock, clock or I/O in here. A slot
+/// that is granted later comes with the number of the question for it. An answer to an outdated question is not for
+/// this attempt.
 package struct AttemptMachine: Sendable {
   package typealias Question = UInt32
 
@@ -23,9 +24,9 @@ package struct AttemptMachine: Sendable {
     case due
     /// libcurl has the hop.
     case onWire
-    /// A stored response is given to its receiver, in place of a transfer or after one that said that it is good.
+    /// A stored response is given to its receiver, in place of a transfer or after a transfer that confirmed it.
     case serving
-    /// libcurl is done with the last hop; the response's receiver is not.
+    /// libcurl has finished the last hop, and the response's receiver has not.
     case draining
     /// The task is complete.
     case ended
@@ -40,13 +41,13 @@ package struct AttemptMachine: Sendable {
   }
 
   package enum Wait: Sendable {
-    /// For the attempt's first slot, which the caller's time limit and `suspend` apply to.
+    /// The attempt waits for its first slot; the caller's time limit and `suspend` apply to this wait.
     case first
-    /// For a slot after having had one.
+    /// The attempt waits for a slot after it had one.
     case again
   }
 
-  /// Why reading waits, besides the want of a slot.
+  /// The reasons to stop reading, besides a missing slot.
   package struct Holds: OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -62,7 +63,7 @@ package struct AttemptMachine: Sendable {
     package static let cache = Holds(rawValue: 64)
   }
 
-  /// What the shell has to do, in this order.
+  /// Actions for the shell, in the order in which it must perform them.
   package struct Actions: OptionSet, Sendable {
     package let rawValue: UInt16
 
@@ -74,25 +75,25 @@ package struct AttemptMachine: Sendable {
     static let withdraw = Actions(rawValue: 1)
     /// Give the slot back.
     static let release = Actions(rawValue: 2)
-    /// The parked connection is parked no more.
+    /// Count the parked connection as parked no longer.
     static let unpark = Actions(rawValue: 4)
     static let pauseReceiving = Actions(rawValue: 8)
     static let pauseSending = Actions(rawValue: 16)
-    /// Give the slot up and keep the connection; then tell whether the destination agreed.
+    /// Give the slot up and keep the connection; then report whether the destination agreed.
     static let park = Actions(rawValue: 32)
     /// Ask for a first slot.
     static let ask = Actions(rawValue: 64)
-    /// Ask for a slot as one who had one.
+    /// Ask for a slot, with the precedence of an attempt that had one.
     static let askAgain = Actions(rawValue: 128)
     static let resumeSending = Actions(rawValue: 256)
     /// Put the present hop's request on the wire.
     static let startHop = Actions(rawValue: 512)
     static let resumeReceiving = Actions(rawValue: 1024)
-    /// Make libcurl end the transfer, which will report that.
+    /// Make libcurl end the transfer, which then reports its end.
     static let cancelTransfer = Actions(rawValue: 2048)
-    /// Go on with the end of the transfer, which had waited for the response's receiver.
+    /// Continue the end of the transfer, which had waited for the response's receiver.
     static let conclude = Actions(rawValue: 4096)
-    /// End the attempt here, as there is no transfer that would report its end.
+    /// End the attempt here, as no transfer would report its end.
     static let end = Actions(rawValue: 8192)
   }
 
@@ -101,7 +102,7 @@ package struct AttemptMachine: Sendable {
   package private(set) var wait: Wait?
   package private(set) var holds: Holds = []
   package private(set) var question: Question = 0
-  /// Whether it was put on the wire.
+  /// Whether the attempt was put on the wire.
   package private(set) var hasStarted = false
 
   /// Whether bytes of the response may be taken now.
@@ -114,13 +115,13 @@ package struct AttemptMachine: Sendable {
 
   mutating func admit() -> Actions { ask(.first) }
 
-  /// It begins with a slot, without having asked: beside another attempt of its request.
+  /// The attempt begins with a slot, without having asked, beside another attempt of its request.
   mutating func begins() { place = .slot }
 
-  /// Whether an answer to this question is still waited for.
+  /// Whether the attempt still waits for the answer to this question.
   func awaits(_ question: Question) -> Bool { wait != nil && self.question == question }
 
-  /// The slot that was asked for is there.
+  /// The destination has granted the slot.
   mutating func granted() -> Actions {
     var actions: Actions = []
     if wait == .again { actions.insert(.resumeSending) }
@@ -138,14 +139,14 @@ package struct AttemptMachine: Sendable {
     return .withdraw
   }
 
-  /// Gives up the slot while the caller's code is waited for; not when that has answered already.
+  /// Gives up the slot while the caller's code runs, unless that has answered already.
   mutating func park(for reason: Holds) -> Actions {
     guard holds.contains(reason) else { return [] }
     let actions = withdraw()
     return place == .slot ? actions.union(.park) : actions
   }
 
-  /// The destination agreed.
+  /// The destination agreed to park the connection.
   mutating func parked() -> Actions {
     place = .parked
     return .pauseSending
@@ -160,7 +161,7 @@ package struct AttemptMachine: Sendable {
     hasStarted = true
   }
 
-  /// Reading waits until there is no reason left to.
+  /// Stops reading until no reason to hold is left.
   mutating func hold(_ reason: Holds) -> Actions {
     holds.insert(reason)
     return stage == .onWire ? .pauseReceiving : []
@@ -186,25 +187,26 @@ package struct AttemptMachine: Sendable {
     return stage == .due ? actions.union(goOn()) : actions
   }
 
-  /// What was stored is served from now on.
+  /// The stored response is served from now on.
   mutating func serves() { stage = .serving }
 
   // MARK: The end of a hop and of the attempt
 
-  /// libcurl is done. Whether that has to wait for the response's receiver, who may still say otherwise.
+  /// libcurl is done. Returns whether the end has to wait for the response's receiver, which may still fail the
+  /// attempt.
   mutating func transferEnded(failed: Bool) -> Bool {
     guard !failed, !holds.isDisjoint(with: [.decoding, .sink, .cache]) else { return false }
     stage = .draining
     return true
   }
 
-  /// libcurl is done, and whoever writes the body to a file is not, whose code may want the slot.
+  /// libcurl is done, and the writer of the body's file is not. The slot is given up, as the writer's code may need it.
   mutating func awaitReceiver() -> Actions {
     stage = .draining
     return leave()
   }
 
-  /// The end waits for the receiver, whose code may want the slot.
+  /// Gives up the slot while the end waits for the receiver, whose code may need the slot.
   mutating func vacate() -> Actions { leave() }
 
   /// Another hop follows.
@@ -225,7 +227,7 @@ package struct AttemptMachine: Sendable {
     }
   }
 
-  /// The attempt is over; what it held of the destination goes back.
+  /// The attempt is over and gives back its place at the destination.
   mutating func end() -> Actions {
     stage = .ended
     return leave()
@@ -239,7 +241,7 @@ package struct AttemptMachine: Sendable {
     return wait == .first ? .ask : .askAgain
   }
 
-  /// Goes on with the transfer or the next hop: at once with a slot, else when there is one again.
+  /// Continues with the transfer or the next hop: at once with a slot, otherwise after it has been granted one again.
   private mutating func goOn() -> Actions {
     if place == .slot { return proceed() }
     return wait == nil ? ask(.again) : []

@@ -2,16 +2,16 @@ package import WeirCurl
 import WeirHTTP
 package import WeirIO
 
-/// What an attempt cost, once it is over.
+/// The costs of an attempt that is over.
 package struct AttemptReport: Sendable, Hashable {
   package var redirectCount = 0
   package var phases = PhaseDurations()
-  /// Seconds; nil for one that was never measured.
+  /// Seconds; nil for an attempt that was never measured.
   package var total: Double?
   package var bytesSent: Int64 = 0
   package var bytesReceivedOnWire: Int64 = 0
   package var bytesDecoded: Int64 = 0
-  /// As ALPN has it (RFC 7301).
+  /// The name in ALPN (RFC 7301).
   package var networkProtocolName: String?
   package var isReusedConnection = false
   package var remoteAddress: String?
@@ -23,13 +23,13 @@ package struct AttemptReport: Sendable, Hashable {
   package init() {}
 }
 
-/// What an attempt has cost so far, its redirect hops summed.
+/// The costs of an attempt so far, its redirect hops summed.
 package struct AttemptTally {
   package private(set) var redirectCount = 0
   package var decoded: Int64 = 0
-  /// The last response's.
+  /// The coding of the last response.
   package var contentEncoding: String?
-  /// When it went on the wire, or ended without that.
+  /// When the attempt went on the wire, or when it ended without that.
   package private(set) var began = MonotonicTime(nanoseconds: 0)
   private var queue: Double?
   private var reports: TransferReport?
@@ -44,10 +44,10 @@ package struct AttemptTally {
   /// Whether no hop opened a connection.
   var isReusedConnection: Bool { reports?.isReusedConnection ?? false }
 
-  /// Seconds since it went on the wire.
+  /// Seconds since the attempt went on the wire.
   func elapsed(_ now: MonotonicTime) -> Double { now.seconds(since: began) }
 
-  /// Takes in a wait for a slot that came after the first.
+  /// Adds a wait for a slot that came after the first.
   mutating func waited(_ seconds: Double) {
     queue = (queue ?? 0) + seconds
   }
@@ -57,7 +57,7 @@ package struct AttemptTally {
     sentAgain()
   }
 
-  /// Another hop follows that no response redirected to.
+  /// Another hop follows that is not a redirect.
   package mutating func sentAgain() {
     contentEncoding = nil
   }
@@ -89,7 +89,7 @@ package struct AttemptTally {
 }
 
 extension TransferReport {
-  /// Takes in a further hop of the same attempt.
+  /// Adds a further hop of the same attempt.
   fileprivate mutating func add(_ hop: TransferReport) {
     phases.add(hop.phases)
     total += hop.total

@@ -1,9 +1,9 @@
 import WeirIO
 
-/// What an attempt holds or wants of the slots of its destination.
+/// An attempt's share of its destination's slots: a slot it holds, or a ticket for one.
 ///
-/// Without a destination there is no slot to count: every question is granted. Such an attempt fails soon for want of a
-/// host.
+/// Without a destination there is no slot to count, and every question is granted. Such an attempt fails soon for want
+/// of a host.
 struct SlotLease {
   enum Answer {
     case granted, waiting, queueFull
@@ -11,7 +11,7 @@ struct SlotLease {
 
   let destination: DestinationState?
   private var ticket: Ticket?
-  /// When a slot was last asked for, and when there was one.
+  /// When a slot was last asked for, and when that slot was granted.
   private var asked: MonotonicTime?
   private(set) var grantedAt: MonotonicTime?
 
@@ -24,13 +24,13 @@ struct SlotLease {
     self.destination = destination
   }
 
-  /// Seconds from the last question for a slot to the answer, or to `now`; nil when none was ever asked for.
+  /// Seconds from the last question for a slot to the answer, or to `now`; nil when the attempt never asked.
   func waited(until now: MonotonicTime) -> Double? { asked.map { (grantedAt ?? now).seconds(since: $0) } }
 
-  /// Asks for a first slot; `waiter` is called when there is one after a wait.
+  /// Asks for a first slot; after a wait, `waiter` is called when it is there.
   ///
   /// - Parameter start: Nil when the request counts as started already.
-  /// - Returns: Also whether the asker is to tell of the destination's retry budget from now on.
+  /// - Returns: The answer, and whether the asker is to report the destination's retry budget from now on.
   mutating func ask(
     _ start: DestinationState.Start?, at now: MonotonicTime, _ waiter: @autoclosure () -> DestinationState.Waiter
   ) -> (answer: Answer, beginsWatch: Bool) {
@@ -47,7 +47,7 @@ struct SlotLease {
     }
   }
 
-  /// Asks as one who had a slot, ahead of those who had none; true when there is one at once.
+  /// Asks for a slot ahead of the attempts that never had one; true when it is granted at once.
   mutating func askAgain(_ waiter: @autoclosure () -> DestinationState.Waiter) -> Bool {
     guard case .waiting(let ticket)? = destination?.askAgain(waiter()) else { return true }
     self.ticket = .again(ticket)
@@ -66,7 +66,7 @@ struct SlotLease {
     }
   }
 
-  /// What was asked for is there.
+  /// The slot that was asked for is there.
   mutating func granted(at now: MonotonicTime) {
     ticket = nil
     grantedAt = now
@@ -74,9 +74,9 @@ struct SlotLease {
 
   func release() { destination?.release() }
 
-  /// Gives the slot up and keeps the connection; false when the destination has too many such.
+  /// Gives the slot up and keeps the connection; false when too many connections of the destination are parked.
   func park() -> Bool { destination?.park() ?? false }
 
-  /// The connection is parked no more.
+  /// The connection is no longer parked.
   func unpark() { destination?.unpark() }
 }

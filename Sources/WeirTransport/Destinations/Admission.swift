@@ -1,11 +1,11 @@
 import WeirIO
 
-/// Who may put an attempt on the wire to one destination: a number of slots and a bounded queue, first come, first
-/// served. A value; the shell keeps it under a lock and wakes those whom it lets through.
+/// Limits the attempts on the wire to one destination: a number of slots and a bounded first-in, first-out queue. A
+/// value; the shell keeps it under a lock and wakes the waiters that it admits.
 ///
 /// A transfer that waits for the caller's code is *parked*: it keeps its connection and gives up its slot, so that this
-/// code can use the same destination. To go on it needs a slot again, and gets it before those who never had one; so
-/// there are never more than `slots` transfers under way, nor more than `maximumParked` beside them.
+/// code can use the same destination. To continue it needs a slot again, and gets one before the attempts that never
+/// had one. There are thus never more than `slots` transfers under way, nor more than `maximumParked` beside them.
 struct Admission<Waiter: Sendable>: Sendable {
   typealias Ticket = UInt64
 
@@ -31,12 +31,13 @@ struct Admission<Waiter: Sendable>: Sendable {
   private(set) var taken = 0
   private(set) var parked = 0
   private var queue = Deque<Entry>()
-  /// Who had a slot before; at most as many as there are slots and parked transfers.
+  /// Waiters that had a slot before; at most as many as there are slots and parked transfers.
   private var returning = Deque<Entry>()
   private var nextTicket: Ticket = 0
   /// Tickets that left the queue early and are skipped when their turn comes.
   private var withdrawn: Set<Ticket> = []
-  /// Who left, until the shell takes them: their waiters hold the caller's objects, which must not end under its lock.
+  /// Entries that left a queue, until the shell takes them. Their waiters hold objects of the caller, which must not be
+  /// deallocated under the shell's lock.
   private var departed: [Entry] = []
 
   init(slots: Int, maximumWaiting: Int, maximumParked: Int = 256) {
@@ -66,7 +67,7 @@ struct Admission<Waiter: Sendable>: Sendable {
     return true
   }
 
-  /// Takes a slot again, or a place among those who had one; never refused.
+  /// Takes a slot again, or a place in the queue of returning transfers; never refused.
   mutating func askAgain(_ waiter: @autoclosure () -> Waiter) -> Answer {
     if taken < slots {
       taken += 1
@@ -77,7 +78,7 @@ struct Admission<Waiter: Sendable>: Sendable {
     return .waiting(nextTicket)
   }
 
-  /// There are so many slots from now on; who has one keeps it. Those who get one are to be told.
+  /// Changes the number of slots; taken slots stay taken. Returns the entries that get a slot, which must be told.
   mutating func resize(to slots: Int) -> [Entry] {
     self.slots = max(1, slots)
     var entries: [Entry] = []
@@ -85,7 +86,7 @@ struct Admission<Waiter: Sendable>: Sendable {
     return entries
   }
 
-  /// Gives a slot back; whoever is next takes it and is to be told.
+  /// Gives a slot back. Returns the next entry, which takes the slot and must be told.
   mutating func release() -> Entry? {
     taken -= 1
     return letThrough()
@@ -108,7 +109,8 @@ struct Admission<Waiter: Sendable>: Sendable {
     return nil
   }
 
-  /// Gives a slot back for as long as the transfer is parked; refused when too many are: it keeps its slot.
+  /// Gives a slot back while the transfer is parked. When too many transfers are parked, it is refused and keeps its
+  /// slot.
   mutating func park() -> Parking {
     guard parked < maximumParked else { return .refused }
     parked += 1
@@ -120,19 +122,19 @@ struct Admission<Waiter: Sendable>: Sendable {
     parked -= 1
   }
 
-  /// Leaves the queue. A ticket that was let through already is no longer in it: its slot is given back as any other.
+  /// Leaves the queue. A ticket that was admitted already is no longer in it; its slot is given back like any other.
   mutating func withdraw(_ ticket: Ticket) {
     guard let first = queue.first, ticket >= first.ticket else { return }
     withdrawn.insert(ticket)
     if withdrawn.count > 64, withdrawn.count > queue.count / 2 { sweep() }
   }
 
-  /// The same for one who asked again.
+  /// Leaves the queue of returning transfers.
   mutating func withdrawAgain(_ ticket: Ticket) {
     departed += returning.removeAll { $0.ticket == ticket }
   }
 
-  /// Who left since the last time.
+  /// Returns the entries that have left since the last call.
   mutating func takeDeparted() -> [Entry] {
     if departed.isEmpty { return [] }
     defer { departed = [] }

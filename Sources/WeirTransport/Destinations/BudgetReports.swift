@@ -1,9 +1,10 @@
 import WeirIO
 
-/// Tells monitors what is left of retry budgets: once a second for each destination that requests go to, and no more
-/// when its last window saw none. Bound to the loop.
+/// Tells monitors how many retries the budgets would grant: once a second for each destination that gets requests,
+/// until a window passes without any. Bound to the loop.
 ///
-/// By a timer, so that a request has nothing to do with it. Of several sessions that share a destination one tells of it.
+/// A timer does this, so that it costs a request nothing. Only one of several sessions that share a destination reports
+/// it.
 final class BudgetReports {
   private let loop: EventLoop
   private let tell: (Destination, Double) -> Void
@@ -15,9 +16,9 @@ final class BudgetReports {
     self.tell = tell
   }
 
-  /// From now on this one tells of the destination.
+  /// Reports the destination from now on.
   ///
-  /// - Parameter budget: What is told of, until a retry is asked about that has another.
+  /// - Parameter budget: The budget to report, until a retry with another budget is asked for.
   func watch(_ destination: DestinationState, budget: RetryBudget?) {
     destination.reportsRetries(of: budget)
     watched.append(destination)
@@ -25,7 +26,7 @@ final class BudgetReports {
     if !timer.isArmed { schedule(after: .now) }
   }
 
-  /// Leaves the destinations to others.
+  /// Stops reporting the destinations, so that other sessions may do so.
   func end() {
     loop.cancel(timer)
     for destination in watched { destination.isWatchedNoMore() }

@@ -1,23 +1,23 @@
-/// What became of a connection in a session's pool.
+/// An event in the life of a connection in a session's pool.
 public struct ConnectionEvent: Sendable, Hashable {
-  /// What can become of a connection.
+  /// The kinds of event.
   public enum Kind: String, Sendable, CaseIterable {
-    /// A connection was made: TCP, and TLS where there is any.
+    /// A connection was opened, with its TLS handshake if it has one.
     case opened
-    /// An attempt was made on connections that were there already.
+    /// An attempt used only connections that were already open.
     case reused
-    /// An attempt has left its connection open for the next.
+    /// An attempt has left its connection open for the next one.
     case idle
-    /// The connection is gone.
+    /// The connection was closed.
     case closed
   }
 
-  /// What became of this one.
+  /// The kind of this event.
   public let kind: Kind
-  /// What the connection was opened for; a connection through a proxy counts for the destination behind it.
+  /// The destination for which the connection was opened. Behind a proxy it is the destination, not the proxy.
   public let destination: Destination
 
-  /// Takes what became of the connection, and where it leads.
+  /// Takes the kind of the event and the connection's destination.
   public init(kind: Kind, destination: Destination) {
     self.kind = kind
     self.destination = destination

@@ -1,6 +1,6 @@
-/// Where a request goes: scheme, host and port of its initial URL. Limits and metrics are kept per destination.
+/// The scheme, host and port of a request's initial URL. Limits and metrics are kept per destination.
 ///
-/// Equal destinations compare by identity first, so that they serve as cheap keys. Hosts are lower-cased, an absent
+/// Comparison starts with identity, so that destinations serve as cheap keys. Hosts are in lower case, and an absent
 /// port is the scheme's default (RFC 9110 section 4.2).
 public struct Destination: Hashable, Sendable, CustomStringConvertible {
   private final class Storage: Sendable {
@@ -22,16 +22,16 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
     storage = Storage(scheme: scheme.lowercased(), host: host.lowercased(), port: port)
   }
 
-  /// In lower case.
+  /// The scheme, in lower case.
   public var scheme: String { storage.scheme }
   /// A name or an address, in lower case.
   public var host: String { storage.host }
-  /// The port, also where the URL had none.
+  /// The port; the scheme's default where the URL had none.
   public var port: Int { storage.port }
 
   public var description: String { "\(scheme)://\(host):\(port)" }
 
-  /// Stands for the object behind equal copies of one value; distinct values may be equal all the same.
+  /// The identity of the object that copies of one value share. Equal values may have different identities.
   package var identity: ObjectIdentifier { ObjectIdentifier(storage) }
 
   package static func defaultPort(of scheme: String) -> Int {

@@ -1,11 +1,11 @@
-/// What bounds the attempts of a request at its destination: a session's settings, or a gateway's route's. An object, as
-/// each request refers to it.
+/// Limits on the attempts of a request at its destination: the settings of a session, or of a gateway's route. It is an
+/// object, as every request refers to it.
 package final class DestinationControls: Sendable {
-  /// Nil: unlimited.
+  /// Nil means unlimited retries.
   package let retryBudget: RetryBudget?
-  /// Nil: none.
+  /// Nil means no circuit.
   package let circuitBreaker: CircuitBreaker?
-  /// Nil: the limit is the number of slots.
+  /// Nil means that the limit is the number of slots.
   package let adaptiveConcurrency: AdaptiveConcurrency?
 
   package init(

@@ -1,48 +1,50 @@
 package import WeirCurl
 import WeirIO
 
-/// Which addresses a session connects to: a guard for services that request URLs which somebody else chose (server-side
+/// The addresses that a session may connect to: a guard for services that request URLs chosen by others (server-side
 /// request forgery).
 ///
-/// What counts is the address for which a socket is opened, whatever the URL or a name server says, for each hop of a
-/// redirect and each attempt. A literal address in a URL is refused before anything is connected, in all spellings that
-/// resolvers take. IPv4-mapped addresses (RFC 4291 section 2.5.5.2) and those of NAT64 (RFC 6052) are judged as the IPv4
-/// addresses that they stand for; `0.0.0.0` and `::`, which Linux connects to the loopback, also as `127.0.0.1` and `::1`. Of a
-/// name's addresses the refused ones are passed over; if none is left, the request fails with
-/// `URLError(.cannotConnectToHost)`, whose text says why (``WeirError/isDestinationRefused``). No ``RetryPolicy`` retries that.
+/// The policy judges the address for which a socket is opened, whatever the URL or a name server says, for each hop of
+/// a redirect and each attempt. A literal address in a URL is refused before anything is connected, in all spellings
+/// that resolvers take. IPv4-mapped addresses (RFC 4291 section 2.5.5.2) and those of NAT64 (RFC 6052) are judged as
+/// the IPv4 addresses that they stand for. `0.0.0.0` and `::`, which Linux connects to the loopback, are also judged as
+/// `127.0.0.1` and `::1`. Refused addresses of a name are skipped; if none is left, the request fails with
+/// `URLError(.cannotConnectToHost)`, whose text says why (``WeirError/isDestinationRefused``). No ``RetryPolicy``
+/// retries that.
 ///
-/// - A proxy's own address is exempt, and what it connects to can't be seen: only literal addresses in URLs are judged, and
-///   names are the proxy's to judge. With ``ProxyConfiguration/environment`` it can't be told whether a proxy stands
-///   between, so its address is judged too.
-/// - With ``SessionConfiguration/unixSocketPath`` nothing is judged: no URL decides what is connected to.
+/// - A proxy's own address is exempt. The addresses that a proxy connects to are unknown here: only literal addresses
+///   in URLs are judged, and names are the proxy's to judge. With ``ProxyConfiguration/environment`` it is unknown
+///   whether a proxy is used, so a proxy's address is judged too.
+/// - With ``SessionConfiguration/unixSocketPath`` nothing is judged, as no URL decides on the connection.
 public struct DestinationPolicy: Sendable, Hashable {
-  /// What becomes of addresses in none of the networks that are named.
+  /// The decision on addresses in none of the listed networks.
   public enum Otherwise: Sendable, Hashable {
-    /// They are connected to.
+    /// All of them are allowed.
     case allowed
-    /// The public ones are connected to, as ``DestinationPolicy/publicOnly`` has it.
+    /// The public ones are allowed, as in ``DestinationPolicy/publicOnly``.
     case publicOnly
-    /// They are not.
+    /// All of them are refused.
     case refused
   }
 
-  /// Nil: any address.
+  /// Nil means any address.
   package let rules: AddressPolicy?
 
   /// All addresses; the default.
   public static let any = DestinationPolicy(nil)
 
-  /// Addresses of the public internet: none that IANA's special-purpose registries (RFC 6890) list as not globally
-  /// reachable (loopback, private, link-local with the metadata services of clouds, carriers' shared, documentation,
-  /// benchmarking, unique local and so on), no multicast, broadcast and reserved ones, nor 6to4 and Teredo.
+  /// Addresses of the public internet. Excluded are those that IANA's special-purpose registries (RFC 6890) list as not
+  /// globally reachable: loopback, private, link-local with the metadata services of clouds, carriers' shared,
+  /// documentation, benchmarking, unique local and so on. Multicast, broadcast and reserved addresses, 6to4 and Teredo
+  /// are excluded too.
   public static let publicOnly = DestinationPolicy(AddressPolicy(otherwise: .publicOnly))
 
-  /// An address in a network of `deny` is refused, else one in a network of `allow` is connected to; `otherwise` decides
-  /// about all others.
+  /// Refuses addresses in a network of `deny`, then allows those in a network of `allow`; `otherwise` decides on all
+  /// others.
   ///
-  /// - `allow`: Networks as `10.1.0.0/16`, `2001:db8::/32`, or single addresses.
-  /// - `deny`: The same; they go before `allow`.
-  /// - Throws: ``InvalidNetwork`` for a text that is none.
+  /// - `allow`: Networks such as `10.1.0.0/16` and `2001:db8::/32`, or single addresses.
+  /// - `deny`: The same; they take precedence over `allow`.
+  /// - Throws: ``InvalidNetwork`` for a text that is not a network.
   public init(
     allow: [String] = [], deny: [String] = [], otherwise: Otherwise
   ) throws(InvalidNetwork) {
@@ -54,7 +56,7 @@ public struct DestinationPolicy: Sendable, Hashable {
     self.rules = rules
   }
 
-  /// Why a URL's host is refused before any name is looked up; nil if it isn't.
+  /// Why a URL's host is refused before any lookup of its name; nil if it is not refused.
   package func refusal(ofHost host: String) -> String? {
     rules?.refusal(ofHost: host)
   }
@@ -71,7 +73,7 @@ public struct DestinationPolicy: Sendable, Hashable {
     return networks
   }
 
-  /// A text that is no network; the description says what is wrong with it.
+  /// A text that is not a network; the description says what is wrong with it.
   public struct InvalidNetwork: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
   }

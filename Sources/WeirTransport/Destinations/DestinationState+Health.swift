@@ -1,12 +1,12 @@
 import Synchronization
 import WeirIO
 
-// What a destination learns of how attempts end: its circuit, its adaptive limit.
+// How the ends of attempts reach a destination's circuit and its adaptive limit.
 extension DestinationState {
   /// Asks the circuit for a pass.
   ///
-  /// - Parameter pass: What it gave before the wait for a slot; kept if nothing has changed since.
-  /// - Returns: Also the state that the circuit has entered, for monitors.
+  /// - Parameter pass: The pass from before the wait for a slot; it is kept if the circuit has not changed since.
+  /// - Returns: The answer, and for monitors the state that the circuit has entered, if it has changed.
   func passCircuit(
     _ pass: Circuit.Pass?, _ settings: CircuitBreaker, at now: MonotonicTime
   ) -> (answer: Circuit.Answer, entered: CircuitState?) {
@@ -19,7 +19,7 @@ extension DestinationState {
     }
   }
 
-  /// Gives the pass back. Returns the state that the circuit has entered.
+  /// Gives the pass back. Returns the state that the circuit has entered, if it has changed.
   func ended(
     _ pass: Circuit.Pass, _ ending: Circuit.Ending, _ settings: CircuitBreaker, at now: MonotonicTime
   ) -> CircuitState? {
@@ -36,14 +36,14 @@ extension DestinationState {
     fields.withLock { $0.circuit?.rejection(settings, at: now) != nil }
   }
 
-  /// An answer came after so many seconds, or was waited for as long in vain.
+  /// An answer came after this many seconds, or was waited for as long in vain.
   ///
-  /// - Returns: The limit, when it is time to tell of it: once a second.
+  /// - Returns: The limit, at most once a second, for monitors; else nil.
   func answered(
     after seconds: Double, inVain: Bool, _ settings: AdaptiveConcurrency, at now: MonotonicTime
   ) -> Int? {
     let (through, report) = fields.withLock { fields -> ([Admission<Waiter>.Entry], Int?) in
-      // Nil: it was forgotten meanwhile.
+      // Nil if ``forgetLimit()`` has removed it meanwhile.
       guard var limit = fields.limit else { return ([], nil) }
       let hasStepped = limit.answered(
         after: seconds, inVain: inVain, underWay: fields.admission.taken, settings, at: now)
@@ -58,7 +58,7 @@ extension DestinationState {
     return report
   }
 
-  /// Forgets the adaptive limit: there are as many slots as without one.
+  /// Forgets the adaptive limit: the number of slots is again the one without a limit.
   func forgetLimit() {
     let through = fields.withLock { fields in
       fields.limit = nil

@@ -1,35 +1,37 @@
 import Synchronization
 import WeirIO
 
-/// What a process keeps per destination. Sessions of one process may share it, so it is locked, not loop-confined.
+/// The state that a process keeps per destination. Sessions of one process may share it, so it is locked, not
+/// loop-confined.
 package final class DestinationState: Sendable {
-  /// Tells a waiter that it has a slot: by a job for its loop, never at once. Slots are given up in the middle of other
-  /// steps, and of thousands of waiters that end as soon as they are let through each would do so inside the one before.
+  /// Tells a waiter that it has a slot: by posting a job to its loop, never at once. Slots are given up in the middle
+  /// of other steps. If thousands of waiters ended as soon as they were admitted, each would do so inside the one
+  /// before.
   typealias Waiter = @Sendable () -> Void
 
-  /// A request's first question for a slot, with which it counts as started.
+  /// A request's first question for a slot, by which the request counts as started.
   struct Start {
-    /// False for what is itself a retry of somebody else's.
+    /// False for a request that is itself another client's retry.
     var earnsRetryBudget = true
-    /// Whether the asking session tells monitors of retry budgets.
+    /// Whether the asking session reports retry budgets to monitors.
     var isObserved = false
-    /// How the number of slots is found out; nil: it is fixed.
+    /// The settings of the adaptive limit; nil if the number of slots is fixed.
     var adaptiveConcurrency: AdaptiveConcurrency?
   }
 
-  // Internal for the extensions on the circuit and the limit.
+  // Internal, as the extensions on the circuit and the limit use them.
   struct Fields: Sendable {
     var admission: Admission<Waiter>
     var retries: RetryLedger
     var reports = RetryReports()
     var lastAsked: MonotonicTime
-    /// Nil until somebody has a breaker.
+    /// Nil until a request comes with a circuit breaker.
     var circuit: Circuit?
-    /// Nil until somebody has an adaptive limit.
+    /// Nil until a request comes with an adaptive limit.
     var limit: ConcurrencyLimit?
     var lastLimitReport: MonotonicTime?
 
-    /// Who waits is not let through: the limit is no higher than the slots were.
+    /// Creates the adaptive limit. It admits no waiter, as the limit is no higher than the slots were.
     mutating func beginLimit(_ settings: AdaptiveConcurrency, _ slots: Int, at now: MonotonicTime) {
       let limit = ConcurrencyLimit(settings, maximum: slots, at: now)
       self.limit = limit
@@ -37,7 +39,7 @@ package final class DestinationState: Sendable {
     }
   }
 
-  /// What is told of the retry budget.
+  /// The state of the reports on the retry budget.
   struct RetryReports: Sendable {
     var isWatched = false
     var budget: RetryBudget?
@@ -45,10 +47,10 @@ package final class DestinationState: Sendable {
   }
 
   package let destination: Destination
-  /// Without an adaptive limit.
+  /// The number of slots without an adaptive limit.
   let slots: Int
   let fields: Mutex<Fields>
-  /// Nil, and not asked for, until somebody hedges by a quantile.
+  /// Nil, and not consulted, until a request hedges by a quantile.
   private let latencies = Mutex<RecentLatencies?>(nil)
   private let watchesLatencies = Atomic(false)
 
@@ -63,7 +65,7 @@ package final class DestinationState: Sendable {
 
   // MARK: Slots
 
-  /// Slots taken, transfers parked, attempts waiting for their first slot.
+  /// The numbers of slots taken, transfers parked, and attempts waiting for their first slot.
   var occupancy: [Int] { fields.withLock { [$0.admission.taken, $0.admission.parked, $0.admission.waiting] } }
 
   /// When a first slot was last asked for, or the destination became known.
@@ -71,8 +73,8 @@ package final class DestinationState: Sendable {
 
   /// Asks for an attempt's first slot.
   ///
-  /// - Parameter start: Nil when the request counts already.
-  /// - Returns: Also whether the asker is to tell of the retry budget from now on, as nobody else does.
+  /// - Parameter start: Nil when the request counts as started already.
+  /// - Returns: The answer, and whether the asker is to report the retry budget from now on, as no other session does.
   func ask(
     _ start: Start?, at now: MonotonicTime, _ waiter: @autoclosure () -> Waiter
   ) -> (answer: Admission<Waiter>.Answer, beginsWatch: Bool) {
@@ -85,7 +87,7 @@ package final class DestinationState: Sendable {
         if let adaptive = start.adaptiveConcurrency, fields.limit == nil { fields.beginLimit(adaptive, slots, at: now) }
       }
       let answer = fields.admission.ask(waiter())
-      // Who is turned away puts nothing on the destination that would have to be tried again.
+      // A request that is turned away puts nothing on the destination that would have to be retried.
       if let start, answer != .queueFull {
         fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget)
       }
@@ -101,7 +103,7 @@ package final class DestinationState: Sendable {
 
   func takeFreeSlot() -> Bool { fields.withLock { $0.admission.take() } }
 
-  /// Whether the slot was given up; if not, the transfer keeps it.
+  /// Returns whether the slot was given up; if not, the transfer keeps it.
   func park() -> Bool {
     switch changeAdmission({ $0.park() }) {
     case .parked(let next):
@@ -127,7 +129,8 @@ package final class DestinationState: Sendable {
     changeAdmission { $0.withdrawAgain(ticket) }
   }
 
-  /// Whoever has left the queue goes after the lock: with it go objects of the caller's.
+  /// Changes the admission. Entries that left the queue are released after the lock, as they hold objects of the
+  /// caller.
   func changeAdmission<Answer>(_ change: (inout Admission<Waiter>) -> Answer) -> Answer {
     let (answer, departed) = fields.withLock { (change(&$0.admission), $0.admission.takeDeparted()) }
     withExtendedLifetime(departed) {}
@@ -136,7 +139,7 @@ package final class DestinationState: Sendable {
 
   // MARK: Retries
 
-  /// Whether a retry is within the budget; nil: unlimited. If so, it counts from now on.
+  /// Whether a retry is within the budget; a nil budget is unlimited. If it is, it counts from now on.
   func grantsRetry(by budget: RetryBudget?, at now: MonotonicTime) -> Bool {
     fields.withLock { fields in
       if let budget { fields.reports.budget = budget }
@@ -150,12 +153,13 @@ package final class DestinationState: Sendable {
     return fields.withLock { $0.retries.available(of: budget, at: now) >= 1 }
   }
 
-  /// Whose retries are told of, until one is asked for by another budget.
+  /// Sets the budget that is reported, until a retry is asked for with another one.
   func reportsRetries(of budget: RetryBudget?) {
     fields.withLock { $0.reports.budget = budget }
   }
 
-  /// What is left of the budget; nil when there is none, and when that was told less than a second ago.
+  /// The retries that the budget would grant; nil when there is no budget, or when the last report is less than a
+  /// second old.
   func retriesToReport(at now: MonotonicTime) -> Double? {
     fields.withLock { fields in
       guard let budget = fields.reports.budget else { return nil }
@@ -165,7 +169,7 @@ package final class DestinationState: Sendable {
     }
   }
 
-  /// Whether nothing happens here that would have to be told of; then whoever comes next begins to tell.
+  /// Whether there is nothing left to report. If so, the next request's session begins to report again.
   func leavesWatch(at now: MonotonicTime) -> Bool {
     fields.withLock { fields in
       let window = fields.reports.budget?.boundedWindow ?? RetryBudget.windows.lowerBound
@@ -175,23 +179,23 @@ package final class DestinationState: Sendable {
     }
   }
 
-  /// Who told of the destination tells no more.
+  /// The reporting session stops reporting.
   func isWatchedNoMore() {
     fields.withLock { $0.reports.isWatched = false }
   }
 }
 
-// How long responses take, for those who hedge by that.
+// The latencies of responses, for hedges by quantile.
 extension DestinationState {
-  /// Whether latencies are to be noted.
+  /// Whether latencies are to be recorded.
   var watchesLatency: Bool { watchesLatencies.load(ordering: .relaxed) }
 
   func note(latency seconds: Double) {
     latencies.withLock { $0?.note(seconds, at: .now) }
   }
 
-  /// The latency that this share of the recent responses did not exceed, in seconds; nil when too few are known. From
-  /// the first question on they are noted.
+  /// The latency that this share of the recent responses did not exceed, in seconds; nil when too few are known. The
+  /// first call starts the recording.
   func latency(quantile share: Double) -> Double? {
     latencies.withLock { latencies in
       if latencies == nil { latencies = RecentLatencies() }

@@ -1,16 +1,16 @@
 import Synchronization
 import WeirIO
 
-/// The destinations of a process. Made by a session for itself, or by the gateway for all its sessions.
+/// The destinations of a process. A session makes a table for itself, and the gateway one for all its sessions.
 ///
-/// What they remember survives that nothing is under way there. When there are too many, those go that were asked for a
-/// slot longest ago, an eighth at once, so that a new one costs little on average. Who is held by somebody stays: two
-/// states of one destination would give away twice its slots. Who holds one is found by looking, since a weak reference
-/// would make each retain of a state, of which every request does several, take the slow way.
+/// A state is kept after its destination's last request. When there are too many states, those whose last request for a
+/// slot is oldest are dropped, an eighth at once, so that a new state costs little on average. A state that is referred
+/// to elsewhere stays: two states of one destination would give away twice its slots. Reference counts show whether a
+/// state is in use. A weak reference would make each retain of a state slow, and every request does several.
 package final class DestinationTable: Sendable {
   private struct Entries: Sendable {
     var states: [Destination: DestinationState] = [:]
-    /// At how many entries some are let go: more than the capacity only while more are held.
+    /// The number of states at which some are dropped; it exceeds the capacity only while more states are in use.
     var limit: Int
     let capacity: Int
 
@@ -40,7 +40,7 @@ package final class DestinationTable: Sendable {
     }
   }
 
-  /// How many destinations are remembered.
+  /// The number of destinations that are remembered.
   static let capacity = 4_096
 
   private let entries: Mutex<Entries>
@@ -53,7 +53,7 @@ package final class DestinationTable: Sendable {
     entries = Mutex(Entries(capacity: capacity))
   }
 
-  /// Has all destinations find their adaptive limits anew, as those who ask for one may have changed.
+  /// Resets the adaptive limits of all destinations, as the settings of their users may have changed.
   package func forgetLimits() {
     let states = entries.withLock { Array($0.states.values) }
     for state in states { state.forgetLimit() }
@@ -61,7 +61,7 @@ package final class DestinationTable: Sendable {
 
   package var count: Int { entries.withLock { $0.states.count } }
 
-  /// - Parameter limits: For a destination that is new.
+  /// - Parameter limits: The limits of a new destination; a known one keeps its own.
   package func state(for destination: Destination, limits: TransportLimits) -> DestinationState {
     entries.withLock { entries in
       if let state = entries.states[destination] { return state }

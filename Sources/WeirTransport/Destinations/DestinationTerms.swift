@@ -1,17 +1,17 @@
 package import WeirIO
 
-/// What one exchange may ask of its destination: a start that counts once, retries and second attempts within the budget,
-/// all of it while the circuit admits them. Confined to the loop.
+/// One exchange's claims on its destination: a start that counts once, and retries and second attempts within the
+/// budget, all of them only while the circuit admits them. Confined to the loop.
 package final class DestinationTerms {
-  /// Nil without a destination, of which nothing is asked then.
+  /// Nil without a destination; then nothing is limited.
   @exclusivity(unchecked) package var state: DestinationState?
   package let controls: DestinationControls
-  /// Nil: unlimited. The exchange's own, or the controls'.
+  /// The budget of the exchange, or else that of the controls. Nil means unlimited.
   @exclusivity(unchecked) package var retryBudget: RetryBudget?
-  /// False for what says itself that it is another's retry (``AttemptHeader``).
+  /// False for a request that declares itself another client's retry (``AttemptHeader``).
   @exclusivity(unchecked) package var earnsRetryBudget = true
   @exclusivity(unchecked) private var kept: AnyObject?
-  /// Whether it counts as started at its destination.
+  /// Whether the exchange counts as started at its destination.
   @exclusivity(unchecked) private var isCounted = false
 
   package init(_ controls: DestinationControls, state: DestinationState? = nil, earnsRetryBudget: Bool = true) {
@@ -21,13 +21,14 @@ package final class DestinationTerms {
     retryBudget = controls.retryBudget
   }
 
-  /// What an observer knows of the destination. Not stored under this name, since other modules' code checks each access.
+  /// A value that an observer keeps with the exchange. It is stored under another name, since code in other modules
+  /// checks each access to a stored property.
   package var note: AnyObject? {
     get { kept }
     set { kept = newValue }
   }
 
-  /// What the first question for a slot tells the destination of the exchange; nil from the second on.
+  /// The facts about the exchange for the first question for a slot; nil from the second question on.
   func takeStart(isObserved: Bool) -> DestinationState.Start? {
     if isCounted { return nil }
     isCounted = true
@@ -41,8 +42,8 @@ package final class DestinationTerms {
     return state.isRejecting(breaker, at: now)
   }
 
-  /// The decision after the destination had its say, which comes last: a retry that is not made for another reason costs
-  /// it nothing.
+  /// Applies the circuit and the budget to a decision. This comes last, so that a retry that is denied for another
+  /// reason costs no budget.
   ///
   /// - Parameter isFree: Whether the retry needs no budget.
   package func withinBudget(
@@ -59,7 +60,7 @@ package final class DestinationTerms {
     return !isRejected(at: now) && state.hasFreeSlot && state.hasRetry(by: retryBudget, at: now)
   }
 
-  /// Takes a slot and a retry of the budget for a second attempt, or neither.
+  /// Takes a slot and a retry of the budget for a second attempt; takes neither if one of them is missing.
   package func takesHedge(at now: MonotonicTime = .now) -> Bool {
     guard let state else { return true }
     guard !isRejected(at: now), state.takeFreeSlot() else { return false }
@@ -68,7 +69,7 @@ package final class DestinationTerms {
     return false
   }
 
-  /// Seconds after which a second attempt starts beside a slow one; nil: none does.
+  /// Seconds after which a second attempt starts beside a slow one; nil if none does.
   package func seconds(of delay: HedgeDelay) -> Double? {
     switch delay {
     case .seconds(let seconds): max(0, seconds)

@@ -7,11 +7,11 @@ package protocol LabelledError: Error {
 /// Why an exchange failed, as far as the transport can tell.
 package enum ExchangeFailure: LabelledError, Hashable {
   case transfer(TransferFailure)
-  /// The destination did not admit it; nothing was sent.
+  /// The destination did not admit the exchange; nothing was sent.
   case rejected(Rejection)
   /// The caller cancelled it.
   case cancelled
-  /// Its session or worker ended first.
+  /// The exchange's session or worker ended first.
   case ended
 
   package var label: String {
@@ -43,7 +43,7 @@ package enum ExchangeFailure: LabelledError, Hashable {
 package enum Rejection: Hashable, Sendable {
   /// The circuit is open; seconds until it admits a probe, if known.
   case circuitOpen(retryAfter: Double?)
-  /// As many attempts wait as may.
+  /// The destination's queue is full.
   case queueFull
   /// The attempt waited for too long.
   case admissionTimeout

@@ -1,4 +1,4 @@
-/// What went wrong with a transfer, in Foundation's terms: names and numbers are those of its `URLError.Code`.
+/// The cause of a failed transfer in Foundation's terms: names and numbers are those of its `URLError.Code`.
 package enum FailureCode: Int, CaseIterable, Sendable {
   case unknown = -1
   case backgroundSessionRequiresSharedContainer = -995
@@ -62,7 +62,7 @@ package enum FailureCode: Int, CaseIterable, Sendable {
     return label
   }
 
-  /// Whether a file of ours failed: one that was to be read, written or moved.
+  /// Whether a local file failed that was to be read, written or moved.
   package var isFileError: Bool {
     switch self {
     case .cannotCreateFile, .cannotOpenFile, .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile,

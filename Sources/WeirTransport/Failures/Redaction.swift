@@ -1,7 +1,7 @@
 import WeirHTTP
 
-/// Keeps secrets out of texts that people and logs read. Scalar by scalar: a question mark with a combining mark behind it is
-/// another character.
+/// Keeps secrets out of texts that people and logs read. It compares scalars, as a question mark with a combining mark
+/// behind it is another character.
 package enum Redaction {
   package static let placeholder = "<redacted>"
 
@@ -29,10 +29,11 @@ package enum Redaction {
     return result + rest
   }
 
-  /// The text of an error without userinfo and queries: these may hold keys.
+  /// The text of an error without userinfo and queries, which may hold keys.
   package static func errorText(_ text: String) -> String { queries(in: urls(in: text)) }
 
-  /// The text with the query of every URL in it left out: what follows a question mark without a space is taken for one.
+  /// The text without the query of every URL in it. Any text between a question mark and the next space counts as a
+  /// query.
   package static func queries(in text: String) -> String {
     guard text.utf8.contains(UInt8(ascii: "?")) else { return text }
     var isInQuery = false
@@ -47,8 +48,8 @@ package enum Redaction {
     }
   }
 
-  /// The text of something that was meant as a URL and is none: all before its last `@` may be userinfo, all behind a question
-  /// mark or number sign a query or fragment.
+  /// The text of an invalid URL without its secrets. Everything before its last `@` may be userinfo, and everything
+  /// behind a question mark or number sign may be a query or fragment.
   package static func invalidURL(_ text: String) -> String {
     let text = withoutUserinfo(text)
     guard let end = text.unicodeScalars.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return text }
@@ -61,7 +62,7 @@ package enum Redaction {
     return kept + placeholder + text[at...]
   }
 
-  /// The index behind the first `//`.
+  /// The index after the first `//`.
   private static func firstDoubleSlash(in text: Substring) -> Substring.Index? {
     var wasSlash = false
     for index in text.utf8.indices {
@@ -74,7 +75,7 @@ package enum Redaction {
 
   private static func endsAuthority(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
-    // A quote `'` may stand in userinfo (RFC 3986 section 3.2.1), so it ends nothing.
+    // A quote `'` may stand in userinfo (RFC 3986 section 3.2.1), so it does not end the authority.
     case "/", "?", "#", "\"", "<", ">": true
     default: scalar.properties.isWhitespace
     }

@@ -1,34 +1,35 @@
-/// How a request ended, in a word: the `outcome` label of its metrics.
+/// The outcome of a request in a word: the `outcome` label of its metrics.
 public enum RequestOutcome: String, CaseIterable, Sendable {
   /// A status below 400, and nothing failed.
   case success
   /// The final status is 400 or more, whether it was validated or not.
   case httpError = "http_error"
-  /// Content type, custom validation, or a status below 400 that was not accepted.
+  /// The content type, a custom validation, or a status below 400 was not accepted.
   case validationFailed = "validation_failed"
-  /// URL, parameters or the request itself: nothing was sent; or its body, which could not be had, or not to its end.
+  /// The URL, the parameters or the request were invalid, and nothing was sent; or the body could not be read to its
+  /// end.
   case creationFailed = "creation_failed"
-  /// An adapter failed, or what it returned is no valid request: nothing was sent.
+  /// An adapter failed or returned an invalid request, and nothing was sent.
   case adaptationFailed = "adaptation_failed"
-  /// The transfer failed in a way that no other outcome names: no connection, a broken one, a malformed reply.
+  /// The transfer failed without a more specific outcome: no connection, a broken one, or a malformed reply.
   case transportError = "transport_error"
-  /// A silence, a connection or the whole request took longer than it may.
+  /// A silence, a connection or the whole request exceeded its time limit.
   case timeout
-  /// Handshake, certificate or pin.
+  /// The TLS handshake, a certificate or a pin failed.
   case tlsError = "tls_error"
   /// The caller cancelled the request or its task.
   case cancelled
-  /// Not admitted: queue full or admission timeout.
+  /// The destination did not admit the request: its queue was full, its circuit open, or the admission timeout passed.
   case rejected
-  /// A retrier's own error.
+  /// A retrier failed with an error of its own.
   case retryFailed = "retry_failed"
   /// A status below 400 with a body that a serializer could not use.
   case serializationFailed = "serialization_failed"
-  /// A size, ratio or redirect limit of the session.
+  /// The response exceeded a size, ratio or redirect limit of the session.
   case limitExceeded = "limit_exceeded"
-  /// A file that was to be read, written or moved.
+  /// A file could not be read, written or moved.
   case fileError = "file_error"
-  /// The session was deallocated or invalidated first.
+  /// The session was deallocated or invalidated before the request had ended.
   case sessionEnded = "session_ended"
 }
 
@@ -46,13 +47,13 @@ extension RequestOutcome {
       self = .limitExceeded
     case let code where code.isFileError: self = .fileError
     case .requestBodyStreamExhausted: self = .creationFailed
-    // With a response it was the upstream's redirect that led to such a URL.
+    // With a response, the upstream's redirect led to the bad URL.
     case .badURL, .unsupportedURL: self = hadResponse ? .transportError : .creationFailed
     default: self = .transportError
     }
   }
 
-  /// The outcome of an exchange with that failure, or without one, and the status of its last response.
+  /// The outcome of an exchange, from its failure, if there is one, and the status of its last response.
   package init(_ failure: ExchangeFailure?, status: Int?) {
     switch failure {
     case nil: self = (status ?? 0) >= 400 ? .httpError : .success
@@ -63,8 +64,9 @@ extension RequestOutcome {
     }
   }
 
-  /// Whether the destination owes the answer of a request that ended so: there was none, or one of 500 or more. What was
-  /// cancelled, could not be made or signed, or was answered in a way that the caller can't use, is not its failure.
+  /// Whether the destination is to blame for the outcome: it did not answer, or with a status of 500 or more. A request
+  /// that was cancelled, could not be built or signed, or got an answer that the caller can't use, is not the
+  /// destination's failure.
   package func isDestinationsFault(status: Int?) -> Bool {
     switch self {
     case .success, .cancelled, .creationFailed, .adaptationFailed, .fileError, .sessionEnded: false

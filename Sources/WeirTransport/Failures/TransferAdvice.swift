@@ -2,10 +2,10 @@ import Glibc
 package import WeirCurl
 import WeirHTTP
 
-/// What a failed transfer's text says besides libcurl's own: the setting that decides, with its value, or what to look at.
+/// Extends libcurl's text of a failed transfer: with the setting that matters and its value, or with what to look at.
 package struct TransferAdvice {
   private let options: TransportOptions
-  /// Whether the URL request's own `timeoutInterval` was the limit of silence.
+  /// Whether the silence exceeded the URL request's own `timeoutInterval`.
   private let hasOwnTimeout: Bool
 
   package init(options: TransportOptions, hasOwnTimeout: Bool = false) {
@@ -13,13 +13,13 @@ package struct TransferAdvice {
     self.hasOwnTimeout = hasOwnTimeout
   }
 
-  /// Libcurl's text without what is said elsewhere, and the advice.
+  /// libcurl's text without redundant parts, followed by the advice.
   func text(of error: TransferError) -> String {
     let fact = FieldSyntax.trimmed(Substring(Self.fact(error)))
     return advice(on: error).map { "\(fact) (\($0))" } ?? String(fact)
   }
 
-  /// How long a failed connect took is not interesting twice, and why it failed is the system's to say.
+  /// libcurl's text without the time that a failed connect took, and with the system's reason for the failure.
   private static func fact(_ error: TransferError) -> String {
     guard !error.message.isEmpty else { return error.label }
     guard error.code == .couldNotConnect || error.code == .timedOut else { return error.message }

@@ -1,16 +1,16 @@
 import Glibc
 package import WeirCurl
 
-/// Why a transfer failed: the code that decides what follows, and the text that people read. The text names no secret:
-/// libcurl's texts speak of hosts, ports and certificates only.
+/// Why a transfer failed: the code that decides what follows, and the text that people read. The text contains no
+/// secret: libcurl's texts name only hosts, ports and certificates.
 package struct TransferFailure: Error, Hashable, Sendable {
   package let code: FailureCode
   package let text: String
-  /// libcurl's result, where libcurl had a say.
+  /// libcurl's result, if libcurl reported the failure.
   package var curlCode: CurlCode?
-  /// Whether the policy of destinations refused to connect: it will do so again.
+  /// Whether the destination policy refused to connect, as it will do again.
   package var isDestinationRefused = false
-  /// Whether it is a defect of this process, and says nothing of the server.
+  /// Whether the failure is a defect of this process, and says nothing about the server.
   package var isOwnDefect: Bool
 
   package init(_ code: FailureCode, _ text: String) {
@@ -19,7 +19,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
     isOwnDefect = code == .cannotLoadFromNetwork
   }
 
-  /// Puts what libcurl or the engine says into Foundation's terms.
+  /// Translates an error of libcurl or of the engine into Foundation's terms.
   package init(_ error: TransferError, advice: TransferAdvice) {
     code = FailureCode(error)
     text = advice.text(of: error)
@@ -42,7 +42,8 @@ extension FailureCode {
     case .addressRefused, .noSocket: self = .cannotConnectToHost
     case .invalidRequest: self = .badURL
     case .bodyUnavailable: self = .requestBodyStreamExhausted
-    // A connection was lost on which it could have been sent again.
+    // The connection was lost. The request could only have been sent again on another one with a body that can be
+    // rewound.
     case .bodyNotRewindable: self = .networkConnectionLost
     case .fileUnavailable: self.init(ofFile: error.osErrno)
     }
@@ -59,14 +60,15 @@ extension FailureCode {
 
   private init(_ code: CurlCode, text: String, _ defect: CertificateDefect?) {
     switch code {
-    // Mostly the other side's, whose answer speaks of no version of HTTP or of an unknown one.
+    // Mostly the server's fault: its answer names no version of HTTP, or an unknown one.
     case .unsupportedProtocol: self = text.contains("HTTP") ? .badServerResponse : .unsupportedURL
     case .malformedURL: self = .badURL
     case .couldNotResolveHost, .couldNotResolveProxy: self = .cannotFindHost
     case .couldNotConnect, .proxy, .interfaceFailed: self = .cannotConnectToHost
     case .timedOut: self = .timedOut
     case .weirdServerReply, .chunkFailed: self = .badServerResponse
-    // "Malformed encoding found in chunked-encoding", "chunk hex-length char not a hex digit" and the like.
+    // libcurl says "Malformed encoding found in chunked-encoding", "chunk hex-length char not a hex digit" and the
+    // like.
     case .receiveError where text.contains("chunk"): self = .badServerResponse
     case .sendError, .receiveError: self = TLSFailure(text)?.code ?? .networkConnectionLost
     case .emptyReply, .partialFile, .http2Framing, .http2Stream, .sendRewindFailed: self = .networkConnectionLost
@@ -86,7 +88,7 @@ extension FailureCode {
     }
   }
 
-  /// A proxy that wants other credentials, or doesn't make such tunnels, will say so again; one that fails may not.
+  /// A proxy that wants other credentials, or makes no such tunnels, will refuse again; a proxy that fails may recover.
   private init(ofTunnel status: Int) {
     switch status {
     case 407: self = .userAuthenticationRequired
@@ -95,7 +97,7 @@ extension FailureCode {
     }
   }
 
-  /// libcurl has one code for all that can be wrong with a certificate.
+  /// libcurl has one code for all defects of a certificate.
   private init(_ defect: CertificateDefect?) {
     switch defect {
     case .expired: self = .serverCertificateHasBadDate

@@ -1,38 +1,39 @@
-/// Which of the attempts that one request has under way gives its answer: a value. It knows attempts by their numbers.
+/// Decides which of a request's concurrent attempts gives the answer. A value, in which attempts are numbers.
 ///
-/// The first final head that is worth keeping wins, and the others lose. An attempt that fails, or whose head says no
-/// more than a failure would, is out as long as another one runs; the last one is the answer, whatever it brings.
+/// The first final head that is worth keeping wins, and the other attempts lose. An attempt drops out if it fails, or
+/// if the status of its head is no better than a failure, as long as another attempt runs. The last attempt gives the
+/// answer, whatever it is.
 package struct HedgeRace: Sendable {
   package enum Verdict: Equatable, Sendable {
-    /// It is the answer; what else is under way is of no use any more.
+    /// The attempt gives the answer; the other attempts are of no use any more.
     case wins
-    /// It is the answer for want of a better one.
+    /// The attempt gives the answer, as no other attempt is left.
     case isLast
-    /// It is of no use, as this other one runs still.
+    /// The attempt drops out; `successor` still runs.
     case isOut(successor: Int)
   }
 
-  /// How many second attempts the request may have.
+  /// The maximum number of second attempts of the request.
   package let limit: Int
   /// The attempts without a final head, oldest first.
   package private(set) var runners: [Int] = []
-  /// Second attempts that were let begin.
+  /// Second attempts that were allowed to begin.
   package private(set) var granted = 0
 
   package init(limit: Int) {
     self.limit = max(0, limit)
   }
 
-  /// Whether an answer is still waited for.
+  /// Whether an attempt without a final head is left.
   package var isOpen: Bool { !runners.isEmpty }
 
-  /// Whether there may be a second attempt now.
+  /// Whether a second attempt may begin now.
   package var mayHedge: Bool { isOpen && granted < limit }
 
   /// The request's next attempt is on the wire, alone.
   package mutating func begins(_ number: Int) { runners = [number] }
 
-  /// A second attempt is let begin; it will be on the wire when what comes before that is done, if there is room then.
+  /// A second attempt is allowed to begin. It goes on the wire later, after its preparation, if there is a slot then.
   package mutating func grant() { granted += 1 }
 
   /// A second attempt is on the wire beside the others.
@@ -46,7 +47,7 @@ package struct HedgeRace: Sendable {
     return .wins
   }
 
-  /// It ended before its final head; nil when this attempt's race is over already.
+  /// The attempt ended before its final head; nil when its race is over already.
   package mutating func fails(_ number: Int) -> Verdict? {
     guard let index = runners.firstIndex(of: number) else { return nil }
     runners.remove(at: index)
@@ -56,7 +57,8 @@ package struct HedgeRace: Sendable {
   /// The request ends for other reasons.
   package mutating func abandon() { runners = [] }
 
-  /// Not what another attempt may do better: the server failed, was slow to read the request, or wants less of them.
+  /// Whether the response is the answer. It is not if another attempt may get a better one: the server failed, was slow
+  /// to read the request, or asks for fewer requests.
   private static func isWorthKeeping(_ status: Int) -> Bool {
     status < 500 && status != 408 && status != 425 && status != 429
   }

@@ -1,15 +1,17 @@
 import Glibc
 import WeirIO
 
-/// The latencies of the last minute, by size: a value of fixed size, which answers for a quantile within a tenth.
+/// A histogram of the latencies of the last minute. It has a fixed size, and its quantiles are at most a tenth too
+/// high.
 ///
-/// The minute is cut into slices of ten seconds, which are dropped as a whole: between 60 and 70 s count.
+/// The minute is divided into slices of ten seconds, and old slices are dropped as a whole. A quantile therefore covers
+/// between 60 and 70 s.
 struct RecentLatencies: Sendable {
   static let window = 60.0
   static let minimumCount = 100
   private static let sliceLength: Int64 = 10
   private static let sliceCount = 7
-  /// Bounds grow by a tenth each, from 100 µs to over 10 minutes.
+  /// The upper bound of each bucket is a tenth above that of the one before, from 100 µs to over 10 minutes.
   private static let smallest = 0.0001
   private static let growth = 1.1
   private static let bucketCount = 168
@@ -34,9 +36,10 @@ struct RecentLatencies: Sendable {
     slices[place].counts[Self.bucket(of: seconds)] &+= 1
   }
 
-  /// The latency that this share of the last minute's did not exceed; nil when there are too few.
+  /// The latency that this share of the last minute's latencies did not exceed; nil when there are fewer than
+  /// `minimumCount`.
   ///
-  /// - Parameter share: 0.5 to 0.999; others, and what is no number, are taken for the nearer of the two.
+  /// - Parameter share: 0.5 to 0.999. Other values are clamped to that range, and NaN counts as 0.5.
   func quantile(_ share: Double, at now: MonotonicTime) -> Double? {
     let oldest = Self.slice(at: now) - Int64(Self.sliceCount) + 1
     let recent = slices.filter { $0.index >= oldest }

@@ -1,30 +1,33 @@
-/// How many attempts a destination is to bear at once, found out by how long it takes to answer.
+/// A limit of concurrent attempts per destination that adapts to how long the destination takes to answer.
 ///
-/// Once in each `window`, the mean time from the request sent to the first byte is compared with the shortest that was
-/// measured. While it is at most `tolerance` times that, the limit grows by its square root; the longer it is,
-/// the more the limit shrinks, by half at the most. Of each such step `smoothing` is taken. What exceeds the limit waits
-/// as it does for ``SessionConfiguration/httpMaximumConnectionsPerHost``, which the limit never exceeds.
+/// Once in each `window`, the mean time from the request sent to the first byte is compared with the shortest such
+/// time. While the mean is at most `tolerance` times the shortest, the limit grows by its square root. The longer the
+/// mean is, the more the limit shrinks, by half at the most. Only the share `smoothing` of each step is applied.
+/// Attempts above the limit wait as for ``SessionConfiguration/httpMaximumConnectionsPerHost``, which the limit never
+/// exceeds.
 ///
-/// The shortest time is measured anew once in each `baseline`: when the limit is in use then, it is `minimum` for two
-/// windows, since a destination that is always busy does not show how fast it could be.
+/// The shortest time is measured anew once in each `baseline`, since a destination that is always busy does not show
+/// how fast it could be. If the limit is in use then, it falls to `minimum` until no more attempts than that are under
+/// way, and stays there for one more window, in which the time is measured. If more are still under way after 20
+/// windows, the limit returns without a measurement.
 ///
-/// Only answers below status 500 are looked at, and attempts that timed out when they had waited for longer than the
-/// shortest of them took: neither is a server fast that fails at once, nor one whose callers lose patience.
+/// Two kinds of attempts are measured: those with a status below 500, and those that timed out after a longer wait than
+/// the shortest time. A server that fails at once is not fast, and neither is one whose callers lose patience.
 public struct AdaptiveConcurrency: Sendable, Hashable {
-  /// The limit is never lower; at least 1.
+  /// The lower bound of the limit; at least 1.
   public var minimum: Int
   /// The limit at the beginning.
   public var initial: Int
-  /// How much longer than the shortest an answer may take without the limit shrinking; at least 1.
+  /// How many times the shortest time the mean may be without the limit shrinking; at least 1.
   public var tolerance: Double
-  /// How much of a step is taken; 0 to 1.
+  /// The share of each step that is applied; 0 to 1.
   public var smoothing: Double
-  /// Seconds that the mean is taken over.
+  /// The length of a window, in seconds, over which the mean is taken.
   public var window: Double
-  /// Seconds after which the shortest answer is measured anew.
+  /// Seconds after which the shortest time is measured anew.
   public var baseline: Double
 
-  /// Takes the numbers; those beyond their limits count as the nearest ones within, what is no number as the least.
+  /// Takes the numbers. Numbers out of range count as the nearest valid ones, and NaN as the least.
   public init(
     minimum: Int = 4, initial: Int = 20, tolerance: Double = 1.5, smoothing: Double = 0.2, window: Double = 0.5,
     baseline: Double = 60

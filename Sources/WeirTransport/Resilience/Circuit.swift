@@ -1,16 +1,17 @@
 import WeirIO
 
-/// The circuit of one destination as a value: who is let through, and what becomes of it when attempts end.
+/// The circuit breaker of one destination as a value: it admits or rejects attempts, and learns how they ended.
 ///
 /// ```
 /// closed ─► open ─► half open ─► closed
 ///             ▲         │
 ///             └─────────┘ a probe failed
 /// ```
-/// Who is let through gets a pass and gives it back, with how it ended. A pass of an earlier state is of no account: what
-/// began before the circuit opened says nothing about whether the destination has recovered. A probe that keeps its pass for
-/// longer than the circuit was open holds nobody up: another is let through. The settings come with each question, as those
-/// who share a destination may have different ones; those of the first probe hold until it closes.
+/// An admitted attempt gets a pass and gives it back together with how it ended. A pass from an earlier state is
+/// ignored: an attempt that began before the circuit opened says nothing about whether the destination has recovered. A
+/// probe that keeps its pass for longer than the circuit was open blocks nothing: another probe is admitted. The
+/// settings come with each call, as the users of a destination may have different ones. Those of the first probe hold
+/// until the circuit closes.
 struct Circuit: Sendable {
   struct Pass: Hashable, Sendable {
     fileprivate let period: UInt32
@@ -18,13 +19,13 @@ struct Circuit: Sendable {
 
   enum Answer: Hashable, Sendable {
     case admitted(Pass)
-    /// Seconds until a probe is let through; nil: that depends on those under way.
+    /// Seconds until a probe is admitted; nil when that depends on the probes under way.
     case rejected(retryAfter: Double?)
   }
 
   enum Ending: Hashable, Sendable {
     case succeeded, failed
-    /// It says nothing about the destination: cancelled, or never sent.
+    /// The end says nothing about the destination: the attempt was cancelled, or never sent.
     case abandoned
   }
 
@@ -35,15 +36,15 @@ struct Circuit: Sendable {
   }
 
   private struct Probes: Sendable {
-    /// As many as who let the first through wants.
+    /// The number of probes that the settings of the first probe ask for.
     let wanted: Int
     var underWay = 0
     var succeeded = 0
-    /// When the last one was let through.
+    /// When the last probe was admitted.
     var latest: MonotonicTime
   }
 
-  /// Seconds; a probe is waited for no shorter than this.
+  /// Seconds; every probe has at least this long before another one takes its place.
   private static let shortestPatience = 1.0
 
   private struct Counts: BucketCounts {
@@ -55,7 +56,7 @@ struct Circuit: Sendable {
   private var counts: TimeBuckets<Counts>
   /// Counts the transitions.
   private var period: UInt32 = 0
-  /// Seconds; how long it was open the last time, 0 after it has closed.
+  /// Seconds that the circuit was open the last time; 0 after it has closed.
   private var lastOpen = 0.0
 
   init(at now: MonotonicTime) {
@@ -70,14 +71,14 @@ struct Circuit: Sendable {
     }
   }
 
-  /// Whether a pass is one of the present state.
+  /// Whether a pass was issued in the present state.
   func isValid(_ pass: Pass) -> Bool { pass.period == period }
 
-  /// What ``ask(_:at:)`` would say, if it would reject.
+  /// The answer of ``ask(_:at:)`` if it would reject; else nil.
   func rejection(_ settings: CircuitBreaker, at now: MonotonicTime) -> Answer? {
     switch stage {
     case .open(let until) where now < until:
-      // A division: a product would make more of a minute than a minute.
+      // A division is exact where a product would turn a minute into slightly more than 60 s.
       .rejected(retryAfter: Double(until.nanoseconds - now.nanoseconds) / 1e9)
     case .halfOpen(let probes) where probes.underWay + probes.succeeded >= probes.wanted && now < overdue(probes):
       .rejected(retryAfter: nil)
@@ -85,7 +86,7 @@ struct Circuit: Sendable {
     }
   }
 
-  /// From when on nobody waits for the probes under way.
+  /// The time from which on the probes under way no longer keep others from starting.
   private func overdue(_ probes: Probes) -> MonotonicTime {
     probes.latest.advanced(bySeconds: max(Self.shortestPatience, lastOpen))
   }
@@ -104,7 +105,7 @@ struct Circuit: Sendable {
     return .admitted(Pass(period: period))
   }
 
-  /// An attempt that was let through has ended.
+  /// An attempt that was admitted has ended.
   mutating func ended(_ pass: Pass, _ ending: Ending, _ settings: CircuitBreaker, at now: MonotonicTime) {
     guard isValid(pass) else { return }
     switch stage {
@@ -143,7 +144,7 @@ struct Circuit: Sendable {
 
   private mutating func close(at now: MonotonicTime) {
     lastOpen = 0
-    // What was counted before it opened would open it again.
+    // The counts from before the circuit opened would open it again.
     counts = TimeBuckets(at: now)
     enter(.closed)
   }

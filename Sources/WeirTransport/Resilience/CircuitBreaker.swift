@@ -1,29 +1,29 @@
-/// When a destination that fails is left alone for a while.
+/// Settings by which requests to a failing destination are rejected for a while.
 ///
-/// A *closed* circuit lets everything through and watches how attempts end. When `failureRatio` of them failed in the
-/// window, of at least `minimumRequests`, it *opens*: requests are rejected with
-/// ``WeirError/RequestRejectionReason/circuitOpen(retryAfter:)`` before they cost a connection, and no retrier is asked. After
-/// `openFor` it is *half open*: it lets `halfOpenProbes` through, and closes when they succeed. When one fails it opens
-/// for twice as long as before, up to a minute. One that takes longer than the circuit was open, and than a second, makes
-/// room for another.
+/// A *closed* circuit admits every attempt and counts how attempts end. When at least `minimumRequests` ended in the
+/// window and `failureRatio` of them failed, the circuit *opens*. Requests are then rejected with
+/// ``WeirError/RequestRejectionReason/circuitOpen(retryAfter:)`` before they cost a connection, and no retrier is
+/// asked. After `openFor` the circuit is *half open*: it admits `halfOpenProbes` attempts, and closes when they
+/// succeed. When one of them fails, the circuit opens for twice as long as before, up to a minute. A probe that takes
+/// longer than the circuit was open, and longer than a second, makes room for another.
 ///
-/// Failures are transport errors, timeouts and statuses from 500 on. What was cancelled or rejected does not count, nor
-/// what failed in this process, for want of descriptors, say; nor, as it may have been the caller who was slow, a deadline
-/// that passed while the request's body was sent.
+/// Failures are transport errors, timeouts and statuses from 500 on. An attempt that was cancelled or rejected does not
+/// count. Neither does one that failed for a reason in this process, such as a lack of descriptors. A deadline that
+/// passed while the request's body was sent does not count either, as the caller may have been slow.
 public struct CircuitBreaker: Sendable, Hashable {
-  /// Failed attempts ÷ all that ended; 0 to 1.
+  /// Failed attempts ÷ all attempts that ended; 0 to 1.
   public var failureRatio: Double
-  /// Attempts that must have ended in the window before it opens.
+  /// The number of attempts that must have ended in the window before the circuit opens.
   public var minimumRequests: Int
-  /// Seconds that are looked back; 1 to 60.
+  /// The length of the window, in seconds; 1 to 60.
   public var window: Double
   /// Seconds before the first probe; up to 60.
   public var openFor: Double
-  /// How many attempts must succeed, and may be under way, while it is half open; at least 1.
+  /// How many attempts must succeed, and how many may be under way, while the circuit is half open; at least 1.
   public var halfOpenProbes: Int
 
-  /// Takes the numbers; those beyond their limits count as the nearest ones within. What is no number counts as a ratio of
-  /// 1, and as the shortest of times.
+  /// Takes the numbers. Numbers out of range count as the nearest valid ones. NaN counts as a ratio of 1, and as the
+  /// shortest time.
   public init(
     failureRatio: Double = 0.5, minimumRequests: Int = 20, window: Double = 10, openFor: Double = 5,
     halfOpenProbes: Int = 1
@@ -36,20 +36,20 @@ public struct CircuitBreaker: Sendable, Hashable {
   }
 }
 
-/// Where a destination's ``CircuitBreaker`` stands.
+/// The state of a destination's ``CircuitBreaker``.
 public enum CircuitState: String, Sendable, CaseIterable {
-  /// Everything is let through.
+  /// Every attempt is admitted.
   case closed
-  /// Nothing is.
+  /// No attempt is admitted.
   case open
-  /// A few are, to see whether it can close.
+  /// A few attempts are admitted, to see whether the circuit can close.
   case halfOpen = "half_open"
 }
 
 extension CircuitBreaker {
-  /// Seconds, within the limits.
+  /// The range of ``window``, in seconds.
   package static let windows = 1.0...60.0
-  /// Seconds.
+  /// The longest time that a circuit stays open, in seconds.
   package static let longestOpen = 60.0
 
   var boundedWindow: Double {
@@ -62,7 +62,7 @@ extension CircuitBreaker {
 
   var boundedProbes: Int { max(1, halfOpenProbes) }
 
-  /// Whether so many failures are too many.
+  /// Whether these failures open the circuit.
   func opens(failed: Int, of ended: Int) -> Bool {
     failed > 0 && ended >= minimumRequests && Double(failed) >= boundedRatio * Double(ended)
   }

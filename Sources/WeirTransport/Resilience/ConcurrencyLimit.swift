@@ -1,14 +1,16 @@
 import WeirIO
 
-/// The adaptive limit of one destination as a value: takes how long answers took, says how many attempts there may be.
+/// The adaptive limit of one destination as a value: it takes the times to answer, and gives the number of slots.
 ///
-/// The rule is the one known as *gradient*: limit × shortest ÷ mean + √limit, smoothed. A destination that is always busy
-/// never shows its shortest time, and each busy minute would be taken for the shortest of the next: so when that is older
-/// than the baseline, the limit is the minimum until no more are under way, and for one window in which to measure.
+/// The rule is known as *gradient*: limit × shortest ÷ mean + √limit, smoothed. A destination that is always busy never
+/// shows its shortest time, and each busy minute would be taken for the shortest of the next. So when the shortest time
+/// is older than the baseline, the limit drops to the minimum until no more attempts than that are under way, and then
+/// for one more window, in which the time is measured.
 struct ConcurrencyLimit: Sendable {
   private enum Stage: Sendable {
     case following
-    /// The limit waits to be taken up again, for so many windows at most: streams may be under way for hours.
+    /// The limit is low until few attempts are under way, but for at most `windows` more windows: streams may last for
+    /// hours.
     case draining(limit: Double, windows: Int)
     case measuring(limit: Double)
   }
@@ -21,7 +23,7 @@ struct ConcurrencyLimit: Sendable {
     var mostUnderWay = 0
   }
 
-  /// Fewer say nothing about a mean.
+  /// Fewer samples say nothing about a mean.
   private static let minimumSamples = 5
   private static let drainingWindows = 20
 
@@ -30,7 +32,7 @@ struct ConcurrencyLimit: Sendable {
   private var limit: Double
   private var window: Window
   private var shortest = Double.infinity
-  /// Since when that is the shortest.
+  /// When `shortest` was last measured anew.
   private var measured: MonotonicTime
 
   /// - Parameter maximum: The destination's slots.
@@ -41,22 +43,23 @@ struct ConcurrencyLimit: Sendable {
     measured = now
   }
 
-  /// As many attempts may be under way.
+  /// The number of attempts that may be under way.
   var slots: Int { Int(limit) }
 
-  /// An answer came, or was waited for in vain: it would have taken longer, so it says nothing of the shortest time.
+  /// An answer came, or was waited for in vain. A wait in vain says nothing about the shortest time, as the answer
+  /// would have taken longer.
   ///
   /// - Parameters:
-  ///   - seconds: From the request sent to the first byte, or to the end of patience.
-  ///   - underWay: Attempts, this one included.
-  /// - Returns: Whether the limit was found anew.
+  ///   - seconds: From the request sent to the first byte, or to the timeout.
+  ///   - underWay: Attempts under way, this one included.
+  /// - Returns: Whether the limit was computed anew.
   mutating func answered(
     after seconds: Double, inVain: Bool = false, underWay: Int, _ settings: AdaptiveConcurrency, at now: MonotonicTime
   ) -> Bool {
     guard seconds >= 0, seconds.isFinite else { return false }
-    // Who waits for less than an answer takes learns nothing.
+    // A wait in vain gives no evidence if it was no longer than the shortest answer.
     if inVain, seconds <= shortest { return false }
-    // What began among many others says nothing of the shortest time.
+    // An attempt that began among many others says nothing about the shortest time.
     if case .measuring = stage, now.seconds(since: window.begin) < seconds { return false }
     window.count += 1
     window.sum += seconds
@@ -95,7 +98,7 @@ struct ConcurrencyLimit: Sendable {
   }
 
   private mutating func follow(_ ended: Window, _ settings: AdaptiveConcurrency, at now: MonotonicTime) -> Bool {
-    // Who doesn't use the limit doesn't learn whether it could be higher.
+    // A limit that was not reached gives no evidence that it could be higher.
     let isUsed = Double(ended.mostUnderWay) >= limit / 2
     if now.seconds(since: measured) >= settings.boundedBaseline {
       let least = least(settings)
@@ -112,7 +115,7 @@ struct ConcurrencyLimit: Sendable {
   }
 
   private mutating func measure(_ window: Window, at now: MonotonicTime) {
-    // Without an answer in all of it there is nothing newer.
+    // A window without any answer has no newer time.
     if window.shortest.isFinite { shortest = window.shortest }
     measured = now
   }

@@ -1,9 +1,9 @@
 import WeirIO
 
-/// What a destination remembers for retry budgets: how many requests were started and how many retries granted in the
-/// last minute. A value; the shell keeps it under the destination's lock and brings the time.
+/// The counts that a destination keeps for retry budgets: requests started and retries granted in the last minute. A
+/// value; the shell keeps it under the destination's lock and passes the time in.
 ///
-/// Where a window begins within a bucket of time, that bucket's retries are in it and its requests are not, so that
+/// Where a window begins in the middle of a bucket, that bucket's retries are in it and its requests are not, so that
 /// rounding never grants a retry too many.
 struct RetryLedger: Sendable {
   private struct Counts: BucketCounts {
@@ -22,13 +22,14 @@ struct RetryLedger: Sendable {
 
   /// A request asks for its first attempt's slot.
   ///
-  /// - Parameter earnsRetryBudget: False for what is itself a retry of somebody else's, which is not to earn further ones.
+  /// - Parameter earnsRetryBudget: False for a request that is itself another client's retry: it must not earn further
+  ///   ones.
   mutating func started(at now: MonotonicTime, earnsRetryBudget: Bool = true) {
     if earnsRetryBudget { counts.count(at: now) { $0.started &+= 1 } }
   }
 
   /// Whether another retry is within the budget; if so, it counts from now on. Without a budget every retry is granted,
-  /// and counts for those that have one.
+  /// and counts against the budgets of others.
   mutating func grant(by budget: RetryBudget?, at now: MonotonicTime) -> Bool {
     if let budget, unused(of: budget, at: now) < 1 { return false }
     counts.count(at: now) { $0.granted &+= 1 }
@@ -40,7 +41,7 @@ struct RetryLedger: Sendable {
     max(0, unused(of: budget, at: now))
   }
 
-  /// Whether the last window saw neither request nor retry.
+  /// Whether the last window has neither a request nor a retry.
   func isQuiet(for window: Double, at now: MonotonicTime) -> Bool {
     let sums = sums(of: window, at: now)
     return sums.started == 0 && sums.granted == 0
@@ -52,7 +53,7 @@ struct RetryLedger: Sendable {
     return budget.allowance(requests: sums.started, isNew: isNew) - Double(sums.granted)
   }
 
-  /// The requests of the buckets that lie in the window, and the retries of those that it touches.
+  /// The requests of the buckets that lie wholly in the window, and the retries of all buckets that it touches.
   private func sums(of window: Double, at now: MonotonicTime) -> (started: Int, granted: Int) {
     var sums = (started: 0, granted: 0)
     counts.forEach(in: window, before: now) { bucket, isWhole in

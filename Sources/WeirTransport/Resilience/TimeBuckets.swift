@@ -1,19 +1,19 @@
 import WeirIO
 
-/// Numbers of one bucket of time.
+/// The counts of one bucket.
 protocol BucketCounts: Sendable {
   init()
 }
 
-/// Counts of the last minute, in buckets of a quarter of a second on a ring: bounded memory, and a count costs one
+/// Counts of the last minute, in a ring of buckets of a quarter of a second. Memory is bounded, and a count costs one
 /// addition. A value; the time is passed in.
 struct TimeBuckets<Counts: BucketCounts>: Sendable {
   /// Nanoseconds.
   private static var width: Int64 { 250_000_000 }
-  /// More than a window of a minute has, in a power of two.
+  /// The number of buckets: a power of two that holds more than a minute.
   private static var count: Int { 256 }
 
-  /// By bucket number; a bucket's number is its time in units of their width.
+  /// A bucket's number is its time in units of the width; its index is that number modulo the ring's size.
   private var buckets = [Counts](repeating: Counts(), count: count)
   private var latest: Int64
   /// When the present bucket ends.
@@ -24,13 +24,13 @@ struct TimeBuckets<Counts: BucketCounts>: Sendable {
     end = (latest + 1) * Self.width
   }
 
-  /// Changes the present bucket. A time before that counts as the present: threads read the clock before they get a lock.
+  /// Changes the present bucket. An earlier time counts as the present: threads read the clock before they get a lock.
   mutating func count(at now: MonotonicTime, _ change: (inout Counts) -> Void) {
     move(to: now)
     change(&buckets[Self.place(latest)])
   }
 
-  /// Visits the buckets that a window touches which ends now, and says of each whether it lies in it as a whole.
+  /// Visits the buckets that the window ending now touches. `isWhole` says whether a bucket lies in it entirely.
   ///
   /// - Parameter window: Seconds; up to a minute.
   func forEach(in window: Double, before now: MonotonicTime, _ visit: (Counts, _ isWhole: Bool) -> Void) {
@@ -45,7 +45,7 @@ struct TimeBuckets<Counts: BucketCounts>: Sendable {
   private mutating func move(to now: MonotonicTime) {
     if now.nanoseconds < end { return }
     let number = now.nanoseconds / Self.width
-    // All of the ring, if nothing was heard for as long.
+    // Clears the whole ring after a minute without counts.
     for passed in max(latest + 1, number - Int64(Self.count) + 1)...number {
       buckets[Self.place(passed)] = Counts()
     }

@@ -1,9 +1,9 @@
 import WeirHTTP
 
-/// The field by which a request says how often it was tried before, to who receives it.
+/// The field that tells the receiver of a request how often the request was retried before.
 ///
-/// Layers that all retry multiply: three that try three times make 27 attempts of one request. Who knows that somebody in
-/// front retries can leave it at that.
+/// Layers that all retry multiply: three layers with three tries each make 27 attempts of one request. A server that
+/// knows that a layer in front of it retries can leave the retries to that layer.
 public struct AttemptHeader: Sendable, Hashable {
   /// The field's name.
   public let name: String
@@ -11,18 +11,18 @@ public struct AttemptHeader: Sendable, Hashable {
   /// `X-Retry-Attempt: n` on the n-th retry; a first attempt has no such field.
   public static let standard = AttemptHeader(name: "X-Retry-Attempt")
 
-  /// More retries than these are as many.
+  /// A larger number of retries counts as this one.
   package static let maximum = 999
 
-  /// How many retries a field tells of, up to ``maximum``: its value is a number in decimal digits. Of a list, as which
-  /// several fields may arrive (RFC 9110 section 5.3), the largest counts; what is no such number says nothing.
+  /// The number of retries that a field states in decimal digits, up to ``maximum``. Several fields may arrive as a
+  /// list (RFC 9110 section 5.3), of which the largest number counts. Anything but a number counts as 0.
   package static func count(_ value: UnsafeRawBufferPointer) -> Int {
     value.listElements.reduce(0) { largest, element in
       max(largest, Int(min(element.decimal ?? 0, Int64(maximum))))
     }
   }
 
-  /// Puts the number of all retries in place of what the fields say: those before and so many of our own.
+  /// Replaces the fields with the number of all retries: those before and our own.
   package func announce(_ own: Int, after before: Int, in fields: inout [String: String]) {
     for key in fields.keys where FieldSyntax.isSameName(key, name) { fields[key] = nil }
     fields[name] = String(min(before + own, Self.maximum))

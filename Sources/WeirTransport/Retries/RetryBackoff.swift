@@ -1,6 +1,6 @@
 import Glibc
 
-/// How long to wait before a retry: exponential, spread by jitter, bounded.
+/// The delay before a retry: exponential, spread by jitter, bounded.
 package struct RetryBackoff: Sendable, Hashable {
   package var base: UInt
   /// Seconds.
@@ -16,11 +16,11 @@ package struct RetryBackoff: Sendable, Hashable {
     self.maximumDelay = maximumDelay
   }
 
-  /// The delay after that many retries, in seconds; `random` is in 0..<1.
+  /// The delay after this many retries, in seconds; `random` is in 0..<1.
   package func delay(retryCount: Int, random: Double) -> Double {
     switch jitter {
     case .none: exponential(retryCount)
-    // Bounded again: without a maximum, infinity times nothing is no number.
+    // Bounded again: without a maximum, the delay can be infinity times 0, which is NaN.
     case .full: bounded(exponential(retryCount) * random)
     case .decorrelated: decorrelated(retryCount, random: random)
     }
@@ -36,7 +36,7 @@ package struct RetryBackoff: Sendable, Hashable {
     return bounded(low + (high - low) * random)
   }
 
-  /// A scale of zero, a negative or an infinite product: all end within the bounds.
+  /// Bounds the delay, also if the scale is 0 or negative, or the product is infinite or NaN.
   private func bounded(_ delay: Double) -> Double {
     delay.isNaN ? 0 : min(max(0, delay), max(0, maximumDelay))
   }

@@ -1,4 +1,4 @@
-/// Why a retry is made or was asked about: a status code or an error's label, never text of the moment.
+/// Why a retry is made or was asked about: a status code or an error's label, never dynamic text.
 public struct RetryReason: RawRepresentable, Hashable, Sendable {
   /// A status code in digits, or a label such as `timed_out`.
   public let rawValue: String
@@ -9,7 +9,7 @@ public struct RetryReason: RawRepresentable, Hashable, Sendable {
   }
 }
 
-/// Where the delay before a retry comes from.
+/// The source of the delay before a retry.
 public enum RetryDelaySource: String, Sendable, CaseIterable {
   /// The policy's own backoff.
   case backoff
@@ -19,18 +19,19 @@ public enum RetryDelaySource: String, Sendable, CaseIterable {
 
 /// Why a failed attempt is not tried again.
 public struct RetryDenial: Hashable, Sendable {
-  /// What kept a retry from being made.
+  /// The reason for a denied retry.
   @nonexhaustive
   public enum Reason: String, Sendable, CaseIterable {
-    /// The destination has had as many retries as its ``RetryBudget`` grants. Nobody is asked about further ones.
+    /// The destination has had as many retries as its ``RetryBudget`` grants. No retrier is asked about further ones.
     case budget
-    /// The destination's ``CircuitBreaker`` is open. Nobody is asked about further retries.
+    /// The destination's ``CircuitBreaker`` is open. No retrier is asked about further retries.
     case breaker
     /// A retry policy's ``RetryPolicy/retryLimit`` is used up.
     case limit
-    /// The retry would have started after the request's deadline, or before the server wants to hear again, which is later.
+    /// The retry would have started after the request's deadline, or the server's `Retry-After` goes beyond the
+    /// deadline.
     case deadline
-    /// A retry policy repeats such failures, but not of this method.
+    /// A retry policy retries such failures, but not with this method.
     case method
     /// The body can't be sent again.
     case body
@@ -38,7 +39,7 @@ public struct RetryDenial: Hashable, Sendable {
     case policy
   }
 
-  /// What kept this one.
+  /// The reason for this denial.
   public let reason: Reason
 
   /// Takes the reason.
@@ -48,6 +49,6 @@ public struct RetryDenial: Hashable, Sendable {
 }
 
 extension RetryDenial.Reason {
-  /// Whether it is the state of the destination and not of the request.
+  /// Whether the reason lies in the state of the destination and not in the request.
   package var isDestinations: Bool { self == .budget || self == .breaker }
 }

@@ -22,15 +22,15 @@ package struct RetryRules: Sendable, Hashable {
     self.finalResponseFields = finalResponseFields
   }
 
-  /// What went wrong.
+  /// The facts about a failed attempt on which the decision depends.
   package struct Failure {
-    /// Nil: there is no URL request.
+    /// Nil if there is no URL request.
     let method: String?
     let status: Int?
-    /// Nil: no transfer failed.
+    /// Nil if no transfer failed.
     let code: FailureCode?
 
-    /// - Parameter isDestinationRefused: Whether the policy of destinations refused to connect, which no rule retries.
+    /// - Parameter isDestinationRefused: Whether the destination policy refused to connect, which no rule retries.
     package init(method: String?, status: Int?, code: FailureCode? = nil, isDestinationRefused: Bool = false) {
       self.method = method
       self.status = status
@@ -38,7 +38,7 @@ package struct RetryRules: Sendable, Hashable {
     }
   }
 
-  /// Failures of the network or of a server's moment; nothing that the same request would meet again.
+  /// Failures of the network, and temporary ones of a server, which the same request need not meet again.
   package static let transientCodes: Set<FailureCode> = [
     .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .badServerResponse, .callIsActive,
     .cannotConnectToHost, .cannotFindHost, .cannotLoadFromNetwork, .dataNotAllowed, .dnsLookupFailed,
@@ -54,8 +54,8 @@ package struct RetryRules: Sendable, Hashable {
 
   /// - Parameters:
   ///   - isRetryable: The answer of ``isRetryable(_:)``, or of an override of it.
-  ///   - retryCount: The retries before.
-  ///   - field: The value of the response's field of a name; nil where there is none.
+  ///   - retryCount: The number of retries before.
+  ///   - field: The value of the response's field of a name; nil if there is no such field.
   ///   - random: In 0..<1.
   ///   - now: The date in seconds since 1970.
   package func decision(
@@ -75,7 +75,7 @@ package struct RetryRules: Sendable, Hashable {
       ? .retry(after: granted, source: .retryAfter, wish: more) : .retry(after: delay, source: .backoff, wish: more)
   }
 
-  /// Whether it is the method alone that keeps the failure from being retried.
+  /// Whether only the method keeps the failure from being retried.
   private func refusesMethod(_ failure: Failure) -> Bool {
     guard let method = failure.method, !methods.contains(method) else { return false }
     return isTransient(failure)
