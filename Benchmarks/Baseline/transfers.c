@@ -330,7 +330,7 @@ int main(int count, char **arguments) {
   headers = curl_slist_append(headers, "Accept-Encoding: gzip, deflate");
   headers = curl_slist_append(headers, "Accept-Language: en;q=1.0");
   headers = curl_slist_append(
-      headers, "User-Agent: transfers/Unknown (Unknown; build:Unknown; Linux 6.1.0) Weir/0.1.0");
+      headers, "User-Agent: transfers/Unknown (Unknown; build:Unknown; Linux 6.1.0) Weir/" WEIR_VERSION);
   latencies = calloc((size_t)total, sizeof *latencies);
   if (poller < 0 || multi == NULL || headers == NULL || latencies == NULL) fail("out of memory");
 
