@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that it sees of weir what a user sees: its products.
+// A package of its own, so that it sees only weir's products, as a user does.
 let package = Package(
   name: "weir-benchmarks",
   dependencies: [.package(name: "weir", path: "..")],

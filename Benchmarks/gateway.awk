@@ -1,6 +1,6 @@
 # Reads gateway.tsv of script/bench (proxy, load, rps, p50, p99, longest, CPU, memory, requests over 2 s per line) after
-# median.awk, and prints medians, ratios and goals. Of the longest request the worst of all rounds counts, since what
-# stalls seldom is what it is there to show.
+# median.awk, and prints medians, ratios and goals. For the longest request the worst of all rounds counts, because
+# it is there to show rare stalls.
 
 BEGIN { rps = 3; p50 = 4; p99 = 5; longest = 6; cpu = 7; memory = 8; slow = 9 }
 

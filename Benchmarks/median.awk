@@ -14,7 +14,7 @@ function median(program, name, column,    i, sorted) {
   return middle(sorted, rounds[program, name])
 }
 
-# The median of the ratios that the rounds have each, as text: what else the machine does falls on both alike.
+# The median of the rounds' ratios, as text: the machine's other work falls on both programs alike.
 function pairwise(program, base, name, column,    count, i, sorted) {
   count = rounds[program, name]
   if (!count || rounds[base, name] != count) return "-"
@@ -33,7 +33,7 @@ function middle(sorted, count,    i, j, swap) {
   return count % 2 ? sorted[(count + 1) / 2] : (sorted[count / 2] + sorted[count / 2 + 1]) / 2
 }
 
-# The ratio of two programs, as text; "-" where one was not measured.
+# The ratio of two programs, as text; "-" if one was not measured.
 function quotient(program, base, name, column) {
   if (!measured(program, name) || !measured(base, name) || median(base, name, column) == 0) return "-"
   return sprintf("%.2f", median(program, name, column) / median(base, name, column))

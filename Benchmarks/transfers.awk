@@ -1,5 +1,5 @@
 # Reads transfers.tsv of script/bench (program, requests in flight, rps, p50, p99, CPU, memory per line) after median.awk,
-# and prints medians, ratios and goals. `handles` says which C program does what weir has to do with this libcurl.
+# and prints medians, ratios and goals. `handles` names the C program that works as weir has to with this libcurl.
 
 BEGIN {
   rps = 3; p50 = 4; p99 = 5; cpu = 6; memory = 7

@@ -1,5 +1,5 @@
 -- After wrk's own report, the line that script/bench reads. A run with failed requests measures nothing, and ends with an
--- error; one that took over 2 s, which wrk calls a timeout, is only counted.
+-- error. A request over 2 s, which wrk calls a timeout, is only counted.
 function done(summary, latency)
   local errors = summary.errors
   local failed = errors.connect + errors.read + errors.write + errors.status

@@ -1,4 +1,4 @@
-// What a program takes, from its start to its end.
+// Measures a program from its start to its end.
 //
 //   measure PROGRAM ARGUMENT...
 //
@@ -6,7 +6,7 @@
 //
 //   rps=… cpu_us=… rss_kb=…
 //
-// rps is how often it could run per second, cpu_us its user and system time, rss_kb its peak of resident memory.
+// rps is the number of runs per second, cpu_us its user and system time, rss_kb its peak of resident memory.
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

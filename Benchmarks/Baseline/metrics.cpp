@@ -1,9 +1,9 @@
-// What a metrics library can't be faster than, by much: the data structures of one, without its checks and its interface.
+// The lower bound for a metrics library: its data structures, without its checks and its interface.
 //
 //   metrics [PAGE]
 //
 // Prints a line per case: its name, a tab, and nanoseconds of processor time per operation (milliseconds for pages). With
-// PAGE, a file, also what zlib takes to compress it at level 1.
+// PAGE, a file, also the time that zlib takes to compress it at level 1.
 
 #include <zlib.h>
 
@@ -111,14 +111,14 @@ struct Table {
   }
 };
 
-// A page: what never changes is copied, numbers are formatted two digits at a time.
+// A page: constant text is copied, numbers are formatted two digits at a time.
 struct Page {
   std::vector<char> bytes;
   char *end;
 
   explicit Page(size_t size) : bytes(size), end(bytes.data()) {}
 
-  // Somebody reads it.
+  // The page is read, so that the compiler keeps it.
   void finish() { asm volatile("" : : "r"(bytes.data()), "r"(end) : "memory"); }
 
   void put(std::string_view text) {

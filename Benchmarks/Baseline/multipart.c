@@ -1,8 +1,8 @@
-// What a form in memory costs at the least: its bytes, copied one behind the other into memory that was asked for once.
+// The lowest cost of a form in memory: its bytes, copied one after the other into memory that is allocated once.
 //
 //   multipart PARTS SIZE ROUNDS
 //
-// Copies PARTS bodies of SIZE bytes with a head before each, ROUNDS times. What it takes is measured from outside.
+// Copies PARTS bodies of SIZE bytes with a head before each, ROUNDS times. The time is measured from outside.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static char *put(char *place, const char *bytes, size_t count) {
   return place + count;
 }
 
-// A head as the form in Swift has it.
+// The head of a part, as the form in Swift writes it.
 static size_t make_head(char *head, size_t room, long index) {
   int count = snprintf(head, room,
                        "Content-Disposition: form-data; name=\"part%ld\"; filename=\"part%ld.bin\"\r\n"

@@ -8,11 +8,11 @@
 //   rps=… p50_us=… p99_us=… cpu_us=… rss_kb=… max_us=… requests=…
 //
 // cpu_us is user and system time per request, rss_kb the peak. curl_multi_socket_action over epoll. Easy handles come
-// from a pool and are fully reset between requests, or with --handles fresh are made for each request, which is what a
-// program has to do that talks to strangers by a libcurl below 8.14.1 (docs/libcurl.md); `transfers handles` prints
-// which of both the libcurl at hand asks for. What makes it fast is that it tells epoll little: a descriptor libcurl
-// loses interest in stays registered, because its connection goes idle for an instant and is then used again.
-// --eager passes every change on at once, to show what that is worth. --idle first opens N transfers that are never
+// from a pool and are fully reset between requests, or with --handles fresh are made for each request. A program that talks
+// to untrusted servers by a libcurl below 8.14.1 needs the latter (docs/libcurl.md); `transfers handles` prints the way for
+// the libcurl at hand. The program is fast because it tells epoll little: a descriptor that libcurl loses interest in stays
+// registered, because its connection goes idle for an instant and is then used again. --eager passes every change on at
+// once, to show the difference. --idle first opens N transfers that are never
 // answered and keeps them open throughout. --gzip inflates the bodies as they come.
 #define _GNU_SOURCE
 #include <curl/curl.h>
@@ -31,7 +31,7 @@
 
 enum { max_descriptors = 1 << 16, max_events = 256 };
 
-// What libcurl wants to hear about a descriptor, and what epoll was told.
+// The events that libcurl wants of a descriptor, and those that epoll was asked for.
 struct interest {
   uint32_t wanted;
   uint32_t registered;
@@ -117,7 +117,7 @@ static void make_room(struct transfer *transfer, size_t count) {
   if (transfer->body == NULL) fail("out of memory");
 }
 
-// One stream for all bodies of a transfer, straight into the body.
+// Inflates all bodies of a transfer with one stream, straight into the body.
 static void inflate_body(struct transfer *transfer, char *bytes, size_t count) {
   z_stream *inflater = transfer->inflater;
   inflater->next_in = (Bytef *)bytes;
@@ -231,7 +231,7 @@ static void turn(void) {
   for (int index = 0; index < count; index++) {
     int descriptor = events[index].data.fd;
     uint32_t happened = events[index].events;
-    // Nobody waits for this one: it would be reported in every turn.
+    // libcurl does not wait for this event, which epoll would report in every turn.
     if (interests[descriptor].wanted == 0) {
       apply(descriptor, 0);
       continue;
@@ -330,7 +330,7 @@ int main(int count, char **arguments) {
   headers = curl_slist_append(headers, "Accept-Encoding: gzip, deflate");
   headers = curl_slist_append(headers, "Accept-Language: en;q=1.0");
   headers = curl_slist_append(
-      headers, "User-Agent: transfers/Unknown (Unknown; build:Unknown; Linux 6.1.0) Weir/0.1.0");
+      headers, "User-Agent: transfers/Unknown (Unknown; build:Unknown; Linux 6.1.0) Weir/" WEIR_VERSION);
   latencies = calloc((size_t)total, sizeof *latencies);
   if (poller < 0 || multi == NULL || headers == NULL || latencies == NULL) fail("out of memory");
 

@@ -9,7 +9,7 @@ import WeirCurl
 /// Facts about this build of the library.
 public enum WeirInfo {
   /// The version, as it appears in the default `User-Agent`.
-  public static let version = "0.1.0"
+  public static let version = "0.2.0"
 
   /// The version of libcurl that the process has loaded.
   public static var libcurlVersion: String { CurlLibrary.version }

@@ -1,7 +1,7 @@
-"""Names that members of the standard library, Foundation and Dispatch have, as have members of ours.
+"""Names of members of the standard library, Foundation and Dispatch that members of this project share.
 
-Where a receiver's type is not known, such a name does not tell whose member is meant. If the check reports a use that is
-none, because a library's member has the name of one of ours, the name belongs here.
+If a receiver's type is unknown, such a name does not identify the member. If the check reports a wrong use, because a library's
+member has the name of one of ours, add the name here.
 """
 
 COMMON = set(

@@ -48,7 +48,7 @@ def parsed() -> argparse.Namespace:
 
 
 def print_problems(name: str, module: Module, order: Order, root: Path) -> int:
-    """Prints what is wrong with a module's folders; returns how much that is."""
+    """Prints the problems of a module's folders; returns their number."""
     present = set(module.folders.values()) - {""}
     problems = [
         f"Sources/{name}/{folder}: {folder} is not in the list of ARCHITECTURE.md"
@@ -58,7 +58,7 @@ def print_problems(name: str, module: Module, order: Order, root: Path) -> int:
         f"ARCHITECTURE.md: {name} has no folder {folder} with Swift files"
         for folder in order.folders if folder not in present
     ]
-    # A declaration that a file uses more than once is told once, where that is for the first time.
+    # A declaration that a file uses more than once is reported once, at its first use.
     told: dict[tuple[Path, str], Edge] = {}
     for edge in sorted(module.edges(), key=lambda edge: (edge.file, edge.line)):
         known = edge.folder in order.folders and edge.used in order.folders

@@ -1,4 +1,4 @@
-"""A module's folders, and what in one of them names declarations of another."""
+"""A module's folders, and the uses in one folder of declarations in another."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from common import COMMON
 from source import SourceFile, Use
 
 Names = tuple[str, ...]
-"""A type's name after those of the types around it."""
+"""A type's name, preceded by those of the types around it."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where something is declared."""
+    """The place of a declaration."""
 
     folder: str
     file: Path
@@ -44,7 +44,7 @@ def read(path: Path) -> SourceFile:
 
 
 class Module:
-    """What the files of a module declare, and which of their uses mean something in another folder.
+    """The declarations of a module's files, and those of their uses that mean a declaration in another folder.
 
     A name alone tells little, so a member counts where its receiver's type is written nearby, or where one folder only
     has any member of that name: a use may be missed, but what is reported is one.
@@ -56,7 +56,7 @@ class Module:
         self.members: dict[tuple[Names, str], list[Place]] = defaultdict(list)
         self.types: dict[Names, list[Place]] = defaultdict(list)
         self.inherited: dict[Names, list[Names]] = defaultdict(list)
-        # The visible members by name, but for those that implement what their type inherits.
+        # The visible members by name, except those that implement a member that their type inherits.
         self.named: dict[str, list[Place]] = defaultdict(list)
         # Names that mean something else in a file: of private members, and of tuples' elements.
         self.own: dict[Path, set[str]] = defaultdict(set)
@@ -88,7 +88,7 @@ class Module:
                         self.own[path].add(each.name)
 
     def names_imported(self, sources: Path) -> set[str]:
-        """The names of what the modules beside this one declare that its files import."""
+        """The names that the other modules declare which this one's files import."""
         modules = set().union(*(file.imports for file in self.files.values()))
         paths = [path for module in modules for path in (sources / module).glob("**/*.swift")]
         files = [read(path) for path in paths]
@@ -111,7 +111,7 @@ class Module:
         return path
 
     def ancestry(self, path: Names, seen: tuple[Names, ...] = ()) -> Iterator[Names]:
-        """A type and all that it inherits, as far as they are the module's."""
+        """A type and all types that it inherits, as far as they are the module's."""
         yield path
         for chain in self.inherited.get(path, ()):
             if path and chain[-1] != path[-1] and chain not in seen:
@@ -125,7 +125,7 @@ class Module:
         return None
 
     def is_required_elsewhere(self, owner: Names, name: str) -> bool:
-        """Whether a member is there because something that its type inherits has it."""
+        """Whether a member implements one that its type inherits."""
         parents = list(self.ancestry(owner))[1:]
         return any((parent, name) in self.members for parent in parents)
 
@@ -174,7 +174,7 @@ class Module:
             yield from self.single(self.types[path], ".".join(path), file)
 
     def meant_by_members(self, owner: Names, chain: Names, use: Use, file: Path) -> Iterator[tuple[Place, str]]:
-        """What the names after a receiver of a known type mean."""
+        """The meaning of the names after a receiver of a known type."""
         if not chain:
             return
         places = self.find(owner, chain[0], use.is_call and len(chain) == 1)
@@ -189,7 +189,7 @@ class Module:
             yield from self.meant_by_names(chain[1:], use, file)
 
     def meant_by_names(self, chain: Names, use: Use, file: Path) -> Iterator[tuple[Place, str]]:
-        """What names mean whose receiver's type is not known: a member of that name, if one folder only has any."""
+        """The meaning of names whose receiver's type is unknown: a member of that name, if only one folder has any."""
         for index, name in enumerate(chain):
             if name in COMMON or name in self.foreign or name in self.own[file]:
                 continue
@@ -199,7 +199,7 @@ class Module:
                 yield from self.single(places, ".".join(places[0].owner + (name,)), file)
 
     def find(self, owner: Names, name: str, is_call: bool = True) -> list[Place]:
-        """The members of that name of a type, or of the nearest that it inherits which has any.
+        """The members of that name of a type, or of the nearest inherited type that has any.
 
         Properties go before functions where nothing is called. Of a library's type only what the module's extensions
         declare counts, and none of the initializers.
@@ -212,7 +212,7 @@ class Module:
         return found[0] if found else []
 
     def single(self, places: list[Place], declaration: str, file: Path) -> Iterator[tuple[Place, str]]:
-        """The declaration, if one folder only has any of these."""
+        """The declaration, if only one folder has any of these."""
         visible = [place for place in places if not place.is_private or place.file == file]
         if len({place.folder for place in visible}) == 1:
             yield visible[0], declaration

@@ -23,7 +23,7 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Use:
-    """A place where something is named.
+    """A place where a declaration is named.
 
     `chain` begins with the name of a type, with `self`, with a bare name, or, where the receiver is an expression, with
     nothing: then it is the member's name alone. `scope` is the type around the place.
@@ -36,12 +36,12 @@ class Use:
     is_call: bool = False
     """Whether arguments may follow the chain's last name."""
     receiver: tuple[str, ...] = ()
-    """The type of what the chain's first name is a member of, where it is known, for the kind `of`."""
+    """The type of which the chain's first name is a member, if it is known, for the kind `of`."""
 
 
 @dataclass
 class Body:
-    """What is between the braces of a member, or of nothing, and the names that are bound there."""
+    """The code between the braces of a member, or between other braces, and the names that are bound there."""
 
     bound: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """With their types, as far as those are written there."""
@@ -105,7 +105,7 @@ class SourceFile(Syntax):
             raise Unreadable(f"{self.path}: {len(self.scopes) - 1} braces are not closed")
 
     def read_token(self, index: int) -> int:
-        """Reads what begins at a token; returns the index of what follows."""
+        """Reads the construct that begins at a token; returns the index after it."""
         token = self.tokens[index]
         if token.text == "{":
             self.enter_code(index)
@@ -308,7 +308,7 @@ class SourceFile(Syntax):
                 self.bind(self.text(place - 1), self.type_after(place - 1))
 
     def note_labels(self, index: int) -> None:
-        """Notes the labels of tuples in a type, as that of a property or of what a function returns."""
+        """Notes the labels of tuples in a type, such as a property's or a function's result."""
         while (text := self.text(index)) not in ("{", "}", "=", ";", "@"):
             if text in KEYWORDS and text not in ("any", "some", "throws", "async"):
                 return

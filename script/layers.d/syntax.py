@@ -1,4 +1,4 @@
-"""Swift's grammar, as far as telling declarations from uses needs it."""
+"""Swift's grammar, as far as it is needed to tell declarations from uses."""
 
 from tokens import Token, tokens
 
@@ -81,7 +81,7 @@ class Syntax:
         return None
 
     def is_call(self, index: int) -> bool:
-        """Whether what follows a chain may be arguments."""
+        """Whether arguments may follow a chain."""
         while following := self.joined(index):
             index = following
         return self.text(index + 1) in ("(", "{", "<")
@@ -146,7 +146,7 @@ class Syntax:
         return tuple(names)
 
     def type_after(self, index: int) -> tuple[str, ...]:
-        """The type of what is named at an index, where it is written: as `name: Type` or `name = Type(`."""
+        """The written type of the name at an index: as `name: Type` or `name = Type(`."""
         if self.text(index + 1) == ":":
             place = index + 2
             if self.text(place) == "(" and self.text(place + 1) in ("any", "some"):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Unreadable(Exception):
-    """What is wrong with a file, and where."""
+    """A problem of a file, and its place."""
 
 
 class Token(NamedTuple):

@@ -1,4 +1,4 @@
-"""Debian's Alertmanager with the routes that weir ships, and a webhook to which it tells of alerts."""
+"""Debian's Alertmanager with the routes that weir ships, and a webhook that receives the alerts."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ SHIPPED_ROUTES = Path("deploy/alertmanager/alertmanager.yml")
 
 @dataclass(frozen=True)
 class Notification:
-    """Of an alert of a job. It is firing as long as it is for one of the job's destinations."""
+    """About an alert of a job. It is firing as long as the alert fires for one of the job's destinations."""
 
     job: str
     alert: str
@@ -27,7 +27,7 @@ class Notification:
 
 
 class Webhook:
-    """Hears of alerts, and calls back."""
+    """Receives alerts, and calls back."""
 
     def __init__(self, hear: Callable[[Notification], None]) -> None:
         self.hear = hear

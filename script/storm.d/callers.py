@@ -1,5 +1,5 @@
 """Callers of a gateway, as a process of its own: requests at a fixed rate, however long the answers take. It prints
-what came of them in each second.
+their results in each second.
 
     callers.py HOST:PORT RATE
 
@@ -32,7 +32,7 @@ class Callers:
         self.paused = False
 
     def take(self) -> dict[str, object]:
-        """What was counted since it was last taken: requests when sent, answers and latencies when they end."""
+        """The counts since the last call: requests when sent, answers and latencies when they end."""
         taken = {"requests": self.requests, "good": self.good, "latencies": self.latencies}
         self.requests, self.good, self.latencies = 0, 0, []
         return taken

@@ -1,5 +1,5 @@
-"""What origin and callers have in common: they tell of each second in a line of standard output, do as a line of
-standard input says, and end with that."""
+"""The common part of origin and callers: they report each second in a line of standard output, obey the lines of standard
+input, and end with it."""
 
 import asyncio
 import json

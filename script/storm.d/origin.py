@@ -16,8 +16,8 @@ import child
 class Capacity:
     """When each request is answered, and with which status: first come, first served by so many workers.
 
-    A request that would wait too long is refused at once. That is cheap, but not free: somebody accepts it, reads it
-    and writes an answer, and this time is missing for the others. A server asked often enough does nothing else.
+    A request that would wait too long is refused at once. That is cheap, but not free: the server accepts it, reads it
+    and writes an answer, and has no time for others meanwhile. A server that is asked often enough does nothing else.
 
     >>> capacity = Capacity(workers=1, answer=40, refusal=10, longest_wait=50)
     >>> [capacity.admit(now=0, luck=1) for _ in range(4)]
@@ -46,7 +46,7 @@ class Capacity:
         """The status, and when it is sent. `luck` is a random number from 0 to 1."""
         start = max(now, heapq.heappop(self.free))
         if start - now > self.longest_wait:
-            # What the queue can't hold never reaches a worker.
+            # A request that the queue can't hold never reaches a worker.
             heapq.heappush(self.free, min(start + self.refusal, now + 2 * self.longest_wait))
             return 503, now
         end = start + self.answer * (2 if self.brown_out else 1)
@@ -69,7 +69,7 @@ class Origin:
         self.capacity.brown_out = False
 
     def take(self) -> dict[str, object]:
-        """What was counted since it was last taken."""
+        """The counts since the last call."""
         taken, self.attempts = self.attempts, 0
         return {"attempts": taken}
 

@@ -104,7 +104,7 @@ def label(panels: list[list[Axes]], alerts: list[str]) -> None:
 
 
 def shown_alerts(timeline: Timeline, runs: list[Run]) -> list[str]:
-    """The storm's first, then others of which the webhook heard, in the order in which it did."""
+    """The storm's alert first, then the others in the order in which the webhook received them."""
     names = {run.setup.name for run in runs}
     heard = [event.alert for event in timeline.events if event.what in (PAGED, TICKET) and event.run in names]
     return list(dict.fromkeys([STORM, *heard]))

@@ -1,11 +1,11 @@
-"""What is tried, and for how long."""
+"""The runs, and their durations."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Setup:
-    """A run: so many gateways in a row, with retries bounded as they are by default or not at all."""
+    """A run: a number of gateways in a row, with the default bounds on retries or none."""
 
     name: str
     layers: int
@@ -53,8 +53,8 @@ class Plan:
     """Seconds that a point of the picture sums up."""
 
 
-# The rules as they are shipped. A page waits for a scrape, then for the recording rules, then for
-# the alert's; that they are evaluated more often than scrapes come keeps this wait short.
+# The rules as they are shipped. A page waits for a scrape, then for the recording rules, then for the
+# alert's. Rules are evaluated more often than scrapes come, which keeps this wait short.
 FULL = Plan(
     healthy=90,
     brown_out=300,

@@ -1,4 +1,4 @@
-"""Processes that are started here, and are ended here by their ids, whatever happens."""
+"""Starts processes, and always ends them by their ids."""
 
 import asyncio
 import ctypes
@@ -17,7 +17,7 @@ libc = ctypes.CDLL(None)
 
 
 class Failure(Exception):
-    """Why the demonstration failed, for who started it."""
+    """Why the demonstration failed, as a text for its user."""
 
 
 def end_with_parent() -> None:
@@ -101,7 +101,7 @@ class Processes:
 
 
 def free_port() -> int:
-    """Of those that no connection gets by chance: systems take such ports from 32768 on."""
+    """A port below those that the system gives to connections, which begin at 32768."""
     for port in random.sample(range(20000, 32000), 100):
         with socket.socket() as listener:
             try:

@@ -41,7 +41,7 @@ class Prometheus:
         scrapes: list[dict[str, object]] = [
             {"job_name": job, "static_configs": [{"targets": targets}]} for job, targets in jobs.items()
         ]
-        # The rules miss the job of the shipped configuration where there is none. Nothing is counted for it.
+        # The rules report the missing job of the shipped configuration. It is not counted.
         drop = [{"regex": ".*", "action": "drop"}]
         scrapes.append({**scrapes[0], "job_name": "weir", "metric_relabel_configs": drop})
         return {
@@ -71,7 +71,7 @@ class Prometheus:
         states: dict[tuple[str, str], str] = {}
         for labels, _ in await self.query("ALERTS"):
             alert = labels.get("job", ""), labels["alertname"]
-            # Of several destinations the worst.
+            # Of several destinations, the worst counts.
             states[alert] = min(states.get(alert, "pending"), labels["alertstate"])
         return states
 

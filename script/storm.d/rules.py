@@ -2,7 +2,7 @@
 
 import re
 
-# Where durations stand: in range selectors and subqueries, behind `offset`, and as values of these keys.
+# The places of durations: in range selectors and subqueries, behind `offset`, and as values of these keys.
 PLACES = re.compile(
     r"""
     \[ \s* (?: \d+ [a-z0-9]+ ) \s* (?: : [^\]]* )? \]

@@ -1,4 +1,4 @@
-"""A run: an origin, gateways in a row before it, callers, and what came of them each second."""
+"""A run: an origin, gateways in a row before it, callers, and their results in each second."""
 
 import asyncio
 import sys
@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 
 @dataclass
 class Sample:
-    """What was counted in one second or several."""
+    """The counts of one second or several."""
 
     seconds: int = 0
     requests: int = 0
@@ -38,7 +38,7 @@ class Sample:
 
     @property
     def amplification(self) -> float:
-        """Attempts at the origin per request. 0 while the callers are off, and only earlier requests retried."""
+        """Attempts at the origin per request. 0 while the callers are off and only earlier requests are retried."""
         return self.attempts / self.requests if self.requests > self.seconds * RATE / 2 else 0
 
     @property
@@ -48,7 +48,7 @@ class Sample:
 
     @property
     def p99(self) -> float:
-        """Seconds within which 99 % of the calls that ended had ended, whatever the answer; 0 where none did."""
+        """Seconds within which 99 % of the finished calls had ended, whatever the answer; 0 if none ended."""
         ordered = sorted(self.latencies)
         return ordered[int(0.99 * (len(ordered) - 1) + 0.5)] if ordered else 0
 
@@ -78,7 +78,7 @@ class Run:
 
     async def start_gateway(self, layer: int, upstream: str) -> str:
         configuration = self.directory / f"{self.setup.name}-{layer}.yml"
-        # Without bounds a gateway retries also what the one before it retries.
+        # Without bounds a gateway also retries the retries of the one before it.
         bounds = "" if self.setup.bounded else ", budget: off, unlessRetried: false"
         configuration.write_text(
             "routes:\n"

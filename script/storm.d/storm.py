@@ -1,9 +1,9 @@
-"""Shows a retry storm and what a retry budget makes of it. Called by script/storm.
+"""Shows a retry storm and the effect of a retry budget on it. Called by script/storm.
 
     storm.py [--short] PROGRAM DIRECTORY PICTURE
 
 An origin browns out and recovers; callers ask it through one or three layers of the program weir that retry, without
-and with what bounds retries. Prometheus watches the gateways with the shipped rules, Alertmanager tells a webhook.
+and with the bounds on retries. Prometheus watches the gateways with the shipped rules, Alertmanager notifies a webhook.
 Logs, configurations and numbers are left in the directory.
 """
 

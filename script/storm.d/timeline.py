@@ -1,13 +1,13 @@
-"""What happened, printed while it happens."""
+"""Prints events while they happen."""
 
 from dataclasses import dataclass, field
 
 from run import Run, Sample
 
 STORM = "WeirRetryStorm"
-# What is done to the runs.
+# Changes that are made to the runs.
 BROWN_OUT, RECOVERY, OFF, BACK = "brown-out begins", "origins recover", "callers taken off", "callers back"
-# What the webhook heard of an alert.
+# States of an alert, as the webhook received them.
 PAGED, TICKET, RESOLVED = "paged", "ticket", "resolved"
 
 
@@ -35,7 +35,7 @@ class Timeline:
             self.say(event.at, f"{event.run:<20}  {subject}" if event.run else subject, mark=">>")
 
     def say_of_others(self, at: float) -> None:
-        """A line for each run, of the other alerts that the webhook has heard of since the last such lines."""
+        """Prints a line for each run, with the other alerts that the webhook has received since the last such lines."""
         heard: dict[str, list[str]] = {}
         for event in self.events[self.said :]:
             if event.alert not in ("", STORM) and event.what in (PAGED, TICKET, RESOLVED):

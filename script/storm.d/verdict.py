@@ -1,4 +1,4 @@
-"""What came of the runs: a table, and what was not as it must be."""
+"""The results of the runs: a table, and the failures."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ CLEARLY = 0.75
 
 @dataclass
 class Outcome:
-    """Of a run. Times in seconds, None for what did not happen."""
+    """The result of a run. Times in seconds; None for an event that did not happen."""
 
     run: Run
     healthy: Sample
@@ -58,7 +58,7 @@ def good_after(run: Run, recovered: int, end: int) -> float | None:
 
 
 def failures(outcomes: list[Outcome], plan: Plan) -> list[str]:
-    """What was not as it must be."""
+    """The expectations that were not met."""
     unbounded = {one.run.setup.layers: one for one in outcomes if not one.run.setup.bounded}
     found = []
     for one in outcomes:

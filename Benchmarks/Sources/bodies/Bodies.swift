@@ -9,7 +9,7 @@ import WeirMetrics
 ///     bodies upload FILE URL
 ///     bodies multipart PARTS SIZE ROUNDS
 ///
-/// What it takes is measured from outside, by Baseline/measure.c.
+/// Baseline/measure.c measures it from outside.
 @main struct Bodies {
   struct UsageError: Error, CustomStringConvertible {
     let description = "usage: bodies download URL FILE | upload FILE URL | multipart PARTS SIZE ROUNDS"

@@ -78,7 +78,7 @@ import WeirMetrics
     try compressed(registry)
   }
 
-  /// Over HTTP, with what that costs at both ends.
+  /// Over HTTP, with the cost at both ends.
   private static func compressed(_ registry: Registry) throws {
     var options = Exporter.Options()
     options.registersProcessMetrics = false

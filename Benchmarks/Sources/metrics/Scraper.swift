@@ -1,6 +1,6 @@
 import Foundation
 
-/// A blocking client that asks for a page in gzip and throws it away, with as little work as that takes.
+/// A blocking client that requests a page in gzip and discards it, with as little work as possible.
 final class Scraper {
   struct Failure: Error {
     let what: String
@@ -43,7 +43,7 @@ final class Scraper {
     }
   }
 
-  /// Of head and body; unknown until the head is there.
+  /// The bytes of head and body; unknown until the head is there.
   private func length(_ count: Int) throws -> Int {
     let head = String(decoding: buffer[..<min(count, 1024)], as: UTF8.self)
     guard let end = head.range(of: "\r\n\r\n") else { return .max }

@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Weir
 
-/// What stands between a request and the wire: each sets the same field.
+/// The interceptors to compare: each sets the same field.
 enum Interceptors {
   private static let field = "Bearer token"
 

@@ -1,5 +1,5 @@
-/// How many requests took how many microseconds. Takes the same memory for any number of them, so that what a run's
-/// memory grows by is the client's.
+/// Counts requests by their microseconds. Takes the same memory for any number of them, so that the growth of a run's memory is
+/// the client's.
 struct Latencies {
   /// Longer ones count as this many.
   private static let longest = 200_000
@@ -12,7 +12,7 @@ struct Latencies {
     total += 1
   }
 
-  /// The microseconds that a share of all requests took at the most.
+  /// The microseconds within which a share of all requests ended.
   func quantile(_ share: Double) -> Int {
     var rest = Int((Double(total) * share).rounded(.up))
     for (microseconds, count) in counts.enumerated() {

@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
   enum API: String {
     /// Tasks that await responses.
@@ -16,7 +16,7 @@ struct Options {
     case session
   }
 
-  /// What adapts each request.
+  /// The adapter of each request.
   enum Interception: String {
     case none
     /// Closures that answer at once: an adapter's, and the same as an async one.

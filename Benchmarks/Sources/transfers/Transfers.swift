@@ -6,7 +6,7 @@ import WeirMetrics
 
 /// The Swift side of the comparison with Baseline/transfers.c: the same requests through a `Session`.
 ///
-/// A lane is one of the CONCURRENCY chains of requests: each starts the next when its body is whole.
+/// A lane is one of the CONCURRENCY chains of requests: each starts the next when its body is complete.
 @main struct Transfers {
   static func main() async throws {
     let options = try Options(CommandLine.arguments)
@@ -39,7 +39,7 @@ import WeirMetrics
       configuration: configuration, interceptor: Interceptors.make(options.interceptor), eventMonitors: monitors)
   }
 
-  /// Opens transfers that nobody answers, and gives them time to get there.
+  /// Opens transfers that are never answered, and gives them time to connect.
   private static func holdIdle(_ options: Options, _ session: Session) async throws -> [DataRequest] {
     guard options.idle > 0 else { return [] }
     let requests = (0..<options.idle).map { _ in session.request(options.idleURL).response { _ in } }

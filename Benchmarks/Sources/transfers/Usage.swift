@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the process has used so far.
+/// The processor time and memory that the process has used so far.
 struct Usage {
   var cpuMicroseconds: Double
   var peakMemoryKilobytes: Int

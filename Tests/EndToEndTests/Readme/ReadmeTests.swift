@@ -21,7 +21,11 @@ struct ReadmeTests {
     #expect(example.split(separator: "\n").count - 2 < 15)
   }
 
-  @Test("Every file that README and ARCHITECTURE point at is there", arguments: ["README.md", "ARCHITECTURE.md"])
+  @Test(
+    "Every file that the texts at the root point at is there",
+    arguments: [
+      "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
+    ])
   func links(file: String) throws {
     let text = try String(contentsOf: root.appending(path: file), encoding: .utf8)
     let targets = text.matches(of: /\]\(([^)#:]+)\)/).map { String($0.output.1) }

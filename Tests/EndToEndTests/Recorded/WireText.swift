@@ -75,10 +75,11 @@ enum WireText {
     ("end of response with 5 bytes missing", "5 BYTES MISSING"),
   ]
 
-  /// A line of the log without times, durations and a client's port.
+  /// A line of the log without times, durations, weir's version and a client's port.
   static func normalized(logLine: String) -> String {
     texts.reduce(normalized(logLine)) { $0.replacing($1.0, with: $1.1) }
       .replacing(#/time=\S+/#, with: "time=T")
+      .replacing(#/ version=\S+/#, with: " version=V")
       .replacing(#/seconds=[0-9.e-]+/#, with: "seconds=S")
       .replacing(#/ in [0-9.]+ s\./#, with: " in N s.")
       .replacing(#/after [0-9.]+ s\)/#, with: "after N s)")
