@@ -7,8 +7,8 @@ extension Exporter {
     public var title = "weir"
     /// Whether `/-/ready` answers 200; otherwise it answers 503. Called on the exporter's thread; must not block.
     public var isReady: @Sendable () -> Bool = { true }
-    /// Whether the page shows the process (``ProcessCollector``) and `weir_build_info` (``BuildInfo``), unless the registry
-    /// has metrics of these names already.
+    /// Whether the page shows the process (``ProcessCollector``) and `weir_build_info` (``BuildInfo``), unless the
+    /// registry has metrics of these names already.
     public var registersProcessMetrics = true
     /// The users and tokens with access to the pages; nil lets everybody in. See ``AccessControl``.
     public var access: AccessControl?

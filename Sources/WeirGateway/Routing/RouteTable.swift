@@ -34,7 +34,7 @@ package struct RouteTable: Sendable {
   }
 
   /// - Parameters:
-  ///   - host: The Host field's value, if the request has one. A target in absolute form overrides it (RFC 9112 §3.2.2).
+  ///   - host: The Host field's value, if there is one. A target in absolute form overrides it (RFC 9112 §3.2.2).
   ///   - target: The request target as it arrived.
   ///   - isOptions: Whether the method is OPTIONS.
   package func decide(host: Span<UInt8>, target: Span<UInt8>, isOptions: Bool = false) -> Decision {

@@ -21,8 +21,8 @@ package enum IPAddress: Hashable, Sendable {
     self = .v4(UInt32(bigEndian: number))
   }
 
-  /// Reads a URL's host as a resolver does, including `127.1`, `0x7f000001`, `0177.0.0.1` and `2130706433`. A dot at the
-  /// end is accepted, and so are brackets and a zone of an IPv6 address. Nil for names.
+  /// Reads a URL's host as a resolver does, including `127.1`, `0x7f000001`, `0177.0.0.1` and `2130706433`. A dot at
+  /// the end is accepted, and so are brackets and a zone of an IPv6 address. Nil for names.
   package init?(host: some StringProtocol) {
     var text = host[...]
     guard !text.utf8.contains(0) else { return nil }
