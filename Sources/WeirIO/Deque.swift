@@ -1,5 +1,5 @@
-/// A first-in, first-out queue on a ring buffer. Inlinable, because generic code that other modules can't see the inside
-/// of takes ten times as long there.
+/// A first-in, first-out queue on a ring buffer. It is inlinable because a generic type whose code other modules can't
+/// see takes ten times as long there.
 package struct Deque<Element> {
   @usableFromInline var storage: [Element?] = []
   @usableFromInline var head = 0
@@ -28,7 +28,7 @@ package struct Deque<Element> {
     return element
   }
 
-  /// Removes those of which `shouldRemove` is true, and returns them.
+  /// Removes the elements for which `shouldRemove` is true, and returns them.
   @discardableResult
   @inlinable package mutating func removeAll(where shouldRemove: (Element) -> Bool) -> [Element] {
     var kept = Deque()
@@ -40,7 +40,7 @@ package struct Deque<Element> {
     return removed
   }
 
-  /// Doubles the capacity, which stays a power of two so that wrapping around is a mask.
+  /// Doubles the capacity, which stays a power of two so that an index wraps around by a mask.
   @usableFromInline mutating func grow() {
     var larger: [Element?] = []
     larger.reserveCapacity(max(8, storage.count * 2))

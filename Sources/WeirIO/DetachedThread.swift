@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Runs `body` on a new thread, which ends with it; throws if the system has no thread to give.
+/// Runs `body` on a new thread, which ends when `body` returns. Throws if the system has no thread to give.
 func startDetachedThread(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
   let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
   var id = pthread_t()
@@ -13,7 +13,7 @@ func startDetachedThread(name: String, _ body: @escaping @Sendable () -> Void) t
   pthread_detach(id)
 }
 
-/// What a new thread needs; handed over once, retained by the creator and released by the thread.
+/// The arguments of a new thread: retained by the creator and released by the thread.
 private final class ThreadStart: Sendable {
   let name: String
   let body: @Sendable () -> Void
@@ -32,9 +32,9 @@ private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRa
   return nil
 }
 
-/// Leaves the process's signals to the threads of its owner: a new thread inherits its maker's mask, so that it is
-/// never, not even for its first instructions, one that a signal may be delivered to. SIGPIPE, which libcurl's sockets
-/// may raise, is among those that stay blocked; faults of the thread itself and the profiler's tick are not.
+/// Keeps the process's signals away from a new thread, which inherits the mask of the thread that creates it. So no
+/// signal is delivered to it, not even during its first instructions. SIGPIPE, which libcurl's sockets may raise, stays
+/// blocked too; faults of the thread itself and the profiler's tick don't.
 private func withSignalsBlocked(_ body: () -> CInt) -> CInt {
   var signals = sigset_t()
   var present = sigset_t()

@@ -31,7 +31,7 @@ package struct Errno: RawRepresentable, Error, Hashable, Sendable, CustomStringC
   }
 }
 
-/// Runs a system call that reports failure as −1, again when a signal interrupted it.
+/// Runs a system call that reports failure as −1, and repeats it when a signal interrupted it.
 @inline(__always)
 package func systemCall<Result: FixedWidthInteger>(_ call: () -> Result) throws(Errno) -> Result {
   while true {

@@ -1,4 +1,4 @@
 import CLinux
 
-/// How much may be written to memory of malloc's; it may be more than was asked for.
+/// The number of bytes that may be written to memory that malloc returned; it may be more than was asked for.
 package func usableSize(of start: UnsafeMutableRawPointer) -> Int { malloc_usable_size(start) }

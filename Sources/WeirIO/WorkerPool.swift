@@ -3,9 +3,9 @@ import Synchronization
 
 /// A few threads for work that would hold up a loop: large bodies, files, hashing. Jobs beyond the width wait in order.
 ///
-/// The threads are its own, because those of Dispatch's shared queues may all be taken: a host that blocks them would
-/// otherwise stop its metrics from being read when they are needed most. They are started on demand, and end after a
-/// while without work or, when the pool has gone, without a job left.
+/// The threads are the pool's own, because those of Dispatch's shared queues may all be taken. A host that blocks them
+/// would otherwise stop its metrics from being read when they are needed most. Threads are started on demand. They end
+/// after a while without work or, once the pool has gone, when no job is left.
 package final class WorkerPool: Sendable {
   private let core: WorkerPoolCore
 
@@ -20,34 +20,35 @@ package final class WorkerPool: Sendable {
     core.close()
   }
 
-  /// Jobs that wait for a worker.
+  /// The number of jobs that wait for a worker.
   package var backlog: Int { core.backlog }
 
-  /// Threads that run a job or wait for one.
+  /// The number of threads that run a job or wait for one.
   package var threadCount: Int { core.threadCount }
 
-  /// Has a thread run the job.
+  /// Runs the job on a thread of the pool.
   package func submit(_ job: @escaping @Sendable () -> Void) {
     _ = core.submit(job, waiting: .max)
   }
 
-  /// Has a thread run the job, unless it would have to wait and so many wait already: then false.
+  /// Runs the job on a thread of the pool. Returns false, without taking the job, if `limit` jobs already wait for a
+  /// thread.
   package func submit(unlessWaiting limit: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
     core.submit(job, waiting: max(0, limit))
   }
 }
 
-/// The pool as its threads know it, so that they don't keep the pool itself alive.
+/// The part of the pool that its threads refer to, so that they don't keep the pool itself alive.
 private final class WorkerPoolCore: Sendable {
   typealias Job = @Sendable () -> Void
 
   private struct State {
     var backlog = Deque<Job>()
-    /// Jobs that wait or run.
+    /// The number of jobs that wait or run.
     var unfinished = 0
     var threads = 0
-    /// The wake-up call of each thread that waits for a job; the last one to fall idle is woken first, so that those
-    /// not needed reach the end of their time.
+    /// The semaphore of each thread that waits for a job. The last one to fall idle is woken first, so that threads
+    /// that are not needed reach the end of their idle time.
     var idle: [DispatchSemaphore] = []
     var isClosed = false
   }
@@ -92,7 +93,7 @@ private final class WorkerPoolCore: Sendable {
     return true
   }
 
-  /// What waits is still done; threads without work end now.
+  /// Runs the jobs that still wait; threads without work end now.
   func close() {
     let idle = state.withLock { state in
       state.isClosed = true
@@ -106,7 +107,7 @@ private final class WorkerPoolCore: Sendable {
     do {
       try startDetachedThread(name: name) { self.work() }
     } catch {
-      // The system has no thread for us; the shared ones are better than none.
+      // The system has no thread for the pool; Dispatch's shared threads are better than none.
       DispatchQueue.global().async { self.work() }
     }
   }
@@ -147,8 +148,8 @@ private final class WorkerPoolCore: Sendable {
     }
   }
 
-  /// True for a thread whose time is up; false for one that was woken at the last moment. The signal for it has come or
-  /// will, and is taken here, so that it doesn't end a later wait.
+  /// Returns true for a thread whose idle time is up, and false for one that was woken at the last moment. In that case
+  /// the semaphore has been signalled or will be. The signal is consumed here, so that it doesn't end a later wait.
   private func endIdle(_ wakeUp: DispatchSemaphore) -> Bool {
     let isIdle = state.withLock { state in
       guard let index = state.idle.firstIndex(where: { $0 === wakeUp }) else { return false }

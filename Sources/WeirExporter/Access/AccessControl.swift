@@ -1,27 +1,29 @@
-/// Who may see an exporter's pages: users with passwords, holders of tokens, or both.
+/// Controls access to an exporter's pages: by users with passwords, by bearer tokens, or by both.
 ///
 /// ```swift
 /// options.access = AccessControl(users: ["prometheus": "$2y$10$…"])  // htpasswd -nBC 10 prometheus
 /// ```
 ///
 /// It holds for every path, `/-/healthy` and `/-/ready` included, as in Prometheus' own exporters. Passwords and tokens
-/// travel as they are, so put TLS in front where the network is not your own.
+/// are sent in clear text, so put TLS in front if the network is not your own.
 ///
-/// A bcrypt hash takes a while on purpose: it is computed on a thread of its own, once for credentials that are
-/// right, until users or tokens change. While it is busy and eight wait, further unknown credentials are answered 503.
-/// A user that nobody knows costs as much as a wrong password if all hashes have the same cost; else the time tells
-/// names with a cheaper hash apart.
+/// A bcrypt hash takes a while on purpose. It is computed on a thread of its own, once for correct credentials, until
+/// users or tokens change. While that thread is busy and eight credentials wait, further unknown ones are answered 503.
+///
+/// An unknown user name takes as long as a wrong password if all hashes have the same cost. Otherwise the time of the
+/// answer reveals names with a cheaper hash.
 public struct AccessControl: Sendable, Equatable {
-  /// Names, and the bcrypt hashes of their passwords: `$2y$`, `$2b$` or `$2a$`, cost 4 to 15. A cost of 10 takes about
-  /// 60 ms. Bytes of a password beyond the 72nd don't count.
+  /// The user names, and the bcrypt hashes of their passwords: `$2y$`, `$2b$` or `$2a$`, cost 4 to 15. A cost of 10
+  /// takes about 60 ms. Bytes of a password beyond the 72nd are ignored.
   public var users: [String: String]
-  /// What `Authorization: Bearer` may say. Letters, digits and `-._~+/=`.
+  /// The tokens that `Authorization: Bearer` may hold. They consist of letters, digits and `-._~+/=`.
   public var bearerTokens: Set<String>
 
-  /// Users, tokens, or both.
+  /// Makes an access control of users, tokens, or both.
   ///
-  /// Nothing is judged here: ``Exporter/init(registry:listenAddress:options:)`` and ``Exporter/setAccess(_:)`` throw
-  /// ``ExporterError/Code/invalidAccess`` for names, hashes and tokens that won't do, and for none at all.
+  /// It doesn't check them: ``Exporter/init(registry:listenAddress:options:)`` and ``Exporter/setAccess(_:)`` throw
+  /// ``ExporterError/Code/invalidAccess`` for invalid names, hashes and tokens, and if there are neither users nor
+  /// tokens.
   public init(users: [String: String] = [:], bearerTokens: Set<String> = []) {
     self.users = users
     self.bearerTokens = bearerTokens
@@ -29,10 +31,10 @@ public struct AccessControl: Sendable, Equatable {
 }
 
 extension AccessControl {
-  /// Why nobody could log in under this name; nil if somebody can.
+  /// The reason why a user name is invalid; nil if it is valid.
   package static func problem(userName name: String) -> String? {
     if name.isEmpty { return "a user's name must not be empty" }
-    // RFC 7617 §2: the first colon ends the name.
+    // RFC 7617 §2: in a request, the first colon ends the name.
     if name.utf8.contains(UInt8(ascii: ":")) { return "a user's name must not hold a colon" }
     if name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }) {
       return "a user's name must not hold control characters"
@@ -40,7 +42,7 @@ extension AccessControl {
     return nil
   }
 
-  /// What is wrong with a password's hash; nil if nothing is. The text doesn't repeat it.
+  /// The reason why a password's hash is invalid; nil if it is valid. The text doesn't repeat the hash.
   package static func problem(hash: String) -> String? {
     do throws(BcryptHash.Problem) {
       _ = try BcryptHash(hash)
@@ -50,7 +52,7 @@ extension AccessControl {
     }
   }
 
-  /// What is wrong with a token; nil if nothing is. The text doesn't repeat it.
+  /// The reason why a token is invalid; nil if it is valid. The text doesn't repeat the token.
   package static func problem(token: String) -> String? {
     Credentials.isToken(token)
       ? nil : "a token must be letters, digits and -._~+/, with = only at its end (RFC 6750 section 2.1)"
@@ -58,13 +60,13 @@ extension AccessControl {
 }
 
 extension AccessControl {
-  /// Whether the time of an answer could tell users apart.
+  /// Whether the time of an answer could reveal user names.
   package var hasMixedCosts: Bool {
     Set(users.values.compactMap { try? BcryptHash($0).cost }).count > 1
   }
 }
 
-/// How many there are, and none of them: tokens and hashes don't belong in logs.
+/// Describes only how many users and tokens there are, since tokens and hashes don't belong in logs.
 extension AccessControl: CustomStringConvertible, CustomReflectable {
   public var description: String {
     "AccessControl(users: \(users.count), bearerTokens: \(bearerTokens.count))"

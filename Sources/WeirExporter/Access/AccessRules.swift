@@ -1,9 +1,10 @@
-/// An ``AccessControl`` that has been found right.
+/// An ``AccessControl`` that was checked and is valid.
 struct AccessRules: Sendable {
   let users: [[UInt8]: BcryptHash]
-  /// In the order of their text.
+  /// The tokens as bytes, sorted by their text.
   let tokens: [[UInt8]]
-  /// Hashed against for a name that nobody has: the one of all users that takes longest.
+  /// The hash to check for an unknown name, so that it takes as long as a known one: the most expensive of all users'
+  /// hashes.
   let decoy: BcryptHash?
 
   init(_ access: AccessControl) throws(ExporterError) {
@@ -27,20 +28,20 @@ struct AccessRules: Sendable {
     decoy = users.values.max { $0.cost < $1.cost }
   }
 
-  /// Nil lets everybody in.
+  /// The rules for `access`; nil, which lets everybody in, for nil.
   static func of(_ access: AccessControl?) throws(ExporterError) -> AccessRules? {
     guard let access else { return nil }
     return try AccessRules(access)
   }
 
-  /// RFC 9110 §11.6.1: one challenge for each scheme that could do.
+  /// The challenges of a 401 response, one for each scheme that could be used (RFC 9110 §11.6.1).
   var challenges: [String] {
     (users.isEmpty ? [] : [#"Basic realm="metrics", charset="UTF-8""#])
       + (tokens.isEmpty ? [] : [#"Bearer realm="metrics""#])
   }
 
   func accepts(token: [UInt8]) -> Bool {
-    // All of them, whether or not one has matched.
+    // All tokens are compared, whether or not one has matched, so that the time reveals nothing.
     tokens.reduce(false) { accepted, known in
       let isEqual = known.withUnsafeBytes { known in token.withUnsafeBytes { ConstantTime.areEqual(known, $0) } }
       return isEqual || accepted
@@ -49,13 +50,13 @@ struct AccessRules: Sendable {
 }
 
 extension AccessRules: Equatable {
-  /// Byte by byte, which texts would not be: two spellings of one letter are two names.
+  /// Compares names byte by byte. Strings would compare two spellings of one letter as equal, but they are two names.
   static func == (left: AccessRules, right: AccessRules) -> Bool {
     left.users == right.users && left.tokens == right.tokens
   }
 }
 
-/// As an ``AccessControl``: how many there are, and none of them.
+/// Describes only how many users and tokens there are, as ``AccessControl`` does.
 extension AccessRules: CustomStringConvertible, CustomReflectable {
   var description: String { "AccessRules(users: \(users.count), tokens: \(tokens.count))" }
 

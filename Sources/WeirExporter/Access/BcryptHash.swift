@@ -1,9 +1,9 @@
 import CCrypt
 import Glibc
 
-/// A password's bcrypt hash, as `htpasswd -B` writes it.
+/// A password's bcrypt hash, in the form that `htpasswd -B` writes.
 struct BcryptHash: Sendable, Equatable {
-  /// Base-2 logarithm of the rounds.
+  /// The base-2 logarithm of the number of rounds.
   let cost: Int
   private let text: String
 
@@ -12,10 +12,11 @@ struct BcryptHash: Sendable, Equatable {
     case cost(Int)
   }
 
-  /// Beyond it a login takes more than two seconds, and whoever tries passwords keeps the worker busy.
+  /// The costs allowed. Beyond them a login takes more than two seconds, and a client that guesses passwords keeps the
+  /// worker busy.
   static let costs = 4...15
 
-  /// `$2y$10$`, then 22 characters of salt and 31 of hash.
+  /// Reads `$2y$10$`, then 22 characters of salt and 31 of hash.
   init(_ text: String) throws(Problem) {
     let bytes = Array(text.utf8)
     let dollar = UInt8(ascii: "$")
@@ -28,7 +29,7 @@ struct BcryptHash: Sendable, Equatable {
     self.text = text
   }
 
-  /// bcrypt's own base 64.
+  /// Whether the byte is a digit of bcrypt's own base 64.
   private static func isDigit(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -38,9 +39,9 @@ struct BcryptHash: Sendable, Equatable {
     }
   }
 
-  /// Whether it is the hash of `password`. Takes its time: 2^cost rounds.
+  /// Whether this is the hash of `password`. It takes 2^cost rounds.
   ///
-  /// A password with a NUL is nobody's, since C's end there; it takes the same time.
+  /// A password with a NUL never matches, since C strings end there. It takes the same time.
   func matches(_ password: [UInt8]) -> Bool {
     var phrase = password.map { CChar(bitPattern: $0) }
     phrase.append(0)
@@ -52,7 +53,8 @@ struct BcryptHash: Sendable, Equatable {
         free(data)
       }
     }
-    // The hash begins with its own setting. Null: the system's policy forbids this method, or there is no memory.
+    // The hash begins with its own setting. Null means that the system's policy forbids this method, or that memory is
+    // short.
     guard let computed = crypt_ra(phrase, text, &data, &size) else { return false }
     let computedBytes = UnsafeRawBufferPointer(start: computed, count: strlen(computed))
     let isEqual = Array(text.utf8).withUnsafeBytes { ConstantTime.areEqual($0, computedBytes) }
@@ -72,7 +74,7 @@ extension BcryptHash.Problem: CustomStringConvertible {
 }
 
 enum ConstantTime {
-  /// Compares without telling by its time where two texts differ; their lengths it may tell.
+  /// Compares two texts in a time that doesn't reveal where they differ. It may reveal their lengths.
   static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
     guard left.count == right.count else { return false }
     var difference: UInt8 = 0

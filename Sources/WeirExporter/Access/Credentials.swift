@@ -1,20 +1,20 @@
 import Foundation
 
-/// What a request's Authorization field says.
+/// The credentials in a request's Authorization field.
 package enum Credentials: Equatable {
-  /// RFC 7617; name and password as their bytes, which are UTF-8 by our challenge.
+  /// Name and password as bytes, which our challenge asks to be UTF-8 (RFC 7617).
   case basic(name: [UInt8], password: [UInt8])
-  /// RFC 6750.
+  /// A bearer token (RFC 6750).
   case bearer(token: [UInt8])
 
-  /// Nil for what is neither.
+  /// Nil for any other scheme, and for malformed credentials.
   package init?(authorization: String) {
     let parts = authorization.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
     guard parts.count == 2 else { return nil }
     let value = parts[1].drop { $0 == " " }
     switch parts[0].lowercased() {
     case "basic":
-      // Foundation lets a surplus = pass.
+      // Foundation accepts a surplus =, so the length is checked first.
       guard value.utf8.count % 4 == 0, let data = Data(base64Encoded: String(value)),
         let colon = data.firstIndex(of: UInt8(ascii: ":"))
       else { return nil }
@@ -26,7 +26,7 @@ package enum Credentials: Equatable {
     }
   }
 
-  /// RFC 6750 §2.1: b64token.
+  /// Whether the text is a `b64token` (RFC 6750 §2.1).
   package static func isToken(_ text: some StringProtocol) -> Bool {
     let body = text.utf8.prefix { $0 != UInt8(ascii: "=") }
     let isBodyRight = body.allSatisfy { byte in
@@ -41,11 +41,11 @@ package enum Credentials: Equatable {
   }
 }
 
-/// Digests of credentials that were right, so that a scraper's password is hashed once and not at every scrape. The
-/// oldest make place for new ones.
+/// Digests of correct credentials, so that a scraper's password is hashed once and not at every scrape. The oldest make
+/// place for new ones.
 ///
-/// A digest is 128 bits of SipHash over a random key of this value, so that a copy of the process' memory gives no
-/// password away cheaply, and nobody outside can make two credentials fall together.
+/// A digest is 128 bits of SipHash over a random key of this value. So a copy of the process' memory doesn't cheaply
+/// reveal a password, and no client can find two credentials with the same digest.
 struct CredentialDigests: Sendable {
   struct Digest: Hashable, Sendable {
     let first: Int
@@ -68,8 +68,8 @@ struct CredentialDigests: Sendable {
     Digest(first: half(0, name, password), second: half(1, name, password))
   }
 
-  /// The key comes first; Hasher adds one of the process' own. Arrays hash with their lengths, so that no name and
-  /// password are another name and password together.
+  /// The key comes first; Hasher adds one of the process' own. Arrays are hashed with their lengths, so that a name and
+  /// a password can't hash as another name and another password.
   private func half(_ number: UInt8, _ name: [UInt8], _ password: [UInt8]) -> Int {
     var hasher = Hasher()
     hasher.combine(key.0)

@@ -1,7 +1,7 @@
 import Synchronization
 import WeirIO
 
-/// Who may come in at this moment, for all who ask: set from any thread, read on the exporter's loop.
+/// The access rules in force, set from any thread and read on the exporter's loop.
 final class AccessPolicy: Sendable {
   private struct State {
     var rules: AccessRules?
@@ -14,7 +14,7 @@ final class AccessPolicy: Sendable {
     state = Mutex(State(rules: rules))
   }
 
-  /// The same rules again are no change: a new version would have every password hashed anew.
+  /// Sets the rules. Setting equal rules changes nothing: a new version would have every password hashed anew.
   func set(_ rules: AccessRules?) {
     state.withLock { state in
       guard state.rules != rules else { return }
@@ -23,19 +23,19 @@ final class AccessPolicy: Sendable {
     }
   }
 
-  /// The rules and their version, if it is another than that one.
+  /// The rules and their version; nil if `version` is still the present one.
   func rules(since version: Int) -> (rules: AccessRules?, version: Int)? {
     state.withLock { $0.version == version ? nil : ($0.rules, $0.version) }
   }
 }
 
-/// Where requests come in. Confined to its loop.
+/// Applies the present access rules to requests. Confined to its loop.
 final class Door {
   private let policy: AccessPolicy
   private let loop: EventLoop
   private var version = -1
   private var gatekeeper: Gatekeeper?
-  /// How to log in, if one has to (RFC 9110 §11.6.1).
+  /// The challenges for clients that have to log in (RFC 9110 §11.6.1).
   private(set) var challenges: [String] = []
 
   init(_ policy: AccessPolicy, on loop: EventLoop) {
@@ -43,7 +43,8 @@ final class Door {
     self.loop = loop
   }
 
-  /// As ``Gatekeeper/admit(_:_:)``, by the rules of this moment. Those who wait are judged by the rules they came under.
+  /// Decides as ``Gatekeeper/admit(_:_:)``, by the present rules. Requests that already wait are judged by the rules
+  /// under which they came.
   func admit(_ authorization: @autoclosure () -> String?, _ completion: @escaping (Gatekeeper.Verdict) -> Void) {
     if let (rules, version) = policy.rules(since: version) {
       self.version = version

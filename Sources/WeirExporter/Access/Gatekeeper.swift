@@ -1,11 +1,11 @@
 import WeirIO
 
-/// Decides who is let in. Confined to its loop, which never hashes.
+/// Checks the credentials of requests. Confined to its loop, which never computes a hash.
 final class Gatekeeper {
   enum Verdict: Equatable {
     case granted
     case denied
-    /// Too many credentials wait to be looked at.
+    /// Too many credentials wait to be checked.
     case busy
   }
 
@@ -16,10 +16,10 @@ final class Gatekeeper {
   private let verify: Verify
   private let worker = WorkerPool(name: "weir-exporter-password", width: 1)
   private var known = CredentialDigests(limit: Gatekeeper.knownLimit)
-  /// Who waits for the same credentials: scrapers begin together.
+  /// The requests that wait for the same credentials, since scrapers begin together.
   private var waiting: [CredentialDigests.Digest: [(Verdict) -> Void]] = [:]
 
-  /// Credentials that wait for the worker: with a cost of 12, two seconds of work.
+  /// The number of credentials that may wait for the worker: with a cost of 12, two seconds of work.
   static let queueLimit = 8
   private static let knownLimit = 128
 
@@ -30,7 +30,7 @@ final class Gatekeeper {
   }
 
   /// Calls `completion` on the loop: at once for a token and for credentials that were right before.
-  /// - Parameter authorization: the value of the field; nil without one.
+  /// - Parameter authorization: the value of the field; nil if there is none.
   func admit(_ authorization: String?, _ completion: @escaping (Verdict) -> Void) {
     switch authorization.flatMap(Credentials.init) {
     case nil: completion(.denied)

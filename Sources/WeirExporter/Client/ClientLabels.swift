@@ -2,11 +2,11 @@ import FoundationNetworking
 import Weir
 import WeirTransport
 
-// The values of labels that callers, adapters and servers have a say in: few, whatever they say.
+// The values of labels that callers, adapters and servers can influence. They are few, whatever these send.
 
 /// The values of `http_request_method`.
 enum MethodLabel {
-  /// RFC 9110's methods and PATCH (RFC 5789); anything else could be made up by a caller's caller.
+  /// The methods of RFC 9110 and PATCH (RFC 5789). Any other could be made up by a client, and becomes `_OTHER`.
   static func of(_ method: String?) -> String {
     switch method {
     case nil, "GET": "GET"
@@ -17,7 +17,7 @@ enum MethodLabel {
 
   static let other = "_OTHER"
 
-  /// How many there are, `_OTHER` included.
+  /// The number of values, `_OTHER` included.
   static var count: Int { known.count + 1 }
 
   private static let known: Set<String> = [
@@ -25,7 +25,7 @@ enum MethodLabel {
   ]
 }
 
-/// The values of `result`: outcomes, as far as durations are told apart by them.
+/// The values of `result`: the outcomes that durations distinguish.
 enum RequestResult: String, CaseIterable, Sendable {
   case success
   case failure
@@ -40,24 +40,25 @@ enum RequestResult: String, CaseIterable, Sendable {
   }
 }
 
-/// What stands for statuses and kinds of error where a destination, or a route, has too many of them.
+/// The values that replace statuses and kinds of error when a destination, or a route, has too many of them.
 package enum CoarseLabel {
-  /// `5xx` for `503`, which Prometheus' `5..` matches too; `cancelled`, as alerts leave it out; empty for nothing.
+  /// `5xx` for `503`, which Prometheus' `5..` matches too; `cancelled`, which alerts leave out; empty if `label` is
+  /// empty.
   package static func of(_ label: String) -> String {
     if label.isEmpty { return "" }
     if let status = Int(label) { return "\(status / 100)xx" }
     return label.hasSuffix("cancelled") ? "cancelled" : "_other"
   }
 
-  /// How many statuses there are: 1xx to 9xx, and none.
+  /// The number of coarse statuses: 1xx to 9xx, and none.
   package static let statusCount = 10
-  /// How many kinds of error there are beside a status: none, or its own class; cancelled; others.
+  /// The number of coarse errors for one status: none or the status' own class, `cancelled`, and `_other`.
   package static let errorCount = 3
 }
 
 /// OpenTelemetry's `error.type`.
 enum ErrorLabel {
-  /// The status where one came that is an error, else what went wrong; empty when nothing did.
+  /// The status if it is an error, else the error's label; empty if there is no error.
   static func of(status: Int?, _ error: (any LabelledError)?) -> String {
     if let status, status >= 400 { return String(status) }
     return error?.label ?? ""
@@ -66,7 +67,7 @@ enum ErrorLabel {
 
 /// OpenTelemetry's `network.protocol.version`.
 enum VersionLabel {
-  /// - Parameter name: the protocol's, as ALPN has it (RFC 7301).
+  /// - Parameter name: the protocol's name in ALPN (RFC 7301).
   static func of(_ name: String?) -> String {
     switch name {
     case nil: "unknown"
@@ -80,7 +81,7 @@ enum VersionLabel {
 
 /// The values of `content_encoding`.
 enum EncodingLabel {
-  /// A header of the server's making must not make up label values.
+  /// A header that the server sends must not make up label values.
   static func of(_ value: String?) -> String {
     switch value?.lowercased() {
     case nil, "identity", "": "identity"
@@ -93,16 +94,16 @@ enum EncodingLabel {
   }
 }
 
-/// Why an adapter failed: the values of `reason` in weir_adaptation_failures_total.
+/// The reason why an adapter failed: the values of `reason` in weir_adaptation_failures_total.
 ///
-/// Few, so that each adapter has all of them at zero from the start; what it was exactly is for the log.
+/// There are few, so that each adapter has all of them at zero from the start. The exact error belongs in the log.
 enum AdaptationFailure: String, CaseIterable, Sendable {
   /// The adapter's own error: no credential, no key, a refusal.
   case error
-  /// What it needed could not be fetched.
+  /// A resource that the adapter needed could not be fetched.
   case transport = "transport_error"
   case timeout
-  /// What it needed came back as an error status or as something that can't be read.
+  /// The answer that the adapter needed had an error status or could not be read.
   case response = "bad_response"
   case cancelled
 

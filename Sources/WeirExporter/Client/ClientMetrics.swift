@@ -41,8 +41,8 @@ final class ClientMetrics: Sendable {
   let loopLag: HistogramFamily<String>
   private let removals: [DestinationFamilies.Removal]
 
-  /// - Parameter destinations: how many have series of their own, the shared ones included. Each family has room for all
-  ///   of them: were one full before the others, ratios between families would go wrong.
+  /// - Parameter destinations: The number of destinations with series of their own, plus the shared ones. Each family
+  ///   has room for all of them: if one were full before the others, ratios between families would be wrong.
   init(_ registry: Registry, destinations: Int) throws(RegistryError) {
     var families = DestinationFamilies(registry: registry, limits: SeriesLimits(destinations: destinations))
     let method: Label<String> = "http_request_method"
@@ -141,7 +141,7 @@ final class ClientMetrics: Sendable {
     removals = families.removals
   }
 
-  /// Takes the series of a destination off the page.
+  /// Removes a destination's series from the page.
   func remove(address: String, port: String) {
     for remove in removals { remove(["server_address": address, "server_port": port]) }
   }
@@ -151,14 +151,14 @@ final class ClientMetrics: Sendable {
 private struct DestinationFamilies {
   let registry: Registry
   let limits: SeriesLimits
-  /// Takes the series with some labels from one of the families.
+  /// Removes the series that have some labels from one of the families.
   typealias Removal = @Sendable (_ labels: [String: String]) -> Void
-  /// One for each family, in the order in which they were registered.
+  /// One removal for each family, in the order of registration.
   var removals: [Removal] = []
   private static let address: Label<String> = "server_address"
   private static let port: Label<String> = "server_port"
 
-  /// - Parameter count: how many label sets a destination may have.
+  /// - Parameter count: the number of label sets that a destination may have.
   mutating func counter<each Value: LabelValue>(
     _ name: String, help: String, each count: Int = 1, labels: repeat Label<each Value>
   ) throws(RegistryError) -> CounterFamily<(String, String, repeat each Value)> {
@@ -190,27 +190,27 @@ private struct DestinationFamilies {
   }
 }
 
-/// How many label sets each of the client's families may have: so many per destination.
+/// The number of label sets that each of the client's families may have, counted per destination.
 ///
-/// What is bounded by the code gets all its values. Statuses and kinds of error, which are not, get room for more than a
-/// destination shows in practice, and for what stands for the rest (``CoarseLabel``). So do adapters; a program that has more
-/// of them takes of what others leave.
+/// Labels that the code bounds get all their values. Statuses, kinds of error and adapters are not bounded. Each gets
+/// room for more values than a destination has in practice; statuses and errors also for the coarse values of the rest
+/// (``CoarseLabel``). A program with more adapters uses room that other destinations leave.
 struct SeriesLimits: Sendable {
   let destinations: Int
 
-  /// Active and idle.
+  /// The states active and idle.
   var connectionStates: Int { each(2) }
-  /// Method, status and error together.
+  /// The combinations of method, status and error.
   static let attempts = ownAttempts + CoarseLabel.statusCount * CoarseLabel.errorCount
   static let ownAttempts = 100
-  /// Statuses and errors.
+  /// The statuses and errors.
   static let retryReasons = ownRetryReasons + CoarseLabel.statusCount + CoarseLabel.errorCount
   static let ownRetryReasons = 50
-  /// 1.0, 1.1, 2, 3, unknown.
+  /// The versions 1.0, 1.1, 2, 3 and unknown.
   static let versions = 5
-  /// identity, gzip, deflate, br, zstd, _other.
+  /// The encodings identity, gzip, deflate, br, zstd and _other.
   static let encodings = 6
-  /// Statuses: those that are followed are five.
+  /// The statuses of redirects; five of them are followed.
   static let redirects = 10
   static let adapters = 16
 

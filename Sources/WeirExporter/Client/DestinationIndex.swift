@@ -9,12 +9,12 @@ final class DestinationIndex: Sendable {
     var unknown: DestinationMetrics?
     var known: [Destination: DestinationMetrics] = [:]
     var other: DestinationMetrics?
-    /// The last one found, since events of one request come together. What is looked at is its identity, so that a look
-    /// counts no references; the destination is kept so that its identity is given to no other.
+    /// The destination found last, since events of one request come together. Comparing its identity counts no
+    /// references. The destination itself is kept so that no other one gets the same identity.
     var last: (identity: ObjectIdentifier, destination: Destination, metrics: DestinationMetrics)?
   }
 
-  /// Of those beyond the limit.
+  /// The name of the series shared by the destinations beyond the limit.
   static let sharedName = "_other"
 
   private let families: ClientMetrics
@@ -26,7 +26,7 @@ final class DestinationIndex: Sendable {
     self.limit = limit
   }
 
-  /// Nil stands for a request whose URL could not be built.
+  /// The metrics of a destination. Nil stands for a request whose URL could not be built.
   func metrics(of destination: Destination?) -> DestinationMetrics {
     if let identity = destination?.identity, let last = last(identity) { return last }
     return state.withLock { find(destination, &$0) }
@@ -48,7 +48,7 @@ final class DestinationIndex: Sendable {
     return new
   }
 
-  /// False while the destination is in use.
+  /// Removes a destination and its series. Returns false, and does nothing, while the destination is in use.
   func forget(_ destination: Destination) -> Bool {
     let isGone = state.withLock { state in
       guard let metrics = state.known[destination] else { return true }
@@ -72,12 +72,12 @@ final class DestinationIndex: Sendable {
   }
 }
 
-/// Open connections by state, worked out when the page is written: active are those that carry an attempt.
+/// Open connections by state, computed when the page is written. The active ones are those that carry an attempt.
 struct OpenConnections: Collector {
   private static let name = "http_client_open_connections"
 
   let destinations: DestinationIndex
-  /// How many label sets are shown.
+  /// The number of label sets that may be shown.
   let limit: Int
 
   var metrics: [CollectedMetric] {

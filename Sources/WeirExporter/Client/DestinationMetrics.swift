@@ -6,10 +6,10 @@ import WeirCurl
 import WeirMetrics
 import WeirTransport
 
-/// The handles of one destination, looked up once and held.
+/// The metric handles of one destination, looked up once and kept.
 ///
-/// Counters that an alert reads are made here, at zero, so that the first burst is an increase and not a birth. What else
-/// has labels or buckets is on the page once something was counted: it is most of the page.
+/// Counters that an alert reads are made here, at zero, so that the first burst shows as an increase and not as a new
+/// series. Other series with labels or buckets, most of the page, appear once something was counted.
 final class DestinationMetrics: Sendable {
   let address: String
   let port: String
@@ -31,16 +31,17 @@ final class DestinationMetrics: Sendable {
   private let gets: MethodSeries
   private let others = Mutex<[String: MethodSeries]>([:])
   private let adapters = Mutex<[String: AdapterSeries]>([:])
-  /// Adapters' names are a program's own; should it make them up as it goes, no more are kept at hand.
+  /// The number of adapters whose handles are kept. A program chooses their names, and might make up new ones all the
+  /// time.
   private static let adapterLimit = 64
   private let kinds = Mutex(AttemptKinds())
   private let reasons = Mutex(SeriesShare<String>())
 
-  /// Kept, because `allCases` makes an array each time.
+  /// Stored, because `allCases` makes an array each time.
   private static let outcomes = RequestOutcome.allCases
 
-  /// What ``RetryPolicy`` retries by default, as far as it happens to servers. Other reasons have a series once they
-  /// come; the first burst of a retry storm, though, is to be an increase.
+  /// The retry reasons that get a series at once: those that ``RetryPolicy`` retries by default and that servers often
+  /// cause. The first burst of a retry storm must show as an increase. Other reasons get a series when they occur.
   private static let likelyRetries: [String] = {
     let codes: [FailureCode] = [
       .badServerResponse, .cannotConnectToHost, .cannotFindHost, .networkConnectionLost, .secureConnectionFailed,
@@ -85,23 +86,24 @@ final class DestinationMetrics: Sendable {
   func settled(method: String, outcome: RequestOutcome, seconds: Double) {
     guard let index = Self.outcomes.firstIndex(of: outcome) else { return }
     durations[RequestResult(outcome)].observe(seconds)
-    // The last: whoever is to forget the destination waits for it.
+    // Counted last, because the code that waits to forget the destination waits for this count.
     series(of: method).settled[index].add()
   }
 
-  /// Puts on the page what is counted of requests, so that those in flight are what was started less what has settled.
+  /// Brings the counters of requests up to date, and sets those in flight to the started less the settled.
   func show() {
     let others = others.withLock { Array($0.values) }
     inFlight.set(Double(others.reduce(gets.show()) { $0 + $1.show() }))
   }
 
-  /// Whether nothing is under way and no connection open.
+  /// Whether no request or attempt is under way and no connection is open.
   var isQuiet: Bool {
     show()
     return inFlight.value == 0 && activeAttempts.value == 0 && openConnections.load(ordering: .relaxed) == 0
   }
 
-  /// All outcomes of a method are there at zero from its first request on. Methods are few: unknown ones are `_OTHER`.
+  /// The series of a method, with all outcomes at zero from its first request on. Methods are few: unknown ones are
+  /// `_OTHER`.
   private func series(of method: String) -> MethodSeries {
     if method == "GET" { return gets }
     return others.withLock { others in
@@ -123,7 +125,7 @@ final class DestinationMetrics: Sendable {
     series.decodedBytes.increment(by: Int(clamping: report.bytesDecoded))
   }
 
-  /// Attempts of one kind mostly follow each other, so that the last one's series are kept at hand.
+  /// The series of a kind of attempt. Attempts of one kind mostly follow each other, so the last one's series are kept.
   private func series(of kind: AttemptKind) -> AttemptSeries {
     kinds.withLock { kinds in
       if let last = kinds.last, last.kind == kind { return last }
@@ -156,7 +158,7 @@ final class DestinationMetrics: Sendable {
     families.cacheRequests.with(address, port, result.rawValue).increment()
   }
 
-  /// Of destinations that share their series there is no one number to show, nor a state.
+  /// Whether this is a single destination. Destinations that share their series have no one number or state to show.
   private var isOne: Bool { address != DestinationIndex.sharedName }
 
   func retryBudget(available: Double) {
@@ -167,7 +169,7 @@ final class DestinationMetrics: Sendable {
     if isOne { families.concurrencyLimit.with(address, port).set(Double(limit)) }
   }
 
-  /// The first time, the circuit has come into use: its series are there at zero before it changes anything.
+  /// Sets the circuit's state. The first call only tells that the circuit is in use: it makes its series at zero.
   func circuit(entered state: CircuitState) {
     let isKnown = hasCircuit.exchange(true, ordering: .relaxed)
     for each in CircuitState.allCases {
@@ -177,7 +179,7 @@ final class DestinationMetrics: Sendable {
     if isKnown || state != .closed { families.circuitTransitions.with(address, port, state.rawValue).increment() }
   }
 
-  /// Takes gauges off the page that nobody keeps up to date any more.
+  /// Removes from the page the gauges that are no longer updated.
   func remove(_ gauges: ControlGauges) {
     let labels = ["server_address": address, "server_port": port]
     if gauges.contains(.budget) { families.retryBudget.removeAll(where: labels) }
@@ -212,7 +214,8 @@ final class DestinationMetrics: Sendable {
 
 /// A histogram whose series is made when it first observes something.
 final class LazyHistogram: Sendable {
-  /// The address of a retained `Series`, or 0. `AtomicLazyReference` looks up generic types at each load: 500 instructions.
+  /// The address of a retained `Series`, or 0. It isn't an `AtomicLazyReference`, which looks up generic types at each
+  /// load: 500 instructions.
   private let address = Atomic<UInt>(0)
   private let make: @Sendable () -> Histogram
 
@@ -231,7 +234,7 @@ final class LazyHistogram: Sendable {
     UnsafeRawPointer(bitPattern: address).map { .fromOpaque($0) }
   }
 
-  /// Only the first series is kept; all of them are the same.
+  /// Makes the series, and keeps the first one. Calls that race make the same series.
   private func make(observing value: Double) {
     let histogram = make()
     let made = Unmanaged.passRetained(histogram.series)
@@ -266,7 +269,7 @@ struct DurationHistograms: Sendable {
 
 /// weir_phase_duration_seconds, one histogram per phase.
 struct PhaseHistograms: Sendable {
-  /// By the phases' raw values.
+  /// The histograms, indexed by the phases' raw values.
   private let histograms: [LazyHistogram]
 
   init(_ histogram: @escaping @Sendable (Phase) -> Histogram) {
@@ -280,14 +283,14 @@ struct PhaseHistograms: Sendable {
   }
 }
 
-/// What the series of an ended attempt depend on, the destination aside.
+/// The facts about an ended attempt, besides the destination, that choose its series.
 private struct AttemptKind: Equatable {
   let labels: AttemptLabels
   let version: String
   let encoding: String
 }
 
-/// Method, status and error of an ended attempt: what of its labels the server and the caller have a say in.
+/// Method, status and error of an ended attempt: the labels that the server and the caller can influence.
 private struct AttemptLabels: Hashable {
   let method: String
   let status: Int?
@@ -321,10 +324,10 @@ private final class AttemptSeries: Sendable {
   }
 }
 
-/// What is counted of a method's requests, and the series that show it.
+/// The counts of a method's requests, and the series that show them.
 private final class MethodSeries: Sendable {
   let started = Tally()
-  /// In the order of the outcomes.
+  /// The counts by outcome, in the order of the outcomes.
   let settled: [Tally]
   private let shownStarted: Counter
   private let shownSettled: [Counter]
@@ -337,8 +340,8 @@ private final class MethodSeries: Sendable {
     shownSettled = outcomes.map { families.requests.with(address, port, method, $0.rawValue) }
   }
 
-  /// Brings the page up to date; returns how many were started and have not settled. The settled are read first: whatever
-  /// of them is seen, its start is seen too.
+  /// Brings the series up to date. Returns how many requests were started and have not settled. The settled ones are
+  /// read first, so that the start of each of them is read too.
   func show() -> Int {
     var ended: UInt64 = 0
     for (tally, counter) in zip(settled, shownSettled) {
@@ -352,7 +355,7 @@ private final class MethodSeries: Sendable {
   }
 }
 
-/// A number that is counted here and shown by somebody else.
+/// A number that is counted here and shown by a series elsewhere.
 private final class Tally: Sendable {
   private let value = Atomic<UInt64>(0)
 
@@ -361,7 +364,7 @@ private final class Tally: Sendable {
   func add() { value.wrappingAdd(1, ordering: .releasing) }
 }
 
-/// What is measured of an adapter; its failures are there at zero from its first call on.
+/// The series of an adapter. Its failures are shown at zero from its first call on.
 private struct AdapterSeries: Sendable {
   let duration: Histogram
   let failures: [AdaptationFailure: Counter]

@@ -6,7 +6,7 @@ import WeirCurl
 public import WeirMetrics
 package import WeirTransport
 
-/// The gauges of what bounds a destination's attempts.
+/// The gauges of the limits on a destination's attempts.
 package struct ControlGauges: OptionSet, Sendable {
   package let rawValue: UInt8
 
@@ -25,20 +25,21 @@ package struct ControlGauges: OptionSet, Sendable {
 /// It is called in line on the event loop and costs a few atomic additions per event. Destinations beyond
 /// ``destinationLimit`` are counted together as `_other`, in every family, so that ratios between families stay true.
 ///
-/// What several sessions count of one destination adds up. Each has a retry budget, a circuit and an adaptive limit of its
-/// own there, though: the gauges of these show what was told last, by whichever session.
+/// Counts of several sessions for one destination add up. But each session has its own retry budget, circuit and
+/// adaptive limit for it. The gauges of these show the value that was reported last, by whichever session.
 public final class MetricsMonitor: InlineEventMonitor {
-  /// How many destinations have series of their own.
+  /// The number of destinations that have series of their own.
   public let destinationLimit: Int
   private let families: ClientMetrics
   private let destinations: DestinationIndex
 
-  /// Registers the client's metrics; throws when the registry holds other metrics of these names, as another monitor's.
+  /// Registers the client's metrics. Throws if the registry holds other metrics of these names, such as another
+  /// monitor's.
   ///
   /// Each family has room for `destinationLimit` destinations, whatever the registry's own limit says; docs/metrics.md
   /// has the numbers.
   public init(registry: Registry, destinationLimit: Int = 200) throws(RegistryError) {
-    // Two more: requests without a destination, and those beyond the limit.
+    // There are two more sets of series: for requests without a destination, and for destinations beyond the limit.
     let shown = max(0, min(destinationLimit, .max - 2)) + 2
     families = try ClientMetrics(registry, destinations: shown)
     destinations = DestinationIndex(families, limit: destinationLimit)
@@ -50,27 +51,27 @@ public final class MetricsMonitor: InlineEventMonitor {
     }
   }
 
-  /// What it does not hear as an observer of the transport.
+  /// The events that it doesn't get as an observer of the transport.
   public var interests: EventInterests { [.adaptations, .redirects, .session, .refreshes] }
 
-  /// Makes a destination's series at zero before the first request goes there; of methods, those of GET.
+  /// Makes a destination's series at zero before the first request goes there; of the methods, only those of GET.
   public func prepare(_ destination: Destination) {
     _ = destinations.metrics(of: destination)
   }
 
-  /// Takes a destination's series off the page, when nobody is going to send requests there any more: else the page only
-  /// grows. False, and nothing done, while requests are under way or connections open.
+  /// Removes a destination's series from the page when no more requests will go there; otherwise the page only grows.
+  /// Returns false, and does nothing, while requests are under way or connections are open.
   @discardableResult
   public func forget(_ destination: Destination) -> Bool {
     destinations.forget(destination)
   }
 
-  /// Takes gauges of a destination off the page, of what is not applied to it any more.
+  /// Removes from the page those gauges of a destination whose limits no longer apply to it.
   package func remove(_ gauges: ControlGauges, of destination: Destination) {
     destinations.metrics(of: destination).remove(gauges)
   }
 
-  /// Makes a method's series for a destination at zero; else that is done when such a request starts.
+  /// Makes a method's series for a destination at zero. Otherwise this happens when the first such request starts.
   public func prepare(method: HTTPMethod, for destination: Destination) {
     destinations.metrics(of: destination).prepare(method: MethodLabel.of(method.rawValue))
   }
@@ -80,14 +81,14 @@ public final class MetricsMonitor: InlineEventMonitor {
     destinations.metrics(of: destination).prepare(adapter: adapter)
   }
 
-  /// Makes the series of an interceptor that refreshes credentials at zero; else that is done when its first refresh
-  /// begins, and a scrape may see that only with its failure.
+  /// Makes the series at zero of an interceptor that refreshes credentials. Otherwise this happens when its first
+  /// refresh begins, and a scrape may first see the series when that refresh has failed.
   public func prepare(interceptor: String) {
     for outcome in RefreshEvent.Outcome.allCases { _ = families.authRefreshes.with(interceptor, outcome.rawValue) }
     _ = families.authRefreshWaiters.with(interceptor)
   }
 
-  // MARK: What no transport knows of
+  // MARK: Events that the transport doesn't report
 
   public func request(_ request: Request, cache result: CacheResult) {
     destinations.metrics(of: request.destination).lookedUp(result)
@@ -123,16 +124,16 @@ public final class MetricsMonitor: InlineEventMonitor {
   }
 }
 
-// Exchanges, attempts, destinations and connections: those of sessions and of the gateway alike.
+// Events of exchanges, attempts, destinations and connections, from sessions and from the gateway.
 extension MetricsMonitor: SharedTransportObserver {
   package var transportInterests: TransportInterests { [.connections, .resilience] }
 
   private func metrics(of exchange: any TransportExchange) -> DestinationMetrics {
     let terms = exchange.terms
-    // A note may be another monitor's.
+    // A note may belong to another monitor.
     if let known = terms.note as? DestinationMetrics, known.families === families { return known }
     let metrics = destinations.metrics(of: terms.state?.destination)
-    // Without a state the destination is yet to come.
+    // Without a state the destination is not known yet.
     if terms.state != nil { terms.note = metrics }
     return metrics
   }

@@ -1,5 +1,6 @@
-/// What one destination, or one route, may have of a family: the first so many label sets as they are. Further ones are told
-/// more coarsely (``CoarseLabel``), so that who makes up statuses takes no room from the others.
+/// The share of a family that one destination, or one route, may use. Its first label sets are shown as they are.
+/// Further ones get coarser labels (``CoarseLabel``), so that a server which makes up statuses takes no room from other
+/// destinations.
 package struct SeriesShare<Labels: Hashable & Sendable>: Sendable {
   private var own: Set<Labels> = []
 

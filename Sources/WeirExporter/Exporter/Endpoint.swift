@@ -2,7 +2,7 @@ import Dispatch
 import WeirIO
 import WeirServer
 
-/// An exporter that listens: its thread, its socket, its server.
+/// The listening part of an exporter: its thread, its socket and its server.
 final class Endpoint: Sendable {
   let address: SocketAddress
   private let loop: EventLoop
@@ -24,7 +24,7 @@ final class Endpoint: Sendable {
   /// Blocks until all is closed, except on the loop itself, which would wait for its own work. User code that hangs on
   /// the loop doesn't keep a process from ending.
   ///
-  /// The server closes the listener, after it has accepted who waits: they are connected and would be reset.
+  /// The server accepts the waiting connections before it closes the listener, because closing would reset them.
   func stop(grace: Double) {
     let grace = Self.seconds(grace)
     guard !loop.isCurrent else { return server.stop(grace: grace) }
@@ -37,7 +37,7 @@ final class Endpoint: Sendable {
     await server.stop(grace: Self.seconds(grace))
   }
 
-  /// NaN and negative numbers are no grace.
+  /// NaN and negative numbers mean no grace.
   private static func seconds(_ grace: Double) -> Double {
     grace > 0 ? min(grace, 86_400) : 0
   }

@@ -10,18 +10,18 @@ public import WeirMetrics
 /// let session = Session(eventMonitors: [try MetricsMonitor(registry: exporter.registry)])
 /// ```
 ///
-/// | path | what it answers |
+/// | path | answer |
 /// |---|---|
 /// | `/metrics` | all metrics, or those that `name[]=` names; text 0.0.4, or OpenMetrics 1.0.0 for a scraper that prefers it |
 /// | `/-/healthy` | 200 |
-/// | `/-/ready` | 200, or 503 while ``Options/isReady`` says no |
+/// | `/-/ready` | 200, or 503 while ``Options/isReady`` returns false |
 /// | `/` | a page for people |
 ///
-/// It listens with a thread of its own, on loopback by default, and lets everybody in: to show it to a network, give an
-/// address there and say who may come in (``Options/access``), with TLS in front of it. Any thread may call it. A started exporter runs until it is
-/// stopped, whether or not somebody holds it.
+/// It listens with a thread of its own, on loopback by default, and lets everybody in. To show it to a network, give an
+/// address there, restrict access (``Options/access``), and put TLS in front of it. Any thread may call it. A started
+/// exporter runs until it is stopped, even without a reference to it.
 public final class Exporter: Sendable {
-  /// What is shown.
+  /// The registry that is shown.
   public let registry: Registry
   private let listenAddress: SocketAddress
   private let site: Site
@@ -30,13 +30,14 @@ public final class Exporter: Sendable {
   private enum State {
     case idle
     case starting
-    /// Keeps the exporter itself alive: a page that goes away because nobody holds it is missed too late.
+    /// Keeps the exporter itself alive. If it went away with its last reference, the missing page would be noticed too
+    /// late.
     case running(Endpoint, Exporter)
   }
 
-  /// Makes an exporter and registers its own metrics; several may show one registry.
+  /// Makes an exporter and registers its own metrics. Several exporters may show one registry.
   ///
-  /// - `registry`: what to show; by default a new one.
+  /// - `registry`: the registry to show; by default a new one.
   /// - `listenAddress`: `127.0.0.1:9464`, `[::1]:9464`, `:9464` (all interfaces), `localhost:9464`, `unix:/path`.
   ///     Port 0 lets the system choose; see ``address``.
   public init(
@@ -51,7 +52,7 @@ public final class Exporter: Sendable {
     site = try Site(registry: registry, options: options)
   }
 
-  /// Listens, and answers from now on.
+  /// Begins to listen and to answer.
   /// - Throws: ``ExporterError`` when it can't listen at the address, or runs already.
   @discardableResult
   public func start() throws(ExporterError) -> Exporter {
@@ -71,7 +72,7 @@ public final class Exporter: Sendable {
     return self
   }
 
-  /// Where it listens, with the real port; nil while it doesn't run.
+  /// The address on which it listens, with the real port; nil while it doesn't run.
   public var address: String? {
     state.withLock { state -> String? in
       guard case .running(let endpoint, _) = state else { return nil }
@@ -79,22 +80,22 @@ public final class Exporter: Sendable {
     }
   }
 
-  /// Changes who may see the pages, from the next request on: for a configuration that is read again. Nil lets everybody
-  /// in. Any thread; whether or not it runs. What is the same as before changes nothing; any change has passwords that
-  /// were right hashed once more.
-  /// - Throws: ``ExporterError`` with ``ExporterError/Code/invalidAccess``; then all stays as it was.
+  /// Changes the access to the pages from the next request on, for a configuration that is read again. Nil lets
+  /// everybody in. It may be called on any thread, whether or not the exporter runs. An equal access control changes
+  /// nothing; after any change, passwords that were right are hashed once more.
+  /// - Throws: ``ExporterError`` with ``ExporterError/Code/invalidAccess``; then nothing changes.
   public func setAccess(_ access: AccessControl?) throws(ExporterError) {
     site.access.set(try AccessRules.of(access))
   }
 
   /// Stops listening, lets scrapes that run end within `grace` seconds, and returns when all is closed.
   ///
-  /// Does nothing unless it runs. Called by `isReady` or a collector, it returns at once. It may be started again.
+  /// Does nothing unless it runs. If `isReady` or a collector calls it, it returns at once. It may be started again.
   public func stop(grace: Double = 5) {
     takeEndpoint()?.stop(grace: grace)
   }
 
-  /// As the other `stop(grace:)`, without blocking a thread.
+  /// Stops as the other `stop(grace:)` does, without blocking a thread.
   public func stop(grace: Double = 5) async {
     await takeEndpoint()?.stop(grace: grace)
   }

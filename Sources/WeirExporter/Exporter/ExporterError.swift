@@ -3,22 +3,22 @@ import WeirIO
 public import WeirMetrics
 import WeirServer
 
-/// Why an exporter can't be made or started. Its description says what to change.
+/// The reason why an exporter can't be made or started. Its description says what to change.
 public struct ExporterError: Error, Sendable, CustomStringConvertible {
-  /// What went wrong, in kinds that a program can tell apart.
+  /// The kinds of error that a program can tell apart.
   @nonexhaustive
   public enum Code: String, Sendable {
     /// `listenAddress` is no address.
     case invalidAddress
-    /// Something else listens there.
+    /// Another program or listener uses the address.
     case addressInUse
     /// No interface of this machine has the address, or the path of the socket doesn't exist.
     case addressNotAvailable
-    /// The process may not listen there.
+    /// The process may not listen at the address.
     case notPermitted
     /// `Options.headers` holds a field that can't be sent.
     case invalidHeader
-    /// `Options.access` lets nobody in, or holds a name, hash or token that can't be used.
+    /// `Options.access` has no user and no token, or holds a name, hash or token that can't be used.
     case invalidAccess
     /// The registry holds other metrics under a name of the exporter's; ``ExporterError/registryError`` says which.
     case registration
@@ -28,10 +28,10 @@ public struct ExporterError: Error, Sendable, CustomStringConvertible {
     case system
   }
 
-  /// What went wrong.
+  /// The kind of error.
   public let code: Code
   public let description: String
-  /// With ``Code/registration``: the registry's own error.
+  /// The registry's own error, with ``Code/registration``.
   public let registryError: RegistryError?
 
   init(_ code: Code, _ description: String, registryError: RegistryError? = nil) {

@@ -22,7 +22,7 @@ struct ExporterHandler: RequestHandler {
     }
   }
 
-  /// Nothing is told of what there is; scrapes that are refused are counted as such.
+  /// Refuses a request without telling which paths exist. Refused scrapes are counted.
   private func refuse(
     _ exchange: Exchange, _ route: ExporterRoute, status: Int, _ fields: ResponseFields, _ text: String
   ) {

@@ -1,14 +1,14 @@
-/// What a request to the exporter is for.
+/// The page that a request to the exporter asks for.
 enum ExporterRoute: Hashable, Sendable {
   case landing
   case metrics
   case healthy
   case ready
   case notFound
-  /// A path that exists, and neither GET nor HEAD.
+  /// The path exists, but the method is neither GET nor HEAD.
   case wrongMethod
 
-  /// - Parameter path: as received; other spellings of a path are other paths.
+  /// - Parameter path: The path as received; other spellings of a path are other paths.
   init(method: String, path: String) {
     let isRead = method == "GET" || method == "HEAD"
     switch path {

@@ -4,11 +4,11 @@ import WeirServer
 
 /// The header fields that responses of the exporter have in common.
 struct FixedFields: Sendable {
-  /// Of every response.
+  /// The fields of every response.
   let common: ResponseFields
   private let policy: String?
 
-  /// Fields that depend on the response, so that a fixed one would contradict it.
+  /// Fields that depend on the response. A fixed value would contradict it.
   private static let reserved: Set<String> = [
     "allow", "connection", "content-encoding", "content-length", "content-type", "date", "keep-alive", "retry-after",
     "trailer", "transfer-encoding", "upgrade", "vary", "www-authenticate",
@@ -18,11 +18,11 @@ struct FixedFields: Sendable {
     ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
   ]
 
-  /// - Parameter extra: the user's fields. They replace the exporter's own of these names.
+  /// - Parameter extra: The user's fields. They replace the exporter's own fields of the same names.
   init(extra: [String: String]) throws(ExporterError) {
     var fields = ResponseFields()
     let names = Set(extra.keys.map { FieldSyntax.lowercased($0) })
-    guard names.count == extra.count else { throw .invalidHeader("one is named twice, in other letters") }
+    guard names.count == extra.count else { throw .invalidHeader("two names differ only in case") }
     for (name, value) in Self.defaults where !names.contains(FieldSyntax.lowercased(name)) { fields.add(name, value) }
     for (name, value) in extra.sorted(by: { $0.key < $1.key }) {
       if let problem = Self.problem(name, value) { throw .invalidHeader(problem) }
@@ -32,7 +32,7 @@ struct FixedFields: Sendable {
     policy = names.contains("content-security-policy") ? nil : LandingPage.securityPolicy
   }
 
-  /// Why a field can't be sent with every response; nil if it can.
+  /// The reason why a field can't be sent with every response; nil if it can.
   static func problem(_ name: String, _ value: String) -> String? {
     if reserved.contains(FieldSyntax.lowercased(name)) { return "\(name) is set by the exporter" }
     guard FieldSyntax.isToken(name) else {

@@ -2,12 +2,12 @@ import Weir
 import WeirIO
 import WeirMetrics
 
-/// The page for people: what this is, where to look, and whether anybody scrapes it. It loads nothing.
+/// The page for people. It says what the program is, where to look, and whether it is scraped. It loads nothing.
 struct LandingPage: Sendable {
   let title: String
-  /// Where the exporter listens, for the example of a scrape configuration.
+  /// The address that the exporter listens on, for the example of a scrape configuration.
   let address: String
-  /// When the exporter began to listen.
+  /// The time at which the exporter began to listen.
   let since: MonotonicTime
 
   static let securityPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"

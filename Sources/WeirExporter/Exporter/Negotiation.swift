@@ -1,14 +1,14 @@
 import WeirHTTP
 import WeirMetrics
 
-// What a scraper's fields ask for: the format, the coding, and when.
+// The format, the coding and the timeout that a scraper's header fields ask for.
 
 extension Exposition.Format {
   /// The format that a request's Accept field asks for (RFC 9110 §12.5.1).
   ///
-  /// Text is what every scraper reads, so it is the answer to a field that is missing, names nothing that there is or
-  /// refuses everything: an error would only make a dark page. OpenMetrics must be preferred: by its weight, at equal weights by
-  /// a more specific range, and at equal ranges by being named first.
+  /// Every scraper reads text. So text is the answer to a field that is missing, names no known format or refuses
+  /// everything: an error would only leave the scraper without a page. OpenMetrics must be preferred: by its weight; at
+  /// equal weights by a more specific range; at equal ranges by being named first.
   init(accept: String?) {
     guard let accept else {
       self = .text
@@ -39,13 +39,13 @@ private struct MediaType: Sendable {
     name = type + "/" + subtype
   }
 
-  /// How specifically a range names this type; nil when it doesn't.
+  /// How specifically a range names this type; nil if it doesn't.
   func specificity(of range: Preference) -> Int? {
     let isNamed = range.name == name
     guard isNamed || range.name == type + "/*" || range.name == "*/*" else { return nil }
     var matched: Set<String> = []
     for parameter in range.parameters {
-      // Names here need no escaping, so whichever way of escaping the scraper understands is satisfied.
+      // Names here need no escaping, so they satisfy every escaping scheme that a scraper understands.
       if parameter.name == "escaping" { continue }
       guard parameters[parameter.name] == parameter.value else { return nil }
       matched.insert(parameter.name)
@@ -57,7 +57,7 @@ private struct MediaType: Sendable {
 private struct RangeMatch {
   var quality = Quality.none
   var specificity = -1
-  /// Of the range in its field.
+  /// The position of the range in its field.
   var position = Int.max
 
   func isPreferred(to other: RangeMatch) -> Bool {
@@ -69,7 +69,7 @@ private struct RangeMatch {
 }
 
 extension [Preference] {
-  /// The most specific range that names `type`; of several the one with most weight.
+  /// The most specific range that names `type`; if there are several, the one with the greatest weight.
   fileprivate func match(_ type: MediaType) -> RangeMatch {
     var best = RangeMatch()
     for (position, range) in enumerated() {
@@ -82,17 +82,17 @@ extension [Preference] {
   }
 }
 
-/// How a page is encoded on its way.
+/// The content coding of a page.
 package enum PageCoding: Hashable, Sendable {
   case identity
   case gzip
 }
 
 extension PageCoding {
-  /// The coding that a request's Accept-Encoding field asks for; nil when it refuses all (RFC 9110 §12.5.3).
+  /// The coding that a request's Accept-Encoding field asks for; nil if it refuses all (RFC 9110 §12.5.3).
   ///
-  /// A missing field allows any coding, and plain is the one that surely can be read. A field that allows gzip gets it
-  /// unless it prefers plain.
+  /// A missing field allows any coding. Then identity is the one that every client can read. A field that allows gzip
+  /// gets it unless it prefers identity.
   init?(acceptEncoding: String?) {
     guard let acceptEncoding else {
       self = .identity
@@ -105,7 +105,7 @@ extension PageCoding {
     if gzip > .none && gzip >= plain ?? .none {
       self = .gzip
     } else if plain != Quality.none {
-      // Not mentioned is acceptable.
+      // A coding that the field doesn't mention is acceptable.
       self = .identity
     } else {
       return nil
@@ -114,18 +114,18 @@ extension PageCoding {
 }
 
 extension [Preference] {
-  /// The weight given to a coding; of several the greatest.
+  /// The weight given to a coding; if there are several, the greatest.
   fileprivate func quality(of coding: String) -> Quality? {
     lazy.filter { $0.name == coding }.map(\.quality).max()
   }
 }
 
-/// How long a scraper waits for its page.
+/// The time that a scraper waits for its page.
 enum ScrapeTimeout {
-  /// Seconds after which the answer must be on its way: the limit, or less where the scraper waits less.
+  /// Seconds within which the answer must be sent: `limit`, or less if the scraper waits less.
   ///
-  /// A tenth of what the scraper announced, at most half a second, is kept for the way back, so that it reads why there
-  /// is no page instead of giving up by itself.
+  /// A tenth of the announced time, at most half a second, is kept for the way back. So the scraper reads why there is
+  /// no page instead of giving up by itself.
   /// - Parameter field: `X-Prometheus-Scrape-Timeout-Seconds`; ignored unless it is a number above 0.
   static func seconds(_ field: String?, limit: Double) -> Double {
     guard let field, let announced = Double(field), announced > 0, announced.isFinite else { return limit }

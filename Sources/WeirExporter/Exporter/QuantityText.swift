@@ -19,14 +19,14 @@ enum QuantityText {
     }
   }
 
-  /// One decimal below ten, none above.
+  /// The number with one decimal below ten, and with none above.
   private static func digits(_ value: Double) -> String {
     guard value < 9.95 else { return whole(value) }
     let tenths = Int((value * 10).rounded())
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
   }
 
-  /// Numbers that no integer holds stand for "too long to say".
+  /// A number too large for an integer is shown as ∞.
   private static func whole(_ value: Double) -> String {
     Int(exactly: max(0, value).rounded()).map(String.init) ?? "∞"
   }

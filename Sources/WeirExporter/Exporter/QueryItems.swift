@@ -2,7 +2,7 @@ import WeirHTTP
 
 /// Names and values of a query in the form that browsers send (WHATWG URL, `application/x-www-form-urlencoded`).
 struct QueryItems: Sendable {
-  /// A pair whose percent-encoding is broken, or whose bytes aren't UTF-8.
+  /// Thrown for a pair whose percent-encoding is broken, or whose bytes aren't UTF-8.
   struct Malformed: Error, Hashable {}
 
   private let query: Substring
@@ -12,7 +12,7 @@ struct QueryItems: Sendable {
   }
 
   /// The values of `name`, in their order.
-  /// - Throws: when one of them can't be decoded. Other pairs may be as broken as they like.
+  /// - Throws: ``Malformed`` if one of them can't be decoded. Other pairs may be broken.
   func values(of name: String) throws(Malformed) -> [String] {
     var values: [String] = []
     for pair in query.utf8.split(separator: UInt8(ascii: "&")) {

@@ -2,11 +2,11 @@ import WeirIO
 import WeirMetrics
 import WeirServer
 
-/// What an exporter shows, wherever and whenever it listens.
+/// The content of an exporter, independent of where and when it listens.
 struct Site: Sendable {
   let title: String
   let isReady: @Sendable () -> Bool
-  /// As asked for.
+  /// The limits as the user gave them.
   let limits: Exporter.Limits
   let onServerEvent: (@Sendable (ServerEvent) -> Void)?
   let fields: FixedFields
@@ -30,7 +30,7 @@ struct Site: Sendable {
     }
   }
 
-  /// Unless they are there already: of another exporter, or of the user's own making.
+  /// Registers the process' metrics, unless another exporter or the user has registered metrics of these names.
   private static func registerProcess(in registry: Registry) throws(RegistryError) {
     let collector = ProcessCollector()
     if !collector.metrics.contains(where: { registry.isRegistered($0.name) }) { try registry.register(collector) }
@@ -51,7 +51,8 @@ struct Site: Sendable {
     server.connections = limits.connections
     server.headerBytes = 16 * 1024
     server.bodyBytes = 64 * 1024
-    // Longer than Prometheus keeps its side (five minutes), so that no scrape meets a connection that is being closed.
+    // Longer than Prometheus keeps its side open (five minutes), so that no scrape meets a connection that is being
+    // closed.
     server.idleTimeout = 330
     return server
   }

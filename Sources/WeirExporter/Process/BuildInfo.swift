@@ -2,7 +2,7 @@ import CRevision
 import Weir
 public import WeirMetrics
 
-/// What runs: shown as `weir_build_info`, whose value is 1.
+/// The versions of the running program, shown as `weir_build_info`, whose value is 1.
 public struct BuildInfo: Sendable, Equatable {
   /// The version of weir.
   public var version: String
@@ -21,7 +21,7 @@ public struct BuildInfo: Sendable, Equatable {
       swift: compiler)
   }
 
-  /// Versions of a program's own choice; ``current`` has this build's.
+  /// Makes an info with versions that the program chooses; ``current`` has this build's.
   public init(version: String, revision: String = "unknown", libcurl: String, swift: String) {
     self.version = version
     self.revision = revision
@@ -29,14 +29,14 @@ public struct BuildInfo: Sendable, Equatable {
     self.swift = swift
   }
 
-  /// Adds the metric. Adding the same again changes nothing.
+  /// Adds the metric. Adding an equal one again changes nothing.
   public func register(in registry: Registry) throws(RegistryError) {
     try registry.info(
       "weir_build_info", help: "What runs: version and commit of weir, versions of libcurl and of the Swift compiler.",
       labels: ["version": version, "revision": revision, "libcurl": libcurl, "swift": swift])
   }
 
-  /// The compiler can be asked only whether it is at least some version.
+  /// The version of the compiler. It can be asked only whether it is at least some version.
   private static var compiler: String {
     #if compiler(>=6.5)
       "6.5+"

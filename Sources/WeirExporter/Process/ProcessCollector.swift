@@ -2,13 +2,14 @@ public import WeirMetrics
 
 /// The standard metrics of a process: processor time, memory, descriptors, threads, start, network.
 ///
-/// Read from /proc when a page asks for them; what the system does not tell is left off. The names are the ones that
-/// Prometheus' client libraries share. Network bytes are those of the process' network namespace (IPv4 octets of
-/// `/proc/self/net/netstat`), as client_golang has them: in a container its own, on a host those of all processes.
+/// They are read from /proc when a page asks for them. Values that the system does not provide are left out. The names
+/// are the ones that Prometheus' client libraries share. Network bytes are those of the process' network namespace
+/// (IPv4 octets of `/proc/self/net/netstat`), as in client_golang: in a container its own, on a host those of all
+/// processes.
 public struct ProcessCollector: Collector {
   private let files: ProcessFiles
 
-  /// Of this process.
+  /// Makes a collector for this process.
   public init() {
     files = ProcessFiles()
   }

@@ -2,7 +2,8 @@ import Glibc
 
 /// Reads the process' own files in /proc.
 struct ProcessFiles: Sendable {
-  /// Enough for every file read here, `/proc/stat` of a machine with many processors apart, which comes in parts.
+  /// The size limit of a file, enough for every file read here. Only `/proc/stat` of a machine with many processors may
+  /// be longer; it is read in parts.
   private static let limit = 1 << 20
 
   let root: String
@@ -13,7 +14,7 @@ struct ProcessFiles: Sendable {
     units = ProcessUnits(ticks: Double(sysconf(Int32(_SC_CLK_TCK))), page: Double(sysconf(Int32(_SC_PAGESIZE))))
   }
 
-  /// The system's boot time. Does not change, but a machine that has just booted may still set its clock.
+  /// The system's boot time. It is not stored, since a machine that has just booted may still set its clock.
   func bootTime() -> Double? {
     text("stat").flatMap(ProcessText.bootTime)
   }
@@ -29,7 +30,7 @@ struct ProcessFiles: Sendable {
     return readings
   }
 
-  /// Since Linux 6.2 the directory's size is the number; before, its entries are counted.
+  /// The number of open descriptors. Since Linux 6.2 it is the directory's size; before, the entries are counted.
   private func openDescriptors() -> Double? {
     let path = root + "/self/fd"
     var status = stat()
@@ -40,7 +41,7 @@ struct ProcessFiles: Sendable {
     while let entry = readdir(directory) {
       if entry.pointee.d_name.0 != CChar(bitPattern: UInt8(ascii: ".")) { count += 1 }
     }
-    // The directory itself was open meanwhile.
+    // The directory's own descriptor was open while counting.
     return Double(max(count - 1, 0))
   }
 

@@ -1,4 +1,4 @@
-/// Readings of one process, from the texts of Linux' /proc (proc(5)). What a text does not tell is nil.
+/// Readings of one process, from the texts of Linux' /proc (proc(5)). A value that the text doesn't contain is nil.
 struct ProcessReadings: Equatable {
   var cpuSeconds: Double?
   var threads: Double?
@@ -14,20 +14,20 @@ struct ProcessReadings: Equatable {
 
 /// Constants of the system that the numbers in /proc are relative to.
 struct ProcessUnits: Equatable {
-  /// Ticks per second of processor time.
+  /// Clock ticks per second of processor time.
   var ticks: Double
   /// Bytes per page of memory.
   var page: Double
 }
 
-/// The parsers: text in, numbers out, nothing trusted.
+/// The parsers of the files' texts, which are not trusted to be well-formed.
 enum ProcessText {
-  /// `/proc/PID/stat`, with the boot time of `/proc/stat`.
+  /// Reads `/proc/PID/stat`, with the boot time of `/proc/stat`.
   static func stat(_ text: String, bootTime: Double?, units: ProcessUnits, into readings: inout ProcessReadings) {
     // The second field, the command in parentheses, may hold blanks and parentheses of its own.
     guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return }
     let fields = text[end...].dropFirst().split(whereSeparator: \.isWhitespace)
-    // Numbered as in proc(5), where the state behind the command is field 3.
+    // Fields are numbered as in proc(5), where the state behind the command is field 3.
     func field(_ number: Int) -> Double? {
       fields.indices.contains(number - 3) ? self.number(fields[number - 3]) : nil
     }
@@ -40,7 +40,7 @@ enum ProcessText {
     readings.residentBytes = field(24).map { $0 * units.page }
   }
 
-  /// Seconds since 1970, from `/proc/stat`.
+  /// The boot time in seconds since 1970, from `/proc/stat`.
   static func bootTime(_ text: String) -> Double? {
     for line in text.split(separator: "\n") where line.hasPrefix("btime ") {
       return number(line.dropFirst("btime ".count))
@@ -58,7 +58,7 @@ enum ProcessText {
     return nil
   }
 
-  /// Octets from `/proc/PID/net/netstat`: a line of names, then a line of numbers, both beginning with `IpExt:`.
+  /// Reads octets from `/proc/PID/net/netstat`: a line of names, then a line of numbers, both beginning with `IpExt:`.
   static func network(_ text: String, into readings: inout ProcessReadings) {
     let lines = text.split(separator: "\n").filter { $0.hasPrefix("IpExt:") }
     guard lines.count >= 2 else { return }

@@ -4,11 +4,11 @@ public import Weir
 import WeirMetrics
 
 extension Exporter {
-  /// What a push does to the group's metrics that are there already.
+  /// The effect of a push on the metrics that the group has already.
   public enum PushMode: Sendable {
-    /// All of them go (PUT).
+    /// Removes all of them (PUT).
     case replacingGroup
-    /// Those of the same names go (POST).
+    /// Replaces those of the same names (POST).
     case replacingMetrics
   }
 
@@ -18,8 +18,8 @@ extension Exporter {
   /// try await exporter.push(to: Pushgateway("http://push.internal:9091", job: "backup", grouping: ["instance": host]))
   /// ```
   ///
-  /// Collectors are asked on the thread that calls.
-  /// `session`: What to send with; by default one of its own that gives up after 30 s and retries PUT.
+  /// Collectors run on the calling thread. `session`: The session to send with; by default one of its own that gives up
+  /// after 30 s and retries PUT.
   public func push(
     to gateway: Pushgateway, _ mode: PushMode = .replacingGroup, using session: Session? = nil
   ) async throws(PushError) {
@@ -56,7 +56,7 @@ private struct Push {
 
   func send(with session: Session?) async throws(PushError) {
     let session = session ?? Self.makeSession()
-    // An answer without a body is what a push gets. Validation is what brings a 503 before the retriers.
+    // The answer to a push has no body. Validation makes a 503 an error that the retriers see.
     let response = await session.request(request).validate(statusCode: 200..<300)
       .serializingData(emptyResponseCodes: Set(200..<300), emptyRequestMethods: [.put, .post, .delete]).response
     guard let error = response.error else { return }

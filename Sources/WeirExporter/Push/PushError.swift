@@ -1,26 +1,27 @@
 public import Weir
 
-/// Why metrics could not be pushed. Its description says what to change.
+/// The reason why metrics could not be pushed. Its description says what to change.
 public struct PushError: Error, Sendable, CustomStringConvertible {
-  /// What went wrong, in kinds that a program can tell apart.
+  /// The kinds of error that a program can tell apart.
   @nonexhaustive
   public enum Code: String, Sendable {
     /// ``Pushgateway/url`` is no HTTP URL.
     case invalidURL
-    /// The job is empty, or a label's name is none.
+    /// The job is empty, or a label's name is invalid.
     case invalidGroup
-    /// The gateway could not be asked, or gave no answer: ``PushError/underlyingError`` says why.
+    /// The gateway could not be reached, or gave no answer: ``PushError/underlyingError`` says why.
     case unreachable
-    /// The gateway said no, with ``PushError/statusCode``: most often for metrics that contradict those of another group.
+    /// The gateway refused the push with ``PushError/statusCode``, most often because the metrics contradict another
+    /// group's.
     case refused
   }
 
-  /// What went wrong.
+  /// The kind of error.
   public let code: Code
   public let description: String
-  /// With ``Code/refused``: the status of the gateway's answer.
+  /// The status of the gateway's answer, with ``Code/refused``.
   public let statusCode: Int?
-  /// With ``Code/unreachable``: the client's own error.
+  /// The client's own error, with ``Code/unreachable``.
   public let underlyingError: WeirError?
 
   private init(_ code: Code, _ description: String, statusCode: Int? = nil, underlyingError: WeirError? = nil) {
@@ -40,7 +41,7 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
     PushError(.unreachable, "the Pushgateway could not be asked: \(error)", underlyingError: error)
   }
 
-  /// - Parameter answer: the gateway's words, of which the first kilobyte is kept.
+  /// - Parameter answer: The body of the gateway's answer, of which the first kilobyte is kept.
   static func refused(status: Int, answer: some Collection<UInt8>) -> PushError {
     let words = String(decoding: answer.prefix(1024), as: UTF8.self)
     let line = words.split(whereSeparator: \.isNewline).joined(separator: " ")

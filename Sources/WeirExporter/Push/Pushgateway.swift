@@ -4,21 +4,21 @@ import WeirMetrics
 
 /// A Pushgateway, and the group of metrics there that belongs to one job.
 ///
-/// For batch jobs that end before anybody could scrape them. A group keeps what was pushed last until it is deleted: give
-/// it labels that tell its jobs apart, and none that every run has anew.
+/// It is meant for batch jobs that end before they could be scraped. A group keeps what was pushed last until it is
+/// deleted. So give it labels that tell its jobs apart, but none whose value is new in every run.
 public struct Pushgateway: Sendable {
   /// `http://host:9091`, with a path if it has a route prefix.
   public var url: String
   /// The `job` label of all metrics; must not be empty.
   public var job: String
-  /// Further labels of the group, such as `instance`. They win over labels of the same name in the metrics.
+  /// Further labels of the group, such as `instance`. They replace labels of the same name in the metrics.
   public var grouping: [String: String]
-  /// Sent with each push, for example `.authorization(username:password:)`.
+  /// Header fields sent with each push, for example `.authorization(username:password:)`.
   public var headers: HTTPHeaders
 
-  /// A group of a gateway. Nothing is judged here: a push throws ``PushError`` for a URL or a group that can't be.
+  /// Makes a group of a gateway. It doesn't check it: a push throws ``PushError`` for an invalid URL or group.
   /// - Parameters:
-  ///   - url: where the gateway is: `http://host:9091`.
+  ///   - url: the gateway's URL: `http://host:9091`.
   ///   - job: the `job` label; must not be empty.
   ///   - grouping: further labels of the group; none by default.
   ///   - headers: sent with each push; none by default.
@@ -31,9 +31,10 @@ public struct Pushgateway: Sendable {
 }
 
 extension Pushgateway {
-  /// Where the group is, below the gateway's URL: `/metrics/job/name/instance/host`.
+  /// The path of the group, below the gateway's URL: `/metrics/job/name/instance/host`.
   ///
-  /// Values that a path can't hold as they are travel in base 64 (RFC 4648 §5, Pushgateway's `@base64`), an empty one as
+  /// Values that a path can't hold unchanged are written in base 64 (RFC 4648 §5, Pushgateway's `@base64`), an empty
+  /// value as `=`.
   /// `=`.
   func path() throws(PushError) -> String {
     guard !job.isEmpty else { throw .invalidGroup("the job must not be empty") }
@@ -53,7 +54,7 @@ extension Pushgateway {
     return isPlain ? "/\(name)/\(value)" : "/\(name)@base64/\(base64(value))"
   }
 
-  /// RFC 3986 §2.3.
+  /// Whether a URL may hold the byte without percent-encoding (RFC 3986 §2.3).
   private static func isUnreserved(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -2,7 +2,7 @@ package import Weir
 package import WeirIO
 package import WeirMetrics
 
-/// What a command line asks for.
+/// The command that a command line asks for.
 package enum Command: Equatable, Sendable {
   case serve(ServeOptions)
   case check(CheckOptions)
@@ -18,21 +18,21 @@ package enum HelpTopic: String, CaseIterable, Sendable {
 }
 
 package struct ServeOptions: Equatable, Sendable {
-  /// Nil: the embedded default, a demo origin behind the gateway.
+  /// Nil means the embedded default, a demo origin behind the gateway.
   package var configFile: String?
   package var gatewayAddress = SocketAddress.loopback(port: 8080)
   package var webAddress = SocketAddress.loopback(port: 9464)
-  /// Who may see the metrics address. Nil: everybody.
+  /// Restricts access to the metrics address. Nil lets everybody in.
   package var webConfigFile: String?
-  /// How many upstreams have series of their own.
+  /// The number of upstreams that have series of their own.
   package var destinationLimit = 200
-  /// Of histograms, by name, in place of their own.
+  /// The buckets of histograms, by name, in place of their default ones.
   package var buckets: [String: Buckets] = [:]
-  /// Nil: one per core.
+  /// Nil means one per core.
   package var workers: Int?
-  /// How long requests are accepted as before, but `/-/ready` says no, once the program was told to end.
+  /// The time for which requests are still accepted after the program was told to end, while `/-/ready` answers 503.
   package var shutdownDelay: Duration = .zero
-  /// How long requests under way may take after that.
+  /// The time that requests under way may take after that.
   package var drainTimeout: Duration = .seconds(30)
   package var logLevel = LogLevel.info
   package var logFormat = LogFormat.logfmt
@@ -41,7 +41,7 @@ package struct ServeOptions: Equatable, Sendable {
 }
 
 package struct CheckOptions: Equatable, Sendable {
-  /// Routes.
+  /// The configuration file with routes.
   package var file: String?
   package var webConfigFile: String?
 
@@ -58,7 +58,7 @@ package struct ProbeOptions: Equatable, Sendable {
   package var timeout: Duration = .seconds(30)
   /// Whether the exit status is 1 also for a response whose status is 400 or more.
   package var failsByStatus = false
-  /// Which addresses are connected to, redirects included.
+  /// The addresses that may be connected to, redirects included.
   package var destinationPolicy = DestinationPolicy.any
 
   package init(url: String) {
@@ -66,7 +66,7 @@ package struct ProbeOptions: Equatable, Sendable {
   }
 }
 
-/// A command line that can't be followed. The text says what to change.
+/// An invalid command line. The text says what to change.
 package struct CommandLineError: Error, Equatable, Sendable, CustomStringConvertible {
   package let description: String
 

@@ -53,13 +53,13 @@ extension Command {
         throw CommandLineError("\(quoted(options.url)) is no URL to probe; begin with http:// or https://")
       }
       if let port = portOutOfRange(options.url) {
-        throw CommandLineError("port \(port) of \(quoted(options.url)) is none; ports are 1 to 65535")
+        throw CommandLineError("port \(port) of \(quoted(options.url)) is not valid; ports are 1 to 65535")
       }
       return .probe(options)
     }
   }
 
-  /// The digits after the authority's last colon, if they are no port.
+  /// The digits after the authority's last colon, if they are not a valid port.
   private static func portOutOfRange(_ url: String) -> Substring? {
     let rest = url.drop { $0 != ":" }.dropFirst(3)
     let authority = rest.prefix { !"/?#".contains($0) }
@@ -70,12 +70,13 @@ extension Command {
   }
 }
 
-/// Flags as `--name=value`, `--name value` or, without a value, `--name`, in any order and place; `--` ends them.
+/// Parses flags as `--name=value`, `--name value` or, without a value, `--name`, in any order and place; `--` ends them.
 private struct FlagParser<Options> {
   let command: HelpTopic
   let flags: [Flag<Options>]
 
-  /// The command that `build` makes of the options and the operands, unless a flag asks for help or the version.
+  /// Returns the command that `build` makes of the options and the operands, unless a flag asks for help or the
+  /// version.
   func parse(
     _ arguments: ArraySlice<String>, into defaults: Options,
     _ build: (inout Options, _ operands: [String]) throws(CommandLineError) -> Command

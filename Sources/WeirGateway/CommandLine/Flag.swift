@@ -10,7 +10,7 @@ struct Flag<Options> {
   let value: String?
   let help: String
   var isRepeatable = false
-  /// Throws what the value should have been.
+  /// Sets the option, or throws a description of valid values.
   let apply: (inout Options, String) throws(FlagValueError) -> Void
 }
 
@@ -19,7 +19,7 @@ struct FlagValueError: Error {
 }
 
 extension Flag {
-  /// A flag whose value, as `read` understands it, becomes the option at `option`.
+  /// Makes a flag whose value, parsed by `read`, becomes the option at `option`.
   init<Value>(
     _ name: String, value: String, help: String, sets option: WritableKeyPath<Options, Value>,
     _ read: @escaping (String) throws(FlagValueError) -> Value
@@ -53,7 +53,7 @@ extension Flag<ServeOptions> {
         "--web.listen-address", value: "ADDRESS", help: "Metrics and health. Default: 127.0.0.1:9464.",
         sets: \.webAddress, address),
       Flag(
-        "--web.config.file", value: "FILE", help: "Who may see the metrics, as YAML. Default: everybody.",
+        "--web.config.file", value: "FILE", help: "Access to the metrics, as YAML. Default: everybody.",
         sets: \.webConfigFile, path),
       Flag(
         "--metrics.destination-limit", value: "N", help: "Upstreams with series of their own. Default: 200.",
@@ -109,7 +109,7 @@ extension Flag<ProbeOptions> {
   }
 }
 
-// What the flags' values may be.
+// Parsers of the flags' values.
 
 private func address(_ text: String) throws(FlagValueError) -> SocketAddress {
   do {

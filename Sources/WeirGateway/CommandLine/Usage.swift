@@ -1,5 +1,5 @@
 extension HelpTopic {
-  /// What `--help` prints.
+  /// The text that `--help` prints.
   package var usage: String {
     switch self {
     case .serve:

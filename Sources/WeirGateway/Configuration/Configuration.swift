@@ -1,10 +1,10 @@
-/// What the gateway does: a configuration that has been read and found right.
+/// The gateway's configuration, read and checked.
 package struct Configuration: Sendable, Equatable {
   static let maximumRoutes = 1000
 
-  /// In the order of the file. Names are unique, and no two match the same requests.
+  /// The routes in the order of the file. Their names are unique, and no two match the same requests.
   package var routes: [Route]
-  /// What is no mistake by any rule but may be one all the same, in the order of the file.
+  /// Notes on parts that break no rule but are probably mistakes, in the order of the file.
   package var warnings: [ConfigurationProblem] = []
 
   package init(routes: [Route]) {

@@ -1,9 +1,9 @@
 import Weir
 
-// What bounds the attempts at a route's upstream. Each has its defaults, from which a key departs.
+// The limits on the attempts at a route's upstream. Each has its defaults; a key changes one of them.
 
 extension ConfigurationReader {
-  /// Nil for `off`, and for what can't be read.
+  /// Nil for `off`, and for an invalid value.
   func retryBudget() -> RetryBudget? {
     mapping(orOff: true) { keys in
       var budget = RetryBudget()
@@ -15,7 +15,7 @@ extension ConfigurationReader {
     }
   }
 
-  /// An empty mapping is one with all defaults.
+  /// Nil for `off`, and for an invalid value. An empty mapping is a breaker with all defaults.
   func circuitBreaker() -> CircuitBreaker? {
     mapping(orOff: true) { keys in
       var breaker = CircuitBreaker()
@@ -30,7 +30,7 @@ extension ConfigurationReader {
     }
   }
 
-  /// - Parameter timeout: The route's.
+  /// - Parameter timeout: The route's timeout.
   func hedge(before timeout: Duration) -> HedgePlan? {
     mapping(orOff: true) { keys in
       let (after, quantile) = (keys.take("after"), keys.take("quantile"))
@@ -55,7 +55,7 @@ extension ConfigurationReader {
       let initial = keys.take("initial"), window = keys.take("window"), baseline = keys.take("baseline")
       if let initial, let count = initial.count(within: 1...512) {
         adaptive.initial = count
-        // Without the key the limit begins at the minimum, if that is more.
+        // Without the key `initial`, the limit begins at the minimum, if that is more than the default.
         if count < adaptive.minimum { initial.report("must be at least minimum, \(adaptive.minimum)") }
       }
       if let tolerance = keys.take("tolerance", within: 1...100) { adaptive.tolerance = tolerance }
@@ -80,7 +80,7 @@ extension ConfigurationKeys {
     take(key)?.number(within: range)
   }
 
-  /// Of a duration.
+  /// The seconds of a duration.
   fileprivate mutating func takeSeconds(_ key: String, within range: ClosedRange<Double>) -> Double? {
     take(key)?.seconds(within: range)
   }

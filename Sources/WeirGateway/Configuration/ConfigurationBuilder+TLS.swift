@@ -1,6 +1,6 @@
 import Weir
 
-// A route's TLS towards its upstream. The files are read with the configuration: what is wrong with them is wrong with it.
+// A route's TLS towards its upstream. The files are read with the configuration, so their problems are problems of it.
 
 extension ConfigurationReader {
   func upstreamTLS(of upstream: Upstream?) -> UpstreamTLS? {
@@ -21,7 +21,7 @@ extension ConfigurationReader {
     }
   }
 
-  /// The bytes of the file that it names.
+  /// The bytes of the file that this value names.
   private func file(unless problem: ([UInt8]) -> String?) -> [UInt8]? {
     guard let path = read(as: .string, unless: { $0.hasPrefix("/") ? nil : "give an absolute path" }) else {
       return nil
@@ -55,7 +55,7 @@ extension ConfigurationReader {
   private static func problem(key bytes: [UInt8]) -> String? {
     let labels = PEM.pieces(of: bytes).map(\.label)
     if labels.contains("ENCRYPTED PRIVATE KEY") || PEM.hasEncryptedKey(bytes) {
-      return "holds a key with a passphrase; the gateway takes those without"
+      return "holds a key with a passphrase; give a key without one"
     }
     return labels.contains { $0.hasSuffix("PRIVATE KEY") } ? nil : "holds no private key in PEM"
   }

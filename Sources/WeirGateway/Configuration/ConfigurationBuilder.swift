@@ -2,7 +2,7 @@ import Weir
 import WeirHTTP
 
 extension Configuration {
-  /// Reads and judges a configuration. `file` is only a name, for the error text.
+  /// Reads and checks a configuration. `file` is only a name, for the error text.
   package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
     self = try ConfigurationFile.parse(bytes, file: file) { root in
       var builder = ConfigurationBuilder()
@@ -16,7 +16,7 @@ extension Configuration {
   }
 }
 
-/// Makes a configuration of what a file holds, and judges each part.
+/// Makes a configuration of a file's content, and checks each part.
 private struct ConfigurationBuilder {
   private var warnings: [ConfigurationProblem] = []
   private var omittedWarnings = 0
@@ -89,7 +89,7 @@ private struct ConfigurationBuilder {
     return name
   }
 
-  /// A URL, or a mapping with more about it.
+  /// Reads a URL, or a mapping of a URL and its TLS.
   private func upstream(_ keys: inout ConfigurationKeys) -> (Upstream?, UpstreamTLS?) {
     guard let value = keys.take("upstream", required: Self.upstreamText) else { return (nil, nil) }
     guard case .mapping = value.node.content else { return (Self.upstream(value), nil) }
@@ -116,7 +116,7 @@ private struct ConfigurationBuilder {
   ) -> RouteMatch {
     let before = route.findings.problems.count
     let match = value.flatMap(Self.match) ?? RouteMatch()
-    // What could not be read would look like a match of everything.
+    // A match that could not be read would look like a match of everything.
     guard route.findings.problems.count == before else { return match }
     if let other = matches[match] {
       let whose = other.isEmpty ? "an earlier route" : "route \(quoted(other))"
@@ -171,7 +171,7 @@ private struct ConfigurationBuilder {
       guard let otherwise = name.flatMap(DestinationPolicyName.init(rawValue:))?.otherwise,
         let policy = try? DestinationPolicy(allow: allow, deny: deny, otherwise: otherwise)
       else { return nil }
-      // Then no request would ever get through.
+      // With such a policy no request would ever get through.
       if let refusal = upstream.flatMap({ policy.refusal(ofHost: $0.host) }) {
         reader.report("the upstream: \(refusal)")
       }
@@ -241,7 +241,7 @@ private struct ConfigurationBuilder {
     return "\(quoted(method)) is no registered method; \(hint)"
   }
 
-  /// A retry block under which nothing is ever retried is hardly meant.
+  /// Warns of a retry block under which nothing is ever retried, since that is hardly intended.
   private mutating func warn(of rules: RouteRetryRules, at reader: ConfigurationReader) {
     if rules.limit == 0 {
       warn(reader, "retries nothing: limit is 0, its default; give a limit such as 2")

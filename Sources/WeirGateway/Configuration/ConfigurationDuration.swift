@@ -1,7 +1,7 @@
-/// A length of time as configurations and flags give it: `30s`, `500ms`, `1m30s`, `1.5s`, or a plain number of seconds.
+/// A length of time in configurations and flags: `30s`, `500ms`, `1m30s`, `1.5s`, or a plain number of seconds.
 enum ConfigurationDuration {
-  /// Numbers with units from days down to milliseconds, largest first, each unit once; or a bare number of seconds.
-  /// Nil for anything else, and for more than a hundred years.
+  /// Reads numbers with units from days down to milliseconds, largest first, each unit once; or a bare number of
+  /// seconds. Nil for anything else, and for more than a hundred years.
   static func parse(_ text: String) -> Duration? {
     var rest = text.utf8[...]
     var total: Duration = .zero
@@ -28,7 +28,7 @@ enum ConfigurationDuration {
     (name: "s", milliseconds: 1000), (name: "ms", milliseconds: 1),
   ]
 
-  /// Digits with at most one dot among them.
+  /// Reads digits with at most one dot among them.
   private static func takeNumber(_ rest: inout Substring.UTF8View) -> Double? {
     let digits = rest.prefix { $0 == UInt8(ascii: ".") || $0 &- UInt8(ascii: "0") < 10 }
     rest.removeFirst(digits.count)
@@ -36,9 +36,10 @@ enum ConfigurationDuration {
     return Double(Substring(digits))
   }
 
-  /// Nil for more than a hundred years.
+  /// The duration of `seconds`; nil for more than a hundred years.
   static func duration(seconds: Double) -> Duration? {
-    // Also refuses NaN. To the microsecond: 0.1 s is 100 ms, not what is nearest to it in binary.
+    // The check also refuses NaN. The result is rounded to the microsecond: 0.1 s is 100 ms, not its nearest binary
+    // number.
     guard abs(seconds) <= 100 * 366 * 86_400 else { return nil }
     return .microseconds(Int64((seconds * 1_000_000).rounded()))
   }

@@ -1,12 +1,12 @@
 import CLinux
 import Glibc
 
-/// The text of configuration files, and how it becomes a value.
+/// Reads the text of configuration files, and makes a value of it.
 enum ConfigurationFile {
-  /// Parses a document and has it read by `build`, whose value is fit for use if nothing was found wrong.
-  /// `file` is only a name, for the error text.
+  /// Parses a document and has `build` read it. Returns the value of `build` if there were no problems. `file` is only
+  /// a name, for the error text.
   /// - Parameters:
-  ///   - acceptsEmpty: whether an empty file is one without any key.
+  ///   - acceptsEmpty: whether an empty file counts as a mapping without keys.
   ///   - quotesValues: whether error texts may repeat values.
   static func parse<Value>(
     _ bytes: [UInt8], file: String, acceptsEmpty: Bool = false, quotesValues: Bool = true,
@@ -43,8 +43,9 @@ enum ConfigurationFile {
     }
   }
 
-  /// What it is if no regular file. A configuration is read again at each reload: a pipe has nothing more then, and who
-  /// waits for it, or for a terminal, does nothing else. A directory says itself that it can't be read.
+  /// The kind of a file that is not regular; nil for a regular file. A configuration is read again at each reload. A
+  /// pipe has nothing more to read then, and reading from it, or from a terminal, would block. A directory is not named
+  /// here, since reading it fails with its own error.
   private static func otherKind(of descriptor: CInt) -> String? {
     var facts = stat()
     guard fstat(descriptor, &facts) == 0 else { return nil }
@@ -57,7 +58,7 @@ enum ConfigurationFile {
   }
 
   private static func read(_ file: String, limit: Int) throws(ReadFailure) -> [UInt8] {
-    // To open a pipe without O_NONBLOCK waits for somebody who writes.
+    // Without O_NONBLOCK, opening a pipe waits for a writer.
     let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw ReadFailure() }
     defer { close(descriptor) }

@@ -1,4 +1,4 @@
-/// A place in a text file. Lines and columns count from 1, columns in characters, as editors show them.
+/// A place in a text file. Lines and columns count from 1. Columns count characters, as editors show them.
 package struct SourcePosition: Hashable, Sendable, Comparable {
   package let line: Int
   package let column: Int
@@ -13,7 +13,7 @@ package struct SourcePosition: Hashable, Sendable, Comparable {
   }
 }
 
-/// One thing that is wrong with a configuration, or may be: where, at which path, and what to change.
+/// A mistake, or a possible one, in a configuration: its place, its path, and the change that corrects it.
 package struct ConfigurationProblem: Error, Hashable, Sendable {
   package let position: SourcePosition?
   package let path: ConfigurationPath
@@ -27,7 +27,7 @@ package struct ConfigurationProblem: Error, Hashable, Sendable {
 
   /// `weir.yml:7:5: routes[0].upstrem: unknown key; did you mean "upstream"?`
   ///
-  /// - Parameter severity: stands behind the place, as compilers have it: `weir.yml:7:5: warning: …`
+  /// - Parameter severity: A word to put behind the place, as compilers do: `weir.yml:7:5: warning: …`
   package func description(file: String, severity: String? = nil) -> String {
     var line = file
     if let position { line += ":\(position.line):\(position.column)" }
@@ -38,20 +38,20 @@ package struct ConfigurationProblem: Error, Hashable, Sendable {
   }
 }
 
-/// What is wrong with one configuration file, in the order of the file: the first hundred things.
+/// The problems of one configuration file, in the order of the file: the first hundred of them.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
   package let file: String
   package let problems: [ConfigurationProblem]
-  /// How many more there are.
+  /// The number of further problems.
   package let omitted: Int
 
-  /// Of problems and of warnings.
+  /// The maximum number of problems, and of warnings.
   static let maximumCount = 100
 
   package init(file: String, problems: [ConfigurationProblem]) {
     let start = SourcePosition(line: 0, column: 0)
     self.file = file
-    // A stable order: problems of one place stay as they were found.
+    // The sort is stable: problems of one place stay in the order in which they were found.
     self.problems =
       problems.enumerated()
       .sorted { ($0.element.position ?? start, $0.offset) < ($1.element.position ?? start, $1.offset) }
@@ -63,7 +63,7 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
     lines.joined(separator: "\n")
   }
 
-  /// One for each, and one that says how many more there are.
+  /// One line for each problem, and one with the number of further ones.
   package var lines: [String] {
     let lines = problems.map { $0.description(file: file) }
     return omitted == 0 ? lines : lines + ["\(file): and \(omitted) more problem\(omitted == 1 ? "" : "s")"]

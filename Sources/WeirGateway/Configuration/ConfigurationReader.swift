@@ -1,7 +1,7 @@
-/// A value of a configuration file: reads it, and says where it stands when something is wrong with it.
+/// Reads a value of a configuration file, and reports the value's place if there is a problem.
 ///
-/// What can't be read is nil and goes on the list of findings, and reading goes on, so that one run reports everything
-/// that is wrong. What was read is only fit for use if nothing was found wrong.
+/// An invalid value reads as nil and adds a problem to the findings. Reading goes on, so that one run reports all
+/// problems. The values are only fit for use if there were no problems.
 struct ConfigurationReader {
   let node: YAMLNode
   let path: ConfigurationPath
@@ -13,7 +13,7 @@ struct ConfigurationReader {
     self.findings = findings
   }
 
-  /// Whether it is the word that turns something off which is on without it.
+  /// Whether the value is `off`, which turns off a feature that is on by default.
   var isOff: Bool {
     if case .scalar(let scalar) = node.content { scalar.value == .string("off") } else { false }
   }
@@ -22,7 +22,7 @@ struct ConfigurationReader {
     if case .scalar(let scalar) = node.content { scalar.value == .null } else { false }
   }
 
-  /// - Parameter problem: what is wrong with a value, if anything.
+  /// - Parameter problem: returns the reason why a value is invalid, or nil.
   func read<Value>(as kind: ConfigurationKind<Value>, unless problem: (Value) -> String? = { _ in nil }) -> Value? {
     guard case .scalar(let scalar) = node.content else {
       mismatch(kind.name)
@@ -37,7 +37,7 @@ struct ConfigurationReader {
     return nil
   }
 
-  /// A list's.
+  /// The elements of a list.
   func elements() -> [Self]? {
     guard case .sequence(let nodes) = node.content else {
       mismatch("a list (- item)")
@@ -46,7 +46,7 @@ struct ConfigurationReader {
     return nodes.enumerated().map { Self($1, path: path.index($0), findings) }
   }
 
-  /// A mapping's whose keys are the user's own, in the order of the file.
+  /// The entries of a mapping whose keys the user chooses, in the order of the file.
   func entries() -> [(key: String, value: Self)]? {
     guard case .mapping(let entries) = node.content else {
       mismatch("a mapping (key: value)")
@@ -55,9 +55,9 @@ struct ConfigurationReader {
     return entries.map { ($0.key, Self($0.value, path: path.key($0.key), findings)) }
   }
 
-  /// Has `body` take the keys of a mapping; those that it does not ask for are unknown.
+  /// Has `body` take the keys of a mapping. The keys that it does not take are reported as unknown.
   ///
-  /// - Parameter orOff: whether the word `off` may stand there too; nil for it.
+  /// - Parameter orOff: Whether the value may also be the word `off`, which reads as nil.
   func mapping<Value>(orOff: Bool = false, _ body: (inout ConfigurationKeys) -> Value?) -> Value? {
     if orOff, isOff { return nil }
     guard case .mapping(let entries) = node.content else {
@@ -70,7 +70,7 @@ struct ConfigurationReader {
     return value
   }
 
-  /// - Parameter key: one of the mapping's that is not there.
+  /// - Parameter key: a missing key of the mapping, to which the message belongs.
   func report(_ message: String, key: String? = nil) {
     findings.problems.append(
       ConfigurationProblem(at: node.position, path: key.map(path.key) ?? path, message))
@@ -96,8 +96,8 @@ struct ConfigurationKeys {
     self.entries = entries
   }
 
-  /// Nil without the key. A key without a value is there: whoever writes `timeout:` means something by it, so it is read
-  /// as a value, of the wrong type.
+  /// The value of a key; nil if the key is missing. A key without a value is present: a user who writes `timeout:`
+  /// intends something, so it is read as a value of the wrong type.
   mutating func take(_ key: String) -> ConfigurationReader? {
     asked.insert(key)
     guard let entry = entries.first(where: { $0.key == key }) else { return nil }
@@ -110,7 +110,7 @@ struct ConfigurationKeys {
     take(key)?.read(as: kind, unless: problem)
   }
 
-  /// - Parameter what: what the key is for.
+  /// - Parameter what: describes the use of the key.
   mutating func take(_ key: String, required what: String) -> ConfigurationReader? {
     if let value = take(key) { return value }
     mapping.report("is missing; \(what)", key: key)
@@ -123,7 +123,7 @@ struct ConfigurationKeys {
     let absent = asked.subtracting(entries.map(\.key))
     let known = "known keys are " + asked.sorted().joined(separator: ", ")
     return unknown.enumerated().map { index, entry in
-      // To guess takes its time, and those behind are not shown.
+      // Guessing takes time, and problems beyond the maximum are not shown.
       let guess = index < ConfigurationError.maximumCount ? suggestion(for: entry.key, among: absent) : nil
       let hint = guess.map { "did you mean \(quoted($0))?" } ?? known
       return ConfigurationProblem(at: entry.keyPosition, path: mapping.path.key(entry.key), "unknown key; \(hint)")
@@ -131,7 +131,7 @@ struct ConfigurationKeys {
   }
 }
 
-/// What is wrong with a file, as far as it has been read.
+/// The problems of a file that were found so far.
 final class ConfigurationFindings {
   /// Whether error texts may repeat values.
   let quotesValues: Bool
@@ -143,11 +143,11 @@ final class ConfigurationFindings {
   }
 }
 
-/// What a scalar is read as. Types are kept apart: a number is no string, `yes` is no boolean.
+/// The type that a scalar is read as. Types are kept apart: a number is no string, `yes` is no boolean.
 struct ConfigurationKind<Value> {
-  /// As in "expected a whole number".
+  /// The kind's name in "expected a whole number".
   let name: String
-  /// What error texts add when a scalar of another kind is there.
+  /// A hint that error texts add if the scalar is of another kind.
   var hint = ""
   let read: (YAMLScalar.Value) -> Value?
 }

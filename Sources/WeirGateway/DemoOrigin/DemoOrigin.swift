@@ -2,8 +2,7 @@ import Synchronization
 package import WeirIO
 import WeirServer
 
-/// A small origin on an address of its own on this machine, so that a gateway without configuration has something true
-/// to forward to.
+/// A small origin server on its own local address, so that a gateway without configuration has an upstream.
 package final class DemoOrigin: Sendable {
   private let server: Server
 
@@ -16,7 +15,7 @@ package final class DemoOrigin: Sendable {
 
   package var address: SocketAddress { server.listener.address }
 
-  /// Everything goes to the demo origin; what fails at first is tried again.
+  /// Forwards all requests to the demo origin. The route of `/flaky` retries.
   package func configuration() throws -> Configuration {
     let upstream = try Upstream(parsing: "http://\(address)")
     var flaky = Route(name: "flaky", match: RouteMatch(pathPrefix: "/flaky"), upstream: upstream)
@@ -44,7 +43,7 @@ private final class DemoHandler: RequestHandler {
   }
 }
 
-/// Answers when its time has come. The loop keeps it as long as the timer is armed.
+/// Answers after a delay. The loop keeps it alive as long as the timer is armed.
 private final class DelayedAnswer: TimerHandler {
   private let response: DemoResponse
   private let exchange: Exchange

@@ -1,15 +1,15 @@
 import WeirCompression
 import WeirHTTP
 
-/// What the demo origin answers, as a function of the request. It shows each thing a client library has to cope with.
+/// The demo origin's answer, as a function of the request. It shows each feature that an HTTP client has to handle.
 struct DemoResponse: Equatable {
   var status: Int
   var fields: [HeaderRule]
   var body: [UInt8]
-  /// How long the origin waits before it answers.
+  /// The time for which the origin waits before it answers.
   var delay: Duration = .zero
 
-  /// - Parameter flakyVisits: how often `/flaky` was asked before.
+  /// - Parameter flakyVisits: the number of earlier requests for `/flaky`.
   init(to request: DemoRequest, flakyVisits: Int) {
     let parts = request.path.split(separator: "/", omittingEmptySubsequences: true)
     switch (parts.first, parts.count > 1 ? parts[1] : nil) {
@@ -29,7 +29,7 @@ struct DemoResponse: Equatable {
       self.init(200, "waited \(text)\n")
       self.delay = delay
     case ("gzip", nil): self.init(gzip: String(repeating: "A weir steers a stream and measures it.\n", count: 256))
-    // Two failures, then a success: what a client with two retries never sees.
+    // Two failures, then a success, so that a client with two retries never sees a failure.
     case ("flaky", nil) where flakyVisits % 3 == 2: self.init(200, "third time lucky\n")
     case ("flaky", nil): self.init(503, "not this time\n")
     default: self.init(404, "no such page; / lists what there is\n")
@@ -72,7 +72,7 @@ struct DemoResponse: Equatable {
     """
 }
 
-/// A request as the demo origin sees it.
+/// A request in the form that the demo origin uses.
 struct DemoRequest {
   var method: String
   var path: String
@@ -100,7 +100,7 @@ struct DemoRequest {
     return json + "\n}\n".utf8
   }
 
-  /// Each name once, as JSON wants it.
+  /// The fields with each name once, as JSON requires.
   private var combined: [HeaderRule] {
     var result: [HeaderRule] = []
     for field in fields {

@@ -1,7 +1,7 @@
-/// How far a client has come with a request's body, and what follows from that. A value.
+/// Tracks how much of a request's body a client has sent, and decides what follows. A value.
 ///
-/// The request goes to the upstream when its body is there, or as much of it as is kept: a client that dribbles holds
-/// nobody up meanwhile. What comes beyond that has to come at a pace, for as long as others want what it holds.
+/// The request goes to the upstream once its body is there, or as much of it as is kept. So a slow client occupies no
+/// slot meanwhile. The rest of the body must come at a minimum pace, as long as other requests want the slot.
 struct BodyIntake {
   enum Stage {
     /// Nothing has gone to the upstream.
@@ -17,15 +17,16 @@ struct BodyIntake {
     case giveUp
   }
 
-  /// Seconds between two looks at the pace of a body that streams.
+  /// Seconds between two checks of the pace of a body that streams.
   static let interval = 5.0
-  /// Bytes that come in this time at the least, while the upstream waits for them and others for its slots.
+  /// The minimum number of bytes in that time. It applies while the upstream waits for them and other requests wait for
+  /// slots.
   static let leastBytes = 5 << 10
 
   private(set) var stage = Stage.gathering
   private var bytes = 0
 
-  /// True: as much as is kept has come, and the request is to begin.
+  /// Counts received bytes. Returns true if as much as is kept has come, so that the request should begin.
   mutating func received(_ count: Int, isFull: Bool) -> Bool {
     bytes += count
     guard stage == .gathering, isFull else { return false }
@@ -34,13 +35,13 @@ struct BodyIntake {
     return true
   }
 
-  /// True: the request is to begin.
+  /// The body has ended. Returns true if the request should begin.
   mutating func ended() -> Bool {
     defer { stage = .complete }
     return stage == .gathering
   }
 
-  /// The time is over: all of it while the body is gathered, an interval while it streams.
+  /// The timer has fired: at the end of the whole time while the body is gathered, or of an interval while it streams.
   mutating func timeIsOver(isAwaited: Bool, isCrowded: Bool) -> Verdict {
     defer { bytes = 0 }
     switch stage {

@@ -1,33 +1,33 @@
 import WeirHTTP
 import WeirServer
 
-/// What forwarding does with a field, by its name.
+/// The treatment of a field in forwarding, which depends on its name.
 enum FieldKind {
-  /// Goes on as it is.
+  /// Is forwarded unchanged.
   case endToEnd
   /// Names further fields that end here (RFC 9110 §7.6.1).
   case connection
-  /// Belongs to one connection or to a message's framing: ends here, and is made anew where it is needed.
+  /// Belongs to one connection or to a message's framing. It ends here, and is written anew if it is needed.
   case hopByHop
   case host
   case via
   case maxForwards
   case forwarded
   case forwardedFor
-  /// `X-Forwarded-Host`, `X-Forwarded-Proto`: what a client says there is replaced.
+  /// `X-Forwarded-Host`, `X-Forwarded-Proto`: a client's values are replaced.
   case forwardedFact
-  /// `X-Retry-Attempt`: what came in is put in one number, to which the gateway adds.
+  /// `X-Retry-Attempt`: the received values become one number, to which the gateway adds.
   case retryAttempt
-  /// `x-envoy-attempt-count`: read, and passed on.
+  /// `x-envoy-attempt-count`: read, and forwarded.
   case envoyAttempt
 
-  /// The length decides first, so that most names cost one comparison at most.
+  /// The length is compared first, so that most names cost at most one further comparison.
   init(_ name: UnsafeRawBufferPointer) {
     switch name.count {
     case 2: self = name.spells("te") ? .hopByHop : .endToEnd
     case 3: self = name.spells("via") ? .via : .endToEnd
     case 4: self = name.spells("host") ? .host : .endToEnd
-    // The server has already answered 100, or the body needs none.
+    // The server has already answered 100, or the body needs no 100.
     case 6: self = name.spells("expect") ? .hopByHop : .endToEnd
     // Trailer fields are not forwarded, so neither is their announcement.
     case 7: self = name.spells("upgrade") || name.spells("trailer") ? .hopByHop : .endToEnd
@@ -44,8 +44,8 @@ enum FieldKind {
     case 21: self = name.spells("x-envoy-attempt-count") ? .envoyAttempt : .endToEnd
     default: self = .endToEnd
     }
-    // Proxy-Connection, Proxy-Authorization and whatever else is between a client and its proxy; but Proxy-Status tells
-    // clients what happened on the way (RFC 9209 §2).
+    // Proxy-Connection, Proxy-Authorization and other such fields are between a client and its proxy. But Proxy-Status
+    // tells clients what happened on the way (RFC 9209 §2).
     if case .endToEnd = self, name.count > 6, name[0].lowercased == UInt8(ascii: "p"), name.begins(with: "proxy-"),
       !name.spells("proxy-status")
     {
@@ -53,8 +53,8 @@ enum FieldKind {
     }
   }
 
-  /// Whether a name with underscores would be a field that means something here if they were hyphens. Upstreams that
-  /// hand fields on as environment variables (RFC 3875 §4.1.18) can't tell the two apart.
+  /// Whether a name with underscores would be a field with a special meaning here if they were hyphens. Upstreams that
+  /// pass fields on as environment variables (RFC 3875 §4.1.18) can't tell the two apart.
   static func isDisguised(_ name: UnsafeRawBufferPointer) -> Bool {
     guard name.contains(UInt8(ascii: "_")) else { return false }
     let plain = name.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 }
@@ -63,8 +63,8 @@ enum FieldKind {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether these octets are `name`, which is in lower case, in any case, where an underscore passes for a hyphen: who
-  /// reads fields as environment variables sees one name.
+  /// Whether these octets are `name`, compared without case; `name` is in lower case. An underscore counts as a hyphen,
+  /// because programs that read fields as environment variables see one name.
   func isNameForCGI(_ name: [UInt8]) -> Bool {
     guard count == name.count else { return false }
     for index in 0..<name.count {
@@ -75,7 +75,7 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-/// Anything that can show header fields one by one: a request's, a response's.
+/// A request or a response whose header fields can be visited one by one.
 protocol FieldSource {
   /// Whether a Connection field may name other fields.
   var mayNameFields: Bool { get }
@@ -96,7 +96,7 @@ struct ConnectionOptions {
     var names: [[UInt8]] = []
     fields.forEach { name, value in
       guard name.count == 10, name.spells("connection") else { return }
-      // What almost every client sends, and what most upstreams do.
+      // Almost every client sends this, and most upstreams do.
       if value.spells("keep-alive") || value.spells("close") { return }
       for option in value.listElements {
         // These two name no field that would not end here anyway.

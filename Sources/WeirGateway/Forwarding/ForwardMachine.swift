@@ -1,7 +1,7 @@
 import WeirTransport
 
-/// One forwarded request as a value: whether an attempt is under way, whether its head has gone to the client, what comes
-/// next.
+/// One forwarded request as a value: whether an attempt is under way, whether its head has gone to the client, and the
+/// next action.
 ///
 /// ```
 /// idle ─► trying ─► deciding ─► passing ─► over
@@ -9,23 +9,24 @@ import WeirTransport
 ///           │           ▼          ▼ taken back
 ///           └─ delaying ◄─ discarding, or a failure was decided about
 /// ```
-/// `end` leads from every stage to `over`, by `ending` while there are attempts, whose ends are heard first. Inputs return
-/// what is to be done. There is no lock, clock or I/O in here. Several attempts run only in a race (``HedgeRace``), in which
-/// one of them is the *present* one: the others end without a say, or take its place.
+/// `end` leads from every stage to `over`. While attempts run, it leads there by `ending`, until they have reported
+/// their ends. Inputs return the action to perform. There is no lock, clock or I/O in here. Several attempts run only
+/// in a race (``HedgeRace``), in which one of them is the *present* one. The others end without a decision, or take its
+/// place.
 struct ForwardMachine: Sendable {
   enum Stage: Hashable, Sendable {
-    /// The request's body is gathered.
+    /// The request's body is being gathered.
     case idle
     /// Attempts wait for a slot or for a head.
     case trying
-    /// The rules are asked about the present attempt's head, or about its failure.
+    /// The rules are being asked about the present attempt's head, or about its failure.
     case deciding(atHead: Bool)
-    /// The present attempt's response is of no use; the retry that follows waits so long.
+    /// The body of the present attempt's response is being discarded; the retry that follows waits for `delay` seconds.
     case discarding(delay: Double)
     case delaying
     /// The present attempt's head has gone to the client.
     case passing
-    /// The request is ended, and the present attempt has still to report its end.
+    /// The request has ended, but the present attempt has not reported its end yet.
     case ending
     case over
   }
@@ -34,37 +35,37 @@ struct ForwardMachine: Sendable {
     case none
     /// Begin an attempt.
     case attempt
-    /// Ask the rules.
+    /// Ask the rules about a retry.
     case decide
     /// Pass the present attempt's head and body on to the client.
     case passOn
-    /// Throw the body of the present attempt's response away.
+    /// Discard the body of the present attempt's response.
     case discard
-    /// Retry after so many seconds.
+    /// Retry after this many seconds.
     case wait(Double)
     /// Cancel the present attempt, and end all others.
     case cancel
-    /// Tell how it ended, and answer the client.
+    /// Report the outcome, and answer the client.
     case settle
   }
 
   private(set) var stage = Stage.idle
   private(set) var present = 0
   private(set) var retries = 0
-  /// Attempts that were begun.
+  /// The number of attempts that were begun.
   private(set) var attempts = 0
   private(set) var race: HedgeRace?
-  /// Whether a denial was told of the present attempt.
+  /// Whether a denied retry was reported for the present attempt.
   private(set) var hasDenied = false
-  /// Whether retries were refused for the destination's sake, so that the rules are not asked about further ones.
+  /// Whether the destination has refused retries. Then the rules are not asked about further ones.
   private var isRefusedRetries = false
-  /// Whether there are rules to ask.
+  /// Whether there are rules about retries.
   private let mayRetry: Bool
   private let hedges: Int
 
   /// - Parameters:
   ///   - mayRetry: Whether there are rules about retries.
-  ///   - hedges: How many second attempts there may be.
+  ///   - hedges: The number of second attempts allowed.
   init(mayRetry: Bool, hedges: Int = 0) {
     self.mayRetry = mayRetry
     self.hedges = hedges
@@ -88,12 +89,12 @@ struct ForwardMachine: Sendable {
     return .attempt
   }
 
-  /// The destination has a slot for an attempt. False: it is not wanted any more.
+  /// Whether an attempt that gets a slot may start. False if the attempt is no longer wanted.
   func mayStart(_ number: Int) -> Bool { stage == .trying && number == present }
 
   // MARK: The race
 
-  /// The present attempt is on the wire. True: a second one may follow, after the delay.
+  /// The attempt is on the wire. Returns whether a second one may follow, after the delay.
   mutating func isOnWire(_ number: Int) -> Bool {
     guard hedges > 0, number == present else { return false }
     if race == nil { race = HedgeRace(limit: hedges) }
@@ -104,22 +105,22 @@ struct ForwardMachine: Sendable {
   /// Whether there may be a second attempt now.
   var mayHedge: Bool { stage == .trying && race?.mayHedge ?? false }
 
-  /// A second attempt is let begin, if there is room for it.
+  /// Allows a second attempt to begin, if there is room for it.
   mutating func grantHedge() { race?.grant() }
 
-  /// A second attempt begins beside the present one; its number.
+  /// Begins a second attempt beside the present one, and returns its number.
   mutating func hedge() -> Int {
     attempts += 1
     race?.joins(attempts)
     return attempts
   }
 
-  /// What the race says to a final head: nil where there is none, or it is over.
+  /// The verdict of the race on a final head; nil if there is no race, or if it is over.
   mutating func raceHears(_ number: Int, status: Int) -> HedgeRace.Verdict? {
     follow(race?.headArrived(number, status: status), number)
   }
 
-  /// What the race says to an end before the final head.
+  /// The verdict of the race on an attempt's end before its final head.
   mutating func raceHears(endOf number: Int) -> HedgeRace.Verdict? { follow(race?.fails(number), number) }
 
   private mutating func follow(_ verdict: HedgeRace.Verdict?, _ number: Int) -> HedgeRace.Verdict? {
@@ -136,7 +137,7 @@ struct ForwardMachine: Sendable {
 
   // MARK: The present attempt
 
-  /// Its final head has come.
+  /// The present attempt's final head has come.
   ///
   /// - Parameter isRetryable: Whether the rules may want another attempt.
   mutating func headArrived(isRetryable: Bool) -> Action {
@@ -167,7 +168,7 @@ struct ForwardMachine: Sendable {
     }
   }
 
-  /// It is over.
+  /// The present attempt is over.
   ///
   /// - Parameter failed: Whether the request has an error now.
   mutating func attemptEnded(failed: Bool) -> Action {
@@ -184,10 +185,10 @@ struct ForwardMachine: Sendable {
     }
   }
 
-  /// The destination did not admit it.
+  /// The destination did not admit the attempt.
   mutating func rejected() -> Action { stage == .trying ? settle() : .none }
 
-  /// The retry's time has come.
+  /// The delay before the retry is over.
   mutating func delayElapsed() -> Action {
     guard stage == .delaying else { return .none }
     retries += 1

@@ -4,7 +4,7 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-// What the machine says.
+// Performs the machine's actions.
 extension Forwarding {
   func perform(_ action: ForwardMachine.Action) {
     switch action {
@@ -72,20 +72,20 @@ extension Forwarding {
     return switch outgoing.body {
     case .none: true
     case .length(let length): buffer.canReplay && (buffer.isComplete || length <= ReplayBuffer.defaultLimit)
-    // It might outgrow the buffer while the retry waits.
+    // A body of unknown length might outgrow the buffer while the retry waits.
     case .chunked: buffer.canReplay && buffer.isComplete
     }
   }
 
   // MARK: Second attempts
 
-  /// Starts the clock of the next second attempt, where one may follow.
+  /// Arms the timer of the next second attempt, if one may follow.
   private func awaitHedge() {
     guard machine.mayHedge, let plan = outgoing?.hedge, let delay = terms.seconds(of: plan.delay) else { return }
     exchange.loop.schedule(hedgeTimer, at: MonotonicTime.now.advanced(bySeconds: delay), handler: self)
   }
 
-  /// No head has come for that long.
+  /// Begins a second attempt, because no head has come during the delay.
   func hedgeIsDue() {
     guard machine.mayHedge else { return }
     guard terms.mayHedge() else { return tellDeniedHedge() }
@@ -103,7 +103,7 @@ extension Forwarding {
 
   private func tellDeniedHedge() { observer?.exchange(self, hedge: .denied) }
 
-  /// Does what the race says. Returns whether `attempt` goes on.
+  /// Carries out the verdict of the race. Returns whether `attempt` goes on.
   private func follow(_ verdict: HedgeRace.Verdict, _ attempt: Attempt, _ failure: TransferFailure?) -> Bool {
     switch verdict {
     case .wins:
@@ -146,7 +146,7 @@ extension Forwarding {
   }
 }
 
-// What an attempt asks, and tells.
+// The attempts' delegate: their questions and reports.
 extension Forwarding: AttemptDelegate {
   func attemptMayStart(_ attempt: Attempt) -> Bool { machine.mayStart(attempt.number) }
 
@@ -188,12 +188,12 @@ extension Forwarding: AttemptDelegate {
     return isResponseBad ? .stop : .proceed
   }
 
-  /// Passes the head on, as far as it can be.
+  /// Passes the head on to the client, if it can be.
   private func passOn() {
     guard let head, let outgoing else { return }
     var fields = WeirServer.ResponseFields(reservingBytes: 512)
     let framing = outgoing.route.headers.response(head, isHTTP10: head.version == .http1_0, to: &fields)
-    // An upstream that switches protocols does so on its own: Upgrade ends here, so nobody asked for it.
+    // The gateway never asks for Upgrade, which ends here, so an upstream that switches protocols violates HTTP.
     guard head.status >= 200, let length = framing.bodyLength(status: head.status, isHead: isHead) else {
       isResponseBad = true
       return fail(.cancelled)
@@ -239,7 +239,7 @@ extension Forwarding: AttemptDelegate {
     ended(attempt, TransferFailure(.cancelled, "the task was cancelled"))
   }
 
-  /// An attempt is over.
+  /// Handles the end of an attempt.
   private func ended(_ attempt: Attempt, _ failure: TransferFailure?, hasBroken: Bool = false) {
     if let verdict = machine.raceHears(endOf: attempt.number), !follow(verdict, attempt, failure) { return }
     if let failure, !machine.isEnding { self.failure = .transfer(failure) }
@@ -255,7 +255,7 @@ extension Forwarding: AttemptDelegate {
     return attempt.end(status: attempt.status, ending(of: failure))
   }
 
-  /// What an end without a final head says of the upstream; nil: nothing.
+  /// The ending to report for the upstream if there was no final head; nil if that says nothing about the upstream.
   private func ending(of failure: TransferFailure?) -> Attempt.Ending? {
     guard let failure, self.failure != .cancelled, !failure.isDestinationRefused, !failure.isOwnDefect
     else { return nil }
@@ -263,7 +263,8 @@ extension Forwarding: AttemptDelegate {
       RequestOutcome(self.failure ?? .transfer(failure), status: nil), isSilence: failure.code == .timedOut)
   }
 
-  /// The attempt has failed after its head was passed on: unless the client may have got some of it, another may follow.
+  /// The attempt has failed after its head was passed on. Unless the client may have got some of it, another attempt
+  /// may follow.
   private func takeBack() {
     guard status != 0, exchange.retract() else { return }
     status = 0

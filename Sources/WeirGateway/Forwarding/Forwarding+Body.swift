@@ -3,9 +3,9 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-/// The request's body on its way.
+/// The flow of the request's body.
 extension Forwarding {
-  /// Begins the request when enough of its body has come; gives up after so many seconds without that.
+  /// Begins the request when enough of its body has come; gives up if that takes longer than `seconds`.
   func takeBody(within seconds: Double) {
     let timer = LoopTimer()
     bodyTimer = timer
@@ -27,7 +27,7 @@ extension Forwarding {
     exchange.loop.schedule(bodyTimer, at: due, handler: self)
   }
 
-  /// It is time to look how the body comes.
+  /// Checks the pace of the body, because the time for that has come.
   func bodyTimeIsOver() {
     let isAwaited = outgoing != nil && wantsBytes
     switch intake.timeIsOver(isAwaited: isAwaited, isCrowded: gate?.isCrowded ?? false) {
@@ -36,7 +36,7 @@ extension Forwarding {
     }
   }
 
-  /// The body is complete, or is not waited for any more.
+  /// The body is complete, or no longer awaited.
   func bodyIsOver() {
     gate?.leave()
     gate = nil
@@ -53,7 +53,7 @@ extension Forwarding {
 
 extension Forwarding: BodyReader {
   func didReceive(_ bytes: UnsafeRawBufferPointer) -> WeirServer.BodyFlow {
-    // The rest is of no use; the server discards it.
+    // The request isn't forwarded, or no longer, so the rest of its body is dropped.
     guard outgoing != nil else { return .proceed }
     buffer.append(bytes)
     wakeSender()
@@ -72,7 +72,7 @@ extension Forwarding: BodyReader {
   }
 }
 
-// What the upstream takes of it.
+// The upstream's side of the body.
 extension Forwarding {
   func attempt(_ attempt: Attempt, provideBody target: UnsafeMutableRawBufferPointer) -> BodySupply {
     let read = buffer.read(into: target)

@@ -4,13 +4,13 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-/// One request on its way through the gateway: the shell of a ``ForwardMachine``, with the exchange with the client on one
-/// side and the attempts at the upstream on the other, all on one loop. Confined to it.
+/// One request on its way through the gateway. It is the shell of a ``ForwardMachine``, with the exchange with the
+/// client on one side and the attempts at the upstream on the other, all on one loop. Confined to it.
 ///
-/// Its properties are exempt from run-time checks of exclusive access: while one of them is changed, nothing is called that
-/// comes back here.
+/// Its properties are exempt from run-time checks of exclusive access: while one of them changes, no code is called
+/// that comes back here.
 ///
-/// Kept alive by the exchange until that has ended, and by its attempts until they have.
+/// The exchange keeps it alive until the exchange has ended, and its attempts until they have.
 final class Forwarding: TransportExchange {
   let exchange: Exchange
   let plan: ActivePlan
@@ -19,28 +19,28 @@ final class Forwarding: TransportExchange {
   private let began: MonotonicTime
   /// An index into the plan's routes; −1 before one is found.
   @exclusivity(unchecked) private var route = -1
-  /// What goes to the upstream; nil for a request that is not forwarded.
+  /// The request to the upstream; nil for a request that is not forwarded.
   @exclusivity(unchecked) private(set) var outgoing: OutgoingRequest?
   @exclusivity(unchecked) var machine = ForwardMachine(mayRetry: false)
   @exclusivity(unchecked) private(set) var terms: DestinationTerms
 
   /// The present attempt, from its beginning on.
   @exclusivity(unchecked) var attempt: Attempt?
-  /// Those beside it.
+  /// The attempts beside the present one.
   @exclusivity(unchecked) var rivals: [Attempt] = []
-  /// Why the request has failed, as far as is known; nil again when another attempt begins.
+  /// The reason why the request has failed, as far as it is known. Nil again when another attempt begins.
   @exclusivity(unchecked) var failure: ExchangeFailure?
   /// The head of the present attempt's response.
   @exclusivity(unchecked) var head: ResponseHead?
-  /// The end of the transfer, while the client has not taken all.
+  /// The end of the transfer, kept while the client has not taken the whole response.
   @exclusivity(unchecked) var ending: (error: TransferError?, report: TransferReport)?
   /// The status of the last attempt that has ended.
   @exclusivity(unchecked) var lastStatus: Int?
-  /// Attempts that were put on the wire.
+  /// The number of attempts that were put on the wire.
   @exclusivity(unchecked) var startedCount = 0
-  /// Why the next attempt was granted.
+  /// The reason why the next attempt was granted.
   @exclusivity(unchecked) var grantedReason: RetryReason?
-  /// When the request to the upstream began, and when it has to be over.
+  /// The time at which the request to the upstream began, and the time at which it must be over.
   @exclusivity(unchecked) private var forwardBegan = MonotonicTime(nanoseconds: 0)
   @exclusivity(unchecked) private(set) var deadline = MonotonicTime.distantFuture
   private let deadlineTimer = LoopTimer()
@@ -48,17 +48,17 @@ final class Forwarding: TransportExchange {
   private(set) lazy var hedgeTimer = LoopTimer()
 
   @exclusivity(unchecked) var buffer = ReplayBuffer()
-  /// Whether the sending side found the buffer empty and waits.
+  /// Whether the sending side found the buffer empty and waits for bytes.
   @exclusivity(unchecked) var wantsBytes = false
-  /// Whether the receiving side found it full and waits.
+  /// Whether the receiving side found the buffer full and waits for room.
   var isBufferFull = false
   @exclusivity(unchecked) var intake = BodyIntake()
-  /// For the body's time, while it comes.
+  /// The timer of the body's pace, while the body comes.
   @exclusivity(unchecked) var bodyTimer: LoopTimer?
   /// The gate that the body has entered, while it streams.
   @exclusivity(unchecked) var gate: UploadGate?
 
-  /// The status that went to the client; 0 before.
+  /// The status sent to the client; 0 before it is sent.
   @exclusivity(unchecked) var status = 0
   /// The answer that the gateway gave in place of an upstream.
   @exclusivity(unchecked) private var ownAnswer: GatewayAnswer?
@@ -73,11 +73,11 @@ final class Forwarding: TransportExchange {
     knownMethod = KnownMethod(method)
     isHTTP10 = exchange.head.version == .http10
     terms = plan.noTerms
-    // The turn's: a request that waits behind others of its turn is under way.
+    // The turn's time, since a request that waits behind others of its turn is already under way.
     began = exchange.loop.turnTime
   }
 
-  /// Takes an exchange up.
+  /// Forwards or answers the request of an exchange.
   static func start(_ exchange: Exchange, plan: ActivePlan) {
     let method = exchange.head.method
     let forwarding = Forwarding(exchange, method: method, plan: plan)
@@ -142,7 +142,7 @@ final class Forwarding: TransportExchange {
   /// Whether the request's method is HEAD, whose responses have no body.
   var isHead: Bool { knownMethod == .head }
 
-  // MARK: What is told
+  // MARK: Facts for observers
 
   var method: String? { outgoing?.method }
 
@@ -150,7 +150,7 @@ final class Forwarding: TransportExchange {
 
   // MARK: The beginning and the end
 
-  /// The request is there, or as much of it as is kept: its attempts may begin.
+  /// Begins the attempts. The request is there, or as much of it as is kept.
   func begin() {
     guard let outgoing else { return }
     forwardBegan = .now
@@ -160,14 +160,14 @@ final class Forwarding: TransportExchange {
     perform(machine.begin())
   }
 
-  /// Ends the request from outside, for this reason.
+  /// Ends the request from outside, with `reason` as its failure.
   func fail(_ reason: ExchangeFailure) {
     if machine.isEnding { return }
     failure = reason
     perform(machine.end())
   }
 
-  /// The attempts are over.
+  /// Called when the attempts are over.
   func settle() {
     stopTimers()
     let now = MonotonicTime.now
@@ -187,7 +187,7 @@ final class Forwarding: TransportExchange {
     if machine.race != nil { exchange.loop.cancel(hedgeTimer) }
   }
 
-  /// Ends the exchange with the client as the request came out.
+  /// Ends the exchange with the client according to the request's outcome.
   private func conclude(_ outcome: RequestOutcome, at now: MonotonicTime) {
     if isClientGone {
       exchange.abort()
@@ -201,7 +201,7 @@ final class Forwarding: TransportExchange {
     } else if status == 0 {
       answer(GatewayAnswer(outcome, failure), as: .forwarded(outcome))
     } else {
-      // A response that stops in the middle must not look like a whole one.
+      // A truncated response must not look like a complete one.
       if failure == nil { exchange.end() } else { exchange.abort() }
       end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome), at: now)
     }
@@ -217,17 +217,17 @@ final class Forwarding: TransportExchange {
     }
   }
 
-  /// Whether the time that is over was spent in waiting for the client's body: the upstream has taken all that came.
+  /// Whether the time that has passed was spent waiting for the client's body: the upstream has taken all that came.
   private var waitsForClient: Bool { intake.stage == .streaming && wantsBytes }
 
-  /// The deadline has passed. While the upstream waits for nothing but the client's body, it was not slow.
+  /// The deadline has passed. If the upstream waits only for the client's body, the upstream was not slow.
   private func deadlineIsOver() {
     if wantsBytes, !machine.isPassing { return fail(.cancelled) }
     let seconds = outgoing?.route.timeout ?? 0
     fail(.transfer(TransferFailure(.timedOut, "the request took longer than its deadline, \(seconds) s")))
   }
 
-  /// The body does not come as fast as it must.
+  /// The body comes too slowly.
   func bodyIsTooSlow() {
     if intake.stage == .gathering { return answerSlowBody() }
     isBodyTooSlow = true
@@ -239,13 +239,13 @@ final class Forwarding: TransportExchange {
     answer(.slowBody, as: .bodyTimeout)
   }
 
-  /// There are too many that stream a body.
+  /// Too many requests stream a body to the upstream.
   func uploadIsRefused() {
     exchange.closeAfterResponse()
     answer(.tooManyUploads, as: .forwarded(.rejected))
   }
 
-  /// Answers in place of an upstream.
+  /// Answers the client in place of an upstream.
   private func answer(_ answer: GatewayAnswer, as outcome: GatewayOutcome) {
     status = answer.status
     ownAnswer = answer
@@ -269,8 +269,8 @@ final class Forwarding: TransportExchange {
     outgoing = nil
   }
 
-  /// Whether somebody should look at it: the gateway or the upstream could not do its part, as either of them says; not
-  /// for what a client did wrong, nor for an application's own errors.
+  /// Whether an operator should look at the failure: the gateway or the upstream could not do its part, and one of them
+  /// says so. A client's mistakes and an application's own errors don't count.
   private var isFailure: Bool {
     guard !isClientGone, !isBodyTooSlow else { return false }
     switch status {
@@ -289,7 +289,7 @@ final class Forwarding: TransportExchange {
         error: failure?.label ?? "", text: text))
   }
 
-  /// Without the query and the fields: secrets travel there.
+  /// Logs the request without its query and header fields, since they may hold secrets.
   private func logAccess(_ outcome: GatewayOutcome, _ seconds: Double) {
     guard plan.log.log.level <= .debug else { return }
     plan.log.log.debug(

@@ -2,12 +2,12 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-/// Forwards the requests of one worker's server by its transport. Called on the worker's loop.
+/// Forwards the requests of one worker's server over its transport. Called on the worker's loop.
 final class ForwardingHandler: RequestHandler {
   private let log: Logger
   private let current: LoopBound<ActivePlan>
 
-  /// - Parameter observer: Hears of the requests to upstreams.
+  /// - Parameter observer: Observes the requests to upstreams.
   init(
     transport: LoopBound<Transport>, plan: ForwardingPlan, metrics: GatewayMetrics,
     observer: (any SharedTransportObserver)?, log: Logger, failures: FailureLog
@@ -21,15 +21,15 @@ final class ForwardingHandler: RequestHandler {
 
   func handle(_ exchange: Exchange) { Forwarding.start(exchange, plan: current.value) }
 
-  /// Requests from now on follow `plan`. On the loop.
+  /// Makes new requests follow `plan`. On the loop.
   func install(_ plan: ForwardingPlan, _ metrics: GatewayMetrics) {
     let before = current.value
     current.value = ActivePlan(
       plan, metrics, transport: before.boundTransport, observer: before.observer, log: before.log)
   }
 
-  /// Counts and logs a request that the server refused itself; one that was being forwarded counts for its route. On the
-  /// loop.
+  /// Counts and logs a request that the server itself refused. A request that was being forwarded counts for its route
+  /// instead. On the loop.
   func noteRefusal(_ refusal: RequestRefusal, of peer: SocketAddress, wasHandled: Bool) {
     if !wasHandled { current.value.countRefused() }
     log.debug(

@@ -4,25 +4,25 @@ import WeirIO
 import WeirMetrics
 import WeirTransport
 
-/// A configuration's routes, prepared for forwarding. Immutable and shared by all workers; a reload makes a new one, and requests
-/// under way end by the one they began with.
+/// A configuration's routes, prepared for forwarding. Immutable and shared by all workers. A reload makes a new plan;
+/// requests under way keep the one with which they began.
 final class ForwardingPlan: Sendable {
-  /// A class, so that a request keeps all of it by one reference.
+  /// A class, so that a request keeps the whole plan of its route alive by one reference.
   final class RoutePlan: Sendable {
     let route: Route
     let origin: String
-    /// What the upstream has to prove, and is shown; nil: what the session's settings say.
+    /// The trust in the upstream and the certificate shown to it; nil means those of the transport.
     let trust: TransferTrust?
     let headers: HeaderPolicy
     /// The route's rules about retries; nil if it allows none.
     let rules: RetryRules?
-    /// What bounds the attempts at the upstream.
+    /// The limits on the attempts at the upstream.
     let controls: DestinationControls
-    /// Whether nothing is retried that its sender retries.
+    /// Whether requests that their sender retries are not retried here.
     let leavesRetriesAlone: Bool
-    /// Seconds.
+    /// The route's timeout in seconds.
     let timeout: Double
-    /// Who may stream a body to the upstream.
+    /// Limits the requests that stream a body to the upstream.
     let uploads: UploadGate
 
     init(_ route: Route, pseudonym: String, uploads: UploadGate) {
@@ -43,12 +43,12 @@ final class ForwardingPlan: Sendable {
   let table: RouteTable
   let routes: [RoutePlan]
 
-  /// The upstreams of all routes, each with what bounds the attempts of any route there.
+  /// The upstreams of all routes, each with the gauges of all limits that any route sets there.
   let upstreams: [Destination: ControlGauges]
 
   /// - Parameters:
-  ///   - pseudonym: names this gateway in Via.
-  ///   - gates: those of the process, which outlive a plan.
+  ///   - pseudonym: the name of this gateway in Via.
+  ///   - gates: the gates of the process, which outlive a plan.
   init(_ routes: [Route], pseudonym: String, gates: UploadGates) {
     table = RouteTable(routes)
     upstreams = Dictionary(
@@ -59,7 +59,7 @@ final class ForwardingPlan: Sendable {
     }
   }
 
-  /// A name that no other gateway on the way has, so that a request that comes back is known.
+  /// A name that no other gateway on the way has, so that a request that comes back is recognized.
   static func pseudonym(using random: inout some RandomNumberGenerator) -> String {
     let digits = String(UInt32.random(in: 0 ... .max, using: &random), radix: 16)
     return "weir-" + String(repeating: "0", count: 8 - digits.count) + digits
@@ -75,22 +75,22 @@ extension ControlGauges {
   }
 }
 
-/// A plan with what one worker keeps while it follows it. Confined to the worker's loop.
+/// A plan, and the state that one worker keeps while it follows the plan. Confined to the worker's loop.
 final class ActivePlan {
   let plan: ForwardingPlan
   private let metrics: GatewayMetrics
   @exclusivity(unchecked) private var cache: SeriesCache
-  /// One per route.
+  /// The counters by route.
   private let retried: [Counter]
   let boundTransport: LoopBound<Transport>
-  /// Made on the loop, where a plan is first followed.
+  /// Taken on the loop, when the plan is first used there.
   private(set) lazy var transport = boundTransport.value
-  /// Hears of the requests to upstreams.
+  /// Observes the requests to upstreams.
   let observer: (any SharedTransportObserver)?
   let log: RequestLog
-  /// By route, from its first request on.
+  /// The states by route, each from the route's first request on.
   @exclusivity(unchecked) private var states: [DestinationState?]
-  /// Those of a request that goes nowhere.
+  /// The terms of a request that is not forwarded.
   let noTerms = DestinationTerms(DestinationControls(retryBudget: nil))
   @exclusivity(unchecked) private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
 
@@ -108,7 +108,7 @@ final class ActivePlan {
     retried = plan.routes.map { metrics.retried.with($0.route.name) }
   }
 
-  /// A request came that its sender retries.
+  /// Counts a request that its sender says it retries.
   ///
   /// - Parameter route: an index into the plan's routes.
   func countRetried(_ route: Int) {
@@ -137,7 +137,7 @@ final class ActivePlan {
 
   /// A peer's IP address as text, without port and zone; empty for a Unix socket.
   ///
-  /// Requests tend to come from few addresses, often from one, and to write an address costs more than to compare it.
+  /// Requests tend to come from few addresses, often from one, and writing an address costs more than comparing it.
   func text(of peer: SocketAddress) -> [UInt8] {
     let address = peer.withoutPort
     if address == lastPeer.address { return lastPeer.text }
@@ -158,8 +158,9 @@ extension Upstream {
 }
 
 extension RetryRules {
-  /// The first retry comes within 100 ms, each later one within twice the time of the one before, at random, so that
-  /// the clients of a failing upstream don't come back all at once. Nil for rules that allow no retry.
+  /// The rules of a route; nil if they allow no retry. The first retry comes within 100 ms, and each later one within
+  /// twice the time of the one before, at random, so that the clients of a failing upstream don't come back all at
+  /// once.
   fileprivate init?(_ rules: RouteRetryRules) {
     guard rules.limit > 0 else { return nil }
     self.init(

@@ -1,11 +1,11 @@
 import WeirTransport
 
-/// What the gateway says itself when there is no upstream's response to pass on. Names no host and no address.
+/// The gateway's own answer if there is no upstream's response to pass on. It names no host and no address.
 struct GatewayAnswer: Equatable, Sendable {
   let status: Int
   /// The text without its line end.
   let line: String
-  /// Seconds after which to come again; nil: not known.
+  /// Seconds after which the client may retry; nil if unknown.
   var retryAfter: Int?
 
   static let noRoute = GatewayAnswer(404, "no route matches this request")
@@ -14,24 +14,25 @@ struct GatewayAnswer: Equatable, Sendable {
   static let tooManyUploads = GatewayAnswer(503, "too many large requests are arriving for the upstream")
   static let connectRefused = GatewayAnswer(501, "this gateway makes no tunnels")
 
-  /// The upstream's response could be taken for two different ones.
+  /// The upstream's response has contradictory framing, or a status below 200.
   static let badResponse = GatewayAnswer(502, "the upstream's response is malformed")
 
-  /// To a request whose hops are used up. TRACE would show the client fields that others added on the way.
+  /// The answer to a request whose Max-Forwards is used up. TRACE would show the client fields that other hops have
+  /// added.
   static func finalRecipient(isTrace: Bool) -> GatewayAnswer {
     isTrace ? GatewayAnswer(501, "this gateway does not answer TRACE") : GatewayAnswer(200, "this is the gateway")
   }
 
   static func badTarget(_ reason: String) -> GatewayAnswer { GatewayAnswer(400, reason) }
 
-  /// To a request that failed before its response began.
+  /// The answer to a request that failed before its response began.
   init(_ outcome: RequestOutcome, _ failure: ExchangeFailure?) {
     guard case .rejected(.circuitOpen(let seconds))? = failure else {
       self.init(outcome)
       return
     }
     self.init(503, "the upstream has failed too often and is left alone for a while")
-    // Nobody is to come before the time; and of one that is not known, soon.
+    // No client should retry before the circuit admits a probe. If that time is unknown, it may retry after a second.
     retryAfter = Int(max(1, (seconds ?? 1).rounded(.up)))
   }
 
@@ -44,7 +45,7 @@ struct GatewayAnswer: Equatable, Sendable {
     case .limitExceeded: self.init(502, "the upstream's response exceeds a limit")
     case .transportError: self.init(502, "the upstream can't be reached or broke off")
     case .adaptationFailed, .creationFailed, .retryFailed: self.init(502, "the request could not be prepared")
-    // These come after a response; they say only that it can't be passed on.
+    // These outcomes follow a response. Here they only mean that it can't be passed on.
     case .success, .httpError, .validationFailed, .serializationFailed, .fileError:
       self.init(502, "the upstream's response can't be passed on")
     }

@@ -3,50 +3,50 @@ import WeirHTTP
 import WeirServer
 import WeirTransport
 
-/// Which header fields cross the gateway, and which it adds (RFC 9110 §7.6). One per route.
+/// Decides which header fields cross the gateway, and which it adds (RFC 9110 §7.6). One per route.
 ///
-/// - What belongs to a connection or to framing ends here, with whatever Connection names.
-/// - Via is extended in both directions; a request that already carries this gateway's pseudonym has come in a circle.
-/// - Host is the upstream's. What the client sent goes to X-Forwarded-Host.
+/// - Fields that belong to a connection or to framing end here, with all fields that Connection names.
+/// - Via is extended in both directions. A request that already carries this gateway's pseudonym has come in a loop.
+/// - Host is the upstream's. The client's value goes to X-Forwarded-Host.
 /// - X-Forwarded-For is extended; X-Forwarded-Host and -Proto are replaced, since a client could claim anything there.
 ///   Behind a TLS terminator, a route sets `X-Forwarded-Proto: https`.
-/// - X-Retry-Attempt says in one number how often others tried, by that field or Envoy's.
-/// - Forwarded (RFC 7239) is extended where somebody on the way uses it, and not begun here: it would say again what
-///   the others say.
+/// - X-Retry-Attempt is one number: how often others tried the request, by that field or Envoy's.
+/// - Forwarded (RFC 7239) is extended if an earlier hop uses it, and not begun here, since it would only repeat the
+///   other fields.
 /// - The route's own rules come last and win.
 final class HeaderPolicy: Sendable {
-  /// What the connection tells of a request's sender. The bytes are valid during the call.
+  /// The facts about a request's sender that the connection knows. The bytes are valid during the call.
   struct Client {
     /// An IP address without brackets; empty if there is none (a Unix socket).
     var address: UnsafeRawBufferPointer
-    /// Host and port that the client asked for; empty if it named none.
+    /// The host and port that the client asked for; empty if it named none.
     var authority: UnsafeRawBufferPointer
     var isHTTP10 = false
-    /// Whether the method is TRACE or OPTIONS, of which Max-Forwards counts the hops.
+    /// Whether the method is TRACE or OPTIONS, whose hops Max-Forwards counts.
     var countsForwards = false
   }
 
   enum Verdict {
-    /// - retries: those that others made of the request before it came, as it says.
+    /// - retries: the number of retries before the request came, as its fields say.
     case forward(HeaderBlock, retries: Int)
     /// The request has been here before: 508.
     case loop
-    /// Max-Forwards is used up: the gateway answers itself.
+    /// Max-Forwards is used up, so the gateway answers itself.
     case finalRecipient
   }
 
   private let pseudonym: [UInt8]
-  /// This gateway's elements of Via, for what came in HTTP/1.1 and in 1.0.
+  /// This gateway's elements of Via, for messages received in HTTP/1.1 and in 1.0.
   private let via: (http11: [UInt8], http10: [UInt8])
-  /// Fields that every request gets: before all others, and after them.
+  /// Fields that every request gets: before all others, and behind them.
   private let first: HeaderBlock
   private let last: HeaderBlock
   /// The names of fields that the route sets or removes, in lower case.
   private let ruled: [[UInt8]]
-  /// Whether the gateway's own retries are announced: unless the route has a rule about the field.
+  /// Whether the gateway announces its own retries. It does unless the route has a rule about the field.
   let announcesRetries: Bool
 
-  /// - Parameter pseudonym: names this gateway in Via; a token.
+  /// - Parameter pseudonym: The name of this gateway in Via; a token.
   init(route: Route, pseudonym: String) {
     let rules = route.headers
     let ruled = (rules.set.map(\.name) + rules.remove).map { Array(FieldSyntax.lowercased($0).utf8) }
@@ -76,18 +76,18 @@ final class HeaderPolicy: Sendable {
       if options.contains(name) { return }
       switch FieldKind(name) {
       case .endToEnd:
-        // The server has read the field strictly.
+        // The server's parser has checked the field.
         if !isRuled(name), !FieldKind.isDisguised(name) { list.append(name: name, value: value, isChecked: true) }
       case .connection, .hopByHop, .host, .forwardedFact: break
       case .retryAttempt: retries = max(retries, AttemptHeader.count(value))
       case .envoyAttempt:
-        // Which counts the first attempt as 1.
+        // Envoy's field counts the first attempt as 1.
         retries = max(retries, AttemptHeader.count(value) - 1)
         if !isRuled(name) { list.append(name: name, value: value) }
       case .via:
         if contains(pseudonym: value) { isLoop = true }
         Chains.extend(&chains.via, with: value)
-      // An open quotation would swallow the element that is put behind it.
+      // An open quotation would swallow the element that is appended.
       case .forwarded: if value.hasWholeQuotations { Chains.extend(&chains.forwarded, with: value) }
       case .forwardedFor: Chains.extend(&chains.forwardedFor, with: value)
       case .maxForwards:
@@ -119,7 +119,7 @@ final class HeaderPolicy: Sendable {
     if !client.authority.isEmpty { add("X-Forwarded-Host", client.authority, to: &list) }
   }
 
-  /// `for="[2001:db8::1]";host="example.com:8080";proto=http` (RFC 7239 §4).
+  /// The element for a client: `for="[2001:db8::1]";host="example.com:8080";proto=http` (RFC 7239 §4).
   private static func element(_ client: Client) -> [UInt8] {
     var element = Array("for=".utf8)
     if client.address.isEmpty {
@@ -141,7 +141,7 @@ final class HeaderPolicy: Sendable {
 
   // MARK: Responses
 
-  /// Adds to `result` the fields that go to the client; returns what the others say of the body's framing.
+  /// Adds to `result` the fields that go to the client. Returns the facts in the other fields about the body's framing.
   ///
   /// - Parameter isHTTP10: whether the upstream answered in HTTP/1.0.
   func response(
@@ -176,7 +176,7 @@ final class HeaderPolicy: Sendable {
     var forwarded: [UInt8] = []
     var forwardedFor: [UInt8] = []
 
-    /// Several fields of a name are one list (RFC 9110 §5.3).
+    /// Appends a value. Several fields of one name are one list (RFC 9110 §5.3).
     static func extend(_ chain: inout [UInt8], with value: some Collection<UInt8>) {
       if value.isEmpty { return }
       if !chain.isEmpty { chain.append(contentsOf: [UInt8(ascii: ","), UInt8(ascii: " ")]) }
@@ -186,7 +186,7 @@ final class HeaderPolicy: Sendable {
 
   private static let viaName = Array("Via".utf8)
 
-  /// A field of the gateway's own, unless the route has a rule about it.
+  /// Adds a field of the gateway's own, unless the route has a rule about it.
   private func add(_ name: StaticString, _ value: UnsafeRawBufferPointer, to list: inout HeaderBlock) {
     let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
     if !isRuled(name) { list.append(name: name, value: value) }
@@ -196,7 +196,7 @@ final class HeaderPolicy: Sendable {
     value.withUnsafeBytes { add(name, $0, to: &list) }
   }
 
-  /// `own` at the end of a chain.
+  /// Adds a chain with `own` at its end.
   private func add(_ name: StaticString, _ chain: [UInt8], _ own: [UInt8], to list: inout HeaderBlock) {
     if chain.isEmpty { return add(name, own, to: &list) }
     var chain = chain
@@ -216,7 +216,7 @@ final class HeaderPolicy: Sendable {
     }
   }
 
-  /// The value of Max-Forwards; nil where it says nothing, or more than any way is long.
+  /// The value of Max-Forwards; nil if it is no number, or larger than any number of hops.
   private static func hops(_ value: UnsafeRawBufferPointer) -> Int64? {
     value.count <= 9 ? value.decimal : nil
   }

@@ -3,16 +3,16 @@ import WeirHTTP
 import WeirServer
 import WeirTransport
 
-/// A request as it goes to the upstream: its line and fields are sent as they are.
+/// A request in the form in which it goes to the upstream: its line and fields are sent unchanged.
 final class OutgoingRequest {
   let route: ForwardingPlan.RoutePlan
   /// Methods are case-sensitive (RFC 9110 §9.1).
   let method: String
   let target: String
-  /// In the order in which they go out.
+  /// The fields in the order in which they are sent.
   let fields: HeaderBlock
   let body: BodyLength
-  /// Retries that others had made of it before it came.
+  /// The number of retries that others made of the request before it came.
   let retriesBefore: Int
 
   init(
@@ -27,31 +27,32 @@ final class OutgoingRequest {
     self.retriesBefore = retriesBefore
   }
 
-  /// The rules about retries; nil: nothing is retried.
+  /// The rules about retries; nil if nothing is retried.
   var rules: RetryRules? { isLeftAlone ? nil : route.rules }
-  /// When a second attempt starts beside a slow one; nil: never.
+  /// The plan for a second attempt beside a slow one; nil if there is none.
   var hedge: HedgePlan? { isLeftAlone ? nil : route.route.hedge }
 
-  /// Whether nothing is retried here, as its sender retries it.
+  /// Whether the request isn't retried here because its sender retries it.
   private var isLeftAlone: Bool { retriesBefore > 0 && route.leavesRetriesAlone }
 
-  /// How many second attempts it may have.
+  /// The number of second attempts that it may have.
   var hedges: Int {
     guard let hedge, mayRunTwice else { return 0 }
     return hedge.limit
   }
 
-  /// Whether two attempts at once do no more than one, and need no body each.
+  /// Whether two attempts at once have the effect of one, and need no body each.
   private var mayRunTwice: Bool {
     guard case .none = body else { return false }
-    // RFC 9110 §9.2.2.
+    // The idempotent methods (RFC 9110 §9.2.2).
     return switch method {
     case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
     default: false
     }
   }
 
-  /// Without a length a server might wait for a body (RFC 9110 §8.6).
+  /// Whether a request without a body announces a length of 0. Otherwise a server might wait for a body (RFC 9110
+  /// §8.6).
   private var announcesNoBody: Bool {
     switch method {
     case "POST", "PUT", "PATCH": true
@@ -59,7 +60,7 @@ final class OutgoingRequest {
     }
   }
 
-  /// One attempt.
+  /// The transfer of one attempt.
   var spec: TransferSpec {
     let body: TransferBody =
       switch body {
@@ -75,7 +76,7 @@ final class OutgoingRequest {
     return spec
   }
 
-  /// The fields of an attempt after so many retries, which are announced unless the route has a rule about that.
+  /// The fields of an attempt after `retries` retries, which are announced unless the route has a rule about that.
   func headers(retries: Int) -> PreparedHeaders {
     guard retries > 0, route.headers.announcesRetries else { return PreparedHeaders(fields) }
     let name = AttemptHeader.standard.name

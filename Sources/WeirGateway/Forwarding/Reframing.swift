@@ -1,12 +1,12 @@
 import WeirHTTP
 import WeirServer
 
-/// What an upstream's response says about its own framing, and how the gateway frames it anew (RFC 9112 §6.3).
+/// The facts in an upstream's response about its framing, and the gateway's own framing of it (RFC 9112 §6.3).
 struct Reframing: Equatable {
   private(set) var length: Int64?
   private(set) var hasTransferCoding = false
-  /// Content-Length is no number, or several that differ: who believes the wrong one takes part of this body for the
-  /// next response.
+  /// Whether Content-Length is no number, or has several values that differ. A client that believes the wrong one takes
+  /// a part of this body for the next response.
   private(set) var isContradictory = false
 
   mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
@@ -29,9 +29,9 @@ struct Reframing: Equatable {
 
   /// The framing towards the client; nil if the response must not be passed on.
   ///
-  /// A response to HEAD and a 304 tell the length of a body that they don't have.
+  /// A response to HEAD and a 304 state the length of a body that they don't have.
   func bodyLength(status: Int, isHead: Bool) -> BodyLength? {
-    // A transfer coding overrides the length, whatever that says.
+    // A transfer coding overrides any Content-Length.
     if hasTransferCoding { return Self.hasNoBody(status, isHead) ? BodyLength.none : .chunked }
     if isContradictory { return nil }
     if status == 204 || status < 200 { return BodyLength.none }

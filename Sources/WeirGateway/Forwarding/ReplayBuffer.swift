@@ -1,21 +1,21 @@
 /// A request body between the client that sends it and the attempts that take it.
 ///
-/// Up to `limit` bytes are kept, so that another attempt can begin anew. A body that grows beyond is passed through:
-/// what an attempt has taken is let go, and the body can't be replayed any more.
+/// Up to `limit` bytes are kept, so that another attempt can send them again. A body that grows beyond that is passed
+/// through: bytes that an attempt has taken are released, and the body can't be replayed any more.
 package struct ReplayBuffer {
   package enum Read: Equatable {
     case bytes(Int)
-    /// Nothing is there yet.
+    /// Nothing has come yet.
     case wait
     case end
   }
 
-  /// 64 KiB.
+  /// The default limit, 64 KiB.
   package static let defaultLimit = 64 << 10
 
   /// Whether all of the body so far is kept.
   package private(set) var canReplay = true
-  /// Whether the client has sent all of it.
+  /// Whether the client has sent the whole body.
   package private(set) var isComplete = false
   private let limit: Int
   private var bytes: [UInt8] = []
@@ -28,7 +28,7 @@ package struct ReplayBuffer {
 
   package var unread: Int { bytes.count - taken }
 
-  /// Whether the client may send more: false above the limit of bytes that no attempt has taken.
+  /// Whether the client may send more. False if as many bytes as the limit wait for an attempt to take them.
   package var wantsMore: Bool { unread < limit }
 
   /// The whole body, once it is complete and if it could be kept.
@@ -53,7 +53,7 @@ package struct ReplayBuffer {
     return .bytes(count)
   }
 
-  /// Begins anew for another attempt. False: what an earlier one took is gone.
+  /// Begins again for another attempt. Returns false if bytes that an earlier one took are gone.
   package mutating func rewind() -> Bool {
     guard !hasLetGo else { return false }
     taken = 0

@@ -1,8 +1,8 @@
 import Synchronization
 import WeirTransport
 
-/// How many requests whose bodies are still coming may have a slot of one upstream. The others are left to those who
-/// have all they need. A value.
+/// Limits the slots of one upstream that are held by requests whose bodies are still coming. The other slots are left
+/// to requests that are complete. A value.
 struct UploadLimit {
   let limit: Int
   private(set) var count = 0
@@ -11,10 +11,10 @@ struct UploadLimit {
     self.limit = max(1, limit)
   }
 
-  /// Whether those that are slow are in others' way.
+  /// Whether so many slots are held that slow bodies hinder other requests.
   var isCrowded: Bool { count > limit / 2 }
 
-  /// False: there are as many as may be.
+  /// Takes a slot. Returns false if the limit is reached.
   mutating func enter() -> Bool {
     guard count < limit else { return false }
     count += 1
@@ -41,8 +41,8 @@ final class UploadGate: Sendable {
   func leave() { state.withLock { $0.leave() } }
 }
 
-/// The gates of the upstreams that the present configuration names. A reload keeps those it names again, as requests of
-/// the one before may still be inside.
+/// The gates of the upstreams that the present configuration names. A reload keeps the gates of upstreams that it names
+/// again, since requests of the previous configuration may still hold slots.
 final class UploadGates: Sendable {
   private let limit: Int
   private let gates = Mutex<[Destination: UploadGate]>([:])

@@ -2,14 +2,14 @@ import Synchronization
 import WeirIO
 import WeirServer
 
-/// Tells the log why clients of a listener wait or were closed. Shared by the loops of the listener.
+/// Logs why clients of a listener wait or were closed. Shared by the loops of the listener.
 final class CrowdLog: Sendable {
   private let listener: String
   private let connections: Int
   private let log: Logger
   private let notice = Mutex(CrowdNotice())
 
-  /// - Parameter connections: how many the listener may have.
+  /// - Parameter connections: The number of connections that the listener may have.
   init(listener: String, connections: Int, log: Logger) {
     self.listener = listener
     self.connections = connections

@@ -1,19 +1,19 @@
 import WeirIO
 import WeirServer
 
-/// When the log tells that a listener has more clients than it can have connections, and of how many since it last did:
-/// at once, then once a minute. A value.
+/// Decides when to log that a listener has more clients than it can have connections: at once, then once a minute.
+/// Counts the events since the last line. A value.
 struct CrowdNotice {
   /// Seconds between two lines.
   static let interval = 60.0
 
-  /// What happened since the last line.
+  /// The events since the last line.
   struct Tally: Equatable {
-    /// Connections closed to make place for others.
+    /// The number of connections closed to make place for others.
     var evicted = 0
-    /// How often new ones had to wait, since all there were at work.
+    /// How often new clients had to wait, since all connections were at work.
     var waits = 0
-    /// Accepts that failed, and the error of the last.
+    /// The number of failed accepts, and the error of the last.
     var failures = 0
     var error: Errno?
 

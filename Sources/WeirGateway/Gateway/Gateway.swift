@@ -8,11 +8,12 @@ package final class Gateway: Sendable {
   package struct Options: Sendable {
     package var address: SocketAddress
     package var workers: Int
-    /// Names this gateway in Via; a token. Nil: made up.
+    /// The name of this gateway in Via; a token. With nil, a random one is made.
     package var pseudonym: String?
-    /// Open connections of clients, of all workers together; never more than 8,192 per worker.
+    /// The number of open connections of clients, of all workers together; never more than 8,192 per worker.
     package var connections: Int
-    /// How long, in seconds, only the first of many failures alike has a line in the log; the others are counted.
+    /// The seconds for which, of similar failures, only the first is logged with a line of its own. The others are
+    /// counted.
     package var failureWindow = 10.0
 
     package init(address: SocketAddress, workers: Int = 1, pseudonym: String? = nil, connections: Int = .max) {
@@ -33,7 +34,7 @@ package final class Gateway: Sendable {
 
   /// Listens, but accepts nothing before `start()`.
   ///
-  /// - Parameter observer: Hears of the requests to upstreams.
+  /// - Parameter observer: Observes the requests to upstreams.
   package init(
     _ configuration: Configuration, options: Options, metrics: GatewayMetrics,
     observer: (any SharedTransportObserver)? = nil, log: Logger
@@ -57,7 +58,7 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// Where it listens.
+  /// The address it listens on.
   package var address: SocketAddress { listener.address }
 
   package var workerCount: Int { workers.count }
@@ -66,7 +67,7 @@ package final class Gateway: Sendable {
     for worker in workers { worker.start() }
   }
 
-  /// Returns when all new requests follow `configuration`; those under way end by the old one.
+  /// Returns once all new requests follow `configuration`. Requests under way end by the old one.
   package func reload(_ configuration: Configuration) async {
     let plan = ForwardingPlan(configuration.routes, pseudonym: pseudonym, gates: gates)
     metrics.prepare(for: plan)
@@ -74,13 +75,13 @@ package final class Gateway: Sendable {
     destinations.forgetLimits()
   }
 
-  /// Stops accepting and returns when all requests under way have ended, at the latest after `grace` seconds. A request
-  /// that comes on an open connection within a second is one that was under way.
+  /// Stops accepting, and returns when all requests under way have ended, at the latest after `grace` seconds. A
+  /// request that arrives on an open connection within a second counts as under way.
   package func stop(grace: Double) async {
     await withTaskGroup { group in
       for worker in workers { group.addTask { await worker.stop(grace: grace) } }
     }
-    // What has been counted is told before the end.
+    // Failures that were only counted are logged before the end.
     _ = failures.windowsEnded(at: .distantFuture)
   }
 }
@@ -92,7 +93,7 @@ extension GatewayMetrics {
 }
 
 extension ServerLimits {
-  /// Bodies are streamed, so their size is the upstream's business.
+  /// The limits of the gateway's server. The upstream limits the size of bodies, since they are streamed.
   static func gateway(connections: Int) -> ServerLimits {
     var limits = ServerLimits()
     limits.bodyBytes = nil

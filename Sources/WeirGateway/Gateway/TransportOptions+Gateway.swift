@@ -2,12 +2,12 @@ import WeirCurl
 import WeirTransport
 
 extension TransportOptions {
-  /// How the gateway talks to upstreams.
+  /// The gateway's options for connections to upstreams.
   ///
-  /// - Parameter connections: Connections to upstreams, idle ones included.
+  /// - Parameter connections: The number of connections to upstreams, idle ones included.
   static func gateway(connections: Int) -> TransportOptions {
     var options = TransportOptions()
-    // So that an upstream that swallows packets leaves time for another attempt.
+    // Short, so that an upstream that swallows packets leaves time for another attempt.
     options.connectTimeout = 5
     options.maximumPooledConnections = connections
     return options
@@ -15,9 +15,10 @@ extension TransportOptions {
 }
 
 extension TransportLimits {
-  /// Connections to one upstream. Streams and long polls hold theirs for long, so more than a service's own client needs.
+  /// The connections to one upstream. Streams and long polls hold theirs for long, so there are more than for a
+  /// service's own client.
   static let gateway = TransportLimits(slots: 512, waiting: 10_000, admissionTimeout: 30)
 
-  /// How many requests whose bodies are still coming may have a connection to one upstream: half of them.
+  /// The number of requests whose bodies are still coming that may have a connection to one upstream: half of them.
   static let gatewayUploads = gateway.slots / 2
 }

@@ -2,7 +2,7 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-/// One event loop with a server and a transport on it: a forwarded request crosses no thread.
+/// One event loop with a server and a transport on it, so that a forwarded request crosses no thread.
 final class Worker: Sendable {
   let loop: EventLoop
   private let transport: LoopBound<Transport>
@@ -15,7 +15,7 @@ final class Worker: Sendable {
     log: Logger, failures: FailureLog
   ) throws(Errno) {
     loop = try EventLoop(name: "weir.gateway.\(number)")
-    // Each request that is under way has a client's connection.
+    // Each request under way has a client's connection, so no more connections to upstreams are needed.
     transport = LoopBound(
       Transport(
         loop: loop, options: .gateway(connections: limits.connections), limits: .gateway, table: destinations,
@@ -38,7 +38,7 @@ final class Worker: Sendable {
     server.start()
   }
 
-  /// Returns when new requests follow `plan`.
+  /// Returns once new requests follow `plan`.
   func install(_ plan: ForwardingPlan, _ metrics: GatewayMetrics) async {
     await withCheckedContinuation { continuation in
       loop.post { [handler] in
@@ -48,7 +48,7 @@ final class Worker: Sendable {
     }
   }
 
-  /// Lets requests under way end, and cuts after `grace` seconds those that don't.
+  /// Lets requests under way end, and after `grace` seconds cuts those that have not.
   func stop(grace: Double) async {
     await server.stop(grace: grace)
     loop.post { [transport] in transport.value.close() }

@@ -1,13 +1,13 @@
 import WeirIO
 
-/// Which of many failures get a line of their own: of each kind the first in a window of time; those after it are
-/// counted, and told of when the window ends. A value.
+/// Decides which failures get a line of their own: of each kind, the first in a window of time. Later ones are counted
+/// and reported when the window ends. A value.
 struct FailureLimiter<Kind: Hashable & Sendable, Line: Sendable>: Sendable {
-  /// What a window held beyond its first.
+  /// The failures of a window after its first.
   struct Rest {
     let kind: Kind
     let count: Int
-    /// The last of them.
+    /// The line of the last failure.
     let line: Line
   }
 
@@ -17,7 +17,7 @@ struct FailureLimiter<Kind: Hashable & Sendable, Line: Sendable>: Sendable {
     var last: Line?
   }
 
-  /// Seconds.
+  /// The length of a window in seconds.
   let length: Double
   private var windows: [Kind: Window] = [:]
 
@@ -27,10 +27,10 @@ struct FailureLimiter<Kind: Hashable & Sendable, Line: Sendable>: Sendable {
 
   var kinds: Int { windows.count }
 
-  /// When a window ends next; nil without one.
+  /// The time at which the next window ends; nil if there is none.
   var nextEnd: MonotonicTime? { windows.values.map(\.end).min() }
 
-  /// True: this one is to be written now.
+  /// Notes a failure. Returns true if it must be written now.
   mutating func note(_ kind: Kind, _ line: @autoclosure () -> Line, at now: MonotonicTime) -> Bool {
     guard windows[kind] != nil else {
       windows[kind] = Window(end: now.advanced(bySeconds: length))
@@ -41,8 +41,8 @@ struct FailureLimiter<Kind: Hashable & Sendable, Line: Sendable>: Sendable {
     return false
   }
 
-  /// What the windows that have ended held. Those that held something begin anew, so that a failure that goes on is told
-  /// of once in each.
+  /// Returns the counted failures of the windows that have ended. Windows that counted any begin anew, so that a
+  /// failure that goes on is reported once in each.
   mutating func ended(at now: MonotonicTime) -> [Rest] {
     var rests: [Rest] = []
     for (kind, window) in windows where window.end <= now {

@@ -1,7 +1,7 @@
 import Synchronization
 import WeirIO
 
-/// What a failed request's line says. Without path and client: those are in the access log.
+/// The facts in a failed request's line. Path and client are left out: they are in the access log.
 struct FailedRequest: Sendable {
   struct Kind: Hashable, Sendable {
     var route: String
@@ -18,10 +18,10 @@ struct FailedRequest: Sendable {
   var text: String
 }
 
-/// The lines of failed requests, at most one in a while for each kind. Shared by all workers.
+/// Writes the lines of failed requests, limited per kind and window. Shared by all workers.
 final class FailureLog: Sendable {
   private let log: Logger
-  /// Seconds.
+  /// The length of a window in seconds.
   private let window: Double
   private let limiter: Mutex<FailureLimiter<FailedRequest.Kind, FailedRequest>>
 
@@ -31,14 +31,14 @@ final class FailureLog: Sendable {
     limiter = Mutex(FailureLimiter(length: window))
   }
 
-  /// True: a window has begun, whose end somebody has to look for.
+  /// Notes a failure. Returns true if a window has begun; then the caller must call `windowsEnded` at its end.
   func note(_ request: FailedRequest, at now: MonotonicTime) -> Bool {
     let isFirst = limiter.withLock { $0.note(request.kind, request, at: now) }
     if isFirst { write(request) }
     return isFirst
   }
 
-  /// Writes what windows held that have ended; returns when the next one does.
+  /// Reports the failures counted in windows that have ended. Returns the time at which the next window ends.
   func windowsEnded(at now: MonotonicTime) -> MonotonicTime? {
     let (rests, next) = limiter.withLock { ($0.ended(at: now), $0.nextEnd) }
     for rest in rests { write(rest.count, rest.line) }
@@ -68,7 +68,7 @@ final class FailureLog: Sendable {
   }
 }
 
-/// What one worker logs of requests. Confined to its loop.
+/// The log of one worker's requests. Confined to its loop.
 final class RequestLog {
   let log: Logger
   private let failures: FailureLog

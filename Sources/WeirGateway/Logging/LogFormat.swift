@@ -31,7 +31,7 @@ package enum LogValue: Sendable, Equatable {
   case bool(Bool)
 }
 
-/// What a line tells beside its message, in this order.
+/// The fields of a line behind its message, in this order.
 package typealias LogFields = KeyValuePairs<String, LogValue>
 
 extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
@@ -42,10 +42,10 @@ extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLitera
   package init(floatLiteral value: Double) { self = .double(value) }
   package init(booleanLiteral value: Bool) { self = .bool(value) }
 
-  /// To the microsecond: what lies beyond is the noise of arithmetic.
+  /// A number of seconds, rounded to the microsecond: smaller digits are the noise of arithmetic.
   package static func seconds(_ value: Double) -> LogValue { .double((value * 1e6).rounded() / 1e6) }
 
-  /// In seconds, as metrics have it.
+  /// The duration in seconds, as in metrics.
   package init(_ duration: Duration) {
     let (seconds, attoseconds) = duration.components
     self = .double(Double(seconds) + Double(attoseconds) / 1e18)

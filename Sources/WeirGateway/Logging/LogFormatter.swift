@@ -1,6 +1,6 @@
-/// Writes one log line, newline included. Whatever a value holds, the line stays one line and its fields stay apart.
+/// Writes one log line, newline included. Whatever a value holds, the line stays one line and its fields stay separate.
 package struct LogFormatter: Sendable {
-  /// Longer values are cut there.
+  /// The length to which longer values are cut.
   package static let maximumValueLength = 4096
 
   package let format: LogFormat
@@ -42,7 +42,7 @@ package struct LogFormatter: Sendable {
       line.append(UInt8(ascii: ":"))
     case .logfmt:
       line.append(UInt8(ascii: " "))
-      // A key can't be quoted, so what would end it is replaced.
+      // A key can't be quoted, so characters that would end it are replaced.
       line.append(contentsOf: key.utf8.map { $0 <= 0x20 || $0 == 0x7f || "=\"".utf8.contains($0) ? 0x5f : $0 })
       line.append(UInt8(ascii: "="))
     }
@@ -53,7 +53,7 @@ package struct LogFormatter: Sendable {
     case .string(let text): append(text: text, to: &line)
     case .integer(let number): line.append(contentsOf: "\(number)".utf8)
     case .bool(let flag): line.append(contentsOf: (flag ? "true" : "false").utf8)
-    // JSON has no word for infinity.
+    // JSON has no number for infinity or NaN.
     case .double(let number) where !number.isFinite: append(text: "\(number)", to: &line)
     case .double(let number): line.append(contentsOf: "\(number)".utf8)
     }

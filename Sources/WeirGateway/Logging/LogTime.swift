@@ -1,8 +1,8 @@
 import Glibc
 
-/// A moment as log lines show it: UTC, to the millisecond (RFC 3339).
+/// A time in the form of log lines: UTC, to the millisecond (RFC 3339).
 package struct LogTime: Sendable, Equatable {
-  /// Since 1970.
+  /// Milliseconds since 1970.
   package let milliseconds: Int64
 
   package init(milliseconds: Int64) {
@@ -17,7 +17,7 @@ package struct LogTime: Sendable, Equatable {
 
   /// `2026-03-01T12:00:00.250Z`
   func append(to line: inout [UInt8]) {
-    // Division rounds towards 1970.
+    // A plain division would round towards 1970.
     let fraction = (milliseconds % 1000 + 1000) % 1000
     var seconds = time_t((milliseconds - fraction) / 1000)
     var date = tm()

@@ -2,13 +2,13 @@ import Glibc
 
 /// Writes structured lines to a file descriptor, each with one `write`, so that lines of several threads don't mix.
 ///
-/// A line that can't be written is lost: a log must not stop what it tells about.
+/// A line that can't be written is lost: a log must not stop the program that it logs.
 package struct Logger: Sendable {
   package let level: LogLevel
   private let formatter: LogFormatter
   private let write: @Sendable ([UInt8]) -> Void
 
-  /// To standard error.
+  /// Logs to standard error.
   package init(level: LogLevel = .info, format: LogFormat = .logfmt) {
     self.init(level: level, format: format) { line in Self.write(line, to: STDERR_FILENO) }
   }

@@ -1,8 +1,8 @@
 import WeirHTTP
 
-// How messages speak of what somebody wrote.
+// Functions for messages about a user's input.
 
-/// A value of the user's as an error text shows it: in quotes, control characters escaped, cut at 64 characters.
+/// A user's value for an error text: in quotes, control characters escaped, cut at 64 characters.
 func quoted(_ text: String) -> String {
   var result = "\""
   for scalar in text.unicodeScalars.prefix(64) {
@@ -20,7 +20,8 @@ func quoted(_ text: String) -> String {
   return result + (text.unicodeScalars.count > 64 ? "…\"" : "\"")
 }
 
-/// What somebody who typed `name` may have meant: the candidate within two edits (or one in three letters), if any.
+/// The candidate that the user who typed `name` may have meant: the nearest within two edits, or within one edit in
+/// three letters. Nil if there is none.
 func suggestion(for name: String, among candidates: some Sequence<String>) -> String? {
   let typed = Array(name.utf8.prefix(64))
   let best =
@@ -33,7 +34,8 @@ func suggestion(for name: String, among candidates: some Sequence<String>) -> St
   return best.candidate
 }
 
-/// Optimal string alignment: insertions, deletions, substitutions and swapped neighbours each count one; case is free.
+/// The optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours each count one.
+/// Case doesn't count.
 private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
   let left = left.map(\.lowercased), right = right.map(\.lowercased)
   var beforePrevious: [Int] = []

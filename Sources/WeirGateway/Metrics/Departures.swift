@@ -1,11 +1,11 @@
 import WeirIO
 
-/// What a configuration names, and since when what it named before is gone. A value.
+/// The elements that a configuration names, and the times at which earlier elements left it. A value.
 struct Departures<Element: Hashable> {
   private var current: Set<Element> = []
   private var gone: [Element: MonotonicTime] = [:]
 
-  /// Seconds for which the series of what is gone stay on the page, so that its last requests are seen.
+  /// Seconds for which the series of an element that has left stay on the page, so that its last requests are seen.
   static var patience: Double { 600 }
 
   mutating func follow(_ elements: Set<Element>, at now: MonotonicTime) {
@@ -14,13 +14,13 @@ struct Departures<Element: Hashable> {
     current = elements
   }
 
-  /// The element has something on the page. If it is gone already, as that of a request which began before, it is
-  /// from now.
+  /// The element has series on the page. If it is not in the configuration, as with a request that began before a
+  /// reload, its time starts now.
   mutating func seen(_ element: Element, at now: MonotonicTime) {
     if !current.contains(element) { gone[element] = now }
   }
 
-  /// What has been gone for long enough; it is forgotten.
+  /// Returns, and forgets, the elements that left long enough ago.
   mutating func expired(at now: MonotonicTime) -> [Element] {
     let expired = gone.filter { now.seconds(since: $0.value) >= Self.patience }.map(\.key)
     for element in expired { gone[element] = nil }

@@ -5,8 +5,8 @@ import WeirIO
 package import WeirMetrics
 import WeirTransport
 
-/// The server's side of the gateway in numbers, registered once per registry. Names and labels are OpenTelemetry's
-/// where it defines them (HTTP server metrics); a route's name is `http_route`.
+/// The metrics of the gateway's server side, registered once per registry. Names and labels are OpenTelemetry's if it
+/// defines them (HTTP server metrics); a route's name is `http_route`.
 package final class GatewayMetrics: Sendable {
   let duration: HistogramFamily<(String, String, String, String, String, String)>
   let active: GaugeFamily<(String, String)>
@@ -18,17 +18,17 @@ package final class GatewayMetrics: Sendable {
   private let client: MetricsMonitor?
   private let departed = Mutex(Departed())
 
-  /// Each outcome of as many routes as there can be, and of as many that a reload has taken away.
+  /// The series of every outcome of the maximum number of routes, and of as many routes that a reload has removed.
   private static let maximumRequestSeries =
     2 * Configuration.maximumRoutes * GatewayOutcome.ofRoutes.count + GatewayOutcome.ofNoRoute.count
 
-  /// Label sets of durations: these are divided among the routes, and each has the coarse ones in addition.
+  /// The label sets of durations. They are divided among the routes, and each route has the coarse ones in addition.
   private static let ownDurations = 10_000
   private static let mostOwnDurations = 100
   private static let maximumDurationSeries =
     2 * (ownDurations + Configuration.maximumRoutes * CoarseLabel.statusCount * CoarseLabel.errorCount)
 
-  /// What a route's client and upstream have a say in.
+  /// The labels that a route's client and upstream can influence.
   private struct DurationLabels: Hashable {
     let method: String
     let status: String
@@ -45,15 +45,15 @@ package final class GatewayMetrics: Sendable {
   private struct Departed {
     var routes = Departures<String>()
     var upstreams = Departures<Destination>()
-    /// Of the family of durations, by route.
+    /// The shares of the family of durations, by route.
     var shares: [String: SeriesShare<DurationLabels>] = [:]
     var ownDurations = GatewayMetrics.mostOwnDurations
-    /// Of the upstreams that there are, what is not applied to them.
+    /// The limits that don't apply to each of the present upstreams.
     var unused: [Destination: ControlGauges] = [:]
   }
 
-  /// - Parameter client: measures the requests to upstreams; what it shows of them is to begin and end with the
-  ///   configuration too.
+  /// - Parameter client: Measures the requests to upstreams. Its series, too, are made and removed with the
+  ///   configuration.
   package init(_ registry: Registry, client: MetricsMonitor? = nil) throws(RegistryError) {
     self.client = client
     duration = try registry.histogram(
@@ -82,10 +82,10 @@ package final class GatewayMetrics: Sendable {
     registry.beforeEachPage { [weak self] in self?.dropWhatIsGone(at: .now) }
   }
 
-  /// Makes the series of these routes and upstreams, which are all that there are now, at zero, so that the first failure
-  /// is an increase.
+  /// Makes the series at zero of these routes and upstreams, which are all in the configuration, so that the first
+  /// failure is an increase.
   func prepare(routes: [String], upstreams: [Destination: ControlGauges] = [:], at now: MonotonicTime = .now) {
-    // In one piece: what comes back at that moment must not be taken off the page after it was put there.
+    // Under one lock: the series of a route that returns at this moment must not be removed after they were made.
     departed.withLock { departed in
       departed.routes.follow(Set(routes), at: now)
       departed.ownDurations = min(Self.mostOwnDurations, Self.ownDurations / max(1, routes.count))
@@ -103,7 +103,7 @@ package final class GatewayMetrics: Sendable {
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
   }
 
-  /// The series of requests that ended in this way.
+  /// The series of requests that ended in the way that `key` describes.
   func series(
     of key: SeriesCache.Key, route: String, at now: MonotonicTime = .now
   ) -> SeriesCache.Series {
@@ -125,7 +125,7 @@ package final class GatewayMetrics: Sendable {
     )
   }
 
-  /// Takes the series of routes and upstreams off the page that have been gone from the configuration for ten minutes.
+  /// Removes from the page the series of routes and upstreams that left the configuration ten minutes ago.
   func dropWhatIsGone(at now: MonotonicTime) {
     departed.withLock { drop(from: &$0, at: now) }
   }
@@ -138,7 +138,7 @@ package final class GatewayMetrics: Sendable {
       duration.removeAll(where: ["http_route": route])
       departed.shares[route] = nil
     }
-    // What is under way by an older configuration may still tell of them.
+    // Requests under way by an older configuration may still have set these gauges.
     for (upstream, gauges) in departed.unused { client?.remove(gauges, of: upstream) }
     for upstream in departed.upstreams.expired(at: now) where client?.forget(upstream) == false {
       departed.upstreams.seen(upstream, at: now)

@@ -1,18 +1,18 @@
 import WeirTransport
 
-/// How the gateway's work on one request ended, in a word: the `outcome` label of `weir_gateway_requests_total`.
+/// The outcome of the gateway's work on one request: the `outcome` label of `weir_gateway_requests_total`.
 enum GatewayOutcome: Hashable, Sendable {
-  /// It was forwarded; what became of it, as the library counts it.
+  /// The request was forwarded, with this outcome in the transport's words.
   case forwarded(RequestOutcome)
   /// No route matched: 404.
   case unrouted
-  /// The request can't be understood or is none that a gateway takes: 4xx, 501.
+  /// The request is malformed, or of a kind that a gateway does not take: 4xx, 501.
   case refused
   /// The client's body came too slowly: 408.
   case bodyTimeout
-  /// It has been here before: 508.
+  /// The request has been here before: 508.
   case loop
-  /// The gateway was the one asked (Max-Forwards).
+  /// The gateway itself was the recipient (Max-Forwards).
   case answered
 
   var label: String {
@@ -26,7 +26,7 @@ enum GatewayOutcome: Hashable, Sendable {
     }
   }
 
-  /// OpenTelemetry's `error.type` of the server's side: what the server is to blame for, nothing that its client is.
+  /// OpenTelemetry's `error.type` of the server's side: errors of the server, none of its client.
   func errorType(status: Int) -> String {
     switch self {
     case .forwarded(.success), .forwarded(.httpError), .unrouted, .refused, .bodyTimeout, .loop, .answered:
@@ -35,7 +35,7 @@ enum GatewayOutcome: Hashable, Sendable {
     }
   }
 
-  /// Whether the client did not get what it came for, and through no doing of its own.
+  /// Whether the client did not get its response, through no fault of its own.
   func isFailure(status: Int) -> Bool {
     switch self {
     case .forwarded(.cancelled), .forwarded(.creationFailed): false

@@ -1,10 +1,10 @@
 import WeirMetrics
 
-/// The handles of the series that one worker has used, found by small numbers instead of by their labels' texts.
-/// Confined to the worker's loop, as who holds it.
+/// The handles of the series that one worker has used, found by small numbers instead of by the texts of their labels.
+/// Confined to the worker's loop, as is its owner.
 struct SeriesCache {
   struct Key: Hashable {
-    /// An index into the plan's routes; −1 without one.
+    /// An index into the plan's routes; −1 if no route was found.
     var route: Int
     var method: KnownMethod
     var isHTTP10: Bool
@@ -16,14 +16,14 @@ struct SeriesCache {
   struct Series {
     let duration: Histogram
     let count: Counter
-    /// Nil: it is no failure.
+    /// Nil if the outcome is no failure.
     let failed: Counter?
   }
 
   private let metrics: GatewayMetrics
   private let routes: [String]
   private var series: [Key: Series] = [:]
-  /// Requests of one kind mostly follow each other.
+  /// The series used last, since requests of one kind mostly follow each other.
   private var last: (key: Key, series: Series)?
   private let active: [Gauge]
 
@@ -48,7 +48,7 @@ struct SeriesCache {
     if let known = series[key] { return known }
     let route = routes.indices.contains(key.route) ? routes[key.route] : ""
     let new = metrics.series(of: key, route: route)
-    // A bound for upstreams that use every status there is; what is used is soon there again.
+    // A limit for upstreams that use every possible status. Series that are in use are soon cached again.
     if series.count >= 4096 { series.removeAll(keepingCapacity: true) }
     series[key] = new
     return new

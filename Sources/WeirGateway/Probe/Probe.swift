@@ -3,7 +3,7 @@ import FoundationNetworking
 import Weir
 import WeirCurl
 
-/// `weir probe`: one request, and where its time went.
+/// `weir probe`: sends one request and shows where its time went.
 struct Probe {
   let options: ProbeOptions
 
@@ -43,7 +43,7 @@ extension ProbeReport {
       total: .seconds(metrics?.total ?? response.timeline.totalDuration))
   }
 
-  /// People say HTTP/2 where ALPN says h2 (RFC 7301).
+  /// The protocol's usual name: HTTP/2, where ALPN says h2 (RFC 7301).
   static func version(_ name: String) -> String {
     switch name {
     case "h2": "HTTP/2"
@@ -52,7 +52,7 @@ extension ProbeReport {
     }
   }
 
-  /// An error's text without what is said already: that a transfer failed.
+  /// An error's text without its beginning, which says again that the transfer failed.
   static func reason(_ text: String) -> String {
     var text = text[...]
     if let start = text.range(of: "The transfer failed: "), start.lowerBound == text.startIndex {

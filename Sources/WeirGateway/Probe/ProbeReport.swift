@@ -1,12 +1,12 @@
 package import WeirCurl
 
-/// What one request showed, for people to read.
+/// The results of one request, for people to read.
 package struct ProbeReport: Sendable, Equatable {
-  /// `200 OK over HTTP/1.1`, or why there was no response.
+  /// `200 OK over HTTP/1.1`, or the reason why there was no response.
   package var outcome: String
   /// Named facts, shown above the table in this order.
   package var facts: [(name: String, value: String)]
-  /// Shown one after the other, as they happen within one attempt.
+  /// The phases, shown one after the other, as they happen within one attempt.
   package var phases: PhaseDurations
   package var total: Duration
 
@@ -60,7 +60,7 @@ package struct ProbeReport: Sendable, Equatable {
     let begin = min(max(stretch.start / total, 0), 1)
     let end = min(max((stretch.start + stretch.duration) / total, begin), 1)
     let first = min(Int(begin * Double(width)), width - 1)
-    // What took any time at all gets a mark.
+    // A phase that took any time at all gets a mark.
     let last = max(Int((end * Double(width)).rounded()), first + 1)
     return String(repeating: " ", count: first) + String(repeating: "#", count: last - first)
   }
@@ -87,7 +87,7 @@ package struct ProbeReport: Sendable, Equatable {
     return String(line)
   }
 
-  /// What a server sent must not steer the terminal.
+  /// The text without control characters: a server must not steer the terminal.
   private static func printable(_ text: String) -> String {
     String(
       String.UnicodeScalarView(

@@ -1,8 +1,9 @@
-/// When the program begins to end, and with which exit status. A value; the shell carries out the actions in order.
+/// Decides when the program begins to end, and with which exit status. A value; the shell carries out the actions in
+/// order.
 ///
-/// Exits: `running` → `delaying`, or `draining` where there is no delay, by a first SIGTERM or SIGINT; `delaying` →
-/// `draining` when its time is up or by another signal; `draining` → `ended` when all is done, when the time is up, or
-/// by another signal.
+/// Exits: a first SIGTERM or SIGINT leads from `running` to `delaying`, or to `draining` if there is no delay. The end
+/// of the delay, or another signal, leads from `delaying` to `draining`. The last request's end, the drain's timeout,
+/// or another signal leads from `draining` to `ended`.
 struct Lifecycle: Equatable {
   enum State: Equatable {
     case running
@@ -21,7 +22,7 @@ struct Lifecycle: Equatable {
     case delayed
     /// The last request under way has ended.
     case drained
-    /// The time for that is up; what was left has been cut.
+    /// The time for the drain is up; the remaining requests have been cut.
     case drainTimedOut
   }
 
@@ -29,7 +30,7 @@ struct Lifecycle: Equatable {
     case reload
     /// `/-/ready` answers 503 from now on.
     case becomeUnready
-    /// Wait for the delay to be over.
+    /// Wait for the end of the delay.
     case delay
     /// Stop accepting, let requests end.
     case drain
@@ -46,7 +47,7 @@ struct Lifecycle: Equatable {
     case (.running, .terminate):
       state = hasDelay ? .delaying : .draining
       return [.becomeUnready, hasDelay ? .delay : .drain]
-    // Whoever asks twice does not want to wait for what is waited for now.
+    // A second signal means that the operator does not want to wait any longer.
     case (.delaying, .terminate), (.delaying, .delayed):
       state = .draining
       return [.drain]

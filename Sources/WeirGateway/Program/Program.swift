@@ -6,8 +6,8 @@ import WeirExporter
 
 /// The program `weir`.
 package enum Program {
-  /// Does what the arguments (without the program's name) ask for, and returns the exit status: 0, 1 when it failed, 2
-  /// for a command line that can't be followed. For the main thread, before there are others.
+  /// Runs the command of the arguments (without the program's name). Returns the exit status: 0, 1 if it failed, or 2
+  /// for an invalid command line. Call it on the main thread, before there are others.
   package static func run(_ arguments: [String]) -> CInt {
     let command: Command
     do {
@@ -25,7 +25,7 @@ package enum Program {
       return 0
     case .check(let options): return check(options)
     case .serve(let options):
-      // Here, because threads take over what the one that starts them blocks.
+      // Blocked here, because threads inherit the mask of the thread that starts them.
       SignalSource.block(Serve.signals)
       return wait { await Serve(options).run() }
     case .probe(let options): return wait { await probe(options) }
@@ -73,7 +73,7 @@ package enum Program {
     return isGood ? 0 : 1
   }
 
-  /// Keeps the calling thread until the work, which runs elsewhere, is done.
+  /// Blocks the calling thread until the work, which runs elsewhere, is done.
   private static func wait(for work: @escaping @Sendable () async -> CInt) -> CInt {
     let result = Result()
     Task {

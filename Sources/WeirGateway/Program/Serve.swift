@@ -6,7 +6,7 @@ import WeirIO
 import WeirMetrics
 import WeirServer
 
-/// `weir serve`: the gateway, its metrics page, and the signals that steer them, until it is told to end.
+/// `weir serve`: runs the gateway and its metrics page, and handles signals, until it is told to end.
 struct Serve {
   private let options: ServeOptions
   private let log: Logger
@@ -16,7 +16,7 @@ struct Serve {
     log = Logger(level: options.logLevel, format: options.logFormat)
   }
 
-  /// Returns the exit status. The signals must be blocked in all threads.
+  /// Runs until the end and returns the exit status. The signals must be blocked in all threads.
   func run() async -> CInt {
     DescriptorLimit.raise()
     log.info("weir is starting", ["version": .string(WeirInfo.version)])
@@ -54,7 +54,7 @@ struct Serve {
 
   static let signals = [SIGTERM, SIGINT, SIGHUP]
 
-  /// Carries out what the lifecycle says until it says to exit.
+  /// Carries out the lifecycle's actions until it exits.
   private func supervise(_ parts: Parts) async throws -> CInt {
     let events = AsyncStream.makeStream(of: Lifecycle.Event.self)
     let loop = try EventLoop(name: "weir.signals")
@@ -99,7 +99,7 @@ struct Serve {
     guard options.configFile != nil || options.webConfigFile != nil else {
       return log.warn("there is nothing to reload: weir was started without --config.file", [:])
     }
-    // Both are read before either is followed.
+    // Both files are read before either is applied.
     if let files = readFiles(), await follow(files, parts) {
       parts.metrics.configurationLoaded()
     } else {
@@ -108,7 +108,7 @@ struct Serve {
     }
   }
 
-  /// Returns whether it could be done.
+  /// Applies the files. Returns whether that succeeded.
   private func follow(_ files: Files, _ parts: Parts) async -> Bool {
     if let web = files.web {
       do {
@@ -134,13 +134,13 @@ struct Serve {
 
   // MARK: Files
 
-  /// What the files that the flags name say; nil for each that none names.
+  /// The contents of the files that the flags name; nil for a flag that is not set.
   private struct Files {
     var configuration: Configuration?
     var web: WebConfiguration?
   }
 
-  /// Nil, and all problems of both in the log, if either is wrong.
+  /// Reads both files. If either is wrong, logs all problems of both and returns nil.
   private func readFiles() -> Files? {
     var files = Files()
     var areRight = true
@@ -196,12 +196,12 @@ struct Serve {
     log.info("what was measured of both", ["try": "curl \(metrics)"])
   }
 
-  /// Where to find what listens on an address: its URL, or the address alone if that stands for several.
+  /// The field that tells where a listener is: its URL, or only its address if that stands for several addresses.
   private static func place(_ address: SocketAddress, url: String) -> (key: String, value: LogValue) {
     isOneAddress(address) ? ("url", .string(url)) : ("address", .string("\(address)"))
   }
 
-  /// Why it can't start, naming the flags of the program rather than the options of the library.
+  /// The reason why the program can't start, with the program's flags in place of the library's options.
   static func startText(_ error: any Error) -> String {
     switch error {
     case let error as ListenError where error.error == .addressInUse:
@@ -211,7 +211,7 @@ struct Serve {
     }
   }
 
-  /// Whether a URL can name it.
+  /// Whether the address is a single one, which a URL can name.
   static func isOneAddress(_ address: SocketAddress) -> Bool {
     switch address {
     case .v4(0, _), .v6(0, 0, _, _), .unix, .unnamed: false
@@ -219,7 +219,8 @@ struct Serve {
     }
   }
 
-  /// Whether it is no loopback address (127.0.0.0/8, ::1) and no socket file.
+  /// Whether other machines may reach the address: it is neither a loopback address (127.0.0.0/8, ::1) nor a socket
+  /// file.
   static func isReachableFromElsewhere(_ address: SocketAddress) -> Bool {
     switch address {
     case .v4(let number, _): number >> 24 != 127
@@ -228,7 +229,7 @@ struct Serve {
     }
   }
 
-  /// An address that curl takes: who listens everywhere is reached by loopback.
+  /// A URL that curl accepts. A server that listens on all addresses is reached by loopback.
   static func url(_ address: SocketAddress) -> String {
     switch address {
     case .v4(0, let port), .v6(0, 0, _, let port): "http://\(SocketAddress.loopback(port: port))"
@@ -237,14 +238,14 @@ struct Serve {
   }
 }
 
-/// What runs.
+/// The running parts of the program.
 private final class Parts: Sendable {
   let exporter: Exporter
   let exporterAddress: SocketAddress
   let webHeaders: [String: String]
   let metrics: GatewayMetrics
   let gateway: Gateway
-  /// Whether `/-/ready` says so.
+  /// Whether `/-/ready` answers 200.
   let isReady: Flag
 
   final class Flag: Sendable {
@@ -278,7 +279,7 @@ private final class Parts: Sendable {
     exporterAddress = try SocketAddress(parsing: exporter.address ?? "")
   }
 
-  /// Once all are registered: that there is a histogram of each name.
+  /// Checks that a histogram of each name exists. Called once all metrics are registered.
   private static func checkNames(of buckets: [String: Buckets], _ registry: Registry) throws(CommandLineError) {
     let names = registry.histogramNames
     guard let unknown = buckets.keys.sorted().first(where: { !names.contains($0) }) else { return }
@@ -290,7 +291,7 @@ private final class Parts: Sendable {
 }
 
 extension SignalSource {
-  /// Returns when signals are being delivered; until the loop is let go.
+  /// Begins to deliver signals, until the loop is released. Returns once they are being delivered.
   static func start(
     _ signals: [CInt], on loop: EventLoop, _ handler: @escaping @Sendable (CInt) -> Void
   ) async throws {

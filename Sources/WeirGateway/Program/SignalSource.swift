@@ -7,7 +7,7 @@ final class SignalSource: EventHandler {
   private let descriptor: CInt
   private var handler: ((CInt) -> Void)?
 
-  /// Blocks `signals` in the calling thread and in those it will start; call it before there are others.
+  /// Blocks `signals` in the calling thread and in the threads that it will start. Call it before there are others.
   ///
   /// SIGPIPE is ignored: a broken connection is an error of that connection.
   static func block(_ signals: [CInt]) {
@@ -16,7 +16,7 @@ final class SignalSource: EventHandler {
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
-  /// - Parameter signals: blocked in every thread.
+  /// - Parameter signals: The signals, which must be blocked in every thread.
   init(_ signals: [CInt]) throws(Errno) {
     var set = Self.set(signals)
     descriptor = try systemCall { signalfd(-1, &set, CInt(SFD_NONBLOCK) | CInt(SFD_CLOEXEC)) }

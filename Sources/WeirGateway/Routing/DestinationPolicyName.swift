@@ -1,6 +1,6 @@
 import WeirTransport
 
-/// What becomes of addresses that no list names, as files and flags say it.
+/// The treatment of addresses that are in no list, as files and flags name it.
 enum DestinationPolicyName: String, CaseIterable {
   case any
   case publicOnly

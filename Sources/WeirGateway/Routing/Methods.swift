@@ -1,6 +1,7 @@
 import WeirHTTP
 
-/// Request methods as labels (RFC 9110 §9 and RFC 5789): a client can make up any other.
+/// Request methods as labels (RFC 9110 §9 and RFC 5789). They are a fixed set, since a client can make up any other
+/// method.
 enum KnownMethod: UInt8, CaseIterable, Sendable {
   case connect
   case delete
@@ -28,7 +29,8 @@ enum KnownMethod: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// Whether a method that has become this one is CONNECT, in whatever spelling: the upstream may take it in any.
+  /// Whether a request with the method `name`, which became this one, is a CONNECT. Any spelling counts, since the
+  /// upstream may accept it.
   func isConnect(_ name: String) -> Bool {
     self == .connect || self == .other && FieldSyntax.isSameName(name, "connect")
   }
@@ -36,9 +38,9 @@ enum KnownMethod: UInt8, CaseIterable, Sendable {
   var label: String { self == .other ? "_OTHER" : "\(self)".uppercased() }
 }
 
-/// The request methods that somebody has defined: IANA's registry (RFC 9110 §16.1), and QUERY, whose RFC is to come.
+/// The request methods in IANA's registry (RFC 9110 §16.1), and QUERY, which awaits its RFC.
 ///
-/// Any other token is a method too. It is only more likely to be a slip.
+/// Any other token is a method too. It is only more likely to be a typing mistake.
 enum RegisteredMethod {
   static let names: Set<String> = [
     "ACL", "BASELINE-CONTROL", "BIND", "CHECKIN", "CHECKOUT", "CONNECT", "COPY", "DELETE", "GET", "HEAD", "LABEL",

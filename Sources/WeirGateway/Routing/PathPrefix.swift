@@ -1,8 +1,8 @@
 import WeirHTTP
 
-/// The paths under one path, on segment boundaries: `/api` takes `/api` and `/api/x`, not `/apix`.
+/// A prefix of paths, on segment boundaries: `/api` matches `/api` and `/api/x`, but not `/apix`.
 enum PathPrefix {
-  /// Why the text is no prefix; nil if it is one.
+  /// The reason why the text is no valid prefix; nil if it is one.
   static func problem(_ text: String) -> String? {
     let bytes = Array(text.utf8)
     guard bytes.first == UInt8(ascii: "/") else { return "must begin with /" }
@@ -23,7 +23,7 @@ enum PathPrefix {
     return isPlain ? nil : "must hold only characters that URLs allow; percent-encode the others"
   }
 
-  /// Without the slash at the end, which makes no difference: `/api/` is `/api`.
+  /// The prefix without a slash at its end, which makes no difference: `/api/` is `/api`.
   static func normalized(_ text: String) -> String {
     var text = text[...]
     while text.last == "/", text.utf8.count > 1 { text.removeLast() }
@@ -40,7 +40,7 @@ enum RouteHost {
     return Upstream.isHostName(text.utf8) ? nil : "\(quoted(text)) is no host name"
   }
 
-  /// Lower case, without the dot of a fully qualified name.
+  /// The host in lower case, without the dot of a fully qualified name.
   static func normalized(_ text: String) -> String {
     var text = text.lowercased()[...]
     if text.last == ".", text.utf8.count > 1 { text.removeLast() }

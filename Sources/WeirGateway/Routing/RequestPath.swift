@@ -1,12 +1,12 @@
 import WeirHTTP
 
-/// The normal form of a request's path, so that what a route matched is what the upstream sees.
+/// The normal form of a request's path, so that the upstream sees the path that the route matched.
 ///
-/// - Dot segments are resolved, also percent-encoded ones (RFC 3986 §6.2.2.3); none climbs above the root.
+/// - Dot segments are resolved, also percent-encoded ones (RFC 3986 §6.2.2.3). None climbs above the root.
 /// - Percent-encoded unreserved characters are decoded (§6.2.2.2): `/%61dmin` is `/admin`.
-/// - An encoded slash (`%2F`) stays as it is and separates no segments; so do empty segments (`//`).
-/// - Refused: malformed percent-encoding, backslashes, control characters and spaces, fragments, and a dot segment that
-///   hides behind an encoded slash or backslash (`..%2F`), which an upstream that decodes first would climb.
+/// - An encoded slash (`%2F`) is unchanged and separates no segments. Empty segments (`//`) are unchanged too.
+/// - Refused are malformed percent-encoding, backslashes, control characters and spaces, and fragments. So is a dot
+///   segment behind an encoded slash or backslash (`..%2F`), since an upstream that decodes first would climb.
 package enum RequestPath {
   package enum Result: Equatable, Sendable {
     case unchanged
@@ -24,7 +24,7 @@ package enum RequestPath {
       if byte == UInt8(ascii: "\\") { return .refused("must have no backslash") }
       if byte == UInt8(ascii: "#") { return .refused("must have no fragment") }
       if byte == UInt8(ascii: "%") { hasPercent = true }
-      // `/.well-known` is sent through the resolver as well, which leaves it alone.
+      // `/.well-known` goes through the resolver as well, which doesn't change it.
       if byte == UInt8(ascii: "."), previous == UInt8(ascii: "/") { hasDotSegment = true }
       previous = byte
     }
@@ -63,7 +63,7 @@ package enum RequestPath {
     return result
   }
 
-  /// Whether a segment, split where an encoded slash or backslash is, holds `.` or `..`.
+  /// Whether a segment, split at encoded slashes and backslashes, holds `.` or `..`.
   private static func hidesDotSegment(_ path: [UInt8]) -> Bool {
     path.split(separator: UInt8(ascii: "/")).contains { segment in
       var parts: [ArraySlice<UInt8>] = []
@@ -86,7 +86,7 @@ package enum RequestPath {
     }
   }
 
-  /// RFC 3986 §5.2.4, for a path that begins with a slash.
+  /// Removes dot segments (RFC 3986 §5.2.4) from a path that begins with a slash.
   private static func resolvingDotSegments(_ path: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(path.count)

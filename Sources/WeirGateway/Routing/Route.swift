@@ -2,27 +2,27 @@ import Weir
 import WeirHTTP
 package import WeirTransport
 
-/// Which requests go where, and how.
+/// A rule for forwarding: the requests that it matches, their upstream, and how they are sent.
 package struct Route: Sendable, Equatable {
-  /// A label of metrics and logs.
+  /// The route's name, a label of metrics and logs.
   package var name: String
   package var match: RouteMatch
   package var upstream: Upstream
-  /// Of an https upstream; nil: whom the system trusts, and no client certificate.
+  /// The TLS settings for an https upstream. Nil means the system's trust, and no client certificate.
   package var tls: UpstreamTLS?
   /// Whether the upstream sees the path without `match.pathPrefix`.
   package var stripPrefix = false
   package var headers = HeaderRules()
-  /// For the whole of a forwarded request: all attempts and the waiting between them.
+  /// The time limit of a forwarded request: of all attempts and the waiting between them.
   package var timeout = defaultTimeout
   package var retry = RouteRetryRules()
-  /// When the upstream is left alone for a while; nil: never.
+  /// The circuit breaker of the upstream; nil if there is none.
   package var circuitBreaker: CircuitBreaker?
-  /// How the number of attempts at once follows the upstream's speed; nil: it doesn't.
+  /// The adaptive limit of attempts at once, which follows the upstream's speed; nil if there is none.
   package var adaptiveConcurrency: AdaptiveConcurrency?
-  /// When a second attempt starts beside a slow one; nil: never.
+  /// The plan for a second attempt beside a slow one; nil if there is none.
   package var hedge: HedgePlan?
-  /// Which of the upstream's addresses are connected to.
+  /// The addresses of the upstream that may be connected to.
   package var destinationPolicy = DestinationPolicy.any
 
   static let defaultTimeout: Duration = .seconds(30)
@@ -35,9 +35,9 @@ package struct Route: Sendable, Equatable {
 }
 
 package struct RouteMatch: Sendable, Hashable {
-  /// Lower case, without port. Nil matches every host.
+  /// The host in lower case, without port. Nil matches every host.
   package var host: String?
-  /// Begins with a slash and ends with none, unless it is `/`, which matches every path.
+  /// The prefix of paths. It begins with a slash and ends with none, unless it is `/`, which matches every path.
   package var pathPrefix: String
 
   package init(host: String? = nil, pathPrefix: String = "/") {
@@ -46,9 +46,9 @@ package struct RouteMatch: Sendable, Hashable {
   }
 }
 
-/// What a route changes in a request's header fields, after all else has been done to them.
+/// A route's changes to a request's header fields, made after all others.
 package struct HeaderRules: Sendable, Equatable {
-  /// Replaces every field of that name.
+  /// The fields to set. Each replaces every field of its name.
   package var set: [HeaderRule] = []
   package var remove: [String] = []
 
@@ -56,7 +56,7 @@ package struct HeaderRules: Sendable, Equatable {
 }
 
 extension HeaderRules {
-  /// Fields whose meaning is the connection's or the message framing's, which the gateway itself sets.
+  /// Fields that belong to the connection or to the message framing, which the gateway itself sets.
   static let reserved: Set<String> = [
     "connection", "content-length", "expect", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
     "upgrade",
@@ -64,7 +64,7 @@ extension HeaderRules {
 
   static func problem(setting name: String) -> String? {
     if !FieldSyntax.isToken(name) { return "\(quoted(name)) is no field name" }
-    // Without it a route that leads back to this gateway would go round until its timeout.
+    // Without Via, a route that leads back to this gateway would loop until its timeout.
     if FieldSyntax.isSameName(name, "via") { return "the gateway finds loops by Via; leave it out" }
     return reserved.contains(FieldSyntax.lowercased(name))
       ? "the gateway sets or drops \(name) itself; leave it out" : nil
@@ -87,16 +87,16 @@ package struct HeaderRule: Sendable, Equatable {
 }
 
 package struct RouteRetryRules: Sendable, Equatable {
-  /// Attempts after the first one. 0: a request is sent once.
+  /// The number of attempts after the first one. With 0, a request is sent once.
   package var limit = 0
   package var statusCodes: Set<Int> = [408, 500, 502, 503, 504]
-  /// Idempotent methods (RFC 9110 §9.2.2) unless the configuration says more.
+  /// The methods that are retried: the idempotent ones (RFC 9110 §9.2.2), unless the configuration names others.
   package var methods: Set<String> = ["DELETE", "GET", "HEAD", "OPTIONS", "PUT", "TRACE"]
-  /// How many retries the upstream is to bear; nil: as many as the other rules allow.
+  /// The budget of retries that the upstream must bear; nil allows as many as the other rules do.
   package var budget: RetryBudget? = RetryBudget()
-  /// A response with one of these fields is not retried.
+  /// The fields of responses that are not retried.
   package var finalResponseFields = RetryPolicy.defaultFinalResponseFields
-  /// Whether requests are left alone that say that their sender retries them.
+  /// Whether a request is not retried if it says that its sender retries it.
   package var unlessRetried = true
 
   package init() {}

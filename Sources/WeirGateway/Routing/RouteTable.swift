@@ -1,17 +1,17 @@
 import WeirHTTP
 
-/// Finds the route of a request, and the target it is sent to there.
+/// Finds the route of a request, and the target to send to its upstream.
 ///
-/// Host before path: routes that name the request's host are tried first, then the routes without a host. Among each,
-/// the longest matching prefix wins. Immutable, so every worker reads it without a lock.
+/// Routes that name the request's host are tried first, then the routes without a host. In each group, the longest
+/// matching prefix wins. Immutable, so every worker reads it without a lock.
 package struct RouteTable: Sendable {
   package enum Decision: Equatable, Sendable {
-    /// `route` is an index into `routes`. The target's bytes are the request's own, but for the path's prefix and normal
-    /// form.
+    /// `route` is an index into `routes`. The target has the request's own bytes, except for the path's prefix and
+    /// normal form.
     case forward(route: Int, target: String)
-    /// 404.
+    /// No route matches: 404.
     case noRoute
-    /// 400, with what is wrong with the request's target.
+    /// The request's target is invalid: 400, with the reason.
     case badTarget(String)
   }
 
@@ -34,7 +34,7 @@ package struct RouteTable: Sendable {
   }
 
   /// - Parameters:
-  ///   - host: The Host field's value, if the request has one. A target in absolute form overrides it (RFC 9112 §3.2.2).
+  ///   - host: The Host field's value, if there is one. A target in absolute form overrides it (RFC 9112 §3.2.2).
   ///   - target: The request target as it arrived.
   ///   - isOptions: Whether the method is OPTIONS.
   package func decide(host: Span<UInt8>, target: Span<UInt8>, isOptions: Bool = false) -> Decision {
@@ -45,12 +45,12 @@ package struct RouteTable: Sendable {
       return .badTarget("the target must begin with /")
     }
     let rest = target.extracting(authority.upperBound...)
-    // RFC 9112 §3.2.4.
+    // `OPTIONS http://host` asks about the server, as `OPTIONS *` does (RFC 9112 §3.2.4).
     if rest.isEmpty, isOptions { return decide(serverOf: target.extracting(authority)) }
     return decide(hostOf: target.extracting(authority), originForm: rest)
   }
 
-  /// `OPTIONS *` asks about a server as a whole: who has all paths of the host is asked.
+  /// `OPTIONS *` asks about a server as a whole. It goes to the route that has all paths of the host.
   private func decide(serverOf authority: Span<UInt8>) -> Decision {
     guard let entry = entry(hostOf: authority, path: [UInt8(ascii: "/")].span) else { return .noRoute }
     return .forward(route: entry.route, target: "*")
@@ -96,7 +96,7 @@ extension RouteTable {
   /// One route, prepared for matching.
   private struct Entry: Sendable {
     let route: Int
-    /// Empty for `/`, so that what follows a matching prefix is nothing or begins with a slash.
+    /// Empty for `/`, so that the rest of a path behind a matching prefix is empty or begins with a slash.
     let prefix: [UInt8]
     let base: [UInt8]
     let strips: Bool
@@ -115,7 +115,7 @@ extension RouteTable {
     }
 
     func target(rest: Span<UInt8>, query: Span<UInt8>) -> String {
-      // A stripped path may be empty; a target's is not, unless the base's stands for it.
+      // A stripped path may be empty. A target's path may not, unless it begins with the upstream's base path.
       let slash = rest.isEmpty && base.isEmpty
       let count = base.count + (slash ? 1 : 0) + rest.count + query.count
       return String(unsafeUninitializedCapacity: count) { buffer in
@@ -138,7 +138,7 @@ extension RouteTable {
     }
   }
 
-  /// The authority's range in `http://authority/path`; nil for any other text, and for an authority with user
+  /// The authority's range in `http://authority/path`. Nil for any other text, and for an authority with user
   /// information, which RFC 9110 §4.2.4 calls an error.
   private static func authority(ofAbsoluteForm target: Span<UInt8>) -> Range<Int>? {
     let start = target.withUnsafeBytes { $0.begins(with: "http://") ? 7 : $0.begins(with: "https://") ? 8 : nil }
@@ -151,7 +151,7 @@ extension RouteTable {
     return end > start ? start..<end : nil
   }
 
-  /// The length of the host at the beginning: without port, and without the dot of a fully qualified name.
+  /// The length of the host at the beginning, without port and without the dot of a fully qualified name.
   private static func hostLength(_ authority: Span<UInt8>) -> Int {
     if !authority.isEmpty, authority[0] == UInt8(ascii: "["),
       let bracket = authority.firstIndex(of: UInt8(ascii: "]"))
@@ -162,7 +162,7 @@ extension RouteTable {
     return length > 1 && authority[length - 1] == UInt8(ascii: ".") ? length - 1 : length
   }
 
-  /// FNV-1a of the lower-cased bytes. Only the configuration's hosts are in the table, so nobody can fill a bucket.
+  /// FNV-1a of the lower-cased bytes. Only the configuration's hosts are in the table, so a client can't fill a bucket.
   private static func hash(_ bytes: Span<UInt8>) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for index in bytes.indices { hash = (hash ^ UInt64(bytes[index].lowercased)) &* 0x100_0000_01b3 }

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import WeirHTTP
 
-/// Where a route's requests go: the origin, and the path that is put before theirs.
+/// The target of a route's requests: the origin, and the base path that is put before their paths.
 package struct Upstream: Sendable, Hashable {
   package enum Scheme: String, Sendable {
     case http
@@ -13,19 +13,19 @@ package struct Upstream: Sendable, Hashable {
   }
 
   package let scheme: Scheme
-  /// Lower case; an IPv6 address is in brackets.
+  /// The host in lower case; an IPv6 address is in brackets.
   package let host: String
   package let port: Int
-  /// Empty, or begins with a slash and ends with none.
+  /// The base path. It is empty, or begins with a slash and ends with none.
   package let basePath: String
 
-  /// The value of the Host field (RFC 9110 §7.2): without the scheme's own port.
+  /// The value of the Host field (RFC 9110 §7.2), without the scheme's default port.
   package var authority: String { Self.authority(host, port, of: scheme) }
 
-  /// `http://host:port/`.
+  /// The origin's URL, `http://host:port/`.
   package let origin: String
 
-  /// Takes `http://host[:port][/base]`, and nothing that a URL parser would have to guess at.
+  /// Reads `http://host[:port][/base]`, and nothing that a URL parser would have to guess.
   package init(parsing text: String) throws(UpstreamProblem) {
     guard let separator = text.firstRange(of: "://") else { throw UpstreamProblem("begin with http:// or https://") }
     guard let scheme = Scheme(rawValue: text[..<separator.lowerBound].lowercased()) else {
@@ -79,7 +79,8 @@ package struct Upstream: Sendable, Hashable {
     return String(path)
   }
 
-  /// Labels of 1 to 63 octets, 253 in all (RFC 1035 §2.3.4); a dot may end it.
+  /// Whether the text is a host name: labels of 1 to 63 octets, 253 in all (RFC 1035 §2.3.4), perhaps with a dot at the
+  /// end.
   static func isHostName(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
     let dot = UInt8(ascii: ".")
     let name = bytes.last == dot ? bytes.dropLast() : bytes[...]
@@ -96,7 +97,7 @@ package struct Upstream: Sendable, Hashable {
   }
 }
 
-/// Why a text is no upstream.
+/// The reason why a text is no upstream.
 package struct UpstreamProblem: Error, Hashable, Sendable {
   package let message: String
 

@@ -1,22 +1,22 @@
 package import Weir
 import WeirCurl
 
-/// How a route's upstream proves who it is, and how the gateway does: what the files hold that the configuration names, so
-/// that a reload sees whether they have changed.
+/// The TLS settings of a route's upstream: how the upstream is verified, and the certificate that the gateway shows. It
+/// holds the contents of the files that the configuration names, so that a reload sees whether they have changed.
 package struct UpstreamTLS: Sendable, Hashable {
-  /// Certificates in PEM; nil: whom the system trusts.
+  /// The trusted certificates in PEM; nil means those that the system trusts.
   package var authority: [UInt8]?
-  /// In PEM, with those that lead to its root.
+  /// The client certificate in PEM, with the intermediate ones.
   package var certificate: [UInt8]?
-  /// In PEM; with a certificate only.
+  /// The client certificate's key in PEM. Only used with a certificate.
   package var key: [UInt8]?
-  /// What the upstream is asked for, and what its certificate must be for; nil: the URL's host.
+  /// The name sent to the upstream (SNI) and expected in its certificate; nil means the URL's host.
   package var serverName: String?
   package var minimumVersion = TLSConfiguration.Version.tls12
 
   package init() {}
 
-  /// Made once for a plan: connections are shared by those who demand and show the same.
+  /// The transport's form of these settings, made once for a plan: requests with equal settings share connections.
   var trust: TransferTrust {
     var options = TLSOptions()
     if let authority { options.roots = .pem(authority) }
@@ -29,7 +29,7 @@ package struct UpstreamTLS: Sendable, Hashable {
   }
 }
 
-/// What there is, and no key.
+/// Describes which settings are there, but shows no key.
 extension UpstreamTLS: CustomStringConvertible, CustomReflectable {
   package var description: String {
     let files = [("authority", authority), ("certificate", certificate), ("key", key)]

@@ -1,8 +1,8 @@
 import Glibc
 
-/// What the system says of a file (inode(7)).
+/// The system's description of a file (inode(7)).
 package struct FileStatus: Sendable, Hashable {
-  /// The same for two names of one file, and for no other file while that one is there.
+  /// Device and inode. They are the same for two names of one file, and no other file has them while that file exists.
   package struct Identity: Sendable, Hashable {
     package let device: UInt64
     package let inode: UInt64
@@ -15,10 +15,10 @@ package struct FileStatus: Sendable, Hashable {
   package let kind: Kind
   package let identity: Identity
   package let size: Int64
-  /// When its content was changed last, in seconds since 1970.
+  /// The time of the last change to the content, in seconds since 1970.
   package let modified: Int64
   package let owner: UInt32
-  /// Who may read, write and search, without the kind.
+  /// The permission bits, without the bits for the file's kind.
   package let permissions: UInt32
 
   init(_ status: stat) {
@@ -36,7 +36,7 @@ package struct FileStatus: Sendable, Hashable {
     permissions = status.st_mode & 0o7777
   }
 
-  /// Fails for what is no regular file.
+  /// Throws unless the file is a regular one.
   package func expectRegular() throws(Errno) {
     switch kind {
     case .regular: break

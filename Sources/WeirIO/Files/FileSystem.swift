@@ -1,18 +1,18 @@
 import CLinux
 import Glibc
 
-/// The system's calls on files, their failures typed. But for `readCached`, each may wait for a disk: they are for workers, not
-/// for a loop.
+/// The system's calls on files, with typed failures. Each but `readCached` may wait for a disk, so they are for workers
+/// and not for a loop.
 package enum FileSystem {
-  /// A descriptor, closed in programs that this one starts.
+  /// Opens a file. Its descriptor is closed in programs that this one starts.
   package static func open(
     _ path: String, _ flags: CInt, permissions: UInt32 = 0, in directory: CInt = AT_FDCWD
   ) throws(Errno) -> CInt {
     try systemCall { openat(directory, path, flags | O_CLOEXEC, permissions) }
   }
 
-  /// Opens a regular file for reading, at once or not at all: a FIFO, whose reader waits for a writer, may have come in the
-  /// place of a file that was looked at.
+  /// Opens a regular file for reading, at once or not at all. A FIFO, whose reader waits for a writer, may have
+  /// replaced the file since it was looked at.
   package static func openRegular(_ path: String) throws(Errno) -> (descriptor: CInt, size: Int64) {
     let descriptor = try open(path, O_RDONLY | O_NONBLOCK)
     do throws(Errno) {
@@ -25,12 +25,13 @@ package enum FileSystem {
     }
   }
 
-  /// Not called again after a signal: the descriptor is gone then (close(2)).
+  /// Closes the descriptor, and doesn't repeat the call after a signal: the descriptor is gone then (close(2)).
   package static func close(_ descriptor: CInt) {
     _ = Glibc.close(descriptor)
   }
 
-  /// The same for a file that was written: some file systems tell only now that there was no space for it.
+  /// Closes the descriptor of a file that was written. Some file systems report only now that there was no space for
+  /// it.
   package static func closeWritten(_ descriptor: CInt) throws(Errno) {
     guard Glibc.close(descriptor) == -1 else { return }
     let error = Errno.current
@@ -43,7 +44,7 @@ package enum FileSystem {
     return FileStatus(status)
   }
 
-  /// Of a symbolic link itself, unless it is to be followed.
+  /// The status of a file; of a symbolic link itself unless `followsLink` is true.
   package static func status(
     ofFile path: String, in directory: CInt = AT_FDCWD, followsLink: Bool = false
   ) throws(Errno) -> FileStatus {
@@ -52,8 +53,8 @@ package enum FileSystem {
     return FileStatus(status)
   }
 
-  /// Reads what the system has in memory of a file, without waiting for anything; nil when that is not so, or not known, or
-  /// when there is anything else to say.
+  /// Reads the part of a file that the system holds in memory, without waiting for the disk. Nil when it holds nothing
+  /// there, when the file ends there, and on any error.
   package static func readCached(
     _ descriptor: CInt, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
   ) -> Int? {
@@ -63,19 +64,19 @@ package enum FileSystem {
     return count > 0 ? count : nil
   }
 
-  /// Writes all of it where the descriptor is.
+  /// Writes all bytes at the descriptor's position.
   package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) throws(Errno) {
     var written = 0
     while written < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
       let count = try systemCall { Glibc.write(descriptor, rest.baseAddress, rest.count) }
-      // No error and no progress: nothing that POSIX knows; not to be repeated for ever.
+      // Success without progress is nothing that POSIX knows, and must not be repeated for ever.
       guard count > 0 else { throw Errno(rawValue: EIO) }
       written += count
     }
   }
 
-  /// Copies all that is in a file from its beginning to where the other descriptor is.
+  /// Copies the whole of a file, from its beginning, to the other descriptor's position.
   package static func copy(from source: CInt, to target: CInt) throws(Errno) {
     let size = 256 << 10
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 4096)
@@ -93,12 +94,12 @@ package enum FileSystem {
     _ = try systemCall { ftruncate(descriptor, off_t(size)) }
   }
 
-  /// Moves the descriptor to the file's end.
+  /// Moves the descriptor's position to the file's end.
   package static func seekToEnd(_ descriptor: CInt) throws(Errno) {
     _ = try systemCall { lseek(descriptor, 0, SEEK_END) }
   }
 
-  /// Takes the file for oneself until the descriptor is closed; at once or not at all.
+  /// Locks the file exclusively until the descriptor is closed; fails at once if another has the lock.
   package static func lock(_ descriptor: CInt) throws(Errno) {
     _ = try systemCall { flock(descriptor, LOCK_EX | LOCK_NB) }
   }
@@ -111,9 +112,9 @@ package enum FileSystem {
     _ = try systemCall { unlinkat(directory, path, 0) }
   }
 
-  /// Gives a file another name at once: whoever looks finds the old file there or the new one.
+  /// Renames a file in one step: a reader of `target` finds the old file or the new one.
   ///
-  /// - Parameter replacing: Whether another file of that name goes; else it is a failure (`EEXIST`).
+  /// - Parameter replacing: Whether an existing `target` is replaced. If not, it is a failure (`EEXIST`).
   package static func rename(_ path: String, to target: String, replacing: Bool) throws(Errno) {
     if replacing {
       _ = try systemCall { Glibc.rename(path, target) }
@@ -123,7 +124,7 @@ package enum FileSystem {
       let noReplace: CUnsignedInt = 1
       _ = try systemCall { renameat2(AT_FDCWD, path, AT_FDCWD, target, noReplace) }
     } catch  where error.rawValue == EINVAL || error.rawValue == ENOSYS {
-      // The file system can't: a second name is as good, which is not made where there is one.
+      // The file system can't do that. A second name does as well, for `link` fails where the name exists.
       _ = try systemCall { link(path, target) }
       try remove(path)
     }
@@ -134,7 +135,7 @@ extension Errno {
   package static var exists: Errno { Errno(rawValue: EEXIST) }
   package static var noSuchFile: Errno { Errno(rawValue: ENOENT) }
   package static var isDirectory: Errno { Errno(rawValue: EISDIR) }
-  /// Neither file nor directory: a FIFO, a socket, a device.
+  /// The file is neither a regular file nor a directory but a FIFO, a socket or a device.
   package static var notRegular: Errno { Errno(rawValue: ESPIPE) }
   package static var notPermitted: Errno { Errno(rawValue: EPERM) }
   package static var permissionDenied: Errno { Errno(rawValue: EACCES) }

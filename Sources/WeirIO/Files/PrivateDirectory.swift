@@ -1,20 +1,21 @@
 import Glibc
 
-/// A directory of this user's own, in which nobody else can exchange what is there. All of it is for workers.
+/// A directory of this user's own, in which no other user can exchange the files. All calls are for workers.
 ///
-/// In a directory that all users share, such as that of temporary files, anybody may have made one of this name first.
+/// In a directory that all users share, such as that of temporary files, another user may have made one of this name
+/// first.
 package struct PrivateDirectory: Sendable {
   package let path: String
-  /// What others may not do there, as permissions of files say it.
+  /// The permission bits that other users must not have on the directory.
   private let forbidden: UInt32
 
-  /// - Parameter isReadable: Whether others may look into it.
+  /// - Parameter isReadable: Whether other users may list it and read its files.
   package init(_ path: String, isReadable: Bool = false) {
     self.path = path
     forbidden = isReadable ? 0o022 : 0o077
   }
 
-  /// Makes the directory where it is not there; `Errno.notPermitted` when it is not this user's alone.
+  /// Makes the directory if it is missing; throws `Errno.notPermitted` when others own it or have too many permissions.
   package func make() throws(Errno) {
     FileSystem.close(try open(makingIt: true))
   }

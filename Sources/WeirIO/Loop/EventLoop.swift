@@ -2,7 +2,7 @@ import Dispatch
 
 /// A thread that hosts everything that waits: sockets, timers and jobs from other threads.
 ///
-/// The loop runs as long as somebody holds this object; when the last reference goes, the thread runs the jobs it was
+/// The loop runs as long as this object is referenced. When the last reference goes, the thread runs the jobs it was
 /// already given and ends. Methods marked *on the loop* trap on any other thread.
 package final class EventLoop: Sendable {
   let core: LoopCore
@@ -13,8 +13,8 @@ package final class EventLoop: Sendable {
     try core.start(name: name)
   }
 
-  /// A loop for a process that has no descriptors left: it hosts jobs and timers, so that what can't be done is at least
-  /// answered, and registers nothing.
+  /// A loop for a process that has no descriptors left. It hosts jobs and timers, so that requests are at least
+  /// answered with an error, and registers no descriptors.
   package init(withoutDescriptors name: String) {
     core = LoopCore(ringing: DispatchSemaphore(value: 0))
     do {
@@ -39,11 +39,11 @@ package final class EventLoop: Sendable {
   /// The time at which the present turn began; cheaper than reading the clock. On the loop.
   package var turnTime: MonotonicTime { confined.turnTime }
 
-  /// Descriptors that were ready when the present turn began, as far as one wait tells of them: how much this turn has
-  /// to do. On the loop.
+  /// The number of descriptors that were ready when the present turn began, as far as one wait reports them. It tells
+  /// how much this turn has to do. On the loop.
   package var readyCount: Int { confined.readyCount }
 
-  /// Runs `job` on the loop, after what was posted before it. Any thread.
+  /// Runs `job` on the loop, after the jobs that were posted before it. Any thread.
   package func post(_ job: @escaping @Sendable () -> Void) {
     if isCurrent {
       confined.jobs.append(.closure(job))
@@ -57,7 +57,7 @@ package final class EventLoop: Sendable {
     if isCurrent { job() } else { core.mailbox.post(.closure(job)) }
   }
 
-  /// Tells `handler` of readiness of `fd` until `unregister`; level-triggered. On the loop.
+  /// Reports the readiness of `fd` to `handler` until `unregister`; level-triggered. On the loop.
   package func register(_ fd: CInt, for events: IOEvents, handler: any EventHandler) throws(Errno) {
     try confined.register(fd, for: events, handler: handler)
   }
@@ -82,13 +82,13 @@ package final class EventLoop: Sendable {
     confined.cancel(timer)
   }
 
-  /// Calls `work` once, after what was given before it, at the end of the present turn and before the loop sleeps. On
-  /// the loop.
+  /// Calls `work` once at the end of the present turn, before the loop sleeps and after the work given earlier. On the
+  /// loop.
   package func atEndOfTurn(_ work: @escaping () -> Void) {
     confined.endOfTurn.append(work)
   }
 
-  /// Sets who hears how long each due timer waited for its turn, in seconds. On the loop.
+  /// Sets the observer of lag: how many seconds each due timer waited for its turn. On the loop.
   package func observeLag(_ observer: (@Sendable (Double) -> Void)?) {
     confined.lagObserver = observer
   }
@@ -99,7 +99,7 @@ package final class EventLoop: Sendable {
   }
 }
 
-/// What is told of a descriptor's readiness, on the loop.
+/// The receiver of a descriptor's readiness, called on the loop.
 package protocol EventHandler: AnyObject {
   func descriptorReady(_ fd: CInt, events: IOEvents)
 }

@@ -1,21 +1,21 @@
 /// A value that only one event loop may touch, held by things that any thread may hold.
 ///
-/// This is how loop-confined state crosses threads: the box travels, the value does not. It also ends on the loop: when
-/// the last reference goes elsewhere, the value is sent there to be destroyed.
+/// This is how loop-confined state crosses threads: the box travels, the value does not. The value also ends on the
+/// loop: when the last reference goes on another thread, the value is sent to the loop to be destroyed.
 ///
-/// `@unchecked Sendable`: `cell` is read and written only through `value`, which traps unless the calling thread is
-/// the loop's own, and destroyed on that thread; one thread's accesses cannot race.
+/// `@unchecked Sendable`: `cell` is read and written only through `value`, which traps on any thread but the loop's
+/// own. It is destroyed on that thread too. The accesses of one thread cannot race.
 package final class LoopBound<Value>: @unchecked Sendable {
   package let loop: EventLoop
   private let cell: Cell
 
-  /// Boxes a value that nobody else refers to; on any thread.
+  /// Boxes a value that has no other reference; on any thread.
   package init(_ value: sending Value, on loop: EventLoop) {
     self.loop = loop
     cell = Cell(value)
   }
 
-  /// Boxes a value that already lives on the loop; on the loop. Who passes it keeps it there.
+  /// Boxes a value that already lives on the loop; on the loop. The caller's own references must stay on the loop.
   package init(confining value: Value, on loop: EventLoop) {
     loop.preconditionCurrent()
     self.loop = loop
@@ -41,9 +41,9 @@ package final class LoopBound<Value>: @unchecked Sendable {
     }
   }
 
-  /// Where the value lies.
+  /// The memory that holds the value.
   ///
-  /// `@unchecked Sendable`: the address never changes, and `LoopBound` says why what lies there can't be raced for.
+  /// `@unchecked Sendable`: the address never changes, and `LoopBound` says why accesses to the value can't race.
   private struct Cell: @unchecked Sendable {
     let address: UnsafeMutablePointer<Value>
 

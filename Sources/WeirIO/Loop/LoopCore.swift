@@ -2,7 +2,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The thread behind an `EventLoop`, and all it owns. The thread keeps this object alive, not the `EventLoop`.
+/// The thread behind an `EventLoop`, and all that the thread owns. The thread keeps this object alive, but not the
+/// `EventLoop`.
 ///
 /// `@unchecked Sendable`: `confined` is used by the thread itself and by `EventLoop`, which checks `isCurrent` first;
 /// the rest is immutable or synchronised.
@@ -17,7 +18,7 @@ final class LoopCore: @unchecked Sendable {
     try confined.poller.add(mailbox.wakeup, events: .read, token: Confined.wakeupToken)
   }
 
-  /// One without descriptors, woken by the bell.
+  /// A core without descriptors, woken by the bell.
   init(ringing bell: DispatchSemaphore) {
     mailbox = Mailbox(ringing: bell)
     confined = Confined(Poller(waitingFor: bell))
@@ -30,7 +31,7 @@ final class LoopCore: @unchecked Sendable {
     try startDetachedThread(name: name) { self.run() }
   }
 
-  /// Where the system has no thread to give: one of those that Dispatch has already.
+  /// Runs the loop on a thread that Dispatch has already, for a system that has no new thread to give.
   func startOnSharedThread() {
     DispatchQueue.global().async { self.run() }
   }
@@ -47,14 +48,14 @@ final class LoopCore: @unchecked Sendable {
     thread.store(0, ordering: .relaxed)
   }
 
-  /// What only the loop's thread touches.
+  /// The state that only the loop's thread touches.
   ///
-  /// `@exclusivity(unchecked)`, here and elsewhere on the loop, stands at what every request changes several times. The
-  /// check for overlapping accesses costs as much as an allocation; these can't overlap, since nothing is called out to
-  /// while one of them lasts, and nothing let go of that could be the caller's.
+  /// `@exclusivity(unchecked)`, here and elsewhere on the loop, marks properties that every request changes several
+  /// times. The check for overlapping accesses costs as much as an allocation. These accesses can't overlap: none of
+  /// them calls out while it lasts, and none releases an object that could belong to a caller.
   final class Confined {
     static let wakeupToken = UInt64.max
-    /// Jobs run per turn, so that a flood of them can't starve sockets.
+    /// The number of jobs run per turn, limited so that a flood of them can't starve sockets.
     static let jobsPerTurn = 256
 
     let poller: Poller
@@ -98,7 +99,7 @@ extension LoopCore.Confined {
     runEndOfTurn()
   }
 
-  /// Drops what is still registered, whose handlers may hold each other and the loop.
+  /// Drops the remaining registrations and timers, whose handlers may hold each other and the loop.
   fileprivate func end() {
     registrations = []
     timers = TimerHeap()
@@ -112,13 +113,13 @@ extension LoopCore.Confined {
     registration.handler.descriptorReady(CInt(fd), events: events)
   }
 
-  /// Fires what is due, each timer that is armed now at most once: one that is armed again for the present, again and
-  /// again, must not keep sockets from being served.
+  /// Fires the due timers, each that is armed now at most once. A timer that is armed for the present again and again
+  /// must not keep sockets from being served.
   private func fireTimers() {
     var budget = timers.count
     while budget > 0, let timer = timers.popDue(at: turnTime) {
       budget -= 1
-      // Taken first: whoever hears of the lag may arm this timer again.
+      // Taken out first, because the observer of the lag may arm this timer again.
       let handler = timer.handler
       timer.handler = nil
       lagObserver?(turnTime.seconds(since: timer.due))
@@ -126,7 +127,8 @@ extension LoopCore.Confined {
     }
   }
 
-  /// In the order given, what is added meanwhile included, up to a bound; the loop doesn't sleep before the rest.
+  /// Runs the work in the order given, including work that is added meanwhile, up to a bound. The loop doesn't sleep
+  /// before the rest has run.
   private func runEndOfTurn() {
     var next = 0
     while next < endOfTurn.count, next < Self.jobsPerTurn {
@@ -134,7 +136,8 @@ extension LoopCore.Confined {
       next += 1
       work()
     }
-    // What is done is let go of when the list is in order again: what it captured may be the caller's, and add work.
+    // The closures that have run are released only once the list is in order again. Their release may run a caller's
+    // code, which may add work.
     let done = endOfTurn
     endOfTurn = Array(done[next...])
     withExtendedLifetime(done) {}

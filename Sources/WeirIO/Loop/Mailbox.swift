@@ -3,7 +3,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// What other threads hand to a loop: jobs, in order, and a wake-up when the loop sleeps.
+/// The jobs that other threads hand to a loop, in order, and the wake-up call for a loop that sleeps.
 final class Mailbox: Sendable {
   enum Job {
     case closure(@Sendable () -> Void)
@@ -17,7 +17,7 @@ final class Mailbox: Sendable {
   }
 
   let wakeup: CInt
-  /// Rung in place of the descriptor by a loop that has none.
+  /// Signalled instead of the descriptor if the loop has none.
   private let bell: DispatchSemaphore?
   private let state = Mutex(State())
 
@@ -53,8 +53,8 @@ final class Mailbox: Sendable {
     if wasAsleep { ring() }
   }
 
-  /// Moves all jobs to the end of `jobs`. With none left and `sleeping` true, posts ring the eventfd from now on.
-  /// Returns whether the loop is to stop.
+  /// Moves all jobs to the end of `jobs`. If `jobs` is then empty and `sleeping` is true, the next post wakes the loop.
+  /// Returns whether the loop must stop.
   func collect(into jobs: inout Deque<Job>, sleeping: Bool) -> Bool {
     state.withLock { state in
       jobs.append(contentsOf: state.jobs)
@@ -80,7 +80,7 @@ final class Mailbox: Sendable {
 }
 
 extension Mailbox.State {
-  /// Marks the loop as woken; true when it has to be woken indeed.
+  /// Marks the loop as woken; returns true if it was asleep and must be woken.
   fileprivate mutating func wake() -> Bool {
     defer { isAsleep = false }
     return isAsleep

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A point on the system's monotonic clock, in nanoseconds. It never goes backwards and says nothing about the date.
+/// A point on the system's monotonic clock, in nanoseconds. The clock never goes backwards and says nothing about the
+/// date.
 package struct MonotonicTime: Hashable, Comparable, Sendable {
   package var nanoseconds: Int64
 

@@ -2,10 +2,10 @@ import CLinux
 import Dispatch
 import Glibc
 
-/// Which readiness of a descriptor a handler wants to hear of, and hears of.
+/// The kinds of readiness of a descriptor: those that a handler asks for, and those that it is told.
 ///
-/// Inlinable, for every event of every socket is looked at in other modules too, where a set's operations would
-/// otherwise be looked up as those of any type are.
+/// Inlinable, because other modules look at every event of every socket, too. There a set's operations would otherwise
+/// be looked up at run time, as for any generic type.
 package struct IOEvents: OptionSet, Sendable {
   package let rawValue: UInt32
 
@@ -16,7 +16,7 @@ package struct IOEvents: OptionSet, Sendable {
 
   @inlinable package static var read: IOEvents { IOEvents(rawValue: 0x001) }  // EPOLLIN
   @inlinable package static var write: IOEvents { IOEvents(rawValue: 0x004) }  // EPOLLOUT
-  /// What is reported of a broken or wholly closed connection, asked for or not.
+  /// Reported for a broken or wholly closed connection, asked for or not.
   @inlinable package static var failure: IOEvents { IOEvents(rawValue: 0x018) }  // EPOLLERR, EPOLLHUP
   /// Wake one of the loops that share a descriptor, not all of them; only valid when a descriptor is first registered.
   @inlinable package static var exclusive: IOEvents { IOEvents(rawValue: 1 << 28) }  // EPOLLEXCLUSIVE
@@ -25,7 +25,7 @@ package struct IOEvents: OptionSet, Sendable {
 /// An epoll instance: level-triggered, one registration per descriptor.
 final class Poller {
   private let descriptor: CInt
-  /// Waited for in place of descriptors by a loop that has none.
+  /// The bell that a loop without descriptors waits for; nil otherwise.
   private let bell: DispatchSemaphore?
   private var buffer = [epoll_event](repeating: epoll_event(), count: 256)
 
@@ -34,7 +34,7 @@ final class Poller {
     bell = nil
   }
 
-  /// One that registers nothing and waits for the bell.
+  /// A poller that registers nothing and waits for the bell.
   init(waitingFor bell: DispatchSemaphore) {
     descriptor = -1
     self.bell = bell

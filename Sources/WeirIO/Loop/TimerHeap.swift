@@ -1,7 +1,7 @@
-/// The pending timers of a loop, earliest first: a 4-ary heap whose timers know their place, so that cancelling one
-/// costs a sift and leaves nothing behind.
+/// The pending timers of a loop, earliest first. It is a 4-ary heap whose timers know their place, so that cancelling
+/// one costs a sift and leaves nothing behind.
 struct TimerHeap {
-  /// The due time lies beside its timer, so that comparing two touches neither.
+  /// The due time is stored beside its timer, so that comparing two entries touches neither timer.
   private struct Entry {
     var due: MonotonicTime
     let timer: LoopTimer
@@ -27,7 +27,7 @@ struct TimerHeap {
     siftDown(from: siftUp(from: slot))
   }
 
-  /// Restores the order after a timer that is in the heap got another due time.
+  /// Restores the order after the due time of a timer in the heap has changed.
   mutating func update(_ timer: LoopTimer) {
     let slot = timer.slot
     guard slot >= 0, slot < entries.count else { return }
@@ -41,7 +41,7 @@ struct TimerHeap {
     return first.timer
   }
 
-  /// Moves an entry towards the front and returns where it has come to lie.
+  /// Moves an entry towards the front and returns its new place.
   @discardableResult
   private mutating func siftUp(from start: Int) -> Int {
     var slot = start
@@ -72,7 +72,7 @@ struct TimerHeap {
     entries[slot].timer.slot = slot
   }
 
-  /// Exchanges the moving entry with another, which is told its new place.
+  /// Swaps the moving entry with another, and tells that other timer its new place.
   private mutating func swap(_ moving: Int, _ other: Int) {
     entries.swapAt(moving, other)
     entries[moving].timer.slot = moving

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// An address of the internet, without port and interface.
+/// An IP address, without port and interface.
 package enum IPAddress: Hashable, Sendable {
   /// The four bytes read as one big-endian number.
   case v4(UInt32)
@@ -21,8 +21,8 @@ package enum IPAddress: Hashable, Sendable {
     self = .v4(UInt32(bigEndian: number))
   }
 
-  /// Reads a URL's host as a resolver does: also `127.1`, `0x7f000001`, `0177.0.0.1` and `2130706433`, with a dot at the
-  /// end, and IPv6 addresses in brackets and with a zone. Nil for names.
+  /// Reads a URL's host as a resolver does, including `127.1`, `0x7f000001`, `0177.0.0.1` and `2130706433`. A dot at
+  /// the end is accepted, and so are brackets and a zone of an IPv6 address. Nil for names.
   package init?(host: some StringProtocol) {
     var text = host[...]
     guard !text.utf8.contains(0) else { return nil }
@@ -33,12 +33,12 @@ package enum IPAddress: Hashable, Sendable {
     }
     if text.last == "." { text = text.dropLast() }
     var number = in_addr()
-    // It stops at blanks, which no host holds.
+    // `inet_aton` stops at blanks, which no host holds.
     guard !text.contains(where: \.isWhitespace), inet_aton(String(text), &number) == 1 else { return nil }
     self = .v4(UInt32(bigEndian: number.s_addr))
   }
 
-  /// Nil for what is no address of the internet.
+  /// Nil for a Unix socket's address.
   package init?(_ address: SocketAddress) {
     switch address {
     case .v4(let number, _): self = .v4(number)
@@ -47,8 +47,8 @@ package enum IPAddress: Hashable, Sendable {
     }
   }
 
-  /// The IPv4 address that an IPv6 one stands for: `::ffff:192.0.2.1` (RFC 4291 §2.5.5.2) and, behind a NAT64,
-  /// `64:ff9b::192.0.2.1` (RFC 6052 §2.1). Any other is itself.
+  /// The IPv4 address that an IPv6 address stands for: `::ffff:192.0.2.1` (RFC 4291 §2.5.5.2) and, behind a NAT64,
+  /// `64:ff9b::192.0.2.1` (RFC 6052 §2.1). Other addresses are unchanged.
   package var unwrapped: IPAddress {
     guard case .v6(let high, let low) = self else { return self }
     let isMapped = high == 0 && low >> 32 == 0xffff
@@ -56,8 +56,8 @@ package enum IPAddress: Hashable, Sendable {
     return isMapped || isTranslated ? .v4(UInt32(truncatingIfNeeded: low)) : self
   }
 
-  /// The address that Linux connects to: in place of the unspecified one, `0.0.0.0` or `::`, that of the loopback. Any
-  /// other is itself.
+  /// The address that Linux connects to: the loopback address in place of the unspecified one, `0.0.0.0` or `::`. Other
+  /// addresses are unchanged.
   package var connected: IPAddress {
     switch self {
     case .v4(0): .v4(0x7f00_0001)

@@ -1,17 +1,17 @@
 /// The addresses that begin with the same bits, as `192.0.2.0/24` writes them (RFC 4632 §3.1, RFC 4291 §2.3).
 package struct IPNetwork: Hashable, Sendable {
-  /// Its first address.
+  /// The first address of the network.
   package let address: IPAddress
-  /// How many bits are the same.
+  /// The number of bits that all addresses of the network share.
   package let prefixLength: Int
 
-  /// Further bits of the address count as zeros, and lengths beyond the address's as its own.
+  /// Bits of `address` behind the prefix are cleared, and a length beyond the address's own is reduced to it.
   package init(_ address: IPAddress, prefixLength: Int) {
     self.prefixLength = max(0, min(prefixLength, address.bitCount))
     self.address = address.masked(self.prefixLength)
   }
 
-  /// Reads `192.0.2.0/24`, `2001:db8::/32`, and an address alone as the network of it alone.
+  /// Reads `192.0.2.0/24`, `2001:db8::/32`, and a single address as the network that holds only that address.
   package init(parsing text: String) throws(IPNetworkError) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = parts.first.flatMap({ IPAddress($0) }) else { throw IPNetworkError(text, .badAddress) }
@@ -25,7 +25,7 @@ package struct IPNetwork: Hashable, Sendable {
     guard self.address == address else { throw IPNetworkError(text, .hasHostBits(self)) }
   }
 
-  /// Whether it is among these; an IPv4 address is in no IPv6 network, nor the other way round.
+  /// Whether the network holds `address`. An IPv4 address is in no IPv6 network, nor the other way round.
   package func contains(_ address: IPAddress) -> Bool {
     address.bitCount == self.address.bitCount && address.masked(prefixLength) == self.address
   }
@@ -42,11 +42,11 @@ extension IPNetwork: CustomStringConvertible {
   package var description: String { "\(address)/\(prefixLength)" }
 }
 
-/// Why a text is no network.
+/// The reason why a text is no network.
 package struct IPNetworkError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Problem: Hashable, Sendable {
     case badAddress
-    /// The longest that there is.
+    /// The associated value is the longest length that is valid.
     case badLength(Int)
     case hasHostBits(IPNetwork)
     case standsForIPv4(IPAddress)
@@ -65,7 +65,7 @@ package struct IPNetworkError: Error, Hashable, Sendable, CustomStringConvertibl
     case .badAddress: "'\(text)' is no network; write 192.0.2.0/24, 2001:db8::/32 or an address"
     case .badLength(let longest): "'\(text)' has no valid length; behind the slash stands a number from 0 to \(longest)"
     case .hasHostBits(let network): "'\(text)' has bits set behind its length; the network is \(network)"
-    case .standsForIPv4(let address): "'\(text)' stands for an IPv4 address, and is taken for that; write \(address)"
+    case .standsForIPv4(let address): "'\(text)' stands for an IPv4 address and is treated as one; write \(address)"
     }
   }
 }
@@ -78,10 +78,10 @@ extension IPAddress {
     }
   }
 
-  /// Its first bits; the others are zeros.
+  /// The address with its first `count` bits; the others are zeros.
   fileprivate func masked(_ count: Int) -> IPAddress {
     switch self {
-    // A shift by all bits or more is zero.
+    // In Swift, a shift by all bits or more gives zero.
     case .v4(let number): .v4(number & (UInt32.max << (32 - count)))
     case .v6(let high, let low):
       .v6(high: high & (UInt64.max << max(0, 64 - count)), low: low & (UInt64.max << min(64, 128 - count)))

@@ -25,7 +25,7 @@ extension Socket {
     }
   }
 
-  /// Begins to connect: ready for writing tells that it has succeeded or failed (`pendingError`).
+  /// Begins to connect. The socket becomes ready for writing when that has succeeded or failed (`pendingError`).
   package static func connecting(to address: SocketAddress) throws(Errno) -> Socket {
     let socket = try open(address)
     do {
@@ -63,7 +63,7 @@ extension Socket {
     return socket
   }
 
-  /// `TCP_NODELAY` passes on to accepted connections, which saves each of them a system call.
+  /// Sets the listener's options. Accepted connections inherit `TCP_NODELAY`, which saves each of them a system call.
   private func prepareToListen(_ address: SocketAddress) {
     guard address.family != AF_UNIX else { return }
     setOption(SOL_SOCKET, SO_REUSEADDR, CInt(1))

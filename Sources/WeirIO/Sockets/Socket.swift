@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// A stream socket's descriptor and what is done with it. Its owner closes it, once.
+/// A stream socket's descriptor and the operations on it. Its owner closes it, once.
 ///
 /// Sockets made here don't block and aren't inherited by child processes: an operation that would wait throws
 /// `Errno.wouldBlock`.
@@ -17,7 +17,7 @@ package struct Socket: Hashable, Sendable {
     try systemCall { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
   }
 
-  /// Sends as much as the socket takes and returns how much that was. A closed peer is an error, not a signal.
+  /// Sends as much as the socket takes and returns that number of bytes. A closed peer is an error, not a signal.
   package func send(_ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
     try systemCall { Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
   }
@@ -29,7 +29,7 @@ package struct Socket: Hashable, Sendable {
   ) throws(Errno) -> Int {
     var pieces = (Self.piece(first), Self.piece(second), Self.piece(third))
     return try systemCall {
-      // The whole tuple: a pointer to its first element would promise nothing of the others.
+      // The pointer covers the whole tuple: a pointer to its first element would not be valid for the others.
       withUnsafeMutableBytes(of: &pieces) {
         var message = msghdr()
         message.msg_iov = $0.baseAddress?.assumingMemoryBound(to: iovec.self)
@@ -43,12 +43,12 @@ package struct Socket: Hashable, Sendable {
     iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
   }
 
-  /// Tells the peer that nothing more comes; receiving goes on.
+  /// Tells the peer that nothing more comes; receiving still works.
   package func shutdownSending() {
     shutdown(descriptor, CInt(SHUT_WR))
   }
 
-  /// Ends listening while the descriptor stays valid, since other loops may still use it.
+  /// Ends listening but keeps the descriptor valid, since other loops may still use it.
   package func shutdownListening() {
     shutdown(descriptor, CInt(SHUT_RD))
   }
@@ -57,7 +57,7 @@ package struct Socket: Hashable, Sendable {
     try SocketAddress.read { getsockname(descriptor, $0, $1) }.address
   }
 
-  /// Takes the error that a connection attempt or the peer left behind.
+  /// Returns and clears the error that a connection attempt or the peer left behind.
   package func pendingError() -> Errno? {
     var error: CInt = 0
     var length = socklen_t(MemoryLayout<CInt>.size)
@@ -65,7 +65,7 @@ package struct Socket: Hashable, Sendable {
     return error == 0 ? nil : Errno(rawValue: error)
   }
 
-  /// Sends small pieces at once instead of waiting to fill a packet (`TCP_NODELAY`).
+  /// Sends small writes at once instead of waiting to fill a packet (`TCP_NODELAY`).
   package func disableDelay() {
     setOption(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1))
   }
@@ -74,7 +74,7 @@ package struct Socket: Hashable, Sendable {
     Glibc.close(descriptor)  // never repeated: Linux has freed the descriptor even when it reports EINTR
   }
 
-  /// Closes with a reset, so that the peer can't take what it got for all there was.
+  /// Closes with a reset, so that the peer can't mistake a truncated response for a complete one.
   package func reset() {
     setOption(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
     close()

@@ -4,7 +4,7 @@ internal import Glibc
 extension SocketAddress {
   /// Reads `127.0.0.1:8080`, `[::1]:8080`, `:8080` (all addresses), `localhost:8080` and `unix:/path`.
   ///
-  /// Names other than `localhost` are not looked up: which of a name's addresses to listen on is not ours to guess.
+  /// Names other than `localhost` are not looked up: the program can't guess which of a name's addresses to listen on.
   package init(parsing text: String) throws(SocketAddressError) {
     if text.hasPrefix("unix:") {
       self = try Self.unix(String(text.dropFirst(5)), in: text)
@@ -49,7 +49,7 @@ extension SocketAddress {
   }
 }
 
-/// Why a text is no address to listen on.
+/// The reason why a text is no address to listen on.
 package struct SocketAddressError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Problem: Hashable, Sendable {
     case missingPort

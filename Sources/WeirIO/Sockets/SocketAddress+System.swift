@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Between this type and the system's `sockaddr` structures.
+/// Conversion between this type and the system's `sockaddr` structures.
 extension SocketAddress {
   /// Bytes of `sun_path`, its closing NUL included.
   static let unixPathCapacity = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
@@ -51,7 +51,7 @@ extension SocketAddress {
     }
   }
 
-  /// Has `call` fill in an address; nil when it failed.
+  /// Has `call` fill in an address; throws when the call failed.
   static func read(
     _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
   )
@@ -71,7 +71,7 @@ extension SocketAddress {
     self.init(system: UnsafeRawBufferPointer(rebasing: bytes))
   }
 
-  /// Reads a `sockaddr` of any family; what it doesn't know is a Unix socket or nameless.
+  /// Reads a `sockaddr` of any family. A family other than IPv4 and IPv6 is read as a Unix socket or as unnamed.
   package init(system bytes: UnsafeRawBufferPointer) {
     let family = bytes.count >= MemoryLayout<sockaddr_in>.size ? CInt(bytes.load(as: sa_family_t.self)) : AF_UNIX
     if family == AF_INET {
@@ -85,7 +85,8 @@ extension SocketAddress {
     }
   }
 
-  /// An IPv4 peer of a socket for both versions shows as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2); it is read as IPv4.
+  /// Reads an IPv6 address. An IPv4 peer of a socket for both versions appears as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2)
+  /// and is read as IPv4.
   private init(_ system: sockaddr_in6) {
     let port = UInt16(bigEndian: system.sin6_port)
     let (high, low) = withUnsafeBytes(of: system.sin6_addr) {
@@ -103,13 +104,13 @@ extension SocketAddress {
 }
 
 extension SocketAddress {
-  /// Of this end of the socket `descriptor`; nil for what is none.
+  /// The local address of the socket `descriptor`; nil if it is not a socket.
   package init?(localOf descriptor: CInt) {
     guard let read = try? Self.read({ getsockname(descriptor, $0, $1) }) else { return nil }
     self = read.address
   }
 
-  /// Of the other end of the socket `descriptor`; nil without one.
+  /// The peer's address of the socket `descriptor`; nil if it has no peer.
   package init?(peerOf descriptor: CInt) {
     guard let read = try? Self.read({ getpeername(descriptor, $0, $1) }) else { return nil }
     self = read.address

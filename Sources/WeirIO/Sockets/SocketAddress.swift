@@ -1,21 +1,22 @@
 internal import CLinux
 internal import Glibc
 
-/// Where a socket listens or what it is connected to.
+/// The address that a socket listens on or is connected to.
 package enum SocketAddress: Hashable, Sendable {
-  /// The address as its four bytes read as one big-endian number, and the port.
+  /// An IPv4 address, its four bytes read as one big-endian number, and the port.
   case v4(UInt32, port: UInt16)
-  /// The address as its sixteen bytes read as two big-endian numbers, the interface of a link-local one, and the port.
+  /// An IPv6 address, its sixteen bytes read as two big-endian numbers; the interface if the address is link-local; the
+  /// port.
   case v6(high: UInt64, low: UInt64, scope: UInt32 = 0, port: UInt16)
   case unix(path: String)
-  /// A peer without an address, as Unix sockets' clients are.
+  /// The address of a peer that has none, as the clients of Unix sockets do.
   case unnamed
 
   package static func loopback(port: UInt16) -> SocketAddress { .v4(0x7f00_0001, port: port) }
-  /// All addresses of the machine, of both versions of IP where it has both.
+  /// All addresses of the machine, of both versions of IP if it has both.
   package static func any(port: UInt16) -> SocketAddress { .v6(high: 0, low: 0, port: port) }
 
-  /// Nil for a Unix socket.
+  /// The port; nil for a Unix socket.
   package var port: UInt16? {
     switch self {
     case .v4(_, let port), .v6(_, _, _, let port): port
@@ -23,7 +24,7 @@ package enum SocketAddress: Hashable, Sendable {
     }
   }
 
-  /// The address without its port: `192.0.2.1`, `2001:db8::1`; the path of a Unix socket.
+  /// The address without its port, such as `192.0.2.1` or `2001:db8::1`, or the path of a Unix socket.
   package var host: String {
     switch self {
     case .v4(let address, _): Self.text(AF_INET, address.bigEndian)

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// The file at a Unix socket's path, told by device and inode from others that take its place.
+/// The file at a Unix socket's path. Device and inode tell it from other files that take its place.
 ///
-/// While a socket is bound to it, or was seen to be, its inode is given to no other file.
+/// While a socket is bound to the file, no other file gets its inode.
 package struct SocketFile: Sendable, Equatable {
   package let path: String
   private let device: dev_t
   private let inode: ino_t
 
-  /// Nil where there is none, or a file of another kind: that one is somebody's.
+  /// Nil if there is no file, or one of another kind, which belongs to someone else.
   package init?(at path: String) {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
@@ -16,7 +16,7 @@ package struct SocketFile: Sendable, Equatable {
     (device, inode) = (status.st_dev, status.st_ino)
   }
 
-  /// Removes it, unless another one has its path.
+  /// Removes the file, unless another file has taken its path.
   package func remove() {
     if Self(at: path) == self { unlink(path) }
   }

@@ -1,13 +1,14 @@
-/// Addresses that nobody on the public internet has: what IANA's special-purpose registries (RFC 6890) list as not
-/// globally reachable, multicast, and what is kept for later.
+/// Addresses that no host on the public internet has. They are those that IANA's special-purpose registries (RFC 6890)
+/// list as not globally reachable, multicast, and those reserved for later use.
 package enum SpecialNetworks {
-  /// What an address is there for; nil for a public one. One that stands for an IPv4 address is to be unwrapped before.
+  /// The purpose of an address; nil for a public one. An IPv6 address that stands for an IPv4 one must be `unwrapped`
+  /// first.
   package static func purpose(of address: IPAddress) -> String? {
     switch address {
     case .v4: return v4.first { $0.network.contains(address) }.map { "\($0.purpose), \($0.network)" }
     case .v6:
       if let known = v6.first(where: { $0.network.contains(address) }) { return "\(known.purpose), \(known.network)" }
-      // All else that IANA may give out to anybody is kept for later (RFC 4291 §2.4 and its registry).
+      // IANA keeps all other addresses for later (RFC 4291 §2.4 and its registry).
       return globalUnicast.contains(address) ? nil : "not among the addresses in use, \(globalUnicast)"
     }
   }
@@ -34,20 +35,21 @@ package enum SpecialNetworks {
     (four(240, 0, 0, 0, 4), "reserved"),  // RFC 1112
   ]
 
-  /// RFC 4291 §2.4: all that was ever given out.
+  /// The only block that was ever given out (RFC 4291 §2.4).
   private static let globalUnicast = six(0x2000, 0, 3)
 
-  /// IANA IPv6 Special-Purpose Address Registry. Of 2001::/23 some addresses are public, for protocols that are not HTTP.
+  /// IANA IPv6 Special-Purpose Address Registry. Some addresses in 2001::/23 are public, for protocols that are not
+  /// HTTP.
   private static let v6: [Entry] = [
     (six(0, 0, 128), "unspecified"),  // RFC 4291
     (IPNetwork(.v6(high: 0, low: 1), prefixLength: 128), "loopback"),  // RFC 4291
     (six(0, 0, 96), "IPv4-compatible"),  // RFC 4291, deprecated
     (IPNetwork(.v6(high: 0x0064_ff9b_0001_0000, low: 0), prefixLength: 48), "NAT64 of one network"),  // RFC 8215
     (six(0x0100, 0, 64), "discard-only"),  // RFC 6666
-    (six(0x2001, 0, 32), "Teredo"),  // RFC 4380: an IPv4 address of anybody's choice behind it
+    (six(0x2001, 0, 32), "Teredo"),  // RFC 4380: an IPv4 address of anybody's choice is embedded
     (six(0x2001, 0, 23), "protocol assignments"),  // RFC 2928; RFC 5180 and 7343 among them
     (six(0x2001, 0x0db8, 32), "documentation"),  // RFC 3849
-    (six(0x2002, 0, 16), "6to4"),  // RFC 3056: the same
+    (six(0x2002, 0, 16), "6to4"),  // RFC 3056: embeds an IPv4 address as Teredo does
     (six(0x3fff, 0, 20), "documentation"),  // RFC 9637
     (six(0x5f00, 0, 16), "segment routing"),  // RFC 9602
     (six(0xfc00, 0, 7), "unique local"),  // RFC 4193, metadata services among them

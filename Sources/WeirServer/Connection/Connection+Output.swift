@@ -1,12 +1,12 @@
 import WeirHTTP
 internal import WeirIO
 
-/// What an exchange has its connection send.
+/// The output that an exchange sends over its connection.
 extension Connection {
-  /// Buffered output beyond which it is sent without waiting for the end of the turn.
+  /// The number of buffered bytes beyond which they are sent without waiting for the end of the turn.
   private static let flushedAtOnce = 16 * 1024
 
-  /// A whole response.
+  /// Sends a whole response.
   func send(_ response: OutgoingHead, fields: ResponseFields, body: [UInt8], to head: RequestHead) {
     write(response, fields: fields, version: head.version)
     if response.hasBody { output.close(with: body) }
@@ -23,7 +23,7 @@ extension Connection {
     noteAppended()
   }
 
-  /// Takes back the response that has begun. False when the client may have got some of it.
+  /// Takes back the response that has begun. Returns false if the client may have got some of it.
   func retractResponse() -> Bool {
     guard machine.phase == .open, !isBroken, output.retractResponse() else { return false }
     machine.retractResponse()
@@ -35,10 +35,10 @@ extension Connection {
     return true
   }
 
-  /// Ends the response that has begun before it is whole, in a way that the client can't mistake.
+  /// Ends a response before it is complete, in a way that the client can't mistake for its end.
   ///
-  /// What there is of it is sent first: a client that gets nothing takes that for a connection that had gone stale, and
-  /// sends its request again.
+  /// The buffered part is sent first. A client that gets nothing at all takes the connection for a stale one, and sends
+  /// its request again.
   func cutResponse(isDelimitedByClose: Bool) {
     if machine.cutResponse(isDelimitedByClose: isDelimitedByClose, now: now) {
       responseEnded()
@@ -54,7 +54,7 @@ extension Connection {
     scheduleFlush()
   }
 
-  /// A piece of a body. Returns whether more is welcome.
+  /// Writes a piece of a body. Returns whether the exchange may write more now.
   func write(_ bytes: UnsafeRawBufferPointer, isChunk: Bool) -> Bool {
     guard !isBroken else { return true }
     if isChunk {
@@ -77,19 +77,20 @@ extension Connection {
     noteAppended()
   }
 
-  /// All of the response is buffered.
+  /// Ends the response: all of it is buffered.
   func endResponse() {
     machine.endResponse(now: now)
     responseEnded()
   }
 
-  /// What follows the response may be taken up.
+  /// Goes on with the input that follows the request.
   private func responseEnded() {
     exchange?.detach()
     exchange = nil
     server.notePlace()
     if isProcessing {
-      // Responses to pipelined requests go out together, but a body that is kept as it is must be the last piece.
+      // Responses to pipelined requests go out together. But a body that the buffer holds uncopied must be its last
+      // piece.
       if output.holdsBody || output.count >= Self.flushedAtOnce { flush() }
       return
     }
@@ -104,7 +105,7 @@ extension Connection {
     send(response, fields: ["Content-Type": "text/plain; charset=utf-8"], body: body, to: RequestHead())
   }
 
-  /// Sends what is buffered, as far as the socket takes it.
+  /// Sends the buffered output, as far as the socket takes it.
   func flush() {
     guard machine.phase != .closed, !isBroken, !output.isEmpty else { return }
     do {
@@ -115,7 +116,7 @@ extension Connection {
     }
   }
 
-  /// The socket takes bytes again.
+  /// Called when the socket takes bytes again.
   func flushReady() {
     flush()
     guard machine.phase != .closed, !isBroken else { return }
@@ -143,7 +144,7 @@ extension Connection {
     if machine.output == .empty { machine.noteOutput(.unsent, now: now) }
   }
 
-  /// Sends at the end of the turn, with what else is written until then.
+  /// Sends at the end of the turn, together with everything else that is written until then.
   func scheduleFlush() {
     guard !isFlushScheduled, machine.output == .unsent else { return }
     isFlushScheduled = true

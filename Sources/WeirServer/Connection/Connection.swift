@@ -1,20 +1,21 @@
 internal import Glibc
 internal import WeirIO
 
-/// One client's connection: it reads, asks its machine what to do, and does that.
+/// One client's connection. It reads, asks its machine for the next action, and carries that out.
 ///
-/// Run-time checks of exclusive access are off for what every request touches, which saves an eighth of the server's
-/// own work: neither the machine nor the output buffer calls anything that could come back here.
+/// Run-time checks of exclusive access are off for the properties that every request touches, which saves an eighth of
+/// the server's own work. They are not needed, since neither the machine nor the output buffer calls code that could
+/// come back here.
 final class Connection {
-  /// Pipelined requests answered in one go, so that one client can't keep a turn of the loop.
+  /// The number of pipelined requests answered in one go, so that one client can't occupy a turn of the loop.
   private static let requestsPerTurn = 64
-  /// Input kept while a response is under way; beyond it the client waits.
+  /// The number of input bytes kept while a response is under way. Beyond it the connection stops reading.
   private static let heldInput = 16 * 1024
 
   let server: ServerCore
   let socket: Socket
   let peer: SocketAddress
-  /// Where the server's list holds it.
+  /// The connection's index in the server's list.
   var slot = 0
   @exclusivity(unchecked) var machine: ConnectionMachine
   @exclusivity(unchecked) var output = OutputBuffer()
@@ -23,13 +24,13 @@ final class Connection {
   @exclusivity(unchecked) var isBroken = false
   @exclusivity(unchecked) var isFlushScheduled = false
   @exclusivity(unchecked) private var isDeferred = false
-  /// What has arrived is to be looked at before the connection goes on.
+  /// Whether `resume` must read the socket before the connection goes on.
   @exclusivity(unchecked) private var receivesFirst = false
   @exclusivity(unchecked) private var isFinished = false
   @exclusivity(unchecked) private var isReading = true
   @exclusivity(unchecked) private var isInputOver = false
   @exclusivity(unchecked) private var held: [UInt8] = []
-  /// Input beyond the action that is being carried out.
+  /// The number of input bytes behind the action that is being carried out.
   @exclusivity(unchecked) private var unread = 0
   private let timer = LoopTimer()
 
@@ -47,13 +48,13 @@ final class Connection {
     armTimer()
   }
 
-  /// Goes on with what input is held, now or, where a handler may be on the stack, soon.
+  /// Goes on with the held input: now, or soon if a handler may be on the stack.
   func proceed() {
     if isProcessing { return }
     if held.isEmpty, !isBroken { process(held: true) } else { proceedSoon() }
   }
 
-  /// Goes on, after a handler asked for more of the body, when it has returned.
+  /// Goes on once the handler that asked for more of the body has returned.
   func proceedReading() {
     if !isProcessing { proceedSoon() }
   }
@@ -64,7 +65,7 @@ final class Connection {
     server.resumeSoon(self)
   }
 
-  /// Called for `proceedSoon`, from the loop.
+  /// Continues for `proceedSoon`. Called by the loop.
   func resume() {
     isDeferred = false
     if isFinished { return }
@@ -76,16 +77,17 @@ final class Connection {
     process(held: true)
   }
 
-  /// The server takes no more requests.
+  /// Called when the server takes no more requests.
   func stop() {
     machine.stop(now: now)
     guard machine.isIdle else { return proceed() }
-    // A request that has arrived unseen would be reset; it isn't read here, since a handler may be on the stack.
+    // A request that has arrived but was not read would be reset. It isn't read here, since a handler may be on the
+    // stack.
     receivesFirst = true
     proceedSoon()
   }
 
-  /// Whether a request has begun to arrive that this connection has not looked at yet.
+  /// Whether a request has begun to arrive that this connection has not read yet.
   var hasUnseenRequest: Bool {
     guard machine.isIdle, isReading else { return false }
     var octet: UInt8 = 0
@@ -143,7 +145,7 @@ extension Connection: EventHandler, TimerHandler {
     process(held: true)
   }
 
-  /// Runs the machine over the held input, or over none.
+  /// Runs the machine over the held input, or over no input.
   private func process(held useHeld: Bool, first: ConnectionMachine.Action? = nil) {
     var input: [UInt8] = []
     swap(&input, &held)
@@ -178,7 +180,7 @@ extension Connection: EventHandler, TimerHandler {
     armTimer()
   }
 
-  /// Returns whether the machine is to be asked again.
+  /// Returns whether to ask the machine for another action.
   private func carryOut(_ action: ConnectionMachine.Action, _ input: Span<UInt8>) -> Bool {
     switch action {
     case .begin(let head): begin(head)
@@ -226,8 +228,8 @@ extension Connection: EventHandler, TimerHandler {
     }
   }
 
-  /// Arms the timer when it would fire too late; one that fires too early is armed anew then, which spares every
-  /// request the work.
+  /// Arms the timer if it would fire too late. A timer that fires too early is armed anew at that time, which spares
+  /// every request the work.
   func armTimer() {
     let deadline = machine.deadline
     guard deadline != .distantFuture, !timer.isArmed || deadline < timer.due else { return }
@@ -236,18 +238,18 @@ extension Connection: EventHandler, TimerHandler {
 }
 
 extension Connection {
-  /// The socket failed under a handler's feet; the handler hears of it when it has returned.
+  /// Notes that the socket failed while a handler may be on the stack. The handler is told once it has returned.
   func breakSoon() {
     isBroken = true
     proceedSoon()
   }
 
-  /// The connection has failed.
+  /// Ends the connection, which has failed.
   func die() {
     finish(.cut)
   }
 
-  /// Closes; who still waits for this connection hears of it.
+  /// Closes the connection and tells the exchange that still waits for it.
   func finish(_ action: ConnectionMachine.Action) {
     if isFinished { return }
     isFinished = true

@@ -1,9 +1,9 @@
 internal import WeirIO
 
-/// What a connection does next, decided without touching its socket: which octets are a request's, when to read and
-/// when to wait, who has waited too long, and how it ends.
+/// Decides the next action of a connection without touching its socket: which octets belong to a request, when to read
+/// and when to wait, which timeout has passed, and how the connection ends.
 ///
-/// The shell calls `next` until it says `read`, `wait` or `end`, and again after every other input.
+/// The shell calls `next` until it returns `read`, `wait` or `end`, and again after every other input.
 struct ConnectionMachine {
   enum Action {
     /// Hand this request to the handler.
@@ -11,29 +11,29 @@ struct ConnectionMachine {
     /// Hand this part of the input to the body's reader.
     case deliver(Range<Int>)
     case endBody
-    /// The client fell away in the middle of a request: tell the exchange, then close.
+    /// The client has gone in the middle of a request: tell the exchange, then close.
     case cut
-    /// Answer so, after telling the exchange if there is one.
+    /// Answer with this refusal, after telling the exchange if there is one.
     case refuse(RequestRefusal)
-    /// Send what is buffered, then ask again.
+    /// Send the buffered output, then ask again.
     case flush
     /// All input is used up.
     case read
     /// Keep the rest of the input. Reading may go on, to notice a client that leaves.
     case wait
-    /// Keep the rest of the input and read no more: the body's reader is what holds it up.
+    /// Keep the rest of the input and read no more, because the body's reader has paused.
     case pause
-    /// End the sending side, then ask again; what still comes is discarded.
+    /// End the sending side, then ask again. Input that still comes is discarded.
     case shutdown
     case close
-    /// Close so that the client can't take a cut response for a whole one.
+    /// Close with a reset, so that the client can't take a truncated response for a complete one.
     case reset
   }
 
   enum RequestSide {
     /// Between requests, or in the midst of a head.
     case none
-    /// The head has come, the body not yet all.
+    /// The head has come, but not yet all of the body.
     case arriving
     case complete
   }
@@ -53,7 +53,7 @@ struct ConnectionMachine {
 
   enum Output {
     case empty
-    /// Buffered, not yet tried.
+    /// There is buffered output that was not yet offered to the socket.
     case unsent
     /// The socket takes no more for now.
     case blocked
@@ -61,8 +61,8 @@ struct ConnectionMachine {
 
   enum Phase {
     case open
-    /// The sending side is closed; a close now could destroy, by a reset, what the client has not read yet
-    /// (RFC 9112 §9.6).
+    /// The sending side is closed. Closing the socket now could cause a reset, which destroys data that the client has
+    /// not read yet (RFC 9112 §9.6).
     case lingering
     case closed
   }
@@ -77,22 +77,22 @@ struct ConnectionMachine {
   private var head = RequestFacts()
   private var isStopping = false
   private var isPersistent = true
-  /// What `isPersistent` was before the response began.
+  /// The value of `isPersistent` before the response began.
   private var wasPersistent = true
   private var inputEnded = false
-  /// Input may be under way that nobody will read.
+  /// Whether there may be input under way that will not be read.
   private var mustLinger = false
   private var drained = 0
   private(set) var readDeadline: MonotonicTime
   private(set) var writeDeadline = MonotonicTime.distantFuture
-  /// Since when the client has taken nothing of what waits for it; nil while nothing does.
+  /// The time since which the client has taken none of the output that waits for it; nil while no output waits.
   private(set) var blockedSince: MonotonicTime?
   private var isHeadTimed = false
 
-  /// When the present wait for the client began.
+  /// The time at which the present wait for the client began.
   private(set) var since: MonotonicTime
 
-  /// What of the request at hand decides about the connection.
+  /// The facts about the present request that decide about the connection.
   private struct RequestFacts {
     var keepsAlive = true
     var bodyLength = BodyLength.none
@@ -108,7 +108,7 @@ struct ConnectionMachine {
 
   var deadline: MonotonicTime { min(readDeadline, writeDeadline) }
 
-  /// Takes what the next action needs from `input`, beginning at `position`, which moves on.
+  /// Returns the next action. It consumes input from `position`, which it moves on.
   mutating func next(_ input: Span<UInt8>, at position: inout Int, now: MonotonicTime) -> Action {
     while true {
       switch phase {
@@ -131,7 +131,7 @@ struct ConnectionMachine {
     }
   }
 
-  /// The client will send nothing more. True: tell the exchange at hand.
+  /// The client will send nothing more. Returns whether to tell the present exchange.
   mutating func noteInputEnd() -> Bool {
     guard phase == .open, !inputEnded else {
       inputEnded = true
@@ -141,7 +141,7 @@ struct ConnectionMachine {
     return request == .complete && response != .ended
   }
 
-  /// A reader stands ready for the body, again or for the first time. True: the client waits for `100 Continue`.
+  /// A reader is ready for the body, again or for the first time. Returns whether the client waits for `100 Continue`.
   mutating func activateReader(hasInput: Bool, now: MonotonicTime) -> Bool {
     guard request == .arriving, phase == .open else { return false }
     reader = .active
@@ -158,8 +158,8 @@ struct ConnectionMachine {
 
   /// A response begins. Returns whether the connection may outlive it.
   ///
-  /// - Parameter hasInput: Whether there is input that nobody has read. While stopping, a pipelined request in it is
-  ///   answered as well, so the client must not be told that none is.
+  /// - Parameter hasInput: Whether there is unread input. While stopping, a pipelined request in it is answered as
+  ///   well, so this response must not announce that the connection closes.
   mutating func beginResponse(delimitedByClose: Bool, hasInput: Bool = false) -> Bool {
     response = .begun
     wasPersistent = isPersistent
@@ -168,15 +168,15 @@ struct ConnectionMachine {
     return isPersistent
   }
 
-  /// The response has been taken back before the client got any of it; another one may begin.
+  /// The response was taken back before the client got any of it. Another one may begin.
   mutating func retractResponse() {
     guard response == .begun else { return }
     response = .pending
     isPersistent = wasPersistent
   }
 
-  /// A response ends before it is whole. True: send what there is of it and end the connection, which the client can't
-  /// take for the end of the response. False: only a reset tells it.
+  /// A response ends before it is complete. Returns true if its framing shows that: then send the buffered part and end
+  /// the connection. Returns false if only a reset shows it.
   mutating func cutResponse(isDelimitedByClose: Bool, now: MonotonicTime) -> Bool {
     guard phase == .open, response == .begun, !isDelimitedByClose else { return false }
     isPersistent = false
@@ -196,13 +196,13 @@ struct ConnectionMachine {
 
   mutating func closeAfterResponse() { isPersistent = false }
 
-  /// Finish what is there and take no more requests than those that the client may have sent before it could know.
+  /// Finishes the present request and takes no more, except those that the client may have sent before it could know.
   mutating func stop(now: MonotonicTime) {
     isStopping = true
     if isIdle { readDeadline = min(readDeadline, now.advanced(bySeconds: timing.stopLinger)) }
   }
 
-  /// Whether it waits for a request of which nothing has come.
+  /// Whether the connection waits for a request of which nothing has come.
   var isIdle: Bool { phase == .open && request == .none && !parser.isInsideHead }
 
   mutating func noteOutput(_ state: Output, now: MonotonicTime) {
@@ -211,7 +211,7 @@ struct ConnectionMachine {
     writeDeadline = state == .blocked ? now.advanced(bySeconds: timing.write) : .distantFuture
   }
 
-  /// The connection broke, or is to be closed from outside.
+  /// The connection broke, or will be closed from outside.
   mutating func noteClosed() {
     phase = .closed
     (readDeadline, writeDeadline) = (.distantFuture, .distantFuture)
@@ -219,14 +219,15 @@ struct ConnectionMachine {
 }
 
 extension ConnectionMachine {
-  /// How readily the connection is given up for a new one, the least first; nil while a handler is at work.
+  /// The order in which connections are closed to make place for a new one, the least first. Nil while a handler is at
+  /// work.
   var evictionRank: Int? {
     if phase == .lingering { return 0 }
     if request == .none, output == .empty { return 1 }
     return response == .ended || request == .none ? 2 : nil
   }
 
-  /// Seconds that a client has.
+  /// The time limits of a client, in seconds.
   struct Timing {
     var header: Double
     var body: Double
@@ -246,13 +247,13 @@ extension ConnectionMachine {
     }
   }
 
-  /// A deadline may have passed. Nil: none has.
+  /// A deadline may have passed. Returns nil if none has.
   mutating func timerFired(now: MonotonicTime) -> Action? {
     if now >= writeDeadline { return end(.reset) }
     guard now >= readDeadline, phase != .closed else { return nil }
     if phase == .lingering || response == .ended { return end(.close) }
     if request == .none, output == .blocked {
-      // Until then, or altogether, the write deadline decides.
+      // Until then, or altogether if there is no such wait, the write deadline decides.
       readDeadline = waitForRequest > 0 ? now.advanced(bySeconds: waitForRequest) : .distantFuture
       return nil
     }
@@ -287,7 +288,7 @@ extension ConnectionMachine {
     request = .arriving
     if head.bodyLength == .none || head.bodyLength == .length(0) {
       var position = 0
-      _ = parser.next([UInt8]().span, at: &position)  // its end, which takes no input
+      _ = parser.next([UInt8]().span, at: &position)  // the body's end, which takes no input
       request = .complete
     }
     return .begin(head)
@@ -316,7 +317,8 @@ extension ConnectionMachine {
     return .refuse(refusal)
   }
 
-  /// The response has been handed over: make way for the next request, or come to the end. Nil: go on parsing.
+  /// The response has been handed over: prepares for the next request, or ends the connection. Returns nil to go on
+  /// parsing.
   private mutating func afterResponse(hasInput: Bool, now: MonotonicTime) -> Action? {
     let isLast =
       !isPersistent || isStopping && timing.stopLinger == 0 || (request == .arriving && head.awaitsContinue)
@@ -336,7 +338,7 @@ extension ConnectionMachine {
 
   private var waitForRequest: Double { isStopping ? timing.stopLinger : timing.idle }
 
-  /// Discards a part of a body whose response has ended, within a bound.
+  /// Discards a part of a body whose response has ended, up to a limit.
   private mutating func drain(_ count: Int, now: MonotonicTime) -> Action? {
     drained += count
     return drained > timing.drainBytes ? abandonInput(now: now) : nil
@@ -365,13 +367,13 @@ extension ConnectionMachine {
     return action
   }
 
-  /// Whether so much of the body may never be read that the connection can't serve another request.
+  /// Whether so much of the body may remain unread that the connection can't serve another request.
   private var mayBeLeftUnread: Bool {
     guard request == .arriving else { return false }
     if head.awaitsContinue { return true }
     switch head.bodyLength {
     case .length(let length): return length > timing.drainBytes
-    // Who began to read it found much of it missing.
+    // A reader took all that came, and the body has not ended: much of it may be missing.
     case .chunked: return reader != .none
     default: return false
     }

@@ -1,30 +1,30 @@
 internal import WeirIO
 
-/// Response octets that the socket has not taken yet: a buffer of its own, and behind it at most one body that is kept
-/// as it is. A page that many clients fetch is so held once, however slowly they read.
+/// Response octets that the socket has not taken yet: a buffer of its own, and behind it at most one body that is not
+/// copied. So a page that many clients fetch is held only once, however slowly they read.
 struct OutputBuffer {
   /// Bodies up to this size are copied behind their head, which costs less than a second piece in the system call.
   static let copiedBodyBytes = 8 * 1024
-  /// A buffer that grew beyond this is given back when empty.
+  /// The capacity beyond which an empty buffer is released.
   private static let keptCapacity = 4 * 1024
 
   var bytes: [UInt8] = []
   private var sent = 0
   private var body: [UInt8] = []
   private var bodySent = 0
-  /// Where in `bytes` the present response begins; nil when there is none, or when the socket has some of it.
+  /// The index in `bytes` at which the present response begins. Nil if there is none, or if the socket has some of it.
   private var mark: Int?
 
   var count: Int { bytes.count - sent + body.count - bodySent }
   var isEmpty: Bool { count == 0 }
   var holdsBody: Bool { !body.isEmpty }
 
-  /// A response begins here, that can be taken back until the socket gets a byte of it.
+  /// Marks the beginning of a response, which can be taken back until the socket gets a byte of it.
   mutating func beginResponse() {
     mark = bytes.count
   }
 
-  /// Takes back the response that began last. False, and nothing changes, when some of it has left.
+  /// Takes back the response that began last. If some of it has left, changes nothing and returns false.
   mutating func retractResponse() -> Bool {
     guard let mark else { return false }
     bytes.removeSubrange(mark...)
@@ -32,7 +32,7 @@ struct OutputBuffer {
     return true
   }
 
-  /// Puts the last piece behind all others; nothing may be appended until it is sent.
+  /// Adds the last piece. Nothing may be appended behind it until it is sent.
   mutating func close(with body: [UInt8]) {
     if body.count <= Self.copiedBodyBytes {
       bytes.append(contentsOf: body)
@@ -41,7 +41,7 @@ struct OutputBuffer {
     }
   }
 
-  /// Sends as much as the socket takes. Throws what the socket does, but for `wouldBlock`.
+  /// Sends as much as the socket takes. Throws the socket's errors, except `wouldBlock`.
   mutating func flush(to socket: Socket) throws(Errno) {
     while !isEmpty {
       do {
@@ -53,7 +53,7 @@ struct OutputBuffer {
     reset()
   }
 
-  /// Sends what is buffered, `piece` and `tail` in one system call, and keeps copies of what the socket didn't take.
+  /// Sends the buffered octets, `piece` and `tail` in one system call, and keeps copies of what the socket didn't take.
   mutating func flush(_ piece: UnsafeRawBufferPointer, tail: [UInt8], to socket: Socket) throws(Errno) {
     let buffered = bytes.count - sent
     var taken = 0
@@ -86,7 +86,7 @@ struct OutputBuffer {
     sent += own
     bodySent += count - own
     if let mark, sent > mark { self.mark = nil }
-    // A client that never quite catches up must not make the sent part grow.
+    // The sent part is removed now and then. A client that never quite catches up would make it grow for ever.
     if sent >= 64 * 1024, sent < bytes.count {
       bytes.removeFirst(sent)
       mark = mark.map { $0 - sent }

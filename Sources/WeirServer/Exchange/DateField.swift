@@ -7,7 +7,7 @@ struct DateField {
   private(set) var bytes: [UInt8] = []
   private var staleAt = MonotonicTime(nanoseconds: .min)
 
-  /// Renders the field anew when `now` is in another second than the last call was.
+  /// Renders the field anew if `now` is in another second than the last call was.
   mutating func refresh(now: MonotonicTime) {
     guard now >= staleAt else { return }
     var time = timespec()

@@ -1,6 +1,6 @@
 extension Exchange {
-  /// Sends a whole response in one write. The server adds Date, framing and connection fields and leaves `body` out
-  /// where the method or status has none.
+  /// Sends a whole response in one write. The server adds Date, framing and connection fields, and leaves out `body` if
+  /// the method or status allows none.
   package func respond(status: Int, fields: ResponseFields = ResponseFields(), body: [UInt8] = []) {
     guard case .none = responseState, let connection else { return }
     responseState = .ended
@@ -15,8 +15,8 @@ extension Exchange {
     respond(status: status, fields: fields, body: Array(text.utf8))
   }
 
-  /// Starts a response whose body follows by `write`. It is sent with the first piece, at the latest at the end of the
-  /// loop's turn.
+  /// Starts a response whose body follows by `write`. The head is sent with the first piece, at the latest at the end
+  /// of the loop's turn.
   package func begin(status: Int, fields: ResponseFields = ResponseFields(), length: BodyLength) {
     guard case .none = responseState, let connection else { return }
     let response = OutgoingHead(status: status, length: length, to: head)
@@ -27,8 +27,8 @@ extension Exchange {
     connection.scheduleFlush()
   }
 
-  /// Sends, or keeps until the client takes it, the next piece of the body. False: above the high-water mark, stop
-  /// until `onWritable`. What exceeds the announced length is left out.
+  /// Sends the next piece of the body, or keeps it until the client takes it. Returns false above the high-water mark:
+  /// then stop until `onWritable`. Bytes beyond the announced length are left out.
   @discardableResult
   package func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard case .begun(let response, let remaining) = responseState, let connection, response.hasBody else {
@@ -46,8 +46,8 @@ extension Exchange {
     bytes.withUnsafeBytes(write)
   }
 
-  /// Takes back a response that has begun, so that another one can take its place. False, and nothing changes, when the
-  /// client may have got some of it.
+  /// Takes back a response that has begun, so that another one can take its place. If the client may have got some of
+  /// it, changes nothing and returns false.
   package func retract() -> Bool {
     guard case .begun = responseState, let connection, connection.retractResponse() else { return false }
     responseState = .none
@@ -55,7 +55,7 @@ extension Exchange {
     return true
   }
 
-  /// Ends the response. One that is shorter than its announced length is cut off, as by `abort`.
+  /// Ends the response. If it is shorter than its announced length, it is cut off as by `abort`.
   package func end() {
     guard case .begun(let response, let remaining) = responseState, let connection else { return }
     if case .length = response.framing, response.hasBody, remaining > 0 { return abort() }
@@ -64,8 +64,8 @@ extension Exchange {
     connection.endResponse()
   }
 
-  /// Ends the connection, so that the client can't take a cut response for a whole one: after what there is of it where
-  /// its framing shows that more should come, by a reset elsewhere. `onAbort` isn't called.
+  /// Ends the connection so that the client can't take a truncated response for a complete one. If the framing shows
+  /// that more should come, the buffered part is sent first; otherwise the connection is reset. `onAbort` isn't called.
   package func abort() {
     guard let connection else { return }
     onAbort = nil
@@ -74,7 +74,7 @@ extension Exchange {
     connection.cutResponse(isDelimitedByClose: response.framing == .close && response.hasBody)
   }
 
-  /// Closes the connection after this response; called before it begins, the client is told.
+  /// Closes the connection after this response. If the response has not begun, it tells the client so.
   package func closeAfterResponse() {
     connection?.machine.closeAfterResponse()
   }

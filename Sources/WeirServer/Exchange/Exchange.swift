@@ -15,20 +15,20 @@ package final class Exchange {
   package let head: RequestHead
   package let peer: SocketAddress
 
-  /// Takes the body as it arrives; reading begins (and `Expect: 100-continue` is answered) when this is set. Without a
-  /// body, `didEnd` comes at once. A body that nobody reads is discarded when the response has ended.
+  /// Takes the body as it arrives. Reading begins, and `Expect: 100-continue` is answered, when this is set. Without a
+  /// body, `didEnd` comes at once. If no reader is set, the body is discarded once the response has ended.
   @exclusivity(unchecked) package var bodyReader: (any BodyReader)? {
     didSet { readerChanged() }
   }
 
-  /// Called once when the client closed or reset the connection, or fell silent, before the exchange ended. After a
-  /// mere end of its sending side a response still reaches it; otherwise the exchange has ended.
+  /// Called once if, before the exchange ended, the client closed or reset the connection or fell silent. If the client
+  /// only ended its sending side, a response still reaches it; otherwise the exchange has ended.
   @exclusivity(unchecked) package var onAbort: (() -> Void)?
 
-  /// Called when response bytes that made `write` return false have been sent.
+  /// Called when the response bytes that made `write` return false have been sent.
   @exclusivity(unchecked) package var onWritable: (() -> Void)?
 
-  /// Nil when the exchange has ended.
+  /// Nil once the exchange has ended.
   @exclusivity(unchecked) var connection: Connection?
   @exclusivity(unchecked) var responseState = ResponseState.none
   @exclusivity(unchecked) var wantsWritable = false
@@ -41,10 +41,10 @@ package final class Exchange {
     peer = connection.peer
   }
 
-  /// This exchange for code that may run on other threads. On the loop.
+  /// A reference to this exchange for code that may run on other threads. On the loop.
   package var bound: LoopBound<Exchange> { LoopBound(confining: self, on: loop) }
 
-  /// Calls neither `onAbort` nor `onWritable` any more.
+  /// Makes sure that neither `onAbort` nor `onWritable` is called any more.
   package func forgetCallbacks() {
     onAbort = nil
     onWritable = nil
@@ -53,10 +53,10 @@ package final class Exchange {
   /// Whether the response has ended or the connection has gone.
   package var isEnded: Bool { connection == nil }
 
-  /// Since when the client has taken nothing of the response that waits for it; nil while nothing waits.
+  /// The time since which the client has taken none of the response that waits for it; nil while nothing waits.
   package var blockedSince: MonotonicTime? { connection?.machine.blockedSince }
 
-  /// Continues after a body reader said `pause`. Bytes come after this call has returned.
+  /// Continues after a body reader returned `pause`. Bytes come after this call has returned.
   package func resumeReading() {
     guard let connection, bodyReader != nil else { return }
     if connection.machine.activateReader(hasInput: connection.hasUnreadInput, now: connection.now) {
@@ -65,7 +65,8 @@ package final class Exchange {
     connection.proceedReading()
   }
 
-  /// Calls `completion` with the whole body. A larger one is answered 413 and `completion` isn't called.
+  /// Calls `completion` with the whole body. If the body is larger than `limit`, the answer is 413 and `completion`
+  /// isn't called.
   package func collectBody(limit: Int, _ completion: @escaping ([UInt8]) -> Void) {
     if case .length(let length) = head.bodyLength, length > limit {
       refuseBody()
@@ -89,7 +90,7 @@ package final class Exchange {
   }
 }
 
-/// What the connection tells its exchange.
+/// The calls of the connection to its exchange.
 extension Exchange {
   func deliver(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
     bodyReader?.didReceive(bytes) ?? .proceed
@@ -106,7 +107,7 @@ extension Exchange {
     callback?()
   }
 
-  /// The connection has gone.
+  /// Called when the connection has gone.
   func abandon() {
     let callback = onAbort
     detach()
@@ -119,7 +120,7 @@ extension Exchange {
     onWritable?()
   }
 
-  /// Lets go of the connection and of whoever waits, who may hold this exchange.
+  /// Releases the connection, the body reader and the callbacks, which may hold this exchange.
   func detach() {
     connection = nil
     responseState = .ended
@@ -128,7 +129,7 @@ extension Exchange {
   }
 }
 
-/// Gathers a body for `collectBody`.
+/// Collects a body for `collectBody`.
 private final class BodyCollector: BodyReader {
   private let exchange: Exchange
   private let limit: Int

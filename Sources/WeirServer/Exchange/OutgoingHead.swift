@@ -1,22 +1,22 @@
 import WeirHTTP
 
-/// The head of a response of our own, and how the end of its body is marked (RFC 9112 §4, §6, §9.3).
+/// The head of a response that the server sends, and how the end of its body is marked (RFC 9112 §4, §6, §9.3).
 struct OutgoingHead {
   enum Framing: Equatable {
     case length(Int64)
     case chunked
-    /// To a client of HTTP/1.0: the end of the connection ends the body.
+    /// For a client of HTTP/1.0: the end of the connection ends the body.
     case close
-    /// No body, and nothing said of one: 204, 304, and HEAD where the length is not known.
+    /// There is no body, and the head says nothing about one: 204, 304, and HEAD if the length is not known.
     case absent
   }
 
   let status: Int
   let framing: Framing
-  /// False for HEAD, 204 and 304: the body is described at most.
+  /// False for HEAD, 204 and 304, whose head may describe a body but none follows.
   let hasBody: Bool
 
-  /// - Parameter status: one that a final response can't have is taken as 500.
+  /// - Parameter status: the final status; one that a final response can't have becomes 500.
   init(status: Int, length: BodyLength, to request: RequestHead) {
     self.status = (200...999).contains(status) ? status : 500
     let isBodyless = self.status == 204 || self.status == 304
@@ -52,7 +52,7 @@ struct OutgoingHead {
     }
   }
 
-  /// The server speaks 1.1 whatever version the request was (RFC 9110 §2.5).
+  /// The status line says HTTP/1.1 whatever version the request had (RFC 9110 §2.5).
   private static func writeStatusLine(_ status: Int, to output: inout [UInt8]) {
     if status == 200 {
       output.append("HTTP/1.1 200 OK\r\n")
@@ -81,7 +81,7 @@ extension [UInt8] {
     self[start...].reverse()
   }
 
-  /// Lower-case hexadecimal, as chunk sizes are written.
+  /// Appends the number in lower-case hexadecimal, the form of chunk sizes.
   mutating func append(hexadecimal number: Int) {
     let start = count
     var rest = number.magnitude

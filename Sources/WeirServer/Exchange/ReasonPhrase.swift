@@ -1,9 +1,9 @@
-/// The reason phrase of a status (IANA's registry); empty for one without.
+/// The reason phrase of a status in IANA's registry; empty if it has none.
 func reasonPhrase(_ status: Int) -> StaticString {
   phrases.indices.contains(status) ? phrases[status] : ""
 }
 
-/// By status, so that finding one takes no search.
+/// The phrases, indexed by status so that finding one takes no search.
 private let phrases: [StaticString] = (0..<600).map { registry[$0] ?? "" }
 
 private let registry: [Int: StaticString] = [

@@ -6,7 +6,7 @@ import WeirHTTP
 /// and LF in values become spaces (RFC 9110 §5.5); a field whose name isn't a token is left out.
 package struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
   package private(set) var bytes: [UInt8] = []
-  /// Whether a Date was added; the server adds none then.
+  /// Whether a Date field was added; the server then adds none.
   package private(set) var hasDate = false
 
   package init() {}

@@ -1,6 +1,7 @@
 import WeirHTTP
 
-/// Takes the chunked coding off a body (RFC 9112 §7.1). Extensions and trailer fields are checked, bounded and dropped.
+/// Removes the chunked coding from a body (RFC 9112 §7.1). Extensions and trailer fields are checked, bounded and
+/// dropped.
 struct ChunkedBody {
   enum Step {
     case data(Range<Int>)
@@ -8,9 +9,9 @@ struct ChunkedBody {
     case needsInput
   }
 
-  /// Octets of a line with a chunk's size, which is all of them that an attacker can add to each chunk.
+  /// The limit of octets in the line with a chunk's size. An attacker can add no more than that to each chunk.
   static let longestSizeLine = 256
-  /// Octets of extensions in a whole body.
+  /// The limit of octets of extensions in a whole body.
   static let mostExtensions = 16 * 1024
 
   private enum Place {
@@ -97,7 +98,7 @@ struct ChunkedBody {
     switch octet {
     case .carriageReturn: place = .sizeLineFeed
     case .semicolon: place = .extensionStart
-    // The grammar's "bad white space", also before an extension, which others read otherwise.
+    // The grammar allows "bad white space" here, also before an extension, but other parsers disagree about it.
     default: throw .badRequest("a chunk's size is malformed")
     }
   }

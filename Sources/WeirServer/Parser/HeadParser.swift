@@ -1,15 +1,16 @@
 import WeirHTTP
 
-/// Collects the head of a request (RFC 9112 §2.2, §3, §5), a line at a time, from pieces cut anywhere.
+/// Collects the head of a request (RFC 9112 §2.2, §3, §5) line by line, from input that is cut anywhere.
 ///
-/// A line that lies within one piece is read in place; the head's octets are copied once, when it or its piece ends.
+/// A line that lies within one piece is read in place. The head's octets are copied once, when the head or its piece
+/// ends.
 struct HeadParser {
   private enum Place {
     case start
     case afterEmptyLine
-    /// Among the fields, the first of which begins at `start`.
+    /// In the header fields, the first of which begins at `start`.
     case fields(start: Int)
-    /// The head at hand has been handed out.
+    /// The present head has been handed out.
     case done
   }
 
@@ -17,7 +18,7 @@ struct HeadParser {
   private var head = RequestHead()
   private var framing = RequestFraming()
   private var place = Place.start
-  /// Where the line at hand begins in the head.
+  /// The offset in the head at which the present line begins.
   private var lineStart = 0
 
   init(limits: RequestParser.Limits) {
@@ -30,7 +31,7 @@ struct HeadParser {
     return held > 0
   }
 
-  /// Takes input up to the end of the head, or all of it; nil: needs more.
+  /// Takes input up to the end of the head, or all of it. Returns nil if it needs more.
   mutating func parse(_ input: Span<UInt8>, at position: inout Int) throws(RequestRefusal) -> RequestHead? {
     if case .done = place { begin() }
     var copied = position
@@ -71,8 +72,7 @@ struct HeadParser {
     lineStart = 0
   }
 
-  /// What can't be a request is refused at the first octet of its line, since a TLS greeting may hold no line feed to
-  /// wait for.
+  /// Refuses a line at its first octet if that can't begin a request: a TLS greeting may hold no line feed to wait for.
   private func checkFirstOctet(of input: Span<UInt8>, at position: Int) throws(RequestRefusal) {
     if case .fields = place { return }
     guard position < input.count else { return }
@@ -91,13 +91,13 @@ struct HeadParser {
     }
   }
 
-  /// Takes a line with its line feed. True: it was the empty line that ends the head.
+  /// Takes a line with its line feed. Returns true for the empty line that ends the head.
   private mutating func take(_ line: Span<UInt8>) throws(RequestRefusal) -> Bool {
     let end = line.count - 2
     guard end >= 0, line[end] == .carriageReturn else { throw .badRequest("a line doesn't end with CR LF") }
     switch place {
     case .start where end == 0:
-      place = .afterEmptyLine  // RFC 9112 §2.2: left over from a body, by old clients
+      place = .afterEmptyLine  // RFC 9112 §2.2: old clients send it after a body
     case .start, .afterEmptyLine:
       try takeRequestLine(line.extracting(0..<end))
       place = .fields(start: lineStart + line.count)
@@ -143,7 +143,7 @@ struct HeadParser {
     head.bodyLength = try framing.bodyLength(version: head.version, limit: limits.bodyBytes)
     head.fields.mayNameFields = framing.namesFields
     head.keepsAlive = framing.keepsAlive(version: head.version)
-    // RFC 9110 §10.1.1: to be ignored in HTTP/1.0, and without a body there is nothing to continue with.
+    // RFC 9110 §10.1.1: HTTP/1.0 ignores the expectation, and without a body there is nothing to continue with.
     let hasBody = head.bodyLength != .none && head.bodyLength != .length(0)
     head.expectsContinue = framing.expectsContinue && head.version == .http11 && hasBody
     if head.form == .origin || head.form == .asterisk {

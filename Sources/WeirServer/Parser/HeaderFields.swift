@@ -1,6 +1,7 @@
 import WeirHTTP
 
-/// The header fields of a request in the order received: places in one byte buffer. Names compare without case.
+/// The header fields of a request in the order received, stored as ranges of one byte buffer. Names compare without
+/// case.
 package struct HeaderFields: Sendable {
   /// The request line and the fields, as received.
   var bytes: [UInt8] = []
@@ -26,7 +27,7 @@ package struct HeaderFields: Sendable {
     withBytes { firstIndex(of: name, in: $0) != nil }
   }
 
-  /// All values of `name`, joined by commas (RFC 9110 §5.3); nil without such a field.
+  /// All values of the fields named `name`, joined by commas (RFC 9110 §5.3); nil if there is no such field.
   package func combined(_ name: String) -> String? {
     var result: String?
     forEachValue(of: name) { value in
@@ -36,7 +37,7 @@ package struct HeaderFields: Sendable {
     return result
   }
 
-  /// Calls `body` with name and value of each field, without surrounding white space; the bytes are valid during the
+  /// Calls `body` with name and value of each field, without surrounding white space. The bytes are valid during the
   /// call.
   package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
     withBytes { bytes in
@@ -44,7 +45,7 @@ package struct HeaderFields: Sendable {
     }
   }
 
-  /// Calls `body` with each value of the fields named `name`; the bytes are valid during the call.
+  /// Calls `body` with each value of the fields named `name`. The bytes are valid during the call.
   package func forEachValue(of name: String, _ body: (UnsafeRawBufferPointer) -> Void) {
     name.withOctets { name in
       forEach { if $0.equalsIgnoringCase(name) { body($1) } }
@@ -56,16 +57,16 @@ package struct HeaderFields: Sendable {
     places.append(Place(name: name, value: value))
   }
 
-  /// Forgets all fields and keeps the memory, unless there is too much of it.
+  /// Removes all fields, and keeps the memory unless there is too much of it.
   mutating func reset() {
     bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptBytes)
     places.removeAll(keepingCapacity: places.capacity <= Self.keptPlaces)
   }
 
-  /// Whether `reset` would not keep the memory.
+  /// Whether the memory is so large that `reset` would release it.
   var isLarge: Bool { bytes.capacity > Self.keptBytes || places.capacity > Self.keptPlaces }
 
-  /// Room that is kept from one head to the next.
+  /// The capacity that is kept from one head to the next.
   private static let keptBytes = 4096
   private static let keptPlaces = 64
 
@@ -80,14 +81,14 @@ package struct HeaderFields: Sendable {
   }
 }
 
-/// A place in a head's buffer.
+/// A range in a head's buffer.
 struct ByteRange: Sendable {
   private var first: UInt32
   private var length: UInt32
 
   static let empty = ByteRange(0..<0)
 
-  /// Heads are bounded far below 4 GiB (`RequestParser.Limits`).
+  /// The numbers fit, since heads are bounded far below 4 GiB (`RequestParser.Limits`).
   init(_ range: Range<Int>) {
     first = UInt32(truncatingIfNeeded: range.lowerBound)
     length = UInt32(truncatingIfNeeded: range.count)

@@ -1,8 +1,8 @@
 import WeirHTTP
 
-/// What the header fields say about where the body ends and about the connection (RFC 9112 §6, §9.3).
+/// The facts in the header fields about the end of the body and about the connection (RFC 9112 §6, §9.3).
 ///
-/// Two readings of one message are how requests are smuggled past a gateway, so whatever is ambiguous is refused.
+/// Requests are smuggled past a gateway in messages that two parsers read differently, so every ambiguity is refused.
 struct RequestFraming {
   private(set) var host: Range<Int>?
   private(set) var expectsContinue = false
@@ -19,7 +19,7 @@ struct RequestFraming {
     var hasOthers = false
   }
 
-  /// Takes in the field `name: value`, where it matters here. `place` is where the value lies.
+  /// Takes in the field `name: value`, if it matters here. `place` is the value's range in the head.
   mutating func take(
     name: Span<UInt8>, value: Span<UInt8>, at place: Range<Int>
   ) throws(RequestRefusal) {
@@ -33,7 +33,7 @@ struct RequestFraming {
     }
   }
 
-  /// The verdict, when all fields are there.
+  /// The body's length, to be asked once all fields have been taken in.
   func bodyLength(version: RequestHead.Version, limit: Int64?) throws(RequestRefusal) -> BodyLength {
     if version == .http11, host == nil { throw .badRequest("a request of HTTP/1.1 needs a Host field") }
     if codings.isPresent {
@@ -77,7 +77,7 @@ struct RequestFraming {
     }
   }
 
-  /// RFC 9110 §8.6: digits alone. Repetitions, which a recipient may accept when they agree, are refused.
+  /// RFC 9110 §8.6: only digits. Repetitions, which a recipient may accept if they agree, are refused.
   private mutating func takeContentLength(_ value: Span<UInt8>) throws(RequestRefusal) {
     guard contentLength == nil else { throw .badRequest("more than one Content-Length") }
     guard let length = value.withUnsafeBytes({ $0.decimal }) else {
@@ -87,7 +87,7 @@ struct RequestFraming {
     contentLength = length
   }
 
-  /// RFC 9112 §6.1, §6.3: `chunked` once and last, else nobody knows where the body ends.
+  /// RFC 9112 §6.1, §6.3: `chunked` must come once and last, or the end of the body can't be known.
   private mutating func takeCodings(_ value: Span<UInt8>) throws(RequestRefusal) {
     var isMisplaced = value.count == 0
     codings.isPresent = true

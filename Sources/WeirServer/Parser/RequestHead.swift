@@ -7,7 +7,7 @@ package struct RequestHead: Sendable {
     case http11
   }
 
-  /// RFC 9112 §3.2.
+  /// The form of the request target (RFC 9112 §3.2).
   package enum TargetForm: Sendable {
     case origin
     case absolute
@@ -33,11 +33,13 @@ package struct RequestHead: Sendable {
   package var method: String { text(methodRange) }
   /// The target as received.
   package var target: String { text(targetRange) }
-  /// The target's path as received, with its percent-encoding; `*` of the asterisk form, empty for the authority form.
+  /// The target's path as received, with its percent-encoding. It is `*` for the asterisk form and empty for the
+  /// authority form.
   package var path: String { hasImpliedPath ? "/" : text(pathRange) }
-  /// What follows the `?`, as received.
+  /// The part of the target behind the `?`, as received.
   package var query: String? { queryRange.map(text) }
-  /// Host and port that the client meant: of an absolute target, else of the Host field; empty where it named none.
+  /// The host and port that the client meant: those of an absolute target, else those of the Host field. Empty if it
+  /// named none.
   package var authority: String { text(authorityRange) }
 
   package func isMethod(_ method: String) -> Bool {
@@ -49,12 +51,12 @@ package struct RequestHead: Sendable {
     return withBytes(pathRange) { bytes in path.withOctets { $0.elementsEqual(bytes) } }
   }
 
-  /// Calls `body` with the target as received; the bytes are valid during the call.
+  /// Calls `body` with the target as received. The bytes are valid during the call.
   package func withTargetBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     withBytes(targetRange, body)
   }
 
-  /// Calls `body` with the authority, as `authority` has it.
+  /// Calls `body` with the bytes of `authority`.
   package func withAuthorityBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     withBytes(authorityRange, body)
   }
@@ -67,7 +69,7 @@ package struct RequestHead: Sendable {
     self.fields = fields
   }
 
-  /// Gives back what a long head took: the connection may wait long for the next one.
+  /// Releases the memory of a long head, since the connection may wait long for the next one.
   mutating func forgetLargeBuffers() {
     if fields.isLarge { self = RequestHead() }
   }
@@ -84,10 +86,10 @@ package struct RequestHead: Sendable {
   }
 }
 
-/// How a message says where its body ends (RFC 9112 §6.3).
+/// How a message marks the end of its body (RFC 9112 §6.3).
 package enum BodyLength: Hashable, Sendable {
   case none
   case length(Int64)
-  /// Of a length not known beforehand; to a client of HTTP/1.0 the end of the connection ends it.
+  /// A body of unknown length. If the client speaks HTTP/1.0, the end of the connection ends it.
   case chunked
 }

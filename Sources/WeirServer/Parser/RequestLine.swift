@@ -3,7 +3,7 @@ import WeirHTTP
 /// The first line of a request (RFC 9112 §3), read from its octets without the CRLF.
 struct RequestLine {
   static let longestMethod = 32
-  /// Two spaces and `HTTP/1.1`.
+  /// The length of two spaces and `HTTP/1.1`.
   static let versionAndSpaces = 10
 
   var version = RequestHead.Version.http11
@@ -12,7 +12,7 @@ struct RequestLine {
   var target = 0..<0
   var path = 0..<0
   var query: Range<Int>?
-  /// Of the absolute and the authority form.
+  /// Only in the absolute and the authority form.
   var authority: Range<Int>?
 
   init(_ line: Span<UInt8>, targetLimit: Int) throws(RequestRefusal) {
@@ -49,7 +49,8 @@ struct RequestLine {
 
   private mutating func readTarget(_ line: Span<UInt8>) throws(RequestRefusal) {
     let octets = line.extracting(target)
-    // Of what URIs leave out, clients do send quotes, braces and the like; a fragment would be ambiguous.
+    // Clients do send quotes, braces and other octets that URIs exclude. A fragment is refused, since it would be
+    // ambiguous.
     guard octets.count > 0, octets.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != 0x23 }) else {
       throw .badRequest("the request target is malformed")
     }
@@ -66,7 +67,7 @@ struct RequestLine {
     }
   }
 
-  /// RFC 9112 §3.2.3: host and port, both required.
+  /// Reads the authority form (RFC 9112 §3.2.3): host and port, both required.
   private mutating func readAuthorityForm(_ line: Span<UInt8>) throws(RequestRefusal) {
     let octets = line.extracting(target)
     guard Authority.isValid(octets), Authority.hasPort(octets) else {
@@ -77,7 +78,7 @@ struct RequestLine {
     path = target.upperBound..<target.upperBound
   }
 
-  /// RFC 9112 §3.2.2; userinfo is refused as RFC 9110 §4.2.4 advises.
+  /// Reads the absolute form (RFC 9112 §3.2.2). Userinfo is refused, as RFC 9110 §4.2.4 advises.
   private mutating func readAbsoluteForm(_ line: Span<UInt8>) throws(RequestRefusal) {
     guard let colon = line.firstIndex(of: .colon, from: target.lowerBound), colon + 3 < target.upperBound,
       Self.isScheme(line.extracting(target.lowerBound..<colon)), line[colon + 1] == .slash, line[colon + 2] == .slash

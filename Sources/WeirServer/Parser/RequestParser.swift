@@ -1,7 +1,7 @@
-/// Reads requests of HTTP/1.0 and 1.1 from a stream of octets cut anywhere (RFC 9112), and refuses what isn't strictly
-/// one: two readings of the same octets are a hole in whatever stands behind.
+/// Reads requests of HTTP/1.0 and 1.1 (RFC 9112) from a stream of octets that is cut anywhere. It refuses everything
+/// that isn't strictly a request: octets that two parsers read differently are a security hole in the servers behind.
 ///
-/// The caller asks for one event at a time, so that nothing is read ahead of what it is ready for.
+/// The caller asks for one event at a time, so that the parser reads no further than the caller is ready for.
 package struct RequestParser: Sendable {
   package struct Limits: Sendable {
     var targetBytes: Int
@@ -9,7 +9,7 @@ package struct RequestParser: Sendable {
     var headerFields: Int
     var bodyBytes: Int64?
 
-    /// Sizes are kept in a range in which they are easily counted.
+    /// Sizes are clamped to a range in which counting can't overflow.
     package init(_ limits: ServerLimits) {
       targetBytes = min(max(limits.targetBytes, 1), 16 << 20)
       headerBytes = min(max(limits.headerBytes, 0), 16 << 20)
@@ -20,12 +20,12 @@ package struct RequestParser: Sendable {
 
   package enum Event: Sendable {
     case head(RequestHead)
-    /// A piece of the body: where it lies in the input.
+    /// A piece of the body, as a range of the input.
     case body(Range<Int>)
     /// The body, if any, is complete.
     case end
     case needsInput
-    /// From here on the stream can't be trusted; all further calls report the same.
+    /// The stream can't be trusted from here on. All further calls return the same event.
     case refused(RequestRefusal)
   }
 
@@ -49,12 +49,12 @@ package struct RequestParser: Sendable {
   /// Whether a part of a head has arrived.
   package var isInsideHead: Bool { headParser.isInside }
 
-  /// Gives back what is held of a head; nothing more will be parsed.
+  /// Releases the memory of a partial head; nothing more will be parsed.
   mutating func forget() {
     headParser = HeadParser(limits: limits)
   }
 
-  /// Takes what the next event needs from `input`, beginning at `position`, which moves on.
+  /// Returns the next event. It consumes input from `position`, which it moves on.
   package mutating func next(_ input: Span<UInt8>, at position: inout Int) -> Event {
     do {
       return try advance(input, at: &position)
@@ -80,7 +80,7 @@ package struct RequestParser: Sendable {
       stage = .sized(remaining: remaining - Int64(taken))
       return .body(position - taken..<position)
     case .chunked(var body):
-      stage = .bodyless  // leaves `body` the only owner
+      stage = .bodyless  // makes `body` the only owner of its value
       let step = try body.parse(input, at: &position)
       stage = .chunked(body)
       return take(step)

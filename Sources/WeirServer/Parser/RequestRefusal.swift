@@ -1,8 +1,8 @@
-/// Why a request is refused before a handler sees it.
+/// The reason why a request is refused before a handler sees it.
 package struct RequestRefusal: Error, Hashable, Sendable {
-  /// The status that the client is answered.
+  /// The status of the answer to the client.
   package let status: Int
-  /// For logs and the answer's body; fixed text, nothing of the request.
+  /// The reason for logs and the answer's body: a fixed text without any part of the request.
   package let reason: String
 
   static func badRequest(_ reason: String) -> RequestRefusal { RequestRefusal(status: 400, reason: reason) }

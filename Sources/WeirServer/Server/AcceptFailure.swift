@@ -1,18 +1,18 @@
 internal import WeirIO
 
-/// What follows when a connection could not be accepted.
+/// The consequence of a connection that could not be accepted.
 enum AcceptFailure: Equatable {
-  /// Another loop was faster, or the client has left.
+  /// Another loop took the connection first, or the client has left.
   case nothing
   /// The listener has closed.
   case end
-  /// Close a connection that waits, and try once more.
+  /// Close a waiting connection, and try once more.
   case evict
-  /// Leave the listener alone for a moment: it stays ready, so that going on would spin.
+  /// Ignore the listener for a moment. It stays ready, so that going on would spin.
   case pause
 
-  /// - Parameter mayEvict: false when that was done for this connection already. Others of the process may be after
-  ///   descriptors too, and would get all that this server gives up.
+  /// - Parameter mayEvict: False if a connection was already closed for this one. Other parts of the process may need
+  ///   descriptors too, and would take all that this server gives up.
   init(_ error: Errno, isListening: Bool, mayEvict: Bool) {
     switch error {
     case .wouldBlock, .connectionAborted: self = .nothing

@@ -6,19 +6,19 @@ package import WeirIO
 /// Each loop registers it with `EPOLLEXCLUSIVE`. `SO_REUSEPORT` is left off: it would hide a second instance on the
 /// same port. The descriptor closes with the last reference.
 package final class Listener: Sendable {
-  /// Connections that wait to be accepted, unless said otherwise.
+  /// The default number of connections that may wait to be accepted.
   package static let backlog = 1024
 
-  /// Where it listens; with the real port when port 0 was asked for.
+  /// The address it listens on, with the real port if port 0 was asked for.
   package let address: SocketAddress
   let socket: Socket
-  /// At the path of a Unix socket, until somebody else takes that.
+  /// The file at a Unix socket's path, which this listener removes unless another file has taken the path.
   private let file: SocketFile?
   private let isListening = Atomic(true)
   private let servers = Atomic(0)
   private let connections = Atomic(0)
 
-  /// - Parameter backlog: connections that wait to be accepted; the system's limit applies too.
+  /// - Parameter backlog: The number of connections that may wait to be accepted; the system's limit applies too.
   package init(_ address: SocketAddress, backlog: Int = Listener.backlog) throws(ListenError) {
     (socket, self.address) = try Listener.open(address, backlog: backlog)
     file = if case .unix(let path) = self.address { SocketFile(at: path) } else { nil }
@@ -29,7 +29,7 @@ package final class Listener: Sendable {
     socket.close()
   }
 
-  /// Refuses new connections from now on, in all loops; for when all servers of this listener stop.
+  /// Refuses new connections from now on, in all loops. It is meant for when all servers of this listener stop.
   package func close() {
     guard isListening.exchange(false, ordering: .acquiringAndReleasing) else { return }
     socket.shutdownListening()
@@ -38,7 +38,7 @@ package final class Listener: Sendable {
 
   var isOpen: Bool { isListening.load(ordering: .acquiring) }
 
-  /// Servers that have begun to accept from it, and open connections of them all.
+  /// The number of servers that have begun to accept from it, and below that of open connections of all these servers.
   var serverCount: Int { servers.load(ordering: .relaxed) }
   var connectionCount: Int { connections.load(ordering: .relaxed) }
 
@@ -55,7 +55,7 @@ package final class Listener: Sendable {
   }
 }
 
-/// Why an address can't be listened on.
+/// The reason why an address can't be listened on.
 package struct ListenError: Error, Sendable, CustomStringConvertible {
   package let address: SocketAddress
   package let error: Errno

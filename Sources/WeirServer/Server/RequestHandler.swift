@@ -9,7 +9,7 @@ package protocol RequestHandler: Sendable {
 package protocol BodyReader: AnyObject {
   /// Receives the next piece, valid during the call. `pause` stops reading until `Exchange.resumeReading()`.
   func didReceive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow
-  /// The body is complete. Not called for a body that was cut off: `Exchange.onAbort` is.
+  /// The body is complete. It isn't called for a body that was cut off: then `Exchange.onAbort` is.
   func didEnd()
 }
 

@@ -2,14 +2,14 @@ package import WeirIO
 
 /// Accepts connections of a listener on one event loop and hands their requests to a handler.
 ///
-/// Any thread may call it. A server that is let go is stopped at once, without grace.
+/// Any thread may call it. When the last reference goes, the server stops at once, without grace.
 package final class Server: Sendable {
   package let listener: Listener
   package let loop: EventLoop
   package let limits: ServerLimits
   let core: LoopBound<ServerCore>
 
-  /// - Parameter onEvent: told of what no handler sees, on the loop; must not block.
+  /// - Parameter onEvent: Called on the loop for events that no handler sees; must not block.
   package init(
     listener: Listener, loop: EventLoop, limits: ServerLimits = ServerLimits(), handler: any RequestHandler,
     onEvent: (@Sendable (ServerEvent) -> Void)? = nil
@@ -30,19 +30,19 @@ package final class Server: Sendable {
     loop.run { [core] in core.value.start() }
   }
 
-  /// Accepts who waits to be accepted, closes the listener, for all who share it, answers what has arrived or is under
-  /// way with `Connection: close`, and cuts what is left after `grace` seconds. `completion` is called on the loop when
-  /// the last connection has closed.
+  /// Stops the server: accepts the waiting connections, then closes the listener for all servers that share it.
+  /// Requests that have arrived or are under way are answered with `Connection: close`. The connections left after
+  /// `grace` seconds are cut. `completion` is called on the loop when the last connection has closed.
   package func stop(grace: Double, completion: @escaping @Sendable () -> Void = {}) {
     loop.run { [core] in core.value.stop(grace: grace, completion: completion) }
   }
 
-  /// Stops as `stop(grace:completion:)` does and returns when all is closed.
+  /// Stops as `stop(grace:completion:)` does and returns when all connections have closed.
   package func stop(grace: Double) async {
     await withCheckedContinuation { continuation in stop(grace: grace) { continuation.resume() } }
   }
 
-  /// Open connections; calls `completion` on the loop.
+  /// Calls `completion` on the loop with the number of open connections.
   package func countConnections(_ completion: @escaping @Sendable (Int) -> Void) {
     loop.run { [core] in completion(core.value.connectionCount) }
   }

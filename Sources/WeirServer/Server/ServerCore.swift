@@ -1,8 +1,8 @@
 internal import WeirIO
 
-/// The server as its loop knows it. Confined.
+/// The part of a server that lives on its loop. Confined.
 final class ServerCore {
-  /// A pause in accepting, in seconds, while the process or the system has no descriptors to give.
+  /// The length of a pause in accepting, in seconds, while the process or the system has no descriptors left.
   private static let acceptPause = 0.1
 
   private enum State {
@@ -17,7 +17,7 @@ final class ServerCore {
   let loop: EventLoop
   let limits: ServerLimits
   let handler: any RequestHandler
-  /// Where each connection's input is received; what is to stay is copied.
+  /// The buffer into which each connection receives its input; input that must stay is copied.
   let scratch: UnsafeMutableBufferPointer<UInt8>
   var date = DateField()
   private let onEvent: (@Sendable (ServerEvent) -> Void)?
@@ -80,12 +80,12 @@ final class ServerCore {
     if state == .stopping, connections.isEmpty { reportDrained() }
   }
 
-  /// A connection has closed or can now be spared.
+  /// Called when a connection has closed or can now be closed for another.
   func notePlace() {
     if state == .paused, !acceptTimer.isArmed, listener.isOpen { resumeAccepting() }
   }
 
-  /// Has the connection go on when what is on the stack has returned.
+  /// Has the connection go on once the callers on the stack have returned.
   func resumeSoon(_ connection: Connection) {
     resuming.append(connection)
     if !resumeTimer.isArmed { loop.schedule(resumeTimer, at: loop.turnTime, handler: self) }
@@ -138,13 +138,15 @@ extension ServerCore: EventHandler, TimerHandler {
       ready: loop.readyCount, own: connections.count, all: listener.connectionCount, servers: listener.serverCount)
   }
 
-  /// Who registered first is woken first as long as it sleeps: this server does so again, as the last.
+  /// The kernel wakes the loop that registered first, as long as that loop sleeps. So this server registers again, as
+  /// the last.
   private func letOthersAccept() {
     loop.unregister(listener.socket.descriptor)
     resumeAccepting()
   }
 
-  /// Returns whether another may follow in this turn; not at the limit, where each costs a search for whom to close.
+  /// Returns whether to accept another one in this turn. At the limit it is not, since each costs a search for a
+  /// connection to close.
   private func acceptNext() -> Bool {
     if connections.count < limits.connections { return accept(mayEvict: true) }
     switch evict() {
@@ -181,8 +183,8 @@ extension ServerCore: EventHandler, TimerHandler {
     }
   }
 
-  /// Who waits to be accepted has been told that it is connected, and would be reset when the listener closes. For as many
-  /// as a backlog holds the limit may be passed: nobody is closed for them who may have sent a request.
+  /// Accepts the waiting connections, whose clients regard them as open; closing the listener would reset them. Up to a
+  /// backlog of them may exceed the limit: no connection that may have sent a request is closed for them.
   private func acceptWaiting() {
     for _ in 0..<Listener.backlog where listener.isOpen {
       do {
@@ -228,15 +230,14 @@ extension ServerCore: EventHandler, TimerHandler {
 
   private enum Eviction {
     case done
-    /// Requests have arrived where one would be closed: ask again when they have been read.
+    /// Requests have arrived on the connections that would be closed: ask again when they have been read.
     case soon
-    /// All are at work.
+    /// All connections are at work.
     case impossible
   }
 
-  /// Closes the connection that can best be spared. A scan is cheap beside the accept that it makes place for.
-  ///
-  /// Not one whose request has just arrived: it would be reset.
+  /// Closes the connection that can best be spared, but never one whose request has just arrived: it would be reset. A
+  /// scan is cheap compared with the accept that it makes place for.
   private func evict() -> Eviction {
     var victim: Connection?
     var isSoon = false

@@ -1,17 +1,17 @@
 import WeirCompression
 import WeirMetrics
 
-/// A page as it goes out.
+/// A page in the form in which it is sent.
 struct RenderedPage: Sendable {
   let body: [UInt8]
-  /// Bytes before compression.
+  /// The number of bytes before compression.
   let plainSize: Int
 }
 
 /// Writes and compresses pages.
 ///
-/// It runs collectors, which are the user's code and may be slow, so it belongs on a worker's thread. Nothing is kept from one
-/// page to the next: for a few pages a minute, memory that is given back is worth more than the allocation.
+/// It runs collectors, which are the user's code and may be slow, so it belongs on a worker's thread. No memory is kept
+/// from one page to the next: for a few pages a minute, releasing the memory is worth more than saving the allocation.
 struct PageRenderer: Sendable {
   let registry: Registry
   let showsCreated: Bool
@@ -23,7 +23,7 @@ struct PageRenderer: Sendable {
     let body = try page.withBytes { bytes throws(CompressionError) in
       switch variant.coding {
       case .identity: Array(bytes)
-      // Level 1: higher ones cost several times the processor for a few percent.
+      // Higher levels cost several times the processor time for a few percent.
       case .gzip: try Compression.deflate(bytes, .gzip, level: 1)
       }
     }

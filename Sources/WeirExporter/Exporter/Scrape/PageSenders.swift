@@ -1,30 +1,33 @@
 import WeirIO
 import WeirServer
 
-/// Sends pages, and bounds how many clients that read slowly can make it keep. Confined to the loop.
+/// Sends pages, and limits the number of large pages kept for clients that read slowly. Confined to the loop.
 final class PageSenders {
   private let limit: Int
   private var active: [PageSender] = []
 
-  /// A page up to this size is left to the server, in one write.
+  /// The size up to which a page is left to the server, in one write.
   private static let smallPage = 64 * 1024
 
-  /// Seconds after which a client that takes nothing is given up for one more.
+  /// Seconds after which a client that reads nothing may be cut off for another one.
   static let patience = 2.0
 
-  /// - Parameter limit: how many large pages are under way at once. For one more, the client that has taken nothing for
-  ///   longest is cut off, if that is long enough: who doesn't read must not keep another from scraping.
+  /// - Parameter limit: The number of large pages that may be under way at once. For a further page, the client that
+  ///   has read nothing for longest is cut off, if that was long enough: a client that doesn't read must not keep
+  ///   others from scraping.
   init(limit: Int) {
     self.limit = max(1, limit)
   }
 
-  /// False, and nothing is sent, if too many large pages are on their way to clients that read them.
+  /// Sends a page. Returns false, and sends nothing, if too many large pages are on their way to clients that read
+  /// them.
   func send(_ body: [UInt8], fields: ResponseFields, over exchange: Exchange) -> Bool {
     if body.count <= Self.smallPage || exchange.head.isMethod("HEAD") {
       exchange.respond(status: 200, fields: fields, body: body)
       return true
     }
-    // A client that first ended its side and then left was only told of once.
+    // `onAbort` is called only once. For a client that first ended its sending side and then left, it wasn't called
+    // again.
     active.removeAll { $0.exchange.isEnded }
     if active.count >= limit, !cutOffWhoDoesNotRead(at: exchange.loop.turnTime) { return false }
     let sender = PageSender(body, exchange)
@@ -59,7 +62,7 @@ final class PageSenders {
   }
 }
 
-/// One large page on its way. The bytes are shared with others who get the same page.
+/// One large page on its way. Its bytes are shared with other clients that get the same page.
 private final class PageSender {
   let exchange: Exchange
   private let body: [UInt8]
@@ -72,7 +75,7 @@ private final class PageSender {
     self.exchange = exchange
   }
 
-  /// Sends until the client doesn't take more for now; true at the end.
+  /// Sends until the client takes no more for now. Returns true at the end of the page.
   func proceed() -> Bool {
     while sent < body.count {
       let piece = sent..<min(sent + Self.pieceSize, body.count)

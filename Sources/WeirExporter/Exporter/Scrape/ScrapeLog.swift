@@ -1,7 +1,7 @@
 import WeirIO
 import WeirMetrics
 
-/// What the landing page tells of scrapes.
+/// The facts about scrapes that the landing page shows.
 struct ScrapeLog: Sendable {
   struct Answer: Sendable {
     let time: MonotonicTime
@@ -16,7 +16,7 @@ struct ScrapeLog: Sendable {
     let status: Int
   }
 
-  /// Scrapes that wait for a page at this moment.
+  /// The number of scrapes that wait for a page at this moment.
   var waitingCount = 0
   private(set) var answerCount = 0
   private(set) var refusalCount = 0

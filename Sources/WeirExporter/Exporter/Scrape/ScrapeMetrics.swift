@@ -1,13 +1,13 @@
 import WeirMetrics
 
-/// What the exporter tells of itself.
+/// The exporter's metrics of itself.
 struct ScrapeMetrics: Sendable {
   private let scrapes: CounterFamily<String>
   private let duration: Histogram
   private let size: Histogram
   private let loopLag: Histogram
 
-  /// - Parameter asksWhoComes: whether a scrape may be answered 401.
+  /// - Parameter asksWhoComes: Whether a scrape may be answered 401.
   init(_ registry: Registry, asksWhoComes: Bool = false) throws(RegistryError) {
     scrapes = try registry.counter(
       "weir_scrapes_total", help: "Requests to the metrics page, by status.", labels: "code")
@@ -19,7 +19,7 @@ struct ScrapeMetrics: Sendable {
       "weir_scrape_size_bytes", help: "Size of metrics pages as sent, after compression.",
       buckets: .exponential(start: 1024, factor: 4, count: 8))
     loopLag = try LoopLag.histogram(in: registry).with("metrics")
-    // The codes that a scraper meets, so that the first failure is an increase.
+    // The codes that a scraper meets are made at zero, so that the first failure is an increase.
     for code in ["200", "503"] + (asksWhoComes ? ["401"] : []) { _ = scrapes.with(code) }
   }
 

@@ -1,7 +1,7 @@
-/// Who waits for which page, and which page is written next.
+/// Decides which scrape waits for which page, and which page is written next.
 ///
-/// Identical scrapes share one rendering, but never one that has begun before they came: a page is never older than
-/// the request for it. So of one variant at most one rendering is under way and one waits.
+/// Identical scrapes share one rendering, but never one that began before they came: a page is never older than the
+/// request for it. So at most one rendering of a variant is under way and one waits.
 struct ScrapeQueue: Sendable {
   typealias Waiter = Int
   typealias Variant = ScrapeRequest.Variant
@@ -25,14 +25,14 @@ struct ScrapeQueue: Sendable {
   private(set) var waiterCount = 0
 
   /// - Parameters:
-  ///   - waiterLimit: how many scrapes may wait at once.
-  ///   - width: how many pages may be written at once.
+  ///   - waiterLimit: the number of scrapes that may wait at once.
+  ///   - width: the number of pages that may be written at once.
   init(waiterLimit: Int, width: Int) {
     self.waiterLimit = max(1, waiterLimit)
     self.width = max(1, width)
   }
 
-  /// Takes a scrape in; false when too many wait already.
+  /// Takes a scrape in; returns false if too many wait already.
   mutating func add(_ waiter: Waiter, for variant: Variant) -> Bool {
     guard waiterCount < waiterLimit else { return false }
     waiterCount += 1
@@ -45,7 +45,8 @@ struct ScrapeQueue: Sendable {
     return true
   }
 
-  /// The page to write now, if there is one and a writer is free. Ask again until nil, after each change.
+  /// The page to write now, if there is one and a writer is free. After each change, call it again until it returns
+  /// nil.
   mutating func start() -> Rendering? {
     guard running.count < width, let index = queued.firstIndex(where: { !isRunning($0.rendering.variant) }) else {
       return nil
@@ -55,7 +56,7 @@ struct ScrapeQueue: Sendable {
     return entry.rendering
   }
 
-  /// A page is written; gives those who still wait for it, in the order they came.
+  /// Ends a rendering. Returns the scrapes that still wait for it, in the order in which they came.
   mutating func finish(_ rendering: Rendering) -> [Waiter] {
     guard let index = running.firstIndex(where: { $0.rendering.id == rendering.id }) else { return [] }
     let waiters = running.remove(at: index).waiters
@@ -63,8 +64,8 @@ struct ScrapeQueue: Sendable {
     return waiters
   }
 
-  /// A scrape waits no longer: its time is up or its client has gone. A page that nobody waits for isn't begun; one that
-  /// has begun can't be stopped.
+  /// Removes a scrape that waits no longer: its time is up or its client has gone. A page without a waiting scrape
+  /// isn't begun; one that has begun can't be stopped.
   mutating func remove(_ waiter: Waiter) {
     if Self.remove(waiter, from: &queued) {
       queued.removeAll { $0.waiters.isEmpty }

@@ -1,12 +1,12 @@
 package import WeirMetrics
 
-/// What a request to `/metrics` asks for.
+/// A request to `/metrics`: the page that it asks for, and its timeout.
 package struct ScrapeRequest: Hashable, Sendable {
-  /// What makes the page: requests that agree in it can be answered with the same bytes.
+  /// The properties that determine the page. Requests with equal ones can be answered with the same bytes.
   package struct Variant: Hashable, Sendable {
     package let format: Exposition.Format
     package let coding: PageCoding
-    /// The metrics to show; nil: all.
+    /// The names of the metrics to show; nil shows all.
     package let names: Set<String>?
   }
 
@@ -17,12 +17,12 @@ package struct ScrapeRequest: Hashable, Sendable {
   }
 
   package let variant: Variant
-  /// Seconds within which it must be answered.
+  /// Seconds within which the request must be answered.
   package let timeout: Double
 }
 
 extension ScrapeRequest {
-  /// - Parameters: the values of the header fields with these names; nil where a request has none.
+  /// - Parameters: The values of the header fields with these names; nil if the request has none.
   package init(
     query: String?, accept: String?, acceptEncoding: String?, announcedTimeout: String?, timeoutLimit: Double
   ) throws(Refusal) {
@@ -50,7 +50,7 @@ extension ScrapeRequest.Refusal {
   var text: String {
     switch self {
     case .malformedFilter: "a name[] in the query is not percent-encoded UTF-8\n"
-    case .noAcceptableCoding: "Accept-Encoding refuses both gzip and identity, which is all there is\n"
+    case .noAcceptableCoding: "Accept-Encoding refuses both gzip and identity, the only codings there are\n"
     }
   }
 }

@@ -5,9 +5,9 @@ import WeirServer
 
 /// Answers requests for the metrics page. Confined to its loop.
 ///
-/// Pages are always written on a worker, small ones too: collectors are the user's code and may be slow, and while one is,
-/// the loop has to tell others that their time is up and that the process is healthy. The hop costs about 20 µs, a few
-/// times a minute.
+/// Pages are always written on a worker, small ones too. Collectors are the user's code and may be slow. Meanwhile the
+/// loop has to answer other scrapes whose time is up, and `/-/healthy`. The hop costs about 20 µs, a few times a
+/// minute.
 final class Scraper {
   private let loop: EventLoop
   private let renderer: PageRenderer
@@ -21,7 +21,8 @@ final class Scraper {
   private var nextWaiter = 0
   private var log = ScrapeLog()
 
-  /// Two pages at once: a collector that hangs on one doesn't hold up scrapes that don't ask for its metrics.
+  /// Two pages are written at once, so that a collector that hangs doesn't hold up scrapes that don't ask for its
+  /// metrics.
   private static let width = 2
 
   init(
@@ -36,7 +37,7 @@ final class Scraper {
     senders = PageSenders(limit: limits.concurrentScrapes)
   }
 
-  /// For the landing page.
+  /// The log for the landing page.
   var state: ScrapeLog {
     var state = log
     state.waitingCount = queue.waiterCount
@@ -116,7 +117,7 @@ final class Scraper {
     return scrape
   }
 
-  /// A scrape was refused, here or at the door.
+  /// Notes that a scrape was refused, here or for lack of access.
   func noteRefusal(status: Int) {
     metrics.refused(status: status)
     log.refused(status: status, at: loop.turnTime)

@@ -2,7 +2,7 @@ import WeirExporter
 import WeirHTTP
 
 extension WebConfiguration {
-  /// Reads and judges a file's text. `file` is only a name, for the error text.
+  /// Reads and checks a file's text. `file` is only a name, for the error text.
   package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
     self = try ConfigurationFile.parse(bytes, file: file, acceptsEmpty: true, quotesValues: false) { root in
       root.mapping { Self(&$0) }
@@ -14,7 +14,7 @@ extension WebConfiguration {
     try self.init(parsing: ConfigurationFile.bytes(of: file), file: file)
   }
 
-  /// In the words of exporter-toolkit.
+  /// Reads the keys, which have the names of exporter-toolkit's.
   private init(_ keys: inout ConfigurationKeys) {
     self.init()
     for (name, hash) in Self.present(keys.take("basic_auth_users"), { $0.entries() }) {
@@ -25,7 +25,7 @@ extension WebConfiguration {
       if let token = token.read(as: .string, unless: AccessControl.problem(token:)) { bearerTokens.insert(token) }
     }
     _ = keys.take("http_server_config")?.mapping { keys in
-      // Without TLS exporter-toolkit speaks HTTP/1.1 whatever this says, and so do we.
+      // Without TLS, exporter-toolkit speaks HTTP/1.1 whatever this key says, and so does the gateway.
       _ = keys.take("http2", as: .boolean)
       var seen: Set<String> = []
       for (name, value) in keys.take("headers")?.entries() ?? [] {
@@ -40,7 +40,8 @@ extension WebConfiguration {
       "is not supported; scrapes that come at once share a page, and nginx limits rates in front of it")
   }
 
-  /// Whoever writes the key means to ask who it is, and without an entry all would be let in.
+  /// The entries of a list that must not be empty. A user who writes the key wants to restrict access, but an empty
+  /// list would let everybody in.
   private static func present<Entry>(
     _ list: ConfigurationReader?, _ read: (ConfigurationReader) -> [Entry]?
   ) -> [Entry] {

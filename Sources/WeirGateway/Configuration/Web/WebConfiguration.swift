@@ -1,9 +1,9 @@
 package import WeirExporter
 
-/// Who may see the metrics address, and header fields of its responses: `--web.config.file`.
+/// The access to the metrics address, and header fields of its responses: `--web.config.file`.
 ///
-/// The file is one of Prometheus' exporter-toolkit, as far as that applies: `basic_auth_users` and
-/// `http_server_config.headers`. `bearer_tokens` is our own.
+/// The file has the format of Prometheus' exporter-toolkit, as far as that applies: `basic_auth_users` and
+/// `http_server_config.headers`. `bearer_tokens` is weir's own.
 package struct WebConfiguration: Sendable, Equatable {
   package var users: [String: String] = [:]
   package var bearerTokens: Set<String> = []
@@ -11,19 +11,19 @@ package struct WebConfiguration: Sendable, Equatable {
 
   package init() {}
 
-  /// What is no mistake, but better known.
+  /// Notes on parts that are valid but have a disadvantage.
   package var notes: [String] {
     access?.hasMixedCosts == true
-      ? ["basic_auth_users: hashes of different costs let the time of an answer tell names apart; use one cost"] : []
+      ? ["basic_auth_users: hashes of different costs reveal user names by the time of an answer; use one cost"] : []
   }
 
-  /// Nil: everybody may.
+  /// The access control; nil lets everybody in.
   package var access: AccessControl? {
     users.isEmpty && bearerTokens.isEmpty ? nil : AccessControl(users: users, bearerTokens: bearerTokens)
   }
 }
 
-/// How many there are, and none of them: tokens and hashes don't belong in logs.
+/// Describes only how many users and tokens there are, since tokens and hashes don't belong in logs.
 extension WebConfiguration: CustomStringConvertible, CustomReflectable {
   package var description: String {
     "WebConfiguration(users: \(users.count), bearerTokens: \(bearerTokens.count), headers: \(headers.count))"

@@ -15,7 +15,7 @@ package struct YAMLNode: Sendable {
   package let position: SourcePosition
   package let content: Content
 
-  /// How an error text names this value: `a mapping`, `the integer 5`.
+  /// The words for this value in an error text: `a mapping`, `the integer 5`.
   package func summary(quotingValue: Bool) -> String {
     switch content {
     case .mapping: "a mapping"

@@ -1,6 +1,6 @@
 import CYaml
 
-/// What one document may be. A configuration is a page of text: whatever exceeds these is a mistake or an attack.
+/// The limits of one document. A configuration is a page of text, so a document beyond them is a mistake or an attack.
 package struct YAMLLimits: Sendable {
   package var bytes = 1 << 20
   package var depth = 32
@@ -9,13 +9,13 @@ package struct YAMLLimits: Sendable {
   package init() {}
 }
 
-/// A document's tree, and the duplicate keys that were found while building it (the first of each stays).
+/// A document's tree, and the duplicate keys found while building it. Of equal keys the first one stays.
 package struct YAMLDocument: Sendable {
   package let root: YAMLNode
   package let problems: [ConfigurationProblem]
 
   /// Reads exactly one document. Aliases are refused, so a document can't expand beyond its own size.
-  /// - Parameter acceptsEmpty: whether a text without a value is an empty mapping, and no mistake.
+  /// - Parameter acceptsEmpty: Whether a text without a value is read as an empty mapping instead of being a problem.
   package init(
     parsing bytes: [UInt8], limits: YAMLLimits = YAMLLimits(), acceptsEmpty: Bool = false
   ) throws(ConfigurationProblem) {
@@ -52,7 +52,7 @@ private struct YAMLComposer: ~Copyable {
     self.input = input
     self.limits = limits
     self.acceptsEmpty = acceptsEmpty
-    // On the heap: libyaml keeps a pointer to the parser within itself.
+    // Allocated on the heap, because libyaml keeps a pointer to the parser inside it.
     parser = .allocate(capacity: 1)
     parser.initialize(to: yaml_parser_t())
     guard yaml_parser_initialize(parser) == 1 else {
@@ -212,7 +212,7 @@ extension YAMLComposer {
     let failure = parser.pointee
     let reason = failure.problem.map { String(cString: $0) } ?? "can't be parsed"
     guard failure.error != YAML_READER_ERROR else {
-      // The reader knows bytes, not lines.
+      // libyaml's reader reports an offset in bytes, without a line.
       let before = input.prefix(failure.problem_offset)
       let line = before.count { $0 == UInt8(ascii: "\n") } + 1
       let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1

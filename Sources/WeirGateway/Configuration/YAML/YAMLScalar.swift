@@ -30,7 +30,7 @@ package struct YAMLScalar: Sendable, Equatable {
     }
   }
 
-  /// As `summary`, for values that no error text may repeat.
+  /// A summary for values that no error text may repeat.
   package var discreetSummary: String {
     switch value {
     case .null: "nothing"
@@ -55,7 +55,8 @@ package struct YAMLScalar: Sendable, Equatable {
     return .string(text)
   }
 
-  /// `[-+]?[0-9]+`, `0o[0-7]+`, `0x[0-9a-fA-F]+`. What does not fit in an `Int` becomes a float, as JSON readers have it.
+  /// `[-+]?[0-9]+`, `0o[0-7]+`, `0x[0-9a-fA-F]+`. A number that does not fit in an `Int` becomes a float, as in JSON
+  /// readers.
   private static func integer(_ text: String) -> Value? {
     let bytes = text.utf8
     if text.hasPrefix("0o") || text.hasPrefix("0x") {
