@@ -1,5 +1,6 @@
 import WeirCurl
 import WeirHTTP
+import WeirIO
 
 /// An attempt's use of the cache; nil in an attempt without a cache.
 final class CacheUse {
@@ -35,9 +36,12 @@ extension HopRequest {
   /// The request's key in the cache; nil if its response is not stored, as the URL contains user information (a
   /// password).
   var cacheURL: String? {
-    guard let origin, let length = originLength, !origin.contains("@"), let url, let destination = Destination(url: url)
+    guard let origin, let length = originLength, !origin.contains("@"), let url, let host = url.host,
+      let destination = Destination(url: url)
     else { return nil }
     let rest = text.utf8.dropFirst(length).prefix { $0 != UInt8(ascii: "#") }
-    return "\(destination)\(rest.first == .slash ? "" : "/")\(String(decoding: rest, as: UTF8.self))"
+    // A final dot stays: it is in the Host field too, by which a server may choose what it answers.
+    let base = "\(destination.scheme)://\(CanonicalHost(host).inURL):\(destination.port)"
+    return "\(base)\(rest.first == .slash ? "" : "/")\(String(decoding: rest, as: UTF8.self))"
   }
 }

@@ -1,3 +1,5 @@
+import WeirIO
+
 extension URLCredentialStorage {
   /// The default credential for a protection space. Foundation on Linux finds a credential only by the very object that
   /// it was stored by: equal spaces are not equal there.
@@ -21,7 +23,8 @@ extension URLProtectionSpace {
   /// Whether a credential stored for this space applies to the other one. A space with the default method covers both
   /// schemes.
   func covers(_ other: URLProtectionSpace) -> Bool {
-    host.lowercased() == other.host.lowercased() && port == other.port && isProxy() == other.isProxy()
+    CanonicalHost(host).withoutFinalDot == CanonicalHost(other.host).withoutFinalDot && port == other.port
+      && isProxy() == other.isProxy()
       && `protocol`?.lowercased() == other.protocol?.lowercased() && realm == other.realm
       && [other.authenticationMethod, NSURLAuthenticationMethodDefault].contains(authenticationMethod)
   }

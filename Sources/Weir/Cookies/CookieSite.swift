@@ -1,5 +1,6 @@
 import WeirCurl
 import WeirHTTP
+import WeirIO
 
 /// The target of a request, as the cookie rules see it (RFC 6265 §5.1.2 to §5.1.4).
 struct CookieSite: Hashable, Sendable {
@@ -22,8 +23,7 @@ struct CookieSite: Hashable, Sendable {
   init?(_ hop: HopRequest) {
     // libcurl connects to the host that it parses. Another parser's result could send one host's cookies to another.
     guard let length = hop.originLength, let read = CurlURL.host(of: hop.text) else { return nil }
-    var host = FieldSyntax.lowercased(read)
-    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+    let host = CanonicalHost(read).text
     guard Self.isHost(host) else { return nil }
     let path = hop.text.utf8.dropFirst(length).prefix { $0 != .questionMark && $0 != UInt8(ascii: "#") }
     self.init(host: host, path: path.isEmpty ? "/" : String(decoding: path, as: UTF8.self), isSecure: hop.isSecure)

@@ -1,3 +1,5 @@
+import WeirIO
+
 /// The evaluators of hosts.
 public final class ServerTrustManager: Sendable {
   /// Whether requests to a host without an evaluator fail.
@@ -8,8 +10,9 @@ public final class ServerTrustManager: Sendable {
 
   /// - Parameters:
   ///   - allHostsMustBeEvaluated: If false, the session's ``TLSConfiguration`` applies to hosts without an evaluator.
-  ///   - evaluators: Evaluators by exact host name, without wildcards. Case and a dot at the end make no difference, as
-  ///     in a URL's host. If a host occurs in several spellings, the requirements of all of them apply.
+  ///   - evaluators: Evaluators by exact host name, without wildcards. Case, a dot at the end and the form of an address
+  ///     make no difference, as in a URL's host. If a host occurs in several spellings, the requirements of all of them
+  ///     apply.
   public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
     self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
     self.evaluators = evaluators
@@ -27,10 +30,5 @@ public final class ServerTrustManager: Sendable {
     throw WeirError.serverTrustEvaluationFailed(reason: .noRequiredEvaluator(host: host))
   }
 
-  private static func name(of host: String) -> String {
-    var name = host.lowercased()[...]
-    if name.hasSuffix(".") { name = name.dropLast() }
-    if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
-    return String(name)
-  }
+  private static func name(of host: String) -> String { CanonicalHost(host).withoutFinalDot }
 }

@@ -1,5 +1,6 @@
 internal import CCurl
 internal import Glibc
+internal import WeirIO
 
 /// An engine's options in libcurl's terms, computed once.
 final class PreparedOptions {
@@ -88,7 +89,7 @@ final class PreparedOptions {
   private static func entry(_ override: ResolveOverrideOptions) -> String? {
     guard !override.host.isEmpty, (1...65535).contains(override.port), !override.addresses.isEmpty else { return nil }
     let addresses = override.addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
-    return "\(override.host):\(override.port):\(addresses.joined(separator: ","))"
+    return "\(CanonicalHost(override.host).inURL):\(override.port):\(addresses.joined(separator: ","))"
   }
 }
 

@@ -1,7 +1,7 @@
 /// The request of one attempt: one request on one connection. Redirects and retries are decided elsewhere.
 package struct TransferSpec: Sendable {
-  /// An absolute `http` or `https` URL, already percent-encoded.
-  package var url: String
+  /// An absolute `http` or `https` URL, already percent-encoded. If its host is an address, it is in its one spelling.
+  package let url: String
   /// The request target, sent unchanged in place of the URL's path and query (RFC 9112 §3.2); nil for those.
   package var target: String?
   package var method: String
@@ -28,7 +28,7 @@ package struct TransferSpec: Sendable {
     url: String, target: String? = nil, method: String = "GET", body: TransferBody = .none, silenceTimeout: Double = 0,
     tag: (any AnyObject & Sendable)? = nil, trust: TransferTrust? = nil
   ) {
-    self.url = url
+    self.url = CurlURL.canonical(url)
     self.target = target
     self.method = method
     self.body = body

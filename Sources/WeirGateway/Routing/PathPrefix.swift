@@ -1,4 +1,5 @@
 import WeirHTTP
+import WeirIO
 
 /// A prefix of paths, on segment boundaries: `/api` matches `/api` and `/api/x`, but not `/apix`.
 enum PathPrefix {
@@ -40,10 +41,8 @@ enum RouteHost {
     return Upstream.isHostName(text.utf8) ? nil : "\(quoted(text)) is no host name"
   }
 
-  /// The host in lower case, without the dot of a fully qualified name.
+  /// The host in its one spelling, without the dot of a fully qualified name; an IPv6 address is in brackets.
   static func normalized(_ text: String) -> String {
-    var text = text.lowercased()[...]
-    if text.last == ".", text.utf8.count > 1 { text.removeLast() }
-    return String(text)
+    CanonicalHost(CanonicalHost(text).withoutFinalDot).inURL
   }
 }

@@ -1,4 +1,5 @@
 import WeirHTTP
+import WeirIO
 
 /// Finds the route of a request, and the target to send to its upstream.
 ///
@@ -17,6 +18,8 @@ package struct RouteTable: Sendable {
 
   package let routes: [Route]
   private let hosts: [UInt64: [HostGroup]]
+  /// Whether a route's host is an address, which a request may write in another form.
+  private let namesAddresses: Bool
   private let anyHost: [Entry]
 
   package init(_ routes: [Route]) {
@@ -31,6 +34,7 @@ package struct RouteTable: Sendable {
       hosts[Self.hash(bytes.span), default: []].append(group)
     }
     self.hosts = hosts
+    namesAddresses = routes.contains { $0.match.host.map { IPAddress(host: $0) != nil } ?? false }
   }
 
   /// - Parameters:
@@ -80,10 +84,21 @@ package struct RouteTable: Sendable {
   private func entry(hostOf authority: Span<UInt8>, path: Span<UInt8>) -> Entry? {
     if !hosts.isEmpty {
       let host = authority.extracting(..<Self.hostLength(authority))
-      let group = hosts[Self.hash(host)]?.first { host.equalsIgnoringCase($0.host.span) }
+      let group = group(of: host) ?? groupOfAddress(host)
       if let entry = group?.entries.first(where: { $0.matches(path) }) { return entry }
     }
     return anyHost.first { $0.matches(path) }
+  }
+
+  private func group(of host: Span<UInt8>) -> HostGroup? {
+    hosts[Self.hash(host)]?.first { host.equalsIgnoringCase($0.host.span) }
+  }
+
+  /// The group of an address in another form than the configuration's canonical one.
+  private func groupOfAddress(_ host: Span<UInt8>) -> HostGroup? {
+    guard namesAddresses else { return nil }
+    let text = host.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    return IPAddress(host: text) == nil ? nil : group(of: Array(CanonicalHost(text).inURL.utf8).span)
   }
 }
 

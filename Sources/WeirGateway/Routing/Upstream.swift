@@ -2,6 +2,7 @@ import CLinux
 import Foundation
 import Glibc
 import WeirHTTP
+import WeirIO
 
 /// The target of a route's requests: the origin, and the base path that is put before their paths.
 package struct Upstream: Sendable, Hashable {
@@ -13,7 +14,7 @@ package struct Upstream: Sendable, Hashable {
   }
 
   package let scheme: Scheme
-  /// The host in lower case; an IPv6 address is in brackets.
+  /// The host in its one spelling, with the dot that may end a name; an IPv6 address is in brackets.
   package let host: String
   package let port: Int
   /// The base path. It is empty, or begins with a slash and ends with none.
@@ -63,11 +64,12 @@ package struct Upstream: Sendable, Hashable {
       guard isHostName(host.utf8) else { throw UpstreamProblem("\(quoted(String(host))) is no host name") }
     }
     let rest = authority[host.endIndex...]
-    guard !rest.isEmpty else { return (host.lowercased(), scheme.defaultPort) }
+    let spelled = CanonicalHost(host).inURL
+    guard !rest.isEmpty else { return (spelled, scheme.defaultPort) }
     guard rest.first == ":", rest.utf8.count <= 6, rest.dropFirst().utf8.allSatisfy(\.isDigit),
       let port = Int(rest.dropFirst()), (1...65535).contains(port)
     else { throw UpstreamProblem("the port must be 1 to 65535") }
-    return (host.lowercased(), port)
+    return (spelled, port)
   }
 
   private static func basePath(_ path: Substring) throws(UpstreamProblem) -> String {

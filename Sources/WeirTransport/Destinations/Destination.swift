@@ -1,7 +1,10 @@
+import WeirIO
+
 /// The scheme, host and port of a request's initial URL. Limits and metrics are kept per destination.
 ///
 /// Comparison starts with identity, so that destinations serve as cheap keys. Hosts are in lower case, and an absent
-/// port is the scheme's default (RFC 9110 section 4.2).
+/// port is the scheme's default (RFC 9110 section 4.2). All forms of an address are one host, and so is a name with and
+/// without a final dot.
 public struct Destination: Hashable, Sendable, CustomStringConvertible {
   private final class Storage: Sendable {
     let scheme: String
@@ -17,19 +20,20 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
 
   private let storage: Storage
 
-  /// Lower-cases scheme and host.
+  /// Lower-cases scheme and host, and writes the host in its one spelling: `127.1` as `127.0.0.1`, `[0::1]` as `::1`,
+  /// `example.com.` as `example.com`.
   public init(scheme: String, host: String, port: Int) {
-    storage = Storage(scheme: scheme.lowercased(), host: host.lowercased(), port: port)
+    storage = Storage(scheme: scheme.lowercased(), host: CanonicalHost(host).withoutFinalDot, port: port)
   }
 
   /// The scheme, in lower case.
   public var scheme: String { storage.scheme }
-  /// A name or an address, in lower case.
+  /// A name or an address, in lower case. An IPv6 address has no brackets.
   public var host: String { storage.host }
   /// The port; the scheme's default where the URL had none.
   public var port: Int { storage.port }
 
-  public var description: String { "\(scheme)://\(host):\(port)" }
+  public var description: String { "\(scheme)://\(CanonicalHost(host).inURL):\(port)" }
 
   /// The identity of the object that copies of one value share. Equal values may have different identities.
   package var identity: ObjectIdentifier { ObjectIdentifier(storage) }

@@ -1,5 +1,6 @@
 import Testing
 import WeirHTTP
+import WeirTransport
 
 @testable import WeirGateway
 
@@ -23,5 +24,16 @@ import WeirHTTP
     #expect(plan.routes.map(\.origin) == ["http://a/", "http://b/"])
     #expect(plan.routes.map(\.route.name) == ["a", "b"])
     #expect(plan.routes.map { $0.uploads.enter() } == [true, true])
+  }
+
+  @Test(arguments: [
+    (["http://127.0.0.1:80", "http://127.1", "http://0x7f.1", "http://2130706433"], "127.0.0.1"),
+    (["http://[::1]", "http://[0:0:0:0:0:0:0:1]"], "::1"), (["http://h", "http://H."], "h"),
+  ])
+  func spellingsOfOneHostAreOneUpstream(texts: [String], host: String) throws {
+    let routes = try texts.map { Route(name: $0, upstream: try Upstream(parsing: $0)) }
+    let plan = ForwardingPlan(routes, pseudonym: "weir", gates: UploadGates(limit: 1))
+    #expect(plan.upstreams.keys.map(\.host) == [host])
+    #expect(plan.routes.map { $0.uploads.enter() } == texts.indices.map { $0 == 0 })
   }
 }

@@ -70,7 +70,8 @@ struct CookieJarTests {
     "Hosts are those that libcurl connects to",
     arguments: [
       ("http://A.Test/", "a.test"), ("http://user:pw@a.test:8080/", "a.test"), ("http://[::1]/", "::1"),
-      ("http://127.1/", "127.0.0.1"), ("HTTPS://a.test/", "a.test"), ("http://a.test@b.test/", "b.test"),
+      ("http://127.1/", "127.0.0.1"), ("http://[0::FFFF:1.2.3.4]/", "::ffff:1.2.3.4"), ("HTTPS://a.test/", "a.test"),
+      ("http://a.test@b.test/", "b.test"),
     ])
   func hosts(_ url: String, _ host: String) throws {
     #expect(try Self.site(url).host == host)

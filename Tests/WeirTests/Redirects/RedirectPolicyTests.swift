@@ -35,6 +35,8 @@ struct RedirectPolicyTests {
       ("http://a/", "http://A:80/x", true), ("https://a/", "https://a:443/", true), ("http://a/", "https://a/", false),
       ("http://a/", "http://a:81/", false), ("http://a/", "http://b/", false), ("http://u:p@a/", "http://a/", true),
       ("http://[::1]/", "http://[::1]:80/", true), ("http://a/", "file:///x", false),
+      ("http://127.1/", "http://127.0.0.1/", true), ("http://[0::1]/", "http://[::1]/", true),
+      ("http://a.b./", "http://a.b/", true),
     ])
   func origins(_ left: String, _ right: String, _ isSame: Bool) throws {
     let (left, right) = (try #require(URL(string: left)), try #require(URL(string: right)))

@@ -109,7 +109,9 @@ import WeirTransport
     for host in ["api.example.com", "API.EXAMPLE.COM", "api.example.com."] {
       #expect(try manager.serverTrustEvaluator(forHost: host) is DefaultTrustEvaluator)
     }
-    #expect(try manager.serverTrustEvaluator(forHost: "[::1]") is DisabledTrustEvaluator)
+    for host in ["[::1]", "[0:0:0:0:0:0:0:1]", "0::1"] {
+      #expect(try manager.serverTrustEvaluator(forHost: host) is DisabledTrustEvaluator)
+    }
     for host in ["example.com", "x.api.example.com", "api.example.com..", "", "xapi.example.com"] {
       let error = try #require(throws: WeirError.self) { try manager.serverTrustEvaluator(forHost: host) }
       #expect(error.label == "no_required_evaluator")

@@ -1,5 +1,6 @@
 import WeirCurl
 import WeirHTTP
+import WeirIO
 
 /// Challenges by servers and proxies: the credentials that answer them, and the events about them.
 extension RequestAttempt {
@@ -67,8 +68,8 @@ extension RequestAttempt {
     }
     let scheme = url.scheme?.lowercased() ?? "http"
     return URLProtectionSpace(
-      host: url.host?.lowercased() ?? "", port: url.port ?? (scheme == "https" ? 443 : 80), protocol: scheme,
-      realm: challenge.realm, authenticationMethod: method)
+      host: CanonicalHost(url.host ?? "").withoutFinalDot, port: url.port ?? (scheme == "https" ? 443 : 80),
+      protocol: scheme, realm: challenge.realm, authenticationMethod: method)
   }
 }
 

@@ -20,16 +20,11 @@ extension FailureContext: CustomStringConvertible {
   /// `GET https://api.example:443, attempt 2, after 1.250 s`
   var description: String {
     [
-      [method, origin?.text].compactMap { $0 }.joined(separator: " "),
+      [method, origin?.description].compactMap { $0 }.joined(separator: " "),
       attempt.map { "attempt \($0)" },
       elapsed.map { "after \(String(format: "%.3f", $0)) s" },
     ].compactMap { $0 }.joined(separator: ", ")
   }
-}
-
-extension Destination {
-  /// The destination in the form in which a URL begins: an IPv6 address is in brackets.
-  fileprivate var text: String { host.contains(":") ? "\(scheme)://[\(host)]:\(port)" : "\(self)" }
 }
 
 extension URLError {

@@ -1,0 +1,61 @@
+import WeirHTTP
+import WeirIO
+
+extension CurlURL {
+  /// The URL with the address that is its host in the one spelling; any other URL as it is. libcurl rewrites most forms of
+  /// IPv4, and of IPv6 those that become shorter; the others would have a pool and a Host field of their own.
+  static func canonical(_ url: String) -> String {
+    guard mayNeedRewriting(url), let authority = HostName.Authority(ofURL: url) else { return url }
+    let host = url[authority.host]
+    let read = host.utf8.first == UInt8(ascii: "[") ? String(host) : decoded(host)
+    guard IPAddress(host: read) != nil else { return url }
+    return authority.replacingHost(of: url, with: CanonicalHost(read).inURL)
+  }
+
+  /// A quick answer for names and for `192.0.2.1`, which most hosts are: no.
+  private static func mayNeedRewriting(_ url: String) -> Bool {
+    var url = url
+    return url.withUTF8 { bytes in
+      guard let colon = bytes.firstIndex(of: .colon) else { return false }
+      let rest = bytes[colon...].dropFirst().drop { $0 == .slash }
+      let authority = rest.prefix { $0 != .slash && $0 != .questionMark && $0 != UInt8(ascii: "#") }
+      if authority.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "%") }) { return true }
+      guard let first = authority.first else { return false }
+      if first == UInt8(ascii: "[") { return true }
+      return first.isDigit && !isDottedDecimal(authority.prefix { $0 != .colon })
+    }
+  }
+
+  /// Whether it is four numbers up to 255 without leading zeros.
+  private static func isDottedDecimal(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    var (parts, number, digits) = (1, 0, 0)
+    for byte in host {
+      if byte == UInt8(ascii: ".") {
+        guard digits > 0 else { return false }
+        (parts, number, digits) = (parts + 1, 0, 0)
+        continue
+      }
+      guard byte.isDigit, digits == 0 || number > 0 else { return false }
+      number = number * 10 + Int(byte &- UInt8(ascii: "0"))
+      digits += 1
+      guard number <= 255 else { return false }
+    }
+    return parts == 4 && digits > 0
+  }
+
+  /// The text with percent-encoded octets as they are meant.
+  private static func decoded(_ text: Substring) -> String {
+    guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+    var octets: [UInt8] = []
+    var rest = text.utf8[...]
+    while let octet = rest.popFirst() {
+      if octet == UInt8(ascii: "%"), let value = UInt8(String(Substring(rest.prefix(2))), radix: 16) {
+        octets.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        octets.append(octet)
+      }
+    }
+    return String(decoding: octets, as: UTF8.self)
+  }
+}
