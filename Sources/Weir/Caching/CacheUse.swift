@@ -36,7 +36,7 @@ extension HopRequest {
   /// The request's key in the cache; nil if its response is not stored, as the URL contains user information (a
   /// password).
   var cacheURL: String? {
-    guard let origin, let length = originLength, !origin.contains("@"), let url, let host = url.host,
+    guard let origin, let length = originLength, !origin.contains("@"), let url, let host = url.host(percentEncoded: false),
       let destination = Destination(url: url)
     else { return nil }
     let rest = text.utf8.dropFirst(length).prefix { $0 != UInt8(ascii: "#") }

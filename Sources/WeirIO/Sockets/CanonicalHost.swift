@@ -7,7 +7,7 @@ package struct CanonicalHost: Hashable, Sendable {
   package let text: String
 
   package init(_ host: some StringProtocol) {
-    if let address = IPAddress(host: host) {
+    if Self.mayBeAddress(host), let address = IPAddress(host: host) {
       text = "\(address)\(Self.zone(of: host))"
     } else {
       text = String(decoding: host.utf8.lazy.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 }, as: UTF8.self)
@@ -25,6 +25,12 @@ package struct CanonicalHost: Hashable, Sendable {
     guard text.utf8.contains(0x3A), text.utf8.first != 0x5B else { return text }
     guard let percent = text.firstIndex(of: "%") else { return "[\(text)]" }
     return "[\(text[..<percent])%25\(text[percent...].dropFirst())]"
+  }
+
+  /// A quick answer for most names: no. Every form of IPv4 begins with a digit, and IPv6 has a colon.
+  private static func mayBeAddress(_ host: some StringProtocol) -> Bool {
+    guard let first = host.utf8.first else { return false }
+    return first &- 0x30 < 10 || host.utf8.contains(0x3A)
   }
 
   /// `%` and the zone of an IPv6 address, which a URL may write after `%25`; empty without one.

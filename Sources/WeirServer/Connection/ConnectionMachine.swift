@@ -3,7 +3,8 @@ internal import WeirIO
 /// Decides the next action of a connection without touching its socket: which octets belong to a request, when to read
 /// and when to wait, which timeout has passed, and how the connection ends.
 ///
-/// The shell calls `next` until it returns `read`, `wait` or `end`, and again after every other input.
+/// The shell calls `next` again after each action, until the action is to wait for something or to close; then after
+/// every other input.
 struct ConnectionMachine {
   enum Action {
     /// Hand this request to the handler.
