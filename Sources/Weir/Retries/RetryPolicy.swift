@@ -20,8 +20,8 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
   public let jitter: Jitter
   /// Seconds; the longest delay of the backoff.
   public let maximumDelay: TimeInterval
-  /// Whether a `Retry-After` on a retryable status raises the delay, up to 60 s. If it lies beyond the request's deadline,
-  /// the response is final (``RetryDenial/Reason/deadline``).
+  /// Whether a `Retry-After` on a retryable status raises the delay, up to 60 s. Of several fields the longest counts.
+  /// If it lies beyond the request's deadline, the response is final (``RetryDenial/Reason/deadline``).
   public let respectsRetryAfter: Bool
   /// A response that has one of these fields, whatever its value, is final (``RetryDenial/Reason/policy``); default
   /// ``defaultFinalResponseFields``.
@@ -76,8 +76,8 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
     let response = request.lazyResponse
     return rules.decision(
       about: RetryRules.Failure(request, error), isRetryable: shouldRetry(request: request, dueTo: error),
-      retryCount: request.retryCount, field: { response?.value(forHeader: $0) }, random: .random(in: 0..<1),
-      now: Date().timeIntervalSince1970)
+      retryCount: request.retryCount, values: { response?.values(ofHeader: $0) ?? [] },
+      random: .random(in: 0..<1), now: Date().timeIntervalSince1970)
   }
 
   /// Whether the failure is one of those this policy retries, the retry limit aside. Asked once about each.
