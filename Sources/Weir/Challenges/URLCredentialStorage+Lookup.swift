@@ -18,6 +18,15 @@ extension URLCredentialStorage {
 }
 
 extension URLProtectionSpace {
+  /// The Basic space of the URL's host, whose realm is the host. A credential that is stored there is for a server that
+  /// names no realm. Nil without a host.
+  convenience init?(basicOf url: URL) {
+    guard let host = url.host else { return nil }
+    self.init(
+      host: host, port: url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80), protocol: url.scheme,
+      realm: host, authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+  }
+
   /// Whether what is stored for this space is for the other one; one with the default method is so for both schemes.
   func covers(_ other: URLProtectionSpace) -> Bool {
     host.lowercased() == other.host.lowercased() && port == other.port && isProxy() == other.isProxy()

@@ -22,11 +22,9 @@ extension Request {
 
   /// What the storage has for the host's Basic space whose realm is the host, else the request's own.
   private func credentials(for urlRequest: URLRequest) -> [URLCredential] {
-    if let storage = context.configuration.urlCredentialStorage, let url = urlRequest.url, let host = url.host {
-      let space = URLProtectionSpace(
-        host: host, port: url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80), protocol: url.scheme,
-        realm: host,
-        authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+    if let storage = context.configuration.urlCredentialStorage, let url = urlRequest.url,
+      let space = URLProtectionSpace(basicOf: url)
+    {
       let stored = storage.allCredentials(like: space)
       if !stored.isEmpty { return stored }
     }
