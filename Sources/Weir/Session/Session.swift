@@ -34,7 +34,8 @@ public final class Session: Sendable {
   ///   - rootQueue: Where the first retrier, redirect handlers and validators run. Nil: the event loop.
   ///   - startRequestsImmediately: Whether the first response handler resumes a request.
   ///   - requestSetup: When URL requests and tasks are made.
-  ///   - requestQueue: Where URL requests are built and the first adapter runs. Nil: the event loop.
+  ///   - requestQueue: Where URL requests are built and the first adapter runs. Nil: as `rootQueue`, so that adapters and
+  ///     retriers share state without locks.
   ///   - serializationQueue: Where serializers run. Nil: the event loop, or a worker for bodies over 64 KiB.
   ///   - interceptor: Adapts and retries every request, before the request's own.
   ///   - serverTrustManager: Says what servers have to prove. Nil: what `configuration.tls` says.
@@ -74,11 +75,11 @@ public final class Session: Sendable {
         loop: loop, defect: defect, configuration: configuration,
         trustRules: serverTrustManager.map { TrustRules($0, configuration.tls) }, monitors: monitors, table: table),
       on: loop)
+    let root = rootQueue.map { DispatchQueue(label: "weir.session.root", target: $0) }
     context = SessionContext(
       loop: loop, core: core, configuration: configuration,
       queues: SessionContext.Queues(
-        root: rootQueue.map { DispatchQueue(label: "weir.session.root", target: $0) }, request: requestQueue,
-        serialization: serializationQueue,
+        root: root, request: requestQueue ?? root, serialization: serializationQueue,
         completion: configuration.completionQueue
           ?? DispatchQueue(label: "weir.session.completion", attributes: .concurrent)),
       interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
@@ -107,7 +108,8 @@ public final class Session: Sendable {
 
   /// Where the first retrier, redirect handlers and validators run, serially; nil: the event loop.
   public var rootQueue: DispatchQueue? { context.queues.root }
-  /// Where URL requests are built and the first adapter runs; nil: the event loop.
+  /// Where URL requests are built and the first adapter runs: ``rootQueue`` unless another one was given; nil: the
+  /// event loop.
   public var requestQueue: DispatchQueue? { context.queues.request }
   /// Where serializers run; nil: the event loop, or a worker for bodies over 64 KiB.
   public var serializationQueue: DispatchQueue? { context.queues.serialization }
