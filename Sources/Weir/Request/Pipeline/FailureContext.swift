@@ -27,6 +27,14 @@ extension FailureContext: CustomStringConvertible {
   }
 }
 
+extension FailureContext {
+  /// The error's text, the setting behind it and the request.
+  func description(of error: any Error, setting: String?) -> String {
+    let text = Redaction.errorText((error as? WeirError)?.text ?? error.text)
+    return "\(text)\(setting.map { " \($0)." } ?? "") (\(self))"
+  }
+}
+
 extension Destination {
   /// As a URL would begin: an IPv6 address in brackets.
   fileprivate var text: String { host.contains(":") ? "\(scheme)://[\(host)]:\(port)" : "\(self)" }
@@ -69,9 +77,12 @@ extension Request {
   /// A ``WeirError/sessionTaskFailed(error:)`` says most of that itself; other errors, a status that was not acceptable
   /// among them, are values that know nothing of their request.
   public func failureDescription(of error: any Error) -> String {
-    let text = Redaction.errorText((error as? WeirError)?.text ?? error.text)
-    let setting = (error as? WeirError)?.rejectionReason?.setting(in: context.configuration).map { " \($0)." } ?? ""
-    return "\(text)\(setting) (\(failureContext()))"
+    failureContext().description(of: error, setting: setting(behind: error))
+  }
+
+  /// The setting that turned the request away, with its value; nil for an error that is no rejection.
+  func setting(behind error: any Error) -> String? {
+    (error as? WeirError)?.rejectionReason?.setting(in: context.configuration)
   }
 }
 
