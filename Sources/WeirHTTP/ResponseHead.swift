@@ -46,6 +46,15 @@ package struct ResponseHead: Sendable {
     }
   }
 
+  /// The value of each field of this name, in order, for fields that are no lists. Their values may contain commas.
+  package func values(ofField name: String) -> [String] {
+    name.withOctets { name in
+      var values: [String] = []
+      forEach { if $0.equalsIgnoringCase(name) { values.append(FieldSyntax.text($1)) } }
+      return values
+    }
+  }
+
   /// All fields. Repeated ones are joined under their first spelling.
   package func combinedFields() -> [String: String] {
     var fields: [(name: String, value: String)] = []

@@ -8,6 +8,7 @@
 #if __has_feature(thread_sanitizer)
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,24 +24,34 @@ SWIFT void weir_tsan_lock(uint32_t thread, HANDLE) NAME("9_lockSlowyys6UInt32VF"
 SWIFT bool weir_tsan_try_lock(HANDLE) NAME("12_tryLockSlowSbyF");
 SWIFT void weir_tsan_unlock(HANDLE) NAME("11_unlockSlowyyF");
 
+// The address of the toolchain's function, kept in `known` once it was looked up. Threads that look it up at the same
+// time find the same address.
+static void *toolchain(const char *name, _Atomic(void *) *known) {
+  void *address = atomic_load_explicit(known, memory_order_acquire);
+  if (address) return address;
+  address = dlsym(RTLD_NEXT, name);
+  atomic_store_explicit(known, address, memory_order_release);
+  return address;
+}
+
 SWIFT void weir_tsan_lock(uint32_t thread, HANDLE) {
-  static SWIFT void (*real)(uint32_t, HANDLE);
-  if (!real) real = dlsym(RTLD_NEXT, "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF");
+  static _Atomic(void *) known;
+  SWIFT void (*real)(uint32_t, HANDLE) = toolchain("$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF", &known);
   real(thread, handle);
   __tsan_acquire(handle);
 }
 
 SWIFT bool weir_tsan_try_lock(HANDLE) {
-  static SWIFT bool (*real)(HANDLE);
-  if (!real) real = dlsym(RTLD_NEXT, "$s15Synchronization12_MutexHandleV12_tryLockSlowSbyF");
+  static _Atomic(void *) known;
+  SWIFT bool (*real)(HANDLE) = toolchain("$s15Synchronization12_MutexHandleV12_tryLockSlowSbyF", &known);
   bool taken = real(handle);
   if (taken) __tsan_acquire(handle);
   return taken;
 }
 
 SWIFT void weir_tsan_unlock(HANDLE) {
-  static SWIFT void (*real)(HANDLE);
-  if (!real) real = dlsym(RTLD_NEXT, "$s15Synchronization12_MutexHandleV11_unlockSlowyyF");
+  static _Atomic(void *) known;
+  SWIFT void (*real)(HANDLE) = toolchain("$s15Synchronization12_MutexHandleV11_unlockSlowyyF", &known);
   __tsan_release(handle);
   real(handle);
 }

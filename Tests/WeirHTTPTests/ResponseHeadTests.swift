@@ -36,6 +36,8 @@ import WeirHTTP
     #expect(fields == ["A=1", "a=2", "B=x"])
     #expect(head.value(forField: "A") == "1, 2")
     #expect(head.value(forField: "y") == nil)
+    #expect(head.values(ofField: "a") == ["1", "2"])
+    #expect(head.values(ofField: "y") == [])
     #expect(head.combinedFields() == ["A": "1, 2", "B": "x"])
   }
 }

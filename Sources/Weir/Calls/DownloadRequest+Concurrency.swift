@@ -15,9 +15,10 @@ public struct DownloadTask<Value: Sendable>: Sendable {
     get async { await response.result }
   }
 
-  /// The response's value; throws the ``WeirError``.
+  /// The response's value; throws the ``WeirError``, as a ``RequestFailure`` whose text names the request and its
+  /// attempts.
   public var value: Value {
-    get async throws { try await result.get() }
+    get async throws { try await result.value(of: awaiting.request) }
   }
 
   /// Cancels the request; the bytes received so far are not kept.

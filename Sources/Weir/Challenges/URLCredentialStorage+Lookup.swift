@@ -20,6 +20,15 @@ extension URLCredentialStorage {
 }
 
 extension URLProtectionSpace {
+  /// The Basic space of the URL's host, whose realm is the host. A credential that is stored there is for a server that
+  /// names no realm. Nil without a host.
+  convenience init?(basicOf url: URL) {
+    guard let host = url.host else { return nil }
+    self.init(
+      host: host, port: url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80), protocol: url.scheme,
+      realm: host, authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+  }
+
   /// Whether a credential stored for this space applies to the other one. A space with the default method covers both
   /// schemes.
   func covers(_ other: URLProtectionSpace) -> Bool {

@@ -14,12 +14,12 @@ public final class ClosureEventMonitor: EventMonitor {
   }
 
   /// The closure that was set for a property.
-  private func closure<Closure: Sendable>(of property: String = #function) -> Closure? {
+  func closure<Closure: Sendable>(of property: String = #function) -> Closure? {
     closures.withLock { $0[property] } as? Closure
   }
 
   /// Sets a property's closure. The former one's captures are released outside of the lock.
-  private func set<Closure: Sendable>(_ closure: Closure?, of property: String = #function) {
+  func set<Closure: Sendable>(_ closure: Closure?, of property: String = #function) {
     let replaced = closures.withLock { closures in
       defer { closures[property] = closure }
       return closures[property]
@@ -227,8 +227,7 @@ public final class ClosureEventMonitor: EventMonitor {
     set { set(newValue) }
   }
 
-  /// Called for `request(_:didParseResponse:)` of ``EventMonitor``, for handlers that take the body as it is. There is
-  /// no closure for serialized values.
+  /// Called for `request(_:didParseResponse:)` of ``EventMonitor``, for handlers that take the body as it is.
   @preconcurrency
   public var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, WeirError>) -> Void)? {
     get { closure() }

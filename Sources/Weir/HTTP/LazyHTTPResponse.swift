@@ -45,6 +45,12 @@ package final class LazyHTTPResponse: ResponseFacts, Sendable {
     guard head.bytes.isEmpty else { return head.value(forField: name) }
     return built.withLock { $0?.value(forHTTPHeaderField: name) }
   }
+
+  /// The values of a field, each by itself. A response that was built elsewhere has them joined already.
+  package func values(ofHeader name: String) -> [String] {
+    guard head.bytes.isEmpty else { return head.values(ofField: name) }
+    return value(forHeader: name).map { [$0] } ?? []
+  }
 }
 
 /// Facts that serializers and validators read from a response, in either of its forms.

@@ -23,11 +23,9 @@ extension Request {
   /// The stored credentials for Basic authentication at the host with the host as realm; without any, the request's
   /// own.
   private func credentials(for urlRequest: URLRequest) -> [URLCredential] {
-    if let storage = context.configuration.urlCredentialStorage, let url = urlRequest.url, let host = url.host {
-      let space = URLProtectionSpace(
-        host: host, port: url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80), protocol: url.scheme,
-        realm: host,
-        authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+    if let storage = context.configuration.urlCredentialStorage, let url = urlRequest.url,
+      let space = URLProtectionSpace(basicOf: url)
+    {
       let stored = storage.allCredentials(like: space)
       if !stored.isEmpty { return stored }
     }

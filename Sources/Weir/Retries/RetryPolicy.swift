@@ -20,8 +20,8 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
   public let jitter: Jitter
   /// The longest delay of the backoff in seconds; default 60.
   public let maximumDelay: TimeInterval
-  /// Whether a `Retry-After` on a retryable status raises the delay, up to 60 s. If that delay would end after the
-  /// request's deadline, the response is final (``RetryDenial/Reason/deadline``).
+  /// Whether a `Retry-After` on a retryable status raises the delay, up to 60 s. Of several fields the longest
+  /// counts. If that delay would end after the request's deadline, the response is final (``RetryDenial/Reason/deadline``).
   public let respectsRetryAfter: Bool
   /// The fields that make a response final, whatever their value (``RetryDenial/Reason/policy``); default
   /// ``defaultFinalResponseFields``.
@@ -78,8 +78,8 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
     let response = request.lazyResponse
     return rules.decision(
       about: RetryRules.Failure(request, error), isRetryable: shouldRetry(request: request, dueTo: error),
-      retryCount: request.retryCount, field: { response?.value(forHeader: $0) }, random: .random(in: 0..<1),
-      now: Date().timeIntervalSince1970)
+      retryCount: request.retryCount, values: { response?.values(ofHeader: $0) ?? [] },
+      random: .random(in: 0..<1), now: Date().timeIntervalSince1970)
   }
 
   /// Whether this policy retries the failure, apart from the retry limit. Called once for each failure.

@@ -34,7 +34,8 @@ public final class Session: Sendable {
   ///   - rootQueue: The queue of the first retrier, redirect handlers and validators. Nil: the event loop.
   ///   - startRequestsImmediately: Whether the first response handler resumes a request.
   ///   - requestSetup: The time at which URL requests and tasks are made.
-  ///   - requestQueue: The queue on which URL requests are built and the first adapter runs. Nil: the event loop.
+  ///   - requestQueue: The queue on which URL requests are built and the first adapter runs. Nil: `rootQueue`, so that
+  ///     adapters and retriers share state without locks.
   ///   - serializationQueue: The queue of serializers. Nil: the event loop, or a worker for bodies over 64 KiB.
   ///   - interceptor: Adapts and retries every request, before the request's own interceptor.
   ///   - serverTrustManager: Decides how servers have to prove their identity. Nil: `configuration.tls` decides.
@@ -74,11 +75,11 @@ public final class Session: Sendable {
         loop: loop, defect: defect, configuration: configuration,
         trustRules: serverTrustManager.map { TrustRules($0, configuration.tls) }, monitors: monitors, table: table),
       on: loop)
+    let root = rootQueue.map { DispatchQueue(label: "weir.session.root", target: $0) }
     context = SessionContext(
       loop: loop, core: core, configuration: configuration,
       queues: SessionContext.Queues(
-        root: rootQueue.map { DispatchQueue(label: "weir.session.root", target: $0) }, request: requestQueue,
-        serialization: serializationQueue,
+        root: root, request: requestQueue ?? root, serialization: serializationQueue,
         completion: configuration.completionQueue
           ?? DispatchQueue(label: "weir.session.completion", attributes: .concurrent)),
       interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
@@ -107,7 +108,8 @@ public final class Session: Sendable {
 
   /// The serial queue of the first retrier, redirect handlers and validators; nil: the event loop.
   public var rootQueue: DispatchQueue? { context.queues.root }
-  /// The queue on which URL requests are built and the first adapter runs; nil: the event loop.
+  /// The queue on which URL requests are built and the first adapter runs: ``rootQueue`` unless another one was given;
+  /// nil: the event loop.
   public var requestQueue: DispatchQueue? { context.queues.request }
   /// The queue of serializers; nil: the event loop, or a worker for bodies over 64 KiB.
   public var serializationQueue: DispatchQueue? { context.queues.serialization }

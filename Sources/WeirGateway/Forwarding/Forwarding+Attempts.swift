@@ -51,7 +51,7 @@ extension Forwarding {
       isDestinationRefused: transferFailure?.isDestinationRefused ?? false)
     let decision = rules.decision(
       about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries,
-      field: { [head] in head?.value(forField: $0) }, random: .random(in: 0..<1),
+      values: { [head] in head?.values(ofField: $0) ?? [] }, random: .random(in: 0..<1),
       now: Double(LogTime.now.milliseconds) / 1000)
     let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
     let final = terms.withinBudget(permitted, at: now)

@@ -5,6 +5,11 @@ package enum RetryAfter {
   /// The longest wait that a server is granted, in seconds.
   package static let maximum: Double = 60
 
+  /// The longest wait that several fields ask for; nil when none of them is valid.
+  package static func longestDelay(_ values: [String], now: Double) -> Double? {
+    values.compactMap { delay($0, now: now) }.max()
+  }
+
   /// The wait that a value asks for, in seconds from 0 on, however long; nil when it is neither seconds nor a date.
   ///
   /// - Parameter now: The date in seconds since 1970.

@@ -55,19 +55,19 @@ package struct RetryRules: Sendable, Hashable {
   /// - Parameters:
   ///   - isRetryable: The answer of ``isRetryable(_:)``, or of an override of it.
   ///   - retryCount: The number of retries before.
-  ///   - field: The value of the response's field of a name; nil if there is no such field.
+  ///   - values: The values of the response's fields of a name, one for each field.
   ///   - random: In 0..<1.
   ///   - now: The date in seconds since 1970.
   package func decision(
-    about failure: Failure, isRetryable: Bool, retryCount: Int, field: (_ name: String) -> String?, random: Double,
-    now: Double
+    about failure: Failure, isRetryable: Bool, retryCount: Int, values: (_ name: String) -> [String],
+    random: Double, now: Double
   ) -> RetryDecision {
     guard isRetryable else { return .deny(refusesMethod(failure) ? .method : .policy) }
-    if finalResponseFields.contains(where: { field($0) != nil }) { return .deny(.policy) }
+    if finalResponseFields.contains(where: { !values($0).isEmpty }) { return .deny(.policy) }
     guard Int64(retryCount) < Int64(clamping: limit) else { return .deny(.limit) }
     let delay = backoff.delay(retryCount: retryCount, random: random)
     guard respectsRetryAfter, let status = failure.status, statusCodes.contains(status),
-      let wish = field("Retry-After").flatMap({ RetryAfter.delay($0, now: now) }), wish > 0, wish >= delay
+      let wish = RetryAfter.longestDelay(values("Retry-After"), now: now), wish > 0, wish >= delay
     else { return .retry(after: delay, source: .backoff) }
     let granted = min(wish, RetryAfter.maximum)
     let more = wish > max(granted, delay) ? wish : nil

@@ -195,6 +195,10 @@ import WeirTestSupport
       ("X-No-Retry: 1", nil, 1), ("X-Envoy-RateLimited: true", nil, 1), ("X-Final: 1", nil, 3),
       ("X-Final: 1", "x-final", 1),
       ("X-No-Retry: 1", "X-Final", 3), ("Retry-After: 31", nil, 1),
+      // The longest of several, each by itself, lies beyond the deadline of 30 s.
+      ("Retry-After: 0\r\nRetry-After: 31", nil, 1), ("Retry-After: 31\r\nRetry-After: soon", nil, 1),
+      ("Retry-After: 0\r\nRetry-After: Sun, 06 Nov 2094 08:49:37 GMT", nil, 1),
+      ("Retry-After: 0\r\nRetry-After: Sun, 06 Nov 1994 08:49:37 GMT", nil, 3),
     ] as [(String, String?, Int)])
   func theUpstreamHasTheLastWord(field: String, finalField: String?, attempts: Int) throws {
     let upstream = try ScriptedServer(.answering("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\(field)\r\n\r\n"))

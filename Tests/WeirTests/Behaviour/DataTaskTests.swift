@@ -39,7 +39,7 @@ struct DataTaskTests {
     await session.loopTurn()
   }
 
-  @Test("A value's error is the WeirError itself")
+  @Test("A value's error is the WeirError")
   func errors() async throws {
     let server = try answering(response("404 Not Found"))
     let session = Session()

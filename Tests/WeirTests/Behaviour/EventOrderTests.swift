@@ -2,8 +2,9 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 import Testing
-import Weir
 import WeirTestSupport
+
+@testable import Weir
 
 /// The order of events along every path that a data request can take.
 @Suite("Order of events", .timeLimit(.minutes(1)))
@@ -172,6 +173,51 @@ struct EventOrderTests {
       events(of: recorder)
         == ["resume"] + Self.setup + ["cancel", "cancelTask"] + failedTransfer(.cancelled, "cancelled")
         + ["finish", "parse(explicitly_cancelled)"])
+  }
+
+  @Test("Cancelled between its creation and its start, a task is resumed first where the request was")
+  func cancelBeforeTheTaskStarts() async throws {
+    let server = try BlackHole()
+    let slot = RequestSlot()
+    let recorder = EventRecorder { if $0 == "createTask" { slot.request?.cancel() } }
+    let session = Session(startRequestsImmediately: false, eventMonitors: [recorder])
+    let request = session.request(server.url)
+    slot.request = request
+    let task = request.serializingData()
+    request.resume()
+    #expect(await task.response.error?.isExplicitlyCancelledError == true)
+    #expect(
+      events(of: recorder)
+        == ["resume", "createInitial", "create", "createTask", "cancel", "resumeTask", "cancelTask"]
+        + failedTransfer(.cancelled, "cancelled") + ["finish", "parse(explicitly_cancelled)"])
+    slot.request = nil
+  }
+
+  @Test(
+    "What was done to a request while its task waited decides whether the task is resumed before it is cancelled",
+    arguments: [
+      ([], []), ([.resume], ["resume"]), ([.suspend], ["suspend", "suspendTask"]),
+      ([.resume, .suspend], ["resume", "suspend", "suspendTask"]),
+      ([.suspend, .resume], ["suspend", "suspendTask", "resume"]),
+    ] as [([RequestMachine.Verb], [String])])
+  func cancelOfAnEagerRequest(verbs: [RequestMachine.Verb], told: [String]) async throws {
+    let server = try BlackHole()
+    let recorder = EventRecorder()
+    let session = Session(startRequestsImmediately: false, requestSetup: .eager, eventMonitors: [recorder])
+    let request = session.request(server.url)
+    let task = request.serializingData()
+    await recorder.events.wait(for: "createTask")
+    let gate = Gate()
+    session.withAllRequests { _ in gate.wait() }
+    for verb in verbs { if verb == .resume { request.resume() } else { request.suspend() } }
+    request.cancel()
+    gate.open()
+    #expect(await task.response.error?.isExplicitlyCancelledError == true)
+    #expect(
+      events(of: recorder)
+        == ["createInitial", "create", "createTask"] + told + ["cancel"]
+        + (verbs.last == .resume ? ["resumeTask"] : []) + ["cancelTask"]
+        + failedTransfer(.cancelled, "cancelled") + ["finish", "parse(explicitly_cancelled)"])
   }
 
   @Test func cancelWithoutATask() async {

@@ -243,6 +243,31 @@ struct HTTPAuthenticationTests {
     #expect(await noted.challenges(1).first == (isRealms ? "0 me" : "0 nobody"))
   }
 
+  @Test(
+    "A Basic challenge without a realm is answered by what is stored with the host as its realm",
+    arguments: [
+      ("Basic", "127.0.0.1", true), ("Basic charset=\"UTF-8\"", "127.0.0.1", true), ("Basic", "staff", false),
+      ("Basic realm=\"\"", "127.0.0.1", false), ("Basic realm=\"staff\"", "127.0.0.1", false),
+      ("Digest nonce=\"n0nce\", qop=\"auth\"", "127.0.0.1", false),
+    ])
+  func withoutRealm(challenge: String, realm: String, isAnswered: Bool) async throws {
+    let server = try ScriptedServer(Self.guarded(["WWW-Authenticate: \(challenge)"]))
+    let storage = URLCredentialStorage()
+    let space = URLProtectionSpace(
+      host: "127.0.0.1", port: server.port, protocol: "http", realm: realm,
+      authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+    storage.setDefaultCredential(URLCredential(user: "me", password: "s3cret", persistence: .forSession), for: space)
+    var configuration = SessionConfiguration()
+    configuration.urlCredentialStorage = storage
+    let session = Session(configuration: configuration)
+    let request = session.request(server.url)
+    let answer = await request.plainResponse()
+    #expect(answer.response?.statusCode == (isAnswered ? 200 : 401), "\(answer)")
+    #expect(server.allRequests.last?.value(of: "Authorization") == (isAnswered ? Self.authorization : nil))
+    let isShown = request.cURLDescription(redactingSecrets: false).contains("-u 'me:s3cret'")
+    #expect(isShown == (realm == "127.0.0.1"))
+  }
+
   @Test("A body that can't be sent again is sent once, and the 401 is a response")
   func stream() async throws {
     let server = try ScriptedServer(

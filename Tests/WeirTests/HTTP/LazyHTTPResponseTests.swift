@@ -36,6 +36,12 @@ import WeirHTTP
     #expect(response.response?.value(forHTTPHeaderField: name) == value)
   }
 
+  @Test func repeatedFieldsByThemselves() throws {
+    let response = try Self.response("A: 1, 2\r\nB: x\r\na: 3\r\n")
+    #expect(response.values(ofHeader: "A") == ["1, 2", "3"])
+    #expect(response.values(ofHeader: "C") == [])
+  }
+
   @Test func statusLineIsNoField() throws {
     let response = try Self.response(Array("HTTP/1.1 200 a: b\r\n\r\n".utf8))
     #expect(response.value(forHeader: "HTTP/1.1 200 a") == nil)
@@ -67,6 +73,8 @@ import WeirHTTP
     #expect(response.statusCode == 201)
     #expect(response.value(forHeader: "a") == "1")
     #expect(response.value(forHeader: "b") == nil)
+    #expect(response.values(ofHeader: "a") == ["1"])
+    #expect(response.values(ofHeader: "b") == [])
     #expect(response.url == built.url)
   }
 

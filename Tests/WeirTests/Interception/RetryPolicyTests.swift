@@ -133,6 +133,10 @@ import Testing
     (503, "", "retry after 0.5"), (503, "Retry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n", "retry after 0.5"),
     (503, "Retry-After: Sun, 06 Nov 2094 08:49:37 GMT\r\n", "retry after 60.0"),
     (200, "Retry-After: 5\r\n", "retry after 0.5"),
+    (503, "Retry-After: 7\r\nX: 1\r\nretry-after: 9\r\n", "retry after 9.0"),
+    (503, "Retry-After: Sun, 06 Nov 2094 08:49:37 GMT\r\nRetry-After: 9\r\n", "retry after 60.0"),
+    (503, "Retry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: 9\r\n", "retry after 9.0"),
+    (503, "Retry-After: 7, 9\r\n", "retry after 0.5"),
   ])
   func retryAfter(status: Int, fields: String, text: String) throws {
     let request = try Interception.request(in: session, status: status, fields: fields)

@@ -23,8 +23,8 @@ import Testing
     let failure = RetryRules.Failure(method: method, status: status, code: code)
     return rules.decision(
       about: failure, isRetryable: isRetryable ?? rules.isRetryable(failure), retryCount: retryCount,
-      field: { name in name == "Retry-After" ? retryAfter : fields.contains(name) ? "" : nil }, random: 0.5,
-      now: Self.now)
+      values: { name in name == "Retry-After" ? retryAfter.map { [$0] } ?? [] : fields.contains(name) ? [""] : [] },
+      random: 0.5, now: Self.now)
   }
 
   @Test func aDecisionSaysWhy() {
@@ -67,6 +67,23 @@ import Testing
     #expect(
       decision(Self.rules(scale: backoff), retryAfter: value)
         == .retry(after: delay, source: isTheServers ? .retryAfter : .backoff, wish: wish))
+  }
+
+  @Test(
+    arguments: [
+      (["5", "7"], 7, nil), (["7", "5"], 7, nil), (["7", "soon"], 7, nil), (["soon", "7"], 7, nil),
+      (["5, 7"], nil, nil), (["5", "5, 7"], 5, nil), (["0", "5"], 5, nil),
+      (["5", "Sun, 06 Nov 1994 08:49:47 GMT"], 10, nil), (["Sun, 06 Nov 1994 08:49:47 GMT", "15"], 15, nil),
+      (["Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:50 GMT"], 13, nil), (["600", "5"], 60, 600),
+    ] as [([String], Double?, Double?)])
+  func theLongestOfSeveralWishesCounts(values: [String], delay: Double?, wish: Double?) {
+    let failure = RetryRules.Failure(method: "GET", status: 503)
+    let decision = Self.rules().decision(
+      about: failure, isRetryable: true, retryCount: 0, values: { $0 == "Retry-After" ? values : [] }, random: 0.5,
+      now: Self.now)
+    #expect(
+      decision == delay.map { .retry(after: $0, source: .retryAfter, wish: wish) } ?? .retry(after: 1, source: .backoff)
+    )
   }
 
   @Test func aFinalResponseIsNotRetried() {

@@ -35,8 +35,16 @@ extension RequestAttempt {
     guard response.statusCode == 401, let storage = core.configuration.urlCredentialStorage, hop.offered == nil,
       attempt.transfer?.mayBeAuthenticated == true, let space = protectionSpace(of: response)
     else { return nil }
-    let credential = storage.defaultCredential(like: space)
+    let credential = storage.defaultCredential(like: space) ?? credentialOfHost(in: storage, space)
     return credential.flatMap { TransferCredential($0) == nil ? nil : $0 }
+  }
+
+  /// What answers a Basic challenge without a realm: what is stored with the host as its realm, as
+  /// ``Request/cURLDescription(redactingSecrets:)`` shows it.
+  private func credentialOfHost(in storage: URLCredentialStorage, _ space: URLProtectionSpace) -> URLCredential? {
+    guard space.realm == nil, space.authenticationMethod == NSURLAuthenticationMethodHTTPBasic, let url = hop.url
+    else { return nil }
+    return URLProtectionSpace(basicOf: url).flatMap { storage.defaultCredential(like: $0) }
   }
 
   private var proxyCredential: URLCredential? {

@@ -21,6 +21,8 @@ final class RequestAttempt {
   var lookup: UInt32 = 0
   /// The attempt's metrics, once it is over.
   @exclusivity(unchecked) var metrics: TransferMetrics?
+  /// Whether the last state that monitors were told of is running.
+  private var isToldRunning = false
   /// Whether monitors were told of its completion.
   var isCompleted = false
 
@@ -95,8 +97,11 @@ final class RequestAttempt {
   /// Ends the attempt for the request, which was cancelled or is past its deadline.
   func cancel() {
     guard task.state != .completed else { return completed(nil) }
+    let isCancelled = pipeline.decide { $0.state == .cancelled }
+    // A cancel may come before the task was told to run, and monitors that count what runs pair the two.
+    if isCancelled, pipeline.isResumed, !isToldRunning { announce(.running) }
     task.setState(.canceling)
-    if pipeline.decide({ $0.state == .cancelled }) { pipeline.monitors.request(request, didCancelTask: task) }
+    if isCancelled { pipeline.monitors.request(request, didCancelTask: task) }
     endTransfer()
   }
 
@@ -132,6 +137,7 @@ final class RequestAttempt {
   @discardableResult
   private func announce(_ state: TransferTask.State) -> Bool {
     guard task.setState(state) else { return false }
+    isToldRunning = state == .running
     if state == .suspended {
       pipeline.monitors.request(request, didSuspendTask: task)
     } else {

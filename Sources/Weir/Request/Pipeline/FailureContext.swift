@@ -27,6 +27,14 @@ extension FailureContext: CustomStringConvertible {
   }
 }
 
+extension FailureContext {
+  /// The error's text, the setting behind it and the request.
+  func description(of error: any Error, setting: String?) -> String {
+    let text = Redaction.errorText((error as? WeirError)?.text ?? error.text)
+    return "\(text)\(setting.map { " \($0)." } ?? "") (\(self))"
+  }
+}
+
 extension URLError {
   /// The failed request; nil if the error was not given one.
   var context: FailureContext? { errorUserInfo[FailureContext.key] as? FailureContext }
@@ -65,9 +73,12 @@ extension Request {
   /// A ``WeirError/sessionTaskFailed(error:)`` already has most of that in its own text. Other errors, such as an
   /// unacceptable status, are values that know nothing of their request.
   public func failureDescription(of error: any Error) -> String {
-    let text = Redaction.errorText((error as? WeirError)?.text ?? error.text)
-    let setting = (error as? WeirError)?.rejectionReason?.setting(in: context.configuration).map { " \($0)." } ?? ""
-    return "\(text)\(setting) (\(failureContext()))"
+    failureContext().description(of: error, setting: setting(behind: error))
+  }
+
+  /// The setting that turned the request away, with its value; nil for an error that is no rejection.
+  func setting(behind error: any Error) -> String? {
+    (error as? WeirError)?.rejectionReason?.setting(in: context.configuration)
   }
 }
 

@@ -31,6 +31,8 @@ final class RequestPipeline: TransportExchange {
   var verdict: WeirError?
 
   private var hasStarted = false
+  /// Whether monitors were told last that the request is resumed, not suspended.
+  private(set) var isResumed = false
   private let deadline = LoopTimer()
   private lazy var wait = LoopTimer()
   private var isWaiting = false
@@ -69,6 +71,7 @@ final class RequestPipeline: TransportExchange {
 
   func perform(_ verb: RequestMachine.Verb, _ action: RequestMachine.Action) {
     if verb == .resume { start() }
+    if verb != .cancel { isResumed = verb == .resume }
     announce(verb)
     perform(action)
   }

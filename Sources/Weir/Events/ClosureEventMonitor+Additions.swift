@@ -1,0 +1,146 @@
+// The callbacks that weir adds to Alamofire's.
+extension ClosureEventMonitor {
+  /// Hears of ``EventMonitor/request(_:didAdaptUsing:duration:failed:)``.
+  @preconcurrency
+  public var requestDidAdaptUsing: (@Sendable (Request, String, TimeInterval, (any Error)?) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didStartAttempt:)``.
+  @preconcurrency
+  public var requestDidStartAttempt: (@Sendable (Request, Int) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didEndAttempt:metrics:error:)``.
+  @preconcurrency
+  public var requestDidEndAttempt: (@Sendable (Request, Int, TransferMetrics, WeirError?) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:willRetryAfter:source:reason:)``.
+  @preconcurrency
+  public var requestWillRetryAfter: (@Sendable (Request, TimeInterval, RetryDelaySource, RetryReason) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:didDenyRetry:)``.
+  @preconcurrency
+  public var requestDidDenyRetry: (@Sendable (Request, RetryDenial) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:hedge:)``.
+  @preconcurrency
+  public var requestHedge: (@Sendable (Request, HedgeEvent) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/request(_:cache:)``.
+  @preconcurrency
+  public var requestCacheResult: (@Sendable (Request, CacheResult) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/requestDidSettle(_:outcome:)``.
+  @preconcurrency
+  public var requestDidSettle: (@Sendable (Request, RequestOutcome) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/session(_:connectionEvent:)``.
+  @preconcurrency
+  public var sessionConnectionEvent: (@Sendable (Session, ConnectionEvent) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/session(_:loopLag:)``.
+  @preconcurrency
+  public var sessionLoopLag: (@Sendable (Session, TimeInterval) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/session(_:retryBudget:available:)``.
+  @preconcurrency
+  public var sessionRetryBudget: (@Sendable (Session, Destination, Double) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/session(_:circuit:entered:)``.
+  @preconcurrency
+  public var sessionCircuitEnteredState: (@Sendable (Session, Destination, CircuitState) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/session(_:concurrencyLimit:limit:)``.
+  @preconcurrency
+  public var sessionConcurrencyLimit: (@Sendable (Session, Destination, Int) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Hears of ``EventMonitor/session(_:refresh:)``.
+  @preconcurrency
+  public var sessionRefreshEvent: (@Sendable (Session, RefreshEvent) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  public func request(
+    _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
+  ) {
+    requestDidAdaptUsing?(request, name, duration, error)
+  }
+
+  public func request(_ request: Request, didStartAttempt number: Int) { requestDidStartAttempt?(request, number) }
+
+  public func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {
+    requestDidEndAttempt?(request, number, metrics, error)
+  }
+
+  public func request(
+    _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
+  ) {
+    requestWillRetryAfter?(request, delay, source, reason)
+  }
+
+  public func request(_ request: Request, didDenyRetry denial: RetryDenial) { requestDidDenyRetry?(request, denial) }
+  public func request(_ request: Request, hedge event: HedgeEvent) { requestHedge?(request, event) }
+  public func request(_ request: Request, cache result: CacheResult) { requestCacheResult?(request, result) }
+
+  public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
+    requestDidSettle?(request, outcome)
+  }
+
+  public func session(_ session: Session, connectionEvent event: ConnectionEvent) {
+    sessionConnectionEvent?(session, event)
+  }
+
+  public func session(_ session: Session, loopLag lag: TimeInterval) { sessionLoopLag?(session, lag) }
+
+  public func session(_ session: Session, retryBudget destination: Destination, available: Double) {
+    sessionRetryBudget?(session, destination, available)
+  }
+
+  public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {
+    sessionCircuitEnteredState?(session, destination, state)
+  }
+
+  public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
+    sessionConcurrencyLimit?(session, destination, limit)
+  }
+
+  public func session(_ session: Session, refresh event: RefreshEvent) { sessionRefreshEvent?(session, event) }
+}

@@ -1,0 +1,108 @@
+import Dispatch
+import Foundation
+import FoundationNetworking
+import Testing
+import WeirTestSupport
+
+@testable import Weir
+
+/// The closures of a monitor that is made of them.
+@Suite("Monitors made of closures", .timeLimit(.minutes(1)))
+struct ClosureEventMonitorTests {
+  private static let folder = URL(filePath: #filePath).appending(path: "../../../../Sources/Weir/Events").standardized
+
+  /// A source without comments and white space.
+  private static func source(_ name: String) throws -> String {
+    let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+    return text.components(separatedBy: "\n").filter { !$0.contains(/^ *\/\//) }.joined(separator: "\n")
+  }
+
+  private static func compact(_ text: String) -> String { text.replacing(/\s/, with: "") }
+
+  @Test("Each callback of EventMonitor passes on to a closure of its own")
+  func oneClosurePerCallback() throws {
+    let monitor = try Self.source("EventMonitor.swift")
+    let body = try #require(monitor.firstMatch(of: /public protocol EventMonitor: Sendable \{((?s).*?)\n\}\n/)).output.1
+    let callbacks = body.components(separatedBy: "func ").dropFirst().map(Self.compact)
+    #expect(callbacks.count > 50)
+
+    let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
+    let sources = try names.filter { $0.hasPrefix("ClosureEventMonitor") }.map { try Self.source($0) }.joined()
+    var closures: [String: String] = [:]
+    for match in sources.matches(of: /public func ((?s).*?\)) \{\s+([a-zA-Z]+)\?\(/) {
+      closures[Self.compact(String(match.output.1))] = String(match.output.2)
+    }
+    for callback in callbacks {
+      let closure = closures[callback] ?? "none"
+      #expect(sources.contains("public var \(closure):"), "\(callback) has no closure")
+    }
+    #expect(Set(closures.values).count == callbacks.count)
+  }
+
+  @Test("Closures hear of what weir adds to Alamofire's events")
+  func additions() async throws {
+    let server = try answering(okResponse("1"))
+    let session = Session()
+    let request = session.request(server.url)
+    _ = await request.plainResponse()
+    let metrics = try #require(request.metrics)
+    let place = Destination(scheme: "http", host: "h", port: 1)
+    let heard = Journal<String>()
+    let monitor = ClosureEventMonitor()
+    monitor.requestDidAdaptUsing = { heard.append("adapted \($0 == request) \($1) \($2) \($3 == nil)") }
+    monitor.requestDidStartAttempt = { heard.append("started \($0 == request) \($1)") }
+    monitor.requestDidEndAttempt = { heard.append("ended \($0 == request) \($1) \($2 == metrics) \($3 == nil)") }
+    monitor.requestWillRetryAfter = { heard.append("retries \($0 == request) \($1) \($2.rawValue) \($3.rawValue)") }
+    monitor.requestDidDenyRetry = { heard.append("denied \($0 == request) \($1.reason.rawValue)") }
+    monitor.requestHedge = { heard.append("hedge \($0 == request) \($1.rawValue)") }
+    monitor.requestCacheResult = { heard.append("cache \($0 == request) \($1.rawValue)") }
+    monitor.requestDidSettle = { heard.append("settled \($0 == request) \($1.rawValue)") }
+    monitor.sessionConnectionEvent = { heard.append("connection \($0 === session) \($1.kind.rawValue)") }
+    monitor.sessionLoopLag = { heard.append("lag \($0 === session) \($1)") }
+    monitor.sessionRetryBudget = { heard.append("budget \($0 === session) \($1) \($2)") }
+    monitor.sessionCircuitEnteredState = { heard.append("circuit \($0 === session) \($1) \($2.rawValue)") }
+    monitor.sessionConcurrencyLimit = { heard.append("limit \($0 === session) \($1) \($2)") }
+    monitor.sessionRefreshEvent = { heard.append("refresh \($0 === session) \($1.interceptor)") }
+
+    monitor.request(request, didAdaptUsing: "token", duration: 1, failed: nil)
+    monitor.request(request, didStartAttempt: 2)
+    monitor.request(request, didEndAttempt: 2, metrics: metrics, error: nil)
+    monitor.request(request, willRetryAfter: 3, source: .backoff, reason: RetryReason(rawValue: "503"))
+    monitor.request(request, didDenyRetry: RetryDenial(reason: .limit))
+    monitor.request(request, hedge: .won)
+    monitor.request(request, cache: .miss)
+    monitor.requestDidSettle(request, outcome: .success)
+    monitor.session(session, connectionEvent: ConnectionEvent(kind: .opened, destination: place))
+    monitor.session(session, loopLag: 4)
+    monitor.session(session, retryBudget: place, available: 5)
+    monitor.session(session, circuit: place, entered: .open)
+    monitor.session(session, concurrencyLimit: place, limit: 6)
+    monitor.session(session, refresh: RefreshEvent(interceptor: "token", kind: .began, waiters: 1))
+    #expect(
+      heard.entries == [
+        "adapted true token 1.0 true", "started true 2", "ended true 2 true true", "retries true 3.0 backoff 503",
+        "denied true limit", "hedge true won", "cache true miss", "settled true success", "connection true opened",
+        "lag true 4.0", "budget true \(place) 5.0", "circuit true \(place) open", "limit true \(place) 6",
+        "refresh true token",
+      ])
+  }
+
+  @Test("Closures get serialized values of any type")
+  func values() async throws {
+    let server = try answering(okResponse("17"))
+    let heard = Journal<String>()
+    let monitor = ClosureEventMonitor()
+    monitor.requestDidParseValue = { heard.append("data \($1.value as? Int ?? 0)") }
+    monitor.requestDidParseDownloadValue = { heard.append("download \($1.value as? String ?? "")") }
+    monitor.requestDidParseStream = { heard.append("stream \((try? $1.get()) as? String ?? "")") }
+    monitor.requestDidParseResponse = { _, _ in heard.append("as it is") }
+    let session = Session(eventMonitors: [monitor])
+    #expect(await session.request(server.url).serializingDecodable(Int.self).response.value == 17)
+    await heard.wait { $0.count == 1 }
+    #expect(await session.download(server.url).serializingString().response.value == "17")
+    await heard.wait { $0.count == 2 }
+    for await _ in session.streamRequest(server.url).streamTask().streamingStrings() {}
+    await heard.wait { $0.count == 3 }
+    #expect(heard.entries == ["data 17", "download 17", "stream 17"])
+  }
+}
