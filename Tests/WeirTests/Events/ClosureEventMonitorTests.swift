@@ -34,7 +34,8 @@ struct ClosureEventMonitorTests {
     }
     for callback in callbacks {
       let closure = closures[callback] ?? "none"
-      #expect(sources.contains("public var \(closure):"), "\(callback) has no closure")
+      let isThere = sources.contains("public var \(closure):")
+      #expect(isThere, "\(callback) has no closure")
     }
     #expect(Set(closures.values).count == callbacks.count)
   }
