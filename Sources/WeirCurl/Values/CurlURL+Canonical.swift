@@ -12,7 +12,7 @@ extension CurlURL {
     return authority.replacingHost(of: url, with: CanonicalHost(read).inURL)
   }
 
-  /// A quick answer for names and for `192.0.2.1`, which most hosts are: no.
+  /// False, after one look at the authority, for names and for addresses such as `192.0.2.1`: most hosts are one of these.
   private static func mayNeedRewriting(_ url: String) -> Bool {
     var url = url
     return url.withUTF8 { bytes in
