@@ -67,6 +67,16 @@ import Weir
     #expect(route.match == RouteMatch(host: nil, pathPrefix: "/"))
   }
 
+  @Test(arguments: [
+    ("'127.1'", "127.0.0.1"), ("'[0:0:0:0:0:0:0:1]'", "[::1]"), ("API.Example.com.", "api.example.com"),
+  ])
+  func aRoutesHostHasOneSpelling(host: String, spelling: String) throws {
+    let route = "{name: a, upstream: 'http://h', match: {host: \(host)}}"
+    #expect(try read("routes: [\(route)]").routes.map(\.match.host) == [spelling])
+    let other = "{name: b, upstream: 'http://h', match: {host: '\(spelling)'}}"
+    #expect(problems("routes: [\(route), \(other)]").count == 1)
+  }
+
   @Test func anUpstreamThatItsOwnPolicyRefusesIsAProblem() {
     let policy = "destinationPolicy: {otherwise: publicOnly}"
     #expect(

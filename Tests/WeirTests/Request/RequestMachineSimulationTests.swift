@@ -12,7 +12,7 @@ struct RequestMachineSimulationTests {
 
   @Test("Interleavings settle exactly once, and cancel always wins")
   func interleavings() {
-    var settledByCancel = 0
+    var settledByCancel: UInt64 = 0
     var cancelledIn: Set<String> = []
     for seed in 0..<Self.seeds {
       var simulation = Simulation(seed: seed)
@@ -22,7 +22,7 @@ struct RequestMachineSimulationTests {
       if simulation.wasCancelled { settledByCancel += 1 }
       cancelledIn.formUnion(simulation.cancelledIn)
     }
-    #expect(settledByCancel > 1_000, "the simulation has to cancel often")
+    #expect(settledByCancel > Self.seeds / 20, "the simulation has to cancel often")
     let stages = [
       "idle", "creating", "ready", "admitting", "transferring", "deciding", "delaying", "serializing",
       "decidingSerializer", "cancelling",
