@@ -20,10 +20,10 @@ extension URLCredentialStorage {
 }
 
 extension URLProtectionSpace {
-  /// The Basic space of the URL's host, whose realm is the host. A credential that is stored there is for a server that
-  /// names no realm. Nil without a host.
+  /// The Basic space of the URL's host, whose realm is the host, in lower case. A credential that is stored there is for a
+  /// server that names no realm. Nil without a host.
   convenience init?(basicOf url: URL) {
-    guard let host = url.host else { return nil }
+    guard let host = url.host.map({ CanonicalHost($0).withoutFinalDot }) else { return nil }
     self.init(
       host: host, port: url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80), protocol: url.scheme,
       realm: host, authenticationMethod: NSURLAuthenticationMethodHTTPBasic)

@@ -1,97 +1,97 @@
 // The callbacks that weir adds to Alamofire's.
 extension ClosureEventMonitor {
-  /// Hears of ``EventMonitor/request(_:didAdaptUsing:duration:failed:)``.
+  /// Called for ``EventMonitor/request(_:didAdaptUsing:duration:failed:)``.
   @preconcurrency
   public var requestDidAdaptUsing: (@Sendable (Request, String, TimeInterval, (any Error)?) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/request(_:didStartAttempt:)``.
+  /// Called for ``EventMonitor/request(_:didStartAttempt:)``.
   @preconcurrency
   public var requestDidStartAttempt: (@Sendable (Request, Int) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/request(_:didEndAttempt:metrics:error:)``.
+  /// Called for ``EventMonitor/request(_:didEndAttempt:metrics:error:)``.
   @preconcurrency
   public var requestDidEndAttempt: (@Sendable (Request, Int, TransferMetrics, WeirError?) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/request(_:willRetryAfter:source:reason:)``.
+  /// Called for ``EventMonitor/request(_:willRetryAfter:source:reason:)``.
   @preconcurrency
   public var requestWillRetryAfter: (@Sendable (Request, TimeInterval, RetryDelaySource, RetryReason) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/request(_:didDenyRetry:)``.
+  /// Called for ``EventMonitor/request(_:didDenyRetry:)``.
   @preconcurrency
   public var requestDidDenyRetry: (@Sendable (Request, RetryDenial) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/request(_:hedge:)``.
+  /// Called for ``EventMonitor/request(_:hedge:)``.
   @preconcurrency
   public var requestHedge: (@Sendable (Request, HedgeEvent) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/request(_:cache:)``.
+  /// Called for ``EventMonitor/request(_:cache:)``.
   @preconcurrency
   public var requestCacheResult: (@Sendable (Request, CacheResult) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/requestDidSettle(_:outcome:)``.
+  /// Called for ``EventMonitor/requestDidSettle(_:outcome:)``.
   @preconcurrency
   public var requestDidSettle: (@Sendable (Request, RequestOutcome) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/session(_:connectionEvent:)``.
+  /// Called for ``EventMonitor/session(_:connectionEvent:)``.
   @preconcurrency
   public var sessionConnectionEvent: (@Sendable (Session, ConnectionEvent) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/session(_:loopLag:)``.
+  /// Called for ``EventMonitor/session(_:loopLag:)``.
   @preconcurrency
   public var sessionLoopLag: (@Sendable (Session, TimeInterval) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/session(_:retryBudget:available:)``.
+  /// Called for ``EventMonitor/session(_:retryBudget:available:)``.
   @preconcurrency
   public var sessionRetryBudget: (@Sendable (Session, Destination, Double) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/session(_:circuit:entered:)``.
+  /// Called for ``EventMonitor/session(_:circuit:entered:)``.
   @preconcurrency
   public var sessionCircuitEnteredState: (@Sendable (Session, Destination, CircuitState) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/session(_:concurrencyLimit:limit:)``.
+  /// Called for ``EventMonitor/session(_:concurrencyLimit:limit:)``.
   @preconcurrency
   public var sessionConcurrencyLimit: (@Sendable (Session, Destination, Int) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/session(_:refresh:)``.
+  /// Called for ``EventMonitor/session(_:refresh:)``.
   @preconcurrency
   public var sessionRefreshEvent: (@Sendable (Session, RefreshEvent) -> Void)? {
     get { closure() }

@@ -1,13 +1,13 @@
 // The callbacks with a type parameter, which a closure can't have: the value comes as `any Sendable`.
 extension ClosureEventMonitor {
-  /// Hears of `request(_:didParseResponse:)` of ``EventMonitor`` for handlers that serialize the body.
+  /// Called for `request(_:didParseResponse:)` of ``EventMonitor`` for handlers that serialize the body.
   @preconcurrency
   public var requestDidParseValue: (@Sendable (DataRequest, DataResponse<any Sendable, WeirError>) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
 
-  /// Hears of `request(_:didParseResponse:)` of ``EventMonitor`` for handlers that serialize the file of a download.
+  /// Called for `request(_:didParseResponse:)` of ``EventMonitor`` for handlers that serialize the file of a download.
   @preconcurrency
   public var requestDidParseDownloadValue:
     (@Sendable (DownloadRequest, DownloadResponse<any Sendable, WeirError>) -> Void)?
@@ -16,7 +16,7 @@ extension ClosureEventMonitor {
     set { set(newValue) }
   }
 
-  /// Hears of ``EventMonitor/request(_:didParseStream:)``.
+  /// Called for ``EventMonitor/request(_:didParseStream:)``.
   @preconcurrency
   public var requestDidParseStream: (@Sendable (DataStreamRequest, Result<any Sendable, WeirError>) -> Void)? {
     get { closure() }

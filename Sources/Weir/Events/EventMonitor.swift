@@ -62,7 +62,7 @@ public protocol EventMonitor: Sendable {
   func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest)
   /// The attempt has its task, which is not started yet.
   func request(_ request: Request, didCreateTask task: TransferTask)
-  /// The attempt's metrics are in ``Request/allMetrics``.
+  /// The attempt was measured; its metrics are in ``Request/allMetrics``.
   func request(_ request: Request, didGatherMetrics metrics: TransferMetrics)
   /// The task fails because its server does not meet the trust requirements of an evaluator.
   func request(_ request: Request, didFailTask task: TransferTask, earlyWithError error: WeirError)

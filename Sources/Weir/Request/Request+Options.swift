@@ -15,7 +15,7 @@ extension Request {
     adding(adapters: [adapter])
   }
 
-  /// Adds a retrier: after those of an ``Interceptor``, before any other interceptor.
+  /// Adds a retrier. It is asked after those of an ``Interceptor``, and before any other interceptor.
   @discardableResult
   public func retry(using retrier: any RequestRetrier) -> Self {
     adding(retriers: [retrier])

@@ -2,7 +2,8 @@
 ///
 /// Its text says which request failed and after how many attempts, as ``Request/failureDescription(of:)`` does. In
 /// every other respect it is the ``WeirError``: casts and patterns find that one, so `catch let error as WeirError` and
-/// `catch WeirError.responseValidationFailed` work as they do with ``DataTask/result``.
+/// `catch WeirError.responseValidationFailed` work as they do with ``DataTask/result``. A plain ``WeirError`` casts to a
+/// `RequestFailure` without a request.
 public final class RequestFailure: Error {
   /// The error itself, as handlers and ``DataTask/result`` have it.
   public let error: WeirError
@@ -34,9 +35,9 @@ extension RequestFailure: LocalizedError, CustomStringConvertible {
   public var description: String { "\(error.label): \(text)" }
 }
 
-// The cases of an enum have no room for the request, and other cases would break each pattern that names one. Swift
-// asks the type that a cast is to for this conformance, on Linux too, where it turns Foundation's NSString into String.
-// Its names are the standard library's.
+// The cases of an enum have no room for the request, and further cases would break patterns. This conformance lets casts
+// and patterns find the `WeirError`: Swift's runtime asks the target type of a cast for it, on Linux too. The method names
+// are the standard library's.
 // swift-format-ignore: NoLeadingUnderscores
 extension WeirError: _ObjectiveCBridgeable {
   public func _bridgeToObjectiveC() -> RequestFailure { RequestFailure(self) }

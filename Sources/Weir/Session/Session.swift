@@ -34,8 +34,8 @@ public final class Session: Sendable {
   ///   - rootQueue: The queue of the first retrier, redirect handlers and validators. Nil: the event loop.
   ///   - startRequestsImmediately: Whether the first response handler resumes a request.
   ///   - requestSetup: The time at which URL requests and tasks are made.
-  ///   - requestQueue: The queue on which URL requests are built and the first adapter runs. Nil: `rootQueue`, so that
-  ///     adapters and retriers share state without locks.
+  ///   - requestQueue: The queue on which URL requests are built and the first adapter runs. Nil: `rootQueue`;
+  ///     adapters and retriers that answer before they return then share state without locks.
   ///   - serializationQueue: The queue of serializers. Nil: the event loop, or a worker for bodies over 64 KiB.
   ///   - interceptor: Adapts and retries every request, before the request's own interceptor.
   ///   - serverTrustManager: Decides how servers have to prove their identity. Nil: `configuration.tls` decides.
@@ -79,7 +79,7 @@ public final class Session: Sendable {
     context = SessionContext(
       loop: loop, core: core, configuration: configuration,
       queues: SessionContext.Queues(
-        root: root, request: requestQueue ?? root, serialization: serializationQueue,
+        root: root, request: requestQueue ?? root, bodies: requestQueue, serialization: serializationQueue,
         completion: configuration.completionQueue
           ?? DispatchQueue(label: "weir.session.completion", attributes: .concurrent)),
       interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,

@@ -27,6 +27,8 @@ final class SessionContext: Sendable {
   struct Queues: Sendable {
     var root: DispatchQueue?
     var request: DispatchQueue?
+    /// The queue on which bodies are made; nil: workers, as that may take long.
+    var bodies: DispatchQueue?
     var serialization: DispatchQueue?
     var completion: DispatchQueue
   }

@@ -42,7 +42,8 @@ final class PreparedOptions {
     for override in options.resolveOverrides {
       guard let entry = Self.entry(override), let longer = curl_slist_append(list, entry) else {
         curl_slist_free_all(list)
-        throw TransferError(.invalidRequest, message: "a resolve override has no host, port or address")
+        let needs = "a resolve override needs a host that is no IPv6 address, a port and an address"
+        throw TransferError(.invalidRequest, message: needs)
       }
       list = longer
     }
@@ -85,11 +86,14 @@ final class PreparedOptions {
     }
   }
 
-  /// CURLOPT_RESOLVE's `host:port:address,address`, with IPv6 addresses in brackets.
+  /// CURLOPT_RESOLVE's `host:port:address,address`, with IPv6 addresses in brackets. libcurl takes no IPv6 address as the
+  /// host, and would fail every request for it.
   private static func entry(_ override: ResolveOverrideOptions) -> String? {
-    guard !override.host.isEmpty, (1...65535).contains(override.port), !override.addresses.isEmpty else { return nil }
+    let host = CanonicalHost(override.host).text
+    guard !host.isEmpty, !host.contains(":"), (1...65535).contains(override.port), !override.addresses.isEmpty
+    else { return nil }
     let addresses = override.addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
-    return "\(CanonicalHost(override.host).inURL):\(override.port):\(addresses.joined(separator: ","))"
+    return "\(host):\(override.port):\(addresses.joined(separator: ","))"
   }
 }
 

@@ -15,7 +15,7 @@ struct SecondLooks {
 
   var isEmpty: Bool { ticks.isEmpty }
 
-  /// The data that was read on `fd` belonged to no response.
+  /// Notes that data read on `fd` belonged to no response.
   mutating func note(_ fd: CInt) { ticks[fd] = 0 }
 
   /// The descriptors that are due at this tick.

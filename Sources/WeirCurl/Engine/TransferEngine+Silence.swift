@@ -27,8 +27,8 @@ extension TransferEngine {
     need(.cancel, for: transfer)
   }
 
-  /// Seconds since data last came in, from the system: libcurl reports a line of the head only when it is complete, and
-  /// a line may be long. Nil when that says nothing about this transfer: on HTTP/2 the data may be for other transfers.
+  /// Seconds since data last arrived, as the system counts them. libcurl reports a line of the head only when it is
+  /// complete, and a line may be long. Nil on HTTP/2, where the data may be for other transfers.
   private func secondsSinceArrival(_ transfer: Transfer) -> Double? {
     guard transfer.receiving.phase == .head, transfer.expectation == .http1 else { return nil }
     var info = tcp_info()

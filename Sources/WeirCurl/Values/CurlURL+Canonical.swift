@@ -2,13 +2,13 @@ import WeirHTTP
 import WeirIO
 
 extension CurlURL {
-  /// The URL with the address that is its host in the one spelling; any other URL as it is. libcurl rewrites most forms of
-  /// IPv4, and of IPv6 those that become shorter; the others would have a pool and a Host field of their own.
+  /// The URL with its host in canonical form if the host is an address; any other URL unchanged. libcurl rewrites only some
+  /// forms; the others would get a pool and a Host field of their own.
   static func canonical(_ url: String) -> String {
     guard mayNeedRewriting(url), let authority = HostName.Authority(ofURL: url) else { return url }
     let host = url[authority.host]
     let read = host.utf8.first == UInt8(ascii: "[") ? String(host) : decoded(host)
-    guard IPAddress(host: read) != nil else { return url }
+    guard !read.contains(":") || host.utf8.first == UInt8(ascii: "["), IPAddress(host: read) != nil else { return url }
     return authority.replacingHost(of: url, with: CanonicalHost(read).inURL)
   }
 

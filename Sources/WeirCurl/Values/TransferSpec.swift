@@ -1,6 +1,6 @@
 /// The request of one attempt: one request on one connection. Redirects and retries are decided elsewhere.
 package struct TransferSpec: Sendable {
-  /// An absolute `http` or `https` URL, already percent-encoded. If its host is an address, it is in its one spelling.
+  /// An absolute `http` or `https` URL, already percent-encoded. If its host is an address, it is in canonical form.
   package let url: String
   /// The request target, sent unchanged in place of the URL's path and query (RFC 9112 §3.2); nil for those.
   package var target: String?

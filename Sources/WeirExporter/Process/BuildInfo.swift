@@ -6,8 +6,8 @@ public import WeirMetrics
 public struct BuildInfo: Sendable, Equatable {
   /// The version of weir.
   public var version: String
-  /// The commit it was built from, as `git describe --always --dirty` names it. `script/build` puts it into the program; in
-  /// other builds it is `unknown`.
+  /// The commit of the build, abbreviated, with `-dirty` for changed sources. `script/build` writes it beside the sources;
+  /// it is `unknown` if that was never run there.
   public var revision: String
   /// The version of libcurl that the process has loaded.
   public var libcurl: String

@@ -103,10 +103,10 @@ private struct FlagParser<Options> {
       if !flag.isRepeatable, !given.insert(name).inserted { throw CommandLineError("\(name) is given twice") }
       let value: String
       if let placeholder = flag.value {
-        guard let given = parts.count == 2 ? parts[1] : rest.popFirst() else {
+        guard let text = parts.count == 2 ? parts[1] : rest.popFirst() else {
           throw CommandLineError("\(name) needs a value: \(name)=\(placeholder)")
         }
-        value = given
+        value = text
       } else {
         guard parts.count == 1 else { throw CommandLineError("\(name) takes no value; give \(name) alone") }
         value = ""

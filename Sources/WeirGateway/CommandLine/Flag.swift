@@ -96,7 +96,7 @@ extension Flag<ProbeOptions> {
         options.headers.append(try header(text))
       },
       Flag(
-        name: "--fail", value: nil, help: "Exit with 1 for a status from 400 on, too: for health checks."
+        name: "--fail", value: nil, help: "Exit with 1 also for a status of 400 or more, for health checks."
       ) { options, _ in options.failsByStatus = true },
       Flag(
         "--timeout", value: "DURATION", help: "For the whole request. Default: 30s.",

@@ -43,8 +43,8 @@ extension HelpTopic {
       Flags:
       \(Self.list(Flag<ProbeOptions>.all))
 
-      Exit status: 0 if a whole response came, whatever its status; 1 if none did, or it broke off, or with --fail if its
-      status is 400 or more.
+      Exit status: 0 if a whole response came; 1 if none came or it broke off, and with --fail also if its status is 400
+      or more.
 
       """
     }

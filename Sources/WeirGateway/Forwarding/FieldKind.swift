@@ -27,7 +27,7 @@ enum FieldKind {
     case 2: self = name.spells("te") ? .hopByHop : .endToEnd
     case 3: self = name.spells("via") ? .via : .endToEnd
     case 4: self = name.spells("host") ? .host : .endToEnd
-    // The server has already answered 100, or the body needs no 100.
+    // Expect ends here: the server has answered 100 already, or the body needs no 100.
     case 6: self = name.spells("expect") ? .hopByHop : .endToEnd
     // Trailer fields are not forwarded, so neither is their announcement.
     case 7: self = name.spells("upgrade") || name.spells("trailer") ? .hopByHop : .endToEnd

@@ -41,7 +41,7 @@ enum RouteHost {
     return Upstream.isHostName(text.utf8) ? nil : "\(quoted(text)) is no host name"
   }
 
-  /// The host in its one spelling, without the dot of a fully qualified name; an IPv6 address is in brackets.
+  /// The host in canonical form, without the dot of a fully qualified name; an IPv6 address is in brackets.
   static func normalized(_ text: String) -> String {
     CanonicalHost(CanonicalHost(text).withoutFinalDot).inURL
   }

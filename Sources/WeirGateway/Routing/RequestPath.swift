@@ -6,7 +6,8 @@ import WeirHTTP
 /// - Percent-encoded unreserved characters are decoded (§6.2.2.2): `/%61dmin` is `/admin`.
 /// - An encoded slash (`%2F`) is unchanged and separates no segments. Empty segments (`//`) are unchanged too.
 /// - Refused are malformed percent-encoding, backslashes, control characters and spaces, and fragments. So is a dot
-///   segment behind an encoded slash or backslash (`..%2F`), since an upstream that decodes first would climb.
+///   segment behind an encoded slash or backslash (`..%2F`), since an upstream that decodes first would leave the
+///   directory.
 package enum RequestPath {
   package enum Result: Equatable, Sendable {
     case unchanged

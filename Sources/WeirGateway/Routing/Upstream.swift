@@ -14,7 +14,7 @@ package struct Upstream: Sendable, Hashable {
   }
 
   package let scheme: Scheme
-  /// The host in its one spelling, with the dot that may end a name; an IPv6 address is in brackets.
+  /// The host in canonical form, with the dot that may end a name; an IPv6 address is in brackets.
   package let host: String
   package let port: Int
   /// The base path. It is empty, or begins with a slash and ends with none.

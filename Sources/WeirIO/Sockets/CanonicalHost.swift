@@ -1,4 +1,4 @@
-/// The host of a URL in its one spelling, by which hosts are compared, counted and shown.
+/// The host of a URL in canonical form, by which hosts are compared, counted and shown.
 ///
 /// Addresses are written as inet_ntop(3) writes them, whatever form the URL has: `127.1`, `0x7f.1` and `2130706433` are
 /// `127.0.0.1`. Names are in lower case (RFC 9110 §4.2.3).
@@ -14,8 +14,8 @@ package struct CanonicalHost: Hashable, Sendable {
     }
   }
 
-  /// The text without the dot that ends a fully qualified name: to a server, a limit or a metric both names are one. Only
-  /// the resolver tells them apart, which tries no search list with the dot.
+  /// The text without the dot that ends a fully qualified name: limits and metrics treat both forms as one host. A server
+  /// may see the dot in Host, and the resolver uses no search list with it.
   package var withoutFinalDot: String {
     text.utf8.count > 1 && text.utf8.last == 0x2E ? String(text.dropLast()) : text
   }
@@ -33,12 +33,14 @@ package struct CanonicalHost: Hashable, Sendable {
     return first &- 0x30 < 10 || host.utf8.contains(0x3A)
   }
 
-  /// `%` and the zone of an IPv6 address, which a URL may write after `%25`; empty without one.
+  /// `%` and the zone of an IPv6 address; empty without one. In a URL, which has brackets, it stands after `%25`.
   private static func zone(of host: some StringProtocol) -> String {
     guard let percent = host.firstIndex(of: "%") else { return "" }
     var zone = host[percent...].dropFirst()
-    if zone.last == "]" { zone = zone.dropLast() }
-    if zone.hasPrefix("25"), zone.utf8.count > 2 { zone = zone.dropFirst(2) }
+    if zone.last == "]" {
+      zone = zone.dropLast()
+      if zone.hasPrefix("25"), zone.utf8.count > 2 { zone = zone.dropFirst(2) }
+    }
     return "%\(zone)"
   }
 }

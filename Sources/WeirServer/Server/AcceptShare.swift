@@ -5,8 +5,8 @@ struct AcceptShare: Equatable {
   let connections: Int
 
   /// A loop that has nothing else to do accepts one connection per turn, so that servers which share a listener share
-  /// its connections. So does a server that is ahead. A busy loop accepts as many as it has ready descriptors: at one
-  /// per turn, the last of hundreds would wait for hundreds of turns, which are the longer the more there is to serve.
+  /// its connections. So does a server that is ahead. A busy loop accepts as many as it has ready descriptors: with
+  /// one per turn, the last of hundreds would wait for hundreds of turns. Turns get longer with the load.
   ///
   /// - Parameters:
   ///   - ready: the number of descriptors that are ready in this turn, the listener among them.

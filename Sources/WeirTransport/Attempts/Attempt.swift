@@ -190,7 +190,7 @@ package final class Attempt {
   package func lose() {
     isLost = true
     stopTimer()
-    // Without the latencies of slow attempts the others would look slow.
+    // Without the latencies of slow attempts the quantile would fall, and ever more attempts would be hedged.
     if !hasAnswered { noteLatency() }
     guard let transfer else { return }
     tally.add(transfer.report())

@@ -27,7 +27,7 @@ struct SlotLease {
   /// Seconds from the last question for a slot to the answer, or to `now`; nil when the attempt never asked.
   func waited(until now: MonotonicTime) -> Double? { asked.map { (grantedAt ?? now).seconds(since: $0) } }
 
-  /// Asks for a first slot; after a wait, `waiter` is called when it is there.
+  /// Asks for a first slot. If the attempt has to wait, `waiter` is called once the slot is there.
   ///
   /// - Parameter start: Nil when the request counts as started already.
   /// - Returns: The answer, and whether the asker is to report the destination's retry budget from now on.

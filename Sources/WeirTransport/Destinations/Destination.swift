@@ -20,7 +20,7 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
 
   private let storage: Storage
 
-  /// Lower-cases scheme and host, and writes the host in its one spelling: `127.1` as `127.0.0.1`, `[0::1]` as `::1`,
+  /// Lower-cases scheme and host, and writes the host in canonical form: `127.1` as `127.0.0.1`, `[0::1]` as `::1`,
   /// `example.com.` as `example.com`.
   public init(scheme: String, host: String, port: Int) {
     storage = Storage(scheme: scheme.lowercased(), host: CanonicalHost(host).withoutFinalDot, port: port)

@@ -18,7 +18,7 @@ public struct AdaptiveConcurrency: Sendable, Hashable {
   public var minimum: Int
   /// The limit at the beginning.
   public var initial: Int
-  /// How many times the shortest time the mean may be without the limit shrinking; at least 1.
+  /// The ratio of the mean time to the shortest time above which the limit shrinks; at least 1.
   public var tolerance: Double
   /// The share of each step that is applied; 0 to 1.
   public var smoothing: Double

@@ -1,8 +1,8 @@
 /// How many retries a destination may get: a share of its requests, and a few more for destinations with few requests.
 ///
-/// A retry is granted if the window that ends with it then holds at most `ratio` × requests started +
-/// `minimumPerSecond` × `window` retries, + `burst` while weir has known the destination for less than one window. A
-/// retry counts from the grant on, also while it waits. All requests of a session to one destination (scheme, host and
+/// A retry is granted if the window that ends now then holds at most `ratio` × requests started + `minimumPerSecond` ×
+/// `window` retries. While weir has known the destination for less than a window, `burst` more are granted. A retry
+/// counts from the grant on, also while it waits. All requests of a session to one destination (scheme, host and
 /// port) count together; those to other destinations do not.
 ///
 /// Times are rounded to quarters of a second in the upstream's favour. A budget may therefore grant fewer retries than

@@ -39,7 +39,7 @@ extension RequestAttempt {
     return credential.flatMap { TransferCredential($0) == nil ? nil : $0 }
   }
 
-  /// What answers a Basic challenge without a realm: what is stored with the host as its realm, as
+  /// The credential for a Basic challenge without a realm: the one stored with the host as its realm, as
   /// ``Request/cURLDescription(redactingSecrets:)`` shows it.
   private func credentialOfHost(in storage: URLCredentialStorage, _ space: URLProtectionSpace) -> URLCredential? {
     guard space.realm == nil, space.authenticationMethod == NSURLAuthenticationMethodHTTPBasic, let url = hop.url

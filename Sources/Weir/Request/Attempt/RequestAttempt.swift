@@ -98,8 +98,12 @@ final class RequestAttempt {
   func cancel() {
     guard task.state != .completed else { return completed(nil) }
     let isCancelled = pipeline.decide { $0.state == .cancelled }
-    // A cancel may come before the task was told to run, and monitors that count what runs pair the two.
-    if isCancelled, pipeline.isResumed, !isToldRunning { announce(.running) }
+    // Monitors that count running tasks pair `didResumeTask` with `didCancelTask`. If the cancel comes first, they are told
+    // of the start now.
+    if isCancelled, pipeline.isResumed, !isToldRunning {
+      task.setState(.running)
+      pipeline.monitors.request(request, didResumeTask: task)
+    }
     task.setState(.canceling)
     if isCancelled { pipeline.monitors.request(request, didCancelTask: task) }
     endTransfer()

@@ -43,7 +43,7 @@ extension RequestPipeline {
   /// The executor on which a caller's closure is asked about a body, as a large one may take long; nil: the loop.
   private func codingExecutor(_ body: UploadBody) -> ((@escaping @Sendable () -> Void) -> Void)? {
     guard let data = body.data else { return nil }
-    if let queue = context.queues.request { return { work in queue.async(execute: work) } }
+    if let queue = context.queues.bodies { return { work in queue.async(execute: work) } }
     return data.count > 64 << 10 ? { [readers = context.readers] work in readers.submit(work) } : nil
   }
 

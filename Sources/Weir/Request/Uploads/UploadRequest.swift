@@ -39,7 +39,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
   /// The executor for building a form's URL request, as encoding the form reads files.
   override var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
-    guard upload is MultipartUpload, context.queues.request == nil else { return nil }
+    guard upload is MultipartUpload, context.queues.bodies == nil else { return nil }
     return { [readers = context.readers] work in readers.submit(work) }
   }
 
@@ -72,7 +72,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
       let body = makeBody()
       onPipeline { $0.uploadableMade(body, of: self, for: hop, step) }
     }
-    if let queue = context.queues.request { queue.async(execute: make) } else { workers.submit(make) }
+    if let queue = context.queues.bodies { queue.async(execute: make) } else { workers.submit(make) }
   }
 
   override func makeBody(of urlRequest: URLRequest) -> AttemptBody {
