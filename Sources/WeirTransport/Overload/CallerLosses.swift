@@ -1,0 +1,28 @@
+/// The share of callers that leave a destination by nature: what it usually loses is no reason to control it.
+struct CallerLosses: Sendable {
+  /// Slots in which the usual share follows, and what it is before anything is known.
+  private static let (slots, initial) = (60.0, 0.2)
+  /// The share above the usual one that is too much, and the callers that it must be at least.
+  private static let excess = (share: 0.1, count: 5)
+
+  private var usual = initial
+
+  /// A slot has ended in which nothing was controlled.
+  mutating func note(_ slot: RecentSlots.Slot) {
+    guard let share = slot.shareInVain else { return }
+    usual += (share - usual) / Self.slots
+  }
+
+  /// Whether more callers leave than usual.
+  func isExceeded(by slots: RecentSlots.Slot) -> Bool {
+    guard let share = slots.shareInVain else { return false }
+    return slots.inVain >= Self.excess.count && share > usual + Self.excess.share
+  }
+}
+
+extension RecentSlots.Slot {
+  /// The share of the attempts that ended whose callers waited in vain.
+  fileprivate var shareInVain: Double? {
+    inVain + heads == 0 ? nil : Double(inVain) / Double(inVain + heads)
+  }
+}

@@ -1,0 +1,119 @@
+import WeirIO
+
+/// L, the limit on the attempts under way in the controlled mode. At the end of each window it follows from how long
+/// answers took; probes tell a queue at the upstream from a slower upstream.
+struct OverloadLimit: Sendable {
+  /// What else the limit follows from at the end of a window.
+  struct Surroundings: Sendable {
+    let settings: OverloadSettings
+    /// Seconds that the oldest waiter has waited.
+    let longestWait: Double
+  }
+
+  /// Seconds between two probes while answers are as fast as they should be, at least.
+  private static let probeInterval = 15.0
+  /// G: seconds that answers are too slow before a probe.
+  private static let gaps = (shortest: 1.0, longest: 6.0)
+  /// P ÷ before from which on a lower limit has made no difference.
+  private static let unchanged = 0.9
+  /// What of the limit remains after a lossy window, and the least gradient of another.
+  private static let (lossy, leastGradient) = (0.7, 0.6)
+  /// The share of callers that left the wire in a lossy window, and their number.
+  private static let loss = (share: 0.1, count: 2)
+
+  /// L.
+  private(set) var value: Double
+  private(set) var probe: OverloadProbe?
+  /// Whether callers gave up in the last window, whose answers were slow.
+  private(set) var isLossy = false
+  private let bounds: ClosedRange<Double>
+  /// Since when answers are too slow.
+  private var slowSince: MonotonicTime?
+  private var gap = gaps.shortest
+  /// When the baseline was last measured.
+  private var measured: MonotonicTime
+
+  init(_ value: Double, _ settings: OverloadSettings, slots: Int, at now: MonotonicTime) {
+    let maximum = Double(max(slots, 1))
+    bounds = min(Double(settings.boundedMinimum), maximum)...maximum
+    self.value = min(max(value, bounds.lowerBound), bounds.upperBound)
+    measured = now
+  }
+
+  /// The attempts that may count at once.
+  var floor: Int { probe?.limit ?? Int(value) }
+
+  /// The upstream answers again after a silence.
+  mutating func silenceEnded() {
+    value = max(bounds.lowerBound, value / 2)
+    probe = nil
+    slowSince = nil
+  }
+
+  // MARK: Windows
+
+  mutating func windowEnded(
+    _ window: OverloadWindow, _ latency: inout UpstreamLatency, _ surroundings: Surroundings, at now: MonotonicTime
+  ) {
+    let (mean, baseline) = (window.mean, latency.baseline)
+    let tolerated = max(surroundings.settings.boundedTolerance * baseline, baseline + 0.01)
+    let isNormal = mean <= 1.3 * baseline + 0.005
+    let left = Double(window.ended + window.givenUp)
+    isLossy = !isNormal && window.givenUp >= Self.loss.count && Double(window.givenUp) > Self.loss.share * left
+    // A limit that was not reached gives no evidence that it could be higher.
+    guard isLossy || window.saturated >= 0.5 * window.seconds(at: now) else {
+      slowSince = nil
+      latency.follow(mean)
+      if latency.baseline != baseline { measured = now }
+      return
+    }
+    if isLossy {
+      value = Self.lossy * min(value, Double(window.most))
+    } else if isNormal {
+      value = 1.5 * value + 1
+    } else {
+      let gradient = min(max(tolerated / mean, Self.leastGradient), 1)
+      value = (value + gradient * value + value.squareRoot()) / 2
+    }
+    value = min(max(value, bounds.lowerBound), bounds.upperBound)
+    slowSince = isLossy || !isNormal && mean > 1.2 * tolerated ? slowSince ?? now : nil
+    beginProbeIfDue(mean, latency, surroundings, at: now)
+  }
+
+  // MARK: Probes
+
+  private mutating func beginProbeIfDue(
+    _ mean: Double, _ latency: UpstreamLatency, _ surroundings: Surroundings, at now: MonotonicTime
+  ) {
+    let isSlow = slowSince.map { now.seconds(since: $0) >= gap + latency.average } ?? false
+    let isOld = now.seconds(since: measured) >= max(Self.probeInterval, 20 * latency.average)
+    guard isSlow || isOld else { return }
+    slowSince = nil
+    probe = OverloadProbe(
+      limit: value, before: min(latency.average, mean), longestWait: surroundings.longestWait, at: now)
+  }
+
+  mutating func noteInProbe(_ seconds: Double, sent: MonotonicTime, average: Double, at now: MonotonicTime) {
+    probe?.note(seconds, sent: sent, average: average, at: now)
+  }
+
+  /// The probe is given up, as a request waits too long for it.
+  mutating func abortProbe(at now: MonotonicTime) {
+    probe = nil
+    measured = now
+  }
+
+  /// Ends the probe if it is over. Returns what it has shown.
+  mutating func endProbeIfOver(
+    counted: Int, _ latency: inout UpstreamLatency, patience: Double?, at now: MonotonicTime
+  ) -> OverloadProbe.Result? {
+    guard probe?.isOver(counted: counted, average: latency.average, at: now) ?? false, let probe else { return nil }
+    self.probe = nil
+    measured = now
+    guard let mean = probe.mean else { return .same }
+    gap = probe.isFaster ? min(Self.gaps.longest, 2 * gap) : Self.gaps.shortest
+    latency.measured(
+      mean, isLossy: isLossy, isUnchanged: mean >= Self.unchanged * probe.before, patience: patience)
+    return probe.isFaster ? .faster : .same
+  }
+}

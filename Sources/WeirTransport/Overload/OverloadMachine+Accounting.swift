@@ -1,0 +1,178 @@
+import WeirIO
+
+// What the calls have in common: the records, the time that has passed, the samples.
+extension OverloadMachine {
+  var hasPlace: Bool { ledger.counted < places }
+
+  mutating func send(at now: MonotonicTime) -> Ticket {
+    let ticket = ledger.send(at: now)
+    noteSent(at: now)
+    return ticket
+  }
+
+  mutating func noteSent(at now: MonotonicTime) {
+    silence.sent(isOnly: ledger.counted == 1, at: now)
+    window.most = max(window.most, ledger.counted)
+  }
+
+  mutating func refuse(_ reason: Refusal) -> Arrival {
+    recent.present.lost += 1
+    return .refused(reason)
+  }
+
+  mutating func refuse(_ ticket: Ticket, _ reason: Refusal) -> Verdict {
+    recent.present.lost += 1
+    return .refused(ticket, reason)
+  }
+
+  /// W, in seconds; below 0 when the caller would have left before an answer.
+  func bound(timeout: Double?) -> Double {
+    let average = latency?.average ?? 0
+    var bound = settings.boundedWait
+    if let patience = patience.seconds { bound = min(bound, max(0.1, 0.8 * patience - 1.5 * average)) }
+    if overloadedSince != nil {
+      bound = min(bound, max(settings.boundedWaitOverloaded, 0.5 * (latency?.baseline ?? 0)))
+    }
+    return timeout.map { min(bound, $0 - 1.5 * average) } ?? bound
+  }
+
+  mutating func heard(at now: MonotonicTime) {
+    recent.present.heads += 1
+    window.ended += 1
+    if silence.heard(at: now) { silenceEnded(at: now) }
+  }
+
+  mutating func silenceEnded(at now: MonotonicTime) {
+    beginWindow(at: now)
+    limit?.silenceEnded()
+    limitChanged()
+    overloadedSince = nil
+    lossySlots = 0
+    rate = ServiceRate()
+  }
+
+  /// μ, or what came in the last second if that is more: an upstream gives at least what it gives.
+  func serviceRate(at now: MonotonicTime) -> Double? {
+    rate.value(at: now).map { max($0, Double(recent.sum(of: 4).heads) / 2) }
+  }
+
+  mutating func lost(_ ticket: Ticket, hasPatience: Bool, at now: MonotonicTime) {
+    if let arrived = ledger.leave(ticket) {
+      recent.present.lost += 1
+      recent.present.inVain += 1
+      if hasPatience { patience.note(now.seconds(since: arrived), at: now) }
+      return
+    }
+    guard let attempt = ledger.sent(ticket) else { return }
+    recent.present.lost += 1
+    if hasPatience { patience.note(now.seconds(since: attempt.arrived), at: now) }
+    window.givenUp += 1
+    silence.gaveUpOnWire()
+    let seconds = now.seconds(since: attempt.sent)
+    if !hasPatience || seconds > 2 * (latency?.least ?? .infinity) { recent.present.inVain += 1 }
+    abandon(ticket, at: now)
+    // The answer would have taken longer still.
+    if attempt.counted, !silence.isSilent, seconds > latency?.average ?? .infinity {
+      sample(seconds, sent: attempt.sent, at: now)
+    }
+  }
+
+  /// The attempt's work goes on at the upstream for as long as an answer takes.
+  mutating func abandon(_ ticket: Ticket, at now: MonotonicTime) {
+    guard let attempt = ledger.sent(ticket) else { return }
+    let end = attempt.sent.advanced(bySeconds: 1.5 * (latency?.average ?? 0))
+    ledger.abandon(ticket, workEnds: min(end, now.advanced(bySeconds: 5)), at: now, maximum: slots)
+  }
+
+  mutating func setAsideOvertaken(at now: MonotonicTime) {
+    let seconds = max(1, 8 * (latency?.average ?? 0))
+    let bound = MonotonicTime(nanoseconds: now.nanoseconds - Int64(min(seconds, 1e9) * 1e9))
+    ledger.setAside(overtakenBy: latestAnswered, sentBefore: bound)
+  }
+
+  // MARK: Time
+
+  /// Accounts for the time that has passed. Returns the time that counts as the present: threads read the clock before
+  /// they get the lock.
+  mutating func advance(to now: MonotonicTime) -> MonotonicTime {
+    let now = max(now, clock)
+    skipIdleTime(until: now)
+    while true {
+      let workEnd = ledger.firstWorkEnd ?? .distantFuture
+      let next = min(workEnd, recent.end)
+      guard next <= now else { break }
+      account(until: next)
+      if workEnd <= next { ledger.popWork() }
+      if recent.end <= next { slotEnded(at: next) }
+    }
+    account(until: now)
+    silence.look(average: latency?.average, shortest: settings.boundedSilence, at: now)
+    if isProbing {
+      lookAtProbe(at: now)
+    } else if window.isStale(average: latency?.average ?? 0, at: now) {
+      beginWindow(at: now)
+    }
+    return now
+  }
+
+  /// A minute without a call is not gone through slot by slot, as it may be a day.
+  mutating func skipIdleTime(until now: MonotonicTime) {
+    guard now.seconds(since: recent.end) > 60 else { return }
+    recent.restart(at: now)
+    if ledger.waiting == 0 { becomeFree() }
+  }
+
+  mutating func account(until time: MonotonicTime) {
+    if time <= clock { return }
+    if ledger.waiting > 0 || !hasPlace {
+      let seconds = time.seconds(since: clock)
+      window.saturated += seconds
+      recent.present.saturated += seconds
+    }
+    clock = time
+  }
+
+  func abortTime(_ probe: OverloadProbe) -> MonotonicTime? {
+    overloadedSince == nil ? ledger.oldestArrival.map(probe.abort) : nil
+  }
+
+  mutating func lookAtProbe(at now: MonotonicTime) {
+    guard let probe = limit?.probe, var latency else { return }
+    if let abort = abortTime(probe), abort <= now {
+      limit?.abortProbe(at: now)
+      probes.aborted += 1
+    } else {
+      let result = limit?.endProbeIfOver(
+        counted: ledger.counted, &latency, patience: patience.seconds, at: now)
+      guard let result else { return }
+      self.latency = latency
+      if result == .faster { probes.faster += 1 } else { probes.same += 1 }
+    }
+    limitChanged()
+    beginWindow(at: now)
+  }
+
+  /// The limit, or its probe, is another.
+  mutating func limitChanged() {
+    places = limit?.floor ?? .max
+    isProbing = limit?.probe != nil
+  }
+
+  // MARK: Samples
+
+  mutating func sample(_ seconds: Double, sent: MonotonicTime, at now: MonotonicTime) {
+    recent.present.samples += 1
+    recent.present.sampled += seconds
+    if isProbing, let average = latency?.average {
+      limit?.noteInProbe(seconds, sent: sent, average: average, at: now)
+      lookAtProbe(at: now)
+      return
+    }
+    window.note(seconds)
+    if window.isFull(at: now) { windowEnded(at: now) }
+  }
+
+  func longestWait(at now: MonotonicTime) -> Double { ledger.oldestArrival.map { now.seconds(since: $0) } ?? 0 }
+
+  mutating func beginWindow(at now: MonotonicTime) { window = OverloadWindow(at: now, counted: ledger.counted) }
+}

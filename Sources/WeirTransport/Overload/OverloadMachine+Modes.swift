@@ -1,0 +1,102 @@
+import WeirIO
+
+// What the ends of windows and of slots of half a second change: the modes, the limit, the overloaded state.
+extension OverloadMachine {
+  mutating func windowEnded(at now: MonotonicTime) {
+    defer { beginWindow(at: now) }
+    let seconds = window.seconds(at: now)
+    // While the control is free, the rate is what was asked for; it is a beginning where no head comes any more.
+    if window.ended > 0, limit == nil || window.saturated > 0.7 * seconds {
+      rate.note(Double(window.ended) / seconds, at: now)
+    }
+    guard var latency else {
+      latency = UpstreamLatency(window)
+      return
+    }
+    latency.note(window, at: now)
+    let surroundings = OverloadLimit.Surroundings(settings: settings, longestWait: longestWait(at: now))
+    limit?.windowEnded(window, &latency, surroundings, at: now)
+    self.latency = latency
+    limitChanged()
+  }
+
+  /// A slot of half a second has ended.
+  mutating func slotEnded(at now: MonotonicTime) {
+    recent.turn()
+    patience.update(at: now)
+    if limit == nil {
+      losses.note(recent.last)
+      controlIfCallersLose(at: now)
+    } else {
+      judgeOverload(at: now)
+      freeIfCalm(at: now)
+    }
+  }
+
+  // MARK: Free and controlled
+
+  /// Begins the controlled mode if callers lose and answers are slow for this upstream. An upstream that takes long by
+  /// nature, and callers that leave early by nature, are no reason.
+  private mutating func controlIfCallersLose(at now: MonotonicTime) {
+    guard let latency, !silence.isSilent, recent.passed >= 2 else { return }
+    let second = recent.sum(of: 2)
+    guard losses.isExceeded(by: second) else { return }
+    let isSlow =
+      second.heads > 0
+      ? second.sampled > 2 * latency.least * Double(second.samples)
+      : silence.isUnanswered(for: 2 * latency.least, at: now)
+    if isSlow { control(latency, at: now) }
+  }
+
+  private mutating func control(_ latency: UpstreamLatency, at now: MonotonicTime) {
+    let heads = Double(recent.sum(of: RecentSlots.count).heads)
+    let perSecond = heads > 0 ? heads / (Double(recent.passed) * RecentSlots.length) : rate.value(at: now)
+    rate = ServiceRate(perSecond, at: now)
+    let initial = perSecond.map { 2 * latency.unloaded * $0 } ?? Double(settings.boundedInitial)
+    limit = OverloadLimit(initial, settings, slots: slots, at: now)
+    limitChanged()
+    self.latency?.beginControl(patience: patience.seconds)
+    overloadedSince = perSecond == nil ? nil : now
+    lossySlots = 0
+    calmSince = nil
+    beginWindow(at: now)
+  }
+
+  private mutating func freeIfCalm(at now: MonotonicTime) {
+    guard let limit, let latency else { return }
+    let isNeeded = ledger.waiting > 0 || limit.probe != nil || limit.isLossy || recent.sum(of: 4).saturated > 0.1
+    if isNeeded || overloadedSince != nil || silence.isSilent {
+      calmSince = nil
+      return
+    }
+    let since = calmSince ?? now
+    calmSince = since
+    guard now.seconds(since: since) > 10 + 2 * latency.average else { return }
+    becomeFree()
+  }
+
+  mutating func becomeFree() {
+    guard limit != nil else { return }
+    limit = nil
+    limitChanged()
+    overloadedSince = nil
+    calmSince = nil
+    latency?.endControl()
+    recent.forget()
+  }
+
+  // MARK: Overloaded
+
+  private mutating func judgeOverload(at now: MonotonicTime) {
+    if let since = overloadedSince {
+      guard now.seconds(since: since) > 1, recent.sum(of: 4).saturated < 1 else { return }
+      overloadedSince = nil
+      lossySlots = 0
+      return
+    }
+    let last = recent.last
+    if last.arrivals == 0 { return }
+    lossySlots = Double(last.lost) > 0.1 * Double(last.arrivals) ? lossySlots + 1 : 0
+    if lossySlots >= 4, rate.value(at: now) != nil { overloadedSince = now }
+  }
+}

@@ -1,0 +1,79 @@
+import WeirIO
+
+/// A time with a lower limit, which asks whether answers become faster with it: the attempts under way go down to that
+/// limit, answers settle, and then their mean is taken.
+struct OverloadProbe: Sendable {
+  enum Result: Sendable {
+    /// Answers took less than 0.8 of what they took before.
+    case faster
+    case same
+  }
+
+  /// The limit before ÷ the limit meanwhile.
+  static let divisor = 2.5
+  private static let faster = 0.8
+  private static let leastSamples = 10
+  /// Seconds that the longest wait may be longer than it was at the begin.
+  private static let tolerableWait = 0.5
+
+  private enum Stage: Sendable {
+    case draining
+    case measuring
+  }
+
+  let limit: Int
+  /// The latency at the begin.
+  let before: Double
+  /// The longest wait at the begin, in seconds.
+  private let longestWait: Double
+  private let begin: MonotonicTime
+  private var stage = Stage.draining
+  private var stageBegin: MonotonicTime
+  private var samples = 0
+  private var sum = 0.0
+
+  init(limit: Double, before: Double, longestWait: Double, at now: MonotonicTime) {
+    self.limit = max(1, Int(limit / Self.divisor))
+    self.before = before
+    self.longestWait = longestWait
+    begin = now
+    stageBegin = now
+  }
+
+  /// P: the mean of the samples; nil without one.
+  var mean: Double? { samples == 0 ? nil : sum / Double(samples) }
+
+  /// Whether the lower limit made the answers faster.
+  var isFaster: Bool { mean.map { $0 < Self.faster * before } ?? false }
+
+  /// When the present stage ends, at the latest.
+  func end(average: Double) -> MonotonicTime {
+    switch stage {
+    case .draining: stageBegin.advanced(bySeconds: 1 + 2 * average)
+    case .measuring: stageBegin.advanced(bySeconds: 1 + 4 * average)
+    }
+  }
+
+  /// When it is given up on account of a request that has waited since `arrival`.
+  func abort(waitingSince arrival: MonotonicTime) -> MonotonicTime {
+    arrival.advanced(bySeconds: longestWait + Self.tolerableWait)
+  }
+
+  /// An attempt that was sent then took so many seconds.
+  mutating func note(_ seconds: Double, sent: MonotonicTime, average: Double, at now: MonotonicTime) {
+    guard stage == .measuring, sent >= begin, now.seconds(since: stageBegin) >= average else { return }
+    samples += 1
+    sum += seconds
+  }
+
+  /// Whether it has ended.
+  mutating func isOver(counted: Int, average: Double, at now: MonotonicTime) -> Bool {
+    switch stage {
+    case .draining:
+      if counted <= limit || now >= end(average: average) { (stage, stageBegin) = (.measuring, now) }
+      return false
+    case .measuring:
+      return samples >= max(Self.leastSamples, limit) || now >= end(average: average)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import WeirIO
+
+/// Whether an upstream has ceased to answer, and which arrivals may find out whether it still does.
+struct Silence: Sendable {
+  /// What has been sent since the upstream was last heard of.
+  ///
+  /// Attempts are evidence when they are eight and were sent over a second: those sent within one moment may all be long
+  /// polls.
+  private struct Unanswered: Sendable {
+    static let count = 8
+    static let seconds = 1.0
+
+    var first: MonotonicTime
+    var count = 1
+    /// When the attempt was sent that completed the evidence.
+    var complete: MonotonicTime?
+
+    mutating func sent(at now: MonotonicTime) {
+      count += 1
+      if complete == nil, count >= Self.count, now.seconds(since: first) >= Self.seconds { complete = now }
+    }
+  }
+
+  /// Seconds between two arrivals that are let through while the upstream is silent.
+  private static let interval = 0.5
+  /// Seconds without a sign of the upstream, and callers that gave up in them, where no answer time is known.
+  private static let unknown = (seconds: 10.0, givenUp: 3)
+
+  private(set) var isSilent = false
+  private var unanswered: Unanswered?
+  /// When the upstream was last heard of, or an attempt was sent while none counted.
+  private var heard: MonotonicTime
+  private var givenUp = 0
+  private var lastThrough: MonotonicTime
+
+  init(at now: MonotonicTime) {
+    heard = now
+    lastThrough = now
+  }
+
+  mutating func sent(isOnly: Bool, at now: MonotonicTime) {
+    if isOnly { heard = now }
+    if unanswered == nil { unanswered = Unanswered(first: now) } else { unanswered?.sent(at: now) }
+  }
+
+  mutating func gaveUpOnWire() { givenUp += 1 }
+
+  /// A head or a failure came. Returns whether that ends a silence.
+  mutating func heard(at now: MonotonicTime) -> Bool {
+    heard = now
+    unanswered = nil
+    givenUp = 0
+    defer { isSilent = false }
+    return isSilent
+  }
+
+  /// Whether enough attempts older than this were sent since the upstream was last heard of.
+  func isUnanswered(for seconds: Double, at now: MonotonicTime) -> Bool {
+    guard let complete = unanswered?.complete else { return false }
+    return now.seconds(since: complete) > seconds
+  }
+
+  /// Looks whether a silence begins.
+  ///
+  /// - Parameters:
+  ///   - average: A; nil while it is unknown.
+  ///   - shortest: Seconds that a silence lasts at least.
+  mutating func look(average: Double?, shortest: Double, at now: MonotonicTime) {
+    let seconds = now.seconds(since: heard)
+    if isSilent || seconds < shortest { return }
+    if let average {
+      isSilent = seconds > 20 * average && isUnanswered(for: max(0.5, 8 * average), at: now)
+    } else {
+      isSilent = seconds > Self.unknown.seconds && givenUp >= Self.unknown.givenUp
+    }
+    if isSilent { lastThrough = now }
+  }
+
+  /// Whether an arrival is let through though the upstream is silent.
+  mutating func letsThrough(at now: MonotonicTime) -> Bool {
+    guard now.seconds(since: lastThrough) >= Self.interval else { return false }
+    lastThrough = now
+    return true
+  }
+}

@@ -1,0 +1,89 @@
+import WeirIO
+
+/// How long an upstream's answers take: now (A), where no limit is needed (B), and at best (Bmin).
+struct UpstreamLatency: Sendable {
+  /// Samples of which Bmin is the lowest mean, and seconds that they last at least.
+  private static let leastSamples = (count: 30, seconds: 2.0)
+  /// Seconds in which Bmin fades by a factor of 2. Callers that have been content with slower answers for that long take
+  /// them for normal.
+  private static let fading = 60.0
+  /// Seconds in which the first window is doubted, and how far Bmin may rise above it meanwhile: fast answers come first,
+  /// and an overload from the beginning makes every later one slow.
+  private static let beginning = (seconds: 5.0, rise: 2.0)
+  /// The baseline may be raised to this fraction of the callers' patience. More of it makes callers wait without need, and
+  /// less takes longer to see that an upstream has become slower.
+  private static let patienceFraction = 0.1
+
+  /// A: the mean of the last windows' means.
+  private(set) var average: Double
+  /// B, of the controlled mode.
+  private(set) var baseline: Double
+  /// Bmin: the lowest mean of 30 samples so far, which fades.
+  private(set) var least: Double
+  private let first: Double
+  private var isBeginning = true
+  private var sum = 0.0
+  private var count = 0
+  private var since: MonotonicTime
+
+  /// - Parameter window: The first one.
+  init(_ window: OverloadWindow) {
+    average = window.mean
+    baseline = window.mean
+    least = window.mean
+    first = window.mean
+    sum = window.mean * Double(window.samples)
+    count = window.samples
+    since = window.begin
+  }
+
+  /// A window has ended.
+  mutating func note(_ window: OverloadWindow, at now: MonotonicTime) {
+    average = (average + window.mean) / 2
+    sum += window.mean * Double(window.samples)
+    count += window.samples
+    let mean = sum / Double(count)
+    let seconds = now.seconds(since: since)
+    if isBeginning {
+      least = max(first, min(mean, Self.beginning.rise * first))
+      guard count >= Self.leastSamples.count, seconds >= Self.beginning.seconds else { return }
+    } else {
+      guard count >= Self.leastSamples.count, seconds >= Self.leastSamples.seconds else { return }
+      least = min(least * (1 + seconds / Self.fading), mean)
+    }
+    (isBeginning, sum, count, since) = (false, 0, 0, now)
+  }
+
+  // MARK: The baseline
+
+  /// What answers take without a queue: at the beginning the first window's mean, as an overload may have raised Bmin.
+  var unloaded: Double { isBeginning ? first : least }
+
+  /// The controlled mode begins.
+  mutating func beginControl(patience: Double?) {
+    baseline = max(unloaded, Self.patienceFraction * (patience ?? 0))
+  }
+
+  /// The control has ended: what was normal in it is normal.
+  mutating func endControl() { least = max(least, baseline) }
+
+  /// Answers took less while the limit was not used.
+  mutating func follow(_ mean: Double) {
+    if mean < baseline { baseline += (mean - baseline) / 4 }
+  }
+
+  /// Answers took so long under a lower limit.
+  ///
+  /// - Parameters:
+  ///   - isLossy: Whether callers gave up meanwhile: then a higher baseline would make more of them do so.
+  ///   - isUnchanged: Whether they took as long as before: the upstream is slower, and the limit is not why.
+  mutating func measured(_ mean: Double, isLossy: Bool, isUnchanged: Bool, patience: Double?) {
+    if mean <= baseline {
+      baseline = mean > baseline / 2 ? (baseline + mean) / 2 : mean
+    } else if isUnchanged, !isLossy {
+      baseline = mean
+    } else if !isLossy {
+      baseline = max(baseline, min(mean, Self.patienceFraction * (patience ?? .infinity)))
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import WeirIO
+
+/// The circuit of one destination as a value: the share of requests that are let through, and how it follows from how
+/// attempts end.
+///
+/// ```
+/// closed ─► below 1 ─► closed     too many failed; enough of the last succeeded
+/// ```
+/// Once too many attempts of a window have failed, the share becomes what the upstream answers well ÷ what would be
+/// tolerated. From then on it follows that of the last two seconds: down at once, up at most twofold in a quarter of a
+/// second. Some requests always go through, so that a recovery is seen within a second.
+///
+/// A request that is let through gets a pass and gives it back, with how it ended. A pass of an earlier period does not
+/// count: what began before the share fell, or rose again, says nothing about whether the destination has recovered.
+struct GradualCircuit: Sendable {
+  struct Pass: Hashable, Sendable {
+    fileprivate let period: UInt32
+  }
+
+  enum Answer: Hashable, Sendable {
+    case admitted(Pass)
+    case rejected
+  }
+
+  enum Ending: Hashable, Sendable {
+    case succeeded, failed
+    /// It says nothing about the destination: cancelled, or never sent.
+    case abandoned
+  }
+
+  private struct Counts: BucketCounts {
+    var ended: UInt32 = 0
+    var failed: UInt32 = 0
+  }
+
+  /// The endings of the last attempts, a bit for each that failed.
+  private struct Last: Sendable {
+    static let count = 40
+    private var bits: UInt64 = 0
+    private var count = 0
+
+    mutating func note(failed: Bool) {
+      bits = (bits << 1 | (failed ? 1 : 0)) & (1 << UInt64(Self.count) - 1)
+      count = min(count + 1, Self.count)
+    }
+
+    var succeeded: Double { count == 0 ? 1 : Double(count - bits.nonzeroBitCount) / Double(count) }
+  }
+
+  private static let leastShare = 0.02
+  /// Seconds between two requests that are let through, at most.
+  private static let longestGap = 0.5
+  /// The share below which the circuit is told of as open.
+  private static let openShare = 0.1
+  /// Seconds that a share below 1 is taken from, and attempts that must have ended in them before it falls.
+  private static let window = 2.0
+  private static let leastEnded = 5
+  /// Seconds between two rises.
+  private static let riseInterval = 0.25
+
+  /// The share of requests that are let through.
+  private(set) var share = 1.0
+  /// What is saved up of the shares of requests, up to two; one goes through for each whole.
+  private var credit = 0.0
+  private var lastThrough: MonotonicTime
+  private var lastRise: MonotonicTime
+  private var counts: TimeBuckets<Counts>
+  private var last = Last()
+  private var period: UInt32 = 0
+
+  init(at now: MonotonicTime) {
+    counts = TimeBuckets(at: now)
+    lastThrough = now
+    lastRise = now
+  }
+
+  var state: CircuitState { share >= 1 ? .closed : share < Self.openShare ? .open : .halfOpen }
+
+  /// Whether a pass is one of the present period.
+  func isValid(_ pass: Pass) -> Bool { pass.period == period }
+
+  /// Whether ``ask(at:)`` would reject.
+  func rejects(at now: MonotonicTime) -> Bool {
+    share < 1 && credit + share < 1 && now.seconds(since: lastThrough) < Self.longestGap
+  }
+
+  /// An attempt wants to go to the destination.
+  mutating func ask(at now: MonotonicTime) -> Answer {
+    let isRejected = rejects(at: now)
+    credit = min(2, credit + share)
+    if isRejected { return .rejected }
+    if credit >= 1 { credit -= 1 }
+    lastThrough = now
+    return .admitted(Pass(period: period))
+  }
+
+  /// An attempt that was let through has ended.
+  mutating func ended(_ pass: Pass, _ ending: Ending, _ settings: CircuitBreaker, at now: MonotonicTime) {
+    guard isValid(pass), ending != .abandoned else { return }
+    let failed = ending == .failed
+    counts.count(at: now) { counts in
+      counts.ended &+= 1
+      if failed { counts.failed &+= 1 }
+    }
+    last.note(failed: failed)
+    if share < 1 { follow(settings, at: now) } else if failed { fallIfTooManyFailed(settings, at: now) }
+  }
+
+  private mutating func fallIfTooManyFailed(_ settings: CircuitBreaker, at now: MonotonicTime) {
+    let sums = sums(of: settings.boundedWindow, at: now)
+    guard settings.opens(failed: sums.failed, of: sums.ended) else { return }
+    share = bounded(last.succeeded, settings)
+    if share < Self.openShare { beginPeriod(at: now) }
+  }
+
+  private mutating func follow(_ settings: CircuitBreaker, at now: MonotonicTime) {
+    let sums = sums(of: Self.window, at: now)
+    guard sums.ended > 0 else { return }
+    let wanted = bounded(Double(sums.ended - sums.failed) / Double(sums.ended), settings)
+    if wanted < share {
+      if sums.ended >= Self.leastEnded { share = wanted }
+    } else if now.seconds(since: lastRise) >= Self.riseInterval {
+      share = min(wanted, max(2 * share, Self.openShare))
+      lastRise = now
+      // What failed before would hold the share down, or make it fall again.
+      if share < 0.5 || share >= 1 { beginPeriod(at: now) }
+    }
+  }
+
+  /// The share for so many successes.
+  private func bounded(_ succeeded: Double, _ settings: CircuitBreaker) -> Double {
+    let tolerated = 1 - settings.boundedRatio
+    return tolerated > 0 ? min(1, max(Self.leastShare, succeeded / tolerated)) : 1
+  }
+
+  private mutating func beginPeriod(at now: MonotonicTime) {
+    counts = TimeBuckets(at: now)
+    last = Last()
+    period &+= 1
+  }
+
+  private func sums(of window: Double, at now: MonotonicTime) -> (ended: Int, failed: Int) {
+    var sums = (ended: 0, failed: 0)
+    counts.forEach(in: window, before: now) { bucket, isWhole in
+      guard isWhole else { return }
+      sums.ended += Int(bucket.ended)
+      sums.failed += Int(bucket.failed)
+    }
+    return sums
+  }
+}

@@ -1,0 +1,42 @@
+import Testing
+
+@testable import WeirTransport
+
+@Suite("Caller losses") struct CallerLossesTests {
+  private func slot(inVain: UInt32, heads: UInt32) -> RecentSlots.Slot {
+    var slot = RecentSlots.Slot()
+    slot.inVain = inVain
+    slot.heads = heads
+    return slot
+  }
+
+  /// Losses after so many slots of these.
+  private func losses(_ slots: Int, inVain: UInt32, heads: UInt32) -> CallerLosses {
+    var losses = CallerLosses()
+    for _ in 0..<slots { losses.note(slot(inVain: inVain, heads: heads)) }
+    return losses
+  }
+
+  @Test func whatIsUsualIsNoReason() {
+    let losses = losses(600, inVain: 40, heads: 60)
+    #expect(!losses.isExceeded(by: slot(inVain: 49, heads: 51)))
+    #expect(losses.isExceeded(by: slot(inVain: 51, heads: 49)))
+  }
+
+  @Test func whereNobodyLeavesATenthIsTooMuch() {
+    let losses = losses(600, inVain: 0, heads: 60)
+    #expect(!losses.isExceeded(by: slot(inVain: 9, heads: 91)))
+    #expect(losses.isExceeded(by: slot(inVain: 11, heads: 89)))
+  }
+
+  @Test func atTheBeginningMoreIsNeeded() {
+    #expect(!CallerLosses().isExceeded(by: slot(inVain: 29, heads: 71)))
+    #expect(CallerLosses().isExceeded(by: slot(inVain: 31, heads: 69)))
+  }
+
+  @Test func fewerThanFiveSayNothing() {
+    #expect(!CallerLosses().isExceeded(by: slot(inVain: 4, heads: 0)))
+    #expect(CallerLosses().isExceeded(by: slot(inVain: 5, heads: 0)))
+    #expect(!CallerLosses().isExceeded(by: slot(inVain: 0, heads: 0)))
+  }
+}

@@ -1,0 +1,19 @@
+import Testing
+
+@testable import WeirTransport
+
+/// What the control may not cost: in each of these workloads it gives at least what slots and a queue give, less one
+/// point.
+@Suite("Overload: no harm", .timeLimit(.minutes(5))) struct OverloadHarmTests {
+  @Test(arguments: Workload.harmless) func noHarm(workload: Workload) {
+    for seed in Workload.seeds {
+      let off = SimulationResult(workload, .off, seed: seed)
+      let on = SimulationResult(workload, .overload(.default), seed: seed)
+      #expect(on.share >= off.share - 0.01, "seed \(seed): \(off.share), \(on.share)")
+      if !on.requests.contains(where: { $0.state == .gaveUp }) {
+        #expect(on.requests.allSatisfy { $0.state == .answered }, "seed \(seed): refused though nobody gave up")
+      }
+      if on.controlled == nil { #expect(on.refused == 0, "seed \(seed): refused in the free mode") }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import WeirTransport
+
+/// What the control gives in overloads and faults: the mean of the seeds, counted from 10 s after the overload or the fault
+/// began, unless said.
+@Suite("Overload: help", .timeLimit(.minutes(5))) struct OverloadHelpTests {
+  /// A workload, run once for each seed.
+  private struct Runs {
+    let results: [SimulationResult]
+
+    init(_ workload: Workload, _ settings: OverloadSettings = .default) {
+      results = Workload.helpSeeds.map { SimulationResult(workload, .overload(settings), seed: $0) }
+    }
+
+    func mean(_ value: (SimulationResult) -> Double) -> Double {
+      results.map(value).reduce(0, +) / Double(results.count)
+    }
+  }
+
+  @Test(arguments: Workload.sustained) func goodAnswers(row: Workload.Bar) {
+    let runs = Runs(row.workload)
+    let good = runs.mean(\.good)
+    withKnownIssue("short of its bar", isIntermittent: true) {
+      #expect(good >= row.good)
+    } when: {
+      row.isOpen
+    }
+    #expect(good >= row.atLeast)
+    for result in runs.results {
+      if let seconds = row.recovery { #expect(result.recovery ?? .infinity <= seconds) }
+      if let seconds = row.heard { #expect(result.refusedAfter <= seconds) }
+      if let seconds = row.median { #expect(result.median <= seconds) }
+    }
+  }
+
+  /// The share of the best possible, within 5 points of what the same control gives that is always on.
+  @Test(arguments: Workload.shares) func shares(row: Workload.Bar) {
+    let share = Runs(row.workload).mean(\.ofBest)
+    withKnownIssue("short of its bar", isIntermittent: true) {
+      #expect(share >= row.good)
+    } when: {
+      row.isOpen
+    }
+    #expect(share >= row.atLeast)
+  }
+
+  @Test func latencyStep() {
+    for result in Runs(.latencyStep).results {
+      #expect(result.good >= 25)
+      #expect(result.lastRefusal ?? 0 <= 35)
+    }
+  }
+
+  @Test func burst() {
+    let off = Workload.helpSeeds.map { SimulationResult(.burst, .off, seed: $0).good(in: 20..<25) }
+    // The control begins when the burst is over: of what it refuses, some would have been served.
+    #expect(Runs(.burst).mean { $0.good(in: 20..<25) } >= off.reduce(0, +) / Double(off.count) - 0.1)
+  }
+
+  @Test func ramp() {
+    let runs = Runs(.ramp)
+    #expect(runs.mean { $0.good(in: 10..<20) } >= 13)
+    #expect(runs.mean { $0.good(in: 25..<35) } >= 28)
+  }
+
+  @Test func urgency() {
+    let runs = Runs(.urgency, OverloadSettings(priority: true))
+    for priority in [0, 1] {
+      let share = runs.mean { $0.byPriority[priority] ?? 0 }
+      withKnownIssue("short of its bar", isIntermittent: true) { #expect(share >= 0.93) }
+      #expect(share >= 0.88)
+    }
+  }
+}

@@ -1,0 +1,259 @@
+import Testing
+import WeirIO
+
+@testable import WeirTransport
+
+@Suite("Overload machine") struct OverloadMachineTests {
+  /// A machine, the time and what it said.
+  private final class Line {
+    var machine: OverloadMachine
+    var now = 0.0
+    var freeSlots: Int
+
+    init(_ settings: OverloadSettings = .default, slots: Int = 512) {
+      machine = OverloadMachine(settings, slots: slots, at: Self.time(0))
+      freeSlots = slots
+    }
+
+    static func time(_ seconds: Double) -> MonotonicTime {
+      MonotonicTime(nanoseconds: 1_000_000_000_000 + Int64((seconds * 1e9).rounded()))
+    }
+
+    var time: MonotonicTime { Self.time(now) }
+
+    func arrive(priority: Int = 3, timeout: Double? = nil) -> OverloadMachine.Arrival {
+      let arrival = machine.arrived(priority: priority, timeout: timeout, hasFreeSlot: freeSlots > 0, at: time)
+      if case .letThrough = arrival { freeSlots -= 1 }
+      return arrival
+    }
+
+    func send() -> OverloadMachine.Ticket? {
+      guard case .letThrough(let ticket) = arrive() else { return nil }
+      return ticket
+    }
+
+    func wait(priority: Int = 3, timeout: Double? = nil) -> OverloadMachine.Ticket? {
+      guard case .waits(let ticket) = arrive(priority: priority, timeout: timeout) else { return nil }
+      return ticket
+    }
+
+    func answer(_ ticket: OverloadMachine.Ticket, status: Int = 200) {
+      machine.answered(ticket, status: status, at: time)
+      freeSlots += 1
+    }
+
+    func verdicts() -> [OverloadMachine.Verdict] {
+      var verdicts: [OverloadMachine.Verdict] = []
+      while let verdict = machine.verdict(hasFreeSlot: freeSlots > 0, at: time) {
+        if case .letThrough = verdict { freeSlots -= 1 }
+        verdicts.append(verdict)
+      }
+      return verdicts
+    }
+
+    /// A second in which 40 requests take so long each.
+    func second(taking seconds: Double) {
+      for _ in 0..<40 {
+        guard let ticket = send() else { continue }
+        now += seconds
+        answer(ticket)
+        now += max(0, 0.025 - seconds)
+      }
+    }
+
+    /// Answers take 2 s, and half of the callers leave before, until the machine controls.
+    func overload() {
+      while machine.limit == nil, now < 60 {
+        let tickets = (0..<60).compactMap { _ in send() }
+        now += 2
+        for ticket in tickets.prefix(30) { answer(ticket) }
+        for ticket in tickets.dropFirst(30) {
+          machine.callerGaveUp(ticket, at: time)
+          freeSlots += 1
+        }
+        now += 0.5
+        machine.woke(at: time)
+      }
+    }
+  }
+
+  @Test func theDefaults() {
+    #expect(OverloadSettings.default == OverloadSettings(wait: 1.5, waitOverloaded: 0.1, initial: 8, minimum: 2))
+    let settings = OverloadSettings(
+      wait: .nan, waitOverloaded: 9, initial: 1_000, minimum: -1, tolerance: 0, silence: 1e9)
+    #expect(settings.boundedWait == 0.01)
+    #expect(settings.boundedWaitOverloaded == 0.01)
+    #expect(settings.boundedInitial == 512)
+    #expect(settings.boundedMinimum == 1)
+    #expect(settings.boundedTolerance == 1.1)
+    #expect(settings.boundedSilence == 60)
+    #expect(OverloadSettings(silence: nil).boundedSilence == .infinity)
+  }
+
+  @Test func freeOnlyTheSlotsAreALimit() throws {
+    let line = Line(slots: 2)
+    let first = try #require(line.send())
+    _ = try #require(line.send())
+    let waiter = try #require(line.wait())
+    line.now = 1_000
+    line.machine.woke(at: line.time)
+    #expect(line.verdicts().isEmpty, "no bound but the shell's own")
+    line.answer(first)
+    #expect(line.verdicts() == [.letThrough(waiter)])
+    #expect(line.machine.nextWake == nil)
+  }
+
+  @Test func slowAnswersWithoutLossesChangeNothing() {
+    let line = Line()
+    for _ in 0..<5 { line.second(taking: 0.01) }
+    for _ in 0..<5 { line.second(taking: 1) }
+    #expect(line.machine.limit == nil)
+  }
+
+  @Test func lossesWithoutSlowAnswersChangeNothing() throws {
+    let line = Line()
+    for _ in 0..<200 {
+      let (answered, left) = (try #require(line.send()), try #require(line.send()))
+      line.now += 0.02
+      line.answer(answered)
+      line.machine.callerGaveUp(left, at: line.time)
+      line.freeSlots += 1
+    }
+    #expect(line.machine.limit == nil)
+  }
+
+  @Test func itControlsWhenCallersLoseAndAnswersAreSlow() {
+    let line = Line()
+    for _ in 0..<6 { line.second(taking: 0.01) }
+    line.overload()
+    #expect(line.machine.limit != nil)
+    #expect(line.machine.overloadedSince != nil)
+    #expect(line.machine.patience.seconds == 2)
+  }
+
+  @Test func itIsFreeAgainWhenTheLimitIsNotNeeded() {
+    let line = Line()
+    for _ in 0..<6 { line.second(taking: 0.01) }
+    line.overload()
+    for _ in 0..<25 { line.second(taking: 0.01) }
+    #expect(line.machine.limit == nil)
+  }
+
+  @Test func whoWaitsHasABoundAndKeepsIt() throws {
+    let line = Line()
+    for _ in 0..<6 { line.second(taking: 0.01) }
+    line.overload()
+    var waiter: OverloadMachine.Ticket?
+    while waiter == nil, line.freeSlots > 0 { if case .waits(let ticket) = line.arrive() { waiter = ticket } }
+    let wake = try #require(line.machine.nextWake)
+    #expect(wake.seconds(since: line.time) <= 0.1)
+    line.now += 0.101
+    line.machine.woke(at: line.time)
+    #expect(line.verdicts() == [.refused(try #require(waiter), .waited)])
+  }
+
+  @Test func anAnnouncedTimeoutIsABound() {
+    let line = Line()
+    for _ in 0..<6 { line.second(taking: 0.01) }
+    line.overload()
+    while line.send() != nil {}
+    #expect(line.arrive(timeout: -1) == .refused(.overload))
+  }
+
+  @Test func thoseOfHigherPriorityAreServedFirst() throws {
+    let line = Line(OverloadSettings(priority: true), slots: 1)
+    let first = try #require(line.send())
+    let tickets = try [5, 3, 0, 3].map { try #require(line.wait(priority: $0)) }
+    line.answer(first)
+    var order: [OverloadMachine.Ticket] = []
+    while case .letThrough(let ticket)? = line.verdicts().first {
+      order.append(ticket)
+      line.answer(ticket)
+    }
+    #expect(order == [tickets[2], tickets[1], tickets[3], tickets[0]])
+  }
+
+  @Test func withoutPriorityTheFirstIsServedFirst() throws {
+    let line = Line(slots: 1)
+    let first = try #require(line.send())
+    let tickets = try [5, 0].map { try #require(line.wait(priority: $0)) }
+    line.answer(first)
+    #expect(line.verdicts() == [.letThrough(tickets[0])])
+  }
+
+  @Test func aSilentUpstreamGetsOneRequestEachHalfSecond() throws {
+    let line = Line()
+    line.second(taking: 0.01)
+    let open = (0..<60).compactMap { _ in
+      line.now += 0.05
+      return line.send()
+    }
+    #expect(line.machine.silence.isSilent)
+    let before = line.now
+    var through: [OverloadMachine.Ticket] = []
+    while line.now < before + 5 {
+      line.now += 0.05
+      if let ticket = line.send() { through.append(ticket) }
+    }
+    #expect((9...11).contains(through.count), "\(through.count)")
+    line.answer(try #require(through.last))
+    #expect(!line.machine.silence.isSilent)
+    #expect(line.send() != nil)
+    #expect(!open.isEmpty)
+  }
+
+  @Test func longPollsOpenedAtOnceAreNoSilence() {
+    let line = Line()
+    line.second(taking: 0.01)
+    for _ in 0..<50 { _ = line.send() }
+    line.now += 60
+    #expect(line.send() != nil)
+    #expect(!line.machine.silence.isSilent)
+  }
+
+  @Test func whatIsUploadedDoesNotCount() throws {
+    let line = Line()
+    let ticket = try #require(line.send())
+    #expect(line.machine.ledger.counted == 1)
+    line.machine.uploads(ticket)
+    #expect(line.machine.ledger.counted == 0)
+    line.now += 10
+    line.machine.hasUploaded(ticket, at: line.time)
+    #expect(line.machine.ledger.counted == 1)
+    line.now += 0.1
+    line.answer(ticket)
+    #expect(abs(line.machine.window.mean - 0.1) < 1e-6)
+  }
+
+  @Test func whatWasOvertakenCountsNoMore() throws {
+    let line = Line()
+    let poll = try #require(line.send())
+    line.now += 0.5
+    line.answer(try #require(line.send()))
+    #expect(line.machine.ledger.counted == 1)
+    line.now += 0.6
+    line.answer(try #require(line.send()))
+    #expect(line.machine.ledger.counted == 0)
+    line.answer(poll)
+    #expect(line.machine.ledger.onWire == 0)
+  }
+
+  @Test func anOldTicketIsOfNoAccount() throws {
+    let line = Line()
+    let ticket = try #require(line.send())
+    line.answer(ticket)
+    line.machine.answered(ticket, status: 200, at: line.time)
+    line.machine.callerGaveUp(ticket, at: line.time)
+    line.machine.ended(ticket, .failed, at: line.time)
+    #expect(line.machine.ledger.counted == 0)
+  }
+
+  @Test func anOlderTimeCountsAsThePresent() throws {
+    let line = Line()
+    line.now = 10
+    let ticket = try #require(line.send())
+    line.machine.answered(ticket, status: 200, at: Line.time(9))
+    #expect(line.machine.window.mean == 0)
+    #expect(line.machine.window.samples == 1)
+  }
+}
