@@ -9,8 +9,7 @@ extension EasyHandle {
   func prepare(for transfer: Transfer, engine: TransferEngine) -> TransferError? {
     if let defect = transfer.headers.defect { return TransferError(.invalidRequest, message: defect) }
     guard let scheme = Scheme(url: transfer.spec.url) else {
-      return TransferError(
-        .curl, code: .unsupportedProtocol, message: "the URL does not begin with http:// or https://, or holds blanks")
+      return TransferError(.curl, code: .unsupportedProtocol, message: TransferError.unsupportedURL)
     }
     if let defect = Self.defect(ofMethod: transfer.spec.method) ?? transfer.spec.target.flatMap(Self.defect(ofTarget:))
     {

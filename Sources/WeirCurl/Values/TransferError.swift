@@ -101,3 +101,8 @@ package struct TransferError: Error, Sendable, Hashable {
 extension TransferError: CustomStringConvertible {
   package var description: String { message.isEmpty ? label : "\(label): \(message)" }
 }
+
+extension TransferError {
+  /// The message of the one `unsupportedProtocol` that is the URL's fault.
+  package static let unsupportedURL = "the URL does not begin with http:// or https://, or holds blanks"
+}

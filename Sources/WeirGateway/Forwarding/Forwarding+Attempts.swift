@@ -196,7 +196,8 @@ extension Forwarding: AttemptDelegate {
     // The gateway never asks for Upgrade, which ends here, so an upstream that switches protocols violates HTTP.
     guard head.status >= 200, let length = framing.bodyLength(status: head.status, isHead: isHead) else {
       isResponseBad = true
-      return fail(.cancelled)
+      let text = "the upstream has switched protocols, or its response has two lengths"
+      return fail(.transfer(TransferFailure(.badServerResponse, text)))
     }
     status = head.status
     exchange.begin(status: status, fields: fields, length: length)

@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import Weir
 import WeirCurl
+import WeirTransport
 
 /// `weir probe`: sends one request and shows where its time went.
 struct Probe {
@@ -17,7 +18,7 @@ struct Probe {
     let request = session.request(
       options.url, method: HTTPMethod(rawValue: options.method), headers: headers)
     request.deadline(options.timeout / .seconds(1))
-    let response = await request.serializingData(emptyResponseCodes: Set(100...599)).response
+    let response = await request.serializingData(emptyResponseCodes: Set(100...999)).response
     return (ProbeReport(request, response), isGood(response))
   }
 
@@ -61,6 +62,13 @@ extension ProbeReport {
     return String(text)
   }
 
+  /// The URL that a redirect led to, without userinfo and query: reports of health checks are kept in logs.
+  private static func shown(_ url: URL) -> String {
+    let text = Redaction.url(url).absoluteString
+    let origin = text.prefix { $0 != "?" && $0 != "#" }
+    return origin.count == text.count ? text : "\(origin)?…"
+  }
+
   private static func facts(
     _ response: DataResponse<Data, WeirError>, _ metrics: TransferMetrics?
   ) -> [(name: String, value: String)] {
@@ -72,7 +80,7 @@ extension ProbeReport {
     }
     if metrics.redirectCount > 0 { facts.append(("redirects", String(metrics.redirectCount))) }
     guard let head = response.response else { return facts }
-    if metrics.redirectCount > 0, let url = head.url { facts.append(("url", url.absoluteString)) }
+    if metrics.redirectCount > 0, let url = head.url { facts.append(("url", shown(url))) }
     if let type = head.value(forHTTPHeaderField: "Content-Type") { facts.append(("type", type)) }
     let coding = metrics.contentEncoding.map { ", \($0) of \(metrics.bytesDecoded)" } ?? ""
     facts.append(

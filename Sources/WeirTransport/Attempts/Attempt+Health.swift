@@ -51,7 +51,8 @@ extension Attempt {
     hasAnswered = true
     guard pass != nil || controls.adaptiveConcurrency != nil else { return }
     let now = MonotonicTime.now
-    let ending: Circuit.Ending = status >= 500 ? .failed : .succeeded
+    // A final head below 200 is an Upgrade that was not asked for.
+    let ending: Circuit.Ending = status >= 500 || status < 200 ? .failed : .succeeded
     if pass != nil { end(ending, at: now) }
     if ending == .succeeded, let seconds = transfer?.report().phases[.processing] {
       answered(after: seconds, inVain: false, at: now)

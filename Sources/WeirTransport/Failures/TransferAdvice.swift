@@ -19,9 +19,15 @@ package struct TransferAdvice {
     return advice(on: error).map { "\(fact) (\($0))" } ?? String(fact)
   }
 
-  /// libcurl's text without the time that a failed connect took, and with the system's reason for the failure.
+  /// libcurl's text without the time that a failed connect took, and with the system's reason for the failure. If libcurl
+  /// sent the request again on another connection, it may have kept the text of the first failure.
   private static func fact(_ error: TransferError) -> String {
     guard !error.message.isEmpty else { return error.label }
+    if error.code == .unsupportedProtocol, error.message != TransferError.unsupportedURL,
+      !error.message.contains("HTTP")
+    {
+      return "the server's answer is not HTTP"
+    }
     guard error.code == .couldNotConnect || error.code == .timedOut else { return error.message }
     var text = error.message.replacing(/\ after \d+ ms/, with: "")
     for echo in [": Couldn't connect to server", ": Could not connect to server"]

@@ -60,8 +60,8 @@ extension FailureCode {
 
   private init(_ code: CurlCode, text: String, _ defect: CertificateDefect?) {
     switch code {
-    // Mostly the server's fault: its answer names no version of HTTP, or an unknown one.
-    case .unsupportedProtocol: self = text.contains("HTTP") ? .badServerResponse : .unsupportedURL
+    // The URL's fault if the engine says so; else the server's, whose answer names no version of HTTP, or an unknown one.
+    case .unsupportedProtocol: self = text == TransferError.unsupportedURL ? .unsupportedURL : .badServerResponse
     case .malformedURL: self = .badURL
     case .couldNotResolveHost, .couldNotResolveProxy: self = .cannotFindHost
     case .couldNotConnect, .proxy, .interfaceFailed: self = .cannotConnectToHost

@@ -202,6 +202,13 @@ import WeirTestSupport
     #expect(dead.status == .exited(1), "\(dead.output)")
   }
 
+  @Test(.needs(.nginx)) func aProbeShowsNoSecretOfARedirect() async throws {
+    let nginx = try await NginxServer(
+      config: "location = / { return 302 http://bob:s3cret@$http_host/x?token=abc; } location /x { return 200 ok; }")
+    let report = try await Tool.weir.run(["probe", nginx.url()])
+    #expect(report.contains("/x?…") && !report.contains("s3cret") && !report.contains("abc"), "\(report)")
+  }
+
   @Test(.needs(.nginx), arguments: [(200, 0), (302, 0), (399, 0), (400, 1), (503, 1)] as [(Int, Int)])
   func aProbeFailsByStatusWhenAsked(status: Int, exit: Int) async throws {
     let nginx = try await NginxServer(config: "location / { return \(status); }")

@@ -294,6 +294,8 @@ import WeirTestSupport
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(client.response()?.status == 502)
     #expect(eventually { rig.count("transport_error") == 1 })
+    let labels = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
+    #expect(rig.sample("weir_requests_failed_total{\(labels)}") == 1)
   }
 
   @Test(arguments: [true, false])

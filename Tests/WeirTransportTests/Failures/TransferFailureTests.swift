@@ -31,6 +31,18 @@ import WeirCurl
     #expect(connected.code == code ?? .secureConnectionFailed)
   }
 
+  /// libcurl's text may be that of the connection before, on which it had sent the request first.
+  @Test(arguments: [
+    ("Recv failure: Connection reset by peer", FailureCode.badServerResponse, "the server's answer is not HTTP"),
+    ("Received HTTP/0.9 when not allowed", .badServerResponse, "Received HTTP/0.9 when not allowed"),
+    (TransferError.unsupportedURL, .unsupportedURL, TransferError.unsupportedURL),
+  ])
+  func anAnswerThatIsNotHTTP(text: String, code: FailureCode, told: String) {
+    let failure = failure(TransferError(.curl, code: .unsupportedProtocol, message: text))
+    #expect(failure.code == code)
+    #expect(failure.text == told)
+  }
+
   @Test func aCertificateThatIsWantedHasACodeOfItsOwn() {
     let failure = failure(TransferError(.curl, code: .clientCertificateRequired, message: ""))
     #expect(failure.code == .clientCertificateRequired)
