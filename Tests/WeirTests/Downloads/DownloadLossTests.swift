@@ -272,7 +272,10 @@ struct DownloadLossTests {
   @Test("A destination closure may wait for a request to the same host")
   func destinationNeedsTheSlot() async throws {
     let server = try answering(okResponse(Self.body))
-    let rig = try DownloadRig(rootQueue: DispatchQueue(label: "root")) { $0.httpMaximumConnectionsPerHost = 1 }
+    // The other request can't be built on the queue that the closure blocks.
+    let rig = try DownloadRig(
+      rootQueue: DispatchQueue(label: "root"), requestQueue: DispatchQueue(label: "requests")
+    ) { $0.httpMaximumConnectionsPerHost = 1 }
     let target = rig.url("file")
     let answered = Mutex(false)
     let (session, url) = (rig.session, server.url)

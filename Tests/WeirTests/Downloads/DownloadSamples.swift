@@ -13,7 +13,8 @@ struct DownloadRig: Sendable {
   let session: Session
 
   init(
-    interceptor: (any RequestInterceptor)? = nil, rootQueue: DispatchQueue? = nil, monitors: [any EventMonitor] = [],
+    interceptor: (any RequestInterceptor)? = nil, rootQueue: DispatchQueue? = nil,
+    requestQueue: DispatchQueue? = nil, monitors: [any EventMonitor] = [],
     _ change: (inout SessionConfiguration) -> Void = { _ in }
   ) throws {
     directory = try TemporaryDirectory()
@@ -21,7 +22,7 @@ struct DownloadRig: Sendable {
     configuration.downloadDirectory = "\(directory.path)/partial"
     change(&configuration)
     session = Session(
-      configuration: configuration, rootQueue: rootQueue, interceptor: interceptor,
+      configuration: configuration, rootQueue: rootQueue, requestQueue: requestQueue, interceptor: interceptor,
       eventMonitors: [recorder] + monitors)
   }
 
