@@ -3,7 +3,7 @@ import WeirIO
 /// L, the limit on the attempts under way in the controlled mode. At the end of each window it follows from how long
 /// answers took; probes tell a queue at the upstream from a slower upstream.
 struct OverloadLimit: Sendable {
-  /// What else the limit follows from at the end of a window.
+  /// The other inputs of the limit at the end of a window.
   struct Surroundings: Sendable {
     let settings: OverloadSettings
     /// Seconds that the oldest waiter has waited.
@@ -16,7 +16,7 @@ struct OverloadLimit: Sendable {
   private static let gaps = (shortest: 1.0, longest: 6.0)
   /// P ÷ before from which on a lower limit has made no difference.
   private static let unchanged = 0.9
-  /// What of the limit remains after a lossy window, and the least gradient of another.
+  /// The share of the limit that remains after a lossy window, and the least gradient of another.
   private static let (lossy, leastGradient) = (0.7, 0.6)
   /// The share of callers that left the wire in a lossy window, and their number.
   private static let loss = (share: 0.1, count: 2)

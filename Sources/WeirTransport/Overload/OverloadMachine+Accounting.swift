@@ -1,6 +1,6 @@
 import WeirIO
 
-// What the calls have in common: the records, the time that has passed, the samples.
+// The common parts of the calls: records, time that has passed, samples.
 extension OverloadMachine {
   var hasPlace: Bool { ledger.counted < places }
 

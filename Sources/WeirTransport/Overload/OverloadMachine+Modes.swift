@@ -1,6 +1,6 @@
 import WeirIO
 
-// What the ends of windows and of slots of half a second change: the modes, the limit, the overloaded state.
+// The ends of windows and of slots of half a second change the modes, the limit and the overloaded state.
 extension OverloadMachine {
   mutating func windowEnded(at now: MonotonicTime) {
     defer { beginWindow(at: now) }

@@ -32,7 +32,7 @@ struct OverloadMachine: Sendable {
     case refused(Refusal)
   }
 
-  /// What becomes of an attempt that has waited.
+  /// The decision about an attempt that has waited.
   enum Verdict: Sendable, Hashable {
     case letThrough(Ticket)
     case refused(Ticket, Refusal)
@@ -61,7 +61,7 @@ struct OverloadMachine: Sendable {
   var rate = ServiceRate()
   /// Nil in the free mode.
   var limit: OverloadLimit?
-  /// What each call asks of the limit, which would be copied for that; see ``limitChanged()``.
+  /// The limit's slots, kept apart because each call asks and would copy the limit; see ``limitChanged()``.
   var places = Int.max
   var isProbing = false
   /// Since when the destination is overloaded.
@@ -141,7 +141,7 @@ extension OverloadMachine {
     return .waits(ledger.wait(priority, until: now.advanced(bySeconds: bound), at: now))
   }
 
-  /// What becomes of those who wait, one at a time; nil when there is nothing to do for them.
+  /// The next decision about an attempt that waits; nil when there is none.
   ///
   /// - Parameter hasFreeSlot: Whether one could be let through.
   mutating func verdict(hasFreeSlot: Bool, at now: MonotonicTime) -> Verdict? {

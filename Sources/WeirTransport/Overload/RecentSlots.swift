@@ -1,6 +1,6 @@
 import WeirIO
 
-/// What happened at a destination in the last slots of half a second.
+/// The events at a destination in the last slots of half a second.
 struct RecentSlots: Sendable {
   struct Slot: Sendable {
     var arrivals: UInt32 = 0

@@ -2,7 +2,7 @@ import WeirIO
 
 /// Whether an upstream has ceased to answer, and which arrivals may find out whether it still does.
 struct Silence: Sendable {
-  /// What has been sent since the upstream was last heard of.
+  /// The attempts sent since the upstream was last heard of.
   ///
   /// Attempts are evidence when they are eight and were sent over a second: those sent within one moment may all be long
   /// polls.

@@ -56,7 +56,7 @@ struct UpstreamLatency: Sendable {
 
   // MARK: The baseline
 
-  /// What answers take without a queue: at the beginning the first window's mean, as an overload may have raised Bmin.
+  /// Seconds of an answer without a queue: at the beginning the first window's mean, as an overload may have raised Bmin.
   var unloaded: Double { isBeginning ? first : least }
 
   /// The controlled mode begins.

@@ -5,7 +5,7 @@ import WeirTestSupport
 @testable import Weir
 @testable import WeirTransport
 
-// What the machines of a request say, and what its shell does then.
+// The actions of a request's machines, carried out by its shell.
 extension AttemptMachineSimulationTests.Client {
   func perform(_ action: RequestMachine.Action) {
     switch action {
