@@ -60,7 +60,7 @@ struct GradualCircuit: Sendable {
 
   /// The share of requests that are let through.
   private(set) var share = 1.0
-  /// What is saved up of the shares of requests, up to two; one goes through for each whole.
+  /// The shares of requests saved up so far, at most two; one request goes through for each whole share.
   private var credit = 0.0
   private var lastThrough: MonotonicTime
   private var lastRise: MonotonicTime
@@ -122,7 +122,7 @@ struct GradualCircuit: Sendable {
     } else if now.seconds(since: lastRise) >= Self.riseInterval {
       share = min(wanted, max(2 * share, Self.openShare))
       lastRise = now
-      // What failed before would hold the share down, or make it fall again.
+      // Failures from before would hold the share down, or make it fall again.
       if share < 0.5 || share >= 1 { beginPeriod(at: now) }
     }
   }
