@@ -26,9 +26,9 @@ extension DecodingError {
     case .keyNotFound(let key, let context):
       "there is no \"\(key.stringValue)\"\(context.codingPath.place)\(context.refusal)"
     case .valueNotFound(let type, let context):
-      "null is no \(type)\(context.codingPath.place)\(context.refusal)"
+      "null is not of type \(type)\(context.codingPath.place)\(context.refusal)"
     case .typeMismatch(let type, let context):
-      "the value is no \(type)\(context.codingPath.place)\(context.refusal)"
+      "the value is not of type \(type)\(context.codingPath.place)\(context.refusal)"
     case .dataCorrupted(let context) where context.isOfTheDocument:
       context.debugDescription
     case .dataCorrupted(let context):

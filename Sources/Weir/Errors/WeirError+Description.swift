@@ -136,8 +136,8 @@ extension WeirError.URLRequestValidationFailureReason {
     switch self {
     case .bodyDataInGETRequest(let body): "A GET must not have a body; this one has \(body.count) bytes."
     case .invalidHeaderField(let name):
-      "A header name is no token, or its value has a line break: \(name.debugDescription)"
-    case .invalidMethod(let method): "The method is no token: \(method.debugDescription)"
+      "A header name is not a token, or its value has a line break: \(name.debugDescription)"
+    case .invalidMethod(let method): "The method is not a token: \(method.debugDescription)"
     }
   }
 }
@@ -168,11 +168,11 @@ extension WeirError.ResponseSerializationFailureReason {
       "The body is empty; emptyResponseCodes and emptyRequestMethods say when it may be."
     case .inputFileNil: "There is no downloaded file."
     case .inputFileReadFailed(let url): "The downloaded file could not be read: \(url.path)"
-    case .stringSerializationFailed(let encoding): "The body is no text in \(encoding)."
-    case .jsonSerializationFailed(let error): "The body is no JSON: \(error.text)"
+    case .stringSerializationFailed(let encoding): "The body is not text in \(encoding)."
+    case .jsonSerializationFailed(let error): "The body is not JSON: \(error.text)"
     case .decodingFailed(let error): "The body could not be decoded: \(error.text)"
     case .customSerializationFailed(let error): error.text
-    case .invalidEmptyResponse(let type): "The body is empty and \(type) is no EmptyResponse."
+    case .invalidEmptyResponse(let type): "The body is empty and \(type) is not an EmptyResponse."
     }
   }
 }

@@ -19,7 +19,7 @@ struct FileMover {
   /// Returns the target's path.
   func move(makingDirectories: Bool, replacing: Bool) throws(FileProblem) -> String {
     guard destination.isFileURL, !target.isEmpty, !target.utf8.contains(0) else {
-      throw FileProblem(target, .invalidArgument, "the destination is no file URL with a path: \(destination)")
+      throw FileProblem(target, .invalidArgument, "the destination is not a file URL with a path: \(destination)")
     }
     let move = DownloadMove(occupant: try occupant(), hasDirectory: hasDirectory)
     switch move.plan(makingDirectories: makingDirectories, replacing: replacing) {

@@ -6,7 +6,7 @@ enum UploadFile {
   /// The size of a readable regular file. Other kinds are not opened: opening a FIFO waits for a writer, and opening a
   /// device may have effects.
   static func size(of url: URL) throws(URLError) -> Int64 {
-    guard url.isFileURL else { throw error(.unsupportedURL, url, "is no file URL") }
+    guard url.isFileURL else { throw error(.unsupportedURL, url, "is not a file URL") }
     let path = url.path
     guard !path.isEmpty, !path.utf8.contains(0) else { throw error(.badURL, url, "has no file path") }
     do throws(Errno) {
@@ -41,7 +41,7 @@ enum UploadFile {
     switch cause.rawValue {
     case Errno.isDirectory.rawValue:
       error(.fileIsDirectory, url, "is a directory; upload its files one by one, or an archive")
-    case Errno.notRegular.rawValue: error(.cannotOpenFile, url, "is no regular file; upload it as a stream")
+    case Errno.notRegular.rawValue: error(.cannotOpenFile, url, "is not a regular file; upload it as a stream")
     case ENOENT, ENOTDIR: error(.fileDoesNotExist, url, "is not there")
     case EACCES, EPERM: error(.noPermissionsToReadFile, url, "may not be read by this process")
     default: error(.cannotOpenFile, url, "can't be opened: \(cause)")

@@ -58,6 +58,6 @@ public struct JSONEncoding: ParameterEncoding {
 extension JSONEncoding.Error: LocalizedError {
   /// The text says what to change.
   public var errorDescription: String? {
-    "The object holds something that is no JSON value, or is neither array nor dictionary."
+    "The object holds something that is not a JSON value, or is neither an array nor a dictionary."
   }
 }

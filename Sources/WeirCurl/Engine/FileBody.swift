@@ -130,7 +130,7 @@ enum FileDefect: Error, Sendable {
     switch self {
     case .cannotOpen(let errno): "can't be opened: \(errno)"
     case .cannotRead(let errno): "can't be read: \(errno)"
-    case .notRegular: "is no regular file"
+    case .notRegular: "is not a regular file"
     case .tooShort: "has become shorter since it was measured"
     }
   }

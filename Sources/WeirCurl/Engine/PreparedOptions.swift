@@ -42,7 +42,7 @@ final class PreparedOptions {
     for override in options.resolveOverrides {
       guard let entry = Self.entry(override), let longer = curl_slist_append(list, entry) else {
         curl_slist_free_all(list)
-        let needs = "a resolve override needs a host that is no IPv6 address, a port and an address"
+        let needs = "a resolve override needs a host that is not an IPv6 address, a port and an address"
         throw TransferError(.invalidRequest, message: needs)
       }
       list = longer

@@ -19,7 +19,7 @@ extension Transfer {
     guard let policy = spec.addressPolicy, engine.prepared.connectsToTargets else { return true }
     let refusal =
       IPAddress(address()).map { policy.refusal(of: $0) }
-      ?? "destinationPolicy refuses what is no address of the internet"
+      ?? "destinationPolicy refuses an address that is neither IPv4 nor IPv6"
     if let refusal { dial.refusal = refusal }
     return refusal == nil
   }

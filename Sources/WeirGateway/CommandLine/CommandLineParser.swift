@@ -50,7 +50,7 @@ extension Command {
       options.url = operands[0]
       let lower = options.url.lowercased()
       guard lower.hasPrefix("http://") || lower.hasPrefix("https://") else {
-        throw CommandLineError("\(quoted(options.url)) is no URL to probe; begin with http:// or https://")
+        throw CommandLineError("\(quoted(options.url)) is not a URL to probe; begin with http:// or https://")
       }
       if let port = portOutOfRange(options.url) {
         throw CommandLineError("port \(port) of \(quoted(options.url)) is not valid; ports are 1 to 65535")

@@ -3,7 +3,7 @@ import WeirIO
 
 /// A prefix of paths, on segment boundaries: `/api` matches `/api` and `/api/x`, but not `/apix`.
 enum PathPrefix {
-  /// The reason why the text is no valid prefix; nil if it is one.
+  /// The reason why the text is not a valid prefix; nil if it is one.
   static func problem(_ text: String) -> String? {
     let bytes = Array(text.utf8)
     guard bytes.first == UInt8(ascii: "/") else { return "must begin with /" }
@@ -38,7 +38,7 @@ enum RouteHost {
     if text.contains("*") { return "wildcards are not supported; leave host out to match every host" }
     if text.hasPrefix("["), text.hasSuffix("]"), Upstream.isIPv6Address(text.dropFirst().dropLast()) { return nil }
     if text.contains(":") { return "must be a host name without port and path, such as api.example.com" }
-    return Upstream.isHostName(text.utf8) ? nil : "\(quoted(text)) is no host name"
+    return Upstream.isHostName(text.utf8) ? nil : "\(quoted(text)) is not a host name"
   }
 
   /// The host in canonical form, without the dot of a fully qualified name; an IPv6 address is in brackets.

@@ -63,7 +63,7 @@ extension HeaderRules {
   ]
 
   static func problem(setting name: String) -> String? {
-    if !FieldSyntax.isToken(name) { return "\(quoted(name)) is no field name" }
+    if !FieldSyntax.isToken(name) { return "\(quoted(name)) is not a field name" }
     // Without Via, a route that leads back to this gateway would loop until its timeout.
     if FieldSyntax.isSameName(name, "via") { return "the gateway finds loops by Via; leave it out" }
     return reserved.contains(FieldSyntax.lowercased(name))

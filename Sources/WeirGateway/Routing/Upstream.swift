@@ -40,7 +40,7 @@ package struct Upstream: Sendable, Hashable {
     let (host, port) = try Self.hostAndPort(authority, of: scheme)
     basePath = try Self.basePath(rest[authority.endIndex...])
     let text = "\(scheme.rawValue)://\(Self.authority(host, port, of: scheme))/"
-    guard URL(string: text) != nil else { throw UpstreamProblem("\(quoted(host)) is no host name") }
+    guard URL(string: text) != nil else { throw UpstreamProblem("\(quoted(host)) is not a host name") }
     (self.scheme, self.host, self.port, self.origin) = (scheme, host, port, text)
   }
 
@@ -56,12 +56,12 @@ package struct Upstream: Sendable, Hashable {
       guard let bracket = authority.firstIndex(of: "]") else { throw UpstreamProblem("\"[\" needs a \"]\"") }
       host = authority[...bracket]
       guard isIPv6Address(host.dropFirst().dropLast()) else {
-        throw UpstreamProblem("\(quoted(String(host))) is no IPv6 address")
+        throw UpstreamProblem("\(quoted(String(host))) is not an IPv6 address")
       }
     } else {
       host = authority.prefix { $0 != ":" }
       guard !host.isEmpty else { throw UpstreamProblem("the host is missing") }
-      guard isHostName(host.utf8) else { throw UpstreamProblem("\(quoted(String(host))) is no host name") }
+      guard isHostName(host.utf8) else { throw UpstreamProblem("\(quoted(String(host))) is not a host name") }
     }
     let rest = authority[host.endIndex...]
     let spelled = CanonicalHost(host).inURL
@@ -99,7 +99,7 @@ package struct Upstream: Sendable, Hashable {
   }
 }
 
-/// The reason why a text is no upstream.
+/// The reason why a text is not an upstream.
 package struct UpstreamProblem: Error, Hashable, Sendable {
   package let message: String
 

@@ -42,7 +42,7 @@ extension IPNetwork: CustomStringConvertible {
   package var description: String { "\(address)/\(prefixLength)" }
 }
 
-/// The reason why a text is no network.
+/// The reason why a text is not a network.
 package struct IPNetworkError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Problem: Hashable, Sendable {
     case badAddress
@@ -62,7 +62,7 @@ package struct IPNetworkError: Error, Hashable, Sendable, CustomStringConvertibl
 
   package var description: String {
     switch problem {
-    case .badAddress: "'\(text)' is no network; write 192.0.2.0/24, 2001:db8::/32 or an address"
+    case .badAddress: "'\(text)' is not a network; write 192.0.2.0/24, 2001:db8::/32 or an address"
     case .badLength(let longest): "'\(text)' has no valid length; behind the slash stands a number from 0 to \(longest)"
     case .hasHostBits(let network): "'\(text)' has bits set behind its length; the network is \(network)"
     case .standsForIPv4(let address): "'\(text)' stands for an IPv4 address and is treated as one; write \(address)"

@@ -114,7 +114,7 @@ import WeirMetrics
     (["probe", "--fail", "--fail", "http://a"], "--fail is given twice"),
     (["check"], "weir check takes one FILE"), (["check", "a", "b"], "weir check takes one FILE"),
     (["probe"], "weir probe takes one URL"), (["probe", "http://a", "http://b"], "weir probe takes one URL"),
-    (["probe", "localhost"], #""localhost" is no URL to probe; begin with http:// or https://"#),
+    (["probe", "localhost"], #""localhost" is not a URL to probe; begin with http:// or https://"#),
     (["probe", "http://a:70000/"], #"port 70000 of "http://a:70000/" is not valid; ports are 1 to 65535"#),
     (["probe", "http://[::1]:0"], #"port 0 of "http://[::1]:0" is not valid; ports are 1 to 65535"#),
     (["probe", "--method=a b", "http://a"], #"--method: "a b" won't do; give a method name"#),

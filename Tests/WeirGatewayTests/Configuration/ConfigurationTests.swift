@@ -138,7 +138,7 @@ import Weir
       "match: {host: '*.a'}",
       "2:19: routes[0].match.host: wildcards are not supported; leave host out to match every host"
     ),
-    ("match: {host: 'a b'}", "2:19: routes[0].match.host: \"a b\" is no host name"),
+    ("match: {host: 'a b'}", "2:19: routes[0].match.host: \"a b\" is not a host name"),
     ("match: {path: /a}", "2:13: routes[0].match.path: unknown key; known keys are host, pathPrefix"),
     ("match: {pathPrefx: /a}", "2:13: routes[0].match.pathPrefx: unknown key; did you mean \"pathPrefix\"?"),
     ("stripPrefix: /a", "2:18: routes[0].stripPrefix: expected true or false, found the string \"/a\""),
@@ -187,7 +187,7 @@ import Weir
     ),
     (
       "destinationPolicy: {otherwise: any, deny: [h]}",
-      "2:48: routes[0].destinationPolicy.deny[0]: 'h' is no network; write 192.0.2.0/24, 2001:db8::/32 or an address"
+      "2:48: routes[0].destinationPolicy.deny[0]: 'h' is not a network; write 192.0.2.0/24, 2001:db8::/32 or an address"
     ),
     ("retry: {unlessRetried: 1}", "2:28: routes[0].retry.unlessRetried: expected true or false, found the number 1"),
     ("retry: {methods: [get]}", "2:23: routes[0].retry.methods[0]: methods are case-sensitive; write GET"),
@@ -235,9 +235,9 @@ import Weir
       "2:35: routes[0].adaptiveConcurrency.window: baseline, 60s, must be at least twice window, 31s"
     ),
     ("hedge: {after: 30s}", "2:20: routes[0].hedge.after: must be less than the route's timeout, 30s"),
-    ("match: {host: 'a..b'}", "2:19: routes[0].match.host: \"a..b\" is no host name"),
+    ("match: {host: 'a..b'}", "2:19: routes[0].match.host: \"a..b\" is not a host name"),
     ("adaptiveConcurrency: {baseline: 2h}", "2:37: routes[0].adaptiveConcurrency.baseline: must be 1s to 3600s"),
-    ("headers: {set: {'a b': c}}", "2:28: routes[0].headers.set[\"a b\"]: \"a b\" is no field name"),
+    ("headers: {set: {'a b': c}}", "2:28: routes[0].headers.set[\"a b\"]: \"a b\" is not a field name"),
     (
       "headers: {set: {a: 1}}",
       "2:24: routes[0].headers.set.a: expected a string, found the number 1; write it in quotes"

@@ -31,13 +31,13 @@ import WeirGateway
     ("http://u:p@h", "must have no user name or password"), ("http://h:0", "the port must be 1 to 65535"),
     ("http://h:65536", "the port must be 1 to 65535"), ("http://h:", "the port must be 1 to 65535"),
     ("http://h:+80", "the port must be 1 to 65535"), ("http://h:80:80", "the port must be 1 to 65535"),
-    ("http://[::1", "\"[\" needs a \"]\""), ("http://[nope]", "\"[nope]\" is no IPv6 address"),
-    ("http://[::1]x", "the port must be 1 to 65535"), ("http://a b", "\"a b\" is no host name"),
-    ("http://é", "\"é\" is no host name"), ("http://h/a b", "its path must have no spaces and control characters"),
+    ("http://[::1", "\"[\" needs a \"]\""), ("http://[nope]", "\"[nope]\" is not an IPv6 address"),
+    ("http://[::1]x", "the port must be 1 to 65535"), ("http://a b", "\"a b\" is not a host name"),
+    ("http://é", "\"é\" is not a host name"), ("http://h/a b", "its path must have no spaces and control characters"),
     ("http://h/é", "its path must hold only characters that URLs allow; percent-encode the others"),
     ("http://h/a/../b", "its path is not in normal form; write \"/b\""),
     ("http://h/%zz", "its path has a % without two hexadecimal digits"),
-    ("http://h\u{0}", "\"h\\u{0}\" is no host name"),
+    ("http://h\u{0}", "\"h\\u{0}\" is not a host name"),
   ])
   func refuses(text: String, message: String) {
     check(text, message)
@@ -48,7 +48,7 @@ import WeirGateway
   ])
   func refusesAsHostName(host: String) {
     let shown = host.count > 64 ? "\(host.prefix(64))…" : host
-    check("http://\(host)", "\"\(shown)\" is no host name")
+    check("http://\(host)", "\"\(shown)\" is not a host name")
   }
 
   private func check(_ text: String, _ message: String) {

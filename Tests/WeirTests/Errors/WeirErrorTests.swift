@@ -127,9 +127,9 @@ import Weir
     "A decoding error says what is wrong and where, and no value",
     arguments: [
       (#"{"orders": [{"price": 1}, {}]}"#, #"there is no "price" at orders[1]"#),
-      (#"{"orders": [{"price": null}]}"#, "null is no Double at orders[0].price"),
-      (#"{"orders": [{"price": "s3cret"}]}"#, "the value is no Double at orders[0].price"),
-      (#"{"orders": 7}"#, "the value is no Array<Any> at orders"),
+      (#"{"orders": [{"price": null}]}"#, "null is not of type Double at orders[0].price"),
+      (#"{"orders": [{"price": "s3cret"}]}"#, "the value is not of type Double at orders[0].price"),
+      (#"{"orders": 7}"#, "the value is not of type Array<Any> at orders"),
       (#"{"orders": [{"price": 1, "kind": "s3cret"}]}"#, "the value is not valid at orders[0].kind"),
       ("{", "The given data was not valid JSON."),
     ])

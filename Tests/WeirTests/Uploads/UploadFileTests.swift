@@ -20,7 +20,7 @@ struct UploadFileTests {
     ("fifo", .cannotOpenFile, .fileError, "stream"),
     ("device", .cannotOpenFile, .fileError, "stream"),
     ("socket", .cannotOpenFile, .fileError, "stream"),
-    ("web", .unsupportedURL, .creationFailed, "no file URL"),
+    ("web", .unsupportedURL, .creationFailed, "is not a file URL"),
     ("nul", .fileDoesNotExist, .fileError, "is not there"),
   ]
 
