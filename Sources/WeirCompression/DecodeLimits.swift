@@ -29,7 +29,7 @@ package struct DecodeLimits: Hashable, Sendable {
     return bytes < bySize ? (bytes, .ratioLimit(ratio)) : (bySize, .sizeLimit(bySize))
   }
 
-  /// Nil where the product exceeds an Int64, which is no limit in practice.
+  /// Nil where the product exceeds an Int64: in practice there is no limit then.
   private static func product(_ ratio: Double, _ received: Int64) -> Int64? {
     let product = ratio * Double(received)
     return product < 9e18 ? Int64(product) : nil

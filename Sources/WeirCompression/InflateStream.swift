@@ -207,7 +207,7 @@ final class InflateStream {
     case Z_STREAM_END:
       phase = format == .gzip ? .betweenMembers(magic: false) : .ended
       return true
-    case Z_OK, Z_BUF_ERROR:  // Z_BUF_ERROR: no progress was possible, which is no failure
+    case Z_OK, Z_BUF_ERROR:  // Z_BUF_ERROR: no progress was possible, which is not a failure
       mayHoldOutput = room.isEmpty
       return !room.isEmpty && !input.isEmpty
     default:

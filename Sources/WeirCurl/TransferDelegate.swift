@@ -30,7 +30,7 @@ package protocol TransferDelegate: AnyObject {
   func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow
   /// The head of a challenge that is answered with credentials: the request goes out again, and another head follows.
   func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead)
-  /// Bytes that are valid during this call only.
+  /// Bytes of the response's body, which are valid during this call only.
   func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow
   /// Asks for bytes of a `.pulled` body.
   func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply

@@ -46,7 +46,7 @@ package struct ResponseHead: Sendable {
     }
   }
 
-  /// The value of each field of this name, in order, for fields that are no lists. Their values may contain commas.
+  /// The value of each field of this name, in order, for fields that are not lists. Their values may contain commas.
   package func values(ofField name: String) -> [String] {
     name.withOctets { name in
       var values: [String] = []

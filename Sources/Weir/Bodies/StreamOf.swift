@@ -61,7 +61,7 @@ final class StreamFeed<Element: Sendable>: Sendable {
 
   func yield(_ element: Element) { continuation.yield(element) }
 
-  /// Sets the action for the time when no reader is left, or the stream has ended.
+  /// Sets the action to run when the stream has ended or no reader is left.
   func onTermination(_ action: @escaping @Sendable () -> Void) {
     continuation.onTermination = { _ in action() }
   }

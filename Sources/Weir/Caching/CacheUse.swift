@@ -2,7 +2,7 @@ import WeirCurl
 import WeirHTTP
 import WeirIO
 
-/// An attempt's use of the cache; nil in an attempt without a cache.
+/// An attempt's use of the cache.
 final class CacheUse {
   typealias Ending = (error: TransferError?, report: TransferReport)
 

@@ -22,7 +22,7 @@ extension DownloadRequest {
     adding(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
   }
 
-  /// Does the same with serializers that have a short name: `.data`, `.string`, `.decodable(of:)`.
+  /// Adds a handler for a serializer that has a short name: `.data`, `.string`, `.decodable(of:)`. The file is kept.
   @preconcurrency
   @discardableResult
   public func response<Serializer: ResponseSerializer>(

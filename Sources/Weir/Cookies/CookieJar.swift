@@ -64,8 +64,8 @@ struct CookieJar: Sendable {
     return removed
   }
 
-  /// RFC 6265bis §5.7: removes all expired cookies; if there are none, the least recently used one, insecure ones
-  /// first.
+  /// Removes all expired cookies. If there are none, removes one cookie: the least recently used of the insecure ones or,
+  /// if all are secure, of those (RFC 6265bis §5.7).
   private mutating func evict(among cookies: [Cookie], _ now: Double) {
     let expired = cookies.filter { $0.isExpired(now) }
     for cookie in expired { remove(cookie) }

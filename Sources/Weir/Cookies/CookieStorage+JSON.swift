@@ -10,8 +10,8 @@ extension CookieStorage {
       CookieDocument(version: 1, cookies: all.filter { includingSessionCookies || $0.expires != nil }))
   }
 
-  /// Adds the unexpired cookies of such a document, within the limits. They replace cookies of the same name, domain
-  /// and path.
+  /// Adds the unexpired cookies of a document that ``json(includingSessionCookies:)`` made, within the limits. They
+  /// replace cookies of the same name, domain and path.
   ///
   /// Throws a `DecodingError`, and adds none, if the data is not such a document or one of its cookies is not valid.
   public func load(json: Data) throws {

@@ -92,7 +92,7 @@ public protocol EventMonitor: Sendable {
   func request(
     _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
     withResult result: Request.ValidationResult)
-  /// A handler that takes the body as it is got its response.
+  /// A handler without a serializer got its response.
   func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>)
   /// A handler got its response, with the serialized value or the failure.
   func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>)

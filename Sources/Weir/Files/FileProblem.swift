@@ -4,7 +4,7 @@ import WeirIO
 struct FileProblem: Error, Sendable {
   let path: String
   let errno: Errno
-  /// A text that replaces the system's.
+  /// A text in place of the system's message for `errno`.
   let text: String?
 
   init(_ path: String, _ errno: Errno, _ text: String? = nil) {

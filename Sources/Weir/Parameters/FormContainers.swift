@@ -53,8 +53,8 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 }
 
-// The defaults of these methods drop a nil value's key without regard to `nilEncoding`, and synthesized conformances
-// call them.
+// Synthesized conformances call these methods. Their default implementations drop the key of a nil value without regard to
+// `nilEncoding`.
 extension FormKeyedContainer {
   func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOptional(value, key) }
   func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encodeOptional(value, key) }

@@ -53,7 +53,7 @@ public class DataRequest: Request, @unchecked Sendable {
     return count < Self.wholePiece && count * 4 >= least ? least : nil
   }
 
-  /// The largest size of a piece; a piece of this size is followed by another.
+  /// The size from which a first piece is taken not to be the whole body: most pieces of long bodies have this size.
   private static let wholePiece = ResponseBody.decodedBytesAtOnce
 
   /// The first piece of the body. If another piece follows, it has room for more.

@@ -31,7 +31,7 @@ extension RequestFailure: LocalizedError, CustomStringConvertible {
   /// without secrets.
   public var errorDescription: String? { text }
 
-  /// The label and the text, as of a ``WeirError``.
+  /// The label and the text, in the form of a ``WeirError``'s description.
   public var description: String { "\(error.label): \(text)" }
 }
 

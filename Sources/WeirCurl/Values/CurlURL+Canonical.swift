@@ -12,7 +12,8 @@ extension CurlURL {
     return authority.replacingHost(of: url, with: CanonicalHost(read).inURL)
   }
 
-  /// False, after one look at the authority, for names and for addresses such as `192.0.2.1`: most hosts are one of these.
+  /// Whether the host may be in another than the canonical form. A look at the authority rules this out for names and for
+  /// addresses such as `192.0.2.1`, and most hosts are one of these.
   private static func mayNeedRewriting(_ url: String) -> Bool {
     var url = url
     return url.withUTF8 { bytes in

@@ -2,7 +2,7 @@
 package struct TransferSpec: Sendable {
   /// An absolute `http` or `https` URL, already percent-encoded. If its host is an address, it is in canonical form.
   package let url: String
-  /// The request target, sent unchanged in place of the URL's path and query (RFC 9112 §3.2); nil for those.
+  /// The request target, sent unchanged (RFC 9112 §3.2); nil: the URL's path and query are sent.
   package var target: String?
   package var method: String
   package var body: TransferBody

@@ -90,7 +90,9 @@ public final class Exporter: Sendable {
 
   /// Stops listening, lets scrapes that run end within `grace` seconds, and returns when all is closed.
   ///
-  /// Does nothing unless it runs. If `isReady` or a collector calls it, it returns at once. It may be started again.
+  /// An exporter that doesn't run stays as it is, and a stopped one may be started again. Called by `isReady`, which runs
+  /// on the exporter's own thread, it returns at once. A collector that calls it waits for its own scrape, so that all of
+  /// `grace` passes.
   public func stop(grace: Double = 5) {
     takeEndpoint()?.stop(grace: grace)
   }

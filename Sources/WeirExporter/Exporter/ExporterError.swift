@@ -8,7 +8,7 @@ public struct ExporterError: Error, Sendable, CustomStringConvertible {
   /// The kinds of error that a program can tell apart.
   @nonexhaustive
   public enum Code: String, Sendable {
-    /// `listenAddress` is no address.
+    /// `listenAddress` is not an address.
     case invalidAddress
     /// Another program or listener uses the address.
     case addressInUse

@@ -6,8 +6,8 @@ public import WeirMetrics
 public struct BuildInfo: Sendable, Equatable {
   /// The version of weir.
   public var version: String
-  /// The commit of the build, abbreviated, with `-dirty` for changed sources. `script/build` writes it beside the sources;
-  /// it is `unknown` if that was never run there.
+  /// The commit of the build, abbreviated, with `-dirty` for changed sources. `script/build` writes it beside the sources.
+  /// If that script was never run on them, the revision is `unknown`.
   public var revision: String
   /// The version of libcurl that the process has loaded.
   public var libcurl: String

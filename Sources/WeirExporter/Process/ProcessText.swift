@@ -48,7 +48,7 @@ enum ProcessText {
     return nil
   }
 
-  /// The soft limit on descriptors, from `/proc/PID/limits`; infinite if there is none.
+  /// The soft limit on descriptors, from `/proc/PID/limits`: infinite for `unlimited`, and nil if no line gives it.
   static func maxDescriptors(_ text: String) -> Double? {
     let name = "Max open files"
     for line in text.split(separator: "\n") where line.hasPrefix(name) {

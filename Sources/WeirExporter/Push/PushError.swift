@@ -5,7 +5,7 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
   /// The kinds of error that a program can tell apart.
   @nonexhaustive
   public enum Code: String, Sendable {
-    /// ``Pushgateway/url`` is no HTTP URL.
+    /// ``Pushgateway/url`` is not an HTTP URL.
     case invalidURL
     /// The job is empty, or a label's name is invalid.
     case invalidGroup

@@ -18,7 +18,7 @@ struct DescriptorShares: Equatable {
   init(limit: Int, workers: Int, hasOrigin: Bool = false) {
     metrics = Exporter.Limits().within(descriptors: limit).connections
     let rest = limit - Self.fixed - Self.fixedPerWorker * workers - metrics
-    // Each client needs two: its own, and the connection to the upstream for its request.
+    // Each client needs two descriptors: its own connection, and that to the upstream for its request.
     clients = max(workers, rest / (hasOrigin ? 3 : 2))
   }
 }

@@ -22,7 +22,8 @@ package final class GatewayMetrics: Sendable {
   private static let maximumRequestSeries =
     2 * Configuration.maximumRoutes * GatewayOutcome.ofRoutes.count + GatewayOutcome.ofNoRoute.count
 
-  /// The label sets of durations. They are divided among the routes, and each route has the coarse ones in addition.
+  /// The number of label sets of durations that the routes share, and the most that one route has of them. The coarse label
+  /// sets of each route come in addition.
   private static let ownDurations = 10_000
   private static let mostOwnDurations = 100
   private static let maximumDurationSeries =

@@ -16,7 +16,7 @@ struct SeriesCache {
   struct Series {
     let duration: Histogram
     let count: Counter
-    /// Nil if the outcome is no failure.
+    /// Nil if the outcome is not a failure.
     let failed: Counter?
   }
 

@@ -96,7 +96,7 @@ package struct RouteRetryRules: Sendable, Equatable {
   package var budget: RetryBudget? = RetryBudget()
   /// The fields of responses that are not retried.
   package var finalResponseFields = RetryPolicy.defaultFinalResponseFields
-  /// Whether a request is not retried if it says that its sender retries it.
+  /// If true, a request that says that its sender retries it is not retried.
   package var unlessRetried = true
 
   package init() {}

@@ -49,7 +49,7 @@ extension SocketAddress {
   }
 }
 
-/// The reason why a text is no address to listen on.
+/// The reason why a text is not an address to listen on.
 package struct SocketAddressError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Problem: Hashable, Sendable {
     case missingPort

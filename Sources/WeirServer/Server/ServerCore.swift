@@ -8,7 +8,7 @@ final class ServerCore {
   private enum State {
     case idle
     case accepting
-    /// Not registered with the listener, until the timer fires or a connection closes.
+    /// The listener is not registered with the loop, until the timer fires or a connection closes.
     case paused
     case stopping
   }

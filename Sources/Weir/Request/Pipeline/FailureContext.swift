@@ -76,7 +76,7 @@ extension Request {
     failureContext().description(of: error, setting: setting(behind: error))
   }
 
-  /// The setting that turned the request away, with its value; nil for an error that is no rejection.
+  /// The setting that turned the request away, with its value; nil for an error that is not a rejection.
   func setting(behind error: any Error) -> String? {
     (error as? WeirError)?.rejectionReason?.setting(in: context.configuration)
   }

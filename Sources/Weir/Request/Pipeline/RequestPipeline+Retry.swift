@@ -75,7 +75,7 @@ extension RequestPipeline {
     }
   }
 
-  /// Whether a retry needs no budget. A retry with a new credential is no sign of a destination in trouble: all
+  /// Whether a retry needs no budget. A retry with a new credential doesn't show that a destination is in trouble: all
   /// requests that were refused with the old credential are repeated at once.
   private func isFree(_ decision: RetryDecision) -> Bool {
     guard case .retry(_, _, _, let credential?) = decision else { return false }
