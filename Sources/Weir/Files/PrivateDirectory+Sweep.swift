@@ -5,7 +5,7 @@ import WeirIO
 /// Removes files left behind by processes that ended during a download; no process knows them any more, and they would
 /// fill up the disk.
 extension PrivateDirectory {
-  /// Seconds after its last write after which an unlocked file counts as abandoned.
+  /// An unlocked file counts as abandoned this many seconds after its last write.
   private static let lifetime: Int64 = 7 * 86_400
   /// Paths that this process has swept: once is enough, and it may take long.
   private static let swept = Mutex<Set<String>>([])

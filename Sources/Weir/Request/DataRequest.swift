@@ -53,7 +53,7 @@ public class DataRequest: Request, @unchecked Sendable {
     return count < Self.wholePiece && count * 4 >= least ? least : nil
   }
 
-  /// The size from which a first piece is taken not to be the whole body: most pieces of long bodies have this size.
+  /// The size of the pieces of a long body. A first piece of this size is expected to be followed by another.
   private static let wholePiece = ResponseBody.decodedBytesAtOnce
 
   /// The first piece of the body. If another piece follows, it has room for more.

@@ -76,8 +76,8 @@ public class Request: @unchecked Sendable {
   /// Whether the part of a body that has arrived is of use even if the transfer fails.
   var handsChunksOn: Bool { false }
 
-  /// The transfer is over. False: the attempt's end, even a failure, waits until its `.sink` is released. Called on the
-  /// loop.
+  /// Called on the loop when the transfer is over. False: the attempt's end, even a failure, waits until its `.sink` is
+  /// released.
   func bodyMayEnd() -> Bool { true }
 
   /// An attempt ended in an error, about which the retriers will be asked. Called on the loop.
@@ -198,7 +198,7 @@ extension AttemptBody {
 /// Whether more of a body may come at once.
 enum BodyFlow: Sendable {
   case proceed
-  /// More has to wait until the pipeline is told to go on.
+  /// Further bytes have to wait until the pipeline is told to go on.
   case pause
   case stop
 }

@@ -194,7 +194,7 @@ extension Request {
     }
   }
 
-  /// Does the same with the attempt that has this task, while the attempt is under way.
+  /// Runs `action`, likewise on the loop, with the attempt that has this task, while the attempt is under way.
   func onAttempt(_ task: TransferTask, _ action: @escaping @Sendable (RequestAttempt) -> Void) {
     onPipeline { $0.attempt(of: task).map(action) }
   }
