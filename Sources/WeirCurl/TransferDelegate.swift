@@ -38,6 +38,9 @@ package protocol TransferDelegate: AnyObject {
   func transferRewindBody(_ transfer: any TransferHandle) -> Bool
   /// This many bytes of the body have been sent in all.
   func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64)
+  /// All bytes of the body have been handed to the system or wait in a buffer. Not called for a body that leaves with the
+  /// head (``TransferBody/leavesWithHead``), and called again if the body is sent again.
+  func transferHasSentBody(_ transfer: any TransferHandle)
   /// The transfer has ended. Called exactly once, and last.
   func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport)
 }
@@ -53,6 +56,8 @@ extension TransferDelegate {
   package func transferRewindBody(_ transfer: any TransferHandle) -> Bool { false }
 
   package func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {}
+
+  package func transferHasSentBody(_ transfer: any TransferHandle) {}
 }
 
 /// The observer of an engine's connections, on the loop. It hears of connections that became ready for a request, not

@@ -17,7 +17,7 @@ package struct TransportLimits: Sendable {
   }
 }
 
-/// The attempts of one event loop: their engine, their destinations, and the observer of both. Confined to the loop.
+/// The attempts of one event loop: their engine, their destinations, and the observer of those. Confined to the loop.
 ///
 /// Exchanges lie above it: a request of a session, or a request that the gateway forwards. An exchange runs one
 /// ``Attempt`` after another, or one beside another, and tells the observer how it goes.
@@ -27,17 +27,17 @@ package final class Transport {
   package let limits: TransportLimits
   private let table: DestinationTable
   private let interests: TransportInterests
-  private var observer: (any TransportObserver)?
+  private var observer: (any DestinationObserver)?
   private var engine: (any TransportEngine)?
   private var isClosed = false
-  private(set) lazy var budgets = BudgetReports(loop: loop) { [weak self] in
-    self?.observer?.destination($0, availableRetries: $1)
-  }
+  private lazy var reports = DestinationReports(loop: loop) { [weak self] in self?.tell($0, $1) }
+  /// The destinations at which attempts wait for load control, or have waited.
+  private var alarms: [ObjectIdentifier: OverloadAlarm] = [:]
 
   /// - Parameter table: The destinations, which several transports may share.
   package init(
     loop: EventLoop, options: TransportOptions, limits: TransportLimits, table: DestinationTable,
-    observer: (any TransportObserver)?
+    observer: (any DestinationObserver)?
   ) {
     self.loop = loop
     self.options = options
@@ -74,22 +74,46 @@ package final class Transport {
     isClosed = true
     engine?.close()
     engine = nil
-    if watchesDestinations { budgets.end() }
+    reports.end()
+    for alarm in alarms.values { alarm.cancel() }
+    alarms = [:]
     // After the engine, which reports its last connections at the end of this turn.
     loop.atEndOfTurn { [self] in observer = nil }
   }
 
-  // MARK: Reports to the observer
+  // MARK: Destinations
 
-  /// Whether the observer wants to hear of retry budgets, circuits and limits.
+  /// Whether the observer wants to hear of retry budgets, circuits and load control.
   var watchesDestinations: Bool { interests.contains(.resilience) }
+
+  /// Reports on the destination from now on.
+  func watch(_ destination: DestinationState, budget: RetryBudget?) { reports.watch(destination, budget: budget) }
+
+  /// Wakes the destination's load control at this time, as attempts wait for it.
+  func wake(_ destination: DestinationState, at time: MonotonicTime) {
+    let identity = ObjectIdentifier(destination)
+    if let alarm = alarms[identity] { return alarm.set(at: time) }
+    alarms = alarms.filter { $0.value.isArmed }
+    let alarm = OverloadAlarm(destination, loop: loop) { [weak self] in self?.tell($0, $1) }
+    alarms[identity] = alarm
+    alarm.set(at: time)
+  }
+
+  // MARK: Reports to the observer
 
   func tell(_ destination: Destination, _ state: CircuitState) {
     observer?.destination(destination, entered: state)
   }
 
-  func tell(_ destination: Destination, concurrencyLimit limit: Int) {
-    observer?.destination(destination, concurrencyLimit: limit)
+  func tell(_ destination: Destination, _ state: OverloadState) {
+    observer?.destination(destination, entered: state)
+  }
+
+  private func tell(_ destination: Destination, _ reports: DestinationState.Reports) {
+    guard watchesDestinations else { return }
+    if let retries = reports.availableRetries { observer?.destination(destination, availableRetries: retries) }
+    if let state = reports.entered { tell(destination, state) }
+    if let overload = reports.overload { observer?.destination(destination, overload: overload) }
   }
 
   /// An attempt has finished with its connection.

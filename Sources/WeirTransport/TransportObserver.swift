@@ -36,11 +36,22 @@ package struct ExchangeEnd: Sendable {
   }
 }
 
-/// Hears of each event in a transport once, on the loop. It must not block.
-package protocol TransportObserver: AnyObject {
+/// Hears of each event of a transport's destinations and connections once, on the loop. It must not block.
+package protocol DestinationObserver: AnyObject {
   /// The events that the observer wants to hear of.
   var transportInterests: TransportInterests { get }
 
+  func connection(_ event: ConnectionEvent)
+  /// How many retries the budget would grant now.
+  func destination(_ destination: Destination, availableRetries: Double)
+  func destination(_ destination: Destination, entered state: CircuitState)
+  func destination(_ destination: Destination, entered state: OverloadState)
+  /// The values of the destination's load control, at most once a second.
+  func destination(_ destination: Destination, overload report: OverloadReport)
+}
+
+/// Hears of exchanges and their attempts as well.
+package protocol TransportObserver: DestinationObserver {
   // MARK: Exchanges
 
   /// The exchange's destination and method are known, or it is known that it has none.
@@ -54,6 +65,11 @@ package protocol TransportObserver: AnyObject {
   func exchange(_ exchange: any TransportExchange, didDenyRetry reason: RetryDenial.Reason)
   /// A second attempt beside a slow one started, won, lost, or was denied.
   func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent)
+  /// Load control refused the exchange; nothing of its present attempt was sent.
+  func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason)
+  /// The caller has left before the exchange had settled. Not told of a caller that leaves before the exchange's first
+  /// attempt.
+  func exchange(_ exchange: any TransportExchange, abandonedIn phase: AbandonedPhase)
   /// The last event of the exchange. It is not sent for an exchange that ended before it began.
   func exchange(_ exchange: any TransportExchange, didSettle end: ExchangeEnd)
 
@@ -63,14 +79,6 @@ package protocol TransportObserver: AnyObject {
   /// An attempt that was on the wire is over and judged.
   func exchange(
     _ exchange: any TransportExchange, didEndAttempt number: Int, _ report: AttemptReport, error: (any LabelledError)?)
-
-  // MARK: Destinations and connections
-
-  func connection(_ event: ConnectionEvent)
-  /// How many retries the budget would grant now.
-  func destination(_ destination: Destination, availableRetries: Double)
-  func destination(_ destination: Destination, entered state: CircuitState)
-  func destination(_ destination: Destination, concurrencyLimit: Int)
 }
 
 /// An observer that several transports, each on its own loop, may share.
@@ -92,6 +100,6 @@ package struct TransportInterests: OptionSet, Sendable {
   package static let connections = TransportInterests(rawValue: 1)
   /// Connections reused, and idle after use.
   package static let connectionUse = TransportInterests(rawValue: 2)
-  /// Retry budgets, circuits and adaptive limits.
+  /// Retry budgets, circuits and load control.
   package static let resilience = TransportInterests(rawValue: 4)
 }

@@ -8,6 +8,7 @@ extension WeirError.RequestRejectionReason {
       case .circuitOpen(let delay): .circuitOpen(retryAfter: delay)
       case .queueFull: .queueFull
       case .admissionTimeout: .admissionTimeout
+      case .overloaded(let reason, let delay): .overloaded(reason: reason, retryAfter: delay)
       }
   }
 
@@ -17,6 +18,7 @@ extension WeirError.RequestRejectionReason {
     case .circuitOpen(let delay): .circuitOpen(retryAfter: delay)
     case .queueFull: .queueFull
     case .admissionTimeout: .admissionTimeout
+    case .overloaded(let reason, let delay): .overloaded(reason: reason, retryAfter: delay)
     }
   }
 }

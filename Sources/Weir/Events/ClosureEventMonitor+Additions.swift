@@ -84,9 +84,30 @@ extension ClosureEventMonitor {
     set { set(newValue) }
   }
 
-  /// Called for ``EventMonitor/session(_:concurrencyLimit:limit:)``.
+  /// Called for ``EventMonitor/request(_:wasShed:)``.
   @preconcurrency
-  public var sessionConcurrencyLimit: (@Sendable (Session, Destination, Int) -> Void)? {
+  public var requestWasShed: (@Sendable (Request, ShedReason) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:abandonedIn:)``.
+  @preconcurrency
+  public var requestAbandoned: (@Sendable (Request, AbandonedPhase) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/session(_:overload:entered:)``.
+  @preconcurrency
+  public var sessionOverloadEnteredState: (@Sendable (Session, Destination, OverloadState) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/session(_:overload:report:)``.
+  @preconcurrency
+  public var sessionOverloadReport: (@Sendable (Session, Destination, OverloadReport) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }
@@ -138,8 +159,16 @@ extension ClosureEventMonitor {
     sessionCircuitEnteredState?(session, destination, state)
   }
 
-  public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
-    sessionConcurrencyLimit?(session, destination, limit)
+  public func request(_ request: Request, wasShed reason: ShedReason) { requestWasShed?(request, reason) }
+
+  public func request(_ request: Request, abandonedIn phase: AbandonedPhase) { requestAbandoned?(request, phase) }
+
+  public func session(_ session: Session, overload destination: Destination, entered state: OverloadState) {
+    sessionOverloadEnteredState?(session, destination, state)
+  }
+
+  public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {
+    sessionOverloadReport?(session, destination, report)
   }
 
   public func session(_ session: Session, refresh event: RefreshEvent) { sessionRefreshEvent?(session, event) }

@@ -72,8 +72,12 @@ extension CompositeEventMonitor {
     send(.resilience, (session, destination, state)) { $0.session($1.0, circuit: $1.1, entered: $1.2) }
   }
 
-  public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
-    send(.resilience, (session, destination, limit)) { $0.session($1.0, concurrencyLimit: $1.1, limit: $1.2) }
+  public func session(_ session: Session, overload destination: Destination, entered state: OverloadState) {
+    send(.resilience, (session, destination, state)) { $0.session($1.0, overload: $1.1, entered: $1.2) }
+  }
+
+  public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {
+    send(.resilience, (session, destination, report)) { $0.session($1.0, overload: $1.1, report: $1.2) }
   }
 
   public func session(_ session: Session, refresh event: RefreshEvent) {
@@ -299,6 +303,14 @@ extension CompositeEventMonitor {
 
   public func request(_ request: Request, hedge event: HedgeEvent) {
     send(.attempts, (request, event)) { $0.request($1.0, hedge: $1.1) }
+  }
+
+  public func request(_ request: Request, wasShed reason: ShedReason) {
+    send(.attempts, (request, reason)) { $0.request($1.0, wasShed: $1.1) }
+  }
+
+  public func request(_ request: Request, abandonedIn phase: AbandonedPhase) {
+    send(.attempts, (request, phase)) { $0.request($1.0, abandonedIn: $1.1) }
   }
 
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {

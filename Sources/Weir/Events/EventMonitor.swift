@@ -157,6 +157,10 @@ public protocol EventMonitor: Sendable {
   func request(_ request: Request, didDenyRetry denial: RetryDenial)
   /// A second attempt beside a slow one started, won, lost, or was denied; see ``Request/hedge(after:limit:)``.
   func request(_ request: Request, hedge event: HedgeEvent)
+  /// Load control has refused the request (``SessionConfiguration/overload``); nothing of its present attempt was sent.
+  func request(_ request: Request, wasShed reason: ShedReason)
+  /// The request was cancelled by its user before it had settled, after its first attempt was begun.
+  func request(_ request: Request, abandonedIn phase: AbandonedPhase)
   /// The cache was asked for a response, and the server too if that was necessary. Called at most once per attempt.
   func request(_ request: Request, cache result: CacheResult)
   /// The outcome is fixed. Called exactly once per request, after every other event except `didParseResponse`.
@@ -169,9 +173,11 @@ public protocol EventMonitor: Sendable {
   func session(_ session: Session, retryBudget destination: Destination, available: Double)
   /// A destination's circuit has changed its state. The first state is `.closed`, when the circuit comes into use.
   func session(_ session: Session, circuit destination: Destination, entered state: CircuitState)
-  /// The attempts that a destination's adaptive limit allows at once. Called when the limit changes, at most once a
-  /// second.
-  func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int)
+  /// A destination's load control has changed its state. The state is `.normal` at first.
+  func session(_ session: Session, overload destination: Destination, entered state: OverloadState)
+  /// The values of a destination's load control, and the events since the report before. Called once a second from the
+  /// first request on, until none has come for ten minutes.
+  func session(_ session: Session, overload destination: Destination, report: OverloadReport)
   /// Something happened to a credential that is refreshed on behalf of requests of this session.
   func session(_ session: Session, refresh event: RefreshEvent)
 }
@@ -322,12 +328,15 @@ extension EventMonitor {
   ) {}
   public func request(_ request: Request, didDenyRetry denial: RetryDenial) {}
   public func request(_ request: Request, hedge event: HedgeEvent) {}
+  public func request(_ request: Request, wasShed reason: ShedReason) {}
+  public func request(_ request: Request, abandonedIn phase: AbandonedPhase) {}
   public func request(_ request: Request, cache result: CacheResult) {}
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {}
   public func session(_ session: Session, connectionEvent event: ConnectionEvent) {}
   public func session(_ session: Session, loopLag lag: TimeInterval) {}
   public func session(_ session: Session, retryBudget destination: Destination, available: Double) {}
   public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {}
-  public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {}
+  public func session(_ session: Session, overload destination: Destination, entered state: OverloadState) {}
+  public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {}
   public func session(_ session: Session, refresh event: RefreshEvent) {}
 }

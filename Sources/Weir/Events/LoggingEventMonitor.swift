@@ -101,8 +101,13 @@ extension LoggingEventMonitor {
     log("session.circuit", state.rawValue, "\(destination)")
   }
 
-  public func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
-    log("session.concurrencyLimit", "\(limit)", "\(destination)")
+  public func session(_ session: Session, overload destination: Destination, entered state: OverloadState) {
+    log("session.overload", state.rawValue, "\(destination)")
+  }
+
+  public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {
+    // Reports come each second. Only those of a destination in trouble are worth a line.
+    if report.state != .normal { log("session.overloadReport", "limit \(report.limit), used \(report.used)", "\(destination)") }
   }
 
   public func session(_ session: Session, refresh event: RefreshEvent) {
@@ -231,6 +236,14 @@ extension LoggingEventMonitor {
 
   public func request(_ request: Request, hedge event: HedgeEvent) {
     log("request.hedge", request, event.rawValue)
+  }
+
+  public func request(_ request: Request, wasShed reason: ShedReason) {
+    log("request.wasShed", request, reason.rawValue)
+  }
+
+  public func request(_ request: Request, abandonedIn phase: AbandonedPhase) {
+    log("request.abandoned", request, phase.rawValue)
   }
 
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {

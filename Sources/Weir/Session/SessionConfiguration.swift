@@ -63,11 +63,12 @@ public struct SessionConfiguration: Sendable {
   public var admissionTimeout: TimeInterval = 30
   /// The limit of retries to a destination, of all requests together; nil: as many as retriers ask for.
   public var retryBudget: RetryBudget? = RetryBudget()
-  /// The rule for leaving a failing destination alone for a while; nil: it is never left alone.
+  /// The rule by which requests to a failing destination are rejected; nil: none is.
   public var circuitBreaker: CircuitBreaker?
-  /// The rule by which the number of concurrent attempts follows a destination's speed, up to
-  /// ``httpMaximumConnectionsPerHost``. Nil: that number is the limit.
-  public var adaptiveConcurrency: AdaptiveConcurrency?
+  /// Load control: how the load on a destination is limited once it answers more slowly than callers wait. Nil:
+  /// ``httpMaximumConnectionsPerHost`` is the only limit. For services that answer callers of their own, and cancel
+  /// requests whose caller has left, use `.default`. A batch of requests has no callers that give up, and no use for it.
+  public var overload: OverloadSettings?
   /// The place where handlers without a queue argument run; default: the completion queue.
   public var handlerExecution = HandlerExecution.completionQueue
   /// The seconds after which idle pooled connections are closed.

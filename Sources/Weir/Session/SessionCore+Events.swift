@@ -49,6 +49,14 @@ extension SessionCore: TransportObserver {
     tell(exchange, { $0.exchange(exchange, hedge: event) }) { $0.request($1, hedge: event) }
   }
 
+  func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason) {
+    tell(exchange, { $0.exchange(exchange, wasShed: reason) }) { $0.request($1, wasShed: reason) }
+  }
+
+  func exchange(_ exchange: any TransportExchange, abandonedIn phase: AbandonedPhase) {
+    tell(exchange, { $0.exchange(exchange, abandonedIn: phase) }) { $0.request($1, abandonedIn: phase) }
+  }
+
   func exchange(_ exchange: any TransportExchange, didSettle end: ExchangeEnd) {
     tell(exchange, { $0.exchange(exchange, didSettle: end) })
   }
@@ -88,9 +96,13 @@ extension SessionCore: TransportObserver {
     tell({ $0.destination(destination, entered: state) }, { $0.session($1, circuit: destination, entered: state) })
   }
 
-  func destination(_ destination: Destination, concurrencyLimit limit: Int) {
-    tell({ $0.destination(destination, concurrencyLimit: limit) }) {
-      $0.session($1, concurrencyLimit: destination, limit: limit)
+  func destination(_ destination: Destination, entered state: OverloadState) {
+    tell({ $0.destination(destination, entered: state) }, { $0.session($1, overload: destination, entered: state) })
+  }
+
+  func destination(_ destination: Destination, overload report: OverloadReport) {
+    tell({ $0.destination(destination, overload: report) }) {
+      $0.session($1, overload: destination, report: report)
     }
   }
 }

@@ -2,9 +2,6 @@ internal import CCurl
 import WeirHTTP
 
 extension EasyHandle {
-  /// libcurl sends a body up to this size together with the head. It asks for a larger one piece by piece.
-  private static let inlineBody = 65_536
-
   /// Resets the handle and sets all options for `transfer`. Returns an error if the transfer can't be sent.
   func prepare(for transfer: Transfer, engine: TransferEngine) -> TransferError? {
     if let defect = transfer.headers.defect { return TransferError(.invalidRequest, message: defect) }
@@ -107,7 +104,7 @@ extension EasyHandle {
     switch transfer.spec.body {
     case .none:
       return
-    case .bytes(let bytes) where bytes.count <= Self.inlineBody && !transfer.headers.expectsContinue:
+    case .bytes(let bytes) where bytes.count <= TransferBody.mostWithHead && !transfer.headers.expectsContinue:
       body.fill(bytes.count) { bytes.copyBytes(from: 0, to: $0) }
       options.set(CURLOPT_POST, 1)
       options.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))

@@ -140,6 +140,7 @@ extension Transfer {
   private func complete() {
     sending.isComplete = true
     clock.sent = .now
+    delegate?.transferHasSentBody(self)
   }
 
   private func pauseSendingInCurl() -> Int {

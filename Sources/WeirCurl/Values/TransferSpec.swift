@@ -49,6 +49,21 @@ package enum TransferBody: Sendable {
   case pulled(length: Int64?)
 }
 
+extension TransferBody {
+  /// The most bytes in memory that libcurl gets together with the head.
+  static let mostWithHead = 65_536
+
+  /// Whether the body is there at once and so small that it is sent as soon as the head is.
+  package var leavesWithHead: Bool {
+    switch self {
+    case .none: true
+    case .bytes(let bytes): bytes.count <= Self.mostWithHead
+    case .file(_, let size): size <= 0
+    case .pulled(let length): length == 0
+    }
+  }
+}
+
 /// Bytes that can be read from any position, again and again.
 package protocol TransferBytes: Sendable {
   var count: Int { get }

@@ -32,6 +32,14 @@ final class ClientMetrics: Sendable {
   let circuitState: GaugeFamily<(String, String, String)>
   let circuitTransitions: CounterFamily<(String, String, String)>
   let concurrencyLimit: GaugeFamily<(String, String)>
+  let concurrencyUsed: GaugeFamily<(String, String)>
+  let baseline: GaugeFamily<(String, String)>
+  let serviceRate: GaugeFamily<(String, String)>
+  let overloadState: GaugeFamily<(String, String, String)>
+  let limitProbes: CounterFamily<(String, String, String)>
+  let shed: CounterFamily<(String, String, String)>
+  let abandoned: CounterFamily<(String, String, String)>
+  let limited: CounterFamily<(String, String)>
   let adaptationFailures: CounterFamily<(String, String, String, String)>
   let adaptationDuration: HistogramFamily<String>
   let authRefreshes: CounterFamily<(String, String)>
@@ -119,7 +127,28 @@ final class ClientMetrics: Sendable {
       "weir_circuit_transitions_total", help: "States that the destination's circuit has entered.",
       each: CircuitState.allCases.count, labels: "state")
     concurrencyLimit = try families.gauge(
-      "weir_concurrency_limit", help: "Attempts that the destination's adaptive limit allows at once.")
+      "weir_concurrency_limit",
+      help: "Attempts that load control allows at once; the number of slots while nothing is limited.")
+    concurrencyUsed = try families.gauge(
+      "weir_concurrency_used",
+      help: "Attempts that count against the limit: without a head, or abandoned while the destination works on them.")
+    baseline = try families.gauge(
+      "weir_baseline_seconds", help: "Time of an answer without a queue at the destination, as load control knows it.")
+    serviceRate = try families.gauge(
+      "weir_service_rate", help: "Answers per second that the destination can give, while load control limits it.")
+    overloadState = try families.gauge(
+      "weir_overload_state", help: "Whether the destination's load control is in the state: 1 or 0.",
+      each: OverloadState.allCases.count, labels: "state")
+    limitProbes = try families.counter(
+      "weir_limit_probes_total", help: "Probes of a lower limit that ended, by what they have shown.",
+      each: LimitProbe.allCases.count, labels: "result")
+    shed = try families.counter(
+      "weir_requests_shed_total", help: "Requests that load control refused, by reason.",
+      each: ShedReason.allCases.count, labels: "reason")
+    abandoned = try families.counter(
+      "weir_requests_abandoned_total", help: "Requests whose caller gave up, by where they were.",
+      each: AbandonedPhase.allCases.count, labels: "phase")
+    limited = try families.counter("weir_responses_limited_total", help: "Attempts that were answered with 429.")
     adaptationFailures = try families.counter(
       "weir_adaptation_failures_total", help: "Requests that an adapter failed, by adapter and reason.",
       each: SeriesLimits.adapters * AdaptationFailure.allCases.count, labels: "adapter", "reason")
@@ -217,5 +246,18 @@ struct SeriesLimits: Sendable {
   func each(_ count: Int) -> Int {
     let (product, overflows) = max(1, destinations).multipliedReportingOverflow(by: count)
     return overflows ? .max : product
+  }
+}
+
+/// The results of probes with a lower limit, as labels.
+enum LimitProbe: String, CaseIterable {
+  case faster, same, aborted
+
+  func count(in probes: OverloadReport.Probes) -> Int {
+    switch self {
+    case .faster: probes.faster
+    case .same: probes.same
+    case .aborted: probes.aborted
+    }
   }
 }

@@ -22,6 +22,10 @@ final class DestinationMetrics: Sendable {
   let connectionsOpened: Counter
   let connectionsReused: Counter
   let staleRetries: Counter
+  /// The attempts that were answered with 429.
+  let limited: Counter
+  private let shed: [ShedReason: Counter]
+  private let abandoned: [AbandonedPhase: Counter]
   let openConnections = Atomic(0)
   private let hasCircuit = Atomic(false)
   let families: ClientMetrics
@@ -73,6 +77,16 @@ final class DestinationMetrics: Sendable {
     gets = MethodSeries(families, address, port, method: "GET", outcomes: Self.outcomes)
     _ = families.retriesDenied.with(address, port, RetryDenial.Reason.budget.rawValue)
     for reason in Self.likelyRetries { _ = families.retries.with(address, port, reason) }
+    limited = families.limited.with(address, port)
+    shed = Self.handles { families.shed.with(address, port, $0) }
+    abandoned = Self.handles { families.abandoned.with(address, port, $0) }
+  }
+
+  /// The counters of all values of a label, at zero.
+  private static func handles<Value: RawRepresentable<String> & Hashable & CaseIterable>(
+    _ handle: (String) -> Counter
+  ) -> [Value: Counter] {
+    Dictionary(uniqueKeysWithValues: Value.allCases.map { ($0, handle($0.rawValue)) })
   }
 
   func prepare(method: String) {
@@ -165,9 +179,36 @@ final class DestinationMetrics: Sendable {
     if isOne { families.retryBudget.with(address, port).set(available) }
   }
 
-  func concurrencyLimit(_ limit: Int) {
-    if isOne { families.concurrencyLimit.with(address, port).set(Double(limit)) }
+  func shed(because reason: ShedReason) { shed[reason]?.increment() }
+
+  func abandoned(in phase: AbandonedPhase) { abandoned[phase]?.increment() }
+
+  func overload(entered state: OverloadState) {
+    guard isOne else { return }
+    for each in OverloadState.allCases {
+      families.overloadState.with(address, port, each.rawValue).set(each == state ? 1 : 0)
+    }
   }
+
+  /// Shows the values of load control, and counts what has happened since the last report.
+  func overload(_ report: OverloadReport) {
+    for result in LimitProbe.allCases where result.count(in: report.probes) > 0 {
+      families.limitProbes.with(address, port, result.rawValue).increment(by: result.count(in: report.probes))
+    }
+    guard isOne else { return }
+    overload(entered: report.state)
+    families.concurrencyLimit.with(address, port).set(Double(report.limit))
+    families.concurrencyUsed.with(address, port).set(Double(report.used))
+    show(report.baseline, in: families.baseline)
+    show(report.serviceRate, in: families.serviceRate)
+  }
+
+  /// Shows a value, or removes its series while it is unknown.
+  private func show(_ value: Double?, in family: GaugeFamily<(String, String)>) {
+    if let value { family.with(address, port).set(value) } else { family.removeAll(where: labels) }
+  }
+
+  private var labels: [String: String] { ["server_address": address, "server_port": port] }
 
   /// Sets the circuit's state. The first call only tells that the circuit is in use: it makes its series at zero.
   func circuit(entered state: CircuitState) {
@@ -181,9 +222,13 @@ final class DestinationMetrics: Sendable {
 
   /// Removes from the page the gauges that are no longer updated.
   func remove(_ gauges: ControlGauges) {
-    let labels = ["server_address": address, "server_port": port]
     if gauges.contains(.budget) { families.retryBudget.removeAll(where: labels) }
-    if gauges.contains(.limit) { families.concurrencyLimit.removeAll(where: labels) }
+    if gauges.contains(.overload) {
+      for family in [families.concurrencyLimit, families.concurrencyUsed, families.baseline, families.serviceRate] {
+        family.removeAll(where: labels)
+      }
+      families.overloadState.removeAll(where: labels)
+    }
     guard gauges.contains(.circuit), hasCircuit.exchange(false, ordering: .relaxed) else { return }
     families.circuitState.removeAll(where: labels)
   }

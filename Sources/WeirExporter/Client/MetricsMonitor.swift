@@ -16,8 +16,8 @@ package struct ControlGauges: OptionSet, Sendable {
 
   package static let budget = ControlGauges(rawValue: 1)
   package static let circuit = ControlGauges(rawValue: 2)
-  package static let limit = ControlGauges(rawValue: 4)
-  package static let all: ControlGauges = [.budget, .circuit, .limit]
+  package static let overload = ControlGauges(rawValue: 4)
+  package static let all: ControlGauges = [.budget, .circuit, .overload]
 }
 
 /// Turns a session's events into metrics. Add it to `eventMonitors`; one monitor may serve several sessions.
@@ -26,7 +26,7 @@ package struct ControlGauges: OptionSet, Sendable {
 /// ``destinationLimit`` are counted together as `_other`, in every family, so that ratios between families stay true.
 ///
 /// Counts of several sessions for one destination add up. But each session has its own retry budget, circuit and
-/// adaptive limit for it. The gauges of these show the value that was reported last, by whichever session.
+/// load control for it. The gauges of these show the value that was reported last, by whichever session.
 public final class MetricsMonitor: InlineEventMonitor {
   /// The number of destinations that have series of their own.
   public let destinationLimit: Int
@@ -166,6 +166,7 @@ extension MetricsMonitor: SharedTransportObserver {
     metrics.phases.observe(report.phases)
     if report.bytesSent > 0 { metrics.requestBodySize.observe(Double(report.bytesSent)) }
     metrics.responseBodySize.observe(Double(report.bytesReceivedOnWire))
+    if report.statusCode == 429 { metrics.limited.increment() }
     if report.staleConnectionRetries > 0 { metrics.staleRetries.increment(by: report.staleConnectionRetries) }
     metrics.activeAttempts.decrement()
   }
@@ -186,6 +187,14 @@ extension MetricsMonitor: SharedTransportObserver {
 
   package func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent) {
     metrics(of: exchange).hedged(event)
+  }
+
+  package func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason) {
+    metrics(of: exchange).shed(because: reason)
+  }
+
+  package func exchange(_ exchange: any TransportExchange, abandonedIn phase: AbandonedPhase) {
+    metrics(of: exchange).abandoned(in: phase)
   }
 
   package func lagObserver(ofLoop name: String) -> @Sendable (Double) -> Void {
@@ -212,7 +221,11 @@ extension MetricsMonitor: SharedTransportObserver {
     destinations.metrics(of: destination).circuit(entered: state)
   }
 
-  package func destination(_ destination: Destination, concurrencyLimit limit: Int) {
-    destinations.metrics(of: destination).concurrencyLimit(limit)
+  package func destination(_ destination: Destination, entered state: OverloadState) {
+    destinations.metrics(of: destination).overload(entered: state)
+  }
+
+  package func destination(_ destination: Destination, overload report: OverloadReport) {
+    destinations.metrics(of: destination).overload(report)
   }
 }

@@ -16,17 +16,44 @@ extension ConfigurationReader {
   }
 
   /// Nil for `off`, and for an invalid value. An empty mapping is a breaker with all defaults.
-  func circuitBreaker() -> CircuitBreaker? {
+  ///
+  /// - Parameter ignored: Called with each value that has no meaning any more.
+  func circuitBreaker(ignored: (ConfigurationReader) -> Void) -> CircuitBreaker? {
     mapping(orOff: true) { keys in
       var breaker = CircuitBreaker()
       if let ratio = keys.take("failureRatio", within: 0.01...1) { breaker.failureRatio = ratio }
       if let count = keys.takeCount("minimumRequests", within: 1...1_000_000) { breaker.minimumRequests = count }
       if let window = keys.takeSeconds("window", within: CircuitBreaker.windows) { breaker.window = window }
-      if let seconds = keys.takeSeconds("openFor", within: 0.1...CircuitBreaker.longestOpen) {
-        breaker.openFor = seconds
+      if let openFor = keys.take("openFor"), openFor.seconds(within: 0.1...CircuitBreaker.longestOpen) != nil {
+        ignored(openFor)
       }
-      if let probes = keys.takeCount("halfOpenProbes", within: 1...1_000) { breaker.halfOpenProbes = probes }
+      if let probes = keys.take("halfOpenProbes"), probes.count(within: 1...1_000) != nil { ignored(probes) }
       return breaker
+    }
+  }
+
+  /// Nil for `off`, and for an invalid value. An empty mapping has all defaults.
+  func overload() -> OverloadSettings? {
+    mapping(orOff: true) { keys in
+      var settings = OverloadSettings()
+      let waitOverloaded = keys.take("waitOverloaded"), initial = keys.take("initial"), silence = keys.take("silence")
+      if let wait = keys.takeSeconds("wait", within: OverloadSettings.waits) { settings.wait = wait }
+      // Without its key, the shorter wait is at most the other one.
+      settings.waitOverloaded = min(settings.waitOverloaded, settings.wait)
+      if let seconds = waitOverloaded?.seconds(within: 0...OverloadSettings.waits.upperBound) {
+        settings.waitOverloaded = seconds
+        if seconds > settings.wait { waitOverloaded?.report("must be at most wait, \(text(settings.wait))s") }
+      }
+      if let minimum = keys.takeCount("minimum", within: OverloadSettings.limits) { settings.minimum = minimum }
+      settings.initial = max(settings.initial, settings.minimum)
+      if let count = initial?.count(within: OverloadSettings.limits) {
+        settings.initial = count
+        if count < settings.minimum { initial?.report("must be at least minimum, \(settings.minimum)") }
+      }
+      if let tolerance = keys.take("tolerance", within: OverloadSettings.tolerances) { settings.tolerance = tolerance }
+      if let silence { settings.silence = silence.isOff ? nil : silence.seconds(within: OverloadSettings.silences) }
+      if let priority = keys.take("priority", as: .boolean) { settings.priority = priority }
+      return settings
     }
   }
 
@@ -48,25 +75,25 @@ extension ConfigurationReader {
     }
   }
 
-  func adaptiveConcurrency() -> AdaptiveConcurrency? {
+  /// The settings of what load control has replaced: three of its keys are those of load control, and the others have no
+  /// meaning any more. Nil for `off`, and for an invalid value.
+  func adaptiveConcurrency() -> OverloadSettings? {
     mapping(orOff: true) { keys in
-      var adaptive = AdaptiveConcurrency()
-      if let minimum = keys.takeCount("minimum", within: 1...512) { adaptive.minimum = minimum }
+      var settings = OverloadSettings()
       let initial = keys.take("initial"), window = keys.take("window"), baseline = keys.take("baseline")
-      if let initial, let count = initial.count(within: 1...512) {
-        adaptive.initial = count
-        // Without the key `initial`, the limit begins at the minimum, if that is more than the default.
-        if count < adaptive.minimum { initial.report("must be at least minimum, \(adaptive.minimum)") }
+      if let minimum = keys.takeCount("minimum", within: OverloadSettings.limits) { settings.minimum = minimum }
+      settings.initial = max(settings.initial, settings.minimum)
+      if let count = initial?.count(within: OverloadSettings.limits) {
+        settings.initial = count
+        if count < settings.minimum { initial?.report("must be at least minimum, \(settings.minimum)") }
       }
-      if let tolerance = keys.take("tolerance", within: 1...100) { adaptive.tolerance = tolerance }
-      if let smoothing = keys.take("smoothing", within: 0.01...1) { adaptive.smoothing = smoothing }
-      if let seconds = window?.seconds(within: 0.1...60) { adaptive.window = seconds }
-      if let seconds = baseline?.seconds(within: 1...3_600) { adaptive.baseline = seconds }
-      if adaptive.baseline < 2 * adaptive.window {
-        (baseline ?? window)?.report(
-          "baseline, \(text(adaptive.baseline))s, must be at least twice window, \(text(adaptive.window))s")
+      if let tolerance = keys.take("tolerance", within: 1...100) {
+        settings.tolerance = max(tolerance, OverloadSettings.tolerances.lowerBound)
       }
-      return adaptive
+      _ = keys.take("smoothing", within: 0.01...1)
+      _ = window?.seconds(within: 0.1...60)
+      _ = baseline?.seconds(within: 1...3_600)
+      return settings
     }
   }
 }

@@ -61,7 +61,7 @@ extension ConfigurationReader {
   }
 
   private static func problem(serverName name: String) -> String? {
-    Upstream.isHostName(name.utf8) ? nil : "\(quoted(name)) is no host name"
+    Upstream.isHostName(name.utf8) ? nil : "\(quoted(name)) is not a host name"
   }
 }
 

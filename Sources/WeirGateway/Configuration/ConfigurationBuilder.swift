@@ -22,6 +22,8 @@ private struct ConfigurationBuilder {
   private var omittedWarnings = 0
   private var names: [String: SourcePosition] = [:]
   private var matches: [RouteMatch: String] = [:]
+  /// The load control of each upstream, and the first route that goes there.
+  private var controls: [Destination: (OverloadSettings?, route: String)] = [:]
 
   private static let maximumNameLength = 64
   private static let maximumRetries = 10
@@ -52,8 +54,8 @@ private struct ConfigurationBuilder {
       let (upstream, tls) = upstream(&keys)
       let headers = keys.take("headers").flatMap { self.headers($0) }
       let retry = keys.take("retry").flatMap { self.retry($0) }
-      let breaker = keys.take("circuitBreaker").flatMap { $0.circuitBreaker() }
-      let adaptive = keys.take("adaptiveConcurrency").flatMap { $0.adaptiveConcurrency() }
+      let breaker = keys.take("circuitBreaker").flatMap { self.circuitBreaker($0) }
+      let overload = overload(&keys)
       let timeout = keys.take("timeout", as: .duration) {
         $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
       }
@@ -66,12 +68,41 @@ private struct ConfigurationBuilder {
       if let headers { route.headers = headers }
       if let retry { route.retry = retry }
       route.circuitBreaker = breaker
-      route.adaptiveConcurrency = adaptive
+      route.overload = overload
+      check(overload, of: route, at: reader)
       route.hedge = hedge
       if let policy { route.destinationPolicy = policy }
       if let timeout { route.timeout = timeout }
       if let stripPrefix { route.stripPrefix = stripPrefix }
       return route
+    }
+  }
+
+  private mutating func circuitBreaker(_ reader: ConfigurationReader) -> CircuitBreaker? {
+    reader.circuitBreaker { warn($0, "is ignored: a circuit lets a share of the requests through, which follows their failures") }
+  }
+
+  /// Load control is on by default.
+  private mutating func overload(_ keys: inout ConfigurationKeys) -> OverloadSettings? {
+    let own = keys.take("overload")
+    let before = keys.take("adaptiveConcurrency")
+    let replaced = before.flatMap { $0.adaptiveConcurrency() }
+    if let before {
+      let taken = own == nil && replaced != nil ? "its minimum, initial and tolerance are taken" : "it is ignored"
+      warn(before, "is replaced by overload, which is on by default; \(taken)")
+    }
+    if let own { return own.overload() }
+    return replaced ?? .default
+  }
+
+  /// Routes to one upstream share its load control.
+  private mutating func check(_ overload: OverloadSettings?, of route: Route, at reader: ConfigurationReader) {
+    guard let (other, name) = controls[route.upstream.destination] else {
+      controls[route.upstream.destination] = (overload, route.name)
+      return
+    }
+    if other != overload {
+      reader.report("must be the same as that of route \(quoted(name)), which has the same upstream", key: "overload")
     }
   }
 
@@ -216,11 +247,11 @@ private struct ConfigurationBuilder {
   }
 
   private static func problem(statusCode: Int) -> String? {
-    (400...599).contains(statusCode) ? nil : "\(statusCode) is no failure; give a status code from 400 to 599"
+    (400...599).contains(statusCode) ? nil : "\(statusCode) is not a failure; give a status code from 400 to 599"
   }
 
   private static func problem(fieldName: String) -> String? {
-    FieldSyntax.isToken(fieldName) ? nil : "\(quoted(fieldName)) is no field name"
+    FieldSyntax.isToken(fieldName) ? nil : "\(quoted(fieldName)) is not a field name"
   }
 
   private mutating func method(_ reader: ConfigurationReader) -> String? {
@@ -231,14 +262,14 @@ private struct ConfigurationBuilder {
 
   private static func problem(method: String) -> String? {
     let upper = method.uppercased()
-    if !FieldSyntax.isToken(method) { return "\(quoted(method)) is no method name" }
+    if !FieldSyntax.isToken(method) { return "\(quoted(method)) is not a method name" }
     return method != upper && KnownMethod(upper) != .other ? "methods are case-sensitive; write \(upper)" : nil
   }
 
   private static func text(ofUnknown method: String) -> String {
     let guess = suggestion(for: method, among: RegisteredMethod.names)
     let hint = guess.map { "did you mean \(quoted($0))?" } ?? "it is taken as written"
-    return "\(quoted(method)) is no registered method; \(hint)"
+    return "\(quoted(method)) is not a registered method; \(hint)"
   }
 
   /// Warns of a retry block under which nothing is ever retried, since that is hardly intended.

@@ -20,6 +20,11 @@ enum FieldKind {
   case retryAttempt
   /// `x-envoy-attempt-count`: read, and forwarded.
   case envoyAttempt
+  /// `Priority`: read, and forwarded (RFC 9218).
+  case priority
+  /// `grpc-timeout` and `X-Envoy-Expected-Rq-Timeout-Ms`: read, and forwarded.
+  case grpcTimeout
+  case envoyTimeout
 
   /// The length is compared first, so that most names cost at most one further comparison.
   init(_ name: UnsafeRawBufferPointer) {
@@ -31,9 +36,11 @@ enum FieldKind {
     case 6: self = name.spells("expect") ? .hopByHop : .endToEnd
     // Trailer fields are not forwarded, so neither is their announcement.
     case 7: self = name.spells("upgrade") || name.spells("trailer") ? .hopByHop : .endToEnd
+    case 8: self = name.spells("priority") ? .priority : .endToEnd
     case 9: self = name.spells("forwarded") ? .forwarded : .endToEnd
     case 10: self = name.spells("connection") ? .connection : name.spells("keep-alive") ? .hopByHop : .endToEnd
-    case 12: self = name.spells("max-forwards") ? .maxForwards : .endToEnd
+    case 12:
+      self = name.spells("max-forwards") ? .maxForwards : name.spells("grpc-timeout") ? .grpcTimeout : .endToEnd
     case 14: self = name.spells("content-length") || name.spells("http2-settings") ? .hopByHop : .endToEnd
     case 15:
       self = name.spells("x-forwarded-for") ? .forwardedFor : name.spells("x-retry-attempt") ? .retryAttempt : .endToEnd
@@ -42,6 +49,7 @@ enum FieldKind {
       self =
         name.spells("transfer-encoding") ? .hopByHop : name.spells("x-forwarded-proto") ? .forwardedFact : .endToEnd
     case 21: self = name.spells("x-envoy-attempt-count") ? .envoyAttempt : .endToEnd
+    case 30: self = name.spells("x-envoy-expected-rq-timeout-ms") ? .envoyTimeout : .endToEnd
     default: self = .endToEnd
     }
     // Proxy-Connection, Proxy-Authorization and other such fields are between a client and its proxy. But Proxy-Status

@@ -17,7 +17,7 @@ extension Forwarding {
       exchange.loop.schedule(delayTimer, at: MonotonicTime.now.advanced(bySeconds: delay), handler: self)
     case .cancel:
       endRace()
-      attempt?.cancel()
+      attempt?.cancel(departure)
     case .settle: settle()
     }
   }
@@ -180,6 +180,7 @@ extension Forwarding: AttemptDelegate {
     if machine.isEnding { return .stop }
     attempt.noteLatency()
     attempt.answered(head.status)
+    if head.status == 429, let destination { plan.log.limited(destination) }
     if let verdict = machine.raceHears(attempt.number, status: head.status), !follow(verdict, attempt, nil) {
       return .stop
     }

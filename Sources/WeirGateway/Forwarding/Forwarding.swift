@@ -97,11 +97,11 @@ final class Forwarding: TransportExchange {
         switch fields(authority, by: route) {
         case .loop: answer(.loop, as: .loop)
         case .finalRecipient: answer(.finalRecipient(isTrace: knownMethod == .trace), as: .answered)
-        case .forward(let fields, let retries):
+        case .forward(let fields, let retries, let wishes):
           forward(
             OutgoingRequest(
               route: route, method: name, target: target, fields: fields, body: exchange.head.bodyLength,
-              retriesBefore: retries))
+              retriesBefore: retries), wishes)
         }
       }
     }
@@ -126,11 +126,13 @@ final class Forwarding: TransportExchange {
     }
   }
 
-  private func forward(_ request: OutgoingRequest) {
+  private func forward(_ request: OutgoingRequest, _ wishes: CallerWishes) {
     if request.retriesBefore > 0 { plan.countRetried(route) }
     outgoing = request
     terms = DestinationTerms(
       request.route.controls, state: plan.state(ofRoute: route), earnsRetryBudget: request.retriesBefore == 0)
+    terms.priority = wishes.urgency
+    if let seconds = wishes.timeout { terms.callerLeaves = began.advanced(bySeconds: seconds) }
     machine = ForwardMachine(mayRetry: request.rules != nil, hedges: request.hedges)
     exchange.onAbort = { [self] in clientLeft() }
     if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
@@ -213,8 +215,23 @@ final class Forwarding: TransportExchange {
       exchange.abort()
       end(.forwarded(.cancelled))
     } else {
+      noteAbandoned()
       fail(.cancelled)
     }
+  }
+
+  private func noteAbandoned() {
+    guard !machine.isEnding, let attempt, let destination else { return }
+    let phase = machine.stage == .delaying ? .queue : attempt.abandonedPhase
+    observer?.exchange(self, abandonedIn: phase)
+    plan.countAbandoned(route)
+    plan.log.abandoned(destination, in: phase, after: MonotonicTime.now.seconds(since: forwardBegan))
+  }
+
+  /// Why the present attempt is ended from outside.
+  var departure: Departure {
+    if isClientGone { return .callerGaveUp }
+    return failure?.transferFailure?.code == .timedOut ? .timedOut : .withdrawn
   }
 
   /// Whether the time that has passed was spent waiting for the client's body: the upstream has taken all that came.
@@ -251,6 +268,10 @@ final class Forwarding: TransportExchange {
     ownAnswer = answer
     var fields = WeirServer.ResponseFields()
     if let seconds = answer.retryAfter { fields.add("Retry-After", String(seconds)) }
+    if let reason = answer.refusal {
+      fields.add("X-No-Retry", ShedReason.overload.rawValue)
+      fields.add("X-Weir-Refused", reason.rawValue)
+    }
     exchange.respond(status: answer.status, fields: fields, text: answer.text)
     end(outcome)
   }
@@ -272,7 +293,8 @@ final class Forwarding: TransportExchange {
   /// Whether an operator should look at the failure: the gateway or the upstream could not do its part, and one of them
   /// says so. A client's mistakes and an application's own errors don't count.
   private var isFailure: Bool {
-    guard !isClientGone, !isBodyTooSlow else { return false }
+    // Refusals of load control have lines of their own (``UpstreamLog``).
+    guard !isClientGone, !isBodyTooSlow, ownAnswer?.refusal == nil else { return false }
     switch status {
     case 502, 503, 504, 508: return true
     default: return failure != nil && ownAnswer == nil

@@ -10,13 +10,15 @@ final class ForwardingHandler: RequestHandler {
   /// - Parameter observer: Observes the requests to upstreams.
   init(
     transport: LoopBound<Transport>, plan: ForwardingPlan, metrics: GatewayMetrics,
-    observer: (any SharedTransportObserver)?, log: Logger, failures: FailureLog
+    observer: (any SharedTransportObserver)?, log: Logger, failures: FailureLog,
+    upstreams: UpstreamLog
   ) {
     let loop = transport.loop
     self.log = log
     current = LoopBound(
       ActivePlan(
-        plan, metrics, transport: transport, observer: observer, log: RequestLog(log, failures, on: loop)), on: loop)
+        plan, metrics, transport: transport, observer: observer, 
+        log: RequestLog(log, failures, upstreams, on: loop)), on: loop)
   }
 
   func handle(_ exchange: Exchange) { Forwarding.start(exchange, plan: current.value) }

@@ -33,7 +33,7 @@ final class ForwardingPlan: Sendable {
       rules = RetryRules(route.retry)
       controls = DestinationControls(
         retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker,
-        adaptiveConcurrency: route.adaptiveConcurrency)
+        overload: route.overload)
       leavesRetriesAlone = route.retry.unlessRetried
       timeout = route.timeout / .seconds(1)
       self.uploads = uploads
@@ -71,7 +71,7 @@ extension ControlGauges {
     self = []
     if route.retry.budget != nil { insert(.budget) }
     if route.circuitBreaker != nil { insert(.circuit) }
-    if route.adaptiveConcurrency != nil { insert(.limit) }
+    if route.overload != nil { insert(.overload) }
   }
 }
 
@@ -82,6 +82,7 @@ final class ActivePlan {
   @exclusivity(unchecked) private var cache: SeriesCache
   /// The counters by route.
   private let retried: [Counter]
+  private let abandoned: [Counter]
   let boundTransport: LoopBound<Transport>
   /// Taken on the loop, when the plan is first used there.
   private(set) lazy var transport = boundTransport.value
@@ -106,6 +107,7 @@ final class ActivePlan {
     states = plan.routes.map { _ in nil }
     cache = SeriesCache(metrics, routes: plan.routes.map(\.route.name))
     retried = plan.routes.map { metrics.retried.with($0.route.name) }
+    abandoned = plan.routes.map { metrics.abandoned.with($0.route.name) }
   }
 
   /// Counts a request that its sender says it retries.
@@ -113,6 +115,11 @@ final class ActivePlan {
   /// - Parameter route: an index into the plan's routes.
   func countRetried(_ route: Int) {
     retried[route].increment()
+  }
+
+  /// Counts a request whose client left before its end.
+  func countAbandoned(_ route: Int) {
+    abandoned[route].increment()
   }
 
   /// The state of a route's upstream.
@@ -148,12 +155,6 @@ final class ActivePlan {
 
   func countRefused() {
     metrics.requests.with("", GatewayOutcome.refused.label).increment()
-  }
-}
-
-extension Upstream {
-  fileprivate var destination: Destination {
-    Destination(scheme: scheme.rawValue, host: host, port: port)
   }
 }
 

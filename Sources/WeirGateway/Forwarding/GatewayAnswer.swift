@@ -7,6 +7,8 @@ struct GatewayAnswer: Equatable, Sendable {
   let line: String
   /// Seconds after which the client may retry; nil if unknown.
   var retryAfter: Int?
+  /// Why load control refused the request; nil if it did not. No gateway on the way should try again at once.
+  var refusal: ShedReason?
 
   static let noRoute = GatewayAnswer(404, "no route matches this request")
   static let loop = GatewayAnswer(508, "this request has already passed this gateway")
@@ -27,13 +29,25 @@ struct GatewayAnswer: Equatable, Sendable {
 
   /// The answer to a request that failed before its response began.
   init(_ outcome: RequestOutcome, _ failure: ExchangeFailure?) {
-    guard case .rejected(.circuitOpen(let seconds))? = failure else {
-      self.init(outcome)
-      return
+    switch failure {
+    case .rejected(.circuitOpen(let seconds))?:
+      self.init(503, "the upstream has failed too often, and few requests are let through")
+      // If the time at which a request is let through is unknown, the client may retry after a second.
+      retryAfter = Int(max(1, (seconds ?? 1).rounded(.up)))
+    case .rejected(.overloaded(let reason, let seconds))?:
+      self.init(503, Self.text(of: reason))
+      retryAfter = Int(max(1, seconds.rounded(.up)))
+      refusal = reason
+    default: self.init(outcome)
     }
-    self.init(503, "the upstream has failed too often and is left alone for a while")
-    // No client should retry before the circuit admits a probe. If that time is unknown, it may retry after a second.
-    retryAfter = Int(max(1, (seconds ?? 1).rounded(.up)))
+  }
+
+  private static func text(of reason: ShedReason) -> String {
+    switch reason {
+    case .overload: "the upstream gets more requests than it can answer in time"
+    case .waited: "the upstream gets more requests than it can answer in time; this one has waited for too long"
+    case .silent: "the upstream has ceased to answer"
+    }
   }
 
   init(_ outcome: RequestOutcome) {

@@ -28,7 +28,7 @@ final class HeaderPolicy: Sendable {
 
   enum Verdict {
     /// - retries: the number of retries before the request came, as its fields say.
-    case forward(HeaderBlock, retries: Int)
+    case forward(HeaderBlock, retries: Int, CallerWishes)
     /// The request has been here before: 508.
     case loop
     /// Max-Forwards is used up, so the gateway answers itself.
@@ -71,6 +71,7 @@ final class HeaderPolicy: Sendable {
     var isLoop = false
     var isFinal = false
     var retries = 0
+    var wishes = CallerWishes()
     list.append(contentsOf: first)
     fields.forEach { name, value in
       if options.contains(name) { return }
@@ -83,7 +84,16 @@ final class HeaderPolicy: Sendable {
       case .envoyAttempt:
         // Envoy's field counts the first attempt as 1.
         retries = max(retries, AttemptHeader.count(value) - 1)
-        if !isRuled(name) { list.append(name: name, value: value) }
+        passOn(name, value, to: &list)
+      case .priority:
+        wishes.urgency = Urgency.parse(value) ?? wishes.urgency
+        passOn(name, value, to: &list)
+      case .grpcTimeout:
+        wishes.note(timeout: CallerWishes.grpcTimeout(value))
+        passOn(name, value, to: &list)
+      case .envoyTimeout:
+        wishes.note(timeout: CallerWishes.envoyTimeout(value))
+        passOn(name, value, to: &list)
       case .via:
         if contains(pseudonym: value) { isLoop = true }
         Chains.extend(&chains.via, with: value)
@@ -92,7 +102,7 @@ final class HeaderPolicy: Sendable {
       case .forwardedFor: Chains.extend(&chains.forwardedFor, with: value)
       case .maxForwards:
         guard client.countsForwards, let hops = Self.hops(value) else {
-          if !isRuled(name) { list.append(name: name, value: value) }
+          passOn(name, value, to: &list)
           break
         }
         if hops == 0 { isFinal = true } else { add("Max-Forwards", Array("\(hops - 1)".utf8), to: &list) }
@@ -103,7 +113,14 @@ final class HeaderPolicy: Sendable {
     addOwn(client, chains, to: &list)
     if retries > 0 { add("X-Retry-Attempt", Array("\(retries)".utf8), to: &list) }
     list.append(contentsOf: last)
-    return .forward(list, retries: retries)
+    return .forward(list, retries: retries, wishes)
+  }
+
+  /// Forwards a field that was read here, unless the route has a rule about it.
+  private func passOn(
+    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, to list: inout HeaderBlock
+  ) {
+    if !isRuled(name) { list.append(name: name, value: value) }
   }
 
   private func addOwn(_ client: Client, _ chains: Chains, to list: inout HeaderBlock) {

@@ -30,6 +30,7 @@ package final class Gateway: Sendable {
   private let destinations = DestinationTable()
   private let gates = UploadGates(limit: TransportLimits.gatewayUploads)
   private let failures: FailureLog
+  private let upstreams: UpstreamLog
   private let metrics: GatewayMetrics
 
   /// Listens, but accepts nothing before `start()`.
@@ -44,6 +45,8 @@ package final class Gateway: Sendable {
     self.metrics = metrics
     let failures = FailureLog(log, window: options.failureWindow)
     self.failures = failures
+    let upstreams = UpstreamLog(log, window: options.failureWindow)
+    self.upstreams = upstreams
     let plan = ForwardingPlan(configuration.routes, pseudonym: pseudonym, gates: gates)
     metrics.prepare(for: plan)
     let listener = try Listener(options.address)
@@ -54,7 +57,7 @@ package final class Gateway: Sendable {
     workers = try (0..<options.workers).map { number in
       try Worker(
         number: number, listener: listener, plan: plan, destinations: destinations, observer: observer,
-        metrics: metrics, limits: limits, crowd: crowd, log: log, failures: failures)
+        metrics: metrics, limits: limits, crowd: crowd, log: log, failures: failures, upstreams: upstreams)
     }
   }
 
@@ -72,7 +75,6 @@ package final class Gateway: Sendable {
     let plan = ForwardingPlan(configuration.routes, pseudonym: pseudonym, gates: gates)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
-    destinations.forgetLimits()
   }
 
   /// Stops accepting, and returns when all requests under way have ended, at the latest after `grace` seconds. A
@@ -81,8 +83,9 @@ package final class Gateway: Sendable {
     await withTaskGroup { group in
       for worker in workers { group.addTask { await worker.stop(grace: grace) } }
     }
-    // Failures that were only counted are logged before the end.
+    // Events that were only counted are logged before the end.
     _ = failures.windowsEnded(at: .distantFuture)
+    _ = upstreams.windowsEnded(at: .distantFuture)
   }
 }
 

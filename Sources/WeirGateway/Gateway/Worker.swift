@@ -12,17 +12,18 @@ final class Worker: Sendable {
   init(
     number: Int, listener: Listener, plan: ForwardingPlan, destinations: DestinationTable,
     observer: (any SharedTransportObserver)?, metrics: GatewayMetrics, limits: ServerLimits, crowd: CrowdLog,
-    log: Logger, failures: FailureLog
+    log: Logger, failures: FailureLog, upstreams: UpstreamLog
   ) throws(Errno) {
     loop = try EventLoop(name: "weir.gateway.\(number)")
     // Each request under way has a client's connection, so no more connections to upstreams are needed.
     transport = LoopBound(
       Transport(
         loop: loop, options: .gateway(connections: limits.connections), limits: .gateway, table: destinations,
-        observer: observer), on: loop)
+        observer: UpstreamObserver(metrics: observer, log: upstreams)), on: loop)
     if let lag = observer?.lagObserver(ofLoop: "gateway.\(number)") { loop.post { [loop] in loop.observeLag(lag) } }
     let handler = ForwardingHandler(
-      transport: transport, plan: plan, metrics: metrics, observer: observer, log: log, failures: failures)
+      transport: transport, plan: plan, metrics: metrics, observer: observer, log: log, failures: failures,
+      upstreams: upstreams)
     self.handler = handler
     server = Server(listener: listener, loop: loop, limits: limits, handler: handler) { event in
       switch event {

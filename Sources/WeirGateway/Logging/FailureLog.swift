@@ -67,34 +67,3 @@ final class FailureLog: Sendable {
       ])
   }
 }
-
-/// The log of one worker's requests. Confined to its loop.
-final class RequestLog {
-  let log: Logger
-  private let failures: FailureLog
-  private let loop: EventLoop
-  private let timer = LoopTimer()
-
-  init(_ log: Logger, _ failures: FailureLog, on loop: EventLoop) {
-    self.log = log
-    self.failures = failures
-    self.loop = loop
-  }
-
-  func failed(_ request: FailedRequest) {
-    guard log.level <= .warn else { return }
-    let now = MonotonicTime.now
-    guard failures.note(request, at: now), !timer.isArmed else { return }
-    lookAgain(failures.windowsEnded(at: now))
-  }
-
-  private func lookAgain(_ time: MonotonicTime?) {
-    if let time { loop.schedule(timer, at: time, handler: self) }
-  }
-}
-
-extension RequestLog: TimerHandler {
-  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    lookAgain(failures.windowsEnded(at: now))
-  }
-}

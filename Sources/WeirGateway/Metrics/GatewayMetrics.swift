@@ -13,6 +13,7 @@ package final class GatewayMetrics: Sendable {
   let requests: CounterFamily<(String, String)>
   let failed: CounterFamily<String>
   let retried: CounterFamily<String>
+  let abandoned: CounterFamily<String>
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
   private let client: MetricsMonitor?
@@ -76,6 +77,9 @@ package final class GatewayMetrics: Sendable {
     retried = try registry.counter(
       "weir_retried_requests_received_total", help: "Requests to the gateway that say that their sender retries them.",
       labels: "route")
+    abandoned = try registry.counter(
+      "weir_gateway_requests_abandoned_total",
+      help: "Requests to the gateway whose client left before the response had been sent.", labels: "route")
     reloadSuccessful = try registry.gauge(
       "weir_config_last_reload_successful", help: "Whether the last attempt to load the configuration succeeded.")
     reloadTime = try registry.gauge(
@@ -98,6 +102,7 @@ package final class GatewayMetrics: Sendable {
         for outcome in GatewayOutcome.ofRoutes { _ = requests.with(route, outcome.label) }
         _ = failed.with(route)
         _ = retried.with(route)
+        _ = abandoned.with(route)
       }
       for upstream in upstreams.keys { client?.prepare(upstream) }
     }
@@ -136,6 +141,7 @@ package final class GatewayMetrics: Sendable {
       requests.removeAll(where: ["route": route])
       failed.removeAll(where: ["route": route])
       retried.removeAll(where: ["route": route])
+      abandoned.removeAll(where: ["route": route])
       duration.removeAll(where: ["http_route": route])
       departed.shares[route] = nil
     }

@@ -18,8 +18,8 @@ package struct Route: Sendable, Equatable {
   package var retry = RouteRetryRules()
   /// The circuit breaker of the upstream; nil if there is none.
   package var circuitBreaker: CircuitBreaker?
-  /// The adaptive limit of attempts at once, which follows the upstream's speed; nil if there is none.
-  package var adaptiveConcurrency: AdaptiveConcurrency?
+  /// The load control of the upstream; nil if it is off.
+  package var overload: OverloadSettings? = .default
   /// The plan for a second attempt beside a slow one; nil if there is none.
   package var hedge: HedgePlan?
   /// The addresses of the upstream that may be connected to.

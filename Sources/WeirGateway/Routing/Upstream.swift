@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import WeirHTTP
 import WeirIO
+import WeirTransport
 
 /// The target of a route's requests: the origin, and the base path that is put before their paths.
 package struct Upstream: Sendable, Hashable {
@@ -25,6 +26,9 @@ package struct Upstream: Sendable, Hashable {
 
   /// The origin's URL, `http://host:port/`.
   package let origin: String
+
+  /// The destination of the requests, whose state all routes to it share.
+  var destination: Destination { Destination(scheme: scheme.rawValue, host: host, port: port) }
 
   /// Reads `http://host[:port][/base]`, and nothing that a URL parser would have to guess.
   package init(parsing text: String) throws(UpstreamProblem) {

@@ -1,7 +1,7 @@
 import WeirCurl
 import WeirIO
 
-// An attempt's questions to its destination's circuit, and its reports on how it ended.
+// An attempt's questions to its destination's circuit, and its reports to the circuit and to load control.
 extension Attempt {
   /// The end of an attempt without a final head, as far as it says something about the destination.
   package struct Ending {
@@ -20,16 +20,16 @@ extension Attempt {
   /// Asks the circuit for a pass, or whether the pass from before the wait for a slot is still valid. Returns the
   /// rejection, if there is one.
   func passCircuit(at now: MonotonicTime) -> Rejection? {
-    guard let breaker = controls.circuitBreaker, let destination = lease.destination else { return nil }
-    let (answer, entered) = destination.passCircuit(pass, breaker, at: now)
+    guard controls.circuitBreaker != nil, let destination = lease.destination else { return nil }
+    let (answer, entered) = destination.passCircuit(pass, at: now)
     if let entered { transport.tell(destination.destination, entered) }
     switch answer {
     case .admitted(let pass):
       self.pass = pass
       return nil
-    case .rejected(let retryAfter):
+    case .rejected:
       pass = nil
-      return .circuitOpen(retryAfter: retryAfter)
+      return .circuitOpen(retryAfter: nil)
     }
   }
 
@@ -45,39 +45,50 @@ extension Attempt {
     }
   }
 
+  // MARK: The request's body
+
+  /// The request's body takes as long as its source wants: the attempt does not count as load meanwhile.
+  func uploads() {
+    guard let ticket = lease.pass else { return }
+    isUploading = true
+    lease.destination?.uploads(ticket)
+  }
+
+  /// The request has been sent as a whole.
+  func hasUploaded() {
+    guard isUploading, let ticket = lease.pass else { return }
+    isUploading = false
+    tell(lease.destination?.hasUploaded(ticket, at: .now))
+  }
+
+  // MARK: The end
+
   /// Tells the destination of the final head. How the body goes, and how soon the receiver takes it, says nothing about
   /// the destination's health.
   package func answered(_ status: Int) {
     hasAnswered = true
-    guard pass != nil || controls.adaptiveConcurrency != nil else { return }
+    let ticket = lease.takePass()
+    guard pass != nil || ticket != nil else { return }
     let now = MonotonicTime.now
     // A final head below 200 is an Upgrade that was not asked for.
-    let ending: Circuit.Ending = status >= 500 || status < 200 ? .failed : .succeeded
-    if pass != nil { end(ending, at: now) }
-    if ending == .succeeded, let seconds = transfer?.report().phases[.processing] {
-      answered(after: seconds, inVain: false, at: now)
-    }
+    if pass != nil { end(status >= 500 || status < 200 ? .failed : .succeeded, at: now) }
+    if let ticket { tell(lease.destination?.answered(ticket, status: status, at: now)) }
   }
 
   /// Whether the destination has a use for an end without a final head.
-  var hearsOfEnds: Bool { !hasAnswered && (pass != nil || controls.adaptiveConcurrency != nil) }
+  var hearsOfEnds: Bool { !hasAnswered && (pass != nil || lease.pass != nil) }
 
   /// Tells the destination how an attempt without a final head ended.
   ///
   /// - Parameter ending: Nil where the end says nothing about the destination.
   func tellEnd(_ ending: Ending?, _ report: AttemptReport, at now: MonotonicTime) {
-    if pass != nil { end(circuitEnding(ending, report), at: now) }
-    // A server that breaks off at once is not fast. A wait in vain shows that answers take longer.
-    if ending?.outcome == .timeout, let seconds = report.phases[.processing] {
-      answered(after: seconds, inVain: true, at: now)
-    }
+    let departure = departure(by: ending, report)
+    if pass != nil { end(circuitEnding(departure, at: now), at: now) }
+    if let ticket = lease.takePass() { tell(lease.destination?.ended(ticket, departure, at: now)) }
   }
 
-  private func answered(after seconds: Double, inVain: Bool, at now: MonotonicTime) {
-    guard let adaptive = controls.adaptiveConcurrency, let destination = lease.destination else { return }
-    if let limit = destination.answered(after: seconds, inVain: inVain, adaptive, at: now) {
-      transport.tell(destination.destination, concurrencyLimit: limit)
-    }
+  func tell(_ entered: OverloadState?) {
+    if let entered, let destination = lease.destination { transport.tell(destination.destination, entered) }
   }
 
   private func end(_ ending: Circuit.Ending, at now: MonotonicTime) {
@@ -88,15 +99,31 @@ extension Attempt {
     }
   }
 
-  private func circuitEnding(_ ending: Ending?, _ report: AttemptReport) -> Circuit.Ending {
-    guard let ending else { return .abandoned }
-    switch ending.outcome {
-    // The deadline passed while the request's body was sent: perhaps the caller was slow. A silence is the server's, as
-    // the time in which the body waits for its source does not count as silence.
-    case .timeout where !ending.isSilence && report.phases[.send] != nil && report.phases[.processing] == nil:
-      return .abandoned
-    case .transportError, .timeout, .tlsError: return .failed
-    default: return .abandoned
+  private func departure(by ending: Ending?, _ report: AttemptReport) -> Departure {
+    // Perhaps the caller was slow with the request's body. A silence is the server's, as the time in which the body waits
+    // for its source does not count as silence.
+    let isSending = report.phases[.send] != nil && report.phases[.processing] == nil && !(ending?.isSilence ?? false)
+    if departure == .callerGaveUp { return isUploading || isSending ? .withdrawn : .callerGaveUp }
+    switch ending?.outcome {
+    case .timeout?: return isSending ? .withdrawn : .timedOut
+    case .transportError?, .tlsError?: return .failed
+    default: return .withdrawn
     }
+  }
+
+  private func circuitEnding(_ departure: Departure, at now: MonotonicTime) -> Circuit.Ending {
+    switch departure {
+    case .failed, .timedOut: .failed
+    case .callerGaveUp:
+      machine.hasStarted && lease.destination?.isFailure(givenUpAfter: tally.elapsed(now)) ?? false
+        ? .failed : .abandoned
+    case .withdrawn: .abandoned
+    }
+  }
+
+  /// Where the exchange is if its caller leaves now.
+  package var abandonedPhase: AbandonedPhase {
+    if machine.stage == .ended || !machine.hasStarted { return .queue }
+    return hasAnswered && !discardsBody ? .body : .upstream
   }
 }

@@ -24,7 +24,11 @@ package final class Attempt {
   /// The pass that the circuit gave; nil without a circuit.
   @exclusivity(unchecked) var pass: Circuit.Pass?
   /// Whether its final head has come.
-  @exclusivity(unchecked) var hasAnswered = false
+  @exclusivity(unchecked) package internal(set) var hasAnswered = false
+  /// Why it leaves its destination, if it is ended from outside before its final head.
+  @exclusivity(unchecked) var departure = Departure.withdrawn
+  /// Whether a request's body is on its way that takes as long as its source wants.
+  @exclusivity(unchecked) var isUploading = false
   /// Set for a second attempt, until its observer knows what became of it.
   @exclusivity(unchecked) private var hedge: Hedge?
   /// Whether another attempt gives the answer, so that the rest of this one is of no use.
@@ -112,36 +116,57 @@ package final class Attempt {
     let now = MonotonicTime.now
     if let rejection = passCircuit(at: now) { return reject(withdrawn: rejection) }
     let start = terms.takeStart(isObserved: transport.watchesDestinations)
-    let (answer, beginsWatch) = lease.ask(start, at: now, waiter())
-    if beginsWatch, let state = lease.destination {
-      transport.budgets.watch(state, budget: terms.retryBudget)
+    let answer = lease.ask(start, terms.caller(at: now), at: now, waiter)
+    tell(answer.entered)
+    if let state = lease.destination {
+      if answer.beginsWatch { transport.watch(state, budget: terms.retryBudget) }
+      if let wake = answer.wake { transport.wake(state, at: wake) }
     }
-    switch answer {
+    switch answer.decision {
     case .granted: granted(machine.question, now)
     case .waiting: startTimer(seconds: transport.limits.admissionTimeout)
     case .queueFull: reject(.queueFull)
+    case .refused(let reason): shed(reason)
     }
   }
 
-  /// Called when the slot for the present question is there.
+  /// Called when the slot for the present question is there, or refused.
   private func waiter() -> DestinationState.Waiter {
     let bound = LoopBound(confining: self, on: transport.loop)
-    return { [question = machine.question] in
-      bound.loop.post { bound.value.granted(question, .now) }
+    return { [question = machine.question] refusal in
+      bound.loop.post {
+        if let refusal { bound.value.refused(question, refusal) } else { bound.value.granted(question, .now) }
+      }
     }
+  }
+
+  /// Load control refuses the attempt after a wait. The caller may have left meanwhile.
+  private func refused(_ question: AttemptMachine.Question, _ reason: ShedReason) {
+    guard machine.awaits(question) else { return }
+    stopTimer()
+    perform(machine.withdraw())
+    shed(reason)
+  }
+
+  /// Seconds after which a refused request may be repeated.
+  private static let repeatAfter = 1.0
+
+  private func shed(_ reason: ShedReason) {
+    exchange.observer?.exchange(exchange, wasShed: reason)
+    reject(.overloaded(reason: reason, retryAfter: Self.repeatAfter))
   }
 
   /// The destination has a slot for the attempt. If the attempt no longer waits, or the caller has just cancelled, the
   /// slot goes back at once.
   private func granted(_ question: AttemptMachine.Question, _ now: MonotonicTime) {
-    guard machine.awaits(question) else { return lease.release() }
+    guard machine.awaits(question) else { return lease.giveBack() }
     if machine.wait == .first {
       // The circuit may have opened meanwhile.
       if let rejection = passCircuit(at: now) {
-        lease.release()
+        lease.giveBack()
         return reject(withdrawn: rejection)
       }
-      guard let delegate, delegate.attemptMayStart(self) else { return lease.release() }
+      guard let delegate, delegate.attemptMayStart(self) else { return lease.giveBack() }
       stopTimer()
     } else if let waited = lease.waited(until: now) {
       tally.waited(waited)
@@ -151,7 +176,7 @@ package final class Attempt {
   }
 
   private func withdraw() {
-    lease.withdraw()
+    tell(lease.withdraw(departure))
     if !machine.hasStarted { stopTimer() }
   }
 
@@ -170,7 +195,7 @@ package final class Attempt {
     let now = MonotonicTime.now
     // If another thread has opened the circuit since the hedge was granted, the attempt's end does not count.
     _ = passCircuit(at: now)
-    lease.granted(at: now)
+    lease.joins(hasControl: controls.overload != nil, at: now)
     perform(machine.granted())
   }
 
@@ -202,6 +227,7 @@ package final class Attempt {
   /// Puts a hop on the wire. Throws the error with which it could not be started.
   package func send(_ spec: consuming TransferSpec, headers: PreparedHeaders) throws(TransferError) {
     spec.tag = lease.destination
+    if !spec.body.leavesWithHead { uploads() }
     transfer = try transport.start(spec, headers: headers, delegate: self)
   }
 
@@ -250,7 +276,8 @@ package final class Attempt {
   package func resume() { perform(machine.resume()) }
 
   /// Ends the attempt wherever it is, as the engine would end a cancelled transfer.
-  package func cancel() {
+  package func cancel(_ departure: Departure = .withdrawn) {
+    self.departure = departure
     unwanted.isGivenUp = false
     perform(machine.cancel())
   }
@@ -351,6 +378,7 @@ extension Attempt: TimerHandler {
       unwanted.isGivenUp = true
       transfer?.cancel()
     } else if machine.wait == .first, delegate?.attemptAwaitsSlot(self) ?? false {
+      departure = .timedOut
       perform(machine.withdraw())
       reject(.admissionTimeout)
     }
@@ -389,6 +417,8 @@ extension Attempt: TransferDelegate {
   package func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {
     delegate?.attempt(self, didSendBody: totalSent)
   }
+
+  package func transferHasSentBody(_ transfer: any TransferHandle) { hasUploaded() }
 
   package func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport) {
     self.transfer = nil

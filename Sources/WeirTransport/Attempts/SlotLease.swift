@@ -5,20 +5,13 @@ import WeirIO
 /// Without a destination there is no slot to count, and every question is granted. Such an attempt fails soon for want
 /// of a host.
 struct SlotLease {
-  enum Answer {
-    case granted, waiting, queueFull
-  }
-
   let destination: DestinationState?
-  private var ticket: Ticket?
+  private var ticket: SlotTicket?
+  /// The ticket of an attempt that load control has let through, until its final head or its end.
+  private(set) var pass: OverloadMachine.Ticket?
   /// When a slot was last asked for, and when that slot was granted.
   private var asked: MonotonicTime?
   private(set) var grantedAt: MonotonicTime?
-
-  private enum Ticket {
-    case first(UInt64)
-    case again(UInt64)
-  }
 
   init(_ destination: DestinationState?) {
     self.destination = destination
@@ -29,22 +22,23 @@ struct SlotLease {
 
   /// Asks for a first slot. If the attempt has to wait, `waiter` is called once the slot is there.
   ///
-  /// - Parameter start: Nil when the request counts as started already.
-  /// - Returns: The answer, and whether the asker is to report the destination's retry budget from now on.
+  /// - Parameters:
+  ///   - start: Nil when the request counts as started already.
+  ///   - caller: Nil without load control.
   mutating func ask(
-    _ start: DestinationState.Start?, at now: MonotonicTime, _ waiter: @autoclosure () -> DestinationState.Waiter
-  ) -> (answer: Answer, beginsWatch: Bool) {
+    _ start: DestinationState.Start?, _ caller: OverloadGate.Caller?, at now: MonotonicTime,
+    _ waiter: () -> DestinationState.Waiter
+  ) -> DestinationState.Answer {
     asked = now
     grantedAt = nil
-    guard let destination else { return (.granted, false) }
-    let (answer, beginsWatch) = destination.ask(start, at: now, waiter())
-    switch answer {
-    case .admitted: return (.granted, beginsWatch)
-    case .queueFull: return (.queueFull, beginsWatch)
-    case .waiting(let ticket):
-      self.ticket = .first(ticket)
-      return (.waiting, beginsWatch)
+    guard let destination else { return DestinationState.Answer(decision: .granted(nil)) }
+    let answer = destination.ask(start, caller, at: now, waiter)
+    switch answer.decision {
+    case .granted(let pass): self.pass = pass
+    case .waiting(let ticket): self.ticket = ticket
+    case .queueFull, .refused: break
     }
+    return answer
   }
 
   /// Asks for a slot ahead of the attempts that never had one; true when it is granted at once.
@@ -56,20 +50,38 @@ struct SlotLease {
     return false
   }
 
-  mutating func withdraw() {
+  /// Takes the question back. Returns the state that load control has entered, if it is another one.
+  mutating func withdraw(_ departure: Departure) -> OverloadState? {
     let ticket = ticket
     self.ticket = nil
     switch ticket {
     case .first(let ticket)?: destination?.withdraw(ticket)
     case .again(let ticket)?: destination?.withdrawAgain(ticket)
+    case .controlled(let ticket)?: return destination?.leave(ticket, departure, at: .now)
     case nil: break
     }
+    return nil
   }
 
   /// The slot that was asked for is there.
   mutating func granted(at now: MonotonicTime) {
+    if case .controlled(let ticket)? = ticket { pass = ticket }
     ticket = nil
     grantedAt = now
+  }
+
+  /// The attempt has a slot that was taken for it, beside another attempt.
+  mutating func joins(hasControl: Bool, at now: MonotonicTime) {
+    if hasControl { pass = destination?.joinsOverload(at: now) }
+    granted(at: now)
+  }
+
+  /// Gives a slot back with which nothing was sent.
+  mutating func giveBack() {
+    let unused = takePass() ?? ticket?.controlled
+    ticket = nil
+    if let unused { destination?.neverSent(unused, at: .now) }
+    release()
   }
 
   func release() { destination?.release() }
@@ -79,4 +91,16 @@ struct SlotLease {
 
   /// The connection is no longer parked.
   func unpark() { destination?.unpark() }
+
+  /// The ticket for the end of the attempt at load control; only once, and nil without load control.
+  mutating func takePass() -> OverloadMachine.Ticket? {
+    defer { pass = nil }
+    return pass
+  }
+}
+
+extension SlotTicket {
+  fileprivate var controlled: OverloadMachine.Ticket? {
+    if case .controlled(let ticket) = self { ticket } else { nil }
+  }
 }

@@ -25,7 +25,7 @@ struct Admission<Waiter: Sendable>: Sendable {
     case refused
   }
 
-  private(set) var slots: Int
+  let slots: Int
   let maximumWaiting: Int
   let maximumParked: Int
   private(set) var taken = 0
@@ -47,6 +47,8 @@ struct Admission<Waiter: Sendable>: Sendable {
   }
 
   var waiting: Int { queue.count - withdrawn.count }
+
+  var hasFreeSlot: Bool { taken < slots }
 
   /// Takes a slot, or a place in the queue.
   mutating func ask(_ waiter: @autoclosure () -> Waiter) -> Answer {
@@ -76,14 +78,6 @@ struct Admission<Waiter: Sendable>: Sendable {
     nextTicket += 1
     returning.append(Entry(ticket: nextTicket, waiter: waiter()))
     return .waiting(nextTicket)
-  }
-
-  /// Changes the number of slots; taken slots stay taken. Returns the entries that get a slot, which must be told.
-  mutating func resize(to slots: Int) -> [Entry] {
-    self.slots = max(1, slots)
-    var entries: [Entry] = []
-    while let entry = letThrough() { entries.append(entry) }
-    return entries
   }
 
   /// Gives a slot back. Returns the next entry, which takes the slot and must be told.

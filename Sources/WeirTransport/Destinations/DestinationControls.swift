@@ -5,14 +5,14 @@ package final class DestinationControls: Sendable {
   package let retryBudget: RetryBudget?
   /// Nil means no circuit.
   package let circuitBreaker: CircuitBreaker?
-  /// Nil means that the limit is the number of slots.
-  package let adaptiveConcurrency: AdaptiveConcurrency?
+  /// Nil means that the number of slots is the only limit.
+  package let overload: OverloadSettings?
 
   package init(
-    retryBudget: RetryBudget?, circuitBreaker: CircuitBreaker? = nil, adaptiveConcurrency: AdaptiveConcurrency? = nil
+    retryBudget: RetryBudget?, circuitBreaker: CircuitBreaker? = nil, overload: OverloadSettings? = nil
   ) {
     self.retryBudget = retryBudget
     self.circuitBreaker = circuitBreaker
-    self.adaptiveConcurrency = adaptiveConcurrency
+    self.overload = overload
   }
 }

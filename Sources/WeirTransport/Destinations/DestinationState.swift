@@ -4,22 +4,39 @@ import WeirIO
 /// The state that a process keeps per destination. Sessions of one process may share it, so it is locked, not
 /// loop-confined.
 package final class DestinationState: Sendable {
-  /// Tells a waiter that it has a slot: by posting a job to its loop, never at once. Slots are given up in the middle
-  /// of other steps. If thousands of waiters ended as soon as they were admitted, each would do so inside the one
-  /// before.
-  typealias Waiter = @Sendable () -> Void
+  /// Tells a waiter that it has a slot, or why it is refused one: by posting a job to its loop, never at once. Slots are
+  /// given up in the middle of other steps. If thousands of waiters ended as soon as they were admitted, each would do
+  /// so inside the one before.
+  typealias Waiter = @Sendable (ShedReason?) -> Void
 
   /// A request's first question for a slot, by which the request counts as started.
   struct Start {
     /// False for a request that is itself another client's retry.
     var earnsRetryBudget = true
-    /// Whether the asking session reports retry budgets to monitors.
+    /// Whether the asking session reports on its destinations.
     var isObserved = false
-    /// The settings of the adaptive limit; nil if the number of slots is fixed.
-    var adaptiveConcurrency: AdaptiveConcurrency?
   }
 
-  // Internal, as the extensions on the circuit and the limit use them.
+  /// The answer to the question for an attempt's first slot.
+  struct Answer {
+    enum Decision {
+      /// With the ticket of load control, if there is one.
+      case granted(OverloadMachine.Ticket?)
+      case waiting(SlotTicket)
+      case queueFull
+      case refused(ShedReason)
+    }
+
+    var decision: Decision
+    /// When to call ``DestinationState/wokeOverload(at:)`` at the latest; nil without load control.
+    var wake: MonotonicTime?
+    /// The state that load control has entered, if it is another one.
+    var entered: OverloadState?
+    /// Whether the asker is to report on the destination from now on, as no other session does.
+    var beginsWatch = false
+  }
+
+  // Internal, as the extensions on the circuit and on load control use them.
   struct Fields: Sendable {
     var admission: Admission<Waiter>
     var retries: RetryLedger
@@ -27,19 +44,11 @@ package final class DestinationState: Sendable {
     var lastAsked: MonotonicTime
     /// Nil until a request comes with a circuit breaker.
     var circuit: Circuit?
-    /// Nil until a request comes with an adaptive limit.
-    var limit: ConcurrencyLimit?
-    var lastLimitReport: MonotonicTime?
-
-    /// Creates the adaptive limit. It admits no waiter, as the limit is no higher than the slots were.
-    mutating func beginLimit(_ settings: AdaptiveConcurrency, _ slots: Int, at now: MonotonicTime) {
-      let limit = ConcurrencyLimit(settings, maximum: slots, at: now)
-      self.limit = limit
-      _ = admission.resize(to: limit.slots)
-    }
+    /// Nil until a request comes with load control.
+    var gate: OverloadGate?
   }
 
-  /// The state of the reports on the retry budget.
+  /// The state of the reports on the destination.
   struct RetryReports: Sendable {
     var isWatched = false
     var budget: RetryBudget?
@@ -47,7 +56,6 @@ package final class DestinationState: Sendable {
   }
 
   package let destination: Destination
-  /// The number of slots without an adaptive limit.
   let slots: Int
   let fields: Mutex<Fields>
   /// Nil, and not consulted, until a request hedges by a quantile.
@@ -73,41 +81,46 @@ package final class DestinationState: Sendable {
 
   /// Asks for an attempt's first slot.
   ///
-  /// - Parameter start: Nil when the request counts as started already.
-  /// - Returns: The answer, and whether the asker is to report the retry budget from now on, as no other session does.
+  /// - Parameters:
+  ///   - start: Nil when the request counts as started already.
+  ///   - caller: Nil without load control.
   func ask(
-    _ start: Start?, at now: MonotonicTime, _ waiter: @autoclosure () -> Waiter
-  ) -> (answer: Admission<Waiter>.Answer, beginsWatch: Bool) {
-    fields.withLock { fields in
+    _ start: Start?, _ caller: OverloadGate.Caller?, at now: MonotonicTime, _ waiter: () -> Waiter
+  ) -> Answer {
+    let (answer, answers) = fields.withLock { fields in
       fields.lastAsked = now
-      var beginsWatch = false
+      var answer = Answer(decision: fields.ask(caller, at: now, waiter))
       if let start {
-        beginsWatch = start.isObserved && !fields.reports.isWatched
-        if beginsWatch { fields.reports.isWatched = true }
-        if let adaptive = start.adaptiveConcurrency, fields.limit == nil { fields.beginLimit(adaptive, slots, at: now) }
+        answer.beginsWatch = (start.isObserved || caller != nil) && !fields.reports.isWatched
+        if answer.beginsWatch { fields.reports.isWatched = true }
+        // A request that is turned away puts nothing on the destination that would have to be retried.
+        if !answer.isTurnedAway { fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget) }
       }
-      let answer = fields.admission.ask(waiter())
-      // A request that is turned away puts nothing on the destination that would have to be retried.
-      if let start, answer != .queueFull {
-        fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget)
-      }
-      return (answer, beginsWatch)
+      guard caller != nil else { return (answer, [OverloadGate.Answer]()) }
+      let answers = fields.answers(at: now)
+      answer.entered = fields.gate?.takeNewState()
+      answer.wake = fields.gate?.nextWake
+      return (answer, answers)
     }
+    for each in answers { each.waiter(each.refusal) }
+    return answer
   }
 
   func askAgain(_ waiter: @autoclosure () -> Waiter) -> Admission<Waiter>.Answer {
     fields.withLock { $0.admission.askAgain(waiter()) }
   }
 
-  var hasFreeSlot: Bool { fields.withLock { $0.admission.taken < $0.admission.slots } }
+  /// Whether a second attempt may start beside another one now.
+  var hasPlaceBeside: Bool { fields.withLock { $0.hasPlaceBeside } }
 
-  func takeFreeSlot() -> Bool { fields.withLock { $0.admission.take() } }
+  /// Takes a slot for a second attempt beside another one, if it may start.
+  func takePlaceBeside() -> Bool { fields.withLock { $0.hasPlaceBeside && $0.admission.take() } }
 
   /// Returns whether the slot was given up; if not, the transfer keeps it.
   func park() -> Bool {
     switch changeAdmission({ $0.park() }) {
     case .parked(let next):
-      next?.waiter()
+      next?.waiter(nil)
       return true
     case .refused: return false
     }
@@ -118,7 +131,7 @@ package final class DestinationState: Sendable {
   }
 
   func release() {
-    changeAdmission { $0.release() }?.waiter()
+    changeAdmission { $0.release() }?.waiter(nil)
   }
 
   func withdraw(_ ticket: Admission<Waiter>.Ticket) {
@@ -130,10 +143,13 @@ package final class DestinationState: Sendable {
   }
 
   /// Changes the admission. Entries that left the queue are released after the lock, as they hold objects of the
-  /// caller.
-  func changeAdmission<Answer>(_ change: (inout Admission<Waiter>) -> Answer) -> Answer {
-    let (answer, departed) = fields.withLock { (change(&$0.admission), $0.admission.takeDeparted()) }
+  /// caller. A slot that is free now may be for an attempt that waits for load control.
+  private func changeAdmission<Answer>(_ change: (inout Admission<Waiter>) -> Answer) -> Answer {
+    let (answer, departed, answers) = fields.withLock {
+      (change(&$0.admission), $0.admission.takeDeparted(), $0.answers(at: .now))
+    }
     withExtendedLifetime(departed) {}
+    for each in answers { each.waiter(each.refusal) }
     return answer
   }
 
@@ -158,25 +174,40 @@ package final class DestinationState: Sendable {
     fields.withLock { $0.reports.budget = budget }
   }
 
-  /// The retries that the budget would grant; nil when there is no budget, or when the last report is less than a
-  /// second old.
-  func retriesToReport(at now: MonotonicTime) -> Double? {
-    fields.withLock { fields in
-      guard let budget = fields.reports.budget else { return nil }
-      if let last = fields.reports.last, now.nanoseconds - last.nanoseconds < 1_000_000_000 { return nil }
-      fields.reports.last = now
-      return fields.retries.available(of: budget, at: now)
-    }
+  /// The reports that are due, at most once a second.
+  struct Reports {
+    /// The retries that the budget would grant.
+    var availableRetries: Double?
+    var overload: OverloadReport?
+    /// The state that load control has entered, if it is another one.
+    var entered: OverloadState?
+    /// Whether there is nothing left to report. If so, the next request's session begins to report again.
+    var areLast = false
   }
 
-  /// Whether there is nothing left to report. If so, the next request's session begins to report again.
-  func leavesWatch(at now: MonotonicTime) -> Bool {
-    fields.withLock { fields in
+  /// Seconds without a request after which load control forgets the destination.
+  static let overloadMemory = 600.0
+
+  /// Reports on the destination, and lets its load control see that time has passed.
+  func takeReports(at now: MonotonicTime) -> Reports {
+    let (reports, answers) = fields.withLock { fields in
+      var reports = Reports()
       let window = fields.reports.budget?.boundedWindow ?? RetryBudget.windows.lowerBound
-      guard fields.retries.isQuiet(for: window, at: now) else { return false }
-      fields.reports.isWatched = false
-      return true
+      let isQuiet = fields.retries.isQuiet(for: window, at: now)
+      if let budget = fields.reports.budget, !isQuiet { reports.availableRetries = fields.retries.available(of: budget, at: now) }
+      let (answers, entered) = fields.control(at: now) { $0.woke(at: now) }
+      reports.overload = fields.gate?.takeReport(at: now)
+      reports.entered = entered
+      if let gate = fields.gate, gate.isIdle, now.seconds(since: fields.lastAsked) >= Self.overloadMemory {
+        fields.gate = nil
+        if gate.machine.state != .normal { reports.entered = .normal }
+      }
+      reports.areLast = isQuiet && fields.gate == nil
+      if reports.areLast { fields.reports.isWatched = false }
+      return (reports, answers)
     }
+    for each in answers { each.waiter(each.refusal) }
+    return reports
   }
 
   /// The reporting session stops reporting.
@@ -203,4 +234,40 @@ extension DestinationState {
       return latencies?.quantile(share, at: .now)
     }
   }
+}
+
+extension DestinationState.Answer {
+  fileprivate var isTurnedAway: Bool {
+    switch decision {
+    case .queueFull, .refused: true
+    case .granted, .waiting: false
+    }
+  }
+}
+
+extension DestinationState.Fields {
+  fileprivate mutating func ask(
+    _ caller: OverloadGate.Caller?, at now: MonotonicTime, _ waiter: () -> DestinationState.Waiter
+  ) -> DestinationState.Answer.Decision {
+    guard let caller else {
+      return switch admission.ask(waiter()) {
+      case .admitted: .granted(nil)
+      case .waiting(let ticket): .waiting(.first(ticket))
+      case .queueFull: .queueFull
+      }
+    }
+    if gate == nil { gate = OverloadGate(caller.settings, slots: admission.slots, at: now) }
+    let arrival = gate?.arrived(
+      caller, hasFreeSlot: admission.hasFreeSlot, maximumWaiting: admission.maximumWaiting, at: now, waiter)
+    switch arrival {
+    case .letThrough(let ticket)?:
+      _ = admission.take()
+      return .granted(ticket)
+    case .waits(let ticket)?: return .waiting(.controlled(ticket))
+    case .refused(let reason)?: return .refused(reason)
+    case .queueFull?, nil: return .queueFull
+    }
+  }
+
+  fileprivate var hasPlaceBeside: Bool { admission.hasFreeSlot && gate?.machine.allowsHedge ?? true }
 }

@@ -53,12 +53,6 @@ package final class DestinationTable: Sendable {
     entries = Mutex(Entries(capacity: capacity))
   }
 
-  /// Resets the adaptive limits of all destinations, as the settings of their users may have changed.
-  package func forgetLimits() {
-    let states = entries.withLock { Array($0.states.values) }
-    for state in states { state.forgetLimit() }
-  }
-
   package var count: Int { entries.withLock { $0.states.count } }
 
   /// - Parameter limits: The limits of a new destination; a known one keeps its own.

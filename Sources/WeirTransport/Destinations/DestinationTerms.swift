@@ -10,6 +10,10 @@ package final class DestinationTerms {
   @exclusivity(unchecked) package var retryBudget: RetryBudget?
   /// False for a request that declares itself another client's retry (``AttemptHeader``).
   @exclusivity(unchecked) package var earnsRetryBudget = true
+  /// The priority of the request, 0 to 7, the lower the sooner (`u` of RFC 9218 section 4.1).
+  @exclusivity(unchecked) package var priority = 3
+  /// Until when the caller has announced to wait; nil if it has not.
+  @exclusivity(unchecked) package var callerLeaves: MonotonicTime?
   @exclusivity(unchecked) private var kept: AnyObject?
   /// Whether the exchange counts as started at its destination.
   @exclusivity(unchecked) private var isCounted = false
@@ -32,38 +36,46 @@ package final class DestinationTerms {
   func takeStart(isObserved: Bool) -> DestinationState.Start? {
     if isCounted { return nil }
     isCounted = true
-    return DestinationState.Start(
-      earnsRetryBudget: earnsRetryBudget, isObserved: isObserved, adaptiveConcurrency: controls.adaptiveConcurrency)
+    return DestinationState.Start(earnsRetryBudget: earnsRetryBudget, isObserved: isObserved)
+  }
+
+  /// The facts about the exchange for load control; nil if the destination has none.
+  func caller(at now: MonotonicTime) -> OverloadGate.Caller? {
+    guard let settings = controls.overload else { return nil }
+    return OverloadGate.Caller(
+      settings: settings, priority: priority, timeout: callerLeaves.map { $0.seconds(since: now) })
   }
 
   /// Whether the circuit would reject another attempt now.
   private func isRejected(at now: MonotonicTime) -> Bool {
-    guard let breaker = controls.circuitBreaker, let state else { return false }
-    return state.isRejecting(breaker, at: now)
+    guard controls.circuitBreaker != nil, let state else { return false }
+    return state.isRejecting(at: now)
   }
 
-  /// Applies the circuit and the budget to a decision. This comes last, so that a retry that is denied for another
-  /// reason costs no budget.
+  /// Applies the circuit, load control and the budget to a decision. This comes last, so that a retry that is denied for
+  /// another reason costs no budget.
   ///
-  /// - Parameter isFree: Whether the retry needs no budget.
+  /// - Parameter isFree: Whether the retry needs no budget, as it is no sign of a destination in trouble.
   package func withinBudget(
     _ decision: RetryDecision, at now: MonotonicTime, isFree: () -> Bool = { false }
   ) -> RetryDecision {
     guard case .retry = decision, let state else { return decision }
     if isRejected(at: now) { return .deny(.breaker) }
-    return isFree() || state.grantsRetry(by: retryBudget, at: now) ? decision : .deny(.budget)
+    if isFree() { return decision }
+    if controls.overload != nil, !state.allowsRetry { return .deny(.overload) }
+    return state.grantsRetry(by: retryBudget, at: now) ? decision : .deny(.budget)
   }
 
   /// Whether there would be room for a second attempt now.
   package func mayHedge(at now: MonotonicTime = .now) -> Bool {
     guard let state else { return true }
-    return !isRejected(at: now) && state.hasFreeSlot && state.hasRetry(by: retryBudget, at: now)
+    return !isRejected(at: now) && state.hasPlaceBeside && state.hasRetry(by: retryBudget, at: now)
   }
 
   /// Takes a slot and a retry of the budget for a second attempt; takes neither if one of them is missing.
   package func takesHedge(at now: MonotonicTime = .now) -> Bool {
     guard let state else { return true }
-    guard !isRejected(at: now), state.takeFreeSlot() else { return false }
+    guard !isRejected(at: now), state.takePlaceBeside() else { return false }
     if state.grantsRetry(by: retryBudget, at: now) { return true }
     state.release()
     return false

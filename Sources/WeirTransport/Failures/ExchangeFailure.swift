@@ -41,28 +41,36 @@ package enum ExchangeFailure: LabelledError, Hashable {
 
 /// Why a destination did not admit an attempt.
 package enum Rejection: Hashable, Sendable {
-  /// The circuit is open; seconds until it admits a probe, if known.
+  /// The circuit is open; seconds until it lets a request through, if known.
   case circuitOpen(retryAfter: Double?)
   /// The destination's queue is full.
   case queueFull
   /// The attempt waited for too long.
   case admissionTimeout
+  /// Load control refused the attempt; seconds after which the request may be repeated.
+  case overloaded(reason: ShedReason, retryAfter: Double)
 
   package var label: String {
     switch self {
     case .circuitOpen: "circuit_open"
     case .queueFull: "queue_full"
     case .admissionTimeout: "admission_timeout"
+    case .overloaded: "overloaded"
     }
   }
 
   package var text: String {
     switch self {
     case .circuitOpen(let delay?):
-      "The destination's circuit is open (circuitBreaker); it admits a probe in \(delay) s."
+      "The destination's circuit is open (circuitBreaker); it lets a request through in \(delay) s."
     case .circuitOpen(nil): "The destination's circuit is open (circuitBreaker)."
     case .queueFull: "Too many requests wait for the destination (maximumPendingRequestsPerHost)."
     case .admissionTimeout: "It waited longer for the destination than admissionTimeout."
+    case .overloaded(.overload, _):
+      "The destination gets more requests than it can answer in time (overload); the wait would have been too long."
+    case .overloaded(.waited, _):
+      "The destination gets more requests than it can answer in time (overload); the request has waited for too long."
+    case .overloaded(.silent, _): "The destination has ceased to answer (overload.silence)."
     }
   }
 }

@@ -2,9 +2,7 @@ import WeirIO
 
 // What the machine shows: to the shell before a retry or a hedge, and to metrics and logs.
 extension OverloadMachine {
-  enum State: Sendable, Hashable {
-    case normal, overloaded, silent
-  }
+  typealias State = OverloadState
 
   var state: State { silence.isSilent ? .silent : overloadedSince == nil ? .normal : .overloaded }
 

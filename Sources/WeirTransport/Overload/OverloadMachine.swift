@@ -17,14 +17,7 @@ import WeirIO
 struct OverloadMachine: Sendable {
   typealias Ticket = AttemptLedger.Ticket
 
-  enum Refusal: Sendable, Hashable, CaseIterable {
-    /// The wait would have been longer than its bound.
-    case overload
-    /// The wait was as long as its bound.
-    case waited
-    /// The upstream does not answer.
-    case silent
-  }
+  typealias Refusal = ShedReason
 
   enum Arrival: Sendable, Hashable {
     case letThrough(Ticket)

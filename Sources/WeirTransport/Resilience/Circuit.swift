@@ -1,17 +1,17 @@
 import WeirIO
 
-/// The circuit breaker of one destination as a value: it admits or rejects attempts, and learns how they ended.
+/// The circuit of one destination as a value: the share of requests that are let through, and how it follows from how
+/// attempts end.
 ///
 /// ```
-/// closed ─► open ─► half open ─► closed
-///             ▲         │
-///             └─────────┘ a probe failed
+/// closed ─► below 1 ─► closed     too many failed; enough of the last succeeded
 /// ```
-/// An admitted attempt gets a pass and gives it back together with how it ended. A pass from an earlier state is
-/// ignored: an attempt that began before the circuit opened says nothing about whether the destination has recovered. A
-/// probe that keeps its pass for longer than the circuit was open blocks nothing: another probe is admitted. The
-/// settings come with each call, as the users of a destination may have different ones. Those of the first probe hold
-/// until the circuit closes.
+/// Once too many attempts of a window have failed, the share becomes what the upstream answers well ÷ what would be
+/// tolerated. From then on it follows that of the last two seconds: down at once, up at most twofold in a quarter of a
+/// second. Some requests always go through, so that a recovery is seen within a second.
+///
+/// A request that is let through gets a pass and gives it back, with how it ended. A pass of an earlier period does not
+/// count: what began before the share fell, or rose again, says nothing about whether the destination has recovered.
 struct Circuit: Sendable {
   struct Pass: Hashable, Sendable {
     fileprivate let period: UInt32
@@ -19,138 +19,133 @@ struct Circuit: Sendable {
 
   enum Answer: Hashable, Sendable {
     case admitted(Pass)
-    /// Seconds until a probe is admitted; nil when that depends on the probes under way.
-    case rejected(retryAfter: Double?)
+    case rejected
   }
 
   enum Ending: Hashable, Sendable {
     case succeeded, failed
-    /// The end says nothing about the destination: the attempt was cancelled, or never sent.
+    /// It says nothing about the destination: cancelled, or never sent.
     case abandoned
   }
-
-  private enum Stage: Sendable {
-    case closed
-    case open(until: MonotonicTime)
-    case halfOpen(Probes)
-  }
-
-  private struct Probes: Sendable {
-    /// The number of probes that the settings of the first probe ask for.
-    let wanted: Int
-    var underWay = 0
-    var succeeded = 0
-    /// When the last probe was admitted.
-    var latest: MonotonicTime
-  }
-
-  /// Seconds; every probe has at least this long before another one takes its place.
-  private static let shortestPatience = 1.0
 
   private struct Counts: BucketCounts {
     var ended: UInt32 = 0
     var failed: UInt32 = 0
   }
 
-  private var stage = Stage.closed
+  /// The endings of the last attempts, a bit for each that failed.
+  private struct Last: Sendable {
+    static let count = 40
+    private var bits: UInt64 = 0
+    private var count = 0
+
+    mutating func note(failed: Bool) {
+      bits = (bits << 1 | (failed ? 1 : 0)) & (1 << UInt64(Self.count) - 1)
+      count = min(count + 1, Self.count)
+    }
+
+    var succeeded: Double { count == 0 ? 1 : Double(count - bits.nonzeroBitCount) / Double(count) }
+  }
+
+  private static let leastShare = 0.02
+  /// Seconds between two requests that are let through, at most.
+  private static let longestGap = 0.5
+  /// The share below which the circuit is told of as open.
+  private static let openShare = 0.1
+  /// Seconds that a share below 1 is taken from, and attempts that must have ended in them before it falls.
+  private static let window = 2.0
+  private static let leastEnded = 5
+  /// Seconds between two rises.
+  private static let riseInterval = 0.25
+
+  /// The share of requests that are let through.
+  private(set) var share = 1.0
+  /// The shares of requests saved up so far, at most two; one request goes through for each whole share.
+  private var credit = 0.0
+  private var lastThrough: MonotonicTime
+  private var lastRise: MonotonicTime
   private var counts: TimeBuckets<Counts>
-  /// Counts the transitions.
+  private var last = Last()
   private var period: UInt32 = 0
-  /// Seconds that the circuit was open the last time; 0 after it has closed.
-  private var lastOpen = 0.0
 
   init(at now: MonotonicTime) {
     counts = TimeBuckets(at: now)
+    lastThrough = now
+    lastRise = now
   }
 
-  var state: CircuitState {
-    switch stage {
-    case .closed: .closed
-    case .open: .open
-    case .halfOpen: .halfOpen
-    }
-  }
+  var state: CircuitState { share >= 1 ? .closed : share < Self.openShare ? .open : .halfOpen }
 
-  /// Whether a pass was issued in the present state.
+  /// Whether a pass is one of the present period.
   func isValid(_ pass: Pass) -> Bool { pass.period == period }
 
-  /// The answer of ``ask(_:at:)`` if it would reject; else nil.
-  func rejection(_ settings: CircuitBreaker, at now: MonotonicTime) -> Answer? {
-    switch stage {
-    case .open(let until) where now < until:
-      // A division is exact where a product would turn a minute into slightly more than 60 s.
-      .rejected(retryAfter: Double(until.nanoseconds - now.nanoseconds) / 1e9)
-    case .halfOpen(let probes) where probes.underWay + probes.succeeded >= probes.wanted && now < overdue(probes):
-      .rejected(retryAfter: nil)
-    default: nil
-    }
-  }
-
-  /// The time from which on the probes under way no longer keep others from starting.
-  private func overdue(_ probes: Probes) -> MonotonicTime {
-    probes.latest.advanced(bySeconds: max(Self.shortestPatience, lastOpen))
+  /// Whether ``ask(at:)`` would reject.
+  func rejects(at now: MonotonicTime) -> Bool {
+    share < 1 && credit + share < 1 && now.seconds(since: lastThrough) < Self.longestGap
   }
 
   /// An attempt wants to go to the destination.
-  mutating func ask(_ settings: CircuitBreaker, at now: MonotonicTime) -> Answer {
-    if let rejection = rejection(settings, at: now) { return rejection }
-    switch stage {
-    case .closed: break
-    case .open: enter(.halfOpen(Probes(wanted: settings.boundedProbes, underWay: 1, latest: now)))
-    case .halfOpen(var probes):
-      probes.underWay += 1
-      probes.latest = now
-      stage = .halfOpen(probes)
-    }
+  mutating func ask(at now: MonotonicTime) -> Answer {
+    let isRejected = rejects(at: now)
+    credit = min(2, credit + share)
+    if isRejected { return .rejected }
+    if credit >= 1 { credit -= 1 }
+    lastThrough = now
     return .admitted(Pass(period: period))
   }
 
-  /// An attempt that was admitted has ended.
+  /// An attempt that was let through has ended.
   mutating func ended(_ pass: Pass, _ ending: Ending, _ settings: CircuitBreaker, at now: MonotonicTime) {
-    guard isValid(pass) else { return }
-    switch stage {
-    case .closed: count(ending, settings, at: now)
-    case .open: break
-    case .halfOpen(var probes):
-      if ending == .failed { return open(settings, at: now) }
-      probes.underWay -= 1
-      if ending == .succeeded { probes.succeeded += 1 }
-      if probes.succeeded >= probes.wanted { close(at: now) } else { stage = .halfOpen(probes) }
+    guard isValid(pass), ending != .abandoned else { return }
+    let failed = ending == .failed
+    counts.count(at: now) { counts in
+      counts.ended &+= 1
+      if failed { counts.failed &+= 1 }
+    }
+    last.note(failed: failed)
+    if share < 1 { follow(settings, at: now) } else if failed { fallIfTooManyFailed(settings, at: now) }
+  }
+
+  private mutating func fallIfTooManyFailed(_ settings: CircuitBreaker, at now: MonotonicTime) {
+    let sums = sums(of: settings.boundedWindow, at: now)
+    guard settings.opens(failed: sums.failed, of: sums.ended) else { return }
+    share = bounded(last.succeeded, settings)
+    if share < Self.openShare { beginPeriod(at: now) }
+  }
+
+  private mutating func follow(_ settings: CircuitBreaker, at now: MonotonicTime) {
+    let sums = sums(of: Self.window, at: now)
+    guard sums.ended > 0 else { return }
+    let wanted = bounded(Double(sums.ended - sums.failed) / Double(sums.ended), settings)
+    if wanted < share {
+      if sums.ended >= Self.leastEnded { share = wanted }
+    } else if now.seconds(since: lastRise) >= Self.riseInterval {
+      share = min(wanted, max(2 * share, Self.openShare))
+      lastRise = now
+      // Failures from before would hold the share down, or make it fall again.
+      if share < 0.5 || share >= 1 { beginPeriod(at: now) }
     }
   }
 
-  // MARK: Transitions
+  /// The share for so many successes.
+  private func bounded(_ succeeded: Double, _ settings: CircuitBreaker) -> Double {
+    let tolerated = 1 - settings.boundedRatio
+    return tolerated > 0 ? min(1, max(Self.leastShare, succeeded / tolerated)) : 1
+  }
 
-  private mutating func count(_ ending: Ending, _ settings: CircuitBreaker, at now: MonotonicTime) {
-    if ending == .abandoned { return }
-    counts.count(at: now) { counts in
-      counts.ended &+= 1
-      if ending == .failed { counts.failed &+= 1 }
-    }
-    guard ending == .failed else { return }
+  private mutating func beginPeriod(at now: MonotonicTime) {
+    counts = TimeBuckets(at: now)
+    last = Last()
+    period &+= 1
+  }
+
+  private func sums(of window: Double, at now: MonotonicTime) -> (ended: Int, failed: Int) {
     var sums = (ended: 0, failed: 0)
-    counts.forEach(in: settings.boundedWindow, before: now) { bucket, isWhole in
+    counts.forEach(in: window, before: now) { bucket, isWhole in
       guard isWhole else { return }
       sums.ended += Int(bucket.ended)
       sums.failed += Int(bucket.failed)
     }
-    if settings.opens(failed: sums.failed, of: sums.ended) { open(settings, at: now) }
-  }
-
-  private mutating func open(_ settings: CircuitBreaker, at now: MonotonicTime) {
-    lastOpen = lastOpen > 0 ? min(2 * lastOpen, CircuitBreaker.longestOpen) : settings.boundedOpenFor
-    enter(.open(until: now.advanced(bySeconds: lastOpen)))
-  }
-
-  private mutating func close(at now: MonotonicTime) {
-    lastOpen = 0
-    // The counts from before the circuit opened would open it again.
-    counts = TimeBuckets(at: now)
-    enter(.closed)
-  }
-
-  private mutating func enter(_ stage: Stage) {
-    self.stage = stage
-    period &+= 1
+    return sums
   }
 }

@@ -26,6 +26,8 @@ public struct RetryDenial: Hashable, Sendable {
     case budget
     /// The destination's ``CircuitBreaker`` is open. No retrier is asked about further retries.
     case breaker
+    /// The destination is overloaded or silent (``OverloadSettings``). No retrier is asked about further retries.
+    case overload
     /// A retry policy's ``RetryPolicy/retryLimit`` is used up.
     case limit
     /// The retry would have started after the request's deadline, or the server's `Retry-After` goes beyond the
@@ -50,5 +52,5 @@ public struct RetryDenial: Hashable, Sendable {
 
 extension RetryDenial.Reason {
   /// Whether the reason lies in the state of the destination and not in the request.
-  package var isDestinations: Bool { self == .budget || self == .breaker }
+  package var isDestinations: Bool { self == .budget || self == .breaker || self == .overload }
 }

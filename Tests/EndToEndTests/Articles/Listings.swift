@@ -56,7 +56,7 @@ struct Listings {
   func steered() -> Session {
     var configuration = SessionConfiguration.default
     configuration.timeoutIntervalForResource = 10
-    configuration.circuitBreaker = CircuitBreaker(failureRatio: 0.5, minimumRequests: 20, openFor: 5)
+    configuration.circuitBreaker = CircuitBreaker(failureRatio: 0.5, minimumRequests: 20)
     configuration.announcesAttempts = .standard
     return Session(configuration: configuration, interceptor: RetryPolicy.recommended())
   }

@@ -125,7 +125,7 @@ struct BoardFixture {
     // Grants some of the retries that are wanted, in each wave, and denies others.
     configuration.retryBudget = RetryBudget(ratio: 0.1, minimumPerSecond: 0, burst: 0, window: 60)
     configuration.circuitBreaker = CircuitBreaker(failureRatio: 1)
-    configuration.adaptiveConcurrency = AdaptiveConcurrency()
+    configuration.overload = .default
     configuration.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
     configuration.resolveOverrides = [.init(host: host, port: port, addresses: ["127.0.0.1"])]
     return Session(
@@ -145,7 +145,7 @@ struct BoardFixture {
       - name: dead
         match: {pathPrefix: /dead}
         upstream: http://127.0.0.1:\(LoopbackPort.free())
-        circuitBreaker: {minimumRequests: 9, window: 60s, openFor: 60s}
+        circuitBreaker: {minimumRequests: 9, window: 60s}
 
     """
   }

@@ -87,8 +87,12 @@ extension EventLog {
     note("session.circuit", "\(state.rawValue) \(PortNames.hidden(destination))")
   }
 
-  func session(_ session: Session, concurrencyLimit destination: Destination, limit: Int) {
-    noteOnce("session.concurrencyLimit \(PortNames.hidden(destination))")
+  func session(_ session: Session, overload destination: Destination, entered state: OverloadState) {
+    note("session.overload", "\(state.rawValue) \(PortNames.hidden(destination))")
+  }
+
+  func session(_ session: Session, overload destination: Destination, report: OverloadReport) {
+    noteOnce("session.overloadReport \(PortNames.hidden(destination))")
   }
 
   func session(_ session: Session, refresh event: RefreshEvent) {

@@ -40,7 +40,9 @@ import WeirTransport
     metrics.hedged(.won)
     metrics.lookedUp(.hit)
     metrics.retryBudget(available: 1)
-    metrics.concurrencyLimit(4)
+    var report = OverloadReport(state: .overloaded, limit: 4, used: 4, baseline: 0.1, serviceRate: 40)
+    report.probes.faster = 1
+    metrics.overload(report)
     for state in CircuitState.allCases { metrics.circuit(entered: state) }
     metrics.openConnections.add(1, ordering: .relaxed)
   }

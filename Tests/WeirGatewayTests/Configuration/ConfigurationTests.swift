@@ -96,12 +96,12 @@ import Weir
         - name: a
           upstream: http://h
           retry: {limit: 1, budget: {ratio: 0.1, minimumPerSecond: 2.5, burst: 3, window: 30s}}
-          circuitBreaker: {failureRatio: 0.9, minimumRequests: 5, window: 20s, openFor: 500ms, halfOpenProbes: 2}
-          adaptiveConcurrency: {minimum: 8, initial: 16, tolerance: 2, smoothing: 0.5, window: 1s, baseline: 5m}
-        - {name: b, upstream: "http://h", match: {pathPrefix: /b}, retry: {budget: off, limit: 1}, circuitBreaker: {}}
-        - {name: c, upstream: "http://h", match: {pathPrefix: /c}, adaptiveConcurrency: {}, circuitBreaker: off}
-        - {name: d, upstream: "http://h", match: {pathPrefix: /d}, hedge: {after: 200ms, limit: 2}}
-        - {name: e, upstream: "http://h", match: {pathPrefix: /e}, hedge: {quantile: 0.95}}
+          circuitBreaker: {failureRatio: 0.9, minimumRequests: 5, window: 20s}
+          overload: {wait: 2s, waitOverloaded: 0s, initial: 16, minimum: 8, tolerance: 3, silence: off, priority: true}
+        - {name: b, upstream: "http://h:1", match: {pathPrefix: /b}, retry: {budget: off, limit: 1}, circuitBreaker: {}}
+        - {name: c, upstream: "http://h:2", match: {pathPrefix: /c}, overload: off, circuitBreaker: off}
+        - {name: d, upstream: "http://h:3", match: {pathPrefix: /d}, overload: {}, hedge: {after: 200ms, limit: 2}}
+        - {name: e, upstream: "http://h:4", match: {pathPrefix: /e}, overload: {wait: 50ms, minimum: 9}, hedge: {quantile: 0.95}}
       """
     let routes = try Configuration(parsing: Array(text.utf8), file: "f").routes
     #expect(
@@ -111,13 +111,14 @@ import Weir
       ])
     #expect(
       routes.map(\.circuitBreaker) == [
-        CircuitBreaker(failureRatio: 0.9, minimumRequests: 5, window: 20, openFor: 0.5, halfOpenProbes: 2),
+        CircuitBreaker(failureRatio: 0.9, minimumRequests: 5, window: 20),
         CircuitBreaker(), nil, nil, nil,
       ])
     #expect(
-      routes.map(\.adaptiveConcurrency) == [
-        AdaptiveConcurrency(minimum: 8, initial: 16, tolerance: 2, smoothing: 0.5, window: 1, baseline: 300), nil,
-        AdaptiveConcurrency(), nil, nil,
+      routes.map(\.overload) == [
+        OverloadSettings(
+          wait: 2, waitOverloaded: 0, initial: 16, minimum: 8, tolerance: 3, silence: nil, priority: true),
+        .default, nil, .default, OverloadSettings(wait: 0.05, waitOverloaded: 0.05, initial: 9, minimum: 9),
       ])
     #expect(
       routes.map(\.hedge) == [
@@ -164,14 +165,14 @@ import Weir
     ("retry: {limit: -1}", "2:20: routes[0].retry.limit: must be 0 to 10"),
     (
       "retry: {statusCodes: [600]}",
-      "2:27: routes[0].retry.statusCodes[0]: 600 is no failure; give a status code from 400 to 599"
+      "2:27: routes[0].retry.statusCodes[0]: 600 is not a failure; give a status code from 400 to 599"
     ),
     (
       "retry: {statusCodes: [200]}",
-      "2:27: routes[0].retry.statusCodes[0]: 200 is no failure; give a status code from 400 to 599"
+      "2:27: routes[0].retry.statusCodes[0]: 200 is not a failure; give a status code from 400 to 599"
     ),
-    ("retry: {methods: ['a b']}", "2:23: routes[0].retry.methods[0]: \"a b\" is no method name"),
-    ("retry: {finalResponseFields: ['a b']}", "2:35: routes[0].retry.finalResponseFields[0]: \"a b\" is no field name"),
+    ("retry: {methods: ['a b']}", "2:23: routes[0].retry.methods[0]: \"a b\" is not a method name"),
+    ("retry: {finalResponseFields: ['a b']}", "2:35: routes[0].retry.finalResponseFields[0]: \"a b\" is not a field name"),
     (
       "destinationPolicy: publicOnly",
       "2:24: routes[0].destinationPolicy: expected a mapping (key: value), found the string \"publicOnly\""
@@ -223,17 +224,12 @@ import Weir
       "adaptiveConcurrency: {minimum: 10, initial: 5}",
       "2:49: routes[0].adaptiveConcurrency.initial: must be at least minimum, 10"
     ),
-    (
-      "adaptiveConcurrency: {initial: 3}", "2:36: routes[0].adaptiveConcurrency.initial: must be at least minimum, 4"
-    ),
-    (
-      "adaptiveConcurrency: {baseline: 9s, window: 5s}",
-      "2:37: routes[0].adaptiveConcurrency.baseline: baseline, 9s, must be at least twice window, 5s"
-    ),
-    (
-      "adaptiveConcurrency: {window: 31s}",
-      "2:35: routes[0].adaptiveConcurrency.window: baseline, 60s, must be at least twice window, 31s"
-    ),
+    ("overload: {wait: 61s}", "2:22: routes[0].overload.wait: must be 0.01s to 60s"),
+    ("overload: {waitOverloaded: 2s}", "2:32: routes[0].overload.waitOverloaded: must be at most wait, 1.5s"),
+    ("overload: {minimum: 9, initial: 8}", "2:36: routes[0].overload.initial: must be at least minimum, 9"),
+    ("overload: {tolerance: 1}", "2:27: routes[0].overload.tolerance: must be 1.1 to 100"),
+    ("overload: {silence: 100ms}", "2:25: routes[0].overload.silence: must be 0.5s to 60s"),
+    ("overload: 5", "2:15: routes[0].overload: expected a mapping (key: value) or off, found the number 5"),
     ("hedge: {after: 30s}", "2:20: routes[0].hedge.after: must be less than the route's timeout, 30s"),
     ("match: {host: 'a..b'}", "2:19: routes[0].match.host: \"a..b\" is not a host name"),
     ("adaptiveConcurrency: {baseline: 2h}", "2:37: routes[0].adaptiveConcurrency.baseline: must be 1s to 3600s"),
@@ -287,9 +283,9 @@ import Weir
     #expect(configuration.routes.first?.retry.methods == ["GTE", "PROPFIND", "X-OWN"])
     #expect(
       configuration.warnings.map { $0.description(file: "f", severity: "warning") } == [
-        "f:2:65: warning: routes[0].retry.methods[0]: \"GTE\" is no registered method; did you mean \"GET\"?",
-        "f:2:80: warning: routes[0].retry.methods[2]: \"X-OWN\" is no registered method; it is taken as written",
-        "f:8:22: warning: routes[1].retry.methods[1]: \"propfind\" is no registered method; "
+        "f:2:65: warning: routes[0].retry.methods[0]: \"GTE\" is not a registered method; did you mean \"GET\"?",
+        "f:2:80: warning: routes[0].retry.methods[2]: \"X-OWN\" is not a registered method; it is taken as written",
+        "f:8:22: warning: routes[1].retry.methods[1]: \"propfind\" is not a registered method; "
           + "did you mean \"PROPFIND\"?",
       ])
   }
@@ -366,8 +362,8 @@ import Weir
         "weir.yml:8:11: routes[2].name: must be 1 to 64 bytes of text without control characters",
         "weir.yml:10:12: routes[2].match: host any and pathPrefix \"/x\" are already matched by route \"a\"",
         "weir.yml:11:5: routes[2].surprise: unknown key; known keys are "
-          + "adaptiveConcurrency, circuitBreaker, destinationPolicy, headers, hedge, match, name, retry, stripPrefix, timeout, "
-          + "upstream",
+          + "adaptiveConcurrency, circuitBreaker, destinationPolicy, headers, hedge, match, name, overload, retry, "
+          + "stripPrefix, timeout, upstream",
       ])
   }
 

@@ -58,7 +58,7 @@ struct UpstreamTLSTests {
         ["\(head)24: \(place).certificate: holds no private key in PEM; give its key as well"]
       ),
       ("key: \(client.key)", ["\(head)16: \(place).key: is of no use without a certificate"]),
-      ("serverName: 'a b'", ["\(head)23: \(place).serverName: \"a b\" is no host name"]),
+      ("serverName: 'a b'", ["\(head)23: \(place).serverName: \"a b\" is not a host name"]),
       ("minimumVersion: 1.1", ["\(head)27: \(place).minimumVersion: expected 1.2 or 1.3, found the number 1.1"]),
       (
         "cert: 1",

@@ -26,4 +26,13 @@ import Weir
     #expect(answer.retryAfter == expected)
     #expect(GatewayAnswer(.rejected, .rejected(.queueFull)).retryAfter == nil)
   }
+
+  @Test(arguments: ShedReason.allCases)
+  func aRefusalSaysWhy(reason: ShedReason) {
+    let answer = GatewayAnswer(.rejected, .rejected(.overloaded(reason: reason, retryAfter: 1)))
+    #expect(answer.status == 503)
+    #expect(answer.retryAfter == 1)
+    #expect(answer.refusal == reason)
+    #expect(GatewayAnswer(.rejected, .rejected(.queueFull)).refusal == nil)
+  }
 }

@@ -101,7 +101,7 @@ import WeirServer
       ([("X_Retry_Attempt", "7")], nil, 0), ([("Connection", "X-Retry-Attempt"), ("X-Retry-Attempt", "7")], nil, 0),
     ] as [(Fields, String?, Int)])
   func saysHowOftenOthersTried(fields: Fields, announced: String?, retries: Int) throws {
-    guard case .forward(let list, let count) = try verdict(fields) else {
+    guard case .forward(let list, let count, _) = try verdict(fields) else {
       Issue.record("not forwarded")
       return
     }
@@ -126,7 +126,7 @@ import WeirServer
   @Test func aRouteMayKeepTheAttemptToItself() throws {
     var rules = HeaderRules()
     rules.remove = ["x-retry-attempt"]
-    guard case .forward(let list, let retries) = try verdict([("X-Retry-Attempt", "2")], rules: rules) else {
+    guard case .forward(let list, let retries, _) = try verdict([("X-Retry-Attempt", "2")], rules: rules) else {
       Issue.record("not forwarded")
       return
     }
@@ -166,7 +166,7 @@ import WeirServer
     ] as [(String, String?)])
   func countsForwardsOfTraceAndOptions(value: String, expected: String?) throws {
     switch try verdict([("Max-Forwards", value)], countsForwards: true) {
-    case .forward(let fields, _): #expect(fields.pairs.first { $0.name == "Max-Forwards" }?.value == expected)
+    case .forward(let fields, _, _): #expect(fields.pairs.first { $0.name == "Max-Forwards" }?.value == expected)
     case .finalRecipient: #expect(expected == nil)
     case .loop: Issue.record("no loop")
     }
@@ -229,7 +229,7 @@ import WeirServer
     _ fields: Fields, from address: String = "10.0.0.9", _ authority: String = "front.example", isHTTP10: Bool = false,
     rules: HeaderRules = HeaderRules()
   ) throws -> Fields {
-    guard case .forward(let list, _) = try verdict(fields, from: address, authority, isHTTP10: isHTTP10, rules: rules)
+    guard case .forward(let list, _, _) = try verdict(fields, from: address, authority, isHTTP10: isHTTP10, rules: rules)
     else {
       Issue.record("not forwarded")
       return []

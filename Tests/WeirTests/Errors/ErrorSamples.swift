@@ -59,6 +59,8 @@ struct ErrorSample: Sendable, CustomTestStringConvertible {
     .init(.requestRejected(reason: .circuitOpen(retryAfter: nil)), .rejected, "circuit_open", ["circuit"]),
     .init(.requestRejected(reason: .queueFull), .rejected, "queue_full", ["maximumPendingRequestsPerHost"]),
     .init(.requestRejected(reason: .admissionTimeout), .rejected, "admission_timeout", ["admissionTimeout"]),
+    .init(
+      .requestRejected(reason: .overloaded(reason: .waited, retryAfter: 1)), .rejected, "overloaded", ["overload"]),
   ]
 
   private static func multipart(

@@ -250,16 +250,13 @@ struct ErrorTextTests {
 
   private static let circuit = Trial(
     "circuit",
-    "The request was not admitted. The destination's circuit is open (circuitBreaker); it admits a probe in D s."
+    "The request was not admitted. The destination's circuit is open (circuitBreaker)."
   ) {
     let server = try answering(response("500 Oops"))
     let session = Session(
-      configuration: configuration { $0.circuitBreaker = CircuitBreaker(minimumRequests: 1, openFor: 30) })
+      configuration: configuration { $0.circuitBreaker = CircuitBreaker(minimumRequests: 1) })
     _ = await session.request(server.url).plainResponse()
-    let error = await session.request(server.url).plainResponse().error
-    guard case .requestRejected(.circuitOpen(let delay?))? = error else { return error }
-    #expect(delay > 20 && delay <= 30)
-    return error
+    return await session.request(server.url).plainResponse().error
   }
 
   /// What a second or third request meets whose destination's only slot is taken.

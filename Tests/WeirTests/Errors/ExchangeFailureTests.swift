@@ -11,11 +11,13 @@ import WeirTransport
     "Connection refused", "", "at http://u:secret@h/p?key=1 and on", "why? because (timeoutIntervalForRequest)",
   ]
 
+  private static let rejections: [Rejection] =
+    [.circuitOpen(retryAfter: nil), .circuitOpen(retryAfter: 4.25), .queueFull, .admissionTimeout]
+    + ShedReason.allCases.map { .overloaded(reason: $0, retryAfter: 1) }
+
   private static let failures: [ExchangeFailure] =
     FailureCode.allCases.flatMap { code in texts.map { .transfer(TransferFailure(code, $0)) } }
-    + [Rejection.circuitOpen(retryAfter: nil), .circuitOpen(retryAfter: 4.25), .queueFull, .admissionTimeout]
-    .map { .rejected($0) }
-    + [.cancelled, .ended]
+    + rejections.map { .rejected($0) } + [.cancelled, .ended]
 
   private static func error(of failure: ExchangeFailure) -> WeirError {
     switch failure {

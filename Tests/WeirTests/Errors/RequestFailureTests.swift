@@ -62,7 +62,7 @@ struct RequestFailureTests {
     }
     #expect(Self.normal("\(adapted)").hasSuffix(" (GET http://127.0.0.1:P, after T s)"), "\(adapted)")
     var configuration = SessionConfiguration.default
-    configuration.circuitBreaker = CircuitBreaker(minimumRequests: 1, openFor: 60)
+    configuration.circuitBreaker = CircuitBreaker(minimumRequests: 1)
     let careful = Session(configuration: configuration)
     let busy = try answering(response("503 Busy"))
     _ = await careful.request(busy.url).plainResponse()

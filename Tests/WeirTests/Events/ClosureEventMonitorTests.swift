@@ -62,7 +62,10 @@ struct ClosureEventMonitorTests {
     monitor.sessionLoopLag = { heard.append("lag \($0 === session) \($1)") }
     monitor.sessionRetryBudget = { heard.append("budget \($0 === session) \($1) \($2)") }
     monitor.sessionCircuitEnteredState = { heard.append("circuit \($0 === session) \($1) \($2.rawValue)") }
-    monitor.sessionConcurrencyLimit = { heard.append("limit \($0 === session) \($1) \($2)") }
+    monitor.requestWasShed = { heard.append("shed \($0 == request) \($1.rawValue)") }
+    monitor.requestAbandoned = { heard.append("abandoned \($0 == request) \($1.rawValue)") }
+    monitor.sessionOverloadEnteredState = { heard.append("overload \($0 === session) \($1) \($2.rawValue)") }
+    monitor.sessionOverloadReport = { heard.append("report \($0 === session) \($1) \($2.limit)") }
     monitor.sessionRefreshEvent = { heard.append("refresh \($0 === session) \($1.interceptor)") }
 
     monitor.request(request, didAdaptUsing: "token", duration: 1, failed: nil)
@@ -77,13 +80,17 @@ struct ClosureEventMonitorTests {
     monitor.session(session, loopLag: 4)
     monitor.session(session, retryBudget: place, available: 5)
     monitor.session(session, circuit: place, entered: .open)
-    monitor.session(session, concurrencyLimit: place, limit: 6)
+    monitor.request(request, wasShed: .waited)
+    monitor.request(request, abandonedIn: .upstream)
+    monitor.session(session, overload: place, entered: .overloaded)
+    monitor.session(session, overload: place, report: OverloadReport(state: .overloaded, limit: 6, used: 5))
     monitor.session(session, refresh: RefreshEvent(interceptor: "token", kind: .began, waiters: 1))
     #expect(
       heard.entries == [
         "adapted true token 1.0 true", "started true 2", "ended true 2 true true", "retries true 3.0 backoff 503",
         "denied true limit", "hedge true won", "cache true miss", "settled true success", "connection true opened",
-        "lag true 4.0", "budget true \(place) 5.0", "circuit true \(place) open", "limit true \(place) 6",
+        "lag true 4.0", "budget true \(place) 5.0", "circuit true \(place) open", "shed true waited",
+        "abandoned true upstream", "overload true \(place) overloaded", "report true \(place) 6",
         "refresh true token",
       ])
   }

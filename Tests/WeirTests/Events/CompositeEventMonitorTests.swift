@@ -65,7 +65,14 @@ private struct Events {
       ("invalid", ["session"], { $0.urlSession(session, didBecomeInvalidWithError: nil) }),
       ("loopLag", ["session"], { $0.session(session, loopLag: 1) }),
       ("circuit", ["resilience"], { $0.session(session, circuit: Self.destination, entered: .open) }),
-      ("limit", ["resilience"], { $0.session(session, concurrencyLimit: Self.destination, limit: 1) }),
+      ("overload", ["resilience"], { $0.session(session, overload: Self.destination, entered: .silent) }),
+      (
+        "report", ["resilience"],
+        {
+          $0.session(
+            session, overload: Self.destination, report: OverloadReport(state: .normal, limit: 1, used: 0))
+        }
+      ),
       (
         "retryBudget", ["resilience"],
         { $0.session(session, retryBudget: Self.destination, available: 1) }
@@ -160,6 +167,8 @@ private struct Events {
         { $0.request(request, willRetryAfter: 2, source: .backoff, reason: RetryReason(rawValue: "503")) }
       ),
       ("deny(body)", ["attempts"], { $0.request(request, didDenyRetry: RetryDenial(reason: .body)) }),
+      ("shed(waited)", ["attempts"], { $0.request(request, wasShed: .waited) }),
+      ("abandoned(queue)", ["attempts"], { $0.request(request, abandonedIn: .queue) }),
       ("settle(success)", ["attempts"], { $0.requestDidSettle(request, outcome: .success) }),
     ] + uploads
   }
@@ -189,7 +198,8 @@ private struct Ear: InlineEventMonitor {
   func urlSession(_: Session, didBecomeInvalidWithError: (any Error)?) { note("invalid") }
   func session(_: Session, loopLag: TimeInterval) { note("loopLag") }
   func session(_: Session, circuit: Destination, entered: CircuitState) { note("circuit") }
-  func session(_: Session, concurrencyLimit: Destination, limit: Int) { note("limit") }
+  func session(_: Session, overload: Destination, entered: OverloadState) { note("overload") }
+  func session(_: Session, overload: Destination, report: OverloadReport) { note("report") }
   func session(_: Session, retryBudget: Destination, available: Double) { note("retryBudget") }
   func urlSession(
     _: Session, task: TransferTask, didSendBodyData: Int64, totalBytesSent: Int64, totalBytesExpectedToSend: Int64
@@ -242,6 +252,8 @@ private struct Ear: InlineEventMonitor {
     note("willRetry(\(delay))")
   }
   func request(_: Request, didDenyRetry denial: RetryDenial) { note("deny(\(denial.reason.rawValue))") }
+  func request(_: Request, wasShed reason: ShedReason) { note("shed(\(reason.rawValue))") }
+  func request(_: Request, abandonedIn phase: AbandonedPhase) { note("abandoned(\(phase.rawValue))") }
   func requestDidSettle(_: Request, outcome: RequestOutcome) { note("settle(\(outcome.rawValue))") }
 
   // MARK: Uploads

@@ -221,7 +221,7 @@ struct HedgeTransferTests {
       }
       if isSecond { held.keep { completion($0) } } else { completion(.success(request)) }
     }
-    let circuit = CircuitBreaker(minimumRequests: 1, openFor: 60)
+    let circuit = CircuitBreaker(minimumRequests: 1)
     let session = try Self.session(table, recorder, slots: 2, Interceptor(adapters: [adapter])) {
       if meanwhile == .theCircuitOpens { $0.circuitBreaker = circuit }
     }

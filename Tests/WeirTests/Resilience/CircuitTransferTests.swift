@@ -21,16 +21,16 @@ struct CircuitTransferTests {
   }
 
   fileprivate static func configuration(
-    openFor: Double = 60, minimum: Int = 3, _ change: (inout SessionConfiguration) -> Void = { _ in }
+    minimum: Int = 3, _ change: (inout SessionConfiguration) -> Void = { _ in }
   ) -> SessionConfiguration {
     var configuration = SessionConfiguration.default
-    configuration.circuitBreaker = CircuitBreaker(minimumRequests: minimum, openFor: openFor)
+    configuration.circuitBreaker = CircuitBreaker(minimumRequests: minimum)
     change(&configuration)
     return configuration
   }
 
   fileprivate func isRejected(_ error: WeirError?) -> Bool {
-    if case .requestRejected(reason: .circuitOpen(let seconds))? = error { (seconds ?? 100) <= 60 } else { false }
+    if case .requestRejected(reason: .circuitOpen)? = error { true } else { false }
   }
 
   @Test(
@@ -44,7 +44,7 @@ struct CircuitTransferTests {
       .answering(okResponse("fine")))
     let transitions = Transitions()
     let session = Session(
-      configuration: Self.configuration(openFor: 0.01, minimum: 1), eventMonitors: [transitions])
+      configuration: Self.configuration(minimum: 1), eventMonitors: [transitions])
     _ = await session.request(server.url).serializingData().response
     await transitions.heard.wait { $0.count == 2 }
     var probe: DataRequest
@@ -98,7 +98,7 @@ struct CircuitTransferTests {
   func recovery() async throws {
     let server = try answeringInTurn(busy, busy, busy, okResponse("fine"), okResponse("fine"))
     let transitions = Transitions()
-    let session = Session(configuration: Self.configuration(openFor: 0.05), eventMonitors: [transitions])
+    let session = Session(configuration: Self.configuration(), eventMonitors: [transitions])
     var values: [String?] = []
     while !values.contains("fine"), !Task.isCancelled {
       values.append(await session.request(server.url).serializingString().response.value)

@@ -5,6 +5,6 @@ import Weir
   @Test func retriesHaveABudgetAndTheRestIsAskedFor() {
     #expect(SessionConfiguration.default.retryBudget == RetryBudget())
     #expect(SessionConfiguration.default.circuitBreaker == nil)
-    #expect(SessionConfiguration.default.adaptiveConcurrency == nil)
+    #expect(SessionConfiguration.default.overload == nil)
   }
 }

@@ -37,7 +37,7 @@ struct SessionWithoutDescriptorsTests {
   func withoutOneLater() async throws {
     let server = try answering(okResponse("1", "Connection: close\r\n"))
     var configuration = SessionConfiguration.default
-    configuration.circuitBreaker = CircuitBreaker(minimumRequests: 1, openFor: 60)
+    configuration.circuitBreaker = CircuitBreaker(minimumRequests: 1)
     configuration.destinationPolicy = try DestinationPolicy(deny: ["127.0.0.2"], otherwise: .allowed)
     configuration.resolveOverrides = [
       .init(host: "a.example", port: server.port, addresses: ["127.0.0.2", "127.0.0.1"])

@@ -219,7 +219,7 @@ struct UploadStreamTests {
   func circuits() async throws {
     let server = try ScriptedServer(Script(.head, .awaitClose), .answering(okResponse("fine")))
     var configuration = SessionConfiguration.default
-    configuration.circuitBreaker = CircuitBreaker(minimumRequests: 1, openFor: 60)
+    configuration.circuitBreaker = CircuitBreaker(minimumRequests: 1)
     let session = Session(configuration: configuration)
     let missing = try #require(InputStream(fileAtPath: "/nowhere/at/all"))
     let request = session.upload(missing, to: server.url)

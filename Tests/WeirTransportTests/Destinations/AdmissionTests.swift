@@ -19,26 +19,6 @@ struct AdmissionTests {
     #expect(admission.taken == 1)
   }
 
-  @Test("More slots let those in front through; fewer take none away")
-  func resizing() {
-    var admission = Admission<String>(slots: 1, maximumWaiting: 9)
-    #expect(admission.ask("a") == .admitted)
-    for (number, waiter) in ["b", "c", "d", "e", "f"].enumerated() {
-      #expect(admission.ask(waiter) == .waiting(UInt64(number + 1)))
-    }
-    admission.withdraw(2)
-    #expect(admission.askAgain("z") == .waiting(6))
-    #expect(admission.resize(to: 3).map(\.waiter) == ["z", "b"])
-    #expect(admission.taken == 3)
-    #expect(admission.resize(to: 1).isEmpty)
-    #expect(admission.release() == nil)
-    #expect(admission.release() == nil)
-    #expect(admission.release()?.waiter == "d")
-    #expect(admission.resize(to: 0).isEmpty)
-    #expect(admission.slots == 1)
-    #expect(admission.resize(to: 9).map(\.waiter) == ["e", "f"])
-  }
-
   @Test("A waiter that left is skipped and frees its place")
   func withdraw() {
     var admission = Admission<String>(slots: 1, maximumWaiting: 2)

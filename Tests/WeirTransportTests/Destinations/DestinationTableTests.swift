@@ -60,7 +60,7 @@ struct DestinationTableTests {
       let state = state(number, of: table)
       // In another order than that in which they were made.
       let now = start.advanced(bySeconds: 0.1 * Double(1 + (number * 37) % 80))
-      _ = state.ask(nil, at: now, {})
+      _ = state.ask(nil, nil, at: now) { { _ in } }
       #expect(state.grantsRetry(by: Self.once, at: now))
     }
     _ = state(80, of: table)
@@ -94,16 +94,18 @@ struct DestinationTableTests {
       destination: Destination(scheme: "http", host: "h", port: 80), slots: 1, maximumWaiting: 1_000)
     let ended = Mutex(0)
     let counts: @Sendable () -> Void = { ended.withLock { $0 += 1 } }
-    #expect(destination.ask(nil, at: .now, {}).answer == .admitted)
+    guard case .granted = destination.ask(nil, nil, at: .now, { { _ in } }).decision else {
+      Issue.record("no slot was free")
+      return
+    }
     var tickets: [UInt64] = []
     for _ in 0..<200 {
       let curious = Curious(destination, counted: counts)
-      if case .waiting(let ticket) = destination.ask(nil, at: .now, { withExtendedLifetime(curious) {} }).answer {
-        tickets.append(ticket)
-      }
+      let answer = destination.ask(nil, nil, at: .now) { { _ in withExtendedLifetime(curious) {} } }
+      if case .waiting(.first(let ticket)) = answer.decision { tickets.append(ticket) }
     }
     let last = Curious(destination, counted: counts)
-    guard case .waiting(let again) = destination.askAgain({ withExtendedLifetime(last) {} }) else {
+    guard case .waiting(let again) = destination.askAgain({ _ in withExtendedLifetime(last) {} }) else {
       Issue.record("a slot was free")
       return
     }

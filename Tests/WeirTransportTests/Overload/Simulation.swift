@@ -39,7 +39,7 @@ struct Simulation {
     let priority: Int
     var state = State.new
     var ticket: OverloadMachine.Ticket?
-    var pass: GradualCircuit.Pass?
+    var pass: Circuit.Pass?
     var sent: Double?
     var ended: Double?
     var status = 0
@@ -69,7 +69,7 @@ struct Simulation {
   let workload: Workload
   private(set) var requests: [Request] = []
   private(set) var machine: OverloadMachine?
-  private(set) var circuit: GradualCircuit?
+  private(set) var circuit: Circuit?
   /// When the control first left the free mode.
   private(set) var controlled: Double?
   private let breaker: CircuitBreaker
@@ -94,7 +94,7 @@ struct Simulation {
     case .off: break
     case .overload(let settings): machine = OverloadMachine(settings, slots: Self.slots, at: Self.time(0))
     case .circuit(let settings):
-      circuit = GradualCircuit(at: Self.time(0))
+      circuit = Circuit(at: Self.time(0))
       breaker = settings
     }
     self.breaker = breaker

@@ -106,15 +106,15 @@ final class RequestAttempt {
     }
     task.setState(.canceling)
     if isCancelled { pipeline.monitors.request(request, didCancelTask: task) }
-    endTransfer()
+    endTransfer(isCancelled ? .callerGaveUp : pipeline.isLate ? .timedOut : .withdrawn)
   }
 
   /// Ends the attempt at any stage in the way in which libcurl ends a cancelled transfer.
-  private func endTransfer() {
+  private func endTransfer(_ departure: Departure = .withdrawn) {
     hop.next = nil
     body.isAwaited = false
     if machine.stage == .draining { body.failure = urlError(.cancelled, "the task was cancelled") }
-    attempt.cancel()
+    attempt.cancel(departure)
   }
 
   /// The task's holder has suspended, resumed or cancelled the task itself.

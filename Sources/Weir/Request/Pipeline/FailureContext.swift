@@ -96,6 +96,8 @@ extension WeirError.RequestRejectionReason {
     case .circuitOpen: configuration.circuitBreaker.map { "circuitBreaker.failureRatio: \($0.failureRatio)" }
     case .queueFull: "maximumPendingRequestsPerHost: \(configuration.maximumPendingRequestsPerHost)"
     case .admissionTimeout: "admissionTimeout: \(configuration.admissionTimeout) s"
+    case .overloaded(.silent, _): configuration.overload?.silence.map { "overload.silence: \($0) s" }
+    case .overloaded: configuration.overload.map { "overload.wait: \($0.wait) s" }
     }
   }
 }

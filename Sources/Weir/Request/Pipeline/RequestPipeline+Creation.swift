@@ -1,4 +1,5 @@
 import Synchronization
+import WeirHTTP
 import WeirIO
 
 /// The creation of a task: the URL request, its adapters, the body.
@@ -151,7 +152,13 @@ extension RequestPipeline {
   // MARK: The task
 
   private func prepared(_ hop: HopRequest, _ step: RequestMachine.Step) {
+    if core.configuration.overload?.priority ?? false { terms.priority = Self.urgency(of: hop) }
     if !request.prepareBody(for: hop, step, in: self) { bodyIsReady(for: hop, step) }
+  }
+
+  private static func urgency(of hop: HopRequest) -> Int {
+    let value = hop.urlRequest.value(forHTTPHeaderField: "Priority")
+    return value.flatMap { $0.withOctets { Urgency.parse($0) } } ?? Urgency.standard
   }
 
   /// The URL request and its body are ready; makes the task.

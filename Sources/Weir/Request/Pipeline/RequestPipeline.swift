@@ -37,6 +37,8 @@ final class RequestPipeline: TransportExchange {
   private lazy var wait = LoopTimer()
   private var isWaiting = false
   private(set) var deadlineTime = MonotonicTime.distantFuture
+  /// Whether the deadline has ended the request.
+  private(set) var isLate = false
 
   init(request: Request, core: SessionCore) {
     self.request = request
@@ -80,8 +82,17 @@ final class RequestPipeline: TransportExchange {
     switch verb {
     case .resume: monitors.requestDidResume(request)
     case .suspend: monitors.requestDidSuspend(request)
-    case .cancel: monitors.requestDidCancel(request)
+    case .cancel:
+      monitors.requestDidCancel(request)
+      if let phase = abandonedPhase { observer?.exchange(self, abandonedIn: phase) }
     }
+  }
+
+  /// Where the request is if its caller leaves now; nil before its first attempt.
+  private var abandonedPhase: AbandonedPhase? {
+    guard let attempt = attempt?.attempt, !isWaiting else { return attempt == nil ? nil : .queue }
+    // An attempt that has ended with an answer leaves the work of the handlers.
+    return attempt.machine.stage == .ended && attempt.hasAnswered ? .body : attempt.abandonedPhase
   }
 
   // MARK: Actions of the machine
@@ -136,6 +147,7 @@ final class RequestPipeline: TransportExchange {
     hasStarted = true
     let seconds = limit ?? core.configuration.timeoutIntervalForResource
     deadlineTime = times.start.advanced(bySeconds: seconds)
+    terms.callerLeaves = deadlineTime
     core.loop.schedule(deadline, at: deadlineTime, handler: self)
   }
 
@@ -168,6 +180,7 @@ extension RequestPipeline: TimerHandler {
   }
 
   private func deadlineIsOver() {
+    isLate = true
     fail(with: .sessionTaskFailed(error: urlError(.timedOut, "the request took longer than its \(deadlineText)")))
   }
 

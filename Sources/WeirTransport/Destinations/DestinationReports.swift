@@ -1,17 +1,17 @@
 import WeirIO
 
-/// Tells monitors how many retries the budgets would grant: once a second for each destination that gets requests,
-/// until a window passes without any. Bound to the loop.
+/// Reports on destinations once a second: the retries that their budgets would grant, and the values of their load
+/// control. A destination is reported until no request has come for a while. Bound to the loop.
 ///
 /// A timer does this, so that it costs a request nothing. Only one of several sessions that share a destination reports
 /// it.
-final class BudgetReports {
+final class DestinationReports {
   private let loop: EventLoop
-  private let tell: (Destination, Double) -> Void
+  private let tell: (Destination, DestinationState.Reports) -> Void
   private var watched: [DestinationState] = []
   private let timer = LoopTimer()
 
-  init(loop: EventLoop, tell: @escaping (Destination, Double) -> Void) {
+  init(loop: EventLoop, tell: @escaping (Destination, DestinationState.Reports) -> Void) {
     self.loop = loop
     self.tell = tell
   }
@@ -22,7 +22,7 @@ final class BudgetReports {
   func watch(_ destination: DestinationState, budget: RetryBudget?) {
     destination.reportsRetries(of: budget)
     watched.append(destination)
-    report(destination, .now)
+    _ = report(destination, .now)
     if !timer.isArmed { schedule(after: .now) }
   }
 
@@ -37,15 +37,21 @@ final class BudgetReports {
     loop.schedule(timer, at: now.advanced(bySeconds: 1), handler: self)
   }
 
-  private func report(_ destination: DestinationState, _ now: MonotonicTime) {
-    if let available = destination.retriesToReport(at: now) { tell(destination.destination, available) }
+  /// Returns whether these were the destination's last reports.
+  private func report(_ destination: DestinationState, _ now: MonotonicTime) -> Bool {
+    let reports = destination.takeReports(at: now)
+    tell(destination.destination, reports)
+    return reports.areLast
   }
 }
 
-extension BudgetReports: TimerHandler {
+extension DestinationReports: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    for destination in watched { report(destination, now) }
-    watched.removeAll { $0.leavesWatch(at: now) }
+    let reported = watched
+    watched = []
+    let remaining = reported.filter { !report($0, now) }
+    // An observer may have begun to watch others meanwhile.
+    watched += remaining
     if !watched.isEmpty { schedule(after: now) }
   }
 }

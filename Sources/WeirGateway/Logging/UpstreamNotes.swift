@@ -1,0 +1,169 @@
+import WeirIO
+import WeirTransport
+
+/// The lines about one upstream that gets more requests than it answers in time, or has ceased to answer, or whose
+/// callers leave: at most one of a kind in a window of time, with what happened since the line before. A value.
+struct UpstreamNotes: Sendable {
+  enum Line: Equatable, Sendable {
+    /// Requests that asked for the upstream, were answered, were refused.
+    case overloaded(offered: Int, served: Int, shed: Int, limit: Int, baseline: Double?, window: Double)
+    /// Seconds since the upstream was last heard of, and attempts that it has not answered.
+    case silent(seconds: Double, underWay: Int, shed: Int, window: Double)
+    /// - age: the median of the seconds that the callers had waited.
+    case gaveUp(count: Int, phase: AbandonedPhase, age: Double, window: Double)
+    /// Answers of 429.
+    case limited(count: Int, window: Double)
+    case overloadIsOver(seconds: Double, shed: Int)
+    case answersAgain(seconds: Double, shed: Int)
+  }
+
+  private enum Kind: CaseIterable {
+    case overloaded, silent, gaveUp, limited
+  }
+
+  /// The events since a line, for the next one.
+  private struct Tally {
+    var count = 0
+    var offered = 0
+    var served = 0
+    var shed = 0
+    var phases: [AbandonedPhase: Int] = [:]
+    /// The ages of the first callers that gave up.
+    var ages: [Double] = []
+  }
+
+  private struct Window {
+    var begin: MonotonicTime
+    var tally = Tally()
+  }
+
+  /// A time in which the upstream was overloaded or silent.
+  private struct Trouble {
+    let begin: MonotonicTime
+    var last: MonotonicTime
+    var shed = 0
+  }
+
+  /// The ages that are kept for the median.
+  private static let mostAges = 100
+
+  /// The length of a window in seconds.
+  private let length: Double
+  private var windows: [Kind: Window] = [:]
+  private var overload: Trouble?
+  private var silence: Trouble?
+  /// The last report, and when the upstream was last heard of.
+  private var latest: OverloadReport?
+  private var heard: MonotonicTime?
+
+  init(length: Double) {
+    self.length = length
+  }
+
+  /// Whether nothing is left to say.
+  var isEmpty: Bool { windows.isEmpty && overload == nil && silence == nil }
+
+  /// When to call ``timePassed(at:)`` at the latest.
+  var nextEnd: MonotonicTime? {
+    let ends = windows.values.map { $0.begin.advanced(bySeconds: length) }
+    return (ends + (overload.map { [$0.last.advanced(bySeconds: length)] } ?? [])).min()
+  }
+
+  // MARK: Events
+
+  /// A caller left. Only those that waited for a head show a slow upstream.
+  mutating func gaveUp(in phase: AbandonedPhase, after seconds: Double, at now: MonotonicTime) -> [Line] {
+    phase == .body ? [] : note(.gaveUp, at: now) { tally in
+      tally.phases[phase, default: 0] += 1
+      if tally.ages.count < Self.mostAges { tally.ages.append(seconds) }
+    }
+  }
+
+  mutating func limited(at now: MonotonicTime) -> [Line] { note(.limited, at: now) { _ in } }
+
+  mutating func report(_ report: OverloadReport, at now: MonotonicTime) -> [Line] {
+    latest = report
+    if report.served > 0 || heard == nil { heard = now }
+    let shed = report.shed.values.reduce(0, +)
+    let count: (inout Tally) -> Void = { tally in
+      tally.offered += report.offered
+      tally.served += report.served
+      tally.shed += shed
+    }
+    var lines = report.state == .silent ? [] : endSilence(at: now)
+    if report.state == .silent {
+      Self.extend(&silence, shed, at: now)
+      lines += note(.silent, at: now, count)
+    } else if report.state == .overloaded || shed > 0 {
+      Self.extend(&overload, shed, at: now)
+      lines += note(.overloaded, at: now, count)
+    }
+    return lines + timePassed(at: now)
+  }
+
+  /// Returns the lines of windows that have ended. Those that counted anything begin anew.
+  mutating func timePassed(at now: MonotonicTime) -> [Line] {
+    var lines: [Line] = []
+    for kind in Kind.allCases {
+      guard let window = windows[kind], window.begin.advanced(bySeconds: length) <= now else { continue }
+      windows[kind] = window.tally.count == 0 ? nil : Window(begin: now)
+      if window.tally.count > 0 { lines.append(line(kind, window.tally, length, at: now)) }
+    }
+    return lines + endOverload(at: now)
+  }
+
+  // MARK: Lines
+
+  private mutating func note(_ kind: Kind, at now: MonotonicTime, _ count: (inout Tally) -> Void) -> [Line] {
+    var tally = windows[kind]?.tally ?? Tally()
+    tally.count += 1
+    count(&tally)
+    guard let window = windows[kind] else {
+      windows[kind] = Window(begin: now)
+      return [line(kind, tally, 0, at: now)]
+    }
+    let isOver = window.begin.advanced(bySeconds: length) <= now
+    windows[kind] = isOver ? Window(begin: now) : Window(begin: window.begin, tally: tally)
+    return isOver ? [line(kind, tally, now.seconds(since: window.begin), at: now)] : []
+  }
+
+  /// - Parameter seconds: The time that the tally covers; 0 for the first line.
+  private func line(_ kind: Kind, _ tally: Tally, _ seconds: Double, at now: MonotonicTime) -> Line {
+    switch kind {
+    case .overloaded:
+      .overloaded(
+        offered: tally.offered, served: tally.served, shed: tally.shed, limit: latest?.limit ?? 0,
+        baseline: latest?.baseline, window: seconds)
+    case .silent:
+      .silent(
+        seconds: heard.map { now.seconds(since: $0) } ?? 0, underWay: latest?.used ?? 0, shed: tally.shed,
+        window: seconds)
+    case .gaveUp:
+      .gaveUp(
+        count: tally.count, phase: tally.phases.max { $0.value < $1.value }?.key ?? .upstream,
+        age: tally.ages.sorted()[tally.ages.count / 2], window: seconds)
+    case .limited: .limited(count: tally.count, window: seconds)
+    }
+  }
+
+  // MARK: Times of trouble
+
+  private static func extend(_ trouble: inout Trouble?, _ shed: Int, at now: MonotonicTime) {
+    if trouble == nil { trouble = Trouble(begin: now, last: now) }
+    trouble?.last = now
+    trouble?.shed += shed
+  }
+
+  /// An overload that comes again within a window has not been over.
+  private mutating func endOverload(at now: MonotonicTime) -> [Line] {
+    guard let trouble = overload, now.seconds(since: trouble.last) >= length else { return [] }
+    overload = nil
+    return [.overloadIsOver(seconds: trouble.last.seconds(since: trouble.begin), shed: trouble.shed)]
+  }
+
+  private mutating func endSilence(at now: MonotonicTime) -> [Line] {
+    guard let trouble = silence else { return [] }
+    silence = nil
+    return [.answersAgain(seconds: now.seconds(since: trouble.begin), shed: trouble.shed)]
+  }
+}

@@ -1,0 +1,156 @@
+import WeirIO
+
+/// The load control of one destination, with the waiters of the attempts that it lets wait. A value under the
+/// destination's lock.
+struct OverloadGate: Sendable {
+  typealias Waiter = DestinationState.Waiter
+  typealias Ticket = OverloadMachine.Ticket
+
+  /// An attempt that asks to be let through.
+  struct Caller {
+    let settings: OverloadSettings
+    /// 0 to 7, the lower the sooner.
+    let priority: Int
+    /// Seconds for which the caller has announced to wait from now on; nil if it has not.
+    let timeout: Double?
+  }
+
+  enum Arrival {
+    case letThrough(Ticket)
+    case waits(Ticket)
+    case refused(ShedReason)
+    case queueFull
+  }
+
+  /// A decision about an attempt that has waited, for its waiter. It is told once the lock is free.
+  struct Answer: Sendable {
+    let waiter: Waiter
+    /// Nil: it has a slot.
+    let refusal: ShedReason?
+  }
+
+  private(set) var machine: OverloadMachine
+  private var waiters: [Ticket: Waiter] = [:]
+  /// The state that observers know.
+  private var told = OverloadState.normal
+  private var reported: OverloadMachine.Report
+
+  init(_ settings: OverloadSettings, slots: Int, at now: MonotonicTime) {
+    machine = OverloadMachine(settings, slots: slots, at: now)
+    reported = machine.report(at: now)
+  }
+
+  // MARK: Waiting
+
+  /// - Parameters:
+  ///   - hasFreeSlot: Whether the attempt could have a slot at once.
+  ///   - maximumWaiting: The number of attempts that may wait.
+  mutating func arrived(
+    _ caller: Caller, hasFreeSlot: Bool, maximumWaiting: Int, at now: MonotonicTime, _ waiter: () -> Waiter
+  ) -> Arrival {
+    machine.follow(caller.settings)
+    // A queue that is full would not even take an attempt that the machine lets wait.
+    let isFull = waiters.count >= maximumWaiting && !(hasFreeSlot && waiters.isEmpty && machine.hasPlace)
+    if isFull { return .queueFull }
+    switch machine.arrived(priority: caller.priority, timeout: caller.timeout, hasFreeSlot: hasFreeSlot, at: now) {
+    case .letThrough(let ticket): return .letThrough(ticket)
+    case .refused(let reason): return .refused(reason)
+    case .waits(let ticket):
+      waiters[ticket] = waiter()
+      return .waits(ticket)
+    }
+  }
+
+  /// The decisions that are due about those who wait; each that is let through takes a slot.
+  mutating func answers(_ admission: inout Admission<Waiter>, at now: () -> MonotonicTime) -> [Answer] {
+    if waiters.isEmpty { return [] }
+    let now = now()
+    var answers: [Answer] = []
+    while let verdict = machine.verdict(hasFreeSlot: admission.hasFreeSlot, at: now) {
+      let (ticket, refusal): (Ticket, ShedReason?) =
+        switch verdict {
+        case .letThrough(let ticket): (ticket, nil)
+        case .refused(let ticket, let reason): (ticket, reason)
+        }
+      guard let waiter = waiters.removeValue(forKey: ticket) else { continue }
+      if refusal == nil { _ = admission.take() }
+      answers.append(Answer(waiter: waiter, refusal: refusal))
+    }
+    return answers
+  }
+
+  /// Takes an attempt out of the waiting room. Returns its waiter; nil if it waits no more: then the decision about it is
+  /// on its way, and it will not be sent.
+  mutating func leave(_ ticket: Ticket, _ departure: Departure, at now: MonotonicTime) -> Waiter? {
+    guard let waiter = waiters.removeValue(forKey: ticket) else {
+      machine.neverSent(ticket, at: now)
+      return nil
+    }
+    ended(ticket, departure, at: now)
+    return waiter
+  }
+
+  // MARK: On the wire
+
+  mutating func joined(at now: MonotonicTime) -> Ticket { machine.joined(at: now) }
+
+  mutating func neverSent(_ ticket: Ticket, at now: MonotonicTime) { machine.neverSent(ticket, at: now) }
+
+  mutating func uploads(_ ticket: Ticket) { machine.uploads(ticket) }
+
+  mutating func hasUploaded(_ ticket: Ticket, at now: MonotonicTime) { machine.hasUploaded(ticket, at: now) }
+
+  mutating func answered(_ ticket: Ticket, status: Int, at now: MonotonicTime) {
+    machine.answered(ticket, status: status, at: now)
+  }
+
+  mutating func ended(_ ticket: Ticket, _ departure: Departure, at now: MonotonicTime) {
+    switch departure {
+    case .callerGaveUp: machine.callerGaveUp(ticket, at: now)
+    case .failed: machine.ended(ticket, .failed, at: now)
+    case .timedOut: machine.ended(ticket, .timedOut, at: now)
+    case .withdrawn: machine.ended(ticket, .withdrawn, at: now)
+    }
+  }
+
+  // MARK: Time and reports
+
+  mutating func woke(at now: MonotonicTime) { machine.woke(at: now) }
+
+  var nextWake: MonotonicTime? { waiters.isEmpty ? nil : machine.nextWake }
+
+  /// Whether no attempt waits, and none is on the wire without a head.
+  var isIdle: Bool { waiters.isEmpty && machine.ledger.onWire == 0 }
+
+  /// The state, if it is another than observers know.
+  mutating func takeNewState() -> OverloadState? {
+    let state = machine.state
+    if state == told { return nil }
+    told = state
+    return state
+  }
+
+  /// The values now, and what happened since the last report.
+  mutating func takeReport(at now: MonotonicTime) -> OverloadReport {
+    let present = machine.report(at: now)
+    defer { reported = present }
+    return OverloadReport(present, since: reported)
+  }
+}
+
+extension OverloadReport {
+  fileprivate init(_ present: OverloadMachine.Report, since last: OverloadMachine.Report) {
+    self.init(
+      state: present.state, limit: present.limit, used: present.used, baseline: present.baseline,
+      serviceRate: present.rate)
+    offered = present.totals.arrivals - last.totals.arrivals
+    served = present.totals.heads - last.totals.heads
+    for reason in ShedReason.allCases {
+      let count = present.totals.refused[reason] - last.totals.refused[reason]
+      if count > 0 { shed[reason] = count }
+    }
+    probes.faster = present.probes.faster - last.probes.faster
+    probes.same = present.probes.same - last.probes.same
+    probes.aborted = present.probes.aborted - last.probes.aborted
+  }
+}

@@ -1,0 +1,41 @@
+/// The load control of a destination at one time, and the events since the report before. Reports come once a second from
+/// the first request on, until none has come for ten minutes.
+public struct OverloadReport: Sendable, Hashable {
+  /// Probes with a lower limit that have ended, by what they have shown.
+  public struct Probes: Sendable, Hashable {
+    /// The lower limit made the answers faster.
+    public var faster = 0
+    /// It made no difference.
+    public var same = 0
+    /// They were given up, as requests waited too long.
+    public var aborted = 0
+  }
+
+  /// The state at the time of the report.
+  public var state: OverloadState
+  /// The attempts that may count at once; the number of slots while nothing is limited.
+  public var limit: Int
+  /// The attempts that count: on the wire without a head, or abandoned while the destination still works on them.
+  public var used: Int
+  /// Seconds of an answer without a queue at the destination; nil while unknown.
+  public var baseline: Double?
+  /// Answers per second that the destination can give; nil while unknown.
+  public var serviceRate: Double?
+  /// Requests that asked for the destination.
+  public var offered = 0
+  /// Attempts that were answered, or failed without an answer.
+  public var served = 0
+  /// Requests that were refused, by reason.
+  public var shed: [ShedReason: Int] = [:]
+  /// The probes that have ended.
+  public var probes = Probes()
+
+  /// Takes the values at the time; nothing has happened.
+  public init(state: OverloadState, limit: Int, used: Int, baseline: Double? = nil, serviceRate: Double? = nil) {
+    self.state = state
+    self.limit = limit
+    self.used = used
+    self.baseline = baseline
+    self.serviceRate = serviceRate
+  }
+}

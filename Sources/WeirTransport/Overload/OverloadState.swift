@@ -1,0 +1,9 @@
+/// The state of a destination's load control (``OverloadSettings``).
+public enum OverloadState: String, Sendable, Hashable, CaseIterable {
+  /// The destination answers as fast as its callers wait, or a limit keeps it so.
+  case normal
+  /// The destination gets more requests than it can answer in time; those beyond its limit are refused.
+  case overloaded
+  /// The destination has ceased to answer; few requests are let through, to see whether it answers again.
+  case silent
+}
