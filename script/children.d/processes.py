@@ -17,7 +17,7 @@ libc = ctypes.CDLL(None)
 
 
 class Failure(Exception):
-    """Why the demonstration failed, as a text for its user."""
+    """Why a demonstration or a measurement failed, as a text for its user."""
 
 
 def end_with_parent() -> None:
