@@ -50,6 +50,20 @@ class Process:
             await asyncio.sleep(0.1)
         raise Failure(f"{self.name} did not start: {self.tail()}")
 
+    async def accepts(self, address: str) -> None:
+        """Returns once it listens there."""
+        host, port = address.split(":")
+        for _ in range(300):
+            self.check()
+            try:
+                _, writer = await asyncio.open_connection(host, int(port))
+            except OSError:
+                await asyncio.sleep(0.05)
+                continue
+            writer.close()
+            return
+        raise Failure(f"{self.name} does not listen: {self.tail()}")
+
     def check(self) -> None:
         if self.process.returncode is not None:
             raise Failure(f"{self.name} ended with status {self.process.returncode}: {self.tail()}")
