@@ -1,5 +1,5 @@
-"""The common part of origins and callers of script/storm and script/overload: they report each second in a line of standard
-output, obey the lines of standard input, and end with it."""
+"""The common part of the origins and callers of script/storm and script/overload: they report each second in a line of
+standard output, obey the lines of standard input, and end with it."""
 
 import asyncio
 import json

@@ -1,13 +1,12 @@
 """What weir has to reach, and whether it did."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Bar:
-    """Bounds a figure of weir's, by a number or by a factor of another run's figure: that of the gateway `beside` in the same
-    row, or weir's own in the row `than`."""
+    """Bounds a figure of weir's, by a number or by a factor of another run's figure: that of the gateway `beside` in
+    the same row, or weir's own in the row `than`."""
 
     figure: str
     least: float | None = None
@@ -55,19 +54,10 @@ class Bar:
 
     def __str__(self) -> str:
         """
-        >>> print(Bar("share", least=0.999), Bar("p99", most=1.1, beside="off"), Bar("good", least=0.85, than="1.5x"), sep=", ")
-        share ≥ 0.999, p99 ≤ 1.1 × off's, good ≥ 0.85 × that of 1.5x
+        >>> print(Bar("p99", most=1.1, beside="off"), Bar("good", least=0.85, than="1.5x"), sep=", ")
+        p99 ≤ 1.1 × off's, good ≥ 0.85 × that of 1.5x
         """
         sign, number = ("≥", self.least) if self.least is not None else ("≤", self.most)
         other = f" × {self.beside}'s" if self.beside else f" × that of {self.than}" if self.than else ""
         less = f" {'-' if self.least is not None else '+'} {self.less:g}" if self.less else ""
         return f"{self.figure} {sign} {number:g}{other}{less}"
-
-
-def written(bars: tuple[Bar, ...]) -> Iterator[str]:
-    """Those that are the row's own; the ones beside other gateways hold for many rows.
-
-    >>> list(written((Bar("good", least=36), Bar("good", least=0.9, beside="haproxy"))))
-    ['good ≥ 36']
-    """
-    return (str(bar) for bar in bars if bar.beside != "haproxy")

@@ -1,9 +1,10 @@
-"""Callers of one gateway or several, as a process of its own. Each second it prints the calls that ended, as lists in the order
-of calls.Call, how late it began calls, and whether all have ended.
+"""Callers of one gateway or several, as a process of its own. Each second it prints the calls that ended, as lists in
+the order of calls.Call, how late it began calls, and whether all have ended.
 
     callers.py LOAD SEED HOST:PORT…
 
-LOAD is a load.Load as JSON. Its clock begins with the order `begin TIME` on standard input, a time of the monotonic clock.
+LOAD is a load.Load as JSON. Its clock begins with the order `begin TIME` on standard input, a time of the monotonic
+clock.
 """
 
 import asyncio
@@ -52,7 +53,9 @@ class Callers:
     def end(self, call: "Call", status: int, origins: bool, reason: str, fields: bool) -> None:
         ended = self.loop.time() - self.zero
         self.ended += 1
-        self.calls.append([round(call.due, 4), round(ended, 4), status, int(origins), reason, int(fields), call.urgency])
+        self.calls.append(
+            [round(call.due, 4), round(ended, 4), status, int(origins), reason, int(fields), call.urgency]
+        )
 
 
 class Gateway:

@@ -1,5 +1,5 @@
-"""The gateways that are measured. Each has one worker or thread, and is set up for the rows' origin: haproxy, nginx and Envoy
-by hand, weir by nothing."""
+"""The gateways that are measured, each with one worker or thread. haproxy, nginx and Envoy are set up by hand for the
+rows' origin; weir is not set up at all."""
 
 import json
 import shutil
@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from processes import Process, Processes, free_port
+from processes import Processes, free_port
 
 OFF, WEIR, HAPROXY, NGINX, ENVOY = NAMES = ("off", "weir", "haproxy", "nginx", "envoy")
 """`off` is weir without load control, `weir` the same program with a route that says nothing of it."""
@@ -20,9 +20,9 @@ class Gateways:
         self.program = program
         self.directory = directory
         self.envoy = shutil.which("envoy", path=str(Path(sys.executable).parent)) or shutil.which("envoy")
-        self.controls = self.knows("overload: off")
+        self.controls = self.knows(("overload: off",))
 
-    def knows(self, keys: str) -> bool:
+    def knows(self, keys: tuple[str, ...]) -> bool:
         """Whether this weir knows the keys of a route."""
         file = self.directory / "check.yml"
         file.write_text(weirs("127.0.0.1:1", keys))
@@ -34,13 +34,15 @@ class Gateways:
         if not self.controls and {OFF, WEIR} & set(names):
             found.append(f"{self.program} does not know the key `overload`: `off` and `weir` are the same plain route.")
         if ENVOY in names and not self.envoy:
-            found.append("Envoy is left out: there is no envoy in the Python environment and none in PATH (script/setup --envoy).")
+            found.append("Envoy is LEFT OUT: script/setup --overload has not installed it, and there is none in PATH.")
         return found
 
     def available(self, names: list[str]) -> list[str]:
         return [name for name in names if name != ENVOY or self.envoy]
 
-    async def start(self, kind: str, processes: Processes, directory: Path, number: int, origin: str, keys: str) -> str:
+    async def start(
+        self, kind: str, processes: Processes, directory: Path, number: int, origin: str, keys: tuple[str, ...]
+    ) -> str:
         """The address of a new gateway before the origin."""
         name = f"{kind}-{number}"
         file = directory / f"{name}.conf"
@@ -62,13 +64,12 @@ class Gateways:
         await process.accepts(address)
         return address
 
-    def keys(self, kind: str, keys: str) -> str:
-        """Those of the row, as far as this weir has load control."""
-        if not self.controls and "overload" in keys:
-            keys = ""
-        if kind == OFF:
-            keys = "overload: off" if self.controls else ""
-        return keys
+    def keys(self, kind: str, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the row's route, as far as this weir knows load control."""
+        others = tuple(key for key in keys if not key.startswith("overload:"))
+        if not self.controls:
+            return others
+        return (*others, "overload: off") if kind == OFF else keys
 
 
 async def start_weir(processes: Processes, program: str, name: str, file: Path) -> str:
@@ -85,9 +86,9 @@ async def start_weir(processes: Processes, program: str, name: str, file: Path) 
     return (await gateway.logged("msg=forwarding url=http://")).rstrip("/")
 
 
-def weirs(origin: str, keys: str) -> str:
+def weirs(origin: str, keys: tuple[str, ...]) -> str:
     """
-    >>> print(weirs("127.0.0.1:80", "overload: off"))
+    >>> print(weirs("127.0.0.1:80", ("overload: off",)))
     routes:
       - name: overload
         upstream: http://127.0.0.1:80
@@ -96,7 +97,7 @@ def weirs(origin: str, keys: str) -> str:
     <BLANKLINE>
     """
     lines = ["routes:", "  - name: overload", f"    upstream: http://{origin}", f"    timeout: {LONGEST}s"]
-    return "\n".join(lines + [f"    {keys}"] * bool(keys)) + "\n"
+    return "\n".join(lines + [f"    {key}" for key in keys]) + "\n"
 
 
 def haproxys(address: str, origin: str) -> str:

@@ -36,12 +36,30 @@ class Outcome:
     @property
     def warning(self) -> str:
         """Empty, or how late the measurement itself was."""
-        parts = [
-            f"{name} up to {1000 * max(late):.0f} ms late ({sum(one > LATE for one in late)} of {len(late)} over 20 ms)"
-            for name, late in (("calls began", self.callers_late), ("the origin was in its worst seconds", self.origin_late))
-            if max(late, default=0) > LATE and not (self.row.at_once and late is self.callers_late)
-        ]
-        return f"{self.row.name}, {self.gateway}: {', '.join(parts)}" if parts else ""
+        parts = []
+        if max(self.callers_late, default=0) > LATE and not self.row.at_once:
+            parts.append(f"calls began up to {lateness(self.callers_late, 'calls')}")
+        if max(self.origin_late, default=0) > LATE:
+            parts.append(f"the origin answered up to {lateness(self.origin_late, 'seconds')}")
+        return f"{self.row.name}, {self.gateway}: {'; '.join(parts)}" if parts else ""
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether more than one of a hundred calls, or one of four of the origin's seconds, was late."""
+        callers = 0 if self.row.at_once else share_late(self.callers_late)
+        return callers > 0.01 or share_late(self.origin_late) > 0.25
+
+
+def share_late(late: list[float]) -> float:
+    return sum(one > LATE for one in late) / max(1, len(late))
+
+
+def lateness(late: list[float], unit: str) -> str:
+    """
+    >>> lateness([0.001, 0.03, 0.002, 0.04], "calls")
+    '40 ms late, in 2 of 4 calls over 20 ms'
+    """
+    return f"{1000 * max(late):.0f} ms late, in {sum(one > LATE for one in late)} of {len(late)} {unit} over 20 ms"
 
 
 @dataclass

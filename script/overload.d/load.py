@@ -11,8 +11,8 @@ AT_ONCE = 0.0005
 
 @dataclass(frozen=True)
 class Load:
-    """Rates are pairs of a time in seconds and the requests per second from then on; bursts are pairs of a time and a number
-    of requests at once; urgencies are pairs of `u` and the share of requests that have it."""
+    """Rates are pairs of a time in seconds and the requests per second from then on; bursts are pairs of a time and a
+    number of requests at once; urgencies are pairs of `u` and the share of requests that have it."""
 
     rates: tuple[tuple[float, float], ...] = ()
     until: float = 0

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 import calls as of
 from calls import Call
@@ -10,8 +11,8 @@ from rows import Row
 
 @dataclass
 class Figures:
-    """Of one run, or the means of several. Rates per second, times in seconds, shares from 0 to 1. None is a time that was not
-    reached, or one that the row does not ask for."""
+    """Of one run, or the means of several. Rates per second, times in seconds, shares from 0 to 1. None is a time that
+    was not reached, or one that the row does not ask for."""
 
     good: float
     """Good answers per second in the row's window."""
@@ -73,13 +74,13 @@ def figures(row: Row, calls: list[Call], attempts: int, queue: int) -> Figures:
 
 def mean(runs: list[Figures]) -> Figures:
     """Of several seeds. A time that one of them did not reach has no mean."""
-    merged = {}
+    merged: dict[str, Any] = {}
     for name in Figures.__dataclass_fields__:
         values = [getattr(run, name) for run in runs]
-        if isinstance(values[0], str) or any(value is None for value in values):
-            merged[name] = values[0] if isinstance(values[0], str) else None
+        if isinstance(values[0], str):
+            merged[name] = values[0]
         else:
-            merged[name] = fmean(values)
+            merged[name] = None if any(value is None for value in values) else fmean(values)
     return Figures(**merged)
 
 
@@ -89,7 +90,7 @@ def cell(row: Row, one: Figures) -> str:
 
 def written(row: Row, one: Figures, name: str) -> str:
     value = getattr(one, name)
-    if name == "again":
+    if name == "again" and row.fault:
         return f"over {row.load.until - row.fault[1] - 3:.0f} s" if value is None else f"{value:.2f} s"
     if isinstance(value, str):
         return value

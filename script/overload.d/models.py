@@ -1,4 +1,4 @@
-"""Models of an origin in exact time: which request it ends when. Nothing here has a clock, so that an answer that is sent
+"""A model of an origin in exact time: when it answers which request. It has no clock, so that an answer that is sent
 late does not delay the ones behind it."""
 
 import heapq
@@ -9,8 +9,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 ANSWERS, HANGS, PAUSES, REFUSES = "answers", "hangs", "pauses", "refuses"
-"""What the origin does: it answers; it accepts requests and never answers them; it keeps them and answers them afterwards;
-its port is closed."""
+"""States of the origin. It answers; it accepts requests and never answers them; it keeps them and answers them
+afterwards; its port is closed."""
 
 Answer = tuple[float, Hashable, int]
 """The time, the request and the status."""
@@ -27,7 +27,7 @@ class Phase:
     service: float = 0.025
     """The mean time that one server needs for an answer."""
     spread: str = "fixed"
-    """Of the service times: `fixed`, `exponential`, `lognormal` (sigma 1), or `even` from half of the mean to 1.5 times of it."""
+    """Of the service times: `fixed`, `exponential`, `lognormal` (sigma 1), or `even` from 0.5 to 1.5 times the mean."""
     sharing: bool = False
     """The servers work on all requests at once, not first come, first served."""
     slowed_at: float = math.inf
@@ -70,8 +70,8 @@ class Model:
 
     Two servers; two that share the work; and one that a queue slows down.
 
-    >>> for phase in Phase(service=10, servers=2), Phase(service=10, servers=2, sharing=True), Phase(service=10, slowed_at=2):
-    ...     model = Model(phase)
+    >>> for options in {"servers": 2}, {"servers": 2, "sharing": True}, {"slowed_at": 2}:
+    ...     model = Model(Phase(service=10, **options))
     ...     for request in "abc":
     ...         model.arrive(0, request)
     ...     print([(round(at, 3), request) for at, request, _ in model.advance(100)])

@@ -1,9 +1,10 @@
-"""An origin that follows a plan, as a process of its own. It prints that it listens, then each second how many requests came,
-the longest queue, and how late it was.
+"""An origin that follows a plan, as a process of its own. It prints that it listens, then each second how many requests
+came, the longest queue, and how late it was.
 
     origin.py PORT SEED PLAN
 
-The plan is a JSON list of phases. Its clock begins with the order `begin TIME` on standard input, a time of the monotonic clock.
+The plan is a JSON list of phases. Its clock begins with the order `begin TIME` on standard input, a time of the
+monotonic clock.
 """
 
 import asyncio

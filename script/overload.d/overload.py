@@ -14,7 +14,8 @@ from measure import Figures
 from processes import Failure
 from rows import FLEET, HARM, HELP, Row
 from short import SHORT
-from verdict import HEADING, Outcomes, columns, failures, line, print_table
+from table import heading, line, print_table
+from verdict import Outcomes, failures
 
 FIRST_SEED = 7
 ALL = HELP + HARM + FLEET
@@ -26,7 +27,6 @@ class Measurement:
         self.directory = directory
         self.places = asyncio.Semaphore(at_once)
         self.outcomes: Outcomes = {}
-        self.warnings: list[str] = []
 
     async def measure(self, row: Row, names: Iterable[str], seed: int) -> None:
         """The gateways side by side: none of them keeps a core busy."""
@@ -42,15 +42,24 @@ class Measurement:
         self.outcomes.setdefault((row.name, name), []).append(outcome)
         print(line(outcome), flush=True)
         if outcome.warning:
-            self.warnings.append(outcome.warning)
             print(f"  warning: {outcome.warning}", flush=True)
+
+    def warn(self) -> None:
+        """The measurement itself needs little of the machine, but it needs it in time."""
+        runs = [outcome for runs in self.outcomes.values() for outcome in runs]
+        late = [one for one in runs if one.warning]
+        if late:
+            print(f"\nWARNING: the measurement was late by more than 20 ms in {len(late)} of {len(runs)} runs.")
+        for one in late:
+            if one.doubtful:
+                print(f"  doubtful: {one.warning}")
 
     def keep_numbers(self) -> None:
         outcomes = [outcome for runs in self.outcomes.values() for outcome in runs]
         with (self.directory / "figures.csv").open("w", newline="") as file:
             table = csv.writer(file)
             table.writerow(["row", "gateway", "seed", *Figures.__dataclass_fields__])
-            table.writerows([one.row.name, one.gateway, one.seed, *columns(one.figures)] for one in outcomes)
+            table.writerows([one.row.name, one.gateway, one.seed, *vars(one.figures).values()] for one in outcomes)
         for one in outcomes:
             keep_calls(self.directory / f"{one.row.name.replace('%', '')}-{one.gateway}-{one.seed}" / "calls.csv", one)
 
@@ -93,7 +102,7 @@ async def all_rows(given: argparse.Namespace) -> list[str]:
     for sentence in gateways.missing(wanted):
         print(f"note: {sentence}")
     measurement = Measurement(gateways, given.directory, given.at_once)
-    print(HEADING)
+    print(heading())
     try:
         for seed in range(FIRST_SEED, FIRST_SEED + given.seeds):
             for row in rows:
@@ -101,15 +110,13 @@ async def all_rows(given: argparse.Namespace) -> list[str]:
     finally:
         measurement.keep_numbers()
     print_table(rows, measurement.outcomes)
-    if measurement.warnings:
-        print(f"\n{len(measurement.warnings)} runs were disturbed: this machine has other work. Their figures are doubtful:")
-        print("\n".join(measurement.warnings))
+    measurement.warn()
     return measurement.failures(rows)
 
 
 async def in_short(given: argparse.Namespace) -> list[str]:
     measurement = Measurement(Gateways(given.program, given.directory), given.directory, len(SHORT))
-    print(HEADING)
+    print(heading())
     async with asyncio.TaskGroup() as group:
         for row in SHORT:
             group.create_task(measurement.measure(row, [WEIR], FIRST_SEED))
@@ -124,7 +131,7 @@ async def drawn(given: argparse.Namespace) -> list[str]:
     for sentence in gateways.missing([OFF, WEIR]):
         print(f"note: {sentence}")
     measurement = Measurement(gateways, given.directory, given.at_once)
-    print(HEADING)
+    print(heading())
     await measurement.measure(picture.ROW, picture.GATEWAYS, FIRST_SEED)
     measurement.keep_numbers()
     picture.draw(given.picture, {name: measurement.outcomes[picture.ROW.name, name][0] for name in picture.GATEWAYS})
@@ -143,7 +150,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rows", metavar="NAMES", help="only these rows, with commas between them")
     parser.add_argument("--gateways", metavar="NAMES", help=f"only these of {','.join(NAMES)}")
     parser.add_argument("--seeds", metavar="N", type=int, default=1, help="repeat every row with N seeds (1)")
-    parser.add_argument("--at-once", metavar="N", type=int, default=len(NAMES), help="gateways measured at a time (all)")
+    parser.add_argument(
+        "--at-once", metavar="N", type=int, default=len(NAMES), help="gateways measured at a time (all)"
+    )
     parser.add_argument("--list", action="store_true", help="name rows, bars and gateways, and measure nothing")
     parser.add_argument("--short", action="store_true", help="three rows in half a minute, weir only")
     parser.add_argument("--picture", metavar="FILE", type=Path, help="one overload over time, drawn into the file")

@@ -1,4 +1,5 @@
-"""The picture: an overload over time. A curve is a gateway: weir without load control, weir with it, and haproxy set up by hand."""
+"""The picture: an overload over time, with a curve for weir without load control, for weir with it, and for haproxy
+that is set up by hand."""
 
 from collections.abc import Callable
 from pathlib import Path

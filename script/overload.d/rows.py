@@ -1,13 +1,14 @@
 """The workloads, in the order of the table: callers, the origin's phases, and what weir has to reach."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from bars import Bar
 from load import Load
 from models import HANGS, PAUSES, REFUSES, Phase
 
 BESIDE_HAPROXY = 0.9
-"""Share of haproxy's good answers that weir has to reach, except where a burst or a ramp is over before callers lose."""
+"""Share of haproxy's good answers that weir has to reach, except where a burst or ramp is over before callers lose."""
 COUNTED_FROM = 10.0
 """Seconds after which an overload is counted: callers have to lose before weir refuses anybody."""
 LEAD = 5.0
@@ -29,8 +30,8 @@ class Row:
     """When the origin's fault or the overload begins and ends."""
     best: float | None = None
     """Good answers per second that are possible."""
-    keys: str = ""
-    """Of the route of weir."""
+    keys: tuple[str, ...] = ()
+    """Further lines of weir's route."""
     fleet: int = 1
     """The number of gateways, each with its share of the callers."""
     only: tuple[str, ...] = ()
@@ -50,7 +51,7 @@ BESIDE = Bar("good", least=BESIDE_HAPROXY, beside="haproxy")
 FOUR = Phase(servers=4, service=0.1, spread="exponential")
 
 
-def overload(name: str, title: str, rate: float, phase: Phase, *bars: Bar, **rest: object) -> Row:
+def overload(name: str, title: str, rate: float, phase: Phase, *bars: Bar, **rest: Any) -> Row:
     until = COUNTED_FROM + 20
     return Row(
         name,
@@ -65,10 +66,10 @@ def overload(name: str, title: str, rate: float, phase: Phase, *bars: Bar, **res
     )
 
 
-def fault(name: str, title: str, rate: float, phase: Phase, lasts: float, after: float, **rest: object) -> Row:
+def fault(name: str, title: str, rate: float, phase: Phase, lasts: float, after: float, **rest: Any) -> Row:
     """The origin is well, then in another phase, and well again."""
     end = LEAD + lasts
-    settings = dict(window=(LEAD + COUNTED_FROM, end), fault=(LEAD, end)) | rest
+    settings: dict[str, Any] = dict(window=(LEAD + COUNTED_FROM, end), fault=(LEAD, end)) | rest
     patience = settings.pop("patience", 2)
     load = Load(rates=((0, rate),), until=end + after, patience=patience)
     return Row(name, title, load, (Phase(), phase, Phase(at=end)), **settings)
@@ -81,7 +82,7 @@ def healthy(name: str, title: str, rate: float, phase: Phase, share: float, *mor
     return Row(name, title, load, (phase,), (0, until), ("share", "p99"), bars, best=rate)
 
 
-def harmless(name: str, title: str, load: Load, *phases: Phase, at_once: bool = False, **rest: object) -> Row:
+def harmless(name: str, title: str, load: Load, *phases: Phase, at_once: bool = False, **rest: Any) -> Row:
     """No caller gives up: then none may be refused."""
     shows = rest.pop("shows", ("share", "refused"))
     bars = rest.pop("bars", (Bar("refused", most=0), Bar("share", least=1, beside="off", less=0.01)))
@@ -92,7 +93,9 @@ def of_four(row: Row, title: str) -> Row:
     """The same callers through four gateways before one origin."""
     fields = {name: getattr(row, name) for name in Row.__dataclass_fields__}
     bars = (Bar("good", least=0.85, than=row.name),)
-    changes = dict(name=f"four-{row.name}", title=title, bars=bars, shows=("good",), fleet=4, only=("weir",))
+    changes: dict[str, Any] = dict(
+        name=f"four-{row.name}", title=title, bars=bars, shows=("good",), fleet=4, only=("weir",)
+    )
     return Row(**(fields | changes))
 
 
@@ -111,7 +114,7 @@ def hang(name: str, title: str, state: str = HANGS, patience: float = 2, after: 
     )
 
 
-def refusal(name: str, title: str, after: float, again: float, **rest: object) -> Row:
+def refusal(name: str, title: str, after: float, again: float, **rest: Any) -> Row:
     return fault(
         name,
         title,
@@ -173,7 +176,7 @@ HELP = (
         bars=(Bar("good", least=9), TODAY, BESIDE),
     ),
     refusal("refused", "refused for 28 s, 20/s: good again after", 15, 1),
-    refusal("breaker", "the same, weir with circuitBreaker", 23, 3, keys="circuitBreaker: {}", only=("off", "weir")),
+    refusal("breaker", "the same, weir with circuitBreaker", 23, 3, keys=("circuitBreaker: {}",), only=("off", "weir")),
     hang("hung", "hung for 15 s: heard (median); good again after"),
     hang("hung-12", "the same, callers give up after 12 s", patience=12, after=10),
     hang("hung-kept", "hung for 15 s, then all of it is answered", state=PAUSES),
@@ -217,7 +220,7 @@ HELP = (
         Phase(),
         Bar("urgent", least=0.93),
         urgencies=((0, 0.1), (1, 0.2), (3, 0.3), (5, 0.2), (7, 0.2)),
-        keys="overload: {priority: true}",
+        keys=("overload: {priority: true}",),
         shows=("urgencies",),
     ),
 )

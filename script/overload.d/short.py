@@ -1,12 +1,12 @@
-"""Three rows for CI: load control helps, harms nothing, and notices an upstream that hangs. They run at the same time, and their
-bars hold on a machine three times slower."""
+"""Three rows for CI: load control helps, harms nothing, and notices an upstream that hangs. They run at the same time,
+and their bars hold on a machine three times slower."""
 
 from dataclasses import replace
 
 from bars import Bar
 from load import Load
-from models import Phase
-from rows import HANGS, PATIENT, Row, harmless
+from models import HANGS, Phase
+from rows import PATIENT, Row, harmless
 
 BEGIN, END = 3, 12
 """Of the hang."""
