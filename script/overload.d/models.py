@@ -12,6 +12,9 @@ ANSWERS, HANGS, PAUSES, REFUSES = "answers", "hangs", "pauses", "refuses"
 """States of the origin. It answers; it accepts requests and never answers them; it keeps them and answers them
 afterwards; its port is closed."""
 
+GOLDEN = 0.6180339887
+"""Steps of this length, modulo 1, are spread evenly: of any hundred answers, half of which fail, nearly fifty do."""
+
 Answer = tuple[float, Hashable, int]
 """The time, the request and the status."""
 
@@ -45,7 +48,7 @@ class Work:
     size: float
     """The service time over its mean."""
     luck: float
-    """A random number from 0 to 1."""
+    """A number from 0 to 1."""
 
 
 class Model:
@@ -79,6 +82,14 @@ class Model:
     [(15.0, 'a'), (15.0, 'b'), (15.0, 'c')]
     [(10.0, 'a'), (25.0, 'b'), (35.0, 'c')]
 
+    Half of the answers fail.
+
+    >>> model = Model(Phase(service=1, failing=0.5))
+    >>> for request in range(20):
+    ...     model.arrive(0, request)
+    >>> [status for _, _, status in model.advance(100)].count(503)
+    10
+
     A fifth of the capacity at first, and all of it after 100 s.
 
     >>> model = Model(Phase(service=10, ramp=100))
@@ -95,11 +106,13 @@ class Model:
         self.progress = 0.0
         """Service time that each sharing request has got since the beginning."""
         self.now = 0.0
+        self.luck = 0.0
         self.count = 0
         self.phase = phase
 
     def arrive(self, now: float, request: Hashable) -> None:
-        work = Work(request, self.size(), self.random.random())
+        self.luck = (self.luck + GOLDEN) % 1
+        work = Work(request, self.size(), self.luck)
         if self.phase.state in (HANGS, REFUSES):
             return
         self.waiting.append(work)

@@ -102,6 +102,7 @@ def label(panels: list[Axes]) -> None:
         panel.set_ylim(bottom=0)
     for panel in panels[:2]:
         panel.axhline(CAPACITY, color="black", linewidth=0.8, linestyle="--")
+        panel.text(UNTIL - 0.5, CAPACITY + 1, "capacity", fontsize=8, ha="right")
         panel.set_ylim(top=85)
     panels[1].set_ylim(top=50)
     panels[3].set_ylim(0, 2.2)
