@@ -75,8 +75,7 @@ def fault(name: str, title: str, rate: float, phase: Phase, lasts: float, after:
     return Row(name, title, load, (Phase(), phase, Phase(at=end)), **settings)
 
 
-def healthy(name: str, title: str, rate: float, phase: Phase, share: float, *more: Bar) -> Row:
-    until = 40.0
+def healthy(name: str, title: str, rate: float, phase: Phase, share: float, *more: Bar, until: float = 40) -> Row:
     bars = (Bar("share", least=share), Bar("share", least=BESIDE_HAPROXY, beside="haproxy"), *more)
     load = Load(rates=((0, rate),), until=until)
     return Row(name, title, load, (phase,), (0, until), ("share", "p99"), bars, best=rate)
@@ -194,7 +193,8 @@ HELP = (
         bars=(Bar("good", least=25), Bar("last_refusal", most=15), BESIDE),
     ),
     healthy("50%", "50 % load, 4 servers, exponential: good; p99", 20, FOUR, 0.999),
-    healthy("90%", "90 % load, the same", 36, FOUR, 0.999, Bar("p99", most=1.1, beside="off")),
+    # Longer, as queues of chance are rare.
+    healthy("90%", "90 % load, the same", 36, FOUR, 0.999, Bar("p99", most=1.1, beside="off"), until=60),
     healthy("80%", "80 % load, one server", 32, Phase(), 0.995),
     Row(
         "burst",
