@@ -2,6 +2,21 @@
 
 from dataclasses import dataclass
 
+PHRASES = {
+    "good": "the number of good answers per second",
+    "first": "the number of good answers per second in the first 10 s",
+    "after": "the number of good answers per second afterwards",
+    "share": "the share of good answers",
+    "urgent": "the share of good answers to urgent requests",
+    "refused": "the number of refused requests",
+    "again": "the time in seconds until answers were good again",
+    "heard": "the time in seconds until a caller heard anything (median)",
+    "last_refusal": "the time in seconds until the last refusal",
+    "p50": "the median time in seconds of good answers",
+    "p99": "the 99th percentile in seconds of good answers",
+}
+"""The figures in words."""
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -37,19 +52,21 @@ class Bar:
         """Empty, or how the figure misses the bar. A time that was not reached misses every bar.
 
         >>> Bar("good", least=36).missed(36.2), Bar("good", least=36).missed(1.3)
-        ('', 'good is 1.3, less than 36')
-        >>> Bar("again", most=3).missed(None), Bar("good", least=0.9, beside="haproxy").missed(30, 40)
-        ('again was not reached', 'good is 30, less than 36')
+        ('', 'the number of good answers per second is 1.3, less than 36')
+        >>> print(Bar("again", most=3).missed(None), Bar("share", least=0.9, beside="off").missed(0.8, 1), sep="\\n")
+        the time in seconds until answers were good again was not reached
+        the share of good answers is 0.8, less than 0.9
         """
         least, most = self.bound(other)
+        what = PHRASES[self.figure]
         if least is None and most is None:
             return ""
         if not isinstance(value, int | float):
-            return f"{self.figure} was not reached"
+            return f"{what} was not reached"
         if least is not None and value < least:
-            return f"{self.figure} is {value:.4g}, less than {least:.4g}"
+            return f"{what} is {value:.4g}, less than {least:.4g}"
         if most is not None and value > most:
-            return f"{self.figure} is {value:.4g}, more than {most:.4g}"
+            return f"{what} is {value:.4g}, more than {most:.4g}"
         return ""
 
     def __str__(self) -> str:

@@ -89,8 +89,8 @@ def harmless(name: str, title: str, load: Load, *phases: Phase, at_once: bool = 
 
 
 def of_four(row: Row, title: str) -> Row:
-    """The same callers through four gateways before one origin. They have to reach a share of what one does, and of what
-    one has to reach: a share of nothing is no success."""
+    """The same callers through four gateways before one origin. They have to reach a share of what one does, and of
+    what one has to reach: a share of nothing is no success."""
     fields = {name: getattr(row, name) for name in Row.__dataclass_fields__}
     alone = next(bar.least for bar in row.bars if bar.figure == "good" and bar.least is not None)
     bars = (Bar("good", least=round(0.85 * alone, 2)), Bar("good", least=0.85, than=row.name))

@@ -19,9 +19,11 @@ def failures(row: Row, outcomes: Outcomes) -> list[str]:
             missed = bar.missed(getattr(one.figures, bar.figure), other)
             if missed:
                 reason = f" ({bar})" if bar.beside or bar.than else ""
-                found.append(f"{row.name}, seed {one.seed}: {missed}{reason}")
+                found.append(f"row {row.name}, seed {one.seed}, weir: {missed}{reason}")
                 break
     bare = sum(one.figures.bare for one in ours)
     if bare:
-        found.append(f"{row.name}: {bare} refusals with X-Weir-Refused had no Retry-After or no X-No-Retry")
+        found.append(
+            f"row {row.name}: {bare} refusals of weir with X-Weir-Refused have no Retry-After or no X-No-Retry"
+        )
     return found
