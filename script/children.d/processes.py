@@ -17,7 +17,7 @@ libc = ctypes.CDLL(None)
 
 
 class Failure(Exception):
-    """Why the demonstration failed, as a text for its user."""
+    """Why a demonstration or a measurement failed, as a text for its user."""
 
 
 def end_with_parent() -> None:
@@ -49,6 +49,20 @@ class Process:
                 return rest.split()[0]
             await asyncio.sleep(0.1)
         raise Failure(f"{self.name} did not start: {self.tail()}")
+
+    async def accepts(self, address: str) -> None:
+        """Returns once it listens there."""
+        host, port = address.split(":")
+        for _ in range(300):
+            self.check()
+            try:
+                _, writer = await asyncio.open_connection(host, int(port))
+            except OSError:
+                await asyncio.sleep(0.05)
+                continue
+            writer.close()
+            return
+        raise Failure(f"{self.name} does not listen: {self.tail()}")
 
     def check(self) -> None:
         if self.process.returncode is not None:

@@ -1,0 +1,191 @@
+"""The gateways that are measured, each with one worker or thread. haproxy, nginx and Envoy are set up by hand for the
+rows' origin; weir is not set up at all."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from processes import Processes, free_port
+
+OFF, WEIR, HAPROXY, NGINX, ENVOY = NAMES = ("off", "weir", "haproxy", "nginx", "envoy")
+"""`off` is weir without load control, `weir` the same program with a route that says nothing of it."""
+LONGEST = 75
+"""Seconds that the others wait for an answer, more than any caller does."""
+
+
+class Gateways:
+    def __init__(self, program: str, directory: Path) -> None:
+        self.program = program
+        self.directory = directory
+        self.envoy = shutil.which("envoy", path=str(Path(sys.executable).parent)) or shutil.which("envoy")
+        self.controls = self.knows(("overload: off",))
+
+    def knows(self, keys: tuple[str, ...]) -> bool:
+        """Whether this weir knows the keys of a route."""
+        file = self.directory / "check.yml"
+        file.write_text(weirs("127.0.0.1:1", keys))
+        return subprocess.run([self.program, "check", file], capture_output=True).returncode == 0
+
+    def missing(self, names: list[str]) -> list[str]:
+        """Sentences for the output: what is not measured, and why."""
+        found = []
+        if not self.controls and {OFF, WEIR} & set(names):
+            found.append(f"{self.program} does not know the key `overload`: `off` and `weir` are the same plain route.")
+        if ENVOY in names and not self.envoy:
+            found.append("Envoy is LEFT OUT: script/setup --overload has not installed it, and there is none in PATH.")
+        return found
+
+    def available(self, names: list[str]) -> list[str]:
+        return [name for name in names if name != ENVOY or self.envoy]
+
+    async def start(
+        self, kind: str, processes: Processes, directory: Path, number: int, origin: str, keys: tuple[str, ...]
+    ) -> str:
+        """The address of a new gateway before the origin."""
+        name = f"{kind}-{number}"
+        file = directory / f"{name}.conf"
+        if kind in (OFF, WEIR):
+            file.write_text(weirs(origin, self.keys(kind, keys)))
+            return await start_weir(processes, self.program, name, file)
+        address = f"127.0.0.1:{free_port()}"
+        if kind == HAPROXY:
+            file.write_text(haproxys(address, origin))
+            process = await processes.start(name, "haproxy", "-db", "-f", file)
+        elif kind == NGINX:
+            file.write_text(nginxs(directory, address, origin))
+            process = await processes.start(name, "nginx", "-e", "stderr", "-p", directory, "-c", file)
+        else:
+            file = file.with_suffix(".json")
+            file.write_text(json.dumps(envoys(address, origin)))
+            arguments = ("--concurrency", 1, "--disable-hot-restart", "--log-level", "warn")
+            process = await processes.start(name, self.envoy, "-c", file, *arguments)
+        await process.accepts(address)
+        return address
+
+    def keys(self, kind: str, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the row's route, as far as this weir knows load control."""
+        others = tuple(key for key in keys if not key.startswith("overload:"))
+        if not self.controls:
+            return others
+        return (*others, "overload: off") if kind == OFF else keys
+
+
+async def start_weir(processes: Processes, program: str, name: str, file: Path) -> str:
+    gateway = await processes.start(
+        name,
+        program,
+        "serve",
+        f"--config.file={file}",
+        "--gateway.workers=1",
+        "--gateway.listen-address=127.0.0.1:0",
+        "--web.listen-address=127.0.0.1:0",
+        "--gateway.drain-timeout=1s",
+    )
+    return (await gateway.logged("msg=forwarding url=http://")).rstrip("/")
+
+
+def weirs(origin: str, keys: tuple[str, ...]) -> str:
+    """
+    >>> print(weirs("127.0.0.1:80", ("overload: off",)))
+    routes:
+      - name: overload
+        upstream: http://127.0.0.1:80
+        timeout: 75s
+        overload: off
+    <BLANKLINE>
+    """
+    lines = ["routes:", "  - name: overload", f"    upstream: http://{origin}", f"    timeout: {LONGEST}s"]
+    return "\n".join(lines + [f"    {key}" for key in keys]) + "\n"
+
+
+def haproxys(address: str, origin: str) -> str:
+    return f"""
+global
+  nbthread 1
+  maxconn 4096
+defaults
+  mode http
+  retries 0
+  timeout connect 1s
+  timeout client {LONGEST}s
+  timeout server {LONGEST}s
+  timeout queue 100ms
+frontend callers
+  bind {address} backlog 4096
+  default_backend origin
+backend origin
+  server origin {origin} maxconn 8
+"""
+
+
+def nginxs(directory: Path, address: str, origin: str) -> str:
+    bodies = "\n".join(
+        f"  {kind}_temp_path {directory}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    return f"""
+daemon off;
+master_process off;
+pid {directory}/nginx.pid;
+worker_rlimit_nofile 8192;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off;
+{bodies}
+  limit_conn_zone $server_name zone=origin:1m;
+  limit_conn_log_level info;
+  upstream origin {{ server {origin} max_fails=0; keepalive 64; }}
+  server {{
+    listen {address} backlog=4096;
+    server_name origin;
+    keepalive_requests 1000000;
+    limit_conn origin 8;
+    location / {{
+      proxy_pass http://origin;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_read_timeout {LONGEST}s;
+      proxy_next_upstream off;
+    }}
+  }}
+}}
+"""
+
+
+def typed(kind: str, **settings: object) -> dict[str, object]:
+    """An extension of Envoy's, with the type of its settings."""
+    return {"@type": f"type.googleapis.com/envoy.extensions.filters.{kind}", **settings}
+
+
+def envoys(address: str, origin: str) -> dict[str, object]:
+    gradient = {
+        "sample_aggregate_percentile": {"value": 90},
+        "concurrency_limit_params": {"concurrency_update_interval": "0.1s"},
+        "min_rtt_calc_params": {"interval": "60s", "request_count": 50},
+    }
+    adaptive = typed("http.adaptive_concurrency.v3.AdaptiveConcurrency", gradient_controller_config=gradient)
+    route = {"match": {"prefix": "/"}, "route": {"cluster": "origin", "timeout": f"{LONGEST}s"}}
+    manager = typed(
+        "network.http_connection_manager.v3.HttpConnectionManager",
+        stat_prefix="callers",
+        route_config={"virtual_hosts": [{"name": "origin", "domains": ["*"], "routes": [route]}]},
+        http_filters=[
+            {"name": "envoy.filters.http.adaptive_concurrency", "typed_config": adaptive},
+            {"name": "envoy.filters.http.router", "typed_config": typed("http.router.v3.Router")},
+        ],
+    )
+    filters = [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]
+    listener = {"name": "callers", "address": socket_address(address), "filter_chains": [{"filters": filters}]}
+    endpoint = {"endpoint": {"address": socket_address(origin)}}
+    cluster = {
+        "name": "origin",
+        "connect_timeout": "1s",
+        "load_assignment": {"cluster_name": "origin", "endpoints": [{"lb_endpoints": [endpoint]}]},
+    }
+    return {"static_resources": {"listeners": [listener], "clusters": [cluster]}}
+
+
+def socket_address(address: str) -> dict[str, object]:
+    host, port = address.split(":")
+    return {"socket_address": {"address": host, "port_value": int(port)}}
