@@ -75,7 +75,9 @@ final class DestinationMetrics: Sendable {
     phases = PhaseHistograms { phase.with(address, port, $0.name) }
     durations = DurationHistograms { duration.with(address, port, $0.rawValue) }
     gets = MethodSeries(families, address, port, method: "GET", outcomes: Self.outcomes)
-    _ = families.retriesDenied.with(address, port, RetryDenial.Reason.budget.rawValue)
+    for reason in [RetryDenial.Reason.budget, .overload] {
+      _ = families.retriesDenied.with(address, port, reason.rawValue)
+    }
     for reason in Self.likelyRetries { _ = families.retries.with(address, port, reason) }
     limited = families.limited.with(address, port)
     shed = Self.handles { families.shed.with(address, port, $0) }

@@ -68,11 +68,14 @@ import WeirTransport
     return index
   }
 
-  private static let ofOne = ["weir_retry_budget_available", "weir_concurrency_limit", "weir_circuit_state"]
+  private static let ofOne = [
+    "weir_retry_budget_available", "weir_concurrency_limit", "weir_concurrency_used", "weir_baseline_seconds",
+    "weir_service_rate", "weir_overload_state", "weir_circuit_state",
+  ]
 
   private func checkFamilies(limit: Int, _ page: String) {
     let families = registry.metrics.filter { $0.labels.contains("server_address") }
-    #expect(families.count == 30)
+    #expect(families.count == 38)
     let shown = addresses(page)
     for family in families {
       let addresses = shown[family.kind == .histogram ? "\(family.name)_count" : family.name] ?? []

@@ -226,7 +226,7 @@ import Weir
     ),
     ("overload: {wait: 61s}", "2:22: routes[0].overload.wait: must be 0.01s to 60s"),
     ("overload: {waitOverloaded: 2s}", "2:32: routes[0].overload.waitOverloaded: must be at most wait, 1.5s"),
-    ("overload: {minimum: 9, initial: 8}", "2:36: routes[0].overload.initial: must be at least minimum, 9"),
+    ("overload: {minimum: 9, initial: 8}", "2:37: routes[0].overload.initial: must be at least minimum, 9"),
     ("overload: {tolerance: 1}", "2:27: routes[0].overload.tolerance: must be 1.1 to 100"),
     ("overload: {silence: 100ms}", "2:25: routes[0].overload.silence: must be 0.5s to 60s"),
     ("overload: 5", "2:15: routes[0].overload: expected a mapping (key: value) or off, found the number 5"),

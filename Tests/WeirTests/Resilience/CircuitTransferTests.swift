@@ -33,26 +33,27 @@ struct CircuitTransferTests {
     if case .requestRejected(reason: .circuitOpen)? = error { true } else { false }
   }
 
-  @Test(
-    "The head of a probe's response closes the circuit, however long its body takes; so does one who is slow to read it"
-  )
-  func headOfAProbe() async throws {
+  @Test("The head of a response makes the circuit let more through, however long its body takes")
+  func headOfAnAnswer() async throws {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
     let gate = Gate()
     let server = try ScriptedServer(
       Script(.request, .reset), Script(.request, .send(head + "o"), .wait(gate), .send("k")),
-      .answering(okResponse("fine")))
+      Script(.forever([.request, .send(okResponse("fine"))])))
     let transitions = Transitions()
     let session = Session(
       configuration: Self.configuration(minimum: 1), eventMonitors: [transitions])
     _ = await session.request(server.url).serializingData().response
     await transitions.heard.wait { $0.count == 2 }
-    var probe: DataRequest
-    repeat { probe = session.request(server.url) } while isRejected(await probe.head())
-    await transitions.heard.wait { $0.last == .closed && $0.count > 2 }
-    #expect(await session.request(server.url).serializingString().response.value == "fine")
+    var slow: DataRequest
+    repeat { slow = session.request(server.url) } while isRejected(await slow.head())
+    await transitions.heard.wait { $0.count > 2 }
+    while transitions.heard.entries.last != .closed, !Task.isCancelled {
+      let value = await session.request(server.url).serializingString().response
+      #expect(value.value == "fine" || isRejected(value.error))
+    }
     gate.open()
-    #expect(await probe.serializingString().response.value == "ok")
+    #expect(await slow.serializingString().response.value == "ok")
     #expect(transitions.heard.entries == [.closed, .open, .halfOpen, .closed])
   }
 
@@ -82,7 +83,7 @@ struct CircuitTransferTests {
     #expect(try await session.request(other.url).serializingString().value == "fine")
   }
 
-  @Test("A retry while it is open is denied")
+  @Test("A retry that it does not let through is denied")
   func denial() async throws {
     let server = try answering(busy)
     let recorder = RetryRecorder()
@@ -94,18 +95,19 @@ struct CircuitTransferTests {
     #expect(recorder.denials.entries == [.breaker])
   }
 
-  @Test("A probe that succeeds closes it")
+  @Test("Requests that succeed close it")
   func recovery() async throws {
-    let server = try answeringInTurn(busy, busy, busy, okResponse("fine"), okResponse("fine"))
+    let server = try ScriptedServer(
+      Script(
+        .request, .send(busy), .request, .send(busy), .request, .send(busy),
+        .forever([.request, .send(okResponse("fine"))])))
     let transitions = Transitions()
     let session = Session(configuration: Self.configuration(), eventMonitors: [transitions])
-    var values: [String?] = []
-    while !values.contains("fine"), !Task.isCancelled {
-      values.append(await session.request(server.url).serializingString().response.value)
+    while transitions.heard.entries.last != .closed || transitions.heard.entries.count < 2, !Task.isCancelled {
+      _ = await session.request(server.url).serializingString().response
     }
     #expect(try await session.request(server.url).serializingString().value == "fine")
     #expect(transitions.heard.entries == [.closed, .open, .halfOpen, .closed])
-    #expect(server.allRequests.count == 5)
   }
 
   @Test("Who waits for a slot when it opens is rejected too")
