@@ -26,7 +26,7 @@ struct OverloadLimit: Sendable {
   private(set) var probe: OverloadProbe?
   /// Whether callers gave up in the last window, whose answers were slow.
   private(set) var isLossy = false
-  private let bounds: ClosedRange<Double>
+  private let slots: Double
   /// Since when answers are too slow.
   private var slowSince: MonotonicTime?
   private var gap = gaps.shortest
@@ -34,20 +34,25 @@ struct OverloadLimit: Sendable {
   private var measured: MonotonicTime
 
   init(_ value: Double, _ settings: OverloadSettings, slots: Int, at now: MonotonicTime) {
-    let maximum = Double(max(slots, 1))
-    bounds = min(Double(settings.boundedMinimum), maximum)...maximum
-    self.value = min(max(value, bounds.lowerBound), bounds.upperBound)
+    self.slots = Double(max(slots, 1))
+    self.value = value
     measured = now
+    bound(settings)
   }
 
   /// The attempts that may count at once.
   var floor: Int { probe?.limit ?? Int(value) }
 
   /// The upstream answers again after a silence.
-  mutating func silenceEnded() {
-    value = max(bounds.lowerBound, value / 2)
+  mutating func silenceEnded(_ settings: OverloadSettings) {
+    value /= 2
+    bound(settings)
     probe = nil
     slowSince = nil
+  }
+
+  private mutating func bound(_ settings: OverloadSettings) {
+    value = min(max(value, Double(settings.boundedMinimum)), slots)
   }
 
   // MARK: Windows
@@ -75,7 +80,7 @@ struct OverloadLimit: Sendable {
       let gradient = min(max(tolerated / mean, Self.leastGradient), 1)
       value = (value + gradient * value + value.squareRoot()) / 2
     }
-    value = min(max(value, bounds.lowerBound), bounds.upperBound)
+    bound(surroundings.settings)
     slowSince = isLossy || !isNormal && mean > 1.2 * tolerated ? slowSince ?? now : nil
     beginProbeIfDue(mean, latency, surroundings, at: now)
   }

@@ -17,11 +17,13 @@ extension OverloadMachine {
 
   mutating func refuse(_ reason: Refusal) -> Arrival {
     recent.present.lost += 1
+    totals.refused[reason] += 1
     return .refused(reason)
   }
 
   mutating func refuse(_ ticket: Ticket, _ reason: Refusal) -> Verdict {
     recent.present.lost += 1
+    totals.refused[reason] += 1
     return .refused(ticket, reason)
   }
 
@@ -38,13 +40,14 @@ extension OverloadMachine {
 
   mutating func heard(at now: MonotonicTime) {
     recent.present.heads += 1
+    totals.heads += 1
     window.ended += 1
     if silence.heard(at: now) { silenceEnded(at: now) }
   }
 
   mutating func silenceEnded(at now: MonotonicTime) {
     beginWindow(at: now)
-    limit?.silenceEnded()
+    limit?.silenceEnded(settings)
     limitChanged()
     overloadedSince = nil
     lossySlots = 0
@@ -96,7 +99,7 @@ extension OverloadMachine {
   /// they get the lock.
   mutating func advance(to now: MonotonicTime) -> MonotonicTime {
     let now = max(now, clock)
-    skipIdleTime(until: now)
+    if recent.end <= now { skipIdleTime(until: now) }
     while true {
       let workEnd = ledger.firstWorkEnd ?? .distantFuture
       let next = min(workEnd, recent.end)
@@ -119,6 +122,7 @@ extension OverloadMachine {
   mutating func skipIdleTime(until now: MonotonicTime) {
     guard now.seconds(since: recent.end) > 60 else { return }
     recent.restart(at: now)
+    patience.update(at: now)
     if ledger.waiting == 0 { becomeFree() }
   }
 

@@ -48,7 +48,7 @@ struct OverloadMachine: Sendable {
     case withdrawn
   }
 
-  let settings: OverloadSettings
+  private(set) var settings: OverloadSettings
   let slots: Int
   // Internal for the extensions.
   var ledger = AttemptLedger()
@@ -70,7 +70,8 @@ struct OverloadMachine: Sendable {
   var lossySlots = 0
   /// Since when the limit has not been needed.
   var calmSince: MonotonicTime?
-  var probes = (faster: 0, same: 0, aborted: 0)
+  var probes = Report.Probes()
+  var totals = Report.Totals()
   /// When the attempt was sent, of all that have their heads, that was sent last.
   var latestAnswered: MonotonicTime
   /// Until when time is accounted for.
@@ -85,31 +86,13 @@ struct OverloadMachine: Sendable {
     latestAnswered = now
     clock = now
   }
-}
 
-// MARK: What it shows
-
-extension OverloadMachine {
-  enum State: Sendable, Hashable {
-    case normal, overloaded, silent
+  /// Takes other settings and keeps what has been learned. An attempt that waits keeps its bound, and the limit comes into
+  /// its new bounds at the end of the next window.
+  mutating func follow(_ settings: OverloadSettings) {
+    self.settings = settings
+    if settings.silence == nil { silence.forget() }
   }
-
-  var state: State { silence.isSilent ? .silent : overloadedSince == nil ? .normal : .overloaded }
-
-  /// The attempts that may count at once.
-  var limitInUse: Int { min(places, slots) }
-
-  /// B; Bmin while the control is free. Nil while it is unknown.
-  var baseline: Double? { places == .max ? latency?.least : latency?.baseline }
-
-  /// Whether a retry may start, were it within its budget.
-  var allowsRetry: Bool { state == .normal }
-
-  /// Whether an attempt may start beside another: it must not disturb a probe, nor take the place of one that waits.
-  var allowsHedge: Bool { state == .normal && !isProbing && ledger.waiting == 0 && hasPlace }
-
-  /// Whether a give-up after so many seconds on the wire is a failure for the circuit.
-  func isFailure(givenUpAfter seconds: Double) -> Bool { seconds > max(1, 3 * (latency?.least ?? 0)) }
 }
 
 // MARK: Calls
@@ -126,6 +109,7 @@ extension OverloadMachine {
   ) -> Arrival {
     let now = advance(to: now)
     recent.present.arrivals += 1
+    totals.arrivals += 1
     if silence.isSilent {
       guard hasFreeSlot, silence.letsThrough(at: now) else { return refuse(.silent) }
       return .letThrough(send(at: now))
@@ -140,6 +124,9 @@ extension OverloadMachine {
     if let rate = serviceRate(at: now), ahead > bound * rate { return refuse(.overload) }
     return .waits(ledger.wait(priority, until: now.advanced(bySeconds: bound), at: now))
   }
+
+  /// An attempt goes on the wire beside another of its request, a hedge that ``allowsHedge`` has granted.
+  mutating func joined(at now: MonotonicTime) -> Ticket { send(at: advance(to: now)) }
 
   /// The next decision about an attempt that waits; nil when there is none.
   ///
@@ -176,6 +163,13 @@ extension OverloadMachine {
     case .withdrawn:
       if ledger.leave(ticket) == nil { abandon(ticket, at: now) }
     }
+  }
+
+  /// An attempt that was let through has not been sent: its caller had left meanwhile, or its circuit is open. It leaves no
+  /// trace.
+  mutating func neverSent(_ ticket: Ticket, at now: MonotonicTime) {
+    _ = advance(to: now)
+    if ledger.leave(ticket) == nil, ledger.end(ticket) != nil { silence.neverSent() }
   }
 
   /// The caller left before the final head, while the attempt waited or was on the wire.

@@ -19,6 +19,11 @@ struct Silence: Sendable {
       count += 1
       if complete == nil, count >= Self.count, now.seconds(since: first) >= Self.seconds { complete = now }
     }
+
+    mutating func neverSent() {
+      count -= 1
+      if count < Self.count { complete = nil }
+    }
   }
 
   /// Seconds between two arrivals that are let through while the upstream is silent.
@@ -43,7 +48,16 @@ struct Silence: Sendable {
     if unanswered == nil { unanswered = Unanswered(first: now) } else { unanswered?.sent(at: now) }
   }
 
+  /// An attempt that was counted as sent was not.
+  mutating func neverSent() {
+    unanswered?.neverSent()
+    if unanswered?.count == 0 { unanswered = nil }
+  }
+
   mutating func gaveUpOnWire() { givenUp += 1 }
+
+  /// No silence is told of any more.
+  mutating func forget() { isSilent = false }
 
   /// A head or a failure came. Returns whether that ends a silence.
   mutating func heard(at now: MonotonicTime) -> Bool {
@@ -66,8 +80,9 @@ struct Silence: Sendable {
   ///   - average: A; nil while it is unknown.
   ///   - shortest: Seconds that a silence lasts at least.
   mutating func look(average: Double?, shortest: Double, at now: MonotonicTime) {
+    if isSilent || unanswered == nil { return }
     let seconds = now.seconds(since: heard)
-    if isSilent || seconds < shortest { return }
+    if seconds < shortest { return }
     if let average {
       isSilent = seconds > 20 * average && isUnanswered(for: max(0.5, 8 * average), at: now)
     } else {

@@ -4,78 +4,7 @@ import WeirIO
 @testable import WeirTransport
 
 @Suite("Overload machine") struct OverloadMachineTests {
-  /// A machine, the time and what it said.
-  private final class Line {
-    var machine: OverloadMachine
-    var now = 0.0
-    var freeSlots: Int
-
-    init(_ settings: OverloadSettings = .default, slots: Int = 512) {
-      machine = OverloadMachine(settings, slots: slots, at: Self.time(0))
-      freeSlots = slots
-    }
-
-    static func time(_ seconds: Double) -> MonotonicTime {
-      MonotonicTime(nanoseconds: 1_000_000_000_000 + Int64((seconds * 1e9).rounded()))
-    }
-
-    var time: MonotonicTime { Self.time(now) }
-
-    func arrive(priority: Int = 3, timeout: Double? = nil) -> OverloadMachine.Arrival {
-      let arrival = machine.arrived(priority: priority, timeout: timeout, hasFreeSlot: freeSlots > 0, at: time)
-      if case .letThrough = arrival { freeSlots -= 1 }
-      return arrival
-    }
-
-    func send() -> OverloadMachine.Ticket? {
-      guard case .letThrough(let ticket) = arrive() else { return nil }
-      return ticket
-    }
-
-    func wait(priority: Int = 3, timeout: Double? = nil) -> OverloadMachine.Ticket? {
-      guard case .waits(let ticket) = arrive(priority: priority, timeout: timeout) else { return nil }
-      return ticket
-    }
-
-    func answer(_ ticket: OverloadMachine.Ticket, status: Int = 200) {
-      machine.answered(ticket, status: status, at: time)
-      freeSlots += 1
-    }
-
-    func verdicts() -> [OverloadMachine.Verdict] {
-      var verdicts: [OverloadMachine.Verdict] = []
-      while let verdict = machine.verdict(hasFreeSlot: freeSlots > 0, at: time) {
-        if case .letThrough = verdict { freeSlots -= 1 }
-        verdicts.append(verdict)
-      }
-      return verdicts
-    }
-
-    /// A second in which 40 requests take so long each.
-    func second(taking seconds: Double) {
-      for _ in 0..<40 {
-        guard let ticket = send() else { continue }
-        now += seconds
-        answer(ticket)
-        now += max(0, 0.025 - seconds)
-      }
-    }
-
-    /// Answers take 2 s, and half of the callers leave before, until the machine controls.
-    func overload() {
-      while machine.limit == nil, now < 60 {
-        let tickets = (0..<60).compactMap { _ in send() }
-        now += 2
-        for ticket in tickets.prefix(30) { answer(ticket) }
-        for ticket in tickets.dropFirst(30) {
-          machine.callerGaveUp(ticket, at: time)
-          freeSlots += 1
-        }
-        now += 0.5
-        machine.woke(at: time)
-      }
-    }
-  }
+  private typealias Line = MachineLine
 
   @Test func theDefaults() {
     #expect(OverloadSettings.default == OverloadSettings(wait: 1.5, waitOverloaded: 0.1, initial: 8, minimum: 2))
@@ -116,8 +45,7 @@ import WeirIO
       let (answered, left) = (try #require(line.send()), try #require(line.send()))
       line.now += 0.02
       line.answer(answered)
-      line.machine.callerGaveUp(left, at: line.time)
-      line.freeSlots += 1
+      line.giveUp(left)
     }
     #expect(line.machine.limit == nil)
   }
