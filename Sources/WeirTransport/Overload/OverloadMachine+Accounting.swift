@@ -80,10 +80,11 @@ extension OverloadMachine {
     }
   }
 
-  /// The attempt's work goes on at the upstream for as long as an answer takes.
+  /// The attempt's work goes on at the upstream for as long as an answer takes: longer than it has taken so far.
   mutating func abandon(_ ticket: Ticket, at now: MonotonicTime) {
     guard let attempt = ledger.sent(ticket) else { return }
-    let end = attempt.sent.advanced(bySeconds: 1.5 * (latency?.average ?? 0))
+    let answer = max(latency?.average ?? 0, now.seconds(since: attempt.sent))
+    let end = attempt.sent.advanced(bySeconds: 1.25 * answer)
     ledger.abandon(ticket, workEnds: min(end, now.advanced(bySeconds: 5)), at: now, maximum: slots)
   }
 
@@ -167,8 +168,8 @@ extension OverloadMachine {
   mutating func sample(_ seconds: Double, sent: MonotonicTime, at now: MonotonicTime) {
     recent.present.samples += 1
     recent.present.sampled += seconds
-    if isProbing, let average = latency?.average {
-      limit?.noteInProbe(seconds, sent: sent, average: average, at: now)
+    if isProbing {
+      limit?.noteInProbe(seconds, sent: sent)
       lookAtProbe(at: now)
       return
     }
