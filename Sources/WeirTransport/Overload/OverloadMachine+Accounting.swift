@@ -72,7 +72,7 @@ extension OverloadMachine {
     window.givenUp += 1
     silence.gaveUpOnWire()
     let seconds = now.seconds(since: attempt.sent)
-    if !hasPatience || seconds > 2 * (latency?.least ?? .infinity) { recent.present.inVain += 1 }
+    if !hasPatience || isSlow(seconds, at: now) { recent.present.inVain += 1 }
     abandon(ticket, at: now)
     // The answer would have taken longer still.
     if attempt.counted, !silence.isSilent, seconds > latency?.average ?? .infinity {
@@ -80,7 +80,14 @@ extension OverloadMachine {
     }
   }
 
-  /// The attempt's work goes on at the upstream for as long as an answer takes: longer than it has taken so far.
+  /// Whether a give-up after so many seconds shows a slow upstream. One that answers none of the later attempts either is
+  /// slow even where Bmin comes from an overload and is too high, as it is with many gateways before one upstream.
+  private func isSlow(_ seconds: Double, at now: MonotonicTime) -> Bool {
+    guard let slow = latency.map({ 2 * $0.least }) else { return false }
+    return seconds > slow || silence.isUnanswered(for: slow, at: now)
+  }
+
+  /// The attempt's work goes on at the upstream for as long as an answer takes: longer than its caller has waited for it.
   mutating func abandon(_ ticket: Ticket, at now: MonotonicTime) {
     guard let attempt = ledger.sent(ticket) else { return }
     let answer = max(latency?.average ?? 0, now.seconds(since: attempt.sent))
