@@ -96,6 +96,8 @@ extension OverloadMachine {
   }
 
   mutating func setAsideOvertaken(at now: MonotonicTime) {
+    // As a rule no attempt on the wire is older than a second.
+    guard ledger.hasSent(before: MonotonicTime(nanoseconds: now.nanoseconds - 1_000_000_000)) else { return }
     let seconds = max(1, 8 * (latency?.average ?? 0))
     let bound = MonotonicTime(nanoseconds: now.nanoseconds - Int64(min(seconds, 1e9) * 1e9))
     ledger.setAside(overtakenBy: latestAnswered, sentBefore: bound)
