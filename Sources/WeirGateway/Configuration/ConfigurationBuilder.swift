@@ -79,7 +79,9 @@ private struct ConfigurationBuilder {
   }
 
   private mutating func circuitBreaker(_ reader: ConfigurationReader) -> CircuitBreaker? {
-    reader.circuitBreaker { warn($0, "is ignored: a circuit lets a share of the requests through, which follows their failures") }
+    reader.circuitBreaker {
+      warn($0, "is ignored: a circuit lets a share of the requests through, which follows their failures")
+    }
   }
 
   /// Load control is on by default.

@@ -12,7 +12,8 @@ import Testing
     #expect(eventually { weir.exitStatus != nil })
     #expect(weir.exitStatus == 0)
     let place = "\(file.path):2:75: warning: routes[0].retry.methods[0]: "
-    let expected = place + "\"GTE\" is not a registered method; did you mean \"GET\"?\n\(file.path): 1 route, 1 warning\n"
+    let expected =
+      place + "\"GTE\" is not a registered method; did you mean \"GET\"?\n\(file.path): 1 route, 1 warning\n"
     #expect(eventually { weir.text == expected }, "\(weir.text)")
   }
 

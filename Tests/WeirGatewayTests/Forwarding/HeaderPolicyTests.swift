@@ -229,7 +229,8 @@ import WeirServer
     _ fields: Fields, from address: String = "10.0.0.9", _ authority: String = "front.example", isHTTP10: Bool = false,
     rules: HeaderRules = HeaderRules()
   ) throws -> Fields {
-    guard case .forward(let list, _, _) = try verdict(fields, from: address, authority, isHTTP10: isHTTP10, rules: rules)
+    guard
+      case .forward(let list, _, _) = try verdict(fields, from: address, authority, isHTTP10: isHTTP10, rules: rules)
     else {
       Issue.record("not forwarded")
       return []
