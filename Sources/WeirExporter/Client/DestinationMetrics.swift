@@ -258,3 +258,98 @@ final class DestinationMetrics: Sendable {
     families.redirects.with(address, port, String(status)).increment()
   }
 }
+
+/// The facts about an ended attempt, besides the destination, that choose its series.
+private struct AttemptKind: Equatable {
+  let labels: AttemptLabels
+  let version: String
+  let encoding: String
+}
+
+/// Method, status and error of an ended attempt: the labels that the server and the caller can influence.
+private struct AttemptLabels: Hashable {
+  let method: String
+  let status: Int?
+  let errorType: String
+}
+
+private struct AttemptKinds {
+  var last: AttemptSeries?
+  var share = SeriesShare<AttemptLabels>()
+}
+
+private final class AttemptSeries: Sendable {
+  let kind: AttemptKind
+  let duration: Histogram
+  let attempts: Counter
+  let wireBytes: Counter
+  let decodedBytes: Counter
+
+  init(_ kind: AttemptKind, isCoarse: Bool, _ families: ClientMetrics, _ address: String, _ port: String) {
+    self.kind = kind
+    let (method, errorType) = (kind.labels.method, kind.labels.errorType)
+    let status = kind.labels.status.map(String.init) ?? ""
+    duration =
+      isCoarse
+      ? families.attemptDuration.with(
+        address, port, MethodLabel.other, CoarseLabel.of(status), CoarseLabel.of(errorType))
+      : families.attemptDuration.with(address, port, method, status, errorType)
+    attempts = families.attempts.with(address, port, kind.version)
+    wireBytes = families.wireBytes.with(address, port, kind.encoding)
+    decodedBytes = families.decodedBytes.with(address, port, kind.encoding)
+  }
+}
+
+/// The counts of a method's requests, and the series that show them.
+private final class MethodSeries: Sendable {
+  let started = Tally()
+  /// The counts by outcome, in the order of the outcomes.
+  let settled: [Tally]
+  private let shownStarted: Counter
+  private let shownSettled: [Counter]
+
+  init(
+    _ families: ClientMetrics, _ address: String, _ port: String, method: String, outcomes: [RequestOutcome]
+  ) {
+    settled = outcomes.map { _ in Tally() }
+    shownStarted = families.requestsStarted.with(address, port, method)
+    shownSettled = outcomes.map { families.requests.with(address, port, method, $0.rawValue) }
+  }
+
+  /// Brings the series up to date. Returns how many requests were started and have not settled. The settled ones are
+  /// read first, so that the start of each of them is read too.
+  func show() -> Int {
+    var ended: UInt64 = 0
+    for (tally, counter) in zip(settled, shownSettled) {
+      let count = tally.count
+      counter.advance(to: count)
+      ended += count
+    }
+    let begun = started.count
+    shownStarted.advance(to: begun)
+    return Int(clamping: begun) - Int(clamping: ended)
+  }
+}
+
+/// A number that is counted here and shown by a series elsewhere.
+private final class Tally: Sendable {
+  private let value = Atomic<UInt64>(0)
+
+  var count: UInt64 { value.load(ordering: .acquiring) }
+
+  func add() { value.wrappingAdd(1, ordering: .releasing) }
+}
+
+/// The series of an adapter. Its failures are shown at zero from its first call on.
+private struct AdapterSeries: Sendable {
+  let duration: Histogram
+  let failures: [AdaptationFailure: Counter]
+
+  init(_ families: ClientMetrics, _ address: String, _ port: String, _ name: String) {
+    duration = families.adaptationDuration.with(name)
+    failures = Dictionary(
+      uniqueKeysWithValues: AdaptationFailure.allCases.map {
+        ($0, families.adaptationFailures.with(address, port, name, $0.rawValue))
+      })
+  }
+}
