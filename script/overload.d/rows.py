@@ -52,7 +52,7 @@ FOUR = Phase(servers=4, service=0.1, spread="exponential")
 
 
 def overload(name: str, title: str, rate: float, phase: Phase, *bars: Bar, **rest: Any) -> Row:
-    until = COUNTED_FROM + 20
+    until = COUNTED_FROM + 40
     return Row(
         name,
         title,
