@@ -89,6 +89,8 @@ package final class DestinationState: Sendable {
   ) -> Answer {
     let (answer, answers) = fields.withLock { fields in
       fields.lastAsked = now
+      // Without it, the attempts of before end as they began, and then it is forgotten.
+      fields.gate?.isRetired = caller == nil
       var answer = Answer(decision: fields.ask(caller, at: now, waiter))
       if let start {
         answer.beginsWatch = (start.isObserved || caller != nil) && !fields.reports.isWatched
@@ -194,13 +196,18 @@ package final class DestinationState: Sendable {
       var reports = Reports()
       let window = fields.reports.budget?.boundedWindow ?? RetryBudget.windows.lowerBound
       let isQuiet = fields.retries.isQuiet(for: window, at: now)
-      if let budget = fields.reports.budget, !isQuiet { reports.availableRetries = fields.retries.available(of: budget, at: now) }
+      if let budget = fields.reports.budget, !isQuiet {
+        reports.availableRetries = fields.retries.available(of: budget, at: now)
+      }
       let (answers, entered) = fields.control(at: now) { $0.woke(at: now) }
       reports.overload = fields.gate?.takeReport(at: now)
       reports.entered = entered
-      if let gate = fields.gate, gate.isIdle, now.seconds(since: fields.lastAsked) >= Self.overloadMemory {
+      if let gate = fields.gate, gate.isIdle,
+        gate.isRetired || now.seconds(since: fields.lastAsked) >= Self.overloadMemory
+      {
         fields.gate = nil
         if gate.machine.state != .normal { reports.entered = .normal }
+        reports.overload?.state = .normal
       }
       reports.areLast = isQuiet && fields.gate == nil
       if reports.areLast { fields.reports.isWatched = false }
@@ -269,5 +276,7 @@ extension DestinationState.Fields {
     }
   }
 
-  fileprivate var hasPlaceBeside: Bool { admission.hasFreeSlot && gate?.machine.allowsHedge ?? true }
+  fileprivate var hasPlaceBeside: Bool {
+    admission.hasFreeSlot && (gate.map { $0.isRetired || $0.machine.allowsHedge } ?? true)
+  }
 }
