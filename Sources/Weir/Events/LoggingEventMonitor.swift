@@ -107,7 +107,9 @@ extension LoggingEventMonitor {
 
   public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {
     // Reports come each second. Only those of a destination in trouble are worth a line.
-    if report.state != .normal { log("session.overloadReport", "limit \(report.limit), used \(report.used)", "\(destination)") }
+    if report.state != .normal {
+      log("session.overloadReport", "limit \(report.limit), used \(report.used)", "\(destination)")
+    }
   }
 
   public func session(_ session: Session, refresh event: RefreshEvent) {

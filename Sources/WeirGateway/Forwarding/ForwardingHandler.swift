@@ -17,7 +17,7 @@ final class ForwardingHandler: RequestHandler {
     self.log = log
     current = LoopBound(
       ActivePlan(
-        plan, metrics, transport: transport, observer: observer, 
+        plan, metrics, transport: transport, observer: observer,
         log: RequestLog(log, failures, upstreams, on: loop)), on: loop)
   }
 

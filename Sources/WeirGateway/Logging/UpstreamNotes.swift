@@ -73,12 +73,11 @@ struct UpstreamNotes: Sendable {
 
   /// A caller left. Only those that waited for a head show a slow upstream.
   mutating func gaveUp(in phase: AbandonedPhase, after seconds: Double, at now: MonotonicTime) -> [Line] {
-    phase == .body
-      ? []
-      : note(.gaveUp, at: now) { tally in
-        tally.phases[phase, default: 0] += 1
-        if tally.ages.count < Self.mostAges { tally.ages.append(seconds) }
-      }
+    if phase == .body { return [] }
+    return note(.gaveUp, at: now) { tally in
+      tally.phases[phase, default: 0] += 1
+      if tally.ages.count < Self.mostAges { tally.ages.append(seconds) }
+    }
   }
 
   mutating func limited(at now: MonotonicTime) -> [Line] { note(.limited, at: now) { _ in } }

@@ -12,10 +12,10 @@ package final class Attempt {
   package let exchange: any TransportExchange
   /// 1 for the first.
   package let number: Int
-  @exclusivity(unchecked) package private(set) var machine = AttemptMachine()
-  @exclusivity(unchecked) package private(set) var tally = AttemptTally()
+  @exclusivity(unchecked) package internal(set) var machine = AttemptMachine()
+  @exclusivity(unchecked) package internal(set) var tally = AttemptTally()
   @exclusivity(unchecked) var lease: SlotLease
-  private let terms: DestinationTerms
+  let terms: DestinationTerms
   @exclusivity(unchecked) package private(set) var transfer: (any TransferHandle)?
   /// Set before anything is asked of the attempt.
   @exclusivity(unchecked) package var delegate: (any AttemptDelegate)?
@@ -111,81 +111,6 @@ package final class Attempt {
     perform(machine.withdraw())
     returnPass()
   }
-
-  private func ask() {
-    let now = MonotonicTime.now
-    if let rejection = passCircuit(at: now) { return reject(withdrawn: rejection) }
-    let start = terms.takeStart(isObserved: transport.watchesDestinations)
-    let answer = lease.ask(start, terms.caller(at: now), at: now, waiter)
-    tell(answer.entered)
-    if let state = lease.destination {
-      if answer.beginsWatch { transport.watch(state, budget: terms.retryBudget) }
-      if let wake = answer.wake { transport.wake(state, at: wake) }
-    }
-    switch answer.decision {
-    case .granted: granted(machine.question, now)
-    case .waiting: startTimer(seconds: transport.limits.admissionTimeout)
-    case .queueFull: reject(.queueFull)
-    case .refused(let reason): shed(reason)
-    }
-  }
-
-  /// Called when the slot for the present question is there, or refused.
-  private func waiter() -> DestinationState.Waiter {
-    let bound = LoopBound(confining: self, on: transport.loop)
-    return { [question = machine.question] refusal in
-      bound.loop.post {
-        if let refusal { bound.value.refused(question, refusal) } else { bound.value.granted(question, .now) }
-      }
-    }
-  }
-
-  /// Load control refuses the attempt after a wait. The caller may have left meanwhile.
-  private func refused(_ question: AttemptMachine.Question, _ reason: ShedReason) {
-    guard machine.awaits(question) else { return }
-    stopTimer()
-    perform(machine.withdraw())
-    shed(reason)
-  }
-
-  /// Seconds after which a refused request may be repeated.
-  private static let repeatAfter = 1.0
-
-  private func shed(_ reason: ShedReason) {
-    exchange.observer?.exchange(exchange, wasShed: reason)
-    reject(.overloaded(reason: reason, retryAfter: Self.repeatAfter))
-  }
-
-  /// The destination has a slot for the attempt. If the attempt no longer waits, or the caller has just cancelled, the
-  /// slot goes back at once.
-  private func granted(_ question: AttemptMachine.Question, _ now: MonotonicTime) {
-    guard machine.awaits(question) else { return lease.giveBack() }
-    if machine.wait == .first {
-      // The circuit may have opened meanwhile.
-      if let rejection = passCircuit(at: now) {
-        lease.giveBack()
-        return reject(withdrawn: rejection)
-      }
-      guard let delegate, delegate.attemptMayStart(self) else { return lease.giveBack() }
-      stopTimer()
-    } else if let waited = lease.waited(until: now) {
-      tally.waited(waited)
-    }
-    lease.granted(at: now)
-    perform(machine.granted())
-  }
-
-  private func withdraw() {
-    tell(lease.withdraw(departure))
-    if !machine.hasStarted { stopTimer() }
-  }
-
-  private func reject(withdrawn reason: Rejection) {
-    perform(machine.withdraw())
-    reject(reason)
-  }
-
-  private func reject(_ reason: Rejection) { delegate?.attempt(self, wasRejected: reason) }
 
   // MARK: Beside other attempts
 
@@ -337,7 +262,7 @@ package final class Attempt {
   /// Gives the receiver this many seconds for the end.
   package func limitReceiver(seconds: Double) { startTimer(seconds: seconds) }
 
-  private func startTimer(seconds: Double) {
+  func startTimer(seconds: Double) {
     let timer = timer ?? LoopTimer()
     self.timer = timer
     transport.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)

@@ -9,6 +9,9 @@ final class DestinationReports {
   private let loop: EventLoop
   private let tell: (Destination, DestinationState.Reports) -> Void
   private var watched: [DestinationState] = []
+  /// With more destinations, load control forgets those that get no requests after a budget's window already. A program
+  /// that asks ever new hosts would keep all of ten minutes otherwise.
+  private static let crowd = 1_000
   private let timer = LoopTimer()
 
   init(loop: EventLoop, tell: @escaping (Destination, DestinationState.Reports) -> Void) {
@@ -39,7 +42,7 @@ final class DestinationReports {
 
   /// Returns whether these were the destination's last reports.
   private func report(_ destination: DestinationState, _ now: MonotonicTime) -> Bool {
-    let reports = destination.takeReports(at: now)
+    let reports = destination.takeReports(at: now, isCrowded: watched.count > Self.crowd)
     tell(destination.destination, reports)
     return reports.areLast
   }
@@ -47,11 +50,10 @@ final class DestinationReports {
 
 extension DestinationReports: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    // An observer that is told may begin to watch others meanwhile, at the end of the list.
     let reported = watched
-    watched = []
     let remaining = reported.filter { !report($0, now) }
-    // An observer may have begun to watch others meanwhile.
-    watched += remaining
+    watched = remaining + watched.dropFirst(reported.count)
     if !watched.isEmpty { schedule(after: now) }
   }
 }

@@ -191,7 +191,9 @@ package final class DestinationState: Sendable {
   static let overloadMemory = 600.0
 
   /// Reports on the destination, and lets its load control see that time has passed.
-  func takeReports(at now: MonotonicTime) -> Reports {
+  ///
+  /// - Parameter isCrowded: Whether load control is to forget the destination as soon as it gets no requests.
+  func takeReports(at now: MonotonicTime, isCrowded: Bool = false) -> Reports {
     let (reports, answers) = fields.withLock { fields in
       var reports = Reports()
       let window = fields.reports.budget?.boundedWindow ?? RetryBudget.windows.lowerBound
@@ -202,9 +204,8 @@ package final class DestinationState: Sendable {
       let (answers, entered) = fields.control(at: now) { $0.woke(at: now) }
       reports.overload = fields.gate?.takeReport(at: now)
       reports.entered = entered
-      if let gate = fields.gate, gate.isIdle,
-        gate.isRetired || now.seconds(since: fields.lastAsked) >= Self.overloadMemory
-      {
+      let isUnused = isCrowded ? isQuiet : now.seconds(since: fields.lastAsked) >= Self.overloadMemory
+      if let gate = fields.gate, gate.isIdle, gate.isRetired || isUnused {
         fields.gate = nil
         if gate.machine.state != .normal { reports.entered = .normal }
         reports.overload?.state = .normal

@@ -136,6 +136,9 @@ struct AttemptLedger: Sendable {
     enterWire(place, at: now)
   }
 
+  /// Whether an attempt that counts was sent before that time.
+  func hasSent(before time: MonotonicTime) -> Bool { wire.first.map { records[$0].sent < time } ?? false }
+
   /// Attempts sent before `bound` do not count any more once another has its head that was sent later than they.
   mutating func setAside(overtakenBy latest: MonotonicTime, sentBefore bound: MonotonicTime) {
     let bound = min(latest, bound)

@@ -5,6 +5,9 @@ struct CallerLosses: Sendable {
   /// The share above the usual one that is too much, and the callers that it must be at least.
   private static let excess = (share: 0.1, count: 5)
 
+  /// Slots that are judged together: in fewer, chance makes callers that leave by nature too many.
+  static let judgedSlots = 3
+
   private var usual = initial
 
   /// A slot has ended in which nothing was controlled.

@@ -16,8 +16,8 @@ struct OverloadLimit: Sendable {
   private static let gaps = (shortest: 1.0, longest: 6.0)
   /// P ÷ before from which on a lower limit has made no difference.
   private static let unchanged = 0.9
-  /// The share of the limit that remains after a lossy window, and the least gradient of another.
-  private static let (lossy, leastGradient) = (0.7, 0.6)
+  /// The share of the limit that remains after a lossy window.
+  private static let lossy = 0.7
   /// The share of callers that left the wire in a lossy window, and their number.
   private static let loss = (share: 0.1, count: 2)
 
@@ -77,8 +77,7 @@ struct OverloadLimit: Sendable {
     } else if isNormal {
       value = 1.5 * value + 1
     } else {
-      let gradient = min(max(tolerated / mean, Self.leastGradient), 1)
-      value = (value + gradient * value + value.squareRoot()) / 2
+      value = (value + min(tolerated / mean, 1) * value + value.squareRoot()) / 2
     }
     bound(surroundings.settings)
     slowSince = isLossy || !isNormal && mean > 1.2 * tolerated ? slowSince ?? now : nil
@@ -98,9 +97,7 @@ struct OverloadLimit: Sendable {
       limit: value, before: min(latency.average, mean), longestWait: surroundings.longestWait, at: now)
   }
 
-  mutating func noteInProbe(_ seconds: Double, sent: MonotonicTime, average: Double, at now: MonotonicTime) {
-    probe?.note(seconds, sent: sent, average: average, at: now)
-  }
+  mutating func noteInProbe(_ seconds: Double, sent: MonotonicTime) { probe?.note(seconds, sent: sent) }
 
   /// The probe is given up, as a request waits too long for it.
   mutating func abortProbe(at now: MonotonicTime) {

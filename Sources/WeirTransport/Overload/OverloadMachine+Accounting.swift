@@ -72,7 +72,7 @@ extension OverloadMachine {
     window.givenUp += 1
     silence.gaveUpOnWire()
     let seconds = now.seconds(since: attempt.sent)
-    if !hasPatience || seconds > 2 * (latency?.least ?? .infinity) { recent.present.inVain += 1 }
+    if !hasPatience || isSlow(seconds, at: now) { recent.present.inVain += 1 }
     abandon(ticket, at: now)
     // The answer would have taken longer still.
     if attempt.counted, !silence.isSilent, seconds > latency?.average ?? .infinity {
@@ -80,14 +80,24 @@ extension OverloadMachine {
     }
   }
 
-  /// The attempt's work goes on at the upstream for as long as an answer takes.
+  /// Whether a give-up after so many seconds shows a slow upstream. One that answers none of the later attempts either is
+  /// slow even where Bmin comes from an overload and is too high, as it is with many gateways before one upstream.
+  private func isSlow(_ seconds: Double, at now: MonotonicTime) -> Bool {
+    guard let slow = latency.map({ 2 * $0.least }) else { return false }
+    return seconds > slow || silence.isUnanswered(for: slow, at: now)
+  }
+
+  /// The attempt's work goes on at the upstream for as long as an answer takes: longer than its caller has waited for it.
   mutating func abandon(_ ticket: Ticket, at now: MonotonicTime) {
     guard let attempt = ledger.sent(ticket) else { return }
-    let end = attempt.sent.advanced(bySeconds: 1.5 * (latency?.average ?? 0))
+    let answer = max(latency?.average ?? 0, now.seconds(since: attempt.sent))
+    let end = attempt.sent.advanced(bySeconds: 1.25 * answer)
     ledger.abandon(ticket, workEnds: min(end, now.advanced(bySeconds: 5)), at: now, maximum: slots)
   }
 
   mutating func setAsideOvertaken(at now: MonotonicTime) {
+    // As a rule no attempt on the wire is older than a second.
+    guard ledger.hasSent(before: MonotonicTime(nanoseconds: now.nanoseconds - 1_000_000_000)) else { return }
     let seconds = max(1, 8 * (latency?.average ?? 0))
     let bound = MonotonicTime(nanoseconds: now.nanoseconds - Int64(min(seconds, 1e9) * 1e9))
     ledger.setAside(overtakenBy: latestAnswered, sentBefore: bound)
@@ -167,8 +177,8 @@ extension OverloadMachine {
   mutating func sample(_ seconds: Double, sent: MonotonicTime, at now: MonotonicTime) {
     recent.present.samples += 1
     recent.present.sampled += seconds
-    if isProbing, let average = latency?.average {
-      limit?.noteInProbe(seconds, sent: sent, average: average, at: now)
+    if isProbing {
+      limit?.noteInProbe(seconds, sent: sent)
       lookAtProbe(at: now)
       return
     }

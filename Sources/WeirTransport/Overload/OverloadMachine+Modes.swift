@@ -38,12 +38,12 @@ extension OverloadMachine {
   /// Begins the controlled mode if callers lose and answers are slow for this upstream. An upstream that takes long by
   /// nature, and callers that leave early by nature, are no reason.
   private mutating func controlIfCallersLose(at now: MonotonicTime) {
-    guard let latency, !silence.isSilent, recent.passed >= 2 else { return }
-    let second = recent.sum(of: 2)
-    guard losses.isExceeded(by: second) else { return }
+    guard let latency, !silence.isSilent, recent.passed >= CallerLosses.judgedSlots else { return }
+    let slots = recent.sum(of: CallerLosses.judgedSlots)
+    guard losses.isExceeded(by: slots) else { return }
     let isSlow =
-      second.heads > 0
-      ? second.sampled > 2 * latency.least * Double(second.samples)
+      slots.heads > 0
+      ? slots.sampled > 2 * latency.least * Double(slots.samples)
       : silence.isUnanswered(for: 2 * latency.least, at: now)
     if isSlow { control(latency, at: now) }
   }
@@ -52,10 +52,12 @@ extension OverloadMachine {
     let heads = Double(recent.sum(of: RecentSlots.count).heads)
     let perSecond = heads > 0 ? heads / (Double(recent.passed) * RecentSlots.length) : rate.value(at: now)
     rate = ServiceRate(perSecond, at: now)
-    let initial = perSecond.map { 2 * latency.unloaded * $0 } ?? Double(settings.boundedInitial)
+    var latency = latency
+    latency.beginControl(patience: patience.seconds)
+    self.latency = latency
+    let initial = perSecond.map { 2 * latency.baseline * $0 } ?? Double(settings.boundedInitial)
     limit = OverloadLimit(initial, settings, slots: slots, at: now)
     limitChanged()
-    self.latency?.beginControl(patience: patience.seconds)
     overloadedSince = perSecond == nil ? nil : now
     lossySlots = 0
     calmSince = nil

@@ -1,7 +1,8 @@
 import WeirIO
 
 /// A time with a lower limit, which asks whether answers become faster with it: the attempts under way go down to that
-/// limit, answers settle, and then their mean is taken.
+/// limit until one is answered that was sent in the probe, as the upstream has then worked off what it had before. The
+/// mean is taken of attempts sent from then on.
 struct OverloadProbe: Sendable {
   enum Result: Sendable {
     /// Answers took less than 0.8 of what they took before.
@@ -29,6 +30,8 @@ struct OverloadProbe: Sendable {
   private let begin: MonotonicTime
   private var stage = Stage.draining
   private var stageBegin: MonotonicTime
+  /// Whether an attempt has been answered that was sent in the probe.
+  private var isDrained = false
   private var samples = 0
   private var sum = 0.0
 
@@ -47,12 +50,7 @@ struct OverloadProbe: Sendable {
   var isFaster: Bool { mean.map { $0 < Self.faster * before } ?? false }
 
   /// When the present stage ends, at the latest.
-  func end(average: Double) -> MonotonicTime {
-    switch stage {
-    case .draining: stageBegin.advanced(bySeconds: 1 + 2 * average)
-    case .measuring: stageBegin.advanced(bySeconds: 1 + 4 * average)
-    }
-  }
+  func end(average: Double) -> MonotonicTime { stageBegin.advanced(bySeconds: 1 + 4 * average) }
 
   /// When it is given up on account of a request that has waited since `arrival`.
   func abort(waitingSince arrival: MonotonicTime) -> MonotonicTime {
@@ -60,8 +58,9 @@ struct OverloadProbe: Sendable {
   }
 
   /// An attempt that was sent then took so many seconds.
-  mutating func note(_ seconds: Double, sent: MonotonicTime, average: Double, at now: MonotonicTime) {
-    guard stage == .measuring, sent >= begin, now.seconds(since: stageBegin) >= average else { return }
+  mutating func note(_ seconds: Double, sent: MonotonicTime) {
+    if sent >= begin { isDrained = true }
+    guard stage == .measuring, sent >= stageBegin else { return }
     samples += 1
     sum += seconds
   }
@@ -70,7 +69,7 @@ struct OverloadProbe: Sendable {
   mutating func isOver(counted: Int, average: Double, at now: MonotonicTime) -> Bool {
     switch stage {
     case .draining:
-      if counted <= limit || now >= end(average: average) { (stage, stageBegin) = (.measuring, now) }
+      if counted <= limit && isDrained || now >= end(average: average) { (stage, stageBegin) = (.measuring, now) }
       return false
     case .measuring:
       return samples >= max(Self.leastSamples, limit) || now >= end(average: average)

@@ -13,6 +13,9 @@ struct UpstreamLatency: Sendable {
   /// The baseline may be raised to this fraction of the callers' patience. More of it makes callers wait without need, and
   /// less takes longer to see that an upstream has become slower.
   private static let patienceFraction = 0.1
+  /// The control begins with a baseline of no more of the callers' patience: they give up, so that a higher one was measured
+  /// in an overload.
+  private static let largestPatienceFraction = 0.25
 
   /// A: the mean of the last windows' means.
   private(set) var average: Double
@@ -61,7 +64,9 @@ struct UpstreamLatency: Sendable {
 
   /// The controlled mode begins.
   mutating func beginControl(patience: Double?) {
-    baseline = max(unloaded, Self.patienceFraction * (patience ?? 0))
+    baseline = unloaded
+    guard let patience else { return }
+    baseline = min(max(baseline, Self.patienceFraction * patience), Self.largestPatienceFraction * patience)
   }
 
   /// The control has ended: what was normal in it is normal.

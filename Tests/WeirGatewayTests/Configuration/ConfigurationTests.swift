@@ -172,7 +172,10 @@ import Weir
       "2:27: routes[0].retry.statusCodes[0]: 200 is not a failure; give a status code from 400 to 599"
     ),
     ("retry: {methods: ['a b']}", "2:23: routes[0].retry.methods[0]: \"a b\" is not a method name"),
-    ("retry: {finalResponseFields: ['a b']}", "2:35: routes[0].retry.finalResponseFields[0]: \"a b\" is not a field name"),
+    (
+      "retry: {finalResponseFields: ['a b']}",
+      "2:35: routes[0].retry.finalResponseFields[0]: \"a b\" is not a field name"
+    ),
     (
       "destinationPolicy: publicOnly",
       "2:24: routes[0].destinationPolicy: expected a mapping (key: value), found the string \"publicOnly\""

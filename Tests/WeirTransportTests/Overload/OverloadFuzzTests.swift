@@ -77,6 +77,10 @@ private struct FuzzedShell {
     }
     if wakes == 10_000 { fail("waiters that never hear") }
     if machine.ledger.onWire != places.values.filter({ $0 != .waiting }).count { fail("attempts left behind") }
+    pass(100)
+    machine.woke(at: now)
+    check()
+    if machine.limit != nil { fail("control without calls") }
   }
 
   // MARK: Calls

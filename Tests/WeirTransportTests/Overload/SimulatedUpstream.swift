@@ -30,8 +30,9 @@ struct UpstreamModel: Sendable {
   var distribution = Distribution.constant
   /// The share of answers with status 503 that take as long as others.
   var failing = 0.0
-  /// The share of requests answered with 503 at once.
+  /// The share of requests answered with `fastStatus` at once.
   var failingFast = 0.0
+  var fastStatus = 503
   /// The share of long polls, which take no work and 5 to 30 s.
   var longPolls = 0.0
   /// Seconds in which the capacity rises from a fifth to all of it.
@@ -108,7 +109,7 @@ struct SimulatedUpstream {
       return planned.append((.random(in: 5...30, using: &random), .answer(request, status: 200)))
     }
     if happens(model.failingFast) {
-      return planned.append((Self.network + 0.001, .answer(request, status: 503)))
+      return planned.append((Self.network + 0.001, .answer(request, status: model.fastStatus)))
     }
     if case .sharing = model.service {
       share(request, at: now)

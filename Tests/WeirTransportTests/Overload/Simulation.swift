@@ -1,34 +1,7 @@
-import Testing
 import WeirIO
 import WeirTestSupport
 
 @testable import WeirTransport
-
-/// What arrives at a gateway, and how its upstream behaves.
-struct Workload: Sendable, CustomTestStringConvertible {
-  enum Patience: Sendable {
-    case seconds(Double)
-    case oneOf([Double])
-  }
-
-  let name: String
-  /// The upstream's models, each from a time on.
-  let upstream: [(from: Double, model: UpstreamModel)]
-  /// Requests per second, from a time on.
-  let load: [(from: Double, perSecond: Double)]
-  let seconds: Double
-  /// The seconds that are looked at.
-  var window: Range<Double>
-  /// The good answers per second that the upstream could give.
-  let best: Double
-  var patience = Patience.seconds(2)
-  /// The end of the fault, from which on the recovery is counted.
-  var faultEnd: Double?
-  /// Shares of the requests by priority; all have 3 where it is empty.
-  var priorities: [(priority: Int, share: Double)] = []
-
-  var testDescription: String { name }
-}
 
 /// One workload in virtual time. It calls the machine as the shell does.
 struct Simulation {
@@ -37,6 +10,12 @@ struct Simulation {
 
     let arrived: Double
     let priority: Int
+    let gateway: Int
+    /// When its caller gives up.
+    let deadline: Double
+    let isUpload: Bool
+    var retries = 0
+    var hedge: OverloadMachine.Ticket?
     var state = State.new
     var ticket: OverloadMachine.Ticket?
     var pass: Circuit.Pass?
@@ -58,17 +37,42 @@ struct Simulation {
   private enum Event {
     case arrival
     case gaveUp(Int)
+    case retry(of: Int)
+    case uploaded(Int)
+    case hedge(Int)
     case upstream(SimulatedUpstream.Event)
     case model(Int)
-    case wake
+    case wake(gateway: Int)
   }
 
   static let slots = 512
   static let queueTimeout = 30.0
+  static let uploadSeconds = 2.0
+  /// What is added to a request's number for its hedge.
+  private static let hedge = 1_000_000_000
+
+  /// What one gateway holds.
+  private struct Gateway {
+    var machine: OverloadMachine?
+    var freeSlots = slots
+    var wake: Double?
+    /// Requests that wait.
+    var requests: [OverloadMachine.Ticket: Int] = [:]
+
+    mutating func verdict(at now: MonotonicTime) -> (OverloadMachine.Verdict, request: Int)? {
+      while let verdict = machine?.verdict(hasFreeSlot: freeSlots > 0, at: now) {
+        switch verdict {
+        case .letThrough(let ticket), .refused(let ticket, _):
+          if let index = requests.removeValue(forKey: ticket) { return (verdict, index) }
+        }
+      }
+      return nil
+    }
+  }
 
   let workload: Workload
   private(set) var requests: [Request] = []
-  private(set) var machine: OverloadMachine?
+  private var gateways: [Gateway]
   private(set) var circuit: Circuit?
   /// When the control first left the free mode.
   private(set) var controlled: Double?
@@ -78,21 +82,22 @@ struct Simulation {
   private var random: SeededRandom
   private var now = 0.0
   private var phase = 0
-  private var freeSlots = slots
   /// Requests that wait for a slot, where the control is off.
   private var queue: [Int] = []
   private var queueHead = 0
-  private var wake: Double?
-  private var requestOfTicket: [OverloadMachine.Ticket: Int] = [:]
 
   init(_ workload: Workload, _ control: Control, seed: UInt64) {
     self.workload = workload
     random = SeededRandom(seed: seed)
     upstream = SimulatedUpstream(workload.upstream[0].model, seed: ~seed)
     var breaker = CircuitBreaker()
+    gateways = [Gateway](repeating: Gateway(), count: workload.gateways)
     switch control {
     case .off: break
-    case .overload(let settings): machine = OverloadMachine(settings, slots: Self.slots, at: Self.time(0))
+    case .overload(let settings):
+      for index in gateways.indices {
+        gateways[index].machine = OverloadMachine(settings, slots: Self.slots, at: Self.time(0))
+      }
     case .circuit(let settings):
       circuit = Circuit(at: Self.time(0))
       breaker = settings
@@ -104,6 +109,9 @@ struct Simulation {
     planArrival(after: 0)
   }
 
+  /// The first gateway's.
+  var machine: OverloadMachine? { gateways[0].machine }
+
   private static func time(_ seconds: Double) -> MonotonicTime {
     MonotonicTime(nanoseconds: 1_000_000_000_000 + Int64((seconds * 1e9).rounded()))
   }
@@ -114,6 +122,9 @@ struct Simulation {
       switch event {
       case .arrival: arrive()
       case .gaveUp(let request): giveUp(request)
+      case .retry(let request): retry(request)
+      case .uploaded(let request): uploaded(request)
+      case .hedge(let request): hedge(request)
       case .upstream(.answer(let request, let status)): answer(request, status)
       case .upstream(let event):
         upstream.happened(event, at: now)
@@ -121,13 +132,13 @@ struct Simulation {
       case .model(let index):
         upstream.become(workload.upstream[index].model, at: now)
         planUpstream()
-      case .wake:
-        guard wake == time else { continue }
-        wake = nil
-        machine?.woke(at: Self.time(now))
-        performVerdicts()
+      case .wake(let gateway):
+        guard gateways[gateway].wake == time else { continue }
+        gateways[gateway].wake = nil
+        gateways[gateway].machine?.woke(at: Self.time(now))
+        performVerdicts(gateway)
       }
-      if controlled == nil, machine?.limit != nil { controlled = now }
+      if controlled == nil, gateways.contains(where: { $0.machine?.limit != nil }) { controlled = now }
     }
   }
 
@@ -148,14 +159,42 @@ struct Simulation {
   }
 
   private mutating func arrive() {
-    let index = requests.count
-    requests.append(Request(arrived: now, priority: priority()))
+    let priority = priority()
+    var patience: Double
     switch workload.patience {
-    case .seconds(let seconds): events.push(.gaveUp(index), at: now + seconds)
-    case .oneOf(let seconds): events.push(.gaveUp(index), at: now + (seconds.randomElement(using: &random) ?? 0))
+    case .seconds(let seconds): patience = seconds
+    case .oneOf(let seconds): patience = seconds.randomElement(using: &random) ?? 0
     }
-    planArrival(after: now)
+    let isUpload = workload.uploads > 0 && .random(in: 0..<1, using: &random) < workload.uploads
+    if isUpload { patience += Self.uploadSeconds }
+    let gateway = workload.gateways == 1 ? 0 : Int.random(in: 0..<workload.gateways, using: &random)
+    begin(
+      Request(arrived: now, priority: priority, gateway: gateway, deadline: now + patience, isUpload: isUpload))
+  }
+
+  private mutating func begin(_ request: Request) {
+    let index = requests.count
+    requests.append(request)
+    events.push(.gaveUp(index), at: request.deadline)
+    if request.retries == 0 { planArrival(after: now) }
     ask(index)
+  }
+
+  /// A caller whose request was refused or has failed asks again.
+  private mutating func planRetry(of index: Int) {
+    let request = requests[index]
+    guard request.retries < workload.retries else { return }
+    let time = now + .random(in: 0.1...0.5, using: &random)
+    if time < request.deadline { events.push(.retry(of: index), at: time) }
+  }
+
+  private mutating func retry(_ index: Int) {
+    let first = requests[index]
+    var request = Request(
+      arrived: now, priority: first.priority, gateway: first.gateway, deadline: first.deadline,
+      isUpload: first.isUpload)
+    request.retries = first.retries + 1
+    begin(request)
   }
 
   private mutating func priority() -> Int {
@@ -176,8 +215,12 @@ struct Simulation {
       guard case .admitted(let pass) = circuit?.ask(at: time) else { return refuse(index, nil) }
       requests[index].pass = pass
     }
+    let (gateway, request) = (requests[index].gateway, requests[index])
     guard machine != nil else { return askForSlot(index) }
-    let arrival = machine?.arrived(priority: requests[index].priority, hasFreeSlot: freeSlots > 0, at: time)
+    let hasFreeSlot = gateways[gateway].freeSlots > 0
+    let arrival = gateways[gateway].machine?.arrived(
+      priority: request.priority, timeout: workload.announcesPatience ? request.deadline - now : nil,
+      hasFreeSlot: hasFreeSlot, at: time)
     switch arrival {
     case .letThrough(let ticket)?:
       requests[index].ticket = ticket
@@ -185,38 +228,64 @@ struct Simulation {
     case .waits(let ticket)?:
       requests[index].ticket = ticket
       requests[index].state = .waiting
-      requestOfTicket[ticket] = index
+      gateways[gateway].requests[ticket] = index
     case .refused(let reason)?: refuse(index, reason)
     case nil: break
     }
-    performVerdicts()
+    performVerdicts(gateway)
   }
 
-  private mutating func performVerdicts() {
+  private mutating func performVerdicts(_ gateway: Int) {
     guard machine != nil else { return sendQueued() }
-    while let verdict = machine?.verdict(hasFreeSlot: freeSlots > 0, at: Self.time(now)) {
+    while let (verdict, index) = gateways[gateway].verdict(at: Self.time(now)) {
       switch verdict {
-      case .letThrough(let ticket): if let index = requestOfTicket.removeValue(forKey: ticket) { send(index) }
-      case .refused(let ticket, let reason):
-        if let index = requestOfTicket.removeValue(forKey: ticket) { refuse(index, reason) }
+      case .letThrough: send(index)
+      case .refused(_, let reason): refuse(index, reason)
       }
     }
-    guard let next = machine?.nextWake else {
-      wake = nil
+    guard let next = gateways[gateway].machine?.nextWake else {
+      gateways[gateway].wake = nil
       return
     }
     let seconds = max(now, Double(next.nanoseconds - Self.time(0).nanoseconds) / 1e9)
-    if wake.map({ seconds < $0 }) ?? true {
-      wake = seconds
-      events.push(.wake, at: seconds)
+    if gateways[gateway].wake.map({ seconds < $0 }) ?? true {
+      gateways[gateway].wake = seconds
+      events.push(.wake(gateway: gateway), at: seconds)
     }
   }
 
   private mutating func send(_ index: Int) {
+    let request = requests[index]
     requests[index].state = .sent
     requests[index].sent = now
-    freeSlots -= 1
+    gateways[request.gateway].freeSlots -= 1
+    if let seconds = workload.hedgeAfter { events.push(.hedge(index), at: now + seconds) }
+    if request.isUpload {
+      if let ticket = request.ticket { gateways[request.gateway].machine?.uploads(ticket) }
+      return events.push(.uploaded(index), at: now + Self.uploadSeconds)
+    }
     upstream.receive(index, at: now)
+    planUpstream()
+  }
+
+  private mutating func uploaded(_ index: Int) {
+    let request = requests[index]
+    guard request.state == .sent else { return }
+    if let ticket = request.ticket {
+      gateways[request.gateway].machine?.hasUploaded(ticket, at: Self.time(now))
+      performVerdicts(request.gateway)
+    }
+    upstream.receive(index, at: now)
+    planUpstream()
+  }
+
+  private mutating func hedge(_ index: Int) {
+    let request = requests[index]
+    let gateway = gateways[request.gateway]
+    guard request.state == .sent, gateway.freeSlots > 0, gateway.machine?.allowsHedge ?? true else { return }
+    gateways[request.gateway].freeSlots -= 1
+    requests[index].hedge = gateways[request.gateway].machine?.joined(at: Self.time(now))
+    upstream.receive(Self.hedge + index, at: now)
     planUpstream()
   }
 
@@ -228,20 +297,32 @@ struct Simulation {
     requests[index].state = .refused
     requests[index].reason = reason
     requests[index].ended = now
+    planRetry(of: index)
   }
 
-  private mutating func answer(_ index: Int, _ status: Int) {
+  private mutating func answer(_ attempt: Int, _ status: Int) {
+    let index = attempt % Self.hedge
     guard requests[index].state == .sent else { return }
     requests[index].state = .answered
     requests[index].status = status
     requests[index].ended = now
-    freeSlots += 1
-    let time = Self.time(now)
-    if let ticket = requests[index].ticket { machine?.answered(ticket, status: status, at: time) }
+    let (gateway, time) = (requests[index].gateway, Self.time(now))
+    gateways[gateway].freeSlots += 1
+    var tickets = [requests[index].ticket, requests[index].hedge].compactMap(\.self)
+    if attempt != index { tickets.reverse() }
+    for (number, ticket) in tickets.enumerated() {
+      if number == 0 {
+        gateways[gateway].machine?.answered(ticket, status: status, at: time)
+      } else {
+        gateways[gateway].freeSlots += 1
+        gateways[gateway].machine?.ended(ticket, .withdrawn, at: time)
+      }
+    }
     if let pass = requests[index].pass {
       circuit?.ended(pass, status >= 500 ? .failed : .succeeded, breaker, at: time)
     }
-    performVerdicts()
+    if status >= 429 { planRetry(of: index) }
+    performVerdicts(gateway)
   }
 
   private mutating func giveUp(_ index: Int) {
@@ -249,25 +330,30 @@ struct Simulation {
     guard state == .sent || state == .waiting else { return }
     requests[index].state = .gaveUp
     requests[index].ended = now
-    if state == .sent { freeSlots += 1 }
+    let gateway = requests[index].gateway
+    if state == .sent { gateways[gateway].freeSlots += 1 }
     if let ticket = requests[index].ticket {
-      machine?.callerGaveUp(ticket, at: Self.time(now))
-      requestOfTicket[ticket] = nil
+      gateways[gateway].machine?.callerGaveUp(ticket, at: Self.time(now))
+      gateways[gateway].requests[ticket] = nil
+    }
+    if let ticket = requests[index].hedge {
+      gateways[gateway].freeSlots += 1
+      gateways[gateway].machine?.ended(ticket, .withdrawn, at: Self.time(now))
     }
     if let pass = requests[index].pass { circuit?.ended(pass, .abandoned, breaker, at: Self.time(now)) }
-    performVerdicts()
+    performVerdicts(gateway)
   }
 
   // MARK: Without a control
 
   private mutating func askForSlot(_ index: Int) {
-    if freeSlots > 0 { return send(index) }
+    if gateways[0].freeSlots > 0 { return send(index) }
     requests[index].state = .waiting
     queue.append(index)
   }
 
   private mutating func sendQueued() {
-    while freeSlots > 0, queueHead < queue.count {
+    while gateways[0].freeSlots > 0, queueHead < queue.count {
       let index = queue[queueHead]
       queueHead += 1
       if requests[index].state != .waiting { continue }

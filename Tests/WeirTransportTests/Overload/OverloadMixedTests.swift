@@ -1,0 +1,50 @@
+import Testing
+
+@testable import WeirTransport
+
+/// What the control gives beside other gateways, and to callers that announce their patience, ask again, upload or get
+/// hedges: means of four seeds.
+@Suite("Overload: mixed", .timeLimit(.minutes(5))) struct OverloadMixedTests {
+  private static let seeds = Workload.firstSeed..<Workload.firstSeed + 4
+
+  private func results(_ workload: Workload) -> [SimulationResult] {
+    Self.seeds.map { SimulationResult(workload, .overload(.default), seed: $0) }
+  }
+
+  private func ofBest(_ workload: Workload) -> Double {
+    results(workload).map(\.ofBest).reduce(0, +) / Double(Self.seeds.count)
+  }
+
+  @Test(arguments: Workload.shared) func fourGatewaysGiveNearlyWhatOneGives(workload: Workload) {
+    #expect(ofBest(.gateways(4, workload)) >= 0.85 * ofBest(workload))
+  }
+
+  @Test(arguments: Workload.shared) func eightGatewaysStillHelp(workload: Workload) {
+    #expect(ofBest(.gateways(8, workload)) >= 0.7)
+  }
+
+  @Test(arguments: Workload.sharedHealthy, [4, 8]) func gatewaysRefuseNothingAtNinetyPercent(
+    workload: Workload, gateways: Int
+  ) {
+    for result in results(.gateways(gateways, workload)) { #expect(result.refused == 0) }
+  }
+
+  @Test(arguments: Workload.announced + Workload.retried) func patienceMayBeAnnouncedAndCallersMayAskAgain(
+    workload: Workload
+  ) {
+    #expect(ofBest(workload) >= 0.9)
+  }
+
+  @Test(arguments: Workload.uploading + Workload.hedged) func uploadsAndHedges(workload: Workload) {
+    #expect(ofBest(workload) >= 0.75)
+  }
+
+  @Test func anOverloadMinutesAfterAnother() { #expect(ofBest(.twoOverloads) >= 0.95) }
+
+  @Test(arguments: Workload.failingAtOnce) func failuresAtOnceAreNeverControlled(workload: Workload) {
+    for result in results(workload) {
+      #expect(result.controlled == nil)
+      #expect(result.refused == 0)
+    }
+  }
+}

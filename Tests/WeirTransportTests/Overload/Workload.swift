@@ -1,0 +1,37 @@
+import Testing
+
+/// What arrives at a gateway, and how its upstream behaves.
+struct Workload: Sendable, CustomTestStringConvertible {
+  enum Patience: Sendable {
+    case seconds(Double)
+    case oneOf([Double])
+  }
+
+  let name: String
+  /// The upstream's models, each from a time on.
+  let upstream: [(from: Double, model: UpstreamModel)]
+  /// Requests per second, from a time on.
+  let load: [(from: Double, perSecond: Double)]
+  let seconds: Double
+  /// The seconds that are looked at.
+  var window: Range<Double>
+  /// The good answers per second that the upstream could give.
+  let best: Double
+  var patience = Patience.seconds(2)
+  /// The end of the fault, from which on the recovery is counted.
+  var faultEnd: Double?
+  /// Shares of the requests by priority; all have 3 where it is empty.
+  var priorities: [(priority: Int, share: Double)] = []
+  /// Gateways before the upstream, each with a control of its own and its part of the requests.
+  var gateways = 1
+  /// Whether callers say how long they will wait.
+  var announcesPatience = false
+  /// How often a caller asks again after a refusal or a failure, within its patience.
+  var retries = 0
+  /// The share of requests with a body, whose upload takes two seconds.
+  var uploads = 0.0
+  /// Seconds after which a second attempt is sent beside the first, where the control allows it.
+  var hedgeAfter: Double?
+
+  var testDescription: String { name }
+}
