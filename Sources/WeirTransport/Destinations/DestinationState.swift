@@ -52,7 +52,8 @@ package final class DestinationState: Sendable {
   struct RetryReports: Sendable {
     var isWatched = false
     var budget: RetryBudget?
-    var last: MonotonicTime?
+    /// Whether the budget was reported since the last request that counts in it has left its window.
+    var isBudgetSettled = false
   }
 
   package let destination: Destination
@@ -94,7 +95,10 @@ package final class DestinationState: Sendable {
       var answer = Answer(decision: fields.ask(caller, at: now, waiter))
       if let start {
         answer.beginsWatch = (start.isObserved || caller != nil) && !fields.reports.isWatched
-        if answer.beginsWatch { fields.reports.isWatched = true }
+        if answer.beginsWatch {
+          fields.reports.isWatched = true
+          fields.reports.isBudgetSettled = false
+        }
         // A request that is turned away puts nothing on the destination that would have to be retried.
         if !answer.isTurnedAway { fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget) }
       }
@@ -198,9 +202,10 @@ package final class DestinationState: Sendable {
       var reports = Reports()
       let window = fields.reports.budget?.boundedWindow ?? RetryBudget.windows.lowerBound
       let isQuiet = fields.retries.isQuiet(for: window, at: now)
-      if let budget = fields.reports.budget, !isQuiet {
+      if let budget = fields.reports.budget, !isQuiet || !fields.reports.isBudgetSettled {
         reports.availableRetries = fields.retries.available(of: budget, at: now)
       }
+      fields.reports.isBudgetSettled = isQuiet
       let (answers, entered) = fields.control(at: now) { $0.woke(at: now) }
       reports.overload = fields.gate?.takeReport(at: now)
       reports.entered = entered
