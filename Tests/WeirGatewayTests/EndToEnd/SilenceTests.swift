@@ -113,6 +113,7 @@ import WeirTransport
     #expect(refusals.allSatisfy { $0.values("X-Weir-Refused") == ["silent"] })
     #expect(eventually { load.shed - before == Double(refusals.count) })
     // One of them reports, and each line is written once.
+    #expect(eventually { load.isIn("silent") && !load.lines.saying("upstream is silent").isEmpty })
     #expect(load.lines.saying("upstream is silent").count { $0.contains(#/ window=0(\.0+)?$/#) } == 1)
     withExtendedLifetime(swallowed) {}
   }
