@@ -152,8 +152,17 @@ extension LoadRig.Mode {
 extension LoadRig {
   /// The answers to requests at a silent upstream, all sent at once: some may be let through, and are not answered.
   func refusals(of count: Int = 8) throws -> [RawClient.Response] {
+    let before = shed
     let clients = try (0..<count).map { _ in try waiter("/refused") }
-    guard eventually({ clients.count { $0.hasInput } >= count - 2 }) else { return [] }
-    return clients.filter(\.hasInput).compactMap { $0.response() }
+    return answers(to: clients, refusedBefore: before)
+  }
+
+  /// The answers to all but two of the clients at least, once each refusal that was counted has been heard.
+  func answers(to clients: [RawClient], refusedBefore before: Double) -> [RawClient.Response] {
+    let isHeard = eventually {
+      let heard = clients.count { $0.hasInput }
+      return heard >= clients.count - 2 && Double(heard) == shed - before
+    }
+    return isHeard ? clients.filter(\.hasInput).compactMap { $0.response() } : []
   }
 }
