@@ -55,7 +55,9 @@ private struct ConfigurationBuilder {
       let headers = keys.take("headers").flatMap { self.headers($0) }
       let retry = keys.take("retry").flatMap { self.retry($0) }
       let breaker = keys.take("circuitBreaker").flatMap { self.circuitBreaker($0) }
+      let problems = reader.findings.problems.count
       let overload = overload(&keys)
+      let isReadable = reader.findings.problems.count == problems
       let timeout = keys.take("timeout", as: .duration) {
         $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
       }
@@ -69,7 +71,7 @@ private struct ConfigurationBuilder {
       if let retry { route.retry = retry }
       route.circuitBreaker = breaker
       route.overload = overload
-      check(overload, of: route, at: reader)
+      if isReadable { check(overload, of: route, at: reader) }
       route.hedge = hedge
       if let policy { route.destinationPolicy = policy }
       if let timeout { route.timeout = timeout }
@@ -104,7 +106,8 @@ private struct ConfigurationBuilder {
       return
     }
     if other != overload {
-      reader.report("must be the same as that of route \(quoted(name)), which has the same upstream", key: "overload")
+      let whose = name.isEmpty ? "an earlier route" : "route \(quoted(name))"
+      reader.report("must be the same as that of \(whose), which has the same upstream", key: "overload")
     }
   }
 

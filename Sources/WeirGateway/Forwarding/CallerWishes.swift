@@ -11,9 +11,11 @@ struct CallerWishes: Equatable {
     if let seconds { timeout = min(timeout ?? .infinity, seconds) }
   }
 
-  /// The seconds in a value of `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2, "Requests").
+  /// The seconds in a value of `grpc-timeout`: a number of at most eight digits, above zero, and a unit (gRPC over
+  /// HTTP/2, "Requests").
   static func grpcTimeout(_ value: UnsafeRawBufferPointer) -> Double? {
-    guard (2...9).contains(value.count), let unit = value.last, let number = value.octets(0..<value.count - 1).decimal
+    guard (2...9).contains(value.count), let unit = value.last, let number = value.octets(0..<value.count - 1).decimal,
+      number > 0
     else { return nil }
     let seconds: Double
     switch unit {
@@ -28,8 +30,9 @@ struct CallerWishes: Equatable {
     return Double(number) * seconds
   }
 
-  /// The seconds in a value of `X-Envoy-Expected-Rq-Timeout-Ms`.
+  /// The seconds in a value of `X-Envoy-Expected-Rq-Timeout-Ms`. Nil for 0, which stands for no limit in Envoy.
   static func envoyTimeout(_ value: UnsafeRawBufferPointer) -> Double? {
-    value.count <= 12 ? value.decimal.map { Double($0) / 1000 } : nil
+    guard value.count <= 12, let number = value.decimal, number > 0 else { return nil }
+    return Double(number) / 1000
   }
 }

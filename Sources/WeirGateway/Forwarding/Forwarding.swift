@@ -220,8 +220,12 @@ final class Forwarding: TransportExchange {
     }
   }
 
+  /// Whether the client has given up its wait for the upstream. One that ends before its own request is there does not
+  /// wait for it, nor one whose connection the server has ended.
+  private var hasGivenUp: Bool { isClientGone && exchange.hasClientLeft && !waitsForClient }
+
   private func noteAbandoned() {
-    guard !machine.isEnding, let attempt, let destination else { return }
+    guard hasGivenUp, !machine.isEnding, let attempt, let destination else { return }
     let phase = machine.stage == .delaying ? .queue : attempt.abandonedPhase
     observer?.exchange(self, abandonedIn: phase)
     plan.countAbandoned(route)
@@ -230,7 +234,7 @@ final class Forwarding: TransportExchange {
 
   /// Why the present attempt is ended from outside.
   var departure: Departure {
-    if isClientGone { return .callerGaveUp }
+    if hasGivenUp { return .callerGaveUp }
     return failure?.transferFailure?.code == .timedOut ? .timedOut : .withdrawn
   }
 

@@ -84,19 +84,24 @@ struct UpstreamNotes: Sendable {
 
   mutating func report(_ report: OverloadReport, at now: MonotonicTime) -> [Line] {
     latest = report
-    if report.served > 0 || heard == nil { heard = now }
+    let isIdle = report.offered == 0 && report.used == 0 && report.state == .normal
+    if report.served > 0 || heard == nil || isIdle { heard = now }
     let shed = report.shed.values.reduce(0, +)
+    // A silence may have ended since the last report, or even have begun and ended.
+    let silent = report.shed[.silent] ?? 0
     let count: (inout Tally) -> Void = { tally in
       tally.offered += report.offered
       tally.served += report.served
       tally.shed += shed
     }
-    var lines = report.state == .silent ? [] : endSilence(at: now)
-    if report.state == .silent {
+    var lines: [Line] = []
+    if report.state == .silent || silent > 0 {
       Self.extend(&silence, shed, at: now)
       lines += note(.silent, at: now, count)
-    } else if report.state == .overloaded || shed > 0 {
-      Self.extend(&overload, shed, at: now)
+    }
+    if report.state != .silent { lines += endSilence(at: now) }
+    if report.state == .overloaded || report.state == .normal && shed > silent {
+      Self.extend(&overload, shed - silent, at: now)
       lines += note(.overloaded, at: now, count)
     }
     return lines + timePassed(at: now)
@@ -155,9 +160,9 @@ struct UpstreamNotes: Sendable {
     trouble?.shed += shed
   }
 
-  /// An overload that comes again within a window has not been over.
+  /// An overload that comes again within a window has not been over, nor one that has become a silence.
   private mutating func endOverload(at now: MonotonicTime) -> [Line] {
-    guard let trouble = overload, now.seconds(since: trouble.last) >= length else { return [] }
+    guard silence == nil, let trouble = overload, now.seconds(since: trouble.last) >= length else { return [] }
     overload = nil
     return [.overloadIsOver(seconds: trouble.last.seconds(since: trouble.begin), shed: trouble.shed)]
   }
@@ -165,6 +170,8 @@ struct UpstreamNotes: Sendable {
   private mutating func endSilence(at now: MonotonicTime) -> [Line] {
     guard let trouble = silence else { return [] }
     silence = nil
+    // What was not told yet is in this line: another one of the silence would come after its end.
+    windows[.silent]?.tally = Tally()
     return [.answersAgain(seconds: now.seconds(since: trouble.begin), shed: trouble.shed)]
   }
 }

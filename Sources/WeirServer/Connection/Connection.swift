@@ -261,14 +261,16 @@ extension Connection {
     output = OutputBuffer()
     let abandoned = exchange
     exchange = nil
-    abandoned?.abandon()
+    // Only a client that has left is cut off without a word.
+    let isByClient = if case .cut = action { true } else { false }
+    abandoned?.abandon(byClient: isByClient)
     server.remove(self)
   }
 
   private func refuse(_ refusal: RequestRefusal) {
     let abandoned = exchange
     exchange = nil
-    abandoned?.abandon()
+    abandoned?.abandon(byClient: false)
     server.noteRefusal(refusal, of: peer, wasHandled: abandoned != nil)
     sendRefusal(refusal)
   }

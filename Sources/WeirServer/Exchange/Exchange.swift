@@ -25,6 +25,10 @@ package final class Exchange {
   /// only ended its sending side, a response still reaches it; otherwise the exchange has ended.
   @exclusivity(unchecked) package var onAbort: (() -> Void)?
 
+  /// Whether the client ended or reset the connection before the exchange ended. False when the server did: for want of
+  /// time, of rights, or because it stops.
+  @exclusivity(unchecked) package private(set) var hasClientLeft = false
+
   /// Called when the response bytes that made `write` return false have been sent.
   @exclusivity(unchecked) package var onWritable: (() -> Void)?
 
@@ -102,13 +106,15 @@ extension Exchange {
   }
 
   func noteAbort() {
+    hasClientLeft = true
     let callback = onAbort
     onAbort = nil
     callback?()
   }
 
   /// Called when the connection has gone.
-  func abandon() {
+  func abandon(byClient: Bool) {
+    hasClientLeft = hasClientLeft || byClient
     let callback = onAbort
     detach()
     callback?()

@@ -52,7 +52,8 @@ package final class DestinationState: Sendable {
   struct RetryReports: Sendable {
     var isWatched = false
     var budget: RetryBudget?
-    var last: MonotonicTime?
+    /// Whether the budget was reported since the last request that counts in it has left its window.
+    var isBudgetSettled = false
   }
 
   package let destination: Destination
@@ -89,10 +90,15 @@ package final class DestinationState: Sendable {
   ) -> Answer {
     let (answer, answers) = fields.withLock { fields in
       fields.lastAsked = now
+      // Without it, the attempts of before end as they began, and then it is forgotten.
+      fields.gate?.isRetired = caller == nil
       var answer = Answer(decision: fields.ask(caller, at: now, waiter))
       if let start {
         answer.beginsWatch = (start.isObserved || caller != nil) && !fields.reports.isWatched
-        if answer.beginsWatch { fields.reports.isWatched = true }
+        if answer.beginsWatch {
+          fields.reports.isWatched = true
+          fields.reports.isBudgetSettled = false
+        }
         // A request that is turned away puts nothing on the destination that would have to be retried.
         if !answer.isTurnedAway { fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget) }
       }
@@ -196,16 +202,18 @@ package final class DestinationState: Sendable {
       var reports = Reports()
       let window = fields.reports.budget?.boundedWindow ?? RetryBudget.windows.lowerBound
       let isQuiet = fields.retries.isQuiet(for: window, at: now)
-      if let budget = fields.reports.budget, !isQuiet {
+      if let budget = fields.reports.budget, !isQuiet || !fields.reports.isBudgetSettled {
         reports.availableRetries = fields.retries.available(of: budget, at: now)
       }
+      fields.reports.isBudgetSettled = isQuiet
       let (answers, entered) = fields.control(at: now) { $0.woke(at: now) }
       reports.overload = fields.gate?.takeReport(at: now)
       reports.entered = entered
       let isUnused = isCrowded ? isQuiet : now.seconds(since: fields.lastAsked) >= Self.overloadMemory
-      if let gate = fields.gate, gate.isIdle, isUnused {
+      if let gate = fields.gate, gate.isIdle, gate.isRetired || isUnused {
         fields.gate = nil
         if gate.machine.state != .normal { reports.entered = .normal }
+        reports.overload?.state = .normal
       }
       reports.areLast = isQuiet && fields.gate == nil
       if reports.areLast { fields.reports.isWatched = false }
@@ -274,5 +282,7 @@ extension DestinationState.Fields {
     }
   }
 
-  fileprivate var hasPlaceBeside: Bool { admission.hasFreeSlot && gate?.machine.allowsHedge ?? true }
+  fileprivate var hasPlaceBeside: Bool {
+    admission.hasFreeSlot && (gate.map { $0.isRetired || $0.machine.allowsHedge } ?? true)
+  }
 }

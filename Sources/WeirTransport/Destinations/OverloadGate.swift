@@ -30,6 +30,8 @@ struct OverloadGate: Sendable {
   }
 
   private(set) var machine: OverloadMachine
+  /// Whether requests come without load control now.
+  var isRetired = false
   private var waiters: [Ticket: Waiter] = [:]
   /// The state that observers know.
   private var told = OverloadState.normal

@@ -121,7 +121,7 @@ import WeirTestSupport
   }
 
   @Test func allDenialsAreThoseThatHappen() {
-    let happening: Set<RetryDenial.Reason> = [.budget, .breaker, .limit, .deadline, .method, .body, .policy]
+    let happening: Set<RetryDenial.Reason> = [.budget, .breaker, .overload, .limit, .deadline, .method, .body, .policy]
     #expect(Set(RetryDenial.Reason.allCases) == happening)
   }
 }

@@ -26,7 +26,9 @@ struct AlertFixture {
       try await .dead("dead", perSecond: 0.8), try await .dead("dead-busy", perSecond: 5),
       try await .slow("slow", perSecond: 2), try await .retriedByCallers("retried", perSecond: 14.5),
       try await .stormy("stormy", perSecond: 5), try await .killed("killed", every: 6, perSecond: 5),
-      try await .misconfigured("misconfigured", perSecond: 1),
+      try await .misconfigured("misconfigured", perSecond: 1), try await .hung("hung", perSecond: 5),
+      try await .busy("overloaded", perSecond: 60), try await .busy("healthy", perSecond: 16),
+      try await .limited("refused", ofTen: 10, perSecond: 5), try await .limited("limited", ofTen: 5, perSecond: 5),
     ]
     rules = try QuickRules()
     alertmanager = try await AlertmanagerServer(config: "\(PackageRoot.path)/deploy/alertmanager/alertmanager.yml")
@@ -34,6 +36,9 @@ struct AlertFixture {
       jobs: Dictionary(uniqueKeysWithValues: outages.map { ($0.job, [$0.metricsPort]) }), rules: rules.files,
       alertmanager: alertmanager.port)
   }
+
+  /// The lines of a job's gateway about its upstream.
+  func lines(of job: String) -> [String] { outages.filter { $0.job == job }.flatMap(\.lines) }
 
   /// Names and receivers of what Alertmanager tells of a job.
   func told(of job: String) async throws -> Set<String> {
@@ -56,7 +61,8 @@ extension Trait where Self == AlertScope {
   static var alertFixture: Self { Self() }
 }
 
-@Suite(.serialized, .needs(.prometheus, .alertmanager, .curl), .alertFixture, .timeLimit(.minutes(10)))
+@Suite(
+  .serialized, .needs(.prometheus, .alertmanager, .curl), .alertFixture, .timeLimit(.minutes(10 * QuickRules.slowness)))
 struct AlertTests {
   private static let down: Set = ["WeirDestinationDown to pages", "WeirRouteFailing to pages"]
 
@@ -66,13 +72,16 @@ struct AlertTests {
       ("retried", down.union(["WeirCallersRetry to tickets"])),
       ("stormy", down.union(["WeirRetryStorm to pages"])),
       ("misconfigured", ["WeirConfigReloadFailed to tickets"]),
+      ("hung", ["WeirUpstreamSilent to pages", "WeirRouteFailing to pages"]),
+      ("overloaded", ["WeirOverload to pages", "WeirRouteFailing to pages"]),
+      ("refused", ["WeirRateLimited to pages"]), ("limited", ["WeirRateLimited to tickets"]),
     ] as [(String, Set<String>)])
   func troubleIsTold(job: String, expected: Set<String>) async throws {
     let fixture = try await AlertFixture.running
     var told: Set<String> = []
     var since = 0
     // What is told has to stay so for longer than rules take to change their mind.
-    for _ in 0..<180 where since < 15 {
+    for _ in 0..<180 * QuickRules.slowness where since < 15 * QuickRules.slowness {
       told = try await fixture.told(of: job)
       since = told == expected ? since + 1 : 0
       try await Task.sleep(for: .seconds(1))
@@ -83,13 +92,38 @@ struct AlertTests {
   /// By now it has been killed several times; what it is told of elsewhere would have been told here.
   @Test func noTroubleIsNotTold() async throws {
     let fixture = try await AlertFixture.running
-    try await eventually("all the others are told of", within: 180) {
+    try await eventually("all the others are told of", within: QuickRules.seconds(180)) {
       for job in ["dead", "slow", "retried", "stormy"] where try await fixture.told(of: job).count < 2 { return false }
       let kills = try await fixture.prometheus.value("changes(process_start_time_seconds{job=\"killed\"}[5m])")
       return kills ?? 0 >= 5
     }
     let told = try await fixture.told(of: "killed")
     #expect(told == [])
+  }
+
+  /// At 80 % of what the upstream can do, for as long as all the others took to be told of.
+  @Test func healthyLoadIsNotToldOf() async throws {
+    let fixture = try await AlertFixture.running
+    try await eventually("the others are told of", within: QuickRules.seconds(180)) {
+      for job in ["hung", "overloaded", "refused", "limited"] where try await fixture.told(of: job).isEmpty {
+        return false
+      }
+      return true
+    }
+    #expect(try await fixture.told(of: "healthy") == [])
+    #expect(fixture.lines(of: "healthy") == [])
+  }
+
+  /// Each of the troubles has its line in the log too, once in a window.
+  @Test(arguments: [
+    ("hung", "upstream is silent"), ("overloaded", "upstream overloaded"), ("refused", "upstream limits requests"),
+    ("limited", "upstream limits requests"),
+  ])
+  func troubleHasALine(job: String, message: String) async throws {
+    let fixture = try await AlertFixture.running
+    try await eventually("\(job) has its line", within: QuickRules.seconds(60)) {
+      fixture.lines(of: job).contains { $0.contains("msg=\"\(message)\"") }
+    }
   }
 
   /// Sections of alerts that fire there show something by each of their queries.
@@ -104,7 +138,7 @@ struct AlertTests {
         // Prometheus refuses what it can't read, and what matches one with many.
         let values = try await fixture.prometheus.query(query)
         guard firing.contains(section.title) else { continue }
-        try await eventually("\(section.title) answers \(query), now with \(values)", within: 120) {
+        try await eventually("\(section.title) answers \(query), now with \(values)", within: QuickRules.seconds(120)) {
           try await !fixture.prometheus.query(query).isEmpty
         }
       }
@@ -120,7 +154,7 @@ struct AlertTests {
   @Test func durationsAreDividedAndNothingElse() {
     let rules = "expr: rate(a[2m]) > 0.2 and b offset 1d > 14.4 * c[1h]\nfor: 15m\nrecord: a:b:rate5m"
     #expect(
-      QuickRules.quick(rules)
+      QuickRules.quick(rules, factor: 10)
         == "expr: rate(a[12s]) > 0.2 and b offset 8640s > 14.4 * c[360s]\nfor: 90s\nrecord: a:b:rate5m")
   }
 }

@@ -79,6 +79,10 @@ struct BoardFixture {
     "rate(http_server_request_duration_seconds_count{error_type=\"transport_error\"}[5m]) > 0",
     "rate(http_server_request_duration_seconds_count{error_type=\"rejected\"}[5m]) > 0",
     "rate(weir_cache_requests_total[5m]) > 0", "rate(weir_hedges_total{result=\"lost\"}[5m]) > 0",
+    "rate(weir_gateway_requests_abandoned_total{route=\"shop\"}[5m]) > 0",
+    "job_destination:weir_requests_abandoned:ratio_rate2m > 0",
+    "job_destination:weir_responses_limited:ratio_rate2m > 0",
+    "weir_baseline_seconds{server_address=\"\(host)\"}",
     "weir_concurrency_limit", "weir_retry_budget_available{server_address=\"\(host)\"}",
     "ALERTS{alertstate=\"firing\"}",
   ]
@@ -98,6 +102,7 @@ struct BoardFixture {
 
   private static func answer(_ requestLine: String) -> [Script.Step] {
     switch requestLine.split(separator: " ").dropFirst().first?.split(separator: "/").last {
+    case "limited": [.send("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n")]
     case "fail": [.send("HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n")]
     case "moved": [.send("HTTP/1.1 302 Found\r\nLocation: /ok\r\nContent-Length: 0\r\n\r\n")]
     case "slow": [.sleep(0.3), .send(okResponse("slow"))]
@@ -180,11 +185,13 @@ private struct Traffic {
     let post = client.request("\(base)/ok", method: .post, parameters: ["a": "b"], encoder: body)
     #expect(await post.serializingString().response.value == "ok")
 
-    for (path, status) in [("shop/ok", 200), ("shop/fail", 503), ("nowhere", 404)] {
+    for (path, status) in [("shop/ok", 200), ("shop/fail", 503), ("shop/limited", 429), ("nowhere", 404)] {
       let response = await caller.request(weir.url("/\(path)")).serializingData().response.response
       #expect(response?.statusCode == status, "\(path)")
     }
     for _ in 0..<Self.deadRequests { _ = await caller.request(weir.url("/dead")).serializingData().response }
+    let impatient = caller.request(weir.url("/shop/slow"), requestModifier: { $0.timeoutInterval = 0.1 })
+    #expect(await impatient.serializingData().response.response == nil)
     let retried = HTTPHeaders(["X-Retry-Attempt": "1"])
     _ = await caller.request(weir.url("/shop/ok"), headers: retried).serializingData().response
   }

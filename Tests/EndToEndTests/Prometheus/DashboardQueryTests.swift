@@ -45,7 +45,9 @@ import WeirTestSupport
         // There is no yesterday here, but for its grammar.
         if query.contains(" offset 1d") { _ = try await prometheus.query(query, at: fixture.time) }
         let found = try await prometheus.query(query.replacing(" offset 1d", with: ""), at: fixture.time)
-        #expect(found.values.contains { $0.isFinite }, "\(panel.title): \(query) gives \(found)")
+        // Known only while requests wait for a place, as none do here.
+        let isKnown = !query.contains("weir_service_rate")
+        #expect(!isKnown || found.values.contains { $0.isFinite }, "\(panel.title): \(query) gives \(found)")
         // Of what lies behind a click, each line must know which it is.
         let labels = panel.valueColumns == [] ? ["job"] : panel.linkedLabels
         for series in found.keys {
@@ -109,6 +111,8 @@ import WeirTestSupport
   @Test(arguments: [
     Lines("weir-client", "Requests by destination", "server_address", [BoardFixture.host, "127.0.0.1"]),
     Lines("weir-client", "Destinations", "server_address", [BoardFixture.host, "127.0.0.1"]),
+    Lines("weir-client", "Answers of 429 by destination", "server_address", ["127.0.0.1"]),
+    Lines("weir-client", "Callers that gave up by destination", "server_address", ["127.0.0.1"]),
     Lines("weir-client", "Open circuits by destination", "server_address", ["127.0.0.1"]),
     Lines("weir-destination", "Requests by outcome", "outcome", ["success", "http_error", "adaptation_failed"]),
     Lines("weir-destination", "Attempts by answer", "http_response_status_code", ["200"]),
@@ -118,14 +122,16 @@ import WeirTestSupport
       ["queue", "resolve", "connect", "send", "processing", "transfer", "serialization"]),
     Lines("weir-destination", "Retries by reason", "reason", ["503"]),
     Lines("weir-destination", "Denied by reason", "reason", ["budget", "policy"]),
+    Lines("weir-destination", "State of the upstream", "state", ["normal"]),
     Lines("weir-destination", "Circuit", "state", ["closed"]),
     Lines("weir-destination", "Hedges by result", "result", ["lost"]),
     Lines("weir-destination", "Adapter failures", "reason", ["error"]),
     Lines("weir-destination", "Redirects by status", "http_response_status_code", ["302"]),
-    Lines("weir-gateway", "Requests by status", "http_response_status_code", ["200", "404", "502", "503"]),
+    Lines("weir-gateway", "Requests by status", "http_response_status_code", ["200", "404", "429", "502", "503"]),
     Lines("weir-gateway", "Whose failures", "error_type", ["503", "transport_error", "rejected"]),
     Lines("weir-gateway", "Requests without a route", "outcome", ["no_route"]),
     Lines("weir-gateway", "Callers' retries by route", "route", ["shop"]),
+    Lines("weir-gateway", "Callers that gave up by route", "route", ["shop"]),
     Lines("weir-gateway", "Reloads", "job", ["weir"]),
   ])
   func aPanelHasTheLinesThatMoved(lines: Lines) async throws {

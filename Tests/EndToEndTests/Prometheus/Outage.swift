@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 import Weir
 import WeirTestSupport
@@ -8,31 +9,41 @@ import WeirTestSupport
 final class Outage: Sendable {
   let job: String
   let metricsPort: Int
+  private let weir: WeirProgram?
   private let work: Task<Void, any Error>
 
   deinit { work.cancel() }
 
-  private init(job: String, metricsPort: Int, _ work: @escaping @Sendable () async throws -> Void) {
+  private init(
+    job: String, metricsPort: Int, _ weir: WeirProgram? = nil, _ work: @escaping @Sendable () async throws -> Void
+  ) {
     self.job = job
     self.metricsPort = metricsPort
+    self.weir = weir
     self.work = Task { try await work() }
   }
 
   private static func program(
-    _ route: String, port: Int? = nil, metricsPort: Int? = nil
+    _ route: String, level: String = "error", port: Int? = nil, metricsPort: Int? = nil
   ) async throws -> (
     WeirProgram, config: String, TemporaryDirectory
   ) {
     let directory = try TemporaryDirectory()
     let config = try directory.file("weir.yml", "routes: [{name: all, \(route)}]\n")
     let weir = try await WeirProgram(
-      ["--config.file=\(config)", "--log.level=error"], program: .shippedWeir, port: port, metricsPort: metricsPort)
+      ["--config.file=\(config)", "--log.level=\(level)"], program: .shippedWeir, port: port, metricsPort: metricsPort)
     return (weir, config, directory)
   }
 
   /// Sends requests at a rate, whatever becomes of them, until it is cancelled.
-  private static func send(_ perSecond: Double, to url: String, headers: [HTTPHeaders] = [[:]]) async throws {
-    let session = Session()
+  ///
+  /// - Parameter patience: Seconds after which a caller leaves.
+  private static func send(
+    _ perSecond: Double, to url: String, headers: [HTTPHeaders] = [[:]], patience: Double = 60
+  ) async throws {
+    var configuration = SessionConfiguration()
+    configuration.timeoutIntervalForResource = patience
+    let session = Session(configuration: configuration)
     var number = 0
     while true {
       try Task.checkCancellation()
@@ -119,6 +130,61 @@ final class Outage: Sendable {
       try "routes: [{name: all}]\n".write(toFile: config, atomically: true, encoding: .utf8)
       weir.peer.send(signal: SIGHUP)
       try await send(perSecond, to: weir.url("/"))
+    }
+  }
+
+  // MARK: What load control is for
+
+  /// An upstream that ceases to answer after a while in which all was well. Callers leave after two seconds.
+  static func hung(_ job: String, perSecond: Double) async throws -> Outage {
+    let answers = Counter()
+    let server = try ScriptedServer(
+      Script(
+        .forever([
+          .route { _ in answers.next() < Int(perSecond * 5) ? [.send(okResponse("well"))] : [.awaitClose] }
+        ])))
+    return try await impatient(job, port: server.port, perSecond: perSecond, keep: server)
+  }
+
+  /// An upstream that does one request after another, each in 50 ms.
+  static func busy(_ job: String, perSecond: Double) async throws -> Outage {
+    let turn = NSLock()
+    let server = try ScriptedServer(
+      Script(.forever([.head, .call { turn.withLock { _ = usleep(50_000) } }, .send(okResponse("well"))])))
+    return try await impatient(job, port: server.port, perSecond: perSecond, keep: server)
+  }
+
+  /// Of ten answers so many are 429.
+  static func limited(_ job: String, ofTen: Int, perSecond: Double) async throws -> Outage {
+    let answers = Counter()
+    let server = try ScriptedServer(
+      .answering {
+        let isLimited = answers.next() % 10 < ofTen
+        return isLimited ? "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n" : okResponse("well")
+      })
+    return try await impatient(job, port: server.port, perSecond: perSecond, keep: server)
+  }
+
+  private static func impatient(
+    _ job: String, port: Int, perSecond: Double, keep: any Sendable
+  ) async throws -> Outage {
+    let (weir, _, directory) = try await program("upstream: \"http://127.0.0.1:\(port)\"", level: "info")
+    return Outage(job: job, metricsPort: weir.metricsPort, weir) {
+      defer { withExtendedLifetime((weir, directory, keep)) {} }
+      try await send(perSecond, to: weir.url("/"), patience: 2)
+    }
+  }
+
+  private final class Counter: Sendable {
+    private let value = Atomic(0)
+
+    func next() -> Int { value.wrappingAdd(1, ordering: .relaxed).oldValue }
+  }
+
+  /// The lines of the gateway about its upstream and its callers.
+  var lines: [String] {
+    (weir?.peer.output ?? "").split(separator: "\n").map(String.init).filter {
+      $0.contains("msg=\"upstream ") || $0.contains("msg=\"callers gave up\"") || $0.contains("level=warn")
     }
   }
 }

@@ -2,9 +2,15 @@ import Foundation
 import WeirTestSupport
 
 /// The rules that are shipped, with every duration divided by ten: what takes minutes on a real day takes seconds in a test.
-/// Their logic is not touched; neither are rates, which are per second whatever the window.
+/// Their logic is not touched; neither are rates, which are per second whatever the window. With `WEIR_TEST_REAL_TIME` in the
+/// environment they are as they are shipped.
 struct QuickRules {
-  static let factor = 10
+  static let factor = ProcessInfo.processInfo.environment["WEIR_TEST_REAL_TIME"] == nil ? 10 : 1
+  /// How much longer all takes than with the quick rules.
+  static let slowness = 10 / factor
+
+  /// Seconds for what takes so many with the quick rules.
+  static func seconds(_ quick: Double) -> Double { quick * Double(slowness) }
 
   let files: [String]
   private let directory: TemporaryDirectory
@@ -17,7 +23,7 @@ struct QuickRules {
   }
 
   /// Durations stand in brackets, behind `offset` and behind `for:`.
-  static func quick(_ rules: String) -> String {
+  static func quick(_ rules: String, factor: Int = Self.factor) -> String {
     rules.replacing(#/(\[|offset |for: )(\d+)([mhd])/#) { match in
       let unit = ["m": 60, "h": 3_600, "d": 86_400][match.output.3] ?? 1
       return "\(match.output.1)\((Int(match.output.2) ?? 0) * unit / factor)s"

@@ -81,6 +81,7 @@ enum WireText {
       .replacing(#/time=\S+/#, with: "time=T")
       .replacing(#/ version=\S+/#, with: " version=V")
       .replacing(#/seconds=[0-9.e-]+/#, with: "seconds=S")
+      .replacing(#/median_age=[0-9.e-]+/#, with: "median_age=S")
       .replacing(#/ in [0-9.]+ s\./#, with: " in N s.")
       .replacing(#/after [0-9.]+ s\)/#, with: "after N s)")
       .replacing(#/client=127\.0\.0\.1:\S+/#, with: "client=127.0.0.1:CLIENT")

@@ -21,7 +21,7 @@ struct FirstBurstTests {
     return (registry, try MetricsMonitor(registry: registry), Destination(scheme: "http", host: "127.0.0.1", port: 1))
   }
 
-  @Test("A prepared destination has every outcome of its methods, and denials by the budget, at zero; no histogram yet")
+  @Test("A prepared destination has every outcome, denial of its own and loss of callers at zero; no histogram yet")
   func destinations() throws {
     let (registry, monitor, destination) = try fresh()
     monitor.prepare(destination)
@@ -35,7 +35,17 @@ struct FirstBurstTests {
       #expect(outcomes.allSatisfy { $0.hasSuffix("\"} 0") })
     }
     #expect(series(registry, "weir_requests_total").count == 3 * RequestOutcome.allCases.count)
-    #expect(series(registry, "weir_retries_denied_total").map { $0.contains("reason=\"budget\"") } == [true])
+    let lists = [
+      ("weir_retries_denied_total", "reason", ["budget", "overload"]),
+      ("weir_requests_shed_total", "reason", ["overload", "silent", "waited"]),
+      ("weir_requests_abandoned_total", "phase", ["body", "queue", "upstream"]),
+    ]
+    for (name, label, values) in lists {
+      let expected = values.map { "\(name){server_address=\"127.0.0.1\",server_port=\"1\",\(label)=\"\($0)\"} 0" }
+      #expect(series(registry, name).map { String($0) }.sorted() == expected)
+    }
+    let limited = "weir_responses_limited_total{server_address=\"127.0.0.1\",server_port=\"1\"} 0"
+    #expect(series(registry, "weir_responses_limited_total").map { String($0) } == [limited])
     #expect(!registry.text().contains("_bucket{server_address"))
   }
 

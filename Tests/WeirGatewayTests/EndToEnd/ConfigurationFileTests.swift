@@ -33,6 +33,36 @@ import Testing
     #expect(eventually { warnings() == 2 }, "\(weir.text)")
   }
 
+  @Test func checkShowsWhatItSaysOfLoadControl() throws {
+    let file = try TemporaryFile(
+      """
+      routes:
+        - {name: a, upstream: "http://127.1:1", match: {pathPrefix: /a}, adaptiveConcurrency: off}
+        - {name: b, upstream: "http://127.0.0.1:1", overload: {}}
+
+      """)
+    let warned = try WeirProcess("check", file.path)
+    #expect(eventually { warned.exitStatus != nil })
+    #expect(warned.exitStatus == 0)
+    let warning = "routes[0].adaptiveConcurrency: is replaced by overload, which is on by default; it is ignored\n"
+    let expected = "\(file.path):2:89: warning: \(warning)\(file.path): 2 routes, 1 warning\n"
+    #expect(eventually { warned.text == expected }, "\(warned.text)")
+
+    let bad = try TemporaryFile(
+      """
+      routes:
+        - {name: a, upstream: "http://127.1:1", match: {pathPrefix: /a}}
+        - {name: b, upstream: "http://127.0.0.1:1", overload: off}
+
+      """)
+    let refused = try WeirProcess("check", bad.path)
+    #expect(eventually { refused.exitStatus != nil })
+    #expect(refused.exitStatus == 1)
+    let problem =
+      "\(bad.path):3:5: routes[1].overload: must be the same as that of route \"a\", which has the same upstream\n"
+    #expect(eventually { refused.text.hasPrefix(problem) }, "\(refused.text)")
+  }
+
   @Test func serveNamesTheProblemsOfBothFiles() throws {
     let file = try TemporaryFile("routes: [{nam: a}]\n"), web = try TemporaryFile("basic_auth_users:\n")
     let weir = try WeirProcess(

@@ -12,11 +12,16 @@ final class GatewayRig: Sendable {
   let gateway: Gateway
   let registry = Registry()
 
-  init(_ routes: Route..., workers: Int = 1, pseudonym: String = "weir", log: Logger = Logger(level: .error)) throws {
+  /// - Parameter window: Seconds in which one line of a kind is written.
+  init(
+    _ routes: Route..., workers: Int = 1, pseudonym: String = "weir", window: Double = 10,
+    log: Logger = Logger(level: .error)
+  ) throws {
     let monitor = try MetricsMonitor(registry: registry)
+    var options = Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: pseudonym)
+    options.failureWindow = window
     gateway = try Gateway(
-      Configuration(routes: routes),
-      options: Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: pseudonym),
+      Configuration(routes: routes), options: options,
       metrics: try GatewayMetrics(registry, client: monitor), observer: monitor, log: log)
     gateway.start()
   }

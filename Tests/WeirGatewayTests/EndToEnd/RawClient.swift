@@ -97,6 +97,12 @@ final class RawClient {
   /// Waits until something has come that was not taken; false: the connection has ended.
   func awaitBytes() -> Bool { !pending.isEmpty || fill() }
 
+  /// Whether something has come that was not taken, or the connection has ended.
+  var hasInput: Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return !pending.isEmpty || poll(&request, 1, 0) == 1
+  }
+
   /// Reads to the end of the connection.
   func rest() -> [UInt8] {
     while fill() {}

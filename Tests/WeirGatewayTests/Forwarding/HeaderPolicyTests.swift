@@ -208,7 +208,7 @@ import WeirServer
     return HeaderPolicy(route: route, pseudonym: "weir")
   }
 
-  private func list(_ fields: Fields) -> Incoming { Incoming(fields: fields) }
+  private func list(_ fields: Fields) -> IncomingFields { IncomingFields(fields: fields) }
 
   private func verdict(
     _ fields: Fields, from address: String = "10.0.0.9", _ authority: String = "front.example", isHTTP10: Bool = false,
@@ -246,7 +246,7 @@ import WeirServer
 }
 
 /// Fields as they come in, framing included.
-private struct Incoming: FieldSource {
+struct IncomingFields: FieldSource {
   let fields: [(String, String)]
   let mayNameFields = true
 
@@ -258,7 +258,7 @@ private struct Incoming: FieldSource {
 }
 
 extension HeaderBlock {
-  fileprivate var pairs: [(name: String, value: String)] {
+  var pairs: [(name: String, value: String)] {
     var pairs: [(name: String, value: String)] = []
     forEach { pairs.append((String(decoding: $0, as: UTF8.self), String(decoding: $1, as: UTF8.self))) }
     return pairs

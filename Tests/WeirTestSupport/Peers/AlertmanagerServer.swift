@@ -29,6 +29,16 @@ package final class AlertmanagerServer: Sendable {
     }
   }
 
+  /// Lets alerts fire that nothing but their labels is known of.
+  package func fire(_ labels: [[String: String]]) async throws {
+    let alerts = labels.map { ["labels": $0] }
+    let body = String(decoding: try JSONEncoder().encode(alerts), as: UTF8.self)
+    try await Tool.curl.run([
+      "-sSf", "--max-time", "30", "-H", "Content-Type: application/json", "--data-binary", body,
+      "http://127.0.0.1:\(port)/api/v2/alerts",
+    ])
+  }
+
   package func alerts() async throws -> [Alert] {
     let text = try await Tool.curl.run([
       "-sSf", "--max-time", "30", "http://127.0.0.1:\(port)/api/v2/alerts?active=true&inhibited=false&silenced=false",

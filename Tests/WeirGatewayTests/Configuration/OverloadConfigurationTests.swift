@@ -1,0 +1,126 @@
+import Foundation
+import Testing
+import Weir
+
+@testable import WeirGateway
+
+/// The keys of load control, and those that it has replaced.
+@Suite struct OverloadConfigurationTests {
+  private static let replaced = "is replaced by overload, which is on by default; "
+  private static let taken = "its minimum, initial and tolerance are taken"
+  private static let ignored = "it is ignored"
+
+  @Test(arguments: [
+    ("adaptiveConcurrency: {minimum: 4, initial: 9, tolerance: 3, window: 1s, baseline: 10s}", taken),
+    ("adaptiveConcurrency: {}", taken), ("adaptiveConcurrency: off", ignored),
+    ("overload: {wait: 1s}\n    adaptiveConcurrency: {minimum: 4}", ignored),
+    ("overload: off\n    adaptiveConcurrency: {minimum: 4}", ignored),
+  ])
+  func adaptiveConcurrencyIsWarnedOf(lines: String, what: String) throws {
+    let found = try read("routes:\n  - name: a\n    upstream: http://h\n    \(lines)\n")
+    let line = lines.contains("\n") ? 5 : 4
+    let path = "f:\(line):26: warning: routes[0].adaptiveConcurrency: "
+    #expect(warnings(found) == [path + Self.replaced + what])
+  }
+
+  @Test(
+    arguments: [
+      (
+        "adaptiveConcurrency: {minimum: 4, initial: 9, tolerance: 3}",
+        OverloadSettings(initial: 9, minimum: 4, tolerance: 3)
+      ),
+      ("adaptiveConcurrency: {minimum: 20}", OverloadSettings(initial: 20, minimum: 20)),
+      // Less than load control can follow.
+      ("adaptiveConcurrency: {tolerance: 1}", OverloadSettings(tolerance: 1.1)),
+      ("adaptiveConcurrency: off", .default),
+      ("overload: {wait: 1s}, adaptiveConcurrency: {minimum: 4}", OverloadSettings(wait: 1)),
+      ("overload: off, adaptiveConcurrency: {minimum: 4}", nil), ("overload: off", nil), ("timeout: 1s", .default),
+    ] as [(String, OverloadSettings?)])
+  func whatAdaptiveConcurrencyBecomes(keys: String, settings: OverloadSettings?) throws {
+    #expect(try read("routes: [{name: a, upstream: 'http://h', \(keys)}]").routes.map(\.overload) == [settings])
+  }
+
+  @Test func keysOfTheFormerCircuitAreWarnedOfEach() throws {
+    let found = try read(
+      """
+      routes:
+        - name: a
+          upstream: http://h
+          circuitBreaker: {openFor: 5s, minimumRequests: 9, halfOpenProbes: 2}
+      """)
+    let text = "is ignored: a circuit lets a share of the requests through, which follows their failures"
+    #expect(
+      warnings(found) == [
+        "f:4:31: warning: routes[0].circuitBreaker.openFor: " + text,
+        "f:4:71: warning: routes[0].circuitBreaker.halfOpenProbes: " + text,
+      ])
+    #expect(found.routes.map(\.circuitBreaker) == [CircuitBreaker(minimumRequests: 9)])
+  }
+
+  /// Two routes, the second of which has another path, and whether their load control differs.
+  @Test(arguments: [
+    ("overload: {wait: 1s}", "overload: {wait: 1s}", false), ("timeout: 1s", "timeout: 2s", false),
+    ("timeout: 1s", "overload: {}", false), ("overload: {wait: 1500ms}", "timeout: 1s", false),
+    ("overload: off", "overload: off", false), ("adaptiveConcurrency: {minimum: 4}", "overload: {minimum: 4}", false),
+    ("overload: {wait: 1s}", "overload: {wait: 2s}", true), ("overload: {wait: 1s}", "timeout: 1s", true),
+    ("overload: off", "timeout: 1s", true), ("overload: {}", "overload: off", true),
+    ("adaptiveConcurrency: {minimum: 4}", "timeout: 1s", true),
+    ("overload: {minimum: 4}", "adaptiveConcurrency: {minimum: 5}", true),
+    ("overload: {priority: true}", "overload: {priority: false}", true),
+    // What is wrong by itself is told of once.
+    ("overload: 5", "timeout: 1s", false), ("timeout: 1s", "overload: {wait: 61s}", false),
+  ])
+  func routesToOneUpstreamShareItsLoadControl(first: String, second: String, isProblem: Bool) {
+    let text = """
+      routes:
+        - {name: a, upstream: "http://h/a", match: {pathPrefix: /a}, \(first)}
+        - {name: other, upstream: "http://h:81", overload: {wait: 9s}}
+        - {name: b, upstream: "http://h:80/b", match: {pathPrefix: /b}, \(second)}
+      """
+    let expected =
+      "f:4:5: routes[2].overload: must be the same as that of route \"a\", which has the same upstream"
+    #expect(problems(text).filter { $0.contains("must be the same") } == (isProblem ? [expected] : []))
+  }
+
+  @Test(arguments: [
+    ("http://127.0.0.1:80", "http://127.1", true), ("http://h.example", "http://H.example.", true),
+    ("http://[::1]", "http://[0:0:0:0:0:0:0:1]:80/base", true), ("http://0x7f.1", "http://127.0.0.1", true),
+    ("http://h", "https://h", false), ("http://h", "http://h:81", false), ("http://h", "http://g", false),
+  ])
+  func anUpstreamInAnotherSpellingIsTheSame(first: String, second: String, isSame: Bool) {
+    let text = """
+      routes:
+        - {name: a, upstream: "\(first)", match: {pathPrefix: /a}}
+        - {name: b, upstream: "\(second)", overload: off}
+      """
+    #expect(problems(text).count == (isSame ? 1 : 0), "\(problems(text))")
+  }
+
+  @Test func aRouteWithoutANameIsAnEarlierOne() {
+    let text = """
+      routes:
+        - {name: "", upstream: "http://h", match: {pathPrefix: /a}}
+        - {name: b, upstream: "http://h", overload: off}
+      """
+    #expect(
+      problems(text).contains(
+        "f:3:5: routes[1].overload: must be the same as that of an earlier route, which has the same upstream"))
+  }
+
+  private func read(_ text: String) throws -> Configuration { try Configuration(parsing: Array(text.utf8), file: "f") }
+
+  private func warnings(_ configuration: Configuration) -> [String] {
+    configuration.warnings.map { $0.description(file: "f", severity: "warning") }
+  }
+
+  private func problems(_ text: String) -> [String] {
+    do {
+      _ = try read(text)
+      return []
+    } catch let error as ConfigurationError {
+      return error.problems.map { $0.description(file: error.file) }
+    } catch {
+      return ["\(error)"]
+    }
+  }
+}

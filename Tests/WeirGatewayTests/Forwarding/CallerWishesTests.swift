@@ -1,0 +1,94 @@
+import Testing
+import WeirCurl
+
+@testable import WeirGateway
+
+@Suite struct CallerWishesTests {
+  typealias Fields = [(String, String)]
+
+  @Test(
+    arguments: [
+      ("1H", 3_600), ("2M", 120), ("3S", 3), ("250m", 0.25), ("1500u", 0.0015), ("100n", 1e-7),
+      ("99999999H", 359_999_996_400), ("00000001S", 1),
+      // Nine digits are too many, and a number is above zero.
+      ("123456789S", nil), ("0S", nil), ("00000000n", nil),
+      ("", nil), ("S", nil), ("5", nil), ("5s", nil), ("5h", nil), ("5 S", nil), (" 5S", nil), ("-1S", nil),
+      ("+1S", nil), ("1.5S", nil), ("1SS", nil), ("٢S", nil), ("1S, 2S", nil),
+    ] as [(String, Double?)])
+  func grpcTimeouts(value: String, seconds: Double?) {
+    expect(Array(value.utf8).withUnsafeBytes { CallerWishes.grpcTimeout($0) }, seconds)
+  }
+
+  @Test(
+    arguments: [
+      ("1", 0.001), ("2500", 2.5), ("999999999999", 999_999_999.999),
+      ("1000000000000", nil), ("0", nil), ("", nil), ("-1", nil), ("1.5", nil), ("1 ", nil), ("1s", nil), ("1,2", nil),
+    ] as [(String, Double?)])
+  func envoyTimeouts(value: String, seconds: Double?) {
+    expect(Array(value.utf8).withUnsafeBytes { CallerWishes.envoyTimeout($0) }, seconds)
+  }
+
+  @Test(
+    arguments: [
+      ([], 3, nil),
+      ([("Priority", "u=1")], 1, nil), ([("priority", "u=1"), ("PRIORITY", "i")], 1, nil),
+      ([("Priority", "u=1"), ("Priority", "u=5, i")], 5, nil), ([("Priority", "u=1"), ("Priority", "u=9")], 3, nil),
+      ([("grpc-timeout", "2S")], 3, 2), ([("Grpc-Timeout", "2S"), ("grpc-timeout", "500m")], 3, 0.5),
+      ([("X-Envoy-Expected-Rq-Timeout-Ms", "1500"), ("grpc-timeout", "2S")], 3, 1.5),
+      ([("x-envoy-expected-rq-timeout-ms", "2500"), ("grpc-timeout", "2S")], 3, 2),
+      ([("x-envoy-expected-rq-timeout-ms", "0"), ("grpc-timeout", "x")], 3, nil),
+      // Of a field that is only for this hop nothing is known.
+      ([("Connection", "priority, grpc-timeout"), ("Priority", "u=0"), ("grpc-timeout", "1S")], 3, nil),
+      ([("grpc_timeout", "1S")], 3, nil),
+    ] as [(Fields, Int, Double?)])
+  func readsTheFields(fields: Fields, urgency: Int, timeout: Double?) throws {
+    #expect(try forward(fields).wishes == CallerWishes(urgency: urgency, timeout: timeout))
+  }
+
+  private static let announcements: Fields = [
+    ("priority", "u=0;x, garbage,,"), ("Priority", "u=7, i"), ("grpc-timeout", "0S"), ("Grpc-Timeout", "10S"),
+    ("X-Envoy-Expected-Rq-Timeout-Ms", "1e9"),
+  ]
+
+  @Test func theFieldsArePassedOnAsTheyCame() throws {
+    let sent = try forward(Self.announcements).sent
+    #expect(sent.filter(Self.isAnnouncement).map { "\($0): \($1)" } == Self.announcements.map { "\($0): \($1)" })
+  }
+
+  @Test func aRoutesRulesAboutTheFieldsWin() throws {
+    var rules = HeaderRules()
+    rules.set = [HeaderRule(name: "Priority", value: "u=6")]
+    rules.remove = ["grpc-timeout", "x-envoy-expected-rq-timeout-ms"]
+    let (sent, wishes) = try forward(Self.announcements, rules)
+    #expect(sent.filter(Self.isAnnouncement).map { "\($0): \($1)" } == ["Priority: u=6"])
+    // Here the caller's own words count all the same.
+    #expect(wishes == CallerWishes(urgency: 7, timeout: 10))
+  }
+
+  private static func isAnnouncement(_ name: String, _ value: String) -> Bool {
+    ["priority", "grpc-timeout", "x-envoy-expected-rq-timeout-ms"].contains(name.lowercased())
+  }
+
+  private struct NotForwarded: Error {}
+
+  private func forward(
+    _ fields: Fields, _ rules: HeaderRules = HeaderRules()
+  ) throws -> (sent: Fields, wishes: CallerWishes) {
+    var route = Route(name: "r", upstream: try Upstream(parsing: "http://up:81"))
+    route.headers = rules
+    let policy = HeaderPolicy(route: route, pseudonym: "weir")
+    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+    let verdict = policy.request(
+      IncomingFields(fields: fields), from: HeaderPolicy.Client(address: empty, authority: empty))
+    guard case .forward(let list, _, let wishes) = verdict else { throw NotForwarded() }
+    return (list.pairs.map { ($0.name, $0.value) }, wishes)
+  }
+
+  private func expect(_ seconds: Double?, _ expected: Double?) {
+    guard let seconds, let expected else {
+      #expect(seconds == expected)
+      return
+    }
+    #expect(abs(seconds - expected) <= 1e-12 * expected)
+  }
+}
