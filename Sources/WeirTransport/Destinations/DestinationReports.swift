@@ -38,8 +38,8 @@ final class DestinationReports {
   }
 
   /// Returns whether these were the destination's last reports.
-  private func report(_ destination: DestinationState, _ now: MonotonicTime) -> Bool {
-    let reports = destination.takeReports(at: now)
+  private func report(_ destination: DestinationState, _ now: MonotonicTime, isOneOfMany: Bool = false) -> Bool {
+    let reports = destination.takeReports(at: now, isOneOfMany: isOneOfMany)
     tell(destination.destination, reports)
     return reports.areLast
   }
@@ -49,7 +49,9 @@ extension DestinationReports: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     let reported = watched
     watched = []
-    let remaining = reported.filter { !report($0, now) }
+    // No table can let go of a destination that is reported on.
+    let areMany = reported.count > DestinationTable.capacity
+    let remaining = reported.filter { !report($0, now, isOneOfMany: areMany) }
     // An observer may have begun to watch others meanwhile.
     watched += remaining
     if !watched.isEmpty { schedule(after: now) }

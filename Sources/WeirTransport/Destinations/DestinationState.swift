@@ -187,20 +187,30 @@ package final class DestinationState: Sendable {
 
   /// Seconds without a request after which load control forgets the destination.
   static let overloadMemory = 600.0
+  /// The same where a session reports on more destinations than a table remembers.
+  static let shortOverloadMemory = 30.0
 
   /// Reports on the destination, and lets its load control see that time has passed.
-  func takeReports(at now: MonotonicTime) -> Reports {
+  ///
+  /// - Parameter isOneOfMany: Whether the session reports on more destinations than a table remembers.
+  func takeReports(at now: MonotonicTime, isOneOfMany: Bool = false) -> Reports {
+    let memory = isOneOfMany ? Self.shortOverloadMemory : Self.overloadMemory
     let (reports, answers) = fields.withLock { fields in
       var reports = Reports()
       let window = fields.reports.budget?.boundedWindow ?? RetryBudget.windows.lowerBound
       let isQuiet = fields.retries.isQuiet(for: window, at: now)
-      if let budget = fields.reports.budget, !isQuiet { reports.availableRetries = fields.retries.available(of: budget, at: now) }
+      if let budget = fields.reports.budget, !isQuiet {
+        reports.availableRetries = fields.retries.available(of: budget, at: now)
+      }
       let (answers, entered) = fields.control(at: now) { $0.woke(at: now) }
       reports.overload = fields.gate?.takeReport(at: now)
       reports.entered = entered
-      if let gate = fields.gate, gate.isIdle, now.seconds(since: fields.lastAsked) >= Self.overloadMemory {
+      if let gate = fields.gate, gate.isIdle, now.seconds(since: fields.lastAsked) >= memory {
         fields.gate = nil
-        if gate.machine.state != .normal { reports.entered = .normal }
+        if gate.machine.state != .normal {
+          reports.entered = .normal
+          reports.overload?.state = .normal
+        }
       }
       reports.areLast = isQuiet && fields.gate == nil
       if reports.areLast { fields.reports.isWatched = false }
