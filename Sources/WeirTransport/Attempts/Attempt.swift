@@ -227,7 +227,7 @@ package final class Attempt {
   /// Puts a hop on the wire. Throws the error with which it could not be started.
   package func send(_ spec: consuming TransferSpec, headers: PreparedHeaders) throws(TransferError) {
     spec.tag = lease.destination
-    if !spec.body.leavesWithHead { uploads() }
+    if spec.body.leavesWithHead { hasUploaded() } else { uploads() }
     transfer = try transport.start(spec, headers: headers, delegate: self)
   }
 
