@@ -28,6 +28,8 @@ final class DestinationMetrics: Sendable {
   private let abandoned: [AbandonedPhase: Counter]
   let openConnections = Atomic(0)
   private let hasCircuit = Atomic(false)
+  private let hasBaseline = Atomic(false)
+  private let hasServiceRate = Atomic(false)
   let families: ClientMetrics
   private let inFlight: Gauge
   let phases: PhaseHistograms
@@ -201,13 +203,14 @@ final class DestinationMetrics: Sendable {
     overload(entered: report.state)
     families.concurrencyLimit.with(address, port).set(Double(report.limit))
     families.concurrencyUsed.with(address, port).set(Double(report.used))
-    show(report.baseline, in: families.baseline)
-    show(report.serviceRate, in: families.serviceRate)
+    show(report.baseline, in: families.baseline, hasBaseline)
+    show(report.serviceRate, in: families.serviceRate, hasServiceRate)
   }
 
-  /// Shows a value, or removes its series while it is unknown.
-  private func show(_ value: Double?, in family: GaugeFamily<(String, String)>) {
-    if let value { family.with(address, port).set(value) } else { family.removeAll(where: labels) }
+  /// Shows a value, or removes its series once it is unknown. A removal looks at the series of all destinations.
+  private func show(_ value: Double?, in family: GaugeFamily<(String, String)>, _ isShown: borrowing Atomic<Bool>) {
+    let wasShown = isShown.exchange(value != nil, ordering: .relaxed)
+    if let value { family.with(address, port).set(value) } else if wasShown { family.removeAll(where: labels) }
   }
 
   private var labels: [String: String] { ["server_address": address, "server_port": port] }
