@@ -5,6 +5,7 @@ enum MetricsPage {
   /// Metrics whose values a recording leaves out; it shows that they are there.
   private static let unsteady = [
     "process_", "weir_scrape", "weir_retry_budget_available", "weir_concurrency_limit",
+    "weir_concurrency_used",
     "weir_config_last_reload_success_timestamp_seconds",
     "weir_metrics_series{metric=\"weir_event_loop_lag_seconds\"}",
     "weir_metrics_series{metric=\"weir_phase_duration_seconds\"}",
