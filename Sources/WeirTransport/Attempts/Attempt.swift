@@ -12,7 +12,7 @@ package final class Attempt {
   package let exchange: any TransportExchange
   /// 1 for the first.
   package let number: Int
-  @exclusivity(unchecked) package private(set) var machine = AttemptMachine()
+  @exclusivity(unchecked) package internal(set) var machine = AttemptMachine()
   @exclusivity(unchecked) package private(set) var tally = AttemptTally()
   @exclusivity(unchecked) var lease: SlotLease
   private let terms: DestinationTerms
@@ -33,7 +33,7 @@ package final class Attempt {
   @exclusivity(unchecked) private var hedge: Hedge?
   /// Whether another attempt gives the answer, so that the rest of this one is of no use.
   @exclusivity(unchecked) package private(set) var isLost = false
-  @exclusivity(unchecked) private var unwanted = UnwantedBody()
+  @exclusivity(unchecked) var unwanted = UnwantedBody()
   /// Times the wait for a first slot, for the rest of an unwanted body, or for a receiver. Only one of them is under
   /// way.
   @exclusivity(unchecked) private var timer: LoopTimer?
@@ -185,7 +185,7 @@ package final class Attempt {
     reject(reason)
   }
 
-  private func reject(_ reason: Rejection) { delegate?.attempt(self, wasRejected: reason) }
+  func reject(_ reason: Rejection) { delegate?.attempt(self, wasRejected: reason) }
 
   // MARK: Beside other attempts
 
@@ -345,43 +345,6 @@ package final class Attempt {
 
   package func stopTimer() {
     if let timer { transport.loop.cancel(timer) }
-  }
-}
-
-/// Limits for a body that is of no use: it is read so that its connection can be used again, unless a new connection is
-/// cheaper.
-private struct UnwantedBody {
-  /// Seconds that the rest of the body may take.
-  static let patience = 0.25
-  /// The most bytes that are read.
-  static let limit = 64 << 10
-
-  var isDiscarded = false
-  var count = 0
-  /// Whether the rest of the body took too long.
-  var isGivenUp = false
-
-  /// Whether reading on is cheaper than a new connection.
-  mutating func discard(_ bytes: Int) -> Bool {
-    count += bytes
-    return count <= Self.limit
-  }
-}
-
-extension Attempt: TimerHandler {
-  package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    if machine.stage == .draining {
-      unwanted.isGivenUp = true
-      delegate?.attemptReceiverIsLate(self)
-    } else if machine.hasStarted {
-      // The rest of an unwanted body does not come: a new connection is cheaper than waiting.
-      unwanted.isGivenUp = true
-      transfer?.cancel()
-    } else if machine.wait == .first, delegate?.attemptAwaitsSlot(self) ?? false {
-      departure = .timedOut
-      perform(machine.withdraw())
-      reject(.admissionTimeout)
-    }
   }
 }
 

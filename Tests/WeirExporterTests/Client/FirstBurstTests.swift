@@ -21,7 +21,9 @@ struct FirstBurstTests {
     return (registry, try MetricsMonitor(registry: registry), Destination(scheme: "http", host: "127.0.0.1", port: 1))
   }
 
-  @Test("A prepared destination has every outcome of its methods, and denials by the budget, at zero; no histogram yet")
+  @Test(
+    "A prepared destination has every outcome of its methods, and denials by budget and load control, at zero; no histogram yet"
+  )
   func destinations() throws {
     let (registry, monitor, destination) = try fresh()
     monitor.prepare(destination)
@@ -35,7 +37,9 @@ struct FirstBurstTests {
       #expect(outcomes.allSatisfy { $0.hasSuffix("\"} 0") })
     }
     #expect(series(registry, "weir_requests_total").count == 3 * RequestOutcome.allCases.count)
-    #expect(series(registry, "weir_retries_denied_total").map { $0.contains("reason=\"budget\"") } == [true])
+    let denied = series(registry, "weir_retries_denied_total")
+    #expect(denied.count == 2 && denied.allSatisfy { $0.hasSuffix("} 0") })
+    for reason in ["budget", "overload"] { #expect(denied.contains { $0.contains("reason=\"\(reason)\"") }) }
     #expect(!registry.text().contains("_bucket{server_address"))
   }
 
