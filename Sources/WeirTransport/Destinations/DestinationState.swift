@@ -52,7 +52,8 @@ package final class DestinationState: Sendable {
   struct RetryReports: Sendable {
     var isWatched = false
     var budget: RetryBudget?
-    var last: MonotonicTime?
+    /// Whether the last report on retries was of a window without any.
+    var wasQuiet = false
   }
 
   package let destination: Destination
@@ -199,9 +200,11 @@ package final class DestinationState: Sendable {
       var reports = Reports()
       let window = fields.reports.budget?.boundedWindow ?? RetryBudget.windows.lowerBound
       let isQuiet = fields.retries.isQuiet(for: window, at: now)
-      if let budget = fields.reports.budget, !isQuiet {
+      // The last one tells that the budget is full again.
+      if let budget = fields.reports.budget, !isQuiet || !fields.reports.wasQuiet {
         reports.availableRetries = fields.retries.available(of: budget, at: now)
       }
+      fields.reports.wasQuiet = isQuiet
       let (answers, entered) = fields.control(at: now) { $0.woke(at: now) }
       reports.overload = fields.gate?.takeReport(at: now)
       reports.entered = entered

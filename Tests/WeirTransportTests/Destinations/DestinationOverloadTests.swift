@@ -67,6 +67,20 @@ import WeirIO
     #expect(answer.beginsWatch && Self.hasGate(state))
   }
 
+  @Test func theBudgetIsReportedUntilItIsFullAgain() throws {
+    let state = Self.state()
+    let budget = RetryBudget(ratio: 0, minimumPerSecond: 1, burst: 2, window: 3)
+    state.reportsRetries(of: budget)
+    let ticket = try #require(Self.send(state, at: 0, start: DestinationState.Start()))
+    _ = state.answered(ticket, status: 200, at: Self.at(0.1))
+    state.release()
+    #expect(state.grantsRetry(by: budget, at: Self.at(0.2)))
+    let told = (1...20).map { state.takeReports(at: Self.at(Double($0))).availableRetries }
+    let last = try #require(told.lastIndex { $0 != nil })
+    #expect(last < 6 && told[last] == 3, "\(told)")
+    #expect(told[..<last].allSatisfy { $0 != nil && $0 != 3 }, "one report tells that it is full")
+  }
+
   @Test func itStaysWhileAnAttemptIsOnTheWire() throws {
     let state = Self.state()
     let ticket = try #require(Self.send(state, at: 0))
