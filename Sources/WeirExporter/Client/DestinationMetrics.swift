@@ -24,10 +24,12 @@ final class DestinationMetrics: Sendable {
   let staleRetries: Counter
   /// The attempts that were answered with 429.
   let limited: Counter
-  private let shed: [ShedReason: Counter]
-  private let abandoned: [AbandonedPhase: Counter]
+  let shed: [ShedReason: Counter]
+  let abandoned: [AbandonedPhase: Counter]
   let openConnections = Atomic(0)
   private let hasCircuit = Atomic(false)
+  let hasBaseline = Atomic(false)
+  let hasServiceRate = Atomic(false)
   let families: ClientMetrics
   private let inFlight: Gauge
   let phases: PhaseHistograms
@@ -175,42 +177,13 @@ final class DestinationMetrics: Sendable {
   }
 
   /// Whether this is a single destination. Destinations that share their series have no one number or state to show.
-  private var isOne: Bool { address != DestinationIndex.sharedName }
+  var isOne: Bool { address != DestinationIndex.sharedName }
 
   func retryBudget(available: Double) {
     if isOne { families.retryBudget.with(address, port).set(available) }
   }
 
-  func shed(because reason: ShedReason) { shed[reason]?.increment() }
-
-  func abandoned(in phase: AbandonedPhase) { abandoned[phase]?.increment() }
-
-  func overload(entered state: OverloadState) {
-    guard isOne else { return }
-    for each in OverloadState.allCases {
-      families.overloadState.with(address, port, each.rawValue).set(each == state ? 1 : 0)
-    }
-  }
-
-  /// Shows the values of load control, and counts what has happened since the last report.
-  func overload(_ report: OverloadReport) {
-    for result in LimitProbe.allCases where result.count(in: report.probes) > 0 {
-      families.limitProbes.with(address, port, result.rawValue).increment(by: result.count(in: report.probes))
-    }
-    guard isOne else { return }
-    overload(entered: report.state)
-    families.concurrencyLimit.with(address, port).set(Double(report.limit))
-    families.concurrencyUsed.with(address, port).set(Double(report.used))
-    show(report.baseline, in: families.baseline)
-    show(report.serviceRate, in: families.serviceRate)
-  }
-
-  /// Shows a value, or removes its series while it is unknown.
-  private func show(_ value: Double?, in family: GaugeFamily<(String, String)>) {
-    if let value { family.with(address, port).set(value) } else { family.removeAll(where: labels) }
-  }
-
-  private var labels: [String: String] { ["server_address": address, "server_port": port] }
+  var labels: [String: String] { ["server_address": address, "server_port": port] }
 
   /// Sets the circuit's state. The first call only tells that the circuit is in use: it makes its series at zero.
   func circuit(entered state: CircuitState) {

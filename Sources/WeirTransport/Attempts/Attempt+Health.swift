@@ -54,7 +54,7 @@ extension Attempt {
     lease.destination?.uploads(ticket)
   }
 
-  /// The request has been sent as a whole.
+  /// The request has been sent as a whole, or another one is about to be that needs no source.
   func hasUploaded() {
     guard isUploading, let ticket = lease.pass else { return }
     isUploading = false
@@ -123,6 +123,7 @@ extension Attempt {
 
   /// Where the exchange is if its caller leaves now.
   package var abandonedPhase: AbandonedPhase {
+    if machine.stage == .serving { return .body }
     if machine.stage == .ended || !machine.hasStarted { return .queue }
     return hasAnswered && !discardsBody ? .body : .upstream
   }

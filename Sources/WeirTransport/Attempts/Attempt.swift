@@ -33,7 +33,7 @@ package final class Attempt {
   @exclusivity(unchecked) private var hedge: Hedge?
   /// Whether another attempt gives the answer, so that the rest of this one is of no use.
   @exclusivity(unchecked) package private(set) var isLost = false
-  @exclusivity(unchecked) private var unwanted = UnwantedBody()
+  @exclusivity(unchecked) var unwanted = UnwantedBody()
   /// Times the wait for a first slot, for the rest of an unwanted body, or for a receiver. Only one of them is under
   /// way.
   @exclusivity(unchecked) private var timer: LoopTimer?
@@ -152,7 +152,7 @@ package final class Attempt {
   /// Puts a hop on the wire. Throws the error with which it could not be started.
   package func send(_ spec: consuming TransferSpec, headers: PreparedHeaders) throws(TransferError) {
     spec.tag = lease.destination
-    if !spec.body.leavesWithHead { uploads() }
+    if spec.body.leavesWithHead { hasUploaded() } else { uploads() }
     transfer = try transport.start(spec, headers: headers, delegate: self)
   }
 
@@ -270,43 +270,6 @@ package final class Attempt {
 
   package func stopTimer() {
     if let timer { transport.loop.cancel(timer) }
-  }
-}
-
-/// Limits for a body that is of no use: it is read so that its connection can be used again, unless a new connection is
-/// cheaper.
-private struct UnwantedBody {
-  /// Seconds that the rest of the body may take.
-  static let patience = 0.25
-  /// The most bytes that are read.
-  static let limit = 64 << 10
-
-  var isDiscarded = false
-  var count = 0
-  /// Whether the rest of the body took too long.
-  var isGivenUp = false
-
-  /// Whether reading on is cheaper than a new connection.
-  mutating func discard(_ bytes: Int) -> Bool {
-    count += bytes
-    return count <= Self.limit
-  }
-}
-
-extension Attempt: TimerHandler {
-  package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    if machine.stage == .draining {
-      unwanted.isGivenUp = true
-      delegate?.attemptReceiverIsLate(self)
-    } else if machine.hasStarted {
-      // The rest of an unwanted body does not come: a new connection is cheaper than waiting.
-      unwanted.isGivenUp = true
-      transfer?.cancel()
-    } else if machine.wait == .first, delegate?.attemptAwaitsSlot(self) ?? false {
-      departure = .timedOut
-      perform(machine.withdraw())
-      reject(.admissionTimeout)
-    }
   }
 }
 

@@ -39,6 +39,8 @@ struct Admission<Waiter: Sendable>: Sendable {
   /// Entries that left a queue, until the shell takes them. Their waiters hold objects of the caller, which must not be
   /// deallocated under the shell's lock.
   private var departed: [Entry] = []
+  /// The capacity of the queue that is kept without entries.
+  private static var idleCapacity: Int { 16 }
 
   init(slots: Int, maximumWaiting: Int, maximumParked: Int = 256) {
     self.slots = max(1, slots)
@@ -92,6 +94,7 @@ struct Admission<Waiter: Sendable>: Sendable {
       taken += 1
       return entry
     }
+    defer { dropIdleCapacity() }
     while let entry = queue.popFirst() {
       if withdrawn.remove(entry.ticket) != nil {
         departed.append(entry)
@@ -101,6 +104,12 @@ struct Admission<Waiter: Sendable>: Sendable {
       return entry
     }
     return nil
+  }
+
+  private mutating func dropIdleCapacity() {
+    guard queue.isEmpty else { return }
+    if queue.capacity > Self.idleCapacity { queue = Deque() }
+    if withdrawn.capacity > Self.idleCapacity { withdrawn = [] }
   }
 
   /// Gives a slot back while the transfer is parked. When too many transfers are parked, it is refused and keeps its

@@ -9,9 +9,6 @@ final class DestinationReports {
   private let loop: EventLoop
   private let tell: (Destination, DestinationState.Reports) -> Void
   private var watched: [DestinationState] = []
-  /// With more destinations, load control forgets those that get no requests after a budget's window already. A program
-  /// that asks ever new hosts would keep all of ten minutes otherwise.
-  private static let crowd = 1_000
   private let timer = LoopTimer()
 
   init(loop: EventLoop, tell: @escaping (Destination, DestinationState.Reports) -> Void) {
@@ -41,8 +38,8 @@ final class DestinationReports {
   }
 
   /// Returns whether these were the destination's last reports.
-  private func report(_ destination: DestinationState, _ now: MonotonicTime) -> Bool {
-    let reports = destination.takeReports(at: now, isCrowded: watched.count > Self.crowd)
+  private func report(_ destination: DestinationState, _ now: MonotonicTime, isOneOfMany: Bool = false) -> Bool {
+    let reports = destination.takeReports(at: now, isOneOfMany: isOneOfMany)
     tell(destination.destination, reports)
     return reports.areLast
   }
@@ -50,10 +47,13 @@ final class DestinationReports {
 
 extension DestinationReports: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    // An observer that is told may begin to watch others meanwhile, at the end of the list.
     let reported = watched
-    let remaining = reported.filter { !report($0, now) }
-    watched = remaining + watched.dropFirst(reported.count)
+    watched = []
+    // No table can let go of a destination that is reported on.
+    let areMany = reported.count > DestinationTable.capacity
+    let remaining = reported.filter { !report($0, now, isOneOfMany: areMany) }
+    // An observer may have begun to watch others meanwhile.
+    watched += remaining
     if !watched.isEmpty { schedule(after: now) }
   }
 }

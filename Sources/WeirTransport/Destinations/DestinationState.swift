@@ -193,11 +193,14 @@ package final class DestinationState: Sendable {
 
   /// Seconds without a request after which load control forgets the destination.
   static let overloadMemory = 600.0
+  /// The same where a session reports on more destinations than a table remembers.
+  static let shortOverloadMemory = 30.0
 
   /// Reports on the destination, and lets its load control see that time has passed.
   ///
-  /// - Parameter isCrowded: Whether load control is to forget the destination as soon as it gets no requests.
-  func takeReports(at now: MonotonicTime, isCrowded: Bool = false) -> Reports {
+  /// - Parameter isOneOfMany: Whether the session reports on more destinations than a table remembers.
+  func takeReports(at now: MonotonicTime, isOneOfMany: Bool = false) -> Reports {
+    let memory = isOneOfMany ? Self.shortOverloadMemory : Self.overloadMemory
     let (reports, answers) = fields.withLock { fields in
       var reports = Reports()
       let window = fields.reports.budget?.boundedWindow ?? RetryBudget.windows.lowerBound
@@ -209,7 +212,7 @@ package final class DestinationState: Sendable {
       let (answers, entered) = fields.control(at: now) { $0.woke(at: now) }
       reports.overload = fields.gate?.takeReport(at: now)
       reports.entered = entered
-      let isUnused = isCrowded ? isQuiet : now.seconds(since: fields.lastAsked) >= Self.overloadMemory
+      let isUnused = now.seconds(since: fields.lastAsked) >= memory
       if let gate = fields.gate, gate.isIdle, gate.isRetired || isUnused {
         fields.gate = nil
         if gate.machine.state != .normal { reports.entered = .normal }

@@ -29,6 +29,9 @@ struct OverloadGate: Sendable {
     let refusal: ShedReason?
   }
 
+  /// The capacity for waiters that is kept without any.
+  private static let idleCapacity = 16
+
   private(set) var machine: OverloadMachine
   /// Whether requests come without load control now.
   var isRetired = false
@@ -51,9 +54,12 @@ struct OverloadGate: Sendable {
     _ caller: Caller, hasFreeSlot: Bool, maximumWaiting: Int, at now: MonotonicTime, _ waiter: () -> Waiter
   ) -> Arrival {
     machine.follow(caller.settings)
-    // A queue that is full would not even take an attempt that the machine lets wait.
-    let isFull = waiters.count >= maximumWaiting && !(hasFreeSlot && waiters.isEmpty && machine.hasPlace)
-    if isFull { return .queueFull }
+    if waiters.count >= maximumWaiting {
+      // With time abandoned work ends, and the upstream may have ceased to answer.
+      machine.woke(at: now)
+      let waits = machine.state != .silent && !(hasFreeSlot && waiters.isEmpty && machine.hasPlace)
+      if waits { return .queueFull }
+    }
     switch machine.arrived(priority: caller.priority, timeout: caller.timeout, hasFreeSlot: hasFreeSlot, at: now) {
     case .letThrough(let ticket): return .letThrough(ticket)
     case .refused(let reason): return .refused(reason)
@@ -74,7 +80,7 @@ struct OverloadGate: Sendable {
         case .letThrough(let ticket): (ticket, nil)
         case .refused(let ticket, let reason): (ticket, reason)
         }
-      guard let waiter = waiters.removeValue(forKey: ticket) else { continue }
+      guard let waiter = takeWaiter(ticket) else { continue }
       if refusal == nil { _ = admission.take() }
       answers.append(Answer(waiter: waiter, refusal: refusal))
     }
@@ -84,12 +90,17 @@ struct OverloadGate: Sendable {
   /// Takes an attempt out of the waiting room. Returns its waiter; nil if it waits no more: then the decision about it is
   /// on its way, and it will not be sent.
   mutating func leave(_ ticket: Ticket, _ departure: Departure, at now: MonotonicTime) -> Waiter? {
-    guard let waiter = waiters.removeValue(forKey: ticket) else {
+    guard let waiter = takeWaiter(ticket) else {
       machine.neverSent(ticket, at: now)
       return nil
     }
     ended(ticket, departure, at: now)
     return waiter
+  }
+
+  private mutating func takeWaiter(_ ticket: Ticket) -> Waiter? {
+    defer { if waiters.isEmpty, waiters.capacity > Self.idleCapacity { waiters = [:] } }
+    return waiters.removeValue(forKey: ticket)
   }
 
   // MARK: On the wire

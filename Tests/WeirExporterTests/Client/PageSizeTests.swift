@@ -10,13 +10,14 @@ import WeirTestSupport
   private static let unavailable = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 
   /// Of each destination one GET was answered 200 and one 503.
-  private func page(_ registry: Registry) async throws -> String {
+  private func page(_ registry: Registry, _ overload: OverloadSettings? = nil) async throws -> String {
     let exporter = try Exporter(registry: registry, listenAddress: "127.0.0.1:0")
     let server = try ScriptedServer(
       Script(.forever([.head, .send(okResponse("hello")), .head, .send(Self.unavailable)])))
     let hosts = (1...Self.count).map { "api-\($0).test" }
     var configuration = SessionConfiguration()
     configuration.resolveOverrides = hosts.map { .init(host: $0, port: server.port, addresses: ["127.0.0.1"]) }
+    configuration.overload = overload
     let session = Session(
       configuration: configuration, eventMonitors: [try MetricsMonitor(registry: exporter.registry)])
     for host in hosts {
@@ -27,7 +28,9 @@ import WeirTestSupport
     }
     return try await eventually("all has been counted") {
       let page = registry.text()
-      return sum("weir_requests_total{", page) == Double(2 * Self.count) ? page : nil
+      let isControlled = sum("weir_concurrency_limit{", page) == Double(64 * Self.count)
+      return sum("weir_requests_total{", page) == Double(2 * Self.count) && isControlled == (overload != nil)
+        ? page : nil
     }
   }
 
@@ -40,10 +43,11 @@ import WeirTestSupport
     page.split(separator: "\n").count { !$0.hasPrefix("#") }
   }
 
-  @Test func fiftyDestinations() async throws {
-    let page = try await page(Registry())
-    #expect(series(page) < 15_000 && series(page) > 5_000, "\(series(page)) series")
-    #expect(page.utf8.count < 1_800_000, "\(page.utf8.count) bytes")
+  @Test(arguments: [(nil, 15_000, 1_800_000), (OverloadSettings.default, 16_000, 1_950_000)])
+  func fiftyDestinations(overload: OverloadSettings?, mostSeries: Int, mostBytes: Int) async throws {
+    let page = try await page(Registry(), overload)
+    #expect(series(page) < mostSeries && series(page) > 5_000, "\(series(page)) series")
+    #expect(page.utf8.count < mostBytes, "\(page.utf8.count) bytes")
   }
 
   /// Most of a page is buckets.

@@ -33,6 +33,12 @@ struct CircuitTransferTests {
     if case .requestRejected(reason: .circuitOpen)? = error { true } else { false }
   }
 
+  /// Whether one of the next requests is rejected. In half a second one goes through, on a slow machine also the first.
+  fileprivate func rejects(_ session: Session, _ url: String) async -> Bool {
+    for _ in 0..<5 where isRejected(await session.request(url).serializingData().response.error) { return true }
+    return false
+  }
+
   @Test("The head of a response makes the circuit let more through, however long its body takes")
   func headOfAnAnswer() async throws {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
@@ -45,6 +51,8 @@ struct CircuitTransferTests {
       configuration: Self.configuration(minimum: 1), eventMonitors: [transitions])
     _ = await session.request(server.url).serializingData().response
     await transitions.heard.wait { $0.count == 2 }
+    // More is let through at most once in a quarter of a second.
+    try await Task.sleep(for: .milliseconds(300))
     var slow: DataRequest
     repeat { slow = session.request(server.url) } while isRejected(await slow.head())
     await transitions.heard.wait { $0.count > 2 }
@@ -68,16 +76,20 @@ struct CircuitTransferTests {
         asked.append("\($2.asWeirError?.responseCode ?? 0)")
         $3(.doNotRetry)
       }, eventMonitors: [transitions])
-    for _ in 0..<3 { _ = await session.request(server.url).validate().serializingData().response }
-    for _ in 0..<3 {
+    var (sent, rejected) = (0, 0)
+    while rejected < 3, !Task.isCancelled {
       let request = session.request(server.url).validate()
-      #expect(isRejected(await request.serializingData().response.error))
-      #expect(request.outcome == .rejected)
-      #expect(request.attemptCount == 0)
+      if isRejected(await request.serializingData().response.error) {
+        #expect(request.outcome == .rejected)
+        #expect(request.attemptCount == 0)
+        rejected += 1
+      } else {
+        sent += 1
+      }
     }
-    #expect(server.allRequests.count == 3)
+    #expect(sent >= 3 && server.allRequests.count == sent)
     // About each attempt, and about the serializer's failure after it.
-    #expect(asked.entries == Array(repeating: "503", count: 6))
+    #expect(asked.entries == Array(repeating: "503", count: 2 * sent))
     #expect(transitions.heard.entries == [.closed, .open])
     let other = try answering(okResponse("fine"))
     #expect(try await session.request(other.url).serializingString().value == "fine")
@@ -91,7 +103,7 @@ struct CircuitTransferTests {
       configuration: Self.configuration(), interceptor: Retrier { $3(.retry) }, eventMonitors: [recorder])
     let request = session.request(server.url).validate()
     #expect(await request.serializingData().response.error?.responseCode == 503, "the error that was asked about")
-    #expect(server.allRequests.count == 3)
+    #expect(server.allRequests.count >= 3 && server.allRequests.count == request.attemptCount)
     #expect(recorder.denials.entries == [.breaker])
   }
 
@@ -125,9 +137,9 @@ struct CircuitTransferTests {
     gate.open()
     var errors: [WeirError?] = []
     for task in tasks { errors.append(await task.response.error) }
-    #expect(errors.count { $0?.responseCode == 503 } == 1)
-    #expect(errors.count { isRejected($0) } == 49)
-    #expect(server.allRequests.count == 1)
+    let failed = errors.count { $0?.responseCode == 503 }
+    #expect(failed >= 1 && failed < 10 && server.allRequests.count == failed)
+    #expect(errors.count { isRejected($0) } == 50 - failed)
     await session.loopTurn()
     #expect(try table.occupancy(of: server) == [0, 0, 0])
   }
@@ -147,8 +159,24 @@ struct CircuitTransferTests {
       }
       #expect(await task.response.error != nil)
     }
-    let last = session.request(server.url)
-    #expect(isRejected(await last.serializingData().response.error) == !isCancelled)
+    if isCancelled {
+      #expect(!isRejected(await session.request(server.url).serializingData().response.error))
+    } else {
+      #expect(await rejects(session, server.url))
+    }
+  }
+
+  @Test("A caller that gives up after more than a second on the wire is a failure")
+  func giveUps() async throws {
+    let server = try BlackHole()
+    let transitions = Transitions()
+    let session = Session(configuration: Self.configuration(minimum: 1), eventMonitors: [transitions])
+    let request = session.request(server.url).resume()
+    try await eventually("it is sent") { !server.received().isEmpty }
+    try await Task.sleep(for: .seconds(1.05))
+    request.cancel()
+    await request.settled()
+    #expect(transitions.heard.entries == [.closed, .open])
   }
 }
 
@@ -165,7 +193,11 @@ extension CircuitTransferTests {
     if !isSilence { upload.deadline(0.5) }
     #expect(await upload.serializingData().response.error?.urlErrorCode == .timedOut)
     gate.open()
-    #expect(isRejected(await session.request(server.url).serializingData().response.error) == isSilence)
+    if isSilence {
+      #expect(await rejects(session, server.url))
+    } else {
+      #expect(!isRejected(await session.request(server.url).serializingData().response.error))
+    }
   }
 
   @Test("What fails in this process is no failure of the destination")

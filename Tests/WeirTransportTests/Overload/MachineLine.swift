@@ -122,20 +122,5 @@ final class MachineLine {
 
 extension OverloadMachine {
   /// Bytes that the machine holds, those of its arrays' storage included.
-  var bytes: Int { MemoryLayout<OverloadMachine>.size + arrays(in: self) }
-}
-
-/// Bytes of the arrays that a value holds.
-private func arrays(in value: Any) -> Int {
-  if let array = value as? any Stored { return array.bytes }
-  return Mirror(reflecting: value).children.reduce(0) { $0 + arrays(in: $1.value) }
-}
-
-private protocol Stored {
-  var bytes: Int { get }
-}
-
-extension Array: Stored {
-  /// An array that has never had storage holds none; the header of another takes 32 bytes.
-  fileprivate var bytes: Int { capacity == 0 ? 0 : 32 + capacity * MemoryLayout<Element>.stride }
+  var bytes: Int { MemoryLayout<OverloadMachine>.size + storedBytes(in: self) }
 }

@@ -1,0 +1,120 @@
+import Synchronization
+import WeirIO
+
+@testable import WeirTransport
+
+/// A gate with its slots, the time, and the decisions about those who wait.
+final class GateLine {
+  typealias Ticket = OverloadMachine.Ticket
+
+  /// Told from the attempts' waiters.
+  private final class Heard: Sendable {
+    let decisions = Mutex<[String]>([])
+  }
+
+  var gate: OverloadGate
+  var admission: Admission<DestinationState.Waiter>
+  var now = 0.0
+  private let settings: OverloadSettings
+  private let heard = Heard()
+
+  init(_ settings: OverloadSettings = .default, slots: Int = 512, waiting: Int = 10_000) {
+    self.settings = settings
+    admission = Admission(slots: slots, maximumWaiting: waiting)
+    gate = OverloadGate(settings, slots: slots, at: MachineLine.time(0))
+  }
+
+  var time: MonotonicTime { MachineLine.time(now) }
+
+  /// The decisions about attempts that waited, by name, since the last look.
+  func decisions() -> [String] {
+    for answer in gate.answers(&admission, at: { time }) { answer.waiter(answer.refusal) }
+    return heard.decisions.withLock { decisions in
+      defer { decisions = [] }
+      return decisions
+    }
+  }
+
+  func arrive(_ name: String = "", priority: Int = 3, timeout: Double? = nil) -> OverloadGate.Arrival {
+    let arrival = gate.arrived(
+      OverloadGate.Caller(settings: settings, priority: priority, timeout: timeout),
+      hasFreeSlot: admission.hasFreeSlot, maximumWaiting: admission.maximumWaiting, at: time
+    ) {
+      { [heard] refusal in
+        heard.decisions.withLock { $0.append("\(name) \(refusal?.rawValue ?? "through")") }
+      }
+    }
+    if case .letThrough = arrival { _ = admission.take() }
+    return arrival
+  }
+
+  /// What becomes of an arrival, in a word.
+  func word(_ name: String = "", priority: Int = 3, timeout: Double? = nil) -> String {
+    switch arrive(name, priority: priority, timeout: timeout) {
+    case .letThrough: "through"
+    case .waits: "waits"
+    case .refused(let reason): reason.rawValue
+    case .queueFull: "full"
+    }
+  }
+
+  func send() -> Ticket? {
+    guard case .letThrough(let ticket) = arrive() else { return nil }
+    return ticket
+  }
+
+  /// Sends until the limit is reached.
+  func fill() -> [Ticket] {
+    var tickets: [Ticket] = []
+    while gate.machine.hasPlace, let ticket = send() { tickets.append(ticket) }
+    return tickets
+  }
+
+  func wait(_ name: String = "") -> Ticket? {
+    guard case .waits(let ticket) = arrive(name) else { return nil }
+    return ticket
+  }
+
+  func answer(_ ticket: Ticket) {
+    gate.answered(ticket, status: 200, at: time)
+    _ = admission.release()
+  }
+
+  func giveUp(_ ticket: Ticket) {
+    gate.ended(ticket, .callerGaveUp, at: time)
+    _ = admission.release()
+  }
+
+  /// Six seconds in which 40 requests take 10 ms each.
+  func learn() {
+    for _ in 0..<240 {
+      guard let ticket = send() else { continue }
+      now += 0.01
+      answer(ticket)
+      now += 0.015
+    }
+  }
+
+  /// Answers take 2 s, and half of the callers leave before, until the machine controls.
+  func overload() {
+    learn()
+    while gate.machine.limit == nil, now < 60 {
+      let tickets = (0..<60).compactMap { _ in send() }
+      now += 2
+      for ticket in tickets.prefix(30) { answer(ticket) }
+      for ticket in tickets.dropFirst(30) { giveUp(ticket) }
+      now += 0.5
+      gate.woke(at: time)
+    }
+  }
+
+  /// No answer comes for three seconds in which requests are sent.
+  func fallSilent() {
+    learn()
+    for _ in 0..<60 {
+      now += 0.05
+      _ = send()
+    }
+    gate.woke(at: time)
+  }
+}
