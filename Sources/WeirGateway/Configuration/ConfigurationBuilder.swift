@@ -23,7 +23,7 @@ private struct ConfigurationBuilder {
   private var names: [String: SourcePosition] = [:]
   private var matches: [RouteMatch: String] = [:]
   /// The load control of each upstream, and the first route that goes there.
-  private var controls: [Destination: (OverloadSettings?, route: String)] = [:]
+  private var controls: [Destination: (overload: OverloadSettings?, isReplaced: Bool, route: String)] = [:]
 
   private static let maximumNameLength = 64
   private static let maximumRetries = 10
@@ -56,7 +56,7 @@ private struct ConfigurationBuilder {
       let retry = keys.take("retry").flatMap { self.retry($0) }
       let breaker = keys.take("circuitBreaker").flatMap { self.circuitBreaker($0) }
       let problems = reader.findings.problems.count
-      let overload = overload(&keys)
+      let (overload, isReplaced) = overload(&keys)
       let isReadable = reader.findings.problems.count == problems
       let timeout = keys.take("timeout", as: .duration) {
         $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
@@ -71,7 +71,7 @@ private struct ConfigurationBuilder {
       if let retry { route.retry = retry }
       route.circuitBreaker = breaker
       route.overload = overload
-      if isReadable { check(overload, of: route, at: reader) }
+      if isReadable { share(&route, isReplaced: isReplaced, at: reader) }
       route.hedge = hedge
       if let policy { route.destinationPolicy = policy }
       if let timeout { route.timeout = timeout }
@@ -86,8 +86,8 @@ private struct ConfigurationBuilder {
     }
   }
 
-  /// Load control is on by default.
-  private mutating func overload(_ keys: inout ConfigurationKeys) -> OverloadSettings? {
+  /// Load control is on by default. Returns also whether it comes from the keys of its former name.
+  private mutating func overload(_ keys: inout ConfigurationKeys) -> (OverloadSettings?, isReplaced: Bool) {
     let own = keys.take("overload")
     let before = keys.take("adaptiveConcurrency")
     let replaced = before.flatMap { $0.adaptiveConcurrency() }
@@ -95,18 +95,24 @@ private struct ConfigurationBuilder {
       let taken = own == nil && replaced != nil ? "its minimum, initial and tolerance are taken" : "it is ignored"
       warn(before, "is replaced by overload, which is on by default; \(taken)")
     }
-    if let own { return own.overload() }
-    return replaced ?? .default
+    if let own { return (own.overload(), false) }
+    return (replaced ?? .default, replaced != nil)
   }
 
-  /// Routes to one upstream share its load control.
-  private mutating func check(_ overload: OverloadSettings?, of route: Route, at reader: ConfigurationReader) {
-    guard let (other, name) = controls[route.upstream.destination] else {
-      controls[route.upstream.destination] = (overload, route.name)
+  /// Routes to one upstream share its load control: that of the first one, where the file gives it by its former name.
+  ///
+  /// - Parameter isReplaced: Whether the route has only the former name's keys.
+  private mutating func share(_ route: inout Route, isReplaced: Bool, at reader: ConfigurationReader) {
+    guard let first = controls[route.upstream.destination] else {
+      controls[route.upstream.destination] = (route.overload, isReplaced, route.name)
       return
     }
-    if other != overload {
-      let whose = name.isEmpty ? "an earlier route" : "route \(quoted(name))"
+    guard first.overload != route.overload else { return }
+    let whose = first.route.isEmpty ? "an earlier route" : "route \(quoted(first.route))"
+    if isReplaced || first.isReplaced {
+      warn(reader, "has other load control than \(whose), which has the same upstream; that of \(whose) is used")
+      route.overload = first.overload
+    } else {
       reader.report("must be the same as that of \(whose), which has the same upstream", key: "overload")
     }
   }

@@ -65,8 +65,10 @@ struct UpstreamNotes: Sendable {
 
   /// When to call ``timePassed(at:)`` at the latest.
   var nextEnd: MonotonicTime? {
-    let ends = windows.values.map { $0.begin.advanced(bySeconds: length) }
-    return (ends + (overload.map { [$0.last.advanced(bySeconds: length)] } ?? [])).min()
+    var ends = windows.values.map { $0.begin.advanced(bySeconds: length) }
+    // During a silence an overload does not end.
+    if let overload, silence == nil { ends.append(overload.last.advanced(bySeconds: length)) }
+    return ends.min()
   }
 
   // MARK: Events

@@ -61,6 +61,20 @@ extension Attempt {
     tell(lease.destination?.hasUploaded(ticket, at: .now))
   }
 
+  /// The attempt is parked: it waits for the caller's code, and not for the destination.
+  func countsNoMore() {
+    guard !isUploading, let ticket = lease.pass else { return }
+    isSetAside = true
+    lease.destination?.uploads(ticket)
+  }
+
+  /// The attempt goes on with a slot of its own.
+  func countsAgain() {
+    guard isSetAside, let ticket = lease.pass else { return }
+    isSetAside = false
+    tell(lease.destination?.hasUploaded(ticket, at: .now))
+  }
+
   // MARK: The end
 
   /// Tells the destination of the final head. How the body goes, and how soon the receiver takes it, says nothing about
@@ -84,7 +98,12 @@ extension Attempt {
   func tellEnd(_ ending: Ending?, _ report: AttemptReport, at now: MonotonicTime) {
     let departure = departure(by: ending, report)
     if pass != nil { end(circuitEnding(departure, at: now), at: now) }
-    if let ticket = lease.takePass() { tell(lease.destination?.ended(ticket, departure, at: now)) }
+    guard let ticket = lease.takePass() else { return }
+    if machine.hasStarted {
+      tell(lease.destination?.ended(ticket, departure, at: now))
+    } else {
+      lease.destination?.neverSent(ticket, at: now)
+    }
   }
 
   func tell(_ entered: OverloadState?) {
@@ -103,7 +122,7 @@ extension Attempt {
     // Perhaps the caller was slow with the request's body. A silence is the server's, as the time in which the body waits
     // for its source does not count as silence.
     let isSending = report.phases[.send] != nil && report.phases[.processing] == nil && !(ending?.isSilence ?? false)
-    if departure == .callerGaveUp { return isUploading || isSending ? .withdrawn : .callerGaveUp }
+    if departure == .callerGaveUp { return isUploading || isSetAside || isSending ? .withdrawn : .callerGaveUp }
     switch ending?.outcome {
     case .timeout?: return isSending ? .withdrawn : .timedOut
     case .transportError?, .tlsError?: return .failed

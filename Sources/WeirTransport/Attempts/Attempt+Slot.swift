@@ -7,7 +7,6 @@ extension Attempt {
     if let rejection = passCircuit(at: now) { return reject(withdrawn: rejection) }
     let start = terms.takeStart(isObserved: transport.watchesDestinations)
     let answer = lease.ask(start, terms.caller(at: now), at: now, waiter)
-    tell(answer.entered)
     if let state = lease.destination {
       if answer.beginsWatch { transport.watch(state, budget: terms.retryBudget) }
       if let wake = answer.wake { transport.wake(state, at: wake) }
@@ -18,6 +17,7 @@ extension Attempt {
     case .queueFull: reject(.queueFull)
     case .refused(let reason): shed(reason)
     }
+    tell(answer.entered)
   }
 
   /// Called when the slot for the present question is there, or refused.
@@ -47,9 +47,9 @@ extension Attempt {
   }
 
   /// The destination has a slot for the attempt. If the attempt no longer waits, or the caller has just cancelled, the
-  /// slot goes back at once.
+  /// slot goes back at once. Load control has been told by ``withdraw()`` then; the attempt may have asked again since.
   private func granted(_ question: AttemptMachine.Question, _ now: MonotonicTime) {
-    guard machine.awaits(question) else { return lease.giveBack() }
+    guard machine.awaits(question) else { return lease.release() }
     if machine.wait == .first {
       // The circuit may have opened meanwhile.
       if let rejection = passCircuit(at: now) {
@@ -58,8 +58,9 @@ extension Attempt {
       }
       guard let delegate, delegate.attemptMayStart(self) else { return lease.giveBack() }
       stopTimer()
-    } else if let waited = lease.waited(until: now) {
-      tally.waited(waited)
+    } else {
+      if let waited = lease.waited(until: now) { tally.waited(waited) }
+      countsAgain()
     }
     lease.granted(at: now)
     perform(machine.granted())

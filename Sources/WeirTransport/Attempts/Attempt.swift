@@ -29,6 +29,8 @@ package final class Attempt {
   @exclusivity(unchecked) var departure = Departure.withdrawn
   /// Whether a request's body is on its way that takes as long as its source wants.
   @exclusivity(unchecked) var isUploading = false
+  /// Whether it waits for the caller's code, and is no load meanwhile.
+  @exclusivity(unchecked) var isSetAside = false
   /// Set for a second attempt, until its observer knows what became of it.
   @exclusivity(unchecked) private var hedge: Hedge?
   /// Whether another attempt gives the answer, so that the rest of this one is of no use.
@@ -59,9 +61,15 @@ package final class Attempt {
     if actions.contains(.unpark) { lease.unpark() }
     if actions.contains(.pauseReceiving) { transfer?.pauseReceiving() }
     if actions.contains(.pauseSending) { transfer?.pauseSending() }
-    if actions.contains(.park), lease.park() { perform(machine.parked()) }
+    if actions.contains(.park), lease.park() {
+      countsNoMore()
+      perform(machine.parked())
+    }
     if actions.contains(.ask) { ask() }
-    if actions.contains(.askAgain), lease.askAgain(waiter()) { perform(machine.granted()) }
+    if actions.contains(.askAgain), lease.askAgain(waiter()) {
+      countsAgain()
+      perform(machine.granted())
+    }
     if actions.contains(.resumeSending) { transfer?.resumeSending() }
     if actions.contains(.startHop) { delegate?.attemptIsDue(self) }
     if actions.contains(.resumeReceiving) {

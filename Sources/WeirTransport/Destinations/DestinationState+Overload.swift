@@ -79,5 +79,6 @@ extension DestinationState.Fields {
 }
 
 extension OverloadGate {
+  /// Changes the gate in its place: an optional that is unwrapped otherwise is copied.
   fileprivate mutating func perform(_ change: (inout OverloadGate) -> Void) { change(&self) }
 }

@@ -125,15 +125,22 @@ struct AttemptLedger: Sendable {
   }
 
   /// The request's body is on its way: the attempt does not count until it has been sent.
-  mutating func uploads(_ ticket: Ticket) {
-    if let place = records.place(ticket), records[place].stage == .counted { setAside(place) }
+  ///
+  /// Returns whether it counted before.
+  mutating func uploads(_ ticket: Ticket) -> Bool {
+    guard let place = records.place(ticket), records[place].stage == .counted else { return false }
+    setAside(place)
+    return true
   }
 
   /// The request has been sent as a whole: the attempt counts from now on.
-  mutating func hasUploaded(_ ticket: Ticket, at now: MonotonicTime) {
-    guard let place = records.place(ticket), records[place].stage == .uncounted else { return }
+  ///
+  /// Returns whether it did not count before.
+  mutating func hasUploaded(_ ticket: Ticket, at now: MonotonicTime) -> Bool {
+    guard let place = records.place(ticket), records[place].stage == .uncounted else { return false }
     leaveWire(place)
     enterWire(place, at: now)
+    return true
   }
 
   /// Whether an attempt that counts was sent before that time.

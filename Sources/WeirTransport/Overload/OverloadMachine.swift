@@ -186,12 +186,14 @@ extension OverloadMachine {
   }
 
   /// The request's body is on its way, which takes as long as its source wants: the attempt does not count meanwhile.
-  mutating func uploads(_ ticket: Ticket) { ledger.uploads(ticket) }
+  mutating func uploads(_ ticket: Ticket) {
+    // Until the upstream has the request, its silence means nothing.
+    if ledger.uploads(ticket) { silence.neverSent() }
+  }
 
   /// The request has been sent as a whole.
   mutating func hasUploaded(_ ticket: Ticket, at now: MonotonicTime) {
     let now = advance(to: now)
-    ledger.hasUploaded(ticket, at: now)
-    window.most = max(window.most, ledger.counted)
+    if ledger.hasUploaded(ticket, at: now) { noteSent(at: now) }
   }
 }

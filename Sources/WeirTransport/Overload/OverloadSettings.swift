@@ -1,12 +1,13 @@
 /// How the load on a destination is limited once it answers more slowly than its callers wait.
 ///
-/// As long as callers do not give up, every request is let through. When they do, and the answers have become slow for that
+/// As long as callers do not give up and the destination answers at all, every request is let through. When they do, and the answers have become slow for that
 /// destination, a limit on the attempts under way follows from how long answers take. Requests beyond it wait for a bounded
 /// time or are rejected at once.
 public struct OverloadSettings: Sendable, Hashable {
   /// Seconds that a request waits at most for the limit; 0.01 to 60.
   public var wait: Double
-  /// Seconds that a request waits at most while the destination is overloaded; 0 to `wait`.
+  /// Seconds that a request waits at most while the destination is overloaded; 0 to `wait`. Half the time of an answer
+  /// without a queue counts in its place where that is more.
   public var waitOverloaded: Double
   /// The limit at the beginning, where no rate of answers is known; 1 to 512.
   public var initial: Int
@@ -19,7 +20,7 @@ public struct OverloadSettings: Sendable, Hashable {
   /// Whether the priority of requests counts (`u` of RFC 9218).
   public var priority: Bool
 
-  /// Takes the numbers; those beyond their limits count as the nearest ones within, what is no number as the least.
+  /// Takes the numbers. Numbers out of range count as the nearest valid ones, and NaN as the least.
   public init(
     wait: Double = 1.5, waitOverloaded: Double = 0.1, initial: Int = 8, minimum: Int = 2, tolerance: Double = 2,
     silence: Double? = 2, priority: Bool = false

@@ -64,8 +64,9 @@ import Weir
     ("overload: off", "overload: off", false), ("adaptiveConcurrency: {minimum: 4}", "overload: {minimum: 4}", false),
     ("overload: {wait: 1s}", "overload: {wait: 2s}", true), ("overload: {wait: 1s}", "timeout: 1s", true),
     ("overload: off", "timeout: 1s", true), ("overload: {}", "overload: off", true),
-    ("adaptiveConcurrency: {minimum: 4}", "timeout: 1s", true),
-    ("overload: {minimum: 4}", "adaptiveConcurrency: {minimum: 5}", true),
+    // Files that were right before load control stay so.
+    ("adaptiveConcurrency: {minimum: 4}", "timeout: 1s", false),
+    ("overload: {minimum: 4}", "adaptiveConcurrency: {minimum: 5}", false),
     ("overload: {priority: true}", "overload: {priority: false}", true),
     // What is wrong by itself is told of once.
     ("overload: 5", "timeout: 1s", false), ("timeout: 1s", "overload: {wait: 61s}", false),
@@ -80,6 +81,20 @@ import Weir
     let expected =
       "f:4:5: routes[2].overload: must be the same as that of route \"a\", which has the same upstream"
     #expect(problems(text).filter { $0.contains("must be the same") } == (isProblem ? [expected] : []))
+  }
+
+  @Test(arguments: [
+    ("adaptiveConcurrency: {minimum: 4}", "timeout: 1s"), ("overload: {minimum: 4}", "adaptiveConcurrency: {minimum: 5}"),
+  ])
+  func theFirstRoutesLoadControlIsUsedWhereOneHasTheFormerKeys(first: String, second: String) throws {
+    let found = try read(
+      """
+      routes:
+        - {name: a, upstream: "http://h/a", match: {pathPrefix: /a}, \(first)}
+        - {name: b, upstream: "http://h:80/b", match: {pathPrefix: /b}, \(second)}
+      """)
+    #expect(found.routes.map { $0.overload?.minimum } == [4, 4])
+    #expect(warnings(found).last?.contains("that of route \"a\" is used") ?? false)
   }
 
   @Test(arguments: [

@@ -70,8 +70,8 @@ struct AbandonedRequestTests {
     #expect(recorder.abandoned.entries == [phase])
   }
 
-  @Test("While its caller's code works on the answer, which is told as the body")
-  func afterTheAnswer() async throws {
+  @Test("While a retrier is asked, a request waits for its next attempt")
+  func whileARetrierIsAsked() async throws {
     let server = try answering(response("404 Not Found"))
     let recorder = OverloadRecorder()
     let held = Held<RetryResult>()
@@ -82,7 +82,7 @@ struct AbandonedRequestTests {
     await request.settled()
     held.answer(.retry)
     await session.loopTurn()
-    #expect(recorder.abandoned.entries == [.body])
+    #expect(recorder.abandoned.entries == [.queue])
     #expect(recorder.settled.entries == [.cancelled])
   }
 

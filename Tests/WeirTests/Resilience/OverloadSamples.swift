@@ -32,10 +32,10 @@ extension DestinationState {
     }
   }
 
-  /// Answers took up to 2 s lately, and many callers left: the destination is overloaded from now on, and its limit is
-  /// 2. Observers have not been told.
+  /// Answers took up to 2 s lately, and many ran into a limit of time: the destination is overloaded from now on, and
+  /// its limit is 2. Observers have not been told.
   func becomeOverloaded(_ settings: OverloadSettings = .default) {
-    let begin = MonotonicTime(nanoseconds: MonotonicTime.now.nanoseconds - 11_000_000_000)
+    let begin = MonotonicTime(nanoseconds: MonotonicTime.now.nanoseconds - 11_600_000_000)
     learn(settings, from: begin)
     func send(_ count: Int, at seconds: Double) -> [OverloadMachine.Ticket] {
       (0..<count).compactMap { _ in self.send(settings, at: begin.advanced(bySeconds: seconds)) }
@@ -44,11 +44,12 @@ extension DestinationState {
     let (second, last) = (send(30, at: 8), send(30, at: 9))
     for ticket in second { answer(ticket, at: begin.advanced(bySeconds: 9.5)) }
     let end = begin.advanced(bySeconds: 10.999)
-    for ticket in last.prefix(12) {
-      _ = ended(ticket, .callerGaveUp, at: end)
+    for ticket in last.prefix(25) {
+      _ = ended(ticket, .timedOut, at: end)
       release()
     }
-    for ticket in last.dropFirst(12) { answer(ticket, at: end) }
+    for ticket in last.dropFirst(25) { answer(ticket, at: end) }
+    // By now the work has ended that those left.
     fields.withLock { $0.gate?.woke(at: .now) }
   }
 

@@ -114,15 +114,14 @@ import WeirIO
 
   // MARK: Memory
 
-  /// A burst in which thousands wait, with and without load control, and most of them leave.
+  /// A burst in which thousands wait, and most of them leave.
   private static func burst(_ state: DestinationState, from begin: Double) {
     var waiting: [OverloadMachine.Ticket] = []
     var plain: [UInt64] = []
     var sent: [OverloadMachine.Ticket] = []
     for number in 0..<6_000 {
-      let caller: OverloadGate.Caller? = number % 2 == 0 ? Self.caller() : nil
-      switch state.ask(DestinationState.Start(), caller, at: at(begin + Double(number) * 0.0001), { { _ in } }).decision
-      {
+      let now = at(begin + Double(number) * 0.0001)
+      switch state.ask(DestinationState.Start(), caller(), at: now, { { _ in } }).decision {
       case .granted(let ticket?): sent.append(ticket)
       case .waiting(.controlled(let ticket)): waiting.append(ticket)
       case .waiting(.first(let ticket)): plain.append(ticket)

@@ -46,18 +46,28 @@ extension RequestAttempt {
       from: current, to: next.url, count: attempt.tally.redirectCount, limit: configuration.maximumRedirects,
       allowsInsecure: configuration.allowsInsecureRedirects)
     {
+      redirectIsTheAnswer()
       body.failure = error(of: refusal, next.url)
       return
     }
     do {
       try next.validate()
     } catch {
+      redirectIsTheAnswer()
       body.failure = urlError(.badURL, "the redirect handler's request is not valid: \(error)")
       return
     }
-    if let current, let target = next.url, !RedirectPolicy.isSameOrigin(current, target) { hop.hasLeftOrigin = true }
+    if let current, let target = next.url, !RedirectPolicy.isSameOrigin(current, target) {
+      if !hop.hasLeftOrigin { redirectIsTheAnswer() }
+      hop.hasLeftOrigin = true
+    }
     hop.next = next
     attempt.discardBody()
+  }
+
+  /// The destination has answered: no further hop asks it anything.
+  private func redirectIsTheAnswer() {
+    if let status = attempt.status { attempt.answered(status) }
   }
 
   private func announce(_ proposal: URLRequest, for response: LazyHTTPResponse) {

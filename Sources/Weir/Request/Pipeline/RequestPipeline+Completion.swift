@@ -6,6 +6,7 @@ import WeirIO
 extension RequestPipeline {
   func finish() {
     endWait()
+    isFinished = true
     if request.fields.withLock({ $0.machine.finishing(hasHandlers: !$0.handlers.isEmpty) }) {
       monitors.requestDidFinish(request)
     }

@@ -119,6 +119,7 @@ extension RequestPipeline {
     }
     withExtendedLifetime(replaced) {}
     hasDenied = false
+    isFinished = false
     request.resetProgress()
     request.reset()
     attempt = nil

@@ -39,6 +39,8 @@ final class RequestPipeline: TransportExchange {
   private(set) var deadlineTime = MonotonicTime.distantFuture
   /// Whether the deadline has ended the request.
   private(set) var isLate = false
+  /// Whether no attempt follows, unless a retrier asks for one on account of a handler's value.
+  var isFinished = false
 
   init(request: Request, core: SessionCore) {
     self.request = request
@@ -91,8 +93,8 @@ final class RequestPipeline: TransportExchange {
   /// Where the request is if its caller leaves now; nil before its first attempt.
   private var abandonedPhase: AbandonedPhase? {
     guard let attempt = attempt?.attempt, !isWaiting else { return attempt == nil ? nil : .queue }
-    // An attempt that has ended with an answer leaves the work of the handlers.
-    return attempt.machine.stage == .ended && attempt.hasAnswered ? .body : attempt.abandonedPhase
+    // After the last attempt there is only the work of the handlers left.
+    return isFinished && attempt.hasAnswered ? .body : attempt.abandonedPhase
   }
 
   // MARK: Actions of the machine
