@@ -91,7 +91,7 @@ final class RequestPipeline: TransportExchange {
   /// Where the request is if its caller leaves now; nil before its first attempt.
   private var abandonedPhase: AbandonedPhase? {
     guard let attempt = attempt?.attempt, !isWaiting else { return attempt == nil ? nil : .queue }
-    // An attempt that has ended with an answer leaves the work of the handlers.
+    // After an attempt that ended with an answer, only validation, retriers or handlers can be at work.
     return attempt.machine.stage == .ended && attempt.hasAnswered ? .body : attempt.abandonedPhase
   }
 
