@@ -3,8 +3,8 @@ package enum Urgency {
   /// The urgency of a request that names none.
   package static let standard = 3
 
-  /// The urgency in the value of a field; nil if it names none. Of several, the last one counts (RFC 8941 §3.2). A value
-  /// that is none, or out of the range, counts as the standard (RFC 9218 §4).
+  /// The urgency in the value of a field; nil if it names none. Of several, the last one counts (RFC 8941 §3.2). An
+  /// urgency that is not a number, or out of the range, counts as the standard (RFC 9218 §4).
   package static func parse(_ value: UnsafeRawBufferPointer) -> Int? {
     value.quotedListElements.reduce(nil as Int?) { found, member in
       guard member.first == UInt8(ascii: "u"), member.count == 1 || !isKey(member[1]) else { return found }

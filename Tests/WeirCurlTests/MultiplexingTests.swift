@@ -21,7 +21,7 @@ struct MultiplexingTests {
         .send(response)))
   }
 
-  @Test("On http nobody waits for another's connection", arguments: choices)
+  @Test("On http no transfer waits for another's connection", arguments: choices)
   func plainConnectionsAreMadeAtOnce(version: HTTPVersionChoice) async throws {
     let gate = Gate()
     let proxy = try Self.slowProxy(gate, okResponse("fine", "Connection: close\r\n"))

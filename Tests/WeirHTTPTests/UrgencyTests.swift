@@ -10,7 +10,7 @@ import WeirTestSupport
       ("a=\"u=1, u=0\", u=6", 6), ("i=?0,u=4,x", 4),
       // The last of several counts (RFC 8941 §3.2).
       ("u=1, u=5", 5), ("u=1, i, u=0", 0),
-      // One that is none counts as the standard (RFC 9218 §4).
+      // A value that is not an urgency counts as the standard (RFC 9218 §4).
       ("u=8", 3), ("u=-1", 3), ("u", 3), ("u;x", 3), ("u=", 3), ("u=10", 3), ("u=1.0", 3), ("u=\"1\"", 3), ("u=a", 3),
       ("u=2, u=8", 3), ("u=2, u", 3), ("u=8, u=2", 2),
       // Other keys.
@@ -21,7 +21,7 @@ import WeirTestSupport
     #expect(parse(text) == expected)
   }
 
-  /// A field as long as the gateway takes it at all costs no more than its octets.
+  /// The longest field that the gateway takes is read once, whatever it holds.
   @Test(arguments: [",", "u=1,", "u=1;", "\"", "\\", "u"])
   func longFieldsAreReadInOnePass(piece: String) {
     let text = String(repeating: piece, count: 65_536 / piece.utf8.count)

@@ -34,10 +34,10 @@ package final class SlowOrigin: Sendable {
   package var served: Int { work.count.load(ordering: .relaxed) }
 }
 
-/// Callers that come at a fixed rate, however the earlier ones fare.
+/// Callers that come at a fixed rate, whatever becomes of the earlier ones.
 package struct SteadyCallers {
   package struct Call: Sendable {
-    /// Seconds from the begin to the call, and how many it took.
+    /// Seconds from the begin of the run to the call, and seconds that the call took.
     package let began: Double
     package let took: Double
     package let ending: Ending
@@ -50,8 +50,8 @@ package struct SteadyCallers {
   }
 
   /// - Parameters:
-  ///   - served: The requests that the origin has worked off. Looked at from `measured` seconds on.
-  /// - Returns: The calls that began after `measured`, and what the origin worked off meanwhile.
+  ///   - served: The requests that the origin has worked off. Called after `measured` seconds, and at the end.
+  /// - Returns: The calls that began after `measured` seconds, and the requests that the origin worked off meanwhile.
   package static func run(
     perSecond: [(rate: Double, seconds: Double)], measuredFrom measured: Double, served: @escaping @Sendable () -> Int,
     _ call: @escaping @Sendable () async -> Ending

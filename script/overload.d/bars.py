@@ -15,7 +15,7 @@ PHRASES = {
     "p50": "the median time in seconds of good answers",
     "p99": "the 99th percentile in seconds of good answers",
 }
-"""The figures in words."""
+"""The figures' names in words."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Bar:
     beside: str = ""
     than: str = ""
     less: float = 0
-    """What a figure may fall short of the other run's, or exceed it by."""
+    """By how much a figure may fall short of the other run's, or exceed it."""
 
     def bound(self, other: object) -> tuple[float | None, float | None]:
         """The least and the most, given the other figure. None for both if there is no such figure.
@@ -49,7 +49,7 @@ class Bar:
         )
 
     def missed(self, value: float | str | None, other: object = None) -> str:
-        """Empty, or how the figure misses the bar. A time that was not reached misses every bar.
+        """How the figure misses the bar; empty if it does not. A time that was not reached misses every bar.
 
         >>> Bar("good", least=36).missed(36.2), Bar("good", least=36).missed(1.3)
         ('', 'the number of good answers per second is 1.3, less than 36')

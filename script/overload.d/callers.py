@@ -41,7 +41,7 @@ class Callers:
             self.loop.call_at(self.zero + self.due[self.begun][0], self.begin_due)
 
     def begin_due(self) -> None:
-        """However many calls are under way, the next begin when they are due."""
+        """Begins the calls that are due, however many are under way."""
         now = self.loop.time() - self.zero
         while self.begun < len(self.due) and self.due[self.begun][0] <= now:
             due, urgency = self.due[self.begun]
@@ -59,7 +59,7 @@ class Callers:
 
 
 class Gateway:
-    """Keeps the idle connections to it."""
+    """A gateway, with the idle connections to it."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -106,7 +106,7 @@ class Call:
             self.connection.transport.abort()
 
     def lost(self, used: bool) -> None:
-        """A connection that was idle may end while a request goes out on it: that one goes out on another."""
+        """An idle connection may end while a request goes out on it. The request then goes out on another one."""
         if self.over:
             return
         self.connection = None

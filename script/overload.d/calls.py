@@ -1,10 +1,10 @@
-"""What the calls of a run say."""
+"""The calls of a run, and the figures that follow from them."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 GAVE_UP, BROKEN = -1, 0
-"""In place of a status: the caller closed its connection, or it ended without an answer."""
+"""In place of a status: the caller closed its connection, or the connection ended without an answer."""
 
 
 class Call(NamedTuple):
@@ -16,7 +16,7 @@ class Call(NamedTuple):
     origins: bool = False
     """Whether the origin answered, and not the gateway."""
     reason: str = ""
-    """Of `X-Weir-Refused`."""
+    """The value of `X-Weir-Refused`."""
     fields: bool = False
     """Whether the answer had `Retry-After` and `X-No-Retry`."""
     urgency: int = 3
@@ -27,7 +27,7 @@ class Call(NamedTuple):
 
     @property
     def refused(self) -> bool:
-        """The gateway's own answer that is not good: who gave up and who lost the connection was told nothing."""
+        """Whether the gateway itself gave a bad answer. A caller that gave up or lost its connection had no answer."""
         return self.status > 0 and not self.good and not self.origins
 
     @property
@@ -44,7 +44,7 @@ def due_within(calls: Iterable[Call], begin: float, end: float) -> list[Call]:
 
 
 def good_per_second(calls: Iterable[Call], begin: float, end: float) -> float:
-    """By when the answer came, not by when its caller did.
+    """The good answers that came in this time, whenever their callers did.
 
     >>> good_per_second([Call(0, 1, 200), Call(1, 3, 200), Call(2, 3, 503), Call(3, 5, 200)], 1, 5)
     0.5

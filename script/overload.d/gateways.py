@@ -10,9 +10,9 @@ from pathlib import Path
 from processes import Processes, free_port
 
 OFF, WEIR, HAPROXY, NGINX, ENVOY = NAMES = ("off", "weir", "haproxy", "nginx", "envoy")
-"""`off` is weir without load control, `weir` the same program with a route that says nothing of it."""
+"""`off` is weir without load control; `weir` is the same program with a route that has no `overload`."""
 LONGEST = 75
-"""Seconds that the others wait for an answer, more than any caller does."""
+"""Seconds that gateways wait for an answer, more than any caller does."""
 
 
 class Gateways:
@@ -23,7 +23,7 @@ class Gateways:
         self.controls = self.knows(("overload: off",))
 
     def knows(self, keys: tuple[str, ...]) -> bool:
-        """Whether this weir knows the keys of a route."""
+        """Whether this version of weir knows the keys of a route."""
         file = self.directory / "check.yml"
         file.write_text(weirs("127.0.0.1:1", keys))
         return subprocess.run([self.program, "check", file], capture_output=True).returncode == 0
@@ -43,7 +43,7 @@ class Gateways:
     async def start(
         self, kind: str, processes: Processes, directory: Path, number: int, origin: str, keys: tuple[str, ...]
     ) -> str:
-        """The address of a new gateway before the origin."""
+        """Starts a gateway before the origin, and returns its address."""
         name = f"{kind}-{number}"
         file = directory / f"{name}.conf"
         if kind in (OFF, WEIR):
@@ -65,7 +65,7 @@ class Gateways:
         return address
 
     def keys(self, kind: str, keys: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of the row's route, as far as this weir knows load control."""
+        """The keys of the row's route, without those of load control if this version of weir does not know it."""
         others = tuple(key for key in keys if not key.startswith("overload:"))
         if not self.controls:
             return others

@@ -35,7 +35,7 @@ class Outcome:
 
     @property
     def warning(self) -> str:
-        """Empty, or how late the measurement itself was."""
+        """How late the measurement itself was; empty if it was not."""
         parts = []
         if max(self.callers_late, default=0) > LATE and not self.row.at_once:
             parts.append(f"calls began up to {lateness(self.callers_late, 'calls')}")
@@ -131,7 +131,7 @@ class Lane:
 
 
 async def start_child(processes: Processes, kind: str, *arguments: object) -> Process:
-    """Returns once the child has told its first fact: that it is there."""
+    """Starts a child, and returns once the child has reported that it is there."""
     child = await processes.start(kind, sys.executable, HERE / f"{kind}.py", *arguments)
     async for _ in child.facts():
         return child

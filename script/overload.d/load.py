@@ -26,7 +26,7 @@ class Load:
 
 
 def arrivals(load: Load, seed: int) -> list[tuple[float, int]]:
-    """Times and urgencies, in order.
+    """The times and urgencies of the calls, in order of time.
 
     >>> load = Load(rates=((0, 20), (10, 200), (11, 0), (15, 20)), until=20, bursts=((5, 3),))
     >>> times = [at for at, urgency in arrivals(load, seed=7)]

@@ -11,22 +11,22 @@ from rows import Row
 
 @dataclass
 class Figures:
-    """Of one run, or the means of several. Rates per second, times in seconds, shares from 0 to 1. None is a time that
-    was not reached, or one that the row does not ask for."""
+    """The figures of one run, or the means of several. Rates are per second, times in seconds, shares from 0 to 1. None
+    is a time that was not reached, or a figure that the row does not ask for."""
 
     good: float
     """Good answers per second in the row's window."""
     first: float
-    """The same in the ten seconds after the overload began."""
+    """Good answers per second in the ten seconds after the overload began."""
     share: float
-    """Good answers of those that came in the row's window."""
+    """The share of good answers to the callers that came in the row's window."""
     urgent: float | None
-    """The worst share of urgencies 0 and 1."""
+    """The smaller of the shares of good answers of urgencies 0 and 1."""
     urgencies: str
     p50: float | None
     p99: float | None
     again: float | None
-    """Until answers were good again after the fault."""
+    """The time after the fault until answers were good again."""
     heard: float | None
     """The median time after which the callers of the fault heard anything, or gave up."""
     refused: int
@@ -40,7 +40,7 @@ class Figures:
     after: float
     """Good answers per second in the five seconds after the row's window."""
     attempts: float
-    """At the origin, per request."""
+    """Attempts at the origin per request."""
     queue: int
 
 
@@ -73,7 +73,7 @@ def figures(row: Row, calls: list[Call], attempts: int, queue: int) -> Figures:
 
 
 def mean(runs: list[Figures]) -> Figures:
-    """Of several seeds. A time that one of them did not reach has no mean."""
+    """The means of the runs of several seeds. A time that one of them did not reach has no mean."""
     merged: dict[str, Any] = {}
     for name in Figures.__dataclass_fields__:
         values = [getattr(run, name) for run in runs]

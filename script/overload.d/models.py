@@ -16,7 +16,7 @@ GOLDEN = 0.6180339887
 """Steps of this length, modulo 1, are spread evenly: of any hundred answers, half of which fail, nearly fifty do."""
 
 Answer = tuple[float, Hashable, int]
-"""The time, the request and the status."""
+"""The time of an answer, its request and its status."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Phase:
     service: float = 0.025
     """The mean time that one server needs for an answer."""
     spread: str = "fixed"
-    """Of the service times: `fixed`, `exponential`, `lognormal` (sigma 1), or `even` from 0.5 to 1.5 times the mean."""
+    """How service times spread: `fixed`, `exponential`, `lognormal` (sigma 1), `even` (0.5 to 1.5 times the mean)."""
     sharing: bool = False
     """The servers work on all requests at once, not first come, first served."""
     slowed_at: float = math.inf
@@ -127,7 +127,7 @@ class Model:
         self.start(phase.at)
 
     def advance(self, now: float) -> list[Answer]:
-        """What ended until then, in order."""
+        """Advances the time. Returns the answers that ended until then, in order."""
         ended = []
         while (end := self.next_end()) is not None and end <= now:
             self.pass_time(end)
@@ -181,7 +181,7 @@ class Model:
         return min(1, self.phase.servers / max(1, len(self.served)))
 
     def pass_time(self, now: float) -> None:
-        """Nothing begins or ends in between, so that the speed is the same all the time."""
+        """Advances to a time before which nothing begins or ends, so that the speed is the same all the while."""
         if self.phase.sharing and self.served:
             self.progress = min(self.progress + (now - self.now) * self.speed(), self.served[0][0])
         self.now = now

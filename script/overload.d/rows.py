@@ -10,9 +10,9 @@ from models import HANGS, PAUSES, REFUSES, Phase
 BESIDE_HAPROXY = 0.9
 """Share of haproxy's good answers that weir has to reach, except where a burst or ramp is over before callers lose."""
 COUNTED_FROM = 10.0
-"""Seconds after which an overload is counted: callers have to lose before weir refuses anybody."""
+"""Seconds after which an overload is counted: callers have to give up before weir refuses a request."""
 LEAD = 5.0
-"""Seconds before a fault."""
+"""Seconds of a run before its fault."""
 PATIENT = 60.0
 
 
@@ -23,7 +23,7 @@ class Row:
     load: Load
     phases: tuple[Phase, ...]
     window: tuple[float, float]
-    """In which good answers are counted."""
+    """The begin and end of the time in which good answers are counted."""
     shows: tuple[str, ...] = ("good",)
     bars: tuple[Bar, ...] = ()
     fault: tuple[float, float] | None = None
@@ -67,7 +67,7 @@ def overload(name: str, title: str, rate: float, phase: Phase, *bars: Bar, **res
 
 
 def fault(name: str, title: str, rate: float, phase: Phase, lasts: float, after: float, **rest: Any) -> Row:
-    """The origin is well, then in another phase, and well again."""
+    """A row whose origin is well, then in another phase, and well again."""
     end = LEAD + lasts
     settings: dict[str, Any] = dict(window=(LEAD + COUNTED_FROM, end), fault=(LEAD, end)) | rest
     patience = settings.pop("patience", 2)
@@ -82,15 +82,15 @@ def healthy(name: str, title: str, rate: float, phase: Phase, share: float, *mor
 
 
 def harmless(name: str, title: str, load: Load, *phases: Phase, at_once: bool = False, **rest: Any) -> Row:
-    """No caller gives up: then none may be refused."""
+    """A row in which no caller gives up, so that no request may be refused."""
     shows = rest.pop("shows", ("share", "refused"))
     bars = rest.pop("bars", (Bar("refused", most=0), Bar("share", least=1, beside="off", less=0.01)))
     return Row(name, title, load, phases, (0, load.until), shows, bars, at_once=at_once, **rest)
 
 
 def of_four(row: Row, title: str) -> Row:
-    """The same callers through four gateways before one origin. They have to reach a share of what one does, and of
-    what one has to reach: a share of nothing is no success."""
+    """The row's callers through four gateways before one origin. The four have to reach a share of what one gateway
+    reaches and of what it has to reach: a share of nothing would not be a success."""
     fields = {name: getattr(row, name) for name in Row.__dataclass_fields__}
     alone = next(bar.least for bar in row.bars if bar.figure == "good" and bar.least is not None)
     bars = (Bar("good", least=round(0.85 * alone, 2)), Bar("good", least=0.85, than=row.name))

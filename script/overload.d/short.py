@@ -9,7 +9,7 @@ from models import HANGS, Phase
 from rows import COUNTED_FROM, PATIENT, Row, harmless
 
 BEGIN, END = 3, 12
-"""Of the hang."""
+"""The begin and end of the hang."""
 
 SHORT = (
     Row(

@@ -43,7 +43,7 @@ def reached(row: Row, outcomes: Outcomes) -> str:
 
 
 def print_beside(rows: list[Row], outcomes: Outcomes) -> None:
-    """Weir's good answers beside haproxy's."""
+    """Prints weir's good answers beside haproxy's."""
     parts = []
     for row in rows:
         figure = next((bar.figure for bar in row.bars if bar.beside == HAPROXY), None)
@@ -60,7 +60,7 @@ def heading() -> str:
 
 
 def line(outcome: Outcome) -> str:
-    """Printed once a run has ended."""
+    """The line that is printed once a run has ended."""
     one = outcome.figures
     texts = (
         f"{one.good:.1f}",

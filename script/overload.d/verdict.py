@@ -5,7 +5,7 @@ from lane import Outcome
 from rows import Row
 
 Outcomes = dict[tuple[str, str], list[Outcome]]
-"""By row and gateway, one for each seed."""
+"""The outcomes by row and gateway, one for each seed."""
 
 
 def failures(row: Row, outcomes: Outcomes) -> list[str]:

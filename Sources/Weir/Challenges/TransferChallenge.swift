@@ -4,7 +4,7 @@ public struct TransferChallenge: Sendable {
   public let protectionSpace: URLProtectionSpace
   /// The number of earlier challenges of this hop that were answered in vain.
   public let previousFailureCount: Int
-  /// The credential to answer with, or the one that was refused; nil if there is none, and the response is delivered.
+  /// The credential to answer with, or the one that was refused. Nil if there is none; the response is delivered then.
   public let proposedCredential: URLCredential?
   /// The 401 or 407 response.
   public let failureResponse: HTTPURLResponse?

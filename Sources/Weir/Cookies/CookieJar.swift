@@ -64,8 +64,8 @@ struct CookieJar: Sendable {
     return removed
   }
 
-  /// Removes all expired cookies. If there are none, removes one cookie: the least recently used of the insecure ones or,
-  /// if all are secure, of those (RFC 6265bis §5.7).
+  /// Removes all expired cookies. If there are none, removes the least recently used insecure cookie or, if all are
+  /// secure, the least recently used one (RFC 6265bis §5.7).
   private mutating func evict(among cookies: [Cookie], _ now: Double) {
     let expired = cookies.filter { $0.isExpired(now) }
     for cookie in expired { remove(cookie) }

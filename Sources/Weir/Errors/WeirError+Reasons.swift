@@ -87,14 +87,14 @@ extension WeirError {
   /// Why a request was not admitted.
   @nonexhaustive
   public enum RequestRejectionReason: Sendable, Hashable {
-    /// The destination's circuit admits a share of the attempts only; seconds until one is admitted, if known.
+    /// The destination's circuit admits only a share of the attempts; seconds until one is admitted, if known.
     case circuitOpen(retryAfter: TimeInterval?)
     /// As many requests wait for the destination as `maximumPendingRequestsPerHost` allows.
     case queueFull
     /// The request waited longer than `admissionTimeout`.
     case admissionTimeout
     /// The destination gets more requests than it can answer in time (``SessionConfiguration/overload``). Nothing was
-    /// sent, so any request may be repeated after so many seconds.
+    /// sent, so any request may be repeated after `retryAfter` seconds.
     case overloaded(reason: ShedReason, retryAfter: TimeInterval)
   }
 

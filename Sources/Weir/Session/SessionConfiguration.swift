@@ -63,7 +63,7 @@ public struct SessionConfiguration: Sendable {
   public var admissionTimeout: TimeInterval = 30
   /// The limit of retries to a destination, of all requests together; nil: as many as retriers ask for.
   public var retryBudget: RetryBudget? = RetryBudget()
-  /// The rule by which requests to a failing destination are rejected; nil: none is.
+  /// The rule by which requests to a failing destination are rejected; nil: no request is.
   public var circuitBreaker: CircuitBreaker?
   /// Load control: how the load on a destination is limited once it answers more slowly than callers wait. Nil:
   /// ``httpMaximumConnectionsPerHost`` is the only limit. For services that answer callers of their own, and cancel

@@ -12,8 +12,8 @@ extension CurlURL {
     return authority.replacingHost(of: url, with: CanonicalHost(read).inURL)
   }
 
-  /// Whether the host may be in another than the canonical form. A look at the authority rules this out for names and for
-  /// addresses such as `192.0.2.1`, and most hosts are one of these.
+  /// Whether the host may be in a form other than the canonical one. A look at the authority rules this out for names
+  /// and for addresses such as `192.0.2.1`, and most hosts are one of these.
   private static func mayNeedRewriting(_ url: String) -> Bool {
     var url = url
     return url.withUTF8 { bytes in
@@ -44,7 +44,7 @@ extension CurlURL {
     return parts == 4 && digits > 0
   }
 
-  /// The text with percent-encoded octets as they are meant.
+  /// The text with its percent-encoded octets decoded.
   private static func decoded(_ text: Substring) -> String {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
     var octets: [UInt8] = []

@@ -2,7 +2,7 @@ import Synchronization
 import WeirMetrics
 import WeirTransport
 
-// What load control shows, and what it and callers that gave up did to requests.
+// The metrics of load control, of the requests that it refused, and of those whose callers gave up.
 extension DestinationMetrics {
   func shed(because reason: ShedReason) { shed[reason]?.increment() }
 

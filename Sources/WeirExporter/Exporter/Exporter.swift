@@ -90,9 +90,9 @@ public final class Exporter: Sendable {
 
   /// Stops listening, lets scrapes that run end within `grace` seconds, and returns when all is closed.
   ///
-  /// An exporter that doesn't run stays as it is, and a stopped one may be started again. Called by `isReady`, which runs
-  /// on the exporter's own thread, it returns at once. A collector that calls it waits for its own scrape, so that all of
-  /// `grace` passes.
+  /// An exporter that doesn't run stays as it is, and a stopped one may be started again. A call by `isReady` returns
+  /// at once, because `isReady` runs on the exporter's own thread. A collector that calls `stop` waits for its own
+  /// scrape, so that all of `grace` passes.
   public func stop(grace: Double = 5) {
     takeEndpoint()?.stop(grace: grace)
   }

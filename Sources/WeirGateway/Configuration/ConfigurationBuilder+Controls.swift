@@ -38,7 +38,7 @@ extension ConfigurationReader {
       var settings = OverloadSettings()
       let waitOverloaded = keys.take("waitOverloaded"), initial = keys.take("initial"), silence = keys.take("silence")
       if let wait = keys.takeSeconds("wait", within: OverloadSettings.waits) { settings.wait = wait }
-      // Without its key, the shorter wait is at most the other one.
+      // The default of `waitOverloaded` must not exceed a `wait` that is shorter.
       settings.waitOverloaded = min(settings.waitOverloaded, settings.wait)
       if let seconds = waitOverloaded?.seconds(within: 0...OverloadSettings.waits.upperBound) {
         settings.waitOverloaded = seconds
@@ -75,8 +75,8 @@ extension ConfigurationReader {
     }
   }
 
-  /// The settings of what load control has replaced: three of its keys are those of load control, and the others have no
-  /// meaning any more. Nil for `off`, and for an invalid value.
+  /// The settings of `adaptiveConcurrency`, which load control has replaced. Three of its keys are keys of load control
+  /// too; the others have no meaning any more. Nil for `off`, and for an invalid value.
   func adaptiveConcurrency() -> OverloadSettings? {
     mapping(orOff: true) { keys in
       var settings = OverloadSettings()

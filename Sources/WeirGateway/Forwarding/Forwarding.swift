@@ -220,8 +220,8 @@ final class Forwarding: TransportExchange {
     }
   }
 
-  /// Whether the client has given up its wait for the upstream. One that ends before its own request is there does not
-  /// wait for it, nor one whose connection the server has ended.
+  /// Whether the client has given up its wait for the upstream. It has not if the upstream still waits for the rest of
+  /// the request, or if the server has ended the connection.
   private var hasGivenUp: Bool { isClientGone && exchange.hasClientLeft && !waitsForClient }
 
   private func noteAbandoned() {

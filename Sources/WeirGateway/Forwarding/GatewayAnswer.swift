@@ -7,7 +7,7 @@ struct GatewayAnswer: Equatable, Sendable {
   let line: String
   /// Seconds after which the client may retry; nil if unknown.
   var retryAfter: Int?
-  /// Why load control refused the request; nil if it did not. No gateway on the way should try again at once.
+  /// Why load control refused the request; nil if it did not. No gateway on the way should retry a refused request.
   var refusal: ShedReason?
 
   static let noRoute = GatewayAnswer(404, "no route matches this request")

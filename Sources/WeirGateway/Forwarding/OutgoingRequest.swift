@@ -76,7 +76,7 @@ final class OutgoingRequest {
     return spec
   }
 
-  /// The fields of an attempt after `retries` retries, which are announced unless the route has a rule about that.
+  /// The fields of an attempt after `retries` retries. Their number is announced unless the route has a rule about it.
   func headers(retries: Int) -> PreparedHeaders {
     guard retries > 0, route.headers.announcesRetries else { return PreparedHeaders(fields) }
     let name = AttemptHeader.standard.name

@@ -1,6 +1,7 @@
 import WeirTransport
 
-/// Hears of a worker's connections and upstreams, for the metrics and the log. Its requests tell the metrics themselves.
+/// Hears of a worker's connections and upstreams, for the metrics and the log. The worker's requests tell the metrics
+/// themselves.
 final class UpstreamObserver: DestinationObserver {
   private let metrics: (any SharedTransportObserver)?
   private let log: UpstreamLog

@@ -22,7 +22,7 @@ final class RequestLog {
     if failures.note(request, at: now) { lookAgain(at: now) }
   }
 
-  /// A client left whose request waited for so many seconds.
+  /// A client left `seconds` after its request was first forwarded.
   func abandoned(_ upstream: Destination, in phase: AbandonedPhase, after seconds: Double) {
     guard upstreams.isOn else { return }
     let now = MonotonicTime.now
@@ -38,7 +38,7 @@ final class RequestLog {
     lookAgain(at: now)
   }
 
-  /// Looks again when the next window ends, of any kind.
+  /// Makes sure that the log is looked at when its next window, of any kind, ends.
   private func lookAgain(at now: MonotonicTime) {
     if !timer.isArmed { look(at: now) }
   }

@@ -14,7 +14,7 @@ final class UpstreamLog: Sendable {
     self.window = window
   }
 
-  /// Whether anything would be written.
+  /// Whether the log's level lets any of these lines through.
   var isOn: Bool { log.level <= .warn }
 
   func note(_ report: OverloadReport, of upstream: Destination, at now: MonotonicTime = .now) {

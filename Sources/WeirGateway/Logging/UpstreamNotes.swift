@@ -2,14 +2,14 @@ import WeirIO
 import WeirTransport
 
 /// The lines about one upstream that gets more requests than it answers in time, or has ceased to answer, or whose
-/// callers leave: at most one of a kind in a window of time, with what happened since the line before. A value.
+/// callers leave. There is at most one line of a kind in a window of time, with what happened since the line before.
 struct UpstreamNotes: Sendable {
   enum Line: Equatable, Sendable {
-    /// Requests that asked for the upstream, were answered, were refused.
+    /// The numbers of requests that asked for the upstream, that were answered, and that were refused.
     case overloaded(offered: Int, served: Int, shed: Int, limit: Int, baseline: Double?, window: Double)
     /// Seconds since the upstream was last heard of, and attempts that it has not answered.
     case silent(seconds: Double, underWay: Int, shed: Int, window: Double)
-    /// - age: the median of the seconds that the callers had waited.
+    /// `age` is the median of the seconds that the callers had waited.
     case gaveUp(count: Int, phase: AbandonedPhase, age: Double, window: Double)
     /// Answers of 429.
     case limited(count: Int, window: Double)
@@ -44,7 +44,7 @@ struct UpstreamNotes: Sendable {
     var shed = 0
   }
 
-  /// The ages that are kept for the median.
+  /// The most ages that are kept for the median.
   private static let mostAges = 100
 
   /// The length of a window in seconds.
@@ -89,7 +89,7 @@ struct UpstreamNotes: Sendable {
     let isIdle = report.offered == 0 && report.used == 0 && report.state == .normal
     if report.served > 0 || heard == nil || isIdle { heard = now }
     let shed = report.shed.values.reduce(0, +)
-    // A silence may have ended since the last report, or even have begun and ended.
+    // Since the last report a silence may have ended, or even begun and ended.
     let silent = report.shed[.silent] ?? 0
     let count: (inout Tally) -> Void = { tally in
       tally.offered += report.offered
@@ -162,7 +162,7 @@ struct UpstreamNotes: Sendable {
     trouble?.shed += shed
   }
 
-  /// An overload that comes again within a window has not been over, nor one that has become a silence.
+  /// An overload is over once it has not come back for a window's length. One that has become a silence is not over.
   private mutating func endOverload(at now: MonotonicTime) -> [Line] {
     guard silence == nil, let trouble = overload, now.seconds(since: trouble.last) >= length else { return [] }
     overload = nil
@@ -172,7 +172,7 @@ struct UpstreamNotes: Sendable {
   private mutating func endSilence(at now: MonotonicTime) -> [Line] {
     guard let trouble = silence else { return [] }
     silence = nil
-    // What was not told yet is in this line: another one of the silence would come after its end.
+    // This line's total includes what no line has told yet. A later line would say that the upstream is silent.
     windows[.silent]?.tally = Tally()
     return [.answersAgain(seconds: now.seconds(since: trouble.begin), shed: trouble.shed)]
   }

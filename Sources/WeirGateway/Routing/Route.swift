@@ -96,7 +96,7 @@ package struct RouteRetryRules: Sendable, Equatable {
   package var budget: RetryBudget? = RetryBudget()
   /// The fields of responses that are not retried.
   package var finalResponseFields = RetryPolicy.defaultFinalResponseFields
-  /// If true, a request that says that its sender retries it is not retried.
+  /// If true, a request that says that it is already its sender's retry is not retried.
   package var unlessRetried = true
 
   package init() {}

@@ -8,7 +8,7 @@ package struct SocketFile: Sendable, Equatable {
   private let device: dev_t
   private let inode: ino_t
 
-  /// Nil if there is no file, or one of another kind, which belongs to someone else.
+  /// Nil if there is no file, or if the file is not a socket: then it belongs to another program.
   package init?(at path: String) {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }

@@ -261,7 +261,7 @@ extension Connection {
     output = OutputBuffer()
     let abandoned = exchange
     exchange = nil
-    // Only a client that has left is cut off without a word.
+    // A connection is cut without an answer only if its client has left.
     let isByClient = if case .cut = action { true } else { false }
     abandoned?.abandon(byClient: isByClient)
     server.remove(self)

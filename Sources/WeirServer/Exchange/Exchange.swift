@@ -25,8 +25,8 @@ package final class Exchange {
   /// only ended its sending side, a response still reaches it; otherwise the exchange has ended.
   @exclusivity(unchecked) package var onAbort: (() -> Void)?
 
-  /// Whether the client ended or reset the connection before the exchange ended. False when the server did: for want of
-  /// time, of rights, or because it stops.
+  /// Whether the client ended or reset the connection before the exchange ended. False if the server did, because a
+  /// time limit passed, the request was refused, or the server stops.
   @exclusivity(unchecked) package private(set) var hasClientLeft = false
 
   /// Called when the response bytes that made `write` return false have been sent.

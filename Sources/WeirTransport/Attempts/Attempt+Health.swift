@@ -47,14 +47,14 @@ extension Attempt {
 
   // MARK: The request's body
 
-  /// The request's body takes as long as its source wants: the attempt does not count as load meanwhile.
+  /// The request's body takes as long as its source wants. The attempt does not count as load meanwhile.
   func uploads() {
     guard let ticket = lease.pass else { return }
     isUploading = true
     lease.destination?.uploads(ticket)
   }
 
-  /// The request has been sent as a whole, or another one is about to be that needs no source.
+  /// The request has been sent as a whole, or the next hop's request needs no source.
   func hasUploaded() {
     guard isUploading, let ticket = lease.pass else { return }
     isUploading = false
@@ -119,8 +119,8 @@ extension Attempt {
   }
 
   private func departure(by ending: Ending?, _ report: AttemptReport) -> Departure {
-    // Perhaps the caller was slow with the request's body. A silence is the server's, as the time in which the body waits
-    // for its source does not count as silence.
+    // While a body is sent, the caller may have been the slow one. But a silence is the server's: the time in which the
+    // body waits for its source does not count as silence.
     let isSending = report.phases[.send] != nil && report.phases[.processing] == nil && !(ending?.isSilence ?? false)
     if departure == .callerGaveUp { return isUploading || isSetAside || isSending ? .withdrawn : .callerGaveUp }
     switch ending?.outcome {

@@ -20,7 +20,7 @@ extension Attempt {
     tell(answer.entered)
   }
 
-  /// Called when the slot for the present question is there, or refused.
+  /// Makes the closure to call when the slot for the present question is there, or refused.
   func waiter() -> DestinationState.Waiter {
     let bound = LoopBound(confining: self, on: transport.loop)
     return { [question = machine.question] refusal in

@@ -25,9 +25,9 @@ package final class Attempt {
   @exclusivity(unchecked) var pass: Circuit.Pass?
   /// Whether its final head has come.
   @exclusivity(unchecked) package internal(set) var hasAnswered = false
-  /// Why it leaves its destination, if it is ended from outside before its final head.
+  /// Why the attempt leaves its destination, if it is ended from outside before its final head.
   @exclusivity(unchecked) var departure = Departure.withdrawn
-  /// Whether a request's body is on its way that takes as long as its source wants.
+  /// Whether the request's body is on its way and takes as long as its source wants.
   @exclusivity(unchecked) var isUploading = false
   /// Whether it waits for the caller's code, and is no load meanwhile.
   @exclusivity(unchecked) var isSetAside = false

@@ -20,7 +20,7 @@ struct SlotLease {
   /// Seconds from the last question for a slot to the answer, or to `now`; nil when the attempt never asked.
   func waited(until now: MonotonicTime) -> Double? { asked.map { (grantedAt ?? now).seconds(since: $0) } }
 
-  /// Asks for a first slot. If the attempt has to wait, `waiter` is called once the slot is there.
+  /// Asks for a first slot. If the attempt has to wait, the closure that `waiter` makes is called with the decision.
   ///
   /// - Parameters:
   ///   - start: Nil when the request counts as started already.
@@ -50,7 +50,7 @@ struct SlotLease {
     return false
   }
 
-  /// Takes the question back. Returns the state that load control has entered, if it is another one.
+  /// Takes the question back. Returns the state that load control has entered, if it has changed.
   mutating func withdraw(_ departure: Departure) -> OverloadState? {
     let ticket = ticket
     self.ticket = nil
@@ -76,7 +76,7 @@ struct SlotLease {
     granted(at: now)
   }
 
-  /// Gives a slot back with which nothing was sent.
+  /// Gives back a slot with which nothing was sent.
   mutating func giveBack() {
     let unused = takePass() ?? ticket?.controlled
     ticket = nil
@@ -92,7 +92,7 @@ struct SlotLease {
   /// The connection is no longer parked.
   func unpark() { destination?.unpark() }
 
-  /// The ticket for the end of the attempt at load control; only once, and nil without load control.
+  /// Takes the ticket with which load control is told of the attempt's end. Nil without load control, or once taken.
   mutating func takePass() -> OverloadMachine.Ticket? {
     defer { pass = nil }
     return pass

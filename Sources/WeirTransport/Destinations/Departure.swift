@@ -4,8 +4,8 @@ package enum Departure: Sendable {
   case callerGaveUp
   /// The destination refused or broke the connection.
   case failed
-  /// It ran into a limit of time of this process.
+  /// It ran into a time limit of this process.
   case timedOut
-  /// It says nothing about the destination: a second attempt that lost, a session that ended.
+  /// The end says nothing about the destination: a second attempt lost, or the session ended.
   case withdrawn
 }

@@ -49,10 +49,10 @@ extension DestinationReports: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     let reported = watched
     watched = []
-    // No table can let go of a destination that is reported on.
+    // Destinations that are reported on stay in memory. If there are too many, load control forgets them sooner.
     let areMany = reported.count > DestinationTable.capacity
     let remaining = reported.filter { !report($0, now, isOneOfMany: areMany) }
-    // An observer may have begun to watch others meanwhile.
+    // The observer may have begun to watch other destinations meanwhile.
     watched += remaining
     if !watched.isEmpty { schedule(after: now) }
   }

@@ -2,7 +2,7 @@ import Synchronization
 import WeirIO
 
 // How a destination's load control hears of its attempts. Each call returns the state that the control has entered, if
-// that is another one than observers know.
+// observers don't know it yet.
 extension DestinationState {
   /// Puts an attempt on the wire beside another one. Returns its ticket; nil without load control.
   func joinsOverload(at now: MonotonicTime) -> OverloadMachine.Ticket? {
@@ -48,7 +48,7 @@ extension DestinationState {
     return (entered, fields.withLock { $0.gate?.nextWake })
   }
 
-  /// Whether a retry may start, were it within its budget.
+  /// Whether load control lets a retry start. The retry's budget is another question.
   var allowsRetry: Bool { fields.withLock { $0.gate?.machine.allowsRetry ?? true } }
 
   /// Whether a give-up after so many seconds on the wire is a failure of the destination.

@@ -30,7 +30,7 @@ package final class DestinationState: Sendable {
     var decision: Decision
     /// When to call ``DestinationState/wokeOverload(at:)`` at the latest; nil without load control.
     var wake: MonotonicTime?
-    /// The state that load control has entered, if it is another one.
+    /// The state that load control has entered, if it has changed.
     var entered: OverloadState?
     /// Whether the asker is to report on the destination from now on, as no other session does.
     var beginsWatch = false
@@ -52,7 +52,7 @@ package final class DestinationState: Sendable {
   struct RetryReports: Sendable {
     var isWatched = false
     var budget: RetryBudget?
-    /// Whether the budget was reported since the last request that counts in it has left its window.
+    /// Whether the budget was reported after the last request that counts in it had left its window.
     var isBudgetSettled = false
   }
 
@@ -90,7 +90,7 @@ package final class DestinationState: Sendable {
   ) -> Answer {
     let (answer, answers) = fields.withLock { fields in
       fields.lastAsked = now
-      // Without it, the attempts of before end as they began, and then it is forgotten.
+      // Once requests come without load control, it lives on only for the attempts that began with it.
       fields.gate?.isRetired = caller == nil
       var answer = Answer(decision: fields.ask(caller, at: now, waiter))
       if let start {
@@ -149,7 +149,7 @@ package final class DestinationState: Sendable {
   }
 
   /// Changes the admission. Entries that left the queue are released after the lock, as they hold objects of the
-  /// caller. A slot that is free now may be for an attempt that waits for load control.
+  /// caller. A slot that is free now may go to an attempt that waits for load control.
   private func changeAdmission<Answer>(_ change: (inout Admission<Waiter>) -> Answer) -> Answer {
     let (answer, departed, answers) = fields.withLock {
       (change(&$0.admission), $0.admission.takeDeparted(), $0.answers(at: .now))
@@ -185,7 +185,7 @@ package final class DestinationState: Sendable {
     /// The retries that the budget would grant.
     var availableRetries: Double?
     var overload: OverloadReport?
-    /// The state that load control has entered, if it is another one.
+    /// The state that load control has entered, if it has changed.
     var entered: OverloadState?
     /// Whether there is nothing left to report. If so, the next request's session begins to report again.
     var areLast = false
@@ -193,7 +193,7 @@ package final class DestinationState: Sendable {
 
   /// Seconds without a request after which load control forgets the destination.
   static let overloadMemory = 600.0
-  /// The same where a session reports on more destinations than a table remembers.
+  /// The same for a session that reports on more destinations than a table remembers.
   static let shortOverloadMemory = 30.0
 
   /// Reports on the destination, and lets its load control see that time has passed.

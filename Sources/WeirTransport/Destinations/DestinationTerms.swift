@@ -52,7 +52,7 @@ package final class DestinationTerms {
     return state.isRejecting(at: now)
   }
 
-  /// Applies the circuit, load control and the budget to a decision. This comes last, so that a retry that is denied for
+  /// Applies the circuit, load control and the budget to a decision, after all other rules: a retry that is denied for
   /// another reason costs no budget.
   ///
   /// - Parameter isFree: Whether the retry needs no budget, as it is no sign of a destination in trouble.

@@ -29,7 +29,7 @@ struct OverloadGate: Sendable {
     let refusal: ShedReason?
   }
 
-  /// The capacity for waiters that is kept without any.
+  /// The capacity for waiters that is kept while there are none.
   private static let idleCapacity = 16
 
   private(set) var machine: OverloadMachine
@@ -55,7 +55,7 @@ struct OverloadGate: Sendable {
   ) -> Arrival {
     machine.follow(caller.settings)
     if waiters.count >= maximumWaiting {
-      // With time abandoned work ends, and the upstream may have ceased to answer.
+      // The time that has passed may have ended abandoned work, or shown that the upstream has ceased to answer.
       machine.woke(at: now)
       let waits = machine.state != .silent && !(hasFreeSlot && waiters.isEmpty && machine.hasPlace)
       if waits { return .queueFull }
@@ -69,7 +69,7 @@ struct OverloadGate: Sendable {
     }
   }
 
-  /// The decisions that are due about those who wait; each that is let through takes a slot.
+  /// The decisions that are due about waiting attempts. Each attempt that is let through takes a slot.
   mutating func answers(_ admission: inout Admission<Waiter>, at now: () -> MonotonicTime) -> [Answer] {
     if waiters.isEmpty { return [] }
     let now = now()
@@ -87,8 +87,8 @@ struct OverloadGate: Sendable {
     return answers
   }
 
-  /// Takes an attempt out of the waiting room. Returns its waiter; nil if it waits no more: then the decision about it is
-  /// on its way, and it will not be sent.
+  /// Takes an attempt out of the waiting room, and returns its waiter. Nil if the attempt no longer waits: the decision
+  /// about it is on its way then, and the attempt counts as never sent.
   mutating func leave(_ ticket: Ticket, _ departure: Departure, at now: MonotonicTime) -> Waiter? {
     guard let waiter = takeWaiter(ticket) else {
       machine.neverSent(ticket, at: now)
@@ -135,7 +135,7 @@ struct OverloadGate: Sendable {
   /// Whether no attempt waits, and none is on the wire without a head.
   var isIdle: Bool { waiters.isEmpty && machine.ledger.onWire == 0 }
 
-  /// The state, if it is another than observers know.
+  /// The state, if observers don't know it yet.
   mutating func takeNewState() -> OverloadState? {
     let state = machine.state
     if state == told { return nil }

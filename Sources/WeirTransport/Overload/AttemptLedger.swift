@@ -146,7 +146,7 @@ struct AttemptLedger: Sendable {
   /// Whether an attempt that counts was sent before that time.
   func hasSent(before time: MonotonicTime) -> Bool { wire.first.map { records[$0].sent < time } ?? false }
 
-  /// Attempts sent before `bound` do not count any more once another has its head that was sent later than they.
+  /// Attempts sent before `bound` no longer count once an attempt that was sent after them has its head.
   mutating func setAside(overtakenBy latest: MonotonicTime, sentBefore bound: MonotonicTime) {
     let bound = min(latest, bound)
     while let place = wire.first, records[place].sent < bound { setAside(place) }

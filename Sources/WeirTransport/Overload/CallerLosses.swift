@@ -5,7 +5,7 @@ struct CallerLosses: Sendable {
   /// The share above the usual one that is too much, and the callers that it must be at least.
   private static let excess = (share: 0.1, count: 5)
 
-  /// Slots that are judged together: in fewer, chance makes callers that leave by nature too many.
+  /// Slots that are judged together. In fewer, callers that leave by nature would by chance seem too many.
   static let judgedSlots = 3
 
   private var usual = initial

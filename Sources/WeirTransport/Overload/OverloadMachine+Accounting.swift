@@ -80,14 +80,15 @@ extension OverloadMachine {
     }
   }
 
-  /// Whether a give-up after so many seconds shows a slow upstream. One that answers none of the later attempts either is
-  /// slow even where Bmin comes from an overload and is too high, as it is with many gateways before one upstream.
+  /// Whether a give-up after so many seconds shows a slow upstream. Bmin is too high for this question if it comes from
+  /// an overload, as with many gateways before one upstream. So an upstream is also slow if it has answered none of the
+  /// later attempts.
   private func isSlow(_ seconds: Double, at now: MonotonicTime) -> Bool {
     guard let slow = latency.map({ 2 * $0.least }) else { return false }
     return seconds > slow || silence.isUnanswered(for: slow, at: now)
   }
 
-  /// The attempt's work goes on at the upstream for as long as an answer takes: longer than its caller has waited for it.
+  /// The upstream works on the attempt until its answer would have come, which is later than now: the caller saw none.
   mutating func abandon(_ ticket: Ticket, at now: MonotonicTime) {
     guard let attempt = ledger.sent(ticket) else { return }
     let answer = max(latency?.average ?? 0, now.seconds(since: attempt.sent))

@@ -1,6 +1,6 @@
 import WeirIO
 
-// What the machine shows: to the shell before a retry or a hedge, and to metrics and logs.
+// What the machine tells the shell before a retry or a hedge, and what it tells metrics and logs.
 extension OverloadMachine {
   typealias State = OverloadState
 
@@ -12,7 +12,7 @@ extension OverloadMachine {
   /// B; Bmin while the control is free. Nil while it is unknown.
   var baseline: Double? { places == .max ? latency?.least : latency?.baseline }
 
-  /// Whether a retry may start, were it within its budget.
+  /// Whether load control lets a retry start. The retry's budget is another question.
   var allowsRetry: Bool { state == .normal }
 
   /// Whether an attempt may start beside another: it must not disturb a probe, nor take the place of one that waits.
@@ -21,8 +21,8 @@ extension OverloadMachine {
   /// Whether a give-up after so many seconds on the wire is a failure for the circuit.
   func isFailure(givenUpAfter seconds: Double) -> Bool { seconds > max(1, 3 * (latency?.least ?? 0)) }
 
-  /// Whether no attempt waits or is on the wire, and there was no call for so long. Such a machine holds next to no memory
-  /// once it has been woken.
+  /// Whether no attempt waits or is on the wire, and there was no call for so many seconds. Such a machine holds next
+  /// to no memory once it has been woken.
   func isIdle(for seconds: Double, at now: MonotonicTime) -> Bool {
     ledger.waiting == 0 && ledger.onWire == 0 && now.seconds(since: clock) >= seconds
   }
@@ -86,7 +86,7 @@ extension OverloadMachine {
     let totals: Totals
   }
 
-  /// The figures as of now. The machine itself does not change, as a look must not.
+  /// The present figures. Reading them does not change the machine.
   func report(at now: MonotonicTime) -> Report {
     var machine = self
     let now = machine.advance(to: now)

@@ -12,8 +12,8 @@ import WeirIO
 /// *Free*: the slots are the only limit; the machine only watches. *Controlled*: a limit, which follows from how long
 /// answers take, and a waiting room with bounds. In both, an upstream may turn out to be silent.
 ///
-/// After each call the shell asks for ``verdict(hasFreeSlot:at:)`` until there is none, and then for ``nextWake``. Those
-/// who wait, wait here and nowhere else.
+/// After each call the shell asks for ``verdict(hasFreeSlot:at:)`` until there is none, and then for ``nextWake``.
+/// Attempts that wait to be let through wait here, and in no other queue.
 struct OverloadMachine: Sendable {
   typealias Ticket = AttemptLedger.Ticket
 

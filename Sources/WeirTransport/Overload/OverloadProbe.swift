@@ -1,8 +1,8 @@
 import WeirIO
 
-/// A time with a lower limit, which asks whether answers become faster with it: the attempts under way go down to that
-/// limit until one is answered that was sent in the probe, as the upstream has then worked off what it had before. The
-/// mean is taken of attempts sent from then on.
+/// A time with a lower limit, to find out whether it makes answers faster. First the attempts under way go down to that
+/// limit, until an attempt is answered that was sent in the probe: by then the upstream has worked off what it had
+/// before. The mean is taken of attempts sent from then on.
 struct OverloadProbe: Sendable {
   enum Result: Sendable {
     /// Answers took less than 0.8 of what they took before.

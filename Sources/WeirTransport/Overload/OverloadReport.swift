@@ -17,7 +17,7 @@ public struct OverloadReport: Sendable, Hashable {
   public var limit: Int
   /// The attempts that count: on the wire without a head, or abandoned while the destination still works on them.
   public var used: Int
-  /// Seconds of an answer without a queue at the destination; nil while unknown.
+  /// Seconds that an answer takes without a queue at the destination; nil while unknown.
   public var baseline: Double?
   /// Answers per second that the destination can give; nil while unknown.
   public var serviceRate: Double?
@@ -30,7 +30,7 @@ public struct OverloadReport: Sendable, Hashable {
   /// The probes that have ended.
   public var probes = Probes()
 
-  /// Takes the values at the time; nothing has happened.
+  /// Takes the present values. The counts of events are zero.
   public init(state: OverloadState, limit: Int, used: Int, baseline: Double? = nil, serviceRate: Double? = nil) {
     self.state = state
     self.limit = limit

@@ -4,8 +4,8 @@ import WeirIO
 struct Silence: Sendable {
   /// The attempts sent since the upstream was last heard of.
   ///
-  /// Attempts are evidence when they are eight and were sent over a second: those sent within one moment may all be long
-  /// polls.
+  /// Eight attempts are evidence if at least a second lies between the first and the last: those sent within one moment
+  /// may all be long polls.
   private struct Unanswered: Sendable {
     static let count = 8
     static let seconds = 1.0
@@ -48,7 +48,7 @@ struct Silence: Sendable {
     if unanswered == nil { unanswered = Unanswered(first: now) } else { unanswered?.sent(at: now) }
   }
 
-  /// An attempt that was counted as sent was not.
+  /// An attempt that was counted as sent has not been sent.
   mutating func neverSent() {
     unanswered?.neverSent()
     if unanswered?.count == 0 { unanswered = nil }
@@ -56,7 +56,7 @@ struct Silence: Sendable {
 
   mutating func gaveUpOnWire() { givenUp += 1 }
 
-  /// No silence is told of any more.
+  /// Ends a silence without a sign of the upstream, since silences no longer matter.
   mutating func forget() { isSilent = false }
 
   /// A head or a failure came. Returns whether that ends a silence.

@@ -13,8 +13,8 @@ struct UpstreamLatency: Sendable {
   /// The baseline may be raised to this fraction of the callers' patience. More of it makes callers wait without need, and
   /// less takes longer to see that an upstream has become slower.
   private static let patienceFraction = 0.1
-  /// The control begins with a baseline of no more of the callers' patience: they give up, so that a higher one was measured
-  /// in an overload.
+  /// The largest fraction of the callers' patience that the first baseline of a control may be. The callers give up, so
+  /// that a higher one was measured in an overload.
   private static let largestPatienceFraction = 0.25
 
   /// A: the mean of the last windows' means.

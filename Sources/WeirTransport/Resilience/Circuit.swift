@@ -6,9 +6,9 @@ import WeirIO
 /// ```
 /// closed ─► below 1 ─► closed     too many failed; enough of the last succeeded
 /// ```
-/// Once too many attempts of a window have failed, the share becomes what the upstream answers well ÷ what would be
-/// tolerated. From then on it follows that of the last two seconds: down at once, up at most twofold in a quarter of a
-/// second. Some requests always go through, so that a recovery is seen within a second.
+/// Once too many attempts of a window have failed, the share becomes the part of them that succeeded ÷ the part that
+/// would have to. From then on it follows the successes of the last two seconds: down at once, up at most twofold in a
+/// quarter of a second. Some requests always go through, so that a recovery is seen within a second.
 ///
 /// A request that is let through gets a pass and gives it back, with how it ended. A pass of an earlier period does not
 /// count: what began before the share fell, or rose again, says nothing about whether the destination has recovered.
@@ -24,7 +24,7 @@ struct Circuit: Sendable {
 
   enum Ending: Hashable, Sendable {
     case succeeded, failed
-    /// It says nothing about the destination: cancelled, or never sent.
+    /// The attempt was cancelled or never sent, which says nothing about the destination.
     case abandoned
   }
 
@@ -50,9 +50,9 @@ struct Circuit: Sendable {
   private static let leastShare = 0.02
   /// Seconds between two requests that are let through, at most.
   private static let longestGap = 0.5
-  /// The share below which the circuit is told of as open.
+  /// The share below which the circuit is reported as open.
   private static let openShare = 0.1
-  /// Seconds that a share below 1 is taken from, and attempts that must have ended in them before it falls.
+  /// Seconds whose attempts decide about a share below 1, and attempts that must have ended in them before it falls.
   private static let window = 2.0
   private static let leastEnded = 5
   /// Seconds between two rises.
@@ -122,12 +122,12 @@ struct Circuit: Sendable {
     } else if now.seconds(since: lastRise) >= Self.riseInterval {
       share = min(wanted, max(2 * share, Self.openShare))
       lastRise = now
-      // Failures from before would hold the share down, or make it fall again.
+      // Earlier failures would hold the share down, or make it fall again.
       if share < 0.5 || share >= 1 { beginPeriod(at: now) }
     }
   }
 
-  /// The share for so many successes.
+  /// The share of requests to let through when `succeeded` of the attempts succeed.
   private func bounded(_ succeeded: Double, _ settings: CircuitBreaker) -> Double {
     let tolerated = 1 - settings.boundedRatio
     return tolerated > 0 ? min(1, max(Self.leastShare, succeeded / tolerated)) : 1

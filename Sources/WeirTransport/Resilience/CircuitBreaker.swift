@@ -1,18 +1,18 @@
 /// Settings by which requests to a failing destination are rejected, as many as would fail.
 ///
 /// A *closed* circuit admits every attempt and counts how attempts end. When at least `minimumRequests` ended in the
-/// window and `failureRatio` of them failed, the circuit admits a share of the attempts only: as many as the destination
-/// answers well, and as many failures among them as are tolerated. The share follows the last two seconds, down at once
-/// and up at most twofold in a quarter of a second. An attempt in fifty, and one in half a second, is always admitted, so
-/// that a recovery is seen soon. The others are rejected with
+/// window and `failureRatio` of them failed, the circuit admits only a share of the attempts: as many as the
+/// destination answers well, and the failures that are tolerated beside them. The share follows the last two seconds,
+/// down at once and up at most twofold in a quarter of a second. An attempt in fifty, and one in half a second, is
+/// always admitted, so that a recovery is seen soon. The others are rejected with
 /// ``WeirError/RequestRejectionReason/circuitOpen(retryAfter:)`` before they cost a connection, and no retrier is
 /// asked.
 ///
-/// Failures are transport errors, timeouts and statuses from 500 on, and requests that their callers cancelled after a
-/// wait on the wire of more than a second, and of more than three times the time of a fast answer where that is known
-/// (``OverloadSettings``). Other attempts that were cancelled, or rejected, do not count. Neither does one that failed
-/// for a reason in this process, such as a lack of descriptors. A deadline that passed while the request's body was sent
-/// does not count either, as the caller may have been slow.
+/// Failures are transport errors, timeouts and statuses from 500 on. A request that its caller cancelled is a failure
+/// if it had been on the wire for more than a second and, where the time of a fast answer is known
+/// (``OverloadSettings``), for more than three times that. Other attempts that were cancelled, or rejected, do not
+/// count. Neither does one that failed for a reason in this process, such as a lack of descriptors. A deadline that
+/// passed while the request's body was sent does not count either, as the caller may have been slow.
 public struct CircuitBreaker: Sendable, Hashable {
   /// Failed attempts ÷ all attempts that ended; 0 to 1.
   public var failureRatio: Double

@@ -55,7 +55,7 @@ import WeirTestSupport
     #expect(client.sum("weir_connections_opened_total") == 1)
   }
 
-  @Test("A server that refuses all streams gets a request twice: whoever retries waits before the next")
+  @Test("A server that refuses all streams gets a request twice: a further retry waits first")
   func refusals() async throws {
     let servers = try await Self.servers.value
     let client = try MeasuredSession {

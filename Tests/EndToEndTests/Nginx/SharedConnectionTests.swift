@@ -42,7 +42,7 @@ import WeirTestSupport
     }
   }
 
-  @Test("A suspended download holds up nobody, and is whole in the end")
+  @Test("A suspended download holds up no other request, and is whole in the end")
   func download() async throws {
     let fixture = try await Fixture()
     let download = fixture.client.session.download(fixture.url("/large"))
@@ -58,7 +58,7 @@ import WeirTestSupport
     #expect(fixture.client.sum("weir_connections_opened_total") == 1)
   }
 
-  @Test("A stream whose handler waits holds up nobody, and its connection serves others when it is cancelled")
+  @Test("A stream whose handler waits holds up no other request, and its connection serves others when it is cancelled")
   func stream() async throws {
     let fixture = try await Fixture()
     let gate = DispatchSemaphore(value: 0)

@@ -101,7 +101,7 @@ struct AlertTests {
     #expect(told == [])
   }
 
-  /// At 80 % of what the upstream can do, for as long as all the others took to be told of.
+  /// A gateway at 80 % of what its upstream can do, watched until the gateways in trouble have their notifications.
   @Test func healthyLoadIsNotToldOf() async throws {
     let fixture = try await AlertFixture.running
     try await eventually("the others are told of", within: QuickRules.seconds(180)) {
@@ -114,7 +114,7 @@ struct AlertTests {
     #expect(fixture.lines(of: "healthy") == [])
   }
 
-  /// Each of the troubles has its line in the log too, once in a window.
+  /// Each kind of trouble has a line in the gateway's log too.
   @Test(arguments: [
     ("hung", "upstream is silent"), ("overloaded", "upstream overloaded"), ("refused", "upstream limits requests"),
     ("limited", "upstream limits requests"),

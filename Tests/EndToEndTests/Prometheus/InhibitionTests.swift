@@ -1,7 +1,7 @@
 import Testing
 import WeirTestSupport
 
-/// What the shipped configuration of Alertmanager makes of the alerts that one cause lets fire: one notification.
+/// The shipped configuration of Alertmanager makes one notification of the alerts that fire for one cause.
 @Suite(.needs(.alertmanager, .curl)) struct InhibitionTests {
   struct Cause: CustomTestStringConvertible {
     let testDescription: String
@@ -71,7 +71,7 @@ import WeirTestSupport
     #expect(try await server.alerts().map { $0.receivers.map(\.name) } == [[receiver]])
   }
 
-  /// One destination's trouble hides nothing of another's, nor of another job's with the same one.
+  /// A destination's trouble hides no alert of another destination, nor of another job about the same destination.
   @Test func othersAreToldOfAllTheSame() async throws {
     let server = try await Self.server()
     var others = [Self.labels("WeirOverload ticket", of: "second"), Self.labels("WeirCallersGiveUp page", of: "first")]

@@ -154,7 +154,7 @@ final class Outage: Sendable {
     return try await impatient(job, port: server.port, perSecond: perSecond, keep: server)
   }
 
-  /// Of ten answers so many are 429.
+  /// An upstream that answers 429 to `ofTen` of each ten requests.
   static func limited(_ job: String, ofTen: Int, perSecond: Double) async throws -> Outage {
     let answers = Counter()
     let server = try ScriptedServer(

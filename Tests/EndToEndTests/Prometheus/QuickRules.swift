@@ -6,10 +6,10 @@ import WeirTestSupport
 /// environment they are as they are shipped.
 struct QuickRules {
   static let factor = ProcessInfo.processInfo.environment["WEIR_TEST_REAL_TIME"] == nil ? 10 : 1
-  /// How much longer all takes than with the quick rules.
+  /// How many times as long everything takes as with the quick rules.
   static let slowness = 10 / factor
 
-  /// Seconds for what takes so many with the quick rules.
+  /// The time, in seconds, for what takes `quick` seconds with the quick rules.
   static func seconds(_ quick: Double) -> Double { quick * Double(slowness) }
 
   let files: [String]

@@ -52,7 +52,7 @@ struct RefreshMetricsTests {
     registry.text().split(separator: "\n").map(String.init).filter { $0.hasPrefix(prefix) && !$0.contains("_bucket") }
   }
 
-  @Test("Who waits, how refreshes end and how long they take, under the interceptor's name")
+  @Test("Waiting requests, ends of refreshes and their durations, under the interceptor's name")
   func onTheWire() async throws {
     let server = try ScriptedServer(
       Script(

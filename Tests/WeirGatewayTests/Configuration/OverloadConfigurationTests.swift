@@ -68,7 +68,7 @@ import Weir
     ("adaptiveConcurrency: {minimum: 4}", "timeout: 1s", false),
     ("overload: {minimum: 4}", "adaptiveConcurrency: {minimum: 5}", false),
     ("overload: {priority: true}", "overload: {priority: false}", true),
-    // What is wrong by itself is told of once.
+    // A value that is invalid by itself is reported once, and not compared.
     ("overload: 5", "timeout: 1s", false), ("timeout: 1s", "overload: {wait: 61s}", false),
   ])
   func routesToOneUpstreamShareItsLoadControl(first: String, second: String, isProblem: Bool) {

@@ -12,7 +12,7 @@ import WeirTransport
 /// Clients that give up, and what looks like it.
 @Suite(.serialized) struct GiveUpTests {
   enum Leaving: CaseIterable {
-    /// `close`: the client's end, and a reset for what still comes.
+    /// `close` ends the connection, and answers whatever still comes with a reset.
     case closes
     case resets
     /// A client that only ends its sending side can't be told from one that has left.
@@ -55,7 +55,7 @@ import WeirTransport
     withExtendedLifetime(client) {}
   }
 
-  /// All slots of the upstream are taken, by requests that it does not answer.
+  /// All slots of the upstream are taken by requests that it does not answer.
   @Test func aClientThatLeavesWhileItWaitsForASlotHasGivenUp() throws {
     DescriptorLimit.raise()
     let load = try LoadRig(window: 1) { $0.overload?.silence = nil }
@@ -135,7 +135,7 @@ import WeirTransport
     expectNone(load)
   }
 
-  /// One that has its answer may leave as it likes.
+  /// A client that has its answer may leave in any way.
   @Test func aClientThatLeavesAfterItsAnswerHasNotGivenUp() throws {
     let load = try LoadRig()
     for leaving in Leaving.allCases {
@@ -151,7 +151,7 @@ import WeirTransport
     expectNone(load)
   }
 
-  /// A client leaves once its request is where `isThere` looks. Returns it, if there is one still.
+  /// A client leaves once its request is where `isThere` looks. Returns the client, unless it has closed.
   private func leave(_ load: LoadRig, _ leaving: Leaving, _ isThere: () -> Bool) throws -> RawClient? {
     var client: RawClient? = try load.waiter()
     #expect(isThere())

@@ -21,7 +21,7 @@ final class LoggedLines: Sendable {
 
   var all: [String] { text.withLock { $0.split(separator: "\n").map(String.init) } }
 
-  /// Those with a message, from the first word of it on.
+  /// The lines with this message.
   func saying(_ message: String) -> [String] {
     all.filter { $0.contains("msg=\"\(message)\"") }
   }
@@ -47,7 +47,7 @@ final class LoadRig: Sendable {
       Script(
         .forever([
           .route { head in
-            // A large body is read as long as it comes.
+            // A large body is read for as long as it comes.
             if head.hasPrefix("POST") { return [.swallow(1_000_000), .send(okResponse("taken"))] }
             switch mode.value {
             case .answers: return [.send(okResponse("ok"))]
@@ -58,7 +58,7 @@ final class LoadRig: Sendable {
         ])))
     port = upstream.port
     var route = try Route(to: port)
-    // The shortest that there is.
+    // The shortest time that is allowed.
     route.overload?.silence = 0.5
     change(&route)
     rig = try GatewayRig(route, workers: workers, window: window, log: lines.log)
@@ -104,12 +104,12 @@ final class LoadRig: Sendable {
   /// Refused requests of all reasons.
   var shed: Double { ["overload", "waited", "silent"].reduce(0) { $0 + (shed($1) ?? 0) } }
 
-  /// Give-ups by route and of the destination's phases. The route's is counted last.
+  /// The route's give-ups, which are counted after those of the destination.
   var abandonedOfRoute: Double? { rig.sample("weir_gateway_requests_abandoned_total{route=\"r\"}") }
 
   // MARK: States
 
-  /// Sends requests until it is known how long an answer takes.
+  /// Sends requests until load control knows how long an answer takes.
   func warmUp() throws -> Bool {
     let client = try rig.client()
     let end = MonotonicTime.now.advanced(bySeconds: 30)
@@ -133,7 +133,7 @@ final class LoadRig: Sendable {
       swallowed.append(try waiter("/swallowed"))
       usleep(100_000)
     }
-    // The last ones may have been refused, as the page is a little behind.
+    // The last requests may have been refused, as the metrics page is a little behind.
     return eventually { shed == Double(swallowed.count { $0.hasInput }) } ? swallowed : nil
   }
 }
@@ -150,14 +150,14 @@ extension LoadRig.Mode {
 }
 
 extension LoadRig {
-  /// The answers to requests at a silent upstream, all sent at once: some may be let through, and are not answered.
+  /// Sends requests to a silent upstream, all at once. Returns the answers; requests that were let through have none.
   func refusals(of count: Int = 8) throws -> [RawClient.Response] {
     let before = shed
     let clients = try (0..<count).map { _ in try waiter("/refused") }
     return answers(to: clients, refusedBefore: before)
   }
 
-  /// The answers to all but two of the clients at least, once each refusal that was counted has been heard.
+  /// The answers, once at least all clients but two have one, and each refusal that was counted has arrived.
   func answers(to clients: [RawClient], refusedBefore before: Double) -> [RawClient.Response] {
     let isHeard = eventually {
       let heard = clients.count { $0.hasInput }

@@ -52,7 +52,7 @@ import WeirTransport
     #expect(load.lines.saying("upstream is silent") == [])
   }
 
-  /// A reload that changes nothing of load control keeps the limit; one that turns it off lets all that waits end.
+  /// A reload that does not change load control keeps the limit. One that turns it off lets the waiting requests end.
   @Test func aReloadKeepsTheLimitUntilItIsTurnedOff() async throws {
     let load = try OverloadedRig()
     #expect(try load.warmUp())
@@ -61,7 +61,7 @@ import WeirTransport
     var route = try Route(to: load.port)
     route.timeout = .seconds(29)
     await load.rig.gateway.reload(Configuration(routes: [route]))
-    // The next reports come from what there was: one that began anew would let everything through.
+    // The load control of before goes on: a new one would let everything through.
     let (refused, lines) = (load.callers.heard.count, load.lines.saying("overload is over").count)
     #expect(eventually { load.callers.heard.count > refused + 20 })
     #expect(load.sample("weir_concurrency_limit") ?? 512 < 512)

@@ -97,7 +97,7 @@ final class RawClient {
   /// Waits until something has come that was not taken; false: the connection has ended.
   func awaitBytes() -> Bool { !pending.isEmpty || fill() }
 
-  /// Whether something has come that was not taken, or the connection has ended.
+  /// Whether bytes have come that were not taken, or the connection has ended.
   var hasInput: Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return !pending.isEmpty || poll(&request, 1, 0) == 1

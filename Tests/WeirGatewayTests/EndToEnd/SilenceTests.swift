@@ -42,7 +42,7 @@ import WeirTransport
     #expect(first.contains(" upstream=http://127.0.0.1:\(load.port) seconds="), "\(first)")
     #expect(first.contains(#/ under_way=[1-9]\d* shed=\d+ window=0/#), "\(first)")
     load.mode = .answers
-    // One request in half a second is let through, and finds out.
+    // One request in half a second is let through, and finds that the upstream answers again.
     #expect(eventually { (try? load.get("/again"))??.status == 200 })
     #expect(eventually { load.lines.saying("upstream answers again").count == 1 })
     let last = try #require(load.lines.saying("upstream answers again").first)
@@ -50,7 +50,7 @@ import WeirTransport
     #expect(last.contains(#/ seconds=[\d.]+ shed=[1-9]\d*$/#), "\(last)")
     #expect(eventually { load.isIn("normal") })
     #expect(try load.get()?.status == 200)
-    // None of the silence's lines comes after its end, nor one of an overload that there was not.
+    // No line about the silence comes after its end, and none about an overload, as there was none.
     #expect(load.lines.all.last { $0.contains("msg=\"upstream") }?.contains("answers again") == true)
     #expect(load.lines.saying("upstream overloaded") == [])
     withExtendedLifetime((swallowed, refused)) {}
@@ -77,7 +77,7 @@ import WeirTransport
       #expect(refusal.values("X-Weir-Refused") == ["silent"])
       #expect(refusal.values("X-No-Retry") == ["overload"])
     }
-    // Had it tried again, more would have been refused than were heard of.
+    // If it had tried again, more requests would have been refused than clients have heard of.
     #expect(load.shed - before == Double(refusals.count))
     withExtendedLifetime(swallowed) {}
   }
@@ -92,7 +92,7 @@ import WeirTransport
     load.mode = .hangs
     let began = MonotonicTime.now
     var clients: [RawClient] = []
-    // With it, silence would show by now.
+    // With load control, the silence would have been noticed by now.
     while MonotonicTime.now.seconds(since: began) < 3 {
       clients.append(try load.waiter())
       usleep(100_000)
@@ -113,7 +113,7 @@ import WeirTransport
     #expect(refusals.count >= 14)
     #expect(refusals.allSatisfy { $0.values("X-Weir-Refused") == ["silent"] })
     #expect(eventually { load.shed - before == Double(refusals.count) })
-    // One of them reports, and each line is written once.
+    // One of the workers reports, and each line is written once.
     #expect(eventually { load.isIn("silent") && !load.lines.saying("upstream is silent").isEmpty })
     #expect(load.lines.saying("upstream is silent").count { $0.contains(#/ window=0(\.0+)?$/#) } == 1)
     withExtendedLifetime(swallowed) {}
@@ -136,7 +136,7 @@ import WeirTransport
     withExtendedLifetime(swallowed) {}
   }
 
-  /// The requests that wait end as they began, and so does the silence, of which nobody would hear any more.
+  /// Requests under way end with the old load control, and so does the silence: no later report would tell its end.
   @Test func aReloadThatTurnsItOffTakesTheGaugesFromThePage() async throws {
     let load = try LoadRig(window: 1)
     let swallowed = try #require(try load.becomeSilent())
@@ -176,7 +176,7 @@ import WeirTransport
     #expect(load.isIn("normal"))
   }
 
-  /// Answers of 429 are no overload: the upstream is fast with them.
+  /// Answers of 429 are not an overload, as the upstream gives them fast.
   @Test func answersOf429AreToldOf() throws {
     let load = try LoadRig(window: 1)
     load.mode = .limits
@@ -193,7 +193,7 @@ import WeirTransport
     #expect(load.lines.all.count == 2, "\(load.lines.all)")
   }
 
-  /// A large body takes as long as its client wants: the upstream is not slow meanwhile, nor silent.
+  /// A large body takes as long as its client wants. The upstream is neither slow nor silent meanwhile.
   @Test func slowUploadsAreNoLoad() throws {
     let load = try LoadRig()
     #expect(try load.warmUp())
@@ -210,7 +210,7 @@ import WeirTransport
     #expect(load.isIn("normal"))
     #expect(try load.get()?.status == 200)
     #expect(load.shed == 0)
-    // Those that leave have not waited for the upstream.
+    // These clients have not waited for the upstream, so their end is not a give-up.
     for client in uploads { client.reset() }
     #expect(eventually { load.rig.count("cancelled") == 15 })
     #expect(load.abandoned("upstream") == 0)

@@ -10,7 +10,7 @@ import WeirCurl
     arguments: [
       ("1H", 3_600), ("2M", 120), ("3S", 3), ("250m", 0.25), ("1500u", 0.0015), ("100n", 1e-7),
       ("99999999H", 359_999_996_400), ("00000001S", 1),
-      // Nine digits are too many, and a number is above zero.
+      // Nine digits are too many, and the number must be above zero.
       ("123456789S", nil), ("0S", nil), ("00000000n", nil),
       ("", nil), ("S", nil), ("5", nil), ("5s", nil), ("5h", nil), ("5 S", nil), (" 5S", nil), ("-1S", nil),
       ("+1S", nil), ("1.5S", nil), ("1SS", nil), ("٢S", nil), ("1S, 2S", nil),
@@ -37,7 +37,7 @@ import WeirCurl
       ([("X-Envoy-Expected-Rq-Timeout-Ms", "1500"), ("grpc-timeout", "2S")], 3, 1.5),
       ([("x-envoy-expected-rq-timeout-ms", "2500"), ("grpc-timeout", "2S")], 3, 2),
       ([("x-envoy-expected-rq-timeout-ms", "0"), ("grpc-timeout", "x")], 3, nil),
-      // Of a field that is only for this hop nothing is known.
+      // A field that `Connection` names is not read.
       ([("Connection", "priority, grpc-timeout"), ("Priority", "u=0"), ("grpc-timeout", "1S")], 3, nil),
       ([("grpc_timeout", "1S")], 3, nil),
     ] as [(Fields, Int, Double?)])
@@ -61,7 +61,7 @@ import WeirCurl
     rules.remove = ["grpc-timeout", "x-envoy-expected-rq-timeout-ms"]
     let (sent, wishes) = try forward(Self.announcements, rules)
     #expect(sent.filter(Self.isAnnouncement).map { "\($0): \($1)" } == ["Priority: u=6"])
-    // Here the caller's own words count all the same.
+    // The gateway itself reads what the caller sent.
     #expect(wishes == CallerWishes(urgency: 7, timeout: 10))
   }
 

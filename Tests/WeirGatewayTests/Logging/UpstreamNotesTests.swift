@@ -40,11 +40,11 @@ import WeirTransport
       .gaveUp(.queue, after: 5, at: 10.9), .look(10.9), .next(11),
       // The phase of most of them, and the median of their ages.
       .look(11, ["gave up 4 queue 5.0 in 10.0"]), .next(21),
-      // The window after one that had lines is another one.
+      // After a window with events comes another window.
       .gaveUp(.upstream, after: 4, at: 12), .look(21, ["gave up 1 upstream 4.0 in 10.0"]),
       .look(31), .next(nil), .isEmpty(true),
       .gaveUp(.queue, after: 1, at: 32, ["gave up 1 queue 1.0 in 0.0"]),
-      // Nobody looked: it is counted all the same, over the time that it took.
+      // If the end of a window was not looked at, the line covers all of the time since its begin.
       .gaveUp(.queue, after: 2, at: 60, ["gave up 1 queue 2.0 in 28.0"]),
     ])
   }
@@ -66,7 +66,7 @@ import WeirTransport
     ])
   }
 
-  /// One of a kind does not keep another from its line.
+  /// An event of one kind does not delay the line of another.
   @Test func eachKindHasItsOwnWindow() {
     run([
       .limited(0, ["limited 1 in 0.0"]), .gaveUp(.queue, after: 1, at: 5, ["gave up 1 queue 1.0 in 0.0"]), .next(10),
@@ -83,7 +83,7 @@ import WeirTransport
         + [
           .report(11, overloaded, ["overloaded 1000 400 600 in 10.0"]), .report(12, Self.report(40, 40)),
           .report(20, Self.report(40, 40)),
-          // It was over for a window. The time is that from the first to the last report of it.
+          // The overload was over for a window. The time is that from its first to its last report.
           .report(21, Self.report(40, 40), ["over 10.0 660"]), .isEmpty(true), .next(nil),
         ])
   }
@@ -96,7 +96,7 @@ import WeirTransport
     ])
   }
 
-  /// Refusals before the state is entered are a line too: else callers would hear of what the log does not say.
+  /// Refusals before the state is entered have a line too: otherwise callers would be refused and the log not say so.
   @Test func refusalsInTheNormalStateAreAnOverload() {
     run([
       .report(0, Self.report(10, 9, shed: [.waited: 1]), ["overloaded 10 9 1 in 0.0"]), .next(10),
@@ -118,7 +118,7 @@ import WeirTransport
         ])
   }
 
-  /// The refusals since the last report are the silence's, whatever the state is now.
+  /// Refusals for silence since the last report belong to the silence, whatever the state is now.
   @Test func theEndOfASilenceIsNoOverload() {
     let silent = Self.report(.silent, used: 30, 10, 0, shed: [.silent: 8])
     run([
@@ -145,7 +145,7 @@ import WeirTransport
     ])
   }
 
-  /// Hours without a request are no silence of the upstream.
+  /// Hours without a request are not a silence of the upstream.
   @Test func aLullDoesNotCountAsSilence() {
     let silent = Self.report(.silent, used: 9, 10, 0, shed: [.silent: 1])
     run([

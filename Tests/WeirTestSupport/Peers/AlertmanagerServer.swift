@@ -29,7 +29,7 @@ package final class AlertmanagerServer: Sendable {
     }
   }
 
-  /// Lets alerts fire that nothing but their labels is known of.
+  /// Lets alerts fire that have nothing but these labels.
   package func fire(_ labels: [[String: String]]) async throws {
     let alerts = labels.map { ["labels": $0] }
     let body = String(decoding: try JSONEncoder().encode(alerts), as: UTF8.self)

@@ -109,7 +109,7 @@ struct RefreshRequestTests {
     #expect(Set(server.received) == ["-", "Bearer issued1", "Bearer issued2"])
   }
 
-  @Test("Who goes on after a refresh is not part of it")
+  @Test("Requests that go on after a refresh are not part of it")
   func afterwards() async throws {
     let server = try TokenServer(valid: ["b"])
     let scopes = Log<Bool>()

@@ -12,7 +12,7 @@ struct RefreshMachineSimulationTests {
   private static let seeds =
     ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 4_000
 
-  @Test("Never two refreshes at once, nobody waits for ever, no request is sent with a refused credential")
+  @Test("Never two refreshes at once, no request waits for ever, none is sent with a refused credential")
   func interleavings() {
     var seen: [String: Int] = [:]
     for seed in 0..<Self.seeds {

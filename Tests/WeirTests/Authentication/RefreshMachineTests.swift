@@ -87,7 +87,7 @@ private struct Rig {
     #expect(rig.adapt(4) == "apply b")
   }
 
-  @Test("A refresh that a retry started holds up nobody whose credential looks valid, until one does not")
+  @Test("A refresh that a retry started holds up no request whose credential looks valid, until one does not")
   func notHeldUp() {
     var rig = Rig()
     #expect(rig.retry(1) == "wait 1, refresh 1 of a")
@@ -138,7 +138,7 @@ private struct Rig {
     #expect(rig.retry(4, seen: 0) == "retry 1", "the credential has changed since it was looked at")
   }
 
-  @Test("A failure is that of all who wait, and of those of the batch who come late")
+  @Test("A failure fails all waiting requests, and those of the batch that come late")
   func failure() {
     var rig = Rig()
     _ = rig.retry(1)
@@ -175,7 +175,7 @@ private struct Rig {
     #expect(rig.adapt(2) == "apply b")
   }
 
-  @Test("One that everybody has left goes on, and its credential is kept")
+  @Test("A refresh that all requests have left goes on, and its credential is kept")
   func nobodyWaits() {
     var rig = Rig()
     _ = rig.retry(1)
@@ -186,7 +186,7 @@ private struct Rig {
     #expect(rig.adapt(3) == "apply b")
   }
 
-  @Test("A credential that is set wins: whoever waits goes on with it at once, the refresh's result is dropped")
+  @Test("A credential that is set wins: waiting requests go on with it at once, the refresh's result is dropped")
   func set() {
     var rig = Rig()
     _ = rig.retry(1)
@@ -213,7 +213,7 @@ private struct Rig {
     #expect(rig.machine.look().credential == nil)
   }
 
-  @Test("Never two at once: the next waits for the end of the one that nobody wants any more")
+  @Test("Never two at once: the next waits for the end of the one that is no longer wanted")
   func due() {
     var rig = Rig()
     _ = rig.retry(1)
@@ -226,7 +226,7 @@ private struct Rig {
     #expect(rig.succeed(2, "c") == "release [3, 4] with 2")
   }
 
-  @Test("One that is due and that nobody waits for any more does not begin; one that is set aside neither")
+  @Test("A refresh that no request waits for any more does not begin, nor does one that is set aside")
   func dueForNobody() {
     var rig = Rig()
     _ = rig.retry(1)
@@ -245,7 +245,7 @@ private struct Rig {
 }
 
 @Suite("§18 Refresh machine: calls that are not made") struct RefreshMachineWithdrawalTests {
-  @Test("Whoever waits for it asks again, and nobody is refused for it")
+  @Test("Requests that wait for such a call ask again, and none is refused for it")
   func withdrawn() {
     var rig = Rig()
     _ = rig.retry(1)

@@ -78,7 +78,7 @@ struct WaitingRequestTests {
   }
 
   /// Without a request there is nobody to end it, and without a window nothing to bound it.
-  @Test("A session that is gone has nobody ask for a refresh without end")
+  @Test("A session that is gone does not ask for refreshes without end")
   func sessionIsGoneWithoutRequest() async throws {
     let authenticator = TokenAuthenticator { $2(.success(Token(text: "b"))) }
     let interceptor = TokenInterceptor(

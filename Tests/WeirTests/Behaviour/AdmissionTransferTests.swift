@@ -81,7 +81,7 @@ struct AdmissionTransferTests {
     #expect(server.allRequests.count == 3)
   }
 
-  @Test("Who waits too long is turned away, and leaves no slot behind")
+  @Test("A request that waits too long is turned away, and leaves no slot behind")
   func admissionTimeout() async throws {
     let server = try ScriptedServer(Script(.request, .awaitClose), .answering(okResponse("x")))
     let table = DestinationTable()

@@ -118,7 +118,7 @@ struct BodyStreamTests {
     #expect(request.retryCount == 1)
   }
 
-  @Test("One that makes its reader wait holds up nobody else, and is let go of by cancelling")
+  @Test("A stream that makes its reader wait holds up no other request, and a cancel lets go of it")
   func slow() async throws {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).fifo").path
     #expect(mkfifo(path, 0o600) == 0)

@@ -230,7 +230,7 @@ struct EventOrderTests {
     #expect(events(of: recorder) == ["cancel", "finish", "parse(explicitly_cancelled)", "settle(cancelled)"])
   }
 
-  @Test("Cancelled by who hears of its setup, a request gets no further", arguments: ["createInitial", "adapt"])
+  @Test("A request that a monitor cancels during its setup gets no further", arguments: ["createInitial", "adapt"])
   func cancelDuringSetup(_ name: String) async {
     let slot = RequestSlot()
     let recorder = EventRecorder { if $0 == name { slot.request?.cancel() } }

@@ -55,7 +55,7 @@ struct FixedOutcomeTests {
     await (request.delegate as? Session)?.loopTurn()
   }
 
-  @Test("A large body that nobody reads needs no worker")
+  @Test("A large body that is not read needs no worker")
   func bytesAsTheyAre() async throws {
     let (gate, runs) = (Gate(), Journal<String>())
     defer { gate.open() }

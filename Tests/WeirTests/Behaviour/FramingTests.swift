@@ -98,7 +98,7 @@ struct FramingTests {
 
   // MARK: Accept
 
-  @Test("Anything is accepted where nobody says what is")
+  @Test("Anything is accepted where no rule says what is")
   func accept() async throws {
     let server = try answeringByLength()
     var silent = SessionConfiguration.default

@@ -132,7 +132,7 @@ struct HandlerTests {
     #expect(found.entries.contains(nil))
   }
 
-  @Test("Who asks for a request's queue finds its further handlers there, one after another with his own work")
+  @Test("A request's queue runs its further handlers, one after another with the caller's own work")
   func underlyingQueue() async throws {
     let server = try answering(okResponse("1"))
     let key = DispatchSpecificKey<String>()

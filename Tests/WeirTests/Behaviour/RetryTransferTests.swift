@@ -258,7 +258,7 @@ struct RetryTransferTests {
     #expect(server.allRequests.count == 2)
   }
 
-  @Test("Without validation an error status is a success, and nobody is asked")
+  @Test("Without validation an error status is a success, and no retrier is asked")
   func withoutValidation() async throws {
     let server = try answering(busy)
     let recorder = RetryRecorder()

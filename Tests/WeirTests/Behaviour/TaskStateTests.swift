@@ -180,7 +180,7 @@ struct TaskStateTests {
     #expect(recorder.violations.entries == [])
   }
 
-  @Test("Who was cancelled in the queue is not told of an admission timeout")
+  @Test("A request that was cancelled in the queue has no admission timeout")
   func cancelledInTheQueue() async throws {
     let hole = try BlackHole()
     let recorder = EventRecorder()

@@ -29,7 +29,7 @@ extension CacheTransferTests {
     #expect(recorder.notes.entries == ["miss", "store 640000", "hit"])
   }
 
-  @Test("Whoever watches the head decides about a stored response too")
+  @Test("An observer of the head decides about a stored response too")
   func observers() async throws {
     let hosts = try Hosts(response("200 Fine", Self.fresh, body: "stored"))
     let session = try cachingSession(hosts)

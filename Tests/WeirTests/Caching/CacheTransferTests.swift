@@ -110,7 +110,7 @@ struct CacheTransferTests {
     #expect(hosts.server.allRequests.count == urls.count)
   }
 
-  @Test("Vary: who asks otherwise gets another")
+  @Test("Vary: a request that asks otherwise gets another response")
   func vary() async throws {
     let fields = Self.fresh + ["Vary: Accept, X-Session, Cookie"]
     let hosts = try Hosts((0..<3).map { response("200 Fine", fields, body: "\($0)") })

@@ -171,7 +171,7 @@ struct RequestCompressorTests {
     #expect(response.error?.errorDescription?.contains("duplicateHeaderBehavior") == true)
   }
 
-  @Test("It is no retrier: nobody is asked about a failure")
+  @Test("It is not a retrier: it is not asked about failures")
   func retriers() {
     var types = InterceptorTypes()
     #expect(types.retriers(of: Interceptor(interceptors: [.gzipCompressor, .deflateCompressor])).isEmpty)

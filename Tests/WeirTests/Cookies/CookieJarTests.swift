@@ -251,7 +251,7 @@ struct CookieJarTests {
     #expect(jar.all(now: 0).first?.domain == "100.test")
   }
 
-  @Test("Whatever is set: the limits hold, and nobody gets what is not for him", arguments: 0..<10 as Range<UInt64>)
+  @Test("Whatever is set: the limits hold, and no site gets another site's cookies", arguments: 0..<10 as Range<UInt64>)
   func anything(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var jar = CookieJar()

@@ -13,7 +13,7 @@ struct CompositeEventMonitorTests {
     ("connectionUse", .connectionUse), ("resilience", .resilience), ("challenges", .challenges),
   ]
 
-  @Test("An event reaches those who want its group, once, and nobody else")
+  @Test("An event reaches the monitors that want its group, once, and no other")
   func groups() async throws {
     let server = try answering(okResponse("body"))
     let heard = Journal<String>()

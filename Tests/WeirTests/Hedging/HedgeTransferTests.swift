@@ -268,7 +268,7 @@ struct HedgeTransferTests {
     #expect(request.attemptCount == 2)
   }
 
-  @Test("Whoever cancels, suspends or runs out of time does so for both", arguments: ["cancel", "deadline", "session"])
+  @Test("Cancels, deadlines and a session's end apply to both attempts", arguments: ["cancel", "deadline", "session"])
   func endedFromOutside(how: String) async throws {
     let server = try ScriptedServer(Self.never, Self.never)
     let (table, recorder) = (DestinationTable(), Recorder())

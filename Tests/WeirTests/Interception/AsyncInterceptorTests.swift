@@ -136,7 +136,7 @@ struct AsyncInterceptorTests {
   }
 
   /// The first of two is at work when the request ends, and lets the next one have its turn.
-  @Test("Of a request that has ended nobody else is asked", arguments: End.allCases, [true, false])
+  @Test("No further interceptor is asked about a request that has ended", arguments: End.allCases, [true, false])
   func nobodyElse(_ end: End, isAdapter: Bool) async throws {
     let server = try answering(response("503 Busy"))
     let asked = Journal<String>()
@@ -196,7 +196,7 @@ struct AsyncInterceptorTests {
     try await eventually("the request is gone") { weakRequest == nil }
   }
 
-  @Test("A task's priority is not below that of who made the request")
+  @Test("A task's priority is not below that of the request's maker")
   func priority() async throws {
     let server = try answering(okResponse("fine"))
     let priorities = Journal<TaskPriority>()
@@ -251,7 +251,7 @@ struct AsyncInterceptorTests {
   }
 
   /// Who waits a second time may find that the request has ended since.
-  @Test("Who comes after the end is told at once, and after the answer never")
+  @Test("A handler that is added after the end is called at once, and after the answer never")
   func later() throws {
     let session = Session()
     let left = Log<String>()

@@ -42,7 +42,7 @@ struct RequestMachineTests {
     #expect(machine.does(.cancel) == nil)
   }
 
-  @Test("Who was refused a retry is never asked about again")
+  @Test("Retriers are not asked again about a request that was refused a retry")
   func refused() {
     var machine = transferring()
     #expect(machine.transferEnded(failed: true) == .askRetriers)
@@ -211,7 +211,7 @@ struct RequestMachineTests {
     #expect(rest == nil)
   }
 
-  @Test("What nobody has heard of when the request settles is told then, once")
+  @Test("Events that were not reported when the request settles are reported then, once")
   func unheard() {
     var machine = transferring()
     #expect(machine.act(.suspend) == true)

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import Weir
 @testable import WeirTransport
 
-/// Callers that give up, which monitors hear of with and without load control.
+/// Callers that give up. Monitors hear of them with and without load control.
 @Suite("Abandoned requests", .timeLimit(.minutes(1)))
 struct AbandonedRequestTests {
   private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
@@ -21,7 +21,7 @@ struct AbandonedRequestTests {
       eventMonitors: [recorder])
   }
 
-  @Test("While it waits for a slot", arguments: [true, false])
+  @Test("A caller may give up while its request waits for a slot", arguments: [true, false])
   func queue(isControlled: Bool) async throws {
     let server = try BlackHole()
     let recorder = OverloadRecorder()
@@ -42,7 +42,7 @@ struct AbandonedRequestTests {
     #expect(recorder.settled.entries == [.cancelled, .cancelled])
   }
 
-  @Test("While it waits for its next attempt, which is told as a wait")
+  @Test("A give-up between two attempts is reported as one in the queue")
   func betweenAttempts() async throws {
     let server = try answering(response("503 Busy"))
     let recorder = OverloadRecorder()
@@ -55,7 +55,7 @@ struct AbandonedRequestTests {
     #expect(recorder.abandoned.entries == [.queue])
   }
 
-  @Test("While it waits for the head, and while its body comes", arguments: [AbandonedPhase.upstream, .body])
+  @Test("A caller may give up before the head, and while the body comes", arguments: [AbandonedPhase.upstream, .body])
   func onTheWire(phase: AbandonedPhase) async throws {
     let server = try ScriptedServer(
       phase == .body ? Script(.request, .send(Self.head + "o"), .awaitClose) : Script(.request, .awaitClose))
@@ -103,7 +103,7 @@ struct AbandonedRequestTests {
 
   // MARK: No give-ups
 
-  @Test("Deadlines and limits of time are none")
+  @Test("Deadlines and time limits are not give-ups")
   func limitsOfTime() async throws {
     let server = try BlackHole()
     let recorder = OverloadRecorder()
@@ -114,7 +114,7 @@ struct AbandonedRequestTests {
     #expect(recorder.abandoned.entries.isEmpty)
   }
 
-  @Test("A hedge that loses is none, and a request with one gives up once")
+  @Test("A hedge that loses is not a give-up, and a request with a hedge is given up once")
   func hedges() async throws {
     let server = try ScriptedServer(
       Script(.request, .awaitClose), Script(.request, .send(okResponse("second"))), Script(.request, .awaitClose))
@@ -131,7 +131,7 @@ struct AbandonedRequestTests {
     #expect(recorder.abandoned.entries == [.upstream])
   }
 
-  @Test("The end of a session is none")
+  @Test("The end of a session is not a give-up")
   func sessionEnds() async throws {
     let server = try BlackHole()
     let recorder = OverloadRecorder()
@@ -144,7 +144,7 @@ struct AbandonedRequestTests {
     #expect(recorder.abandoned.entries.isEmpty)
   }
 
-  @Test("Neither is a cancel before the first attempt, nor one after the request has settled")
+  @Test("Cancels before the first attempt and after the request has settled are not give-ups")
   func beforeAndAfter() async throws {
     let server = try answering(okResponse("x"))
     let recorder = OverloadRecorder()

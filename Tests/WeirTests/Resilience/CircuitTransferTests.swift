@@ -33,7 +33,7 @@ struct CircuitTransferTests {
     if case .requestRejected(reason: .circuitOpen)? = error { true } else { false }
   }
 
-  /// Whether one of the next requests is rejected. In half a second one goes through, on a slow machine also the first.
+  /// Whether one of the next requests is rejected. One goes through each half second: on a slow machine even the first.
   fileprivate func rejects(_ session: Session, _ url: String) async -> Bool {
     for _ in 0..<5 where isRejected(await session.request(url).serializingData().response.error) { return true }
     return false
@@ -51,7 +51,7 @@ struct CircuitTransferTests {
       configuration: Self.configuration(minimum: 1), eventMonitors: [transitions])
     _ = await session.request(server.url).serializingData().response
     await transitions.heard.wait { $0.count == 2 }
-    // More is let through at most once in a quarter of a second.
+    // The share of requests that are let through rises at most once in a quarter of a second.
     try await Task.sleep(for: .milliseconds(300))
     var slow: DataRequest
     repeat { slow = session.request(server.url) } while isRejected(await slow.head())
@@ -95,7 +95,7 @@ struct CircuitTransferTests {
     #expect(try await session.request(other.url).serializingString().value == "fine")
   }
 
-  @Test("A retry that it does not let through is denied")
+  @Test("A retry that the circuit does not let through is denied")
   func denial() async throws {
     let server = try answering(busy)
     let recorder = RetryRecorder()
@@ -107,7 +107,7 @@ struct CircuitTransferTests {
     #expect(recorder.denials.entries == [.breaker])
   }
 
-  @Test("Requests that succeed close it")
+  @Test("Requests that succeed close the circuit")
   func recovery() async throws {
     let server = try ScriptedServer(
       Script(
@@ -122,7 +122,7 @@ struct CircuitTransferTests {
     #expect(transitions.heard.entries == [.closed, .open, .halfOpen, .closed])
   }
 
-  @Test("Who waits for a slot when it opens is rejected too")
+  @Test("Requests that wait for a slot when the circuit opens are rejected too")
   func waiting() async throws {
     let gate = Gate()
     let server = try ScriptedServer(
@@ -131,7 +131,7 @@ struct CircuitTransferTests {
     let session = try Session.sharing(
       table, Self.configuration(minimum: 1) { $0.httpMaximumConnectionsPerHost = 1 })
     let tasks = (0..<50).map { _ in session.request(server.url).validate().serializingData() }
-    // Not before the session has: who looks at a destination makes it.
+    // The session must be first: a look at a destination makes it.
     while server.allRequests.isEmpty, !Task.isCancelled { await session.loopTurn() }
     while try table.occupancy(of: server) != [1, 0, 49], !Task.isCancelled { await session.loopTurn() }
     gate.open()
@@ -144,7 +144,7 @@ struct CircuitTransferTests {
     #expect(try table.occupancy(of: server) == [0, 0, 0])
   }
 
-  @Test("Timeouts and lost connections are failures; what the caller cancels is none", arguments: [true, false])
+  @Test("Timeouts and lost connections are failures; a quick cancel is not", arguments: [true, false])
   func whatCounts(isCancelled: Bool) async throws {
     let server = try ScriptedServer(
       Script(.request, .awaitClose), Script(.request, .awaitClose), Script(.request, .close))

@@ -26,7 +26,7 @@ struct OverloadLoadTests {
     return (ending, request.attemptCount > 0)
   }
 
-  @Test("It keeps giving good answers; others are refused at once, and do not reach the server")
+  @Test("Good answers keep coming; other requests are refused at once, and do not reach the server")
   func goodAnswersGoOn() async throws {
     let origin = try SlowOrigin(seconds: 0.005)
     let recorder = OverloadRecorder()

@@ -5,8 +5,8 @@ import WeirTestSupport
 @testable import Weir
 @testable import WeirTransport
 
-/// Conditions of a destination, brought about by attempts of the past: the load control is told of them as if they had
-/// come a while ago, so that no test has to wait for them.
+/// Brings a destination into a condition by attempts of the past. Load control is told of them as if they had come a
+/// while ago, so that no test has to wait for them.
 extension DestinationState {
   private static func caller(_ settings: OverloadSettings) -> OverloadGate.Caller {
     OverloadGate.Caller(settings: settings, priority: 3, timeout: nil)
@@ -66,7 +66,7 @@ extension DestinationState {
     for _ in tickets { release() }
   }
 
-  /// Takes all places that the limit allows, as attempts do that have no answer yet.
+  /// Takes all places that the limit allows, like attempts that have no answer yet.
   func fill() -> [OverloadMachine.Ticket] {
     var tickets: [OverloadMachine.Ticket] = []
     while fields.withLock({ $0.gate?.machine.hasPlace ?? false }), fields.withLock({ $0.admission.take() }) {
@@ -90,7 +90,7 @@ extension DestinationState {
   /// The attempts that wait for load control.
   var waitingRoom: Int { fields.withLock { $0.gate?.machine.ledger.waiting ?? 0 } }
 
-  /// The attempts that load control knows on the wire.
+  /// The attempts on the wire that load control knows of.
   var onWire: Int { fields.withLock { $0.gate?.machine.ledger.onWire ?? 0 } }
 }
 
@@ -112,7 +112,7 @@ extension WeirError {
   }
 }
 
-/// Notes what is told of load control.
+/// Records what monitors are told of load control.
 final class OverloadRecorder: InlineEventMonitor {
   let shed = Journal<ShedReason>()
   let abandoned = Journal<AbandonedPhase>()

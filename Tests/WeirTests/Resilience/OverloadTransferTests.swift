@@ -23,7 +23,7 @@ struct OverloadTransferTests {
       table, .controlled(settings, slots: slots, change), interceptor: interceptor, eventMonitors: [recorder])
   }
 
-  /// The server's destination, with the session's slots. A test that asked for it before would have made it.
+  /// The server's destination, once the session has made it. A test that asked sooner would make it with other slots.
   private static func onceOnTheWire(
     _ server: ScriptedServer, _ table: DestinationTable
   ) async throws -> DestinationState {
@@ -87,7 +87,7 @@ struct OverloadTransferTests {
     #expect(try await session.request(server.url).serializingString().value == "x")
   }
 
-  @Test("While nobody gives up, a thousand requests at once lose nothing", arguments: [true, false])
+  @Test("While no caller gives up, a thousand requests at once all succeed", arguments: [true, false])
   func burst(isControlled: Bool) async throws {
     let server = try ScriptedServer(Script(.forever([.request, .sleep(0.001), .send(okResponse("x"))])))
     let session = Session(configuration: .limited(to: 8) { $0.overload = isControlled ? .default : nil })
@@ -271,7 +271,7 @@ struct OverloadTransferTests {
 
   // MARK: Bodies
 
-  @Test("A request whose body is on its way is no load, and is from then on")
+  @Test("A request counts as load once its body is sent, and not before")
   func uploads() async throws {
     let (gate, body) = (Gate(), Gate())
     let server = try ScriptedServer(Script(.head, .chunkedBody, .wait(gate), .send(okResponse("taken"))))
@@ -290,7 +290,7 @@ struct OverloadTransferTests {
     #expect(state.onWire == 0 && state.used == 0 && state.occupancy == [0, 0, 0])
   }
 
-  @Test("An upload that is redirected to a request without a body is load from then on")
+  @Test("An upload that is redirected to a request without a body counts as load from then on")
   func redirectedUpload() async throws {
     let (gate, body) = (Gate(), Gate())
     let server = try ScriptedServer(
@@ -307,7 +307,7 @@ struct OverloadTransferTests {
     body.open()
   }
 
-  @Test("The body of an answer is no load")
+  @Test("The body of a response does not count as load")
   func bodies() async throws {
     let gate = Gate()
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"

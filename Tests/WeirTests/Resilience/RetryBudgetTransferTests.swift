@@ -49,7 +49,7 @@ struct RetryBudgetTransferTests {
     #expect(request.retryCount == 20)
   }
 
-  @Test("Nobody is asked again about a request that was denied, whatever fails of it")
+  @Test("No retrier is asked again about a request that was denied a retry, whatever fails of it")
   func deniedIsDenied() async throws {
     let server = try answering(okResponse("no number"))
     let asked = Journal<String>()

@@ -37,7 +37,7 @@ struct StreamDeliveryTests {
     #expect(delivery.calls == 1)
   }
 
-  @Test("Nobody listens, nothing is kept")
+  @Test("Without a handler, nothing is kept")
   func noHandler() {
     var delivery = Delivery()
     #expect(!delivery.hasHandlers)

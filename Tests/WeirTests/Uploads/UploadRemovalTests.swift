@@ -32,7 +32,7 @@ struct UploadRemovalTests {
     }
   }
 
-  @Test("After a success, and not by whoever does not ask for it")
+  @Test("After a success, if the request asks for it")
   func success() async throws {
     let rig = Rig()
     let server = try ScriptedServer(.answering { okResponse("taken") })

@@ -136,7 +136,7 @@ struct UploadTests {
     #expect(request.retryCount == 1)
   }
 
-  @Test("Without a request queue a body that may take long is made by a worker, and holds up nobody")
+  @Test("Without a request queue a body that may take long is made by a worker, and holds up no other request")
   func slowBody() async throws {
     let server = try ScriptedServer(.answering(okResponse("quick")))
     let session = Session()
@@ -154,7 +154,7 @@ struct UploadTests {
     #expect(await waiting.response.value == "quick")
   }
 
-  @Test("Bodies whose makers wait for somebody hold up nobody's files")
+  @Test("Bodies whose makers wait hold up no file")
   func waitingMakers() async throws {
     let server = try ScriptedServer(.answering(okResponse("quick")))
     let rig = try DownloadRig()

@@ -35,7 +35,7 @@ struct AttemptMachineTests {
     #expect(machine.end() == [])
   }
 
-  @Test("An answer to a question that nobody asks any more is told apart")
+  @Test("An answer to a question that has been withdrawn is told apart")
   func questions() {
     var machine = AttemptMachine()
     _ = machine.admit()
@@ -72,7 +72,7 @@ struct AttemptMachineTests {
     #expect(machine.release(.decoding) == [])
   }
 
-  @Test("Who is parked asks for a slot again, and neither reads nor sends until it is there")
+  @Test("A parked attempt asks for a slot again, and neither reads nor sends until it is there")
   func parking() {
     var machine = parked()
     #expect(!machine.sends)
@@ -83,7 +83,7 @@ struct AttemptMachineTests {
     #expect(machine.end() == .release)
   }
 
-  @Test("Who answered at once is not parked")
+  @Test("An attempt whose question was answered at once is not parked")
   func answeredAtOnce() {
     var machine = onWire()
     _ = machine.hold(.redirect)
@@ -149,7 +149,7 @@ struct AttemptMachineTests {
     #expect(machine.granted() == [.resumeSending, .startHop])
   }
 
-  @Test("The end waits for who has still to take decoded bytes", arguments: [true, false])
+  @Test("The end waits for a receiver that has still to take decoded bytes", arguments: [true, false])
   func draining(isCancelled: Bool) {
     var machine = onWire()
     _ = machine.hold(.sink)
@@ -163,7 +163,7 @@ struct AttemptMachineTests {
     #expect(machine.end() == .release)
   }
 
-  @Test("A failure waits for nobody")
+  @Test("A failure does not wait for a receiver")
   func failed() {
     var machine = onWire()
     _ = machine.hold(.sink)

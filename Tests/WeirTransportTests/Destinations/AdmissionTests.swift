@@ -47,7 +47,7 @@ struct AdmissionTests {
     #expect(admission.release()?.waiter == 1)
   }
 
-  @Test("Who had a slot before goes ahead of those who never had one, and is never refused")
+  @Test("An attempt that had a slot before goes ahead of those that never had one, and is never refused")
   func askAgain() {
     var admission = Admission<String>(slots: 1, maximumWaiting: 1)
     #expect(admission.ask("a") == .admitted)
@@ -63,7 +63,7 @@ struct AdmissionTests {
     #expect(admission.taken == 1)
   }
 
-  @Test("One who asked again and left is not waited for")
+  @Test("An attempt that asked again and left is skipped")
   func withdrawAgain() {
     var admission = Admission<String>(slots: 1, maximumWaiting: 2)
     #expect(admission.ask("a") == .admitted)

@@ -25,7 +25,7 @@ import WeirIO
 
   private struct NotGranted: Error {}
 
-  /// Else the page would show for ever what was left of it before.
+  /// Without that report, the page would show for ever what was left of the budget before.
   @Test func theBudgetIsReportedOnceMoreWhenItIsWholeAgain() {
     let destination = destination()
     let budget = RetryBudget(ratio: 0, minimumPerSecond: 0.2, burst: 0, window: 10)
@@ -45,7 +45,7 @@ import WeirIO
     #expect(reported.last == 2)
   }
 
-  /// Those earn nothing, but what they may have shows.
+  /// Such requests earn no budget, but what they may use is shown.
   @Test func theBudgetIsReportedWhereAllRequestsAreRetriesOfOthers() {
     let destination = destination()
     destination.reportsRetries(of: RetryBudget())
@@ -53,14 +53,14 @@ import WeirIO
       { _ in }
     }
     #expect(destination.takeReports(at: time(0.1)).availableRetries != nil)
-    // It does not change any more, while load control still reports.
+    // The budget does not change any more, and load control still reports.
     let next = destination.takeReports(at: time(1.1))
     #expect(next.availableRetries == nil)
     #expect(next.overload != nil)
     #expect(!next.areLast)
   }
 
-  /// The attempts of before end as they began; then the destination has no load control any more.
+  /// Attempts that began with load control end with it; then the destination has none any more.
   @Test func loadControlThatIsTurnedOffIsForgottenOnceItIsIdle() throws {
     let destination = destination()
     let ticket = try pass(destination, at: 0)
@@ -82,7 +82,7 @@ import WeirIO
     #expect(destination.takeReports(at: time(4)).overload?.used == 1)
   }
 
-  /// A hang that was forgotten is not on the page for ever.
+  /// A hang that load control has forgotten must not stay on the page for ever.
   @Test func theLastReportOfASilenceSaysThatItIsOver() throws {
     let destination = destination()
     for number in 0..<20 {
@@ -99,7 +99,7 @@ import WeirIO
     #expect(last.areLast)
   }
 
-  /// A second attempt is none of load control's any more.
+  /// Load control has no say in second attempts once it is turned off.
   @Test func hedgesAskNoLoadControlThatIsTurnedOff() throws {
     let destination = destination()
     for number in 0..<20 {

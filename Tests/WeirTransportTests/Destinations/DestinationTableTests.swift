@@ -43,7 +43,7 @@ struct DestinationTableTests {
   /// What a destination remembers is shown by its budget: one retry in a minute, none after it.
   private static let once = RetryBudget(ratio: 0, minimumPerSecond: 0, burst: 1, window: 60)
 
-  @Test("What a destination remembers survives that nobody holds it")
+  @Test("A destination's state survives while no session holds it")
   func remembering() {
     let table = DestinationTable()
     #expect(state(0, of: table).grantsRetry(by: Self.once, at: .now))
@@ -88,7 +88,7 @@ struct DestinationTableTests {
     }
   }
 
-  @Test("Whoever leaves the queue goes when the destination's lock is free")
+  @Test("Waiters that leave the queue are released once the destination's lock is free")
   func departures() {
     let destination = DestinationState(
       destination: Destination(scheme: "http", host: "h", port: 80), slots: 1, maximumWaiting: 1_000)

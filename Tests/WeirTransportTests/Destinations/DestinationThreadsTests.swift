@@ -19,7 +19,7 @@ import WeirTestSupport
     let callers = (0..<Self.threads).map { CallingThread(state, clock, seed: seed * 100 + UInt64($0)) }
     run(callers) { caller in for _ in 0..<Self.steps { caller.step() } }
     run(callers) { $0.leaveAll() }
-    // What was granted to attempts that had left comes now, and may let others through.
+    // Slots granted to attempts that had left are given back now, and may let others through.
     while callers.contains(where: { $0.hear() }) {}
     #expect(state.occupancy == [0, 0, 0])
     for caller in callers { caller.check() }
@@ -43,7 +43,7 @@ import WeirTestSupport
   }
 }
 
-/// Time that passes with each look at it; threads see it in their own order.
+/// Time that passes with each reading. Threads may use their readings in another order.
 private final class SharedClock: Sendable {
   private let nanoseconds = Atomic<Int64>(MonotonicTime.now.nanoseconds)
 

@@ -3,11 +3,11 @@ import WeirIO
 
 @testable import WeirTransport
 
-/// A gate with its slots, the time, and the decisions about those who wait.
+/// A gate with its slots, the time, and the decisions about waiting attempts.
 final class GateLine {
   typealias Ticket = OverloadMachine.Ticket
 
-  /// Told from the attempts' waiters.
+  /// The decisions that the attempts' waiters were called with.
   private final class Heard: Sendable {
     let decisions = Mutex<[String]>([])
   }
@@ -95,7 +95,7 @@ final class GateLine {
     }
   }
 
-  /// Answers take 2 s, and half of the callers leave before, until the machine controls.
+  /// Answers take 2 s, and half of the callers leave without one, until the machine begins to control.
   func overload() {
     learn()
     while gate.machine.limit == nil, now < 60 {

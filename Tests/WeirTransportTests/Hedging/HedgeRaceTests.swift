@@ -43,7 +43,7 @@ struct HedgeRaceTests {
     #expect(race.fails(3) == .isLast)
   }
 
-  @Test("An attempt alone is judged by nobody")
+  @Test("An attempt that is alone is not judged")
   func alone() {
     var race = Self.race(1)
     #expect(race.headArrived(1, status: 503) == .isLast)

@@ -85,7 +85,7 @@ final class MachineLine {
     }
   }
 
-  /// A second in which 40 requests take so long each.
+  /// A second in which 40 requests take `seconds` each.
   func second(taking seconds: Double) {
     for _ in 0..<40 {
       guard let ticket = send() else { continue }
@@ -95,7 +95,7 @@ final class MachineLine {
     }
   }
 
-  /// Answers take 2 s, and half of the callers leave before, until the machine controls.
+  /// Answers take 2 s, and half of the callers leave without one, until the machine begins to control.
   func overload() {
     while machine.limit == nil, now < 60 {
       let tickets = (0..<60).compactMap { _ in send() }

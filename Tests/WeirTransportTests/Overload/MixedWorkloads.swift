@@ -25,7 +25,7 @@ extension Workload {
     workload.with("\(count) gateways") { $0.gateways = count }
   }
 
-  /// What need not be refused by several gateways either.
+  /// Workloads of which several gateways must not refuse anything either.
   static let sharedHealthy = harmless.filter { $0.name.hasPrefix("90 % load") }
 
   static let announced = ["1.5x, one server", "1.5x, mixed patience", "half the capacity"].map {
@@ -51,7 +51,7 @@ extension Workload {
     name: "two overloads, minutes apart", upstream: [(0, .one)],
     load: [(0, 20), (20, 60), (60, 0.0001), (300, 20), (320, 60)], seconds: 380, window: 330..<380, best: 40)
 
-  /// An upstream that answers each request at once with a failure is never controlled for that.
+  /// An upstream that fails each request at once, which is no reason to control it.
   static let failingAtOnce = [(503, 0), (503, 3), (429, 0)].map { status, retries in
     let failing = UpstreamModel.one.with { ($0.failingFast, $0.fastStatus) = (1, status) }
     return Workload(

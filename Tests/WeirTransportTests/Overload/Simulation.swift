@@ -109,7 +109,7 @@ struct Simulation {
     planArrival(after: 0)
   }
 
-  /// The first gateway's.
+  /// The first gateway's machine.
   var machine: OverloadMachine? { gateways[0].machine }
 
   private static func time(_ seconds: Double) -> MonotonicTime {

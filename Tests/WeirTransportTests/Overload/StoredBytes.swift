@@ -8,14 +8,14 @@ private protocol Stored {
   var bytes: Int { get }
 }
 
-/// A collection that has never had storage holds none; the header of another takes 32 bytes.
+/// A collection without capacity has no storage. Other storage begins with a header of 32 bytes.
 private func bytes(_ capacity: Int, _ stride: Int) -> Int { capacity == 0 ? 0 : 32 + capacity * stride }
 
 extension Array: Stored {
   fileprivate var bytes: Int { WeirTransportTests.bytes(capacity, MemoryLayout<Element>.stride) }
 }
 
-// A third of a hash table's places stays free, roughly.
+// A hash table has about a third more places than its capacity.
 extension Dictionary: Stored {
   fileprivate var bytes: Int {
     WeirTransportTests.bytes(capacity * 4 / 3, MemoryLayout<Key>.stride + MemoryLayout<Value>.stride)

@@ -13,7 +13,7 @@ struct Workload: Sendable, CustomTestStringConvertible {
   /// Requests per second, from a time on.
   let load: [(from: Double, perSecond: Double)]
   let seconds: Double
-  /// The seconds that are looked at.
+  /// The part of the run, in seconds, that the figures are taken from.
   var window: Range<Double>
   /// The good answers per second that the upstream could give.
   let best: Double

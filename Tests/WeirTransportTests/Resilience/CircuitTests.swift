@@ -17,7 +17,7 @@ import WeirTestSupport
 
     init(_ settings: CircuitBreaker = CircuitBreaker()) { self.settings = settings }
 
-    /// Asks; nil when rejected.
+    /// Asks for a pass; nil when rejected.
     mutating func ask() -> Circuit.Pass? {
       guard case .admitted(let pass) = circuit.ask(at: Self.time(now)) else { return nil }
       return pass
@@ -27,7 +27,7 @@ import WeirTestSupport
       circuit.ended(pass, ending, settings, at: Self.time(now))
     }
 
-    /// So many requests at one time, of which those let through end alike. Returns how many were let through.
+    /// Sends `count` requests at one time. Those that are let through end alike; returns their number.
     @discardableResult
     mutating func requests(_ count: Int, _ ending: Circuit.Ending) -> Int {
       var through = 0
@@ -135,7 +135,7 @@ import WeirTestSupport
     }
   }
 
-  /// The good share of a brown-out is served in part, where today's rule refuses nearly all of it (1.6 and 0.4 per second).
+  /// In a brown-out much of what could succeed does. The former rule refused nearly all of it (1.6 and 0.4 per second).
   @Test(arguments: [(0.1, 17.0), (0.5, 9.0), (0.8, 1.1)]) func theGoodShareIsServed(failing: Double, good: Double) {
     let workload = Self.fault("failing", seconds: 60, .one.with { $0.failing = failing }, best: 20)
     let answers = Workload.helpSeeds.map {
@@ -163,7 +163,7 @@ import WeirTestSupport
         }
         #expect((0.02...1).contains(line.circuit.share))
       }
-      // All is well again.
+      // All requests succeed again.
       for _ in 0..<200 {
         line.now += 0.1
         line.requests(1, .succeeded)

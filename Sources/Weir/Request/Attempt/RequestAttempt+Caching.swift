@@ -199,7 +199,8 @@ extension RequestAttempt {
 
   // MARK: Storing
 
-  /// Called after a successful transfer. Whether the attempt's end waits for the handler that decides about storing.
+  /// Called after a successful transfer. Returns whether the attempt's end waits for the handler that decides about
+  /// storing.
   func asksToStore(_ report: TransferReport) -> Bool {
     guard let use = caching, let entry = use.candidate, let cache = context.cache else { return false }
     use.candidate = nil
