@@ -84,7 +84,8 @@ import Weir
   }
 
   @Test(arguments: [
-    ("adaptiveConcurrency: {minimum: 4}", "timeout: 1s"), ("overload: {minimum: 4}", "adaptiveConcurrency: {minimum: 5}"),
+    ("adaptiveConcurrency: {minimum: 4}", "timeout: 1s"),
+    ("overload: {minimum: 4}", "adaptiveConcurrency: {minimum: 5}"),
   ])
   func theFirstRoutesLoadControlIsUsedWhereOneHasTheFormerKeys(first: String, second: String) throws {
     let found = try read(
