@@ -12,7 +12,8 @@ struct HandlerTests {
   @Test("Several handlers get one response each, in their order, after the last serializer")
   func several() async throws {
     let server = try answering(okResponse("41"))
-    let session = Session()
+    // It starts when all handlers are there: a quick answer would find some of them too late.
+    let session = Session(startRequestsImmediately: false)
     let order = Journal<String>()
     let done = Latch()
     let request = session.request(server.url)
@@ -25,6 +26,7 @@ struct HandlerTests {
         order.append("slow \($0.value ?? "-")")
         done.open()
       }
+      .resume()
     await done.wait()
     #expect(order.entries == ["string 41 finished", "int 41", "plain 2", "data 2", "slow done"])
     #expect(server.connectionCount == 1)
