@@ -612,7 +612,8 @@ def _(peer, stream):
 
 @h2("pings without end, then the response")
 def _(peer, stream):
-    for _ in range(2000):
+    # nghttp2 calls a thousand unanswered ones a flood, and a client that is late has all of them before it.
+    for _ in range(900):
         peer.send(frames.PingFrame(0, b"12345678"))
     peer.answer(stream)
 
