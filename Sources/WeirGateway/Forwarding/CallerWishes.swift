@@ -1,6 +1,6 @@
 import WeirHTTP
 
-/// What a request's sender says of its urgency, and of how long it waits.
+/// The urgency of a request and the time that its sender waits, as the sender says.
 struct CallerWishes: Equatable {
   var urgency = Urgency.standard
   /// Seconds; nil if it does not say.

@@ -1,6 +1,6 @@
 import WeirIO
 
-// What the machine tells the shell before a retry or a hedge, and what it tells metrics and logs.
+// The machine's answers to the shell before a retry or a hedge, and its values for metrics and logs.
 extension OverloadMachine {
   typealias State = OverloadState
 
