@@ -44,8 +44,12 @@ extension DestinationState {
 
   /// Time has passed while attempts wait. Returns also when to call again at the latest; nil when none waits.
   func wokeOverload(at now: MonotonicTime) -> (entered: OverloadState?, next: MonotonicTime?) {
-    let entered = control(at: now) { $0.woke(at: now) }
-    return (entered, fields.withLock { $0.gate?.nextWake })
+    let (answers, entered, next) = fields.withLock { fields in
+      let (answers, entered) = fields.control(at: now) { $0.woke(at: now) }
+      return (answers, entered, fields.gate?.nextWake)
+    }
+    for answer in answers { answer.waiter(answer.refusal) }
+    return (entered, next)
   }
 
   /// Whether load control lets a retry start. The retry's budget is another question.
