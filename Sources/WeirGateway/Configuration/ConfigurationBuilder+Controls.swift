@@ -36,7 +36,7 @@ extension ConfigurationReader {
   func overload() -> OverloadSettings? {
     mapping(orOff: true) { keys in
       var settings = OverloadSettings()
-      let waitOverloaded = keys.take("waitOverloaded"), initial = keys.take("initial"), silence = keys.take("silence")
+      let waitOverloaded = keys.take("waitOverloaded"), silence = keys.take("silence")
       if let wait = keys.takeSeconds("wait", within: OverloadSettings.waits) { settings.wait = wait }
       // The default of `waitOverloaded` must not exceed a `wait` that is shorter.
       settings.waitOverloaded = min(settings.waitOverloaded, settings.wait)
@@ -44,12 +44,7 @@ extension ConfigurationReader {
         settings.waitOverloaded = seconds
         if seconds > settings.wait { waitOverloaded?.report("must be at most wait, \(text(settings.wait))s") }
       }
-      if let minimum = keys.takeCount("minimum", within: OverloadSettings.limits) { settings.minimum = minimum }
-      settings.initial = max(settings.initial, settings.minimum)
-      if let count = initial?.count(within: OverloadSettings.limits) {
-        settings.initial = count
-        if count < settings.minimum { initial?.report("must be at least minimum, \(settings.minimum)") }
-      }
+      takeLimits(from: &keys, into: &settings)
       if let tolerance = keys.take("tolerance", within: OverloadSettings.tolerances) { settings.tolerance = tolerance }
       if let silence { settings.silence = silence.isOff ? nil : silence.seconds(within: OverloadSettings.silences) }
       if let priority = keys.take("priority", as: .boolean) { settings.priority = priority }
@@ -80,13 +75,8 @@ extension ConfigurationReader {
   func adaptiveConcurrency() -> OverloadSettings? {
     mapping(orOff: true) { keys in
       var settings = OverloadSettings()
-      let initial = keys.take("initial"), window = keys.take("window"), baseline = keys.take("baseline")
-      if let minimum = keys.takeCount("minimum", within: OverloadSettings.limits) { settings.minimum = minimum }
-      settings.initial = max(settings.initial, settings.minimum)
-      if let count = initial?.count(within: OverloadSettings.limits) {
-        settings.initial = count
-        if count < settings.minimum { initial?.report("must be at least minimum, \(settings.minimum)") }
-      }
+      let window = keys.take("window"), baseline = keys.take("baseline")
+      takeLimits(from: &keys, into: &settings)
       if let tolerance = keys.take("tolerance", within: 1...100) {
         settings.tolerance = max(tolerance, OverloadSettings.tolerances.lowerBound)
       }
@@ -95,6 +85,16 @@ extension ConfigurationReader {
       _ = baseline?.seconds(within: 1...3_600)
       return settings
     }
+  }
+
+  /// Reads the first limit and the least one.
+  private func takeLimits(from keys: inout ConfigurationKeys, into settings: inout OverloadSettings) {
+    let initial = keys.take("initial")
+    if let minimum = keys.takeCount("minimum", within: OverloadSettings.limits) { settings.minimum = minimum }
+    settings.initial = max(settings.initial, settings.minimum)
+    guard let initial, let count = initial.count(within: OverloadSettings.limits) else { return }
+    settings.initial = count
+    if count < settings.minimum { initial.report("must be at least minimum, \(settings.minimum)") }
   }
 }
 
