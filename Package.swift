@@ -50,6 +50,7 @@ let package = Package(
     module("WeirHTTP"),
     module("WeirCompression", ["CZlib", "WeirHTTP"]),
     module("WeirCurl", ["CCurl", "CLinux", "WeirHTTP", "WeirIO"]),
+    module("WeirHTTP1", ["WeirCurl", "WeirHTTP", "WeirIO"]),
     module("WeirTransport", ["WeirCurl", "WeirHTTP", "WeirIO"]),
     module("Weir", ["WeirIO", "WeirHTTP", "WeirCurl", "WeirCompression", "WeirTransport"]),
     module("WeirMetrics"),
@@ -77,6 +78,7 @@ let package = Package(
     fuzzTarget("FuzzContentDecoder", ["WeirCompression"]),
     fuzzTarget("FuzzAccept", ["WeirExporter", "WeirHTTP", "WeirMetrics"]),
     fuzzTarget("FuzzRequestParser", ["WeirServer"]),
+    fuzzTarget("FuzzHTTP1", ["WeirHTTP1", "WeirHTTP"]),
     .target(
       name: "FuzzSupport", dependencies: ["CLinux", "WeirIO"], path: "Tests/Fuzz/FuzzSupport", swiftSettings: settings),
     fuzzTarget("FuzzResponse", ["CLinux", "FuzzSupport", "Weir", "WeirIO"]),
@@ -86,6 +88,7 @@ let package = Package(
     tests("WeirHTTPTests", ["WeirHTTP"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
     tests("WeirCurlTests", ["WeirCurl", "WeirHTTP", "WeirIO", "CSlowResolver"]),
+    tests("WeirHTTP1Tests", ["WeirHTTP1", "WeirHTTP"]),
     tests("WeirTransportTests", ["WeirTransport", "WeirCurl", "WeirHTTP", "WeirIO"]),
     tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirTransport"]),
     swift5Tests("WeirSwift5Tests", ["Weir", "WeirAlamofire"]),

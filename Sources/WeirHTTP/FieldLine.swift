@@ -58,6 +58,41 @@ extension FieldLine {
   }
 }
 
+// Strict reading of responses. It differs from the server's in what a recipient of responses must accept.
+extension FieldLine {
+  /// Reads the line of `octets` within `line`, which is without its end. Blanks before the colon are left out of the
+  /// name (RFC 9112 §5.1).
+  @inlinable
+  package init(strictly octets: UnsafeRawBufferPointer, in line: Range<Int>) throws(Defect) {
+    guard !line.isEmpty, !octets[line.lowerBound].isBlank else { throw .folded }
+    let end = octets.endOfToken(in: line)
+    var colon = end
+    while colon < line.upperBound, octets[colon].isBlank { colon += 1 }
+    guard end > line.lowerBound, colon < line.upperBound, octets[colon] == .colon else { throw .name }
+    guard !octets.hasControl(in: colon + 1..<line.upperBound) else { throw .value }
+    name = line.lowerBound..<end
+    value = octets.trimmed(colon + 1..<line.upperBound)
+  }
+}
+
+// Quick reading of responses, in one pass and without a search for the line's end.
+extension FieldLine {
+  /// Reads the line that begins at `start`, if it is whole and has the usual form: a token, a colon, a value without
+  /// tabs, CR LF. Sets `end` to the index behind it. Nil means nothing about the line: it must be read with care.
+  @inlinable @inline(__always)
+  package init?(usual octets: UnsafeRawBufferPointer, at start: Int, end: inout Int) {
+    let colon = octets.endOfToken(in: start..<octets.count)
+    guard colon > start, colon < octets.count, octets[colon] == .colon else { return nil }
+    let control = octets.firstControl(in: colon + 1..<octets.count)
+    guard control + 1 < octets.count, octets[control] == .carriageReturn, octets[control + 1] == .lineFeed else {
+      return nil
+    }
+    end = control + 2
+    name = start..<colon
+    value = octets.trimmed(colon + 1..<control)
+  }
+}
+
 /// Iterates over the fields of a head after its first line. Lines without a name are skipped.
 package struct FieldLines: Sequence, IteratorProtocol {
   @usableFromInline let head: UnsafeRawBufferPointer

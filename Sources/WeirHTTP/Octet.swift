@@ -35,6 +35,7 @@ extension UInt8 {
 }
 
 /// A set of ASCII characters from HTTP's grammar. It is two 64-bit masks, as it is used for each octet received.
+@usableFromInline
 package struct OctetSet: Sendable {
   @usableFromInline let low: UInt64
   @usableFromInline let high: UInt64

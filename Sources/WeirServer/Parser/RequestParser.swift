@@ -96,7 +96,7 @@ package struct RequestParser: Sendable {
     }
   }
 
-  private mutating func take(_ step: ChunkedBody.Step) -> Event {
+  private mutating func take(_ step: ChunkedCoding.Step) -> Event {
     switch step {
     case .data(let range): return .body(range)
     case .needsInput: return .needsInput

@@ -1,0 +1,175 @@
+/// Removes the chunked coding from a body (RFC 9112 §7.1), for requests and responses alike. Extensions and trailer
+/// fields are checked, bounded and dropped.
+package struct ChunkedCoding: Sendable {
+  package enum Step: Sendable {
+    /// A piece of the content, as a range of the input.
+    case data(Range<Int>)
+    case end
+    case needsInput
+  }
+
+  package enum Defect: Error, Hashable, Sendable {
+    /// A size is not a hexadecimal number, directly followed by the line's end or an extension.
+    case size
+    /// A size does not fit an Int64, or has more digits than the greatest one.
+    case sizeTooGreat
+    /// The content exceeds its limit.
+    case contentTooGreat
+    case extensionName
+    case extensionControl
+    case extensionsTooLong
+    /// CR LF is missing behind a size or a chunk's content.
+    case lineEnd
+    case trailer
+    case trailersTooLarge
+  }
+
+  /// The limit of octets in the line with a chunk's size. A peer can add no more than that to each chunk.
+  package static let longestSizeLine = 256
+  /// The limit of octets of extensions in a whole body.
+  package static let mostExtensions = 16 * 1024
+  private static let mostDigits = 16
+
+  private enum Place {
+    case size(digits: Int)
+    /// Behind a semicolon, where a name must begin.
+    case extensionStart
+    case `extension`
+    case quotation(isEscaped: Bool)
+    case sizeLineFeed
+    case data
+    case dataReturn
+    case dataLineFeed
+    case trailerStart
+    case trailerName
+    case trailerValue
+    case trailerLineFeed
+    case lastLineFeed
+    case done
+  }
+
+  private let maximumContent: Int64
+  private let maximumTrailers: Int
+  private var place = Place.size(digits: 0)
+  private var remaining: Int64 = 0
+  private var total: Int64 = 0
+  private var lineLength = 0
+  private var extensions = 0
+  private var trailers = 0
+
+  /// - Parameters:
+  ///   - maximumContent: The limit of octets in all chunks.
+  ///   - maximumTrailers: The limit of octets from the first trailer field to the last octet of the coding.
+  package init(maximumContent: Int64 = .max, maximumTrailers: Int) {
+    self.maximumContent = maximumContent
+    self.maximumTrailers = maximumTrailers
+  }
+
+  /// The number of octets of trailer fields so far, with the line that ends them if there are any fields.
+  package var trailerOctets: Int { trailers > 2 ? trailers : 0 }
+
+  /// Returns the next step. It consumes input from `position`, which it moves on.
+  package mutating func parse(_ input: UnsafeRawBufferPointer, at position: inout Int) throws(Defect) -> Step {
+    while position < input.count {
+      if case .data = place {
+        let taken = Int(min(remaining, Int64(input.count - position)))
+        position += taken
+        remaining -= Int64(taken)
+        if remaining == 0 { place = .dataReturn }
+        return .data(position - taken..<position)
+      }
+      let octet = input[position]
+      position += 1
+      try take(octet)
+      if case .done = place { return .end }
+    }
+    if case .done = place { return .end }
+    return .needsInput
+  }
+
+  private mutating func take(_ octet: UInt8) throws(Defect) {
+    switch place {
+    case .size(let digits): try takeSize(octet, digits: digits)
+    case .extensionStart, .extension, .quotation: try takeExtension(octet)
+    case .sizeLineFeed:
+      try expect(octet, .lineFeed)
+      place = remaining > 0 ? .data : .trailerStart
+      lineLength = 0
+    case .dataReturn:
+      try expect(octet, .carriageReturn)
+      place = .dataLineFeed
+    case .dataLineFeed:
+      try expect(octet, .lineFeed)
+      place = .size(digits: 0)
+    case .trailerStart, .trailerName, .trailerValue, .trailerLineFeed, .lastLineFeed: try takeTrailer(octet)
+    case .data, .done: break
+    }
+  }
+
+  private mutating func takeSize(_ octet: UInt8, digits: Int) throws(Defect) {
+    lineLength += 1
+    if let value = octet.hexValue {
+      guard digits < Self.mostDigits, remaining <= Int64.max >> 4 else { throw .sizeTooGreat }
+      remaining = remaining << 4 | Int64(value)
+      place = .size(digits: digits + 1)
+      return
+    }
+    guard digits > 0 else { throw .size }
+    let (sum, overflow) = total.addingReportingOverflow(remaining)
+    guard !overflow, sum <= maximumContent else { throw .contentTooGreat }
+    total = sum
+    switch octet {
+    case .carriageReturn: place = .sizeLineFeed
+    case .semicolon: place = .extensionStart
+    // The grammar allows "bad white space" here, also before an extension, but other parsers disagree about it.
+    default: throw .size
+    }
+  }
+
+  private mutating func takeExtension(_ octet: UInt8) throws(Defect) {
+    lineLength += 1
+    extensions += 1
+    guard lineLength <= Self.longestSizeLine, extensions <= Self.mostExtensions else { throw .extensionsTooLong }
+    switch (place, octet) {
+    case (.extensionStart, _):
+      guard OctetSet.token.contains(octet) else { throw .extensionName }
+      place = .extension
+    case (.extension, .carriageReturn): place = .sizeLineFeed
+    case (.extension, .semicolon): place = .extensionStart
+    case (.extension, .quotationMark), (.quotation(isEscaped: true), _): place = .quotation(isEscaped: false)
+    case (.quotation(isEscaped: false), .quotationMark): place = .extension
+    case (.quotation(isEscaped: false), .backslash): place = .quotation(isEscaped: true)
+    default: break
+    }
+    guard octet.isFieldContent || isPlaceOfLineFeed else { throw .extensionControl }
+  }
+
+  private var isPlaceOfLineFeed: Bool { if case .sizeLineFeed = place { true } else { false } }
+
+  private mutating func takeTrailer(_ octet: UInt8) throws(Defect) {
+    trailers += 1
+    guard trailers <= maximumTrailers else { throw .trailersTooLarge }
+    switch place {
+    case .trailerStart where octet == .carriageReturn: place = .lastLineFeed
+    case .trailerStart:
+      guard OctetSet.token.contains(octet) else { throw .trailer }
+      place = .trailerName
+    case .trailerName where octet == .colon: place = .trailerValue
+    case .trailerName:
+      guard OctetSet.token.contains(octet) else { throw .trailer }
+    case .trailerValue where octet == .carriageReturn: place = .trailerLineFeed
+    case .trailerValue:
+      guard octet.isFieldContent else { throw .trailer }
+    case .trailerLineFeed:
+      try expect(octet, .lineFeed)
+      place = .trailerStart
+    default:
+      try expect(octet, .lineFeed)
+      place = .done
+    }
+  }
+
+  private func expect(_ octet: UInt8, _ expected: UInt8) throws(Defect) {
+    guard octet == expected else { throw .lineEnd }
+  }
+}

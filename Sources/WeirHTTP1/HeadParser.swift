@@ -1,0 +1,188 @@
+internal import Glibc
+import WeirHTTP
+
+/// Collects the heads of a response (RFC 9112 §2.2, §4, §5) line by line, from input that is cut anywhere.
+///
+/// A line that lies within one piece is read in place. A head that lies within one piece is copied once.
+struct HeadParser {
+  private let maximumSize: Int
+  /// The octets of the present head that earlier pieces had.
+  private var held: [UInt8] = []
+  /// The offset in the head at which the present line begins.
+  private var lineStart = 0
+  private var hasFields = false
+  private var hasFolds = false
+  /// The status line of the present head, once it is whole.
+  private(set) var statusLine: StatusLine?
+  /// The framing by the present head.
+  private(set) var framing = ResponseFraming()
+
+  init(maximumSize: Int) {
+    self.maximumSize = maximumSize
+  }
+
+  /// The octets of the present head so far.
+  var heldCount: Int { held.count }
+
+  /// Takes input up to the end of the head, or all of it. Returns the head, and nil if it needs more.
+  mutating func parse(
+    _ input: UnsafeRawBufferPointer, at position: inout Int
+  ) throws(ResponseDefect) -> ResponseHead? {
+    let before = held.count - position
+    var copied = position
+    if statusLine == nil { try checkBeginning(input, from: position) }
+    while true {
+      if lineStart == before + position { try takeUsualLines(input, at: &position, before: before) }
+      guard let lineFeed = input.firstIndex(of: .lineFeed, in: position..<input.count) else { break }
+      let next = lineFeed + 1
+      if before + next > maximumSize { throw .headTooLarge }
+      let isLast: Bool
+      if lineStart < held.count {
+        held.append(contentsOf: input.octets(copied..<next))
+        copied = next
+        isLast = try takeHeldLine()
+      } else {
+        isLast = try take(input, line: position..<next)
+      }
+      position = next
+      lineStart = before + next
+      if isLast { return finish(with: input.octets(copied..<next)) }
+    }
+    held.append(contentsOf: input.octets(copied..<input.count))
+    position = input.count
+    if held.count > maximumSize { throw .headTooLarge }
+    return nil
+  }
+
+  /// Takes fields for as long as their lines are whole and have the usual form. All other lines are left to `take`,
+  /// which would read these in the same way. `before` is the offset in the head of the input's first octet.
+  private mutating func takeUsualLines(
+    _ input: UnsafeRawBufferPointer, at position: inout Int, before: Int
+  ) throws(ResponseDefect) {
+    guard let statusLine else { return }
+    let isInterim = statusLine.isInterim
+    var end = position
+    while let field = FieldLine(usual: input, at: position, end: &end) {
+      if before + end > maximumSize { throw .headTooLarge }
+      if !isInterim { try framing.take(field, in: input) }
+      hasFields = true
+      position = end
+      lineStart = before + end
+    }
+  }
+
+  /// Refuses what can't become a status line before its line end: there may be none to wait for.
+  private func checkBeginning(_ input: UnsafeRawBufferPointer, from position: Int) throws(ResponseDefect) {
+    let prefix: StaticString = "HTTP/"
+    var index = held.count
+    while index < prefix.utf8CodeUnitCount, position + index - held.count < input.count {
+      guard input[position + index - held.count] == prefix.utf8Start[index] else { throw .notHTTP }
+      index += 1
+    }
+  }
+
+  private mutating func takeHeldLine() throws(ResponseDefect) -> Bool {
+    // A second reference, as the call changes the other properties.
+    let head = held
+    return try head.span.withUnsafeBytes { (head) throws(ResponseDefect) in
+      try take(head, line: lineStart..<head.count)
+    }
+  }
+
+  /// Takes a line with its line feed. Returns true for the empty line that ends the head.
+  private mutating func take(_ octets: UnsafeRawBufferPointer, line: Range<Int>) throws(ResponseDefect) -> Bool {
+    var end = line.upperBound - 1
+    if end > line.lowerBound, octets[end - 1] == .carriageReturn { end -= 1 }
+    let text = line.lowerBound..<end
+    guard let statusLine else {
+      self.statusLine = try Self.statusLine(octets.octets(text))
+      return false
+    }
+    if text.isEmpty { return true }
+    if octets[text.lowerBound].isBlank {
+      try takeContinuation(octets, text)
+    } else {
+      let field = try Self.field(octets, text)
+      // The fields of an interim response frame nothing.
+      if !statusLine.isInterim { try framing.take(field, in: octets) }
+    }
+    hasFields = true
+    return false
+  }
+
+  private mutating func takeContinuation(
+    _ octets: UnsafeRawBufferPointer, _ text: Range<Int>
+  ) throws(ResponseDefect) {
+    guard hasFields else { throw .malformedHead(.fold) }
+    if octets.hasControl(in: text) { throw .malformedHead(.fieldValue) }
+    try framing.takeContinuation()
+    hasFolds = true
+  }
+
+  private mutating func finish(with rest: UnsafeRawBufferPointer) -> ResponseHead? {
+    guard let statusLine else { return nil }
+    if held.isEmpty { held = [UInt8](copying: rest) } else { held.append(contentsOf: rest) }
+    return ResponseHead(
+      status: statusLine.status, version: statusLine.version, isEncoded: framing.isEncoded,
+      mayNameFields: framing.mayNameFields, bytes: hasFolds ? Self.unfolded(held) : held)
+  }
+
+  /// Makes ready for the next head.
+  mutating func reset() {
+    self = HeadParser(maximumSize: maximumSize)
+  }
+
+  private static func statusLine(_ text: UnsafeRawBufferPointer) throws(ResponseDefect) -> StatusLine {
+    guard let line = StatusLine(text) else { throw .notHTTP }
+    if line.version.major == 2 || line.version.major == 3 { throw .malformedHead(.version) }
+    guard text.starts(with: "HTTP/1."), line.version.minor <= 1 else { throw .notHTTP }
+    guard line.status >= 100 else { throw .malformedHead(.status) }
+    if text.hasControl(in: 0..<text.count) { throw .malformedHead(.reason) }
+    return line
+  }
+
+  private static func field(
+    _ octets: UnsafeRawBufferPointer, _ text: Range<Int>
+  ) throws(ResponseDefect) -> FieldLine {
+    do throws(FieldLine.Defect) {
+      return try FieldLine(strictly: octets, in: text)
+    } catch {
+      switch error {
+      case .folded: throw .malformedHead(.fold)
+      case .name: throw .malformedHead(.fieldName)
+      case .value: throw .malformedHead(.fieldValue)
+      }
+    }
+  }
+
+  /// The head with each folded line joined to the line before by one space, as readers would otherwise disagree on its
+  /// meaning.
+  private static func unfolded(_ head: [UInt8]) -> [UInt8] {
+    var joined: [UInt8] = []
+    joined.reserveCapacity(head.count)
+    head.withUnsafeBytes { head in
+      var position = 0
+      while position < head.count {
+        let lineFeed = head.firstIndex(of: .lineFeed, in: position..<head.count)
+        let next = lineFeed.map { $0 + 1 } ?? head.count
+        if head[position].isBlank {
+          while let last = joined.last, last <= .space { joined.removeLast() }
+          joined.append(.space)
+          while position < next, head[position].isBlank { position += 1 }
+        }
+        joined.append(contentsOf: head.octets(position..<next))
+        position = next
+      }
+    }
+    return joined
+  }
+}
+
+extension [UInt8] {
+  fileprivate init(copying octets: UnsafeRawBufferPointer) {
+    self.init(unsafeUninitializedCapacity: octets.count) { buffer, count in
+      UnsafeMutableRawBufferPointer(buffer).copyMemory(from: octets)
+      count = octets.count
+    }
+  }
+}
