@@ -1,6 +1,6 @@
 import WeirHTTP
 
-/// Request header lines as bytes, in the form that libcurl takes.
+/// Request header lines as bytes, in the form in which HTTP/1.1 sends them.
 ///
 /// Values need not be text: field values are octets (RFC 9110 §5.5), and a gateway must not change any of them.
 ///
@@ -8,12 +8,14 @@ import WeirHTTP
 /// here, whatever their source. A wrong length would make the rest of a body the next request. There is at most one
 /// Host field, and its value must be a host.
 package struct HeaderBlock: Sendable {
-  /// The lines, each ended by a zero byte.
-  private(set) var bytes: [UInt8] = []
+  /// The lines, each ended by CRLF.
+  package private(set) var bytes: [UInt8] = []
   /// The offset at which each line begins.
   private(set) var starts: [UInt32] = []
+  /// The line of the Host field in `bytes`; empty if there is none.
+  package private(set) var hostLine: Range<Int> = 0..<0
   /// Why the lines can't be sent; a transfer with them fails. Nil if they can.
-  private(set) var defect: String?
+  package private(set) var defect: String?
   private(set) var noted = NotedFields()
 
   /// Fields that libcurl would add of its own accord, or that change what it does.
@@ -77,13 +79,14 @@ package struct HeaderBlock: Sendable {
     }
     noted.formUnion(kind)
     if kind == .authorization, ConnectionAuthentication.begins(value) { noted.insert(.connectionAuthentication) }
-    starts.append(UInt32(truncatingIfNeeded: bytes.count))
-    // libcurl reads "Name:" as a field to leave out, and "Name;" as an empty field.
+    let start = bytes.count
+    starts.append(UInt32(truncatingIfNeeded: start))
     if value.first ?? 32 <= 32, value.allSatisfy(\.isBlank) {
-      bytes.append(field: name, ";", UnsafeRawBufferPointer(start: nil, count: 0), "\0")
+      bytes.append(field: name, ":", UnsafeRawBufferPointer(start: nil, count: 0), "\r\n")
     } else {
-      bytes.append(field: name, ": ", value, "\0")
+      bytes.append(field: name, ": ", value, "\r\n")
     }
+    if kind == .host { hostLine = start..<bytes.count }
   }
 
   /// Adds all fields of another block.
@@ -92,6 +95,9 @@ package struct HeaderBlock: Sendable {
     bytes.append(contentsOf: other.bytes)
     for start in other.starts { starts.append(start &+ offset) }
     if noted.contains(.host), other.noted.contains(.host) { defect = defect ?? Self.secondHost }
+    if !other.hostLine.isEmpty {
+      hostLine = other.hostLine.lowerBound + Int(offset)..<other.hostLine.upperBound + Int(offset)
+    }
     noted.formUnion(other.noted)
     defect = defect ?? other.defect
   }
@@ -123,17 +129,18 @@ package struct HeaderBlock: Sendable {
   package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
     bytes.withUnsafeBytes { bytes in
       for (index, start) in starts.enumerated() {
-        let end = (index + 1 < starts.count ? Int(starts[index + 1]) : bytes.count) - 1
+        let end = (index + 1 < starts.count ? Int(starts[index + 1]) : bytes.count) - 2
         let line = UnsafeRawBufferPointer(rebasing: bytes[Int(start)..<end])
-        guard let mark = line.firstIndex(where: { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ";") }) else {
-          continue
-        }
+        guard let mark = line.firstIndex(of: .colon) else { continue }
         body(
           UnsafeRawBufferPointer(rebasing: line[..<mark]),
           UnsafeRawBufferPointer(rebasing: line[min(mark + 2, line.count)...]))
       }
     }
   }
+
+  /// Whether the line without its end consists of a name and the colon.
+  func isEmptyField(_ line: Range<Int>) -> Bool { bytes[line].firstIndex(of: .colon) == line.upperBound - 1 }
 
   private static let secondHost = "the request has two Host fields; only one is allowed"
 

@@ -6,20 +6,46 @@ internal import CCurl
 /// Only the listed fields are sent, besides Host, Content-Length, Transfer-Encoding, and a proxy's credential.
 /// libcurl's own Accept, Content-Type and Expect are suppressed.
 package final class PreparedHeaders {
-  let list: UnsafeMutablePointer<curl_slist>?
-  /// Why the lines can't be sent; a transfer with them fails. Nil if they can.
-  let defect: String?
-  let expectsContinue: Bool
-  /// Whether the lines hold an Authorization field.
-  let hasAuthorization: Bool
-  /// Whether the lines hold credentials that authenticate the connection.
-  let authenticatesConnection: Bool
-  /// The list's nodes, followed by their lines, in one piece of memory. libcurl only reads it.
-  private let memory: UnsafeMutableRawPointer
+  package let block: HeaderBlock
+  /// The lines as libcurl's engine takes them, made when that engine first needs them.
+  private var made: CurlHeaderList?
 
   package init(_ block: HeaderBlock) {
+    self.block = block
+  }
+
+  /// - Parameter lines: Lines of the form `Name: value`; a name without a value sends an empty field.
+  package convenience init(lines: [String]) {
+    var block = HeaderBlock()
+    for line in lines { block.append(line: line) }
+    self.init(block)
+  }
+
+  /// Why the lines can't be sent; a transfer with them fails. Nil if they can.
+  package var defect: String? { block.defect }
+  package var expectsContinue: Bool { block.noted.contains(.expect) }
+  /// Whether the lines hold an Authorization field.
+  package var hasAuthorization: Bool { block.noted.contains(.authorization) }
+  /// Whether the lines hold credentials that authenticate the connection.
+  package var authenticatesConnection: Bool { block.noted.contains(.connectionAuthentication) }
+
+  var list: UnsafeMutablePointer<curl_slist>? {
+    if let made { return made.first }
+    let list = CurlHeaderList(block)
+    made = list
+    return list.first
+  }
+}
+
+/// A list of header lines in libcurl's terms, which libcurl only reads.
+private final class CurlHeaderList {
+  let first: UnsafeMutablePointer<curl_slist>?
+  /// The list's nodes, followed by their lines, in one piece of memory.
+  private let memory: UnsafeMutableRawPointer
+
+  init(_ block: HeaderBlock) {
     let count = block.count + Self.defaults.count
-    let memory = UnsafeMutableRawPointer.allocate(
+    memory = UnsafeMutableRawPointer.allocate(
       byteCount: count * MemoryLayout<curl_slist>.stride + block.bytes.count,
       alignment: MemoryLayout<curl_slist>.alignment)
     let nodes = memory.bindMemory(to: curl_slist.self, capacity: count)
@@ -30,24 +56,16 @@ package final class PreparedHeaders {
       (nodes + used).initialize(to: curl_slist(data: line, next: nodes + used + 1))
       used += 1
     }
-    for start in block.starts { add(text + Int(start)) }
-    for index in Self.defaults.indices where !block.noted.contains(Self.defaults[index].field) {
-      add(Self.pointer(to: Self.defaults[index].line))
+    for (index, start) in block.starts.enumerated() {
+      let end = (index + 1 < block.starts.count ? Int(block.starts[index + 1]) : block.bytes.count) - 2
+      text[end] = 0
+      // libcurl reads "Name:" as a field to leave out, and "Name;" as an empty field.
+      if block.isEmptyField(Int(start)..<end) { text[end - 1] = CChar(UInt8(ascii: ";")) }
+      add(text + Int(start))
     }
+    for (field, line) in Self.defaults where !block.noted.contains(field) { add(Self.pointer(to: line)) }
     if used > 0 { nodes[used - 1].next = nil }
-    self.memory = memory
-    list = used == 0 ? nil : nodes
-    defect = block.defect
-    expectsContinue = block.noted.contains(.expect)
-    hasAuthorization = block.noted.contains(.authorization)
-    authenticatesConnection = block.noted.contains(.connectionAuthentication)
-  }
-
-  /// - Parameter lines: Lines of the form `Name: value`; a name without a value sends an empty field.
-  package convenience init(lines: [String]) {
-    var block = HeaderBlock()
-    for line in lines { block.append(line: line) }
-    self.init(block)
+    first = used == 0 ? nil : nodes
   }
 
   deinit {

@@ -68,6 +68,10 @@ package final class Transfer {
   /// Counts the requests put on a connection; there is more than one when libcurl repeats the request.
   @exclusivity(unchecked) var repeats = RepeatRule()
   @exclusivity(unchecked) var dial = DialState()
+  /// The attempt to open a connection for others that this transfer is; nil for a request.
+  var dialled: Dial?
+  /// The TLS of the connection, for such an attempt.
+  var secureConnection: TLSConnection?
   /// Sockets opened for this transfer while it has no established connection.
   @exclusivity(unchecked) var connecting: [OpenedSocket] = []
 

@@ -48,6 +48,15 @@ package final class TransferEngine {
   var postponed: [Transfer] = []
   @exclusivity(unchecked) var pool: [EasyHandle] = []
   var unwatched: [CInt] = []
+  /// Whether a connection is closed after a response by HTTP/1, where HTTP/2 was possible: other engines go on there.
+  package var leavesHTTP1 = false
+  /// The descriptor that stays open when libcurl closes its connection; −1 for none.
+  var keptOpen: CInt = -1
+  /// TLS connections that are not libcurl's to use, by descriptor.
+  var pinned: [CInt: Wire] = [:]
+  /// TLS connections that were closed while libcurl was being called.
+  var unpinned: [Wire] = []
+  let noHeaders = PreparedHeaders(HeaderBlock())
   let nextTurnTimer = LoopTimer()
   var secondLooks = SecondLooks()
   let secondLooksTimer = LoopTimer()
@@ -81,6 +90,11 @@ package final class TransferEngine {
   ) -> Transfer {
     loop.preconditionCurrent()
     let transfer = Transfer(spec: spec, headers: headers, delegate: delegate, engine: self)
+    begin(transfer)
+    return transfer
+  }
+
+  func begin(_ transfer: Transfer) {
     transfer.slot = transfers.count
     transfers.append(transfer)
     if isClosed {
@@ -89,7 +103,6 @@ package final class TransferEngine {
     } else {
       need(.add, for: transfer)
     }
-    return transfer
   }
 
   /// Fails all transfers, closes all connections and releases the loop. Delegates hear the end by the end of this turn,

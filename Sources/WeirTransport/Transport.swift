@@ -62,7 +62,7 @@ package final class Transport {
   }
 
   private func makeEngine() throws(TransferError) -> any TransportEngine {
-    let engine = try TransferEngine(
+    let engine = try Engines(
       loop: loop, options: options, observer: interests.contains(.connections) ? self : nil)
     self.engine = engine
     return engine

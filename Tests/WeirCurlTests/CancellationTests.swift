@@ -1,6 +1,7 @@
 import Testing
 import WeirIO
 import WeirTestSupport
+import WeirTransport
 
 @testable import WeirCurl
 
@@ -16,7 +17,7 @@ struct CancellationTests {
     let rig = try await EngineRig()
     let outcome = await rig.onEngine { engine in
       let recorder = Recorder { _ in }
-      let transfer: Transfer = engine.start(
+      let transfer = engine.start(
         TransferSpec(url: server.url), headers: PreparedHeaders(lines: []), delegate: recorder)
       transfer.cancel()
       transfer.cancel()
@@ -240,11 +241,12 @@ struct CancellationTests {
   func closedByTheEndOfACancelledTransfer() async throws {
     let hole = try BlackHole()
     let rig = try await EngineRig()
-    let first = await rig.start(TransferSpec(url: hole.url)) { $0.onFinish = { $0.engine.close() } }
+    let engine = await rig.onEngine { UncheckedBox($0) }
+    let first = await rig.start(TransferSpec(url: hole.url)) { $0.onFinish = { _ in engine.value.close() } }
     let second = await rig.start(TransferSpec(url: hole.url))
     let third = await rig.start(TransferSpec(url: hole.url))
     #expect(await eventually { hole.connectionCount == 3 })
-    await rig.onEngine { engine in for transfer in engine.transfers.prefix(2) { transfer.cancel() } }
+    await rig.onEngine { _ in for running in [first, second] { running.cancelOnLoop() } }
     #expect(await first.outcome.error?.kind == .cancelled)
     #expect(await second.outcome.error?.kind == .cancelled)
     #expect(await third.outcome.error?.kind == .engineClosed)
@@ -258,8 +260,9 @@ struct CancellationTests {
     let hole = try BlackHole()
     let rig = try await EngineRig()
     let spec = TransferSpec(url: hole.url, silenceTimeout: 0.1)
+    let engine = await rig.onEngine { UncheckedBox($0) }
     var running: [Running] = []
-    for _ in 0..<3 { running.append(await rig.start(spec) { $0.onFinish = { $0.engine.close() } }) }
+    for _ in 0..<3 { running.append(await rig.start(spec) { $0.onFinish = { _ in engine.value.close() } }) }
     var kinds: [TransferError.Kind?] = []
     for transfer in running { kinds.append(await transfer.outcome.error?.kind) }
     #expect(kinds.first == .silence)
@@ -274,8 +277,9 @@ struct CancellationTests {
     let rig = try await EngineRig()
     let late = Running(loop: rig.loop)
     let spec = TransferSpec(url: hole.url)
+    let engine = await rig.onEngine { UncheckedBox($0) }
     let running = await rig.start(spec) {
-      $0.onFinish = { late.start(spec, PreparedHeaders(lines: []), $0.engine) { _ in } }
+      $0.onFinish = { _ in late.start(spec, PreparedHeaders(lines: []), engine.value) { _ in } }
     }
     #expect(await eventually { hole.connectionCount == 1 })
     await rig.close()
@@ -291,8 +295,9 @@ struct CancellationTests {
     let rig = try await EngineRig()
     let running = await rig.start(TransferSpec(url: hole.url))
     #expect(await eventually { hole.connectionCount == 1 })
-    let finishes = await running.onTransfer { transfer, recorder in
-      transfer.engine.close()
+    let engine = await rig.onEngine { UncheckedBox($0) }
+    let finishes = await running.onTransfer { _, recorder in
+      engine.value.close()
       return recorder.outcome.finishes
     }
     #expect(finishes == 0)
@@ -311,12 +316,12 @@ struct UncheckedBox<Value>: @unchecked Sendable {
 
 /// One transfer after another, each started as the one before ends.
 private final class Chain {
-  private let engine: TransferEngine
+  private let engine: Engines
   private let url: String
   private var left: Int
   private let last: Running
 
-  init(_ engine: TransferEngine, _ url: String, length: Int, _ last: Running) {
+  init(_ engine: Engines, _ url: String, length: Int, _ last: Running) {
     self.engine = engine
     self.url = url
     left = length
@@ -327,7 +332,7 @@ private final class Chain {
     left -= 1
     let headers = PreparedHeaders(lines: [])
     if left == 0 { return last.start(TransferSpec(url: url), headers, engine) { _ in } }
-    let _: Transfer = engine.start(
+    _ = engine.start(
       TransferSpec(url: url), headers: headers, delegate: Recorder { _ in self.next() })
   }
 }

@@ -1,13 +1,18 @@
 import Synchronization
 import Testing
-import WeirCurl
+@testable import WeirCurl
+@testable import WeirHTTP1
 import WeirIO
+import WeirTransport
 
-/// An engine on a loop of its own, driven from a test's thread.
+/// The engines on a loop of their own, driven from a test's thread.
+///
+/// Which engine a transfer goes by is decided as in the product, so that the environment's `WEIR_HTTP1_ENGINE` chooses
+/// for the whole suite.
 final class EngineRig: Sendable {
   let loop: EventLoop
   let counts: ConnectionCounts
-  private let engine: LoopBound<TransferEngine>
+  private let engines: LoopBound<Engines>
 
   /// - Parameter onConnection: called on the loop when a new connection stands, before anything is sent on it.
   init(
@@ -21,12 +26,12 @@ final class EngineRig: Sendable {
     configure(&options)
     let (loop, chosen) = (try EventLoop(name: "test"), options)
     self.loop = loop
-    engine = try await withCheckedThrowingContinuation { continuation in
+    engines = try await withCheckedThrowingContinuation { continuation in
       loop.post {
         continuation.resume(
           with: Result {
             LoopBound(
-              try TransferEngine(loop: loop, options: chosen, observer: counts, workers: workers), on: loop)
+              try Engines(loop: loop, options: chosen, observer: counts, workers: workers), on: loop)
           })
       }
     }
@@ -47,17 +52,17 @@ final class EngineRig: Sendable {
   ) async -> Running {
     let running = Running(loop: loop)
     await withCheckedContinuation { continuation in
-      loop.post { [engine] in
-        running.start(spec, PreparedHeaders(lines: headers), engine.value, configure)
+      loop.post { [engines] in
+        running.start(spec, PreparedHeaders(lines: headers), engines.value, configure)
         continuation.resume()
       }
     }
     return running
   }
 
-  func onEngine<Result: Sendable>(_ body: @escaping @Sendable (TransferEngine) -> Result) async -> Result {
+  func onEngine<Result: Sendable>(_ body: @escaping @Sendable (Engines) -> Result) async -> Result {
     await withCheckedContinuation { continuation in
-      loop.post { [engine] in continuation.resume(returning: body(engine.value)) }
+      loop.post { [engines] in continuation.resume(returning: body(engines.value)) }
     }
   }
 
@@ -68,7 +73,20 @@ final class EngineRig: Sendable {
   }
 }
 
-/// Open and closed connections as the engine told of them.
+extension Engines {
+  var activeTransfers: Int { libcurl.activeTransfers + (own?.activeTransfers ?? 0) }
+  var openConnections: Int { libcurl.openConnections + (own?.openConnections ?? 0) }
+  var runningLookups: Int { libcurl.runningLookups }
+}
+
+extension TransferHandle {
+  /// Whether sending is paused for lack of bytes.
+  var awaitsSource: Bool {
+    (self as? Transfer)?.sending.awaitsSource ?? (self as? HTTP1Transfer)?.upload.awaitsSource ?? false
+  }
+}
+
+/// Open and closed connections as the engines told of them.
 final class ConnectionCounts: TransferEngineObserver, Sendable {
   struct Counts: Equatable, Sendable {
     var opened = 0

@@ -21,13 +21,13 @@ struct FilePauseTests {
     let rig = try await EngineRig(workers: workers)
     let running = await rig.start(
       TransferSpec(url: server.url, method: "PUT", body: .file(path: path, size: Int64(size))))
-    #expect(await eventually { await running.onTransfer { transfer, _ in transfer.sending.awaitsSource } == true })
+    #expect(await eventually { await running.onTransfer { transfer, _ in transfer.awaitsSource } == true })
     await running.onTransfer { transfer, _ in transfer.pauseSending() }
     gate.open()
     await withCheckedContinuation { continuation in workers.submit { continuation.resume() } }
     // What has arrived, and the turns of the loop in which it could be sent.
     for _ in 0..<20 { await rig.onEngine { _ in } }
-    #expect(await running.onTransfer { transfer, _ in transfer.bytesSent } == 0)
+    #expect(await running.onTransfer { transfer, _ in transfer.report().bytesSent } == 0)
     #expect(!running.isFinished)
     await running.onTransfer { transfer, _ in transfer.resumeSending() }
     #expect(await running.outcome.error == nil)

@@ -5,8 +5,8 @@ import Testing
 @Suite struct HeaderBlockTests {
   @Test(
     arguments: [
-      (["A: b"], "A: b\0"), (["A:b", "C:  d e "], "A: b\0C: d e \0"), (["A:", "B: \t"], "A;\0B;\0"),
-      (["A: x:y;z"], "A: x:y;z\0"),
+      (["A: b"], "A: b\r\n"), (["A:b", "C:  d e "], "A: b\r\nC: d e \r\n"), (["A:", "B: \t"], "A:\r\nB:\r\n"),
+      (["A: x:y;z"], "A: x:y;z\r\n"),
     ])
   func keepsLines(lines: [String], expected: String) {
     var block = HeaderBlock()
@@ -56,7 +56,7 @@ import Testing
   func leavesOutFraming(line: String) {
     var block = HeaderBlock()
     for line in ["A: b", line, "C: d"] { block.append(line: line) }
-    #expect(String(decoding: block.bytes, as: UTF8.self) == "A: b\0C: d\0")
+    #expect(String(decoding: block.bytes, as: UTF8.self) == "A: b\r\nC: d\r\n")
     #expect(block.defect == nil)
   }
 
@@ -64,7 +64,7 @@ import Testing
   func keepsWhatOnlyLooksLikeFraming(line: String) {
     var block = HeaderBlock()
     block.append(line: line)
-    #expect(String(decoding: block.bytes, as: UTF8.self) == "\(line)\0")
+    #expect(String(decoding: block.bytes, as: UTF8.self) == "\(line)\r\n")
   }
 
   @Test(arguments: ["h", "h:80", "[::1]:80", "a-b.c_d", "h%20", "a!$&'()*+;=~"])
@@ -75,7 +75,7 @@ import Testing
     #expect(block.noted == .host)
     block.append(line: "Host: other")
     #expect(block.defect != nil)
-    #expect(String(decoding: block.bytes, as: UTF8.self) == "hOSt: \(value)\0")
+    #expect(String(decoding: block.bytes, as: UTF8.self) == "hOSt: \(value)\r\n")
   }
 
   @Test(arguments: ["", " ", "a, b", "a,b", "a b", "a\tb", "a/b", "a?b", "a#b", "u@a", "a\\b", "\"a\"", "<a>", "a "])

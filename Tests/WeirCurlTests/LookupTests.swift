@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 import WeirIO
 import WeirTestSupport
+import WeirTransport
 
 @testable import WeirCurl
 
@@ -85,7 +86,7 @@ struct LookupTests {
     for _ in 0..<20 { waiting.append(await rig.start(TransferSpec(url: "http://\(missing)/"))) }
     #expect(await eventually { names.threads == 1 })
     // Who comes after the failure looks for itself.
-    #expect(await eventually { await rig.onEngine { $0.transfers.count { $0.lookup == .waiting } } == 19 })
+    #expect(await eventually { await rig.onEngine { $0.libcurl.transfers.count { $0.lookup == .waiting } } == 19 })
     slow_resolver_open(missing, 1)
     for transfer in waiting {
       let outcome = await transfer.outcome

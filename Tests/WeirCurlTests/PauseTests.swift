@@ -115,7 +115,7 @@ struct PauseTests {
     #expect(await eventually { server.received().count > 100 })
     await running.onTransfer { transfer, _ in transfer.pauseSending() }
     gate.open()
-    #expect(await eventually { await running.onTransfer { transfer, _ in transfer.bytesSent } ?? 0 > 0 })
+    #expect(await eventually { await running.onTransfer { transfer, _ in transfer.report().bytesSent } ?? 0 > 0 })
     #expect(!running.isFinished)
     await running.onTransfer { transfer, _ in transfer.resumeSending() }
     #expect(await running.outcome.error == nil)

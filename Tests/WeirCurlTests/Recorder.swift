@@ -2,6 +2,7 @@ import Synchronization
 import WeirCurl
 import WeirHTTP
 import WeirIO
+import WeirTransport
 
 /// What a delegate saw of one transfer.
 struct Outcome: Sendable {
@@ -25,12 +26,12 @@ extension ResponseHead {
 /// A delegate that writes everything down and asks hooks what to answer. Lives on the loop.
 final class Recorder: TransferDelegate {
   var outcome = Outcome()
-  var onHead: ((Transfer, ResponseHead) -> Flow)?
-  var onBody: ((Transfer, UnsafeRawBufferPointer) -> Flow)?
-  var onProvide: ((Transfer, UnsafeMutableRawBufferPointer) -> BodySupply)?
+  var onHead: ((any TransferHandle, ResponseHead) -> Flow)?
+  var onBody: ((any TransferHandle, UnsafeRawBufferPointer) -> Flow)?
+  var onProvide: ((any TransferHandle, UnsafeMutableRawBufferPointer) -> BodySupply)?
   var onRewind: (() -> Bool)?
-  var onSent: ((Transfer) -> Void)?
-  var onFinish: ((Transfer) -> Void)?
+  var onSent: ((any TransferHandle) -> Void)?
+  var onFinish: ((any TransferHandle) -> Void)?
   /// Bytes to provide, and how far that has come.
   var source: [UInt8] = []
   var position = 0
@@ -40,26 +41,20 @@ final class Recorder: TransferDelegate {
     self.finished = finished
   }
 
-  /// The engine under test has no other transfers.
-  private static func libcurls(_ transfer: any TransferHandle) -> Transfer {
-    guard let transfer = transfer as? Transfer else { fatalError("not one of libcurl's: \(transfer)") }
-    return transfer
-  }
-
   func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow {
     outcome.heads.append(head)
-    return onHead?(Self.libcurls(transfer), head) ?? .proceed
+    return onHead?(transfer, head) ?? .proceed
   }
 
   func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     outcome.bodyCalls += 1
-    let flow = onBody?(Self.libcurls(transfer), bytes) ?? .proceed
+    let flow = onBody?(transfer, bytes) ?? .proceed
     if case .proceed = flow { outcome.body += bytes }
     return flow
   }
 
   func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
-    if let onProvide { return onProvide(Self.libcurls(transfer), buffer) }
+    if let onProvide { return onProvide(transfer, buffer) }
     let count = source.copyBytes(from: position, to: buffer)
     position += count
     return count > 0 ? .bytes(count) : .end
@@ -73,14 +68,14 @@ final class Recorder: TransferDelegate {
 
   func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {
     outcome.sent.append(totalSent)
-    onSent?(Self.libcurls(transfer))
+    onSent?(transfer)
   }
 
   func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport) {
     outcome.finishes += 1
     outcome.error = error
     outcome.report = report
-    onFinish?(Self.libcurls(transfer))
+    onFinish?(transfer)
     finished(outcome)
   }
 }
@@ -92,7 +87,7 @@ final class Running: Sendable {
     var waiter: CheckedContinuation<Outcome, Never>?
   }
 
-  private let bound: LoopBound<(transfer: Transfer, recorder: Recorder)?>
+  private let bound: LoopBound<(transfer: any TransferHandle, recorder: Recorder)?>
   private let state = Mutex(State())
 
   init(loop: EventLoop) {
@@ -101,7 +96,7 @@ final class Running: Sendable {
 
   /// On the loop.
   func start(
-    _ spec: TransferSpec, _ headers: PreparedHeaders, _ engine: TransferEngine, _ configure: (Recorder) -> Void
+    _ spec: TransferSpec, _ headers: PreparedHeaders, _ engine: Engines, _ configure: (Recorder) -> Void
   ) {
     let recorder = Recorder { [self] outcome in settle(outcome) }
     configure(recorder)
@@ -126,9 +121,12 @@ final class Running: Sendable {
   /// What was seen so far.
   func soFar() async -> Outcome { await onTransfer { _, recorder in recorder.outcome } ?? Outcome() }
 
+  /// Cancels the transfer; on the loop.
+  func cancelOnLoop() { bound.value?.transfer.cancel() }
+
   @discardableResult
   func onTransfer<Result: Sendable>(
-    _ body: @escaping @Sendable (Transfer, Recorder) -> Result
+    _ body: @escaping @Sendable (any TransferHandle, Recorder) -> Result
   ) async -> Result? {
     await withCheckedContinuation { continuation in
       bound.loop.post { [bound] in

@@ -115,6 +115,12 @@ static inline void *weir_easy_openssl(CURL *easy) {
   return code == CURLE_OK && info && info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
 }
 
+// The socket of the transfer's connection; CURL_SOCKET_BAD if it has none.
+static inline curl_socket_t weir_easy_active_socket(CURL *easy) {
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket) == CURLE_OK ? socket : CURL_SOCKET_BAD;
+}
+
 // The next finished transfer, or NULL. Its message is a union inside a struct that libcurl may reuse at once.
 static inline CURL *weir_multi_next_done(CURLM *multi, CURLcode *result) {
   int left = 0;

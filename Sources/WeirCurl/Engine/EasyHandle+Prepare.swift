@@ -8,7 +8,8 @@ extension EasyHandle {
     guard let scheme = Scheme(url: transfer.spec.url) else {
       return TransferError(.curl, code: .unsupportedProtocol, message: TransferError.unsupportedURL)
     }
-    if let defect = Self.defect(ofMethod: transfer.spec.method) ?? transfer.spec.target.flatMap(Self.defect(ofTarget:))
+    if let defect = RequestRules.defect(ofMethod: transfer.spec.method)
+      ?? transfer.spec.target.flatMap(RequestRules.defect(ofTarget:))
     {
       return TransferError(.invalidRequest, message: defect)
     }
@@ -17,7 +18,12 @@ extension EasyHandle {
     var options = OptionSetter(easy)
     setConnection(&options, transfer, engine)
     setRequest(&options, transfer, engine)
-    transfer.mayMultiplex = engine.mayMultiplex(scheme)
+    if transfer.dialled != nil {
+      // 8.14.1 would turn bytes sent on a connection with ALPN's h2 into HTTP/2.
+      options.set(CURLOPT_CONNECT_ONLY, 1)
+      options.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+    }
+    transfer.mayMultiplex = transfer.dialled == nil && engine.mayMultiplex(scheme)
     transfer.expectation = transfer.mayMultiplex ? .unknown : .http1
     // With this option, other transfers to the origin wait while a connection is being made. With HTTP/1 that would be
     // of no use: they would run one after another. Where HTTP/2 is unreliable, the transfers that waited for the first
@@ -125,19 +131,6 @@ extension EasyHandle {
     options.set(CURLOPT_READDATA, context)
     options.keep(weir_easy_set_seek_callback(easy, curlSeek))
     options.set(CURLOPT_SEEKDATA, context)
-  }
-
-  /// Checks the method (RFC 9110 §5.6.2). A blank or a line end in it would change the request's shape. CONNECT in any
-  /// case is refused, as servers that ignore the case would open a tunnel on a connection that goes back to the pool.
-  private static func defect(ofMethod method: String) -> String? {
-    if method == "GET" || method == "POST" { return nil }
-    guard FieldSyntax.isToken(method) else { return "the method is not a token (RFC 9110 §5.6.2)" }
-    return FieldSyntax.isSameName(method, "connect") ? "the method CONNECT opens a tunnel and is not supported" : nil
-  }
-
-  private static func defect(ofTarget target: String) -> String? {
-    guard target.isEmpty || !target.utf8.allSatisfy({ $0 > 32 && $0 != 127 }) else { return nil }
-    return "the request target is empty or holds blanks"
   }
 }
 

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Synchronization
-internal import WeirIO
+package import WeirIO
 
 /// The bytes of a file. Bytes in the system's page cache are read on the loop, which does not block then. A worker
 /// reads the rest, and reads ahead once the page cache has missed several times. Confined to the loop.
-final class FileBody {
+package final class FileBody {
   private static let chunkSize = 131_072
   /// After this many misses in a row, the page cache is not asked any more. The system sometimes also reports a miss
   /// for a page that it is working on.
@@ -22,12 +22,12 @@ final class FileBody {
   /// Changes with each rewind, so that chunks asked for before it are dropped.
   private var generation = 0
   /// Called when bytes arrive after `read` had to answer `.pause`.
-  var onArrival: (() -> Void)?
+  package var onArrival: (() -> Void)?
   private var isAwaited = false
   /// The number of reads in a row for which the page cache had no bytes.
   private var misses = 0
   /// Why there are no more bytes; nil if there is no failure.
-  private(set) var defect: FileDefect?
+  package private(set) var defect: FileDefect?
 
   init(path: String, size: Int64, workers: WorkerPool) {
     source = FileSource(path: path)
@@ -48,7 +48,7 @@ final class FileBody {
   }
 
   /// Copies bytes to `buffer`; `.pause` when none are there yet.
-  func read(into buffer: UnsafeMutableRawBufferPointer, _ handle: LoopBound<FileBody>) -> BodySupply {
+  package func read(into buffer: UnsafeMutableRawBufferPointer, _ handle: LoopBound<FileBody>) -> BodySupply {
     if consumed == chunk.count, !advance() {
       if !isReading, offset >= end { return .end }
       if let count = readCached(into: buffer) { return .bytes(count) }
@@ -63,7 +63,7 @@ final class FileBody {
     return .bytes(count)
   }
 
-  func seek(to position: Int64) -> Bool {
+  package func seek(to position: Int64) -> Bool {
     generation += 1
     chunk = []
     consumed = 0
@@ -112,21 +112,21 @@ final class FileBody {
 }
 
 /// Why a file can't be sent to its end.
-enum FileDefect: Error, Sendable {
+package enum FileDefect: Error, Sendable {
   case cannotOpen(Errno)
   case cannotRead(Errno)
   /// The path is now a FIFO, a device or a directory.
   case notRegular
   case tooShort
 
-  var errno: CInt? {
+  package var errno: CInt? {
     switch self {
     case .cannotOpen(let errno), .cannotRead(let errno): errno.rawValue
     case .notRegular, .tooShort: nil
     }
   }
 
-  var text: String {
+  package var text: String {
     switch self {
     case .cannotOpen(let errno): "can't be opened: \(errno)"
     case .cannotRead(let errno): "can't be read: \(errno)"

@@ -1,4 +1,5 @@
 import WeirHTTP
+internal import WeirIO
 
 /// The version of HTTP that a connection speaks, as far as it is known.
 enum ProtocolExpectation: UInt8 {
@@ -18,8 +19,12 @@ struct ProtocolMemory {
   }
 
   private static let limit = 1024
+  /// Seconds for which an origin is known to speak HTTP/1.
+  private static let lifetimeOfHTTP1 = 600.0
 
   private var known: [Origin: ProtocolExpectation] = [:]
+  /// When an origin last answered by HTTP/1.
+  private var http1Since: [Origin: MonotonicTime] = [:]
   private var last: (origin: Origin, expectation: ProtocolExpectation)?
 
   var count: Int { known.count }
@@ -29,6 +34,19 @@ struct ProtocolMemory {
     guard let origin = Self.origin(of: url, serverName), let expectation = known[origin] else { return .unknown }
     last = (origin, expectation)
     return expectation
+  }
+
+  /// Whether the origin has lately answered by HTTP/1.
+  func speaksHTTP1(_ url: String, as serverName: String? = nil, at now: MonotonicTime) -> Bool {
+    guard let origin = Self.origin(of: url, serverName), let since = http1Since[origin] else { return false }
+    return now.seconds(since: since) < Self.lifetimeOfHTTP1
+  }
+
+  /// The origin has answered by HTTP/1.
+  mutating func noteHTTP1(_ url: String, as serverName: String? = nil, at now: MonotonicTime) {
+    guard let origin = Self.origin(of: url, serverName) else { return }
+    if http1Since.count >= Self.limit, http1Since[origin] == nil { http1Since.removeAll() }
+    http1Since[origin] = now
   }
 
   mutating func note(_ expectation: ProtocolExpectation, of url: String, as serverName: String? = nil) {
@@ -76,6 +94,13 @@ extension TransferEngine {
     guard transfer.mayMultiplex else { return }
     transfer.expectation = version.major >= 2 ? .multiplexed : .http1
     protocols.note(transfer.expectation, of: transfer.spec.url, as: transfer.spec.trust?.serverName)
+    guard leavesHTTP1, transfer.expectation == .http1 else { return }
+    protocols.noteHTTP1(transfer.spec.url, as: transfer.spec.trust?.serverName, at: now)
+  }
+
+  /// Whether the request's origin has lately answered by HTTP/1, where HTTP/2 was possible.
+  package func speaksHTTP1(_ spec: TransferSpec) -> Bool {
+    protocols.speaksHTTP1(spec.url, as: spec.trust?.serverName, at: loop.turnTime)
   }
 }
 

@@ -7,7 +7,7 @@
 /// With HTTP/2 a server may also refuse a request, by REFUSED_STREAM or GOAWAY; libcurl then repeats it at once, five
 /// times. Here it is repeated once, as the server may have too much to do. The rest is for retriers, which wait and
 /// have a budget.
-struct RepeatRule {
+package struct RepeatRule {
   /// The number of requests begun.
   private(set) var requests = 0
   /// How many of them replaced a request on a pooled connection that was dead or spoilt.
@@ -43,7 +43,7 @@ struct RepeatRule {
   }
 
   /// Methods are case-sensitive (RFC 9110 §9.2.2).
-  private static func isIdempotent(_ method: String) -> Bool {
+  package static func isIdempotent(_ method: String) -> Bool {
     switch method {
     case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
     default: false

@@ -42,6 +42,7 @@ extension Transfer {
       takes(socket)
     }
     expectProtocol()
+    if dialled != nil { secureConnection = handle.flatMap { TLSConnection($0.easy) } }
     if let timer = connectTimer { engine.loop.cancel(timer) }
     if repeats.requests > 0 { forgetProvisionalHead() }
     repeats.begin(sent: headBytesSent, received: receiving.headerBytes, isHTTP1: expectation == .http1)

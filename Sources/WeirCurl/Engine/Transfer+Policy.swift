@@ -7,12 +7,7 @@ internal import WeirIO
 // transfer's policy.
 extension Transfer {
   /// Why the URL names an address that may not be requested, in any spelling that libcurl accepts; nil if it does not.
-  func refusalOfLiteral() -> TransferError? {
-    guard let policy = spec.addressPolicy, engine.prepared.unixSocketPath == nil,
-      let host = CurlURL.host(of: spec.url), let refusal = policy.refusal(ofHost: host)
-    else { return nil }
-    return TransferError(.addressRefused, message: refusal)
-  }
+  func refusalOfLiteral() -> TransferError? { engine.refusalOfLiteral(spec) }
 
   /// Whether a socket may be opened for the address; if not, notes the reason.
   func mayOpen(_ address: @autoclosure () -> SocketAddress) -> Bool {
@@ -44,6 +39,17 @@ extension Transfer {
     guard result == .couldNotConnect, let errno = dial.shortage else { return nil }
     let text = "no socket could be opened: \(String(cString: strerror(errno)))"
     return TransferError(.noSocket, code: result, message: text, osErrno: errno)
+  }
+}
+
+extension TransferEngine {
+  /// Why the request's URL names an address that may not be requested, in any spelling that libcurl accepts; nil if it
+  /// does not.
+  package func refusalOfLiteral(_ spec: TransferSpec) -> TransferError? {
+    guard let policy = spec.addressPolicy, prepared.unixSocketPath == nil, let host = CurlURL.host(of: spec.url),
+      let refusal = policy.refusal(ofHost: host)
+    else { return nil }
+    return TransferError(.addressRefused, message: refusal)
   }
 }
 

@@ -147,6 +147,9 @@ extension Transfer {
     receiving.status = line.status
     receiving.version = line.version
     engine.note(line.version, of: self)
+    if engine.leavesHTTP1, mayMultiplex, line.version.major == 1, !closesAfterResponse() {
+      return fail(.connectionLost)
+    }
     engine.sockets.noteResponse(awaitedSocket, isHTTP1: line.version.major == 1)
     if endsUnprovably(line) { return fail(.unprovableEnd) }
     // libcurl would use HTTP/1.0 on the connection from then on, and could send no body of unknown length.

@@ -86,9 +86,8 @@ extension Transfer {
   }
 
   func openFile(_ path: String, _ size: Int64, _ engine: TransferEngine) {
-    let file = LoopBound(FileBody(path: path, size: size, workers: engine.fileWorkers()), on: engine.loop)
+    let file = engine.fileBody(path, size)
     file.value.onArrival = { [weak self] in self?.fileArrived() }
-    file.value.readAhead(file)
     sending.file = file
   }
 

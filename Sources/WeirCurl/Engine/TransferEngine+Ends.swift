@@ -11,6 +11,7 @@ extension TransferEngine {
     }
     lookupFailed(transfer, result)
     transfer.noteHandshake(failed: result)
+    if let dial = transfer.dialled, result == .ok, transfer.failure == nil { return finishDial(dial, transfer) }
     if transfer.repeats.needsFreshConnection, transfer.failure == nil, changeConnection(of: transfer) { return }
     if transfer.unread != nil, readUnread(transfer, result) { return }
     if result == .ok, transfer.failure == nil, transfer.receiving.phase == .provisional {
@@ -78,6 +79,7 @@ extension TransferEngine {
     if let timer = transfer.connectTimer { loop.cancel(timer) }
     let delegate = transfer.delegate
     transfer.delegate = nil
+    transfer.dialled = nil
     delegate?.transfer(transfer, didFinish: error, report: report)
   }
 
@@ -145,6 +147,7 @@ extension TransferEngine {
 
   private func closeMulti() {
     guard let old = multi else { return }
+    unpinAll()
     multi = nil
     sweeper.detach(from: old)
     inside { _ = curl_multi_cleanup(old) }

@@ -1,5 +1,5 @@
 internal import CCurl
-internal import WeirIO
+package import WeirIO
 
 // Actions that delegates ask for, performed at the end of the turn.
 extension TransferEngine {
@@ -23,6 +23,7 @@ extension TransferEngine {
 
   private func flush() {
     isFlushScheduled = false
+    unpinClosed()
     if isClosed { return shutDown() }
     turn &+= 1
     now = .now
@@ -109,8 +110,15 @@ extension TransferEngine {
     }
   }
 
+  /// The bytes of a file that is to be sent; reading begins at once.
+  package func fileBody(_ path: String, _ size: Int64) -> LoopBound<FileBody> {
+    let file = LoopBound(FileBody(path: path, size: size, workers: fileWorkers()), on: loop)
+    file.value.readAhead(file)
+    return file
+  }
+
   /// The workers that read files to be sent.
-  func fileWorkers() -> WorkerPool {
+  private func fileWorkers() -> WorkerPool {
     if let workers = workers ?? ownWorkers { return workers }
     let made = WorkerPool(name: "weir.files", width: 2)
     ownWorkers = made

@@ -40,6 +40,9 @@ package enum CurlLibrary {
   /// Below 8.1 parallel HTTP/2 transfers may lose bytes, spin or stall.
   package static let hasReliableHTTP2 = versionNumber >= 0x080100
 
+  /// Whether the TLS library can be asked about a connection, so that other engines can use it.
+  package static var hasKnownTLS: Bool { TLSConnection.isKnown }
+
   /// When a peer breaks the rules of HTTP/2, nghttp2 ends the connection by itself. From 8.1 on libcurl notices that
   /// only at its next call, whatever the reason for that call; 7.88.1 notices at once.
   static let noticesHTTP2EndLate = versionNumber >= 0x080100

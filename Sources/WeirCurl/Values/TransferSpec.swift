@@ -83,7 +83,7 @@ extension [UInt8]: TransferBytes {
 }
 
 /// Trust rules for single transfers. It is a class, so that a spec without them stays small.
-package final class TransferTrust: Sendable {
+package final class TransferTrust: Sendable, Hashable {
   package let tls: TLSOptions
   /// The name that replaces the URL's host in the TLS handshake, and that the certificate must have.
   package let serverName: String?
@@ -96,5 +96,14 @@ package final class TransferTrust: Sendable {
     pins =
       tls.pinnedPublicKeys.isEmpty
       ? nil : tls.pinnedPublicKeys.map { "sha256//\($0)" }.joined(separator: ";")
+  }
+
+  package static func == (left: TransferTrust, right: TransferTrust) -> Bool {
+    left === right || left.serverName == right.serverName && left.tls == right.tls
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(tls)
+    hasher.combine(serverName)
   }
 }

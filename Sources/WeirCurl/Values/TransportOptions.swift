@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The options of all transfers of one engine.
 package struct TransportOptions: Sendable {
   /// Seconds for name lookup, TCP and TLS together.
@@ -15,6 +17,7 @@ package struct TransportOptions: Sendable {
   package var resolveOverrides: [ResolveOverrideOptions] = []
   package var tls = TLSOptions()
   package var httpVersion: HTTPVersionChoice = .automatic
+  package var http1Engine = HTTP1EngineChoice.standard
   /// The maximum number of concurrent name lookups, each of which is a thread of libcurl.
   package var maximumConcurrentLookups: Int = 32
   /// The most bytes that libcurl reads at once.
@@ -32,6 +35,15 @@ package enum HTTPVersionChoice: Sendable, Hashable {
   case http2
   /// HTTP/2 from the first byte, without asking.
   case http2PriorKnowledge
+}
+
+/// The engine for the requests that either engine could run.
+package enum HTTP1EngineChoice: Sendable, Hashable {
+  case own, libcurl
+
+  /// Our own, unless the environment has `WEIR_HTTP1_ENGINE=libcurl`.
+  package static let standard: Self =
+    getenv("WEIR_HTTP1_ENGINE").map { String(cString: $0) == "libcurl" } ?? false ? .libcurl : .own
 }
 
 /// The proxy through which connections are made.

@@ -1,0 +1,54 @@
+internal import CCurl
+internal import Glibc
+
+/// OpenSSL's object for a TLS connection that libcurl has opened. It is valid for as long as the connection's easy
+/// handle is.
+///
+/// Its functions are found by name at run time, as in `TLSBuffer`.
+struct TLSConnection {
+  private typealias Number = @convention(c) (UnsafeMutableRawPointer) -> CInt
+  private typealias Control = @convention(c) (UnsafeMutableRawPointer, CInt, CLong, UnsafeMutableRawPointer?) -> CLong
+
+  private struct Functions {
+    let pending: Number
+    let getShutdown: Number
+    let control: Control
+  }
+
+  private static let functions: Functions? = {
+    guard let pending = dlsym(nil, "SSL_pending"), let shutdown = dlsym(nil, "SSL_get_shutdown"),
+      let control = dlsym(nil, "SSL_ctrl")
+    else { return nil }
+    return Functions(
+      pending: unsafeBitCast(pending, to: Number.self), getShutdown: unsafeBitCast(shutdown, to: Number.self),
+      control: unsafeBitCast(control, to: Control.self))
+  }()
+
+  /// Whether the TLS library is one that can be asked.
+  static var isKnown: Bool { functions != nil && CurlLibrary.usesOpenSSL }
+
+  private let functions: Functions
+  private let object: UnsafeMutableRawPointer
+
+  /// Nil without TLS, or with another TLS library.
+  init?(_ easy: UnsafeMutableRawPointer) {
+    guard let functions = Self.functions, let object = weir_easy_openssl(easy) else { return nil }
+    self.functions = functions
+    self.object = object
+  }
+
+  /// Decrypted bytes that nobody has read.
+  var pendingBytes: Int { Int(functions.pending(object)) }
+
+  /// Whether the peer has announced its end (close_notify).
+  var peerHasClosed: Bool {
+    let received: CInt = 2  // SSL_RECEIVED_SHUTDOWN
+    return functions.getShutdown(object) & received != 0
+  }
+
+  /// Lets bytes that were not taken be offered again from another address.
+  func acceptMovingBuffers() {
+    let (mode, partial, moving): (CInt, CLong, CLong) = (33, 1, 2)  // SSL_CTRL_MODE and two SSL_MODE flags
+    _ = functions.control(object, mode, partial | moving, nil)
+  }
+}

@@ -1,0 +1,186 @@
+internal import CCurl
+internal import Glibc
+internal import WeirIO
+
+/// An established connection that libcurl no longer uses: a socket, or a TLS connection over one. Confined to the loop.
+///
+/// A TLS connection lives in the easy handle that opened it. Its bytes go through `curl_easy_send` and `curl_easy_recv`,
+/// which walk all connections of their multi handle.
+package final class Wire {
+  package enum Received {
+    /// This many bytes, at least one.
+    case bytes(Int)
+    /// Nothing has arrived.
+    case later
+    /// The peer sends no more. An end without proof may be a cut by someone in between (RFC 8446 §6.1).
+    case end(isProven: Bool)
+    case failed(TransferError)
+  }
+
+  package enum Sent {
+    /// This many bytes, at least one.
+    case bytes(Int)
+    /// The system takes no more for now.
+    case later
+    case failed(TransferError)
+  }
+
+  package let descriptor: CInt
+  package let remoteAddress: String?
+  package let remotePort: Int
+  let engine: TransferEngine
+  let tag: (any AnyObject & Sendable)?
+  var secure: SecureWire?
+  private var isClosed = false
+
+  init(
+    _ descriptor: CInt, engine: TransferEngine, tag: (any AnyObject & Sendable)?, address: String?, port: Int
+  ) {
+    self.descriptor = descriptor
+    self.engine = engine
+    self.tag = tag
+    remoteAddress = address
+    remotePort = port
+  }
+
+  package var isSecure: Bool { secure != nil }
+
+  package func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
+    if let secure { return secure.receive(into: buffer) }
+    while true {
+      let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+      if count > 0 { return .bytes(count) }
+      if count == 0 { return .end(isProven: true) }
+      if errno == EAGAIN { return .later }
+      if errno != EINTR { return .failed(Self.failure(.receiveError, "Recv", errno)) }
+    }
+  }
+
+  package func send(_ bytes: UnsafeRawBufferPointer) -> Sent {
+    if let secure { return secure.send(bytes) }
+    while true {
+      let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
+      if count >= 0 { return .bytes(count) }
+      if errno == EAGAIN { return .later }
+      if errno != EINTR { return .failed(Self.failure(.sendError, "Send", errno)) }
+    }
+  }
+
+  /// Whether the peer has neither closed an idle connection nor sent anything on it. Records of the TLS library's own,
+  /// such as session tickets, are read.
+  package var isQuiet: Bool {
+    if let secure, !secure.isDrained { return false }
+    var byte: UInt8 = 0
+    if recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) < 0, errno == EAGAIN { return true }
+    guard let secure else { return false }
+    return withUnsafeMutableBytes(of: &byte) {
+      if case .later = secure.receive(into: $0) { true } else { false }
+    }
+  }
+
+  /// Tells the peer that nothing more comes; receiving still works.
+  package func shutdownSending() { shutdown(descriptor, CInt(SHUT_WR)) }
+
+  /// Closes the connection. Its descriptor must not be registered any more.
+  package func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    if secure == nil { Glibc.close(descriptor) }
+    engine.closed(self)
+  }
+
+  private static func failure(_ code: CurlCode, _ call: String, _ number: CInt) -> TransferError {
+    TransferError(.curl, code: code, message: "\(call) failure: \(String(cString: strerror(number)))")
+  }
+}
+
+/// The TLS of a connection, in the easy handle that opened it.
+final class SecureWire {
+  /// Nil once the multi handle is gone.
+  fileprivate(set) var handle: EasyHandle?
+  private let connection: TLSConnection
+
+  init(_ handle: EasyHandle, _ connection: TLSConnection) {
+    self.handle = handle
+    self.connection = connection
+    connection.acceptMovingBuffers()
+  }
+
+  /// Whether the TLS library has no decrypted bytes that nobody has read.
+  var isDrained: Bool { handle != nil && connection.pendingBytes == 0 }
+
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> Wire.Received {
+    guard let handle else { return .failed(Self.gone) }
+    var count = 0
+    let code = curl_easy_recv(handle.easy, buffer.baseAddress, buffer.count, &count)
+    if code == CURLE_AGAIN { return .later }
+    if code != CURLE_OK { return .failed(error(code, handle)) }
+    if count > 0 { return .bytes(count) }
+    return .end(isProven: CurlLibrary.noticesTruncation || connection.peerHasClosed)
+  }
+
+  func send(_ bytes: UnsafeRawBufferPointer) -> Wire.Sent {
+    guard let handle else { return .failed(Self.gone) }
+    var count = 0
+    let code = curl_easy_send(handle.easy, bytes.baseAddress, bytes.count, &count)
+    if code == CURLE_AGAIN { return .later }
+    if code != CURLE_OK { return .failed(error(code, handle)) }
+    return count > 0 ? .bytes(count) : .later
+  }
+
+  private func error(_ code: CURLcode, _ handle: EasyHandle) -> TransferError {
+    let text = handle.errorText[0] == 0 ? curl_easy_strerror(code) : UnsafePointer(handle.errorText)
+    return TransferError(
+      .curl, code: CurlCode(rawValue: code.rawValue),
+      message: text.map { CurlText.sanitized(String(cString: $0)) } ?? "")
+  }
+
+  private static let gone = TransferError(.engineFailed, message: "libcurl's multi handle failed")
+}
+
+extension TransferEngine {
+  /// Keeps the handle with its connection, out of reach of the transfer that opened it.
+  func pin(_ wire: Wire, from transfer: Transfer) {
+    guard let handle = transfer.handle else { return }
+    loop.cancel(handle.silenceTimer)
+    // Later calls of libcurl's must not look for the transfer.
+    _ = weir_easy_set_pointer(handle.easy, CURLOPT_PRIVATE, nil)
+    endLookup(of: transfer)
+    transfer.handle = nil
+    handle.transfer = nil
+    pinned[wire.descriptor] = wire
+  }
+
+  /// A connection outside of libcurl is over.
+  func closed(_ wire: Wire) {
+    if wire.secure != nil {
+      if isInside {
+        unpinned.append(wire)
+        scheduleFlush()
+      } else {
+        unpin(wire)
+      }
+    }
+    observer?.engineDidCloseConnection(tag: wire.tag)
+  }
+
+  /// Gives the handles of closed connections back to libcurl, which was being called when they were closed.
+  func unpinClosed() {
+    let wires = unpinned
+    unpinned.removeAll()
+    for wire in wires { unpin(wire) }
+  }
+
+  /// libcurl closes the TLS connection and its socket.
+  private func unpin(_ wire: Wire) {
+    pinned[wire.descriptor] = nil
+    guard let handle = wire.secure?.handle else { return }
+    wire.secure?.handle = nil
+    if let multi { inside { _ = curl_multi_remove_handle(multi, handle.easy) } }
+  }
+
+  /// The multi handle is about to go, and with it the TLS connections.
+  func unpinAll() {
+    for wire in pinned.values { unpin(wire) }
+  }
+}

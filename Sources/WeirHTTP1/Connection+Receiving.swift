@@ -1,0 +1,206 @@
+import WeirCurl
+import WeirHTTP
+import WeirIO
+
+// The response.
+extension Connection {
+  /// Reads what has arrived, as far as the user takes it and the others' turn allows.
+  func receive() {
+    guard let transfer, transfer.failure == nil else { return }
+    if transfer.isReceivingPaused { return ignore() }
+    // After a pause the parser may have more to say, even if no byte was kept.
+    if parser.hasBegun, !takeKept(transfer) { return }
+    watch()
+    var budget = HTTP1Engine.bytesPerTurn
+    while self.transfer === transfer {
+      switch wire.receive(into: engine.received) {
+      case .bytes(let count):
+        transfer.times.lastProgress = engine.loop.turnTime
+        guard take(UnsafeRawBufferPointer(rebasing: engine.received[..<count]), transfer) else { return }
+        budget -= count
+        // The poller reports a plain socket again. Bytes within the TLS library it doesn't know.
+        if !wire.isSecure, count < engine.received.count { return }
+        if budget <= 0 { return engine.continueNextTurn(self) }
+      case .later: return
+      case .end(let isProven): return connectionEnded(isProven ? .whole : .unknown, transfer)
+      case .failed(let error): return connectionFailed(error, transfer)
+      }
+    }
+  }
+
+  /// Takes the bytes that were kept; false if there is nothing more to read for now.
+  private func takeKept(_ transfer: HTTP1Transfer) -> Bool {
+    let bytes = kept
+    let content = keptContent
+    kept = []
+    keptContent = 0
+    return bytes.withUnsafeBytes { bytes in
+      guard content == 0 || deliver(bytes.octets(0..<content), rest: bytes, transfer) else { return false }
+      return take(bytes.octets(content..<bytes.count), transfer)
+    }
+  }
+
+  /// Takes bytes of the response. False if the exchange is over, or the user takes no more for now.
+  private func take(_ bytes: UnsafeRawBufferPointer, _ transfer: HTTP1Transfer) -> Bool {
+    if hasResponded {
+      isSpoilt = isSpoilt || !bytes.isEmpty
+      return true
+    }
+    var rest = bytes
+    while true {
+      let event: ResponseParser.Event
+      let consumed: Int
+      do throws(ResponseDefect) {
+        (event, consumed) = try parser.next(rest)
+      } catch {
+        transfer.fail(TransferError(error))
+        transfer.end()
+        return false
+      }
+      if transfer.times.firstByte == nil, parser.hasBegun { noteFirstByte(transfer) }
+      switch event {
+      case .needsMore: return true
+      case .interim(let head): if head.status == 100 { mayContinue(transfer) }
+      case .head(let head): if !takeHead(head, transfer) { return false }
+      case .body(let range):
+        let content = rest.octets(range)
+        let behind = UnsafeRawBufferPointer(rebasing: rest[range.lowerBound...])
+        // What follows the content in this event is framing that the parser has consumed.
+        guard deliver(content, rest: behind, consumed: consumed - range.lowerBound, transfer) else { return false }
+      case .end:
+        responseEnded(hasMore: consumed < rest.count, transfer)
+        return self.transfer === transfer
+      }
+      guard self.transfer === transfer, transfer.failure == nil else { return false }
+      rest = UnsafeRawBufferPointer(rebasing: rest[consumed...])
+      if transfer.isReceivingPaused {
+        keep(rest, content: 0)
+        return false
+      }
+    }
+  }
+
+  /// Hands content on; false if the user has not taken it, or if the transfer is over.
+  ///
+  /// - Parameters:
+  ///   - rest: The bytes from the content on.
+  ///   - consumed: How many of them the parser is done with.
+  private func deliver(
+    _ content: UnsafeRawBufferPointer, rest: UnsafeRawBufferPointer, consumed: Int? = nil, _ transfer: HTTP1Transfer
+  ) -> Bool {
+    guard !content.isEmpty, let delegate = transfer.delegate else { return true }
+    switch delegate.transfer(transfer, didReceiveBody: content) {
+    case .proceed:
+      transfer.tally.bodyBytes += Int64(content.count)
+    case .pause:
+      transfer.isReceivingPaused = true
+      keep(rest, content: content.count, consumed: consumed ?? content.count)
+    case .stop:
+      transfer.fail(.stopped)
+    }
+    if transfer.failure != nil {
+      transfer.end()
+      return false
+    }
+    return !transfer.isReceivingPaused || keptContent == 0
+  }
+
+  /// Keeps the bytes that the user has not taken.
+  private func keep(_ rest: UnsafeRawBufferPointer, content: Int, consumed: Int = 0) {
+    kept = Array(rest[..<content])
+    kept.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[max(consumed, content)...]))
+    keptContent = content
+    ignore()
+  }
+
+  private func noteFirstByte(_ transfer: HTTP1Transfer) {
+    transfer.times.firstByte = .now
+    reportSent(transfer)
+  }
+
+  /// Takes the final head; false if the exchange is over.
+  private func takeHead(_ head: ResponseHead, _ transfer: HTTP1Transfer) -> Bool {
+    transfer.tally.version = head.version
+    if head.status == 417, transfer.upload.awaitsContinue { return sendWithoutExpect(transfer) }
+    if head.status == 401, transfer.spec.isForOneOfMany, ConnectionAuthentication.isAskedFor(in: head.bytes) {
+      isSpoilt = true
+    }
+    if head.status >= 300 { endUpload(transfer, head) } else if head.status >= 200 { mayContinue(transfer) }
+    guard let delegate = transfer.delegate else { return false }
+    switch delegate.transfer(transfer, didReceiveHead: head) {
+    case .proceed: break
+    case .pause: transfer.isReceivingPaused = true
+    case .stop: transfer.fail(.stopped)
+    }
+    guard transfer.failure != nil else { return true }
+    transfer.end()
+    return false
+  }
+
+  /// Sends no more of the body: the server has refused it or has no need of it. A server that reads on sees its end.
+  private func endUpload(_ transfer: HTTP1Transfer, _ head: ResponseHead) {
+    guard !transfer.upload.isOver || !output.isEmpty else { return }
+    transfer.upload.isAbandoned = true
+    transfer.upload.awaitsContinue = false
+    output.removeAll()
+    watchSending(false)
+    isSpoilt = true
+    if !head.mayNameFields { wire.shutdownSending() }
+  }
+
+  private func responseEnded(hasMore: Bool, _ transfer: HTTP1Transfer) {
+    transfer.tally.headerBytes += Int64(parser.headBytes)
+    if hasMore || !parser.keepsAlive { isSpoilt = true }
+    hasResponded = true
+    finishIfDone(transfer)
+  }
+
+  /// Ends the exchange if both the response and the request are complete.
+  func finishIfDone(_ transfer: HTTP1Transfer) {
+    guard hasResponded, transfer.upload.isOver, output.isEmpty else { return }
+    transfer.finish(nil, isReusable: true)
+  }
+
+  /// The peer sends no more.
+  private func connectionEnded(_ end: ResponseParser.ConnectionEnd, _ transfer: HTTP1Transfer) {
+    isSpoilt = true
+    if hasResponded { return transfer.finish(nil, isReusable: false) }
+    do throws(ResponseDefect) {
+      _ = try parser.connectionEnded(end)
+      transfer.upload.isAbandoned = true
+      output.removeAll()
+      responseEnded(hasMore: false, transfer)
+    } catch {
+      lost(TransferError(error), transfer)
+    }
+  }
+
+  private func connectionFailed(_ error: TransferError, _ transfer: HTTP1Transfer) {
+    isSpoilt = true
+    if hasResponded { return transfer.finish(nil, isReusable: false) }
+    lost(error, transfer)
+  }
+
+  /// The connection is gone before the response is complete. A request on a connection that had been idle is sent again
+  /// if it may be, as the server may have closed that connection before the request came.
+  private func lost(_ error: TransferError, _ transfer: HTTP1Transfer) {
+    if !parser.hasBegun, transfer.tally.isReused {
+      if transfer.tally.headerBytesSent == 0 || RepeatRule.isIdempotent(transfer.spec.method) {
+        return transfer.sendAgain()
+      }
+      transfer.fail(.connectionLost)
+    } else {
+      transfer.fail(parser.hasBegun ? error : sendError ?? error)
+    }
+    transfer.end()
+  }
+
+  /// The server refuses to say whether it would take the body, so the request is sent again without the question.
+  private func sendWithoutExpect(_ transfer: HTTP1Transfer) -> Bool {
+    transfer.upload.expectsContinue = false
+    transfer.tally.version = nil
+    transfer.tally.headerBytes += Int64(parser.headBytes)
+    transfer.sendAgain(isStale: false)
+    return false
+  }
+}

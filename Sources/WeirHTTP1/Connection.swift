@@ -1,0 +1,164 @@
+internal import Glibc
+import WeirCurl
+import WeirIO
+
+/// A connection to an origin, and the exchange that is under way on it. Confined to the loop.
+final class Connection {
+  let wire: Wire
+  /// The connection's number in the pool.
+  let number: Int
+  let origin: Origin
+  unowned let engine: HTTP1Engine
+  @exclusivity(unchecked) private(set) var transfer: HTTP1Transfer?
+  @exclusivity(unchecked) var parser: ResponseParser
+  /// Bytes of the response that were received and not taken, and how many of them are content already.
+  @exclusivity(unchecked) var kept: [UInt8] = []
+  @exclusivity(unchecked) var keptContent = 0
+  /// Bytes of the request that the system has not taken.
+  @exclusivity(unchecked) var output = PendingOutput()
+  /// How many requests were begun on the connection.
+  @exclusivity(unchecked) private(set) var requests = 0
+  /// Whether the response is complete, and the request is not.
+  @exclusivity(unchecked) var hasResponded = false
+  /// Whether the connection must not serve another request.
+  @exclusivity(unchecked) var isSpoilt = false
+  /// Why the request can't be sent to its end.
+  @exclusivity(unchecked) var sendError: TransferError?
+  @exclusivity(unchecked) private var interest: IOEvents = []
+  /// Stays armed from one transfer to the next; arming it anew for each would cost a heap operation.
+  @exclusivity(unchecked) private var silenceTimer: LoopTimer?
+  @exclusivity(unchecked) private var continueTimer: LoopTimer?
+
+  init(_ wire: Wire, number: Int, origin: Origin, engine: HTTP1Engine) {
+    self.wire = wire
+    self.number = number
+    self.origin = origin
+    self.engine = engine
+    parser = ResponseParser(requestIsHead: false, maximumHeadSize: engine.options.maximumHeaderSize)
+  }
+
+  /// Whether an idle connection can serve a request.
+  var isUsable: Bool { wire.isQuiet }
+
+  /// Begins to serve the transfer. Its delegate hears nothing from within.
+  func serve(_ transfer: HTTP1Transfer) {
+    self.transfer = transfer
+    transfer.connection = self
+    transfer.state = .running
+    parser = ResponseParser(
+      requestIsHead: transfer.spec.method == "HEAD", maximumHeadSize: engine.options.maximumHeaderSize)
+    hasResponded = false
+    sendError = nil
+    requests += 1
+    let now = MonotonicTime.now
+    transfer.times.ready = now
+    transfer.times.lastProgress = now
+    transfer.tally.isReused = transfer.tally.dialled == nil
+    transfer.tally.remoteAddress = wire.remoteAddress
+    transfer.tally.remotePort = wire.remotePort
+    armSilence(transfer)
+    sendHead(of: transfer)
+  }
+
+  /// The exchange is over: the connection serves another one, or is closed.
+  func finish(isReusable: Bool) {
+    transfer?.connection = nil
+    transfer = nil
+    if let continueTimer { engine.loop.cancel(continueTimer) }
+    output.removeAll()
+    keptContent = 0
+    // An idle connection with bytes of an earlier response would give them to the next request.
+    guard isReusable, !isSpoilt, kept.isEmpty, watch() else { return engine.drop(self) }
+    engine.release(self)
+  }
+
+  func close() {
+    if !interest.isEmpty { engine.loop.unregister(wire.descriptor) }
+    interest = []
+    kept = []
+    if let silenceTimer { engine.loop.cancel(silenceTimer) }
+    if let continueTimer { engine.loop.cancel(continueTimer) }
+    wire.close()
+  }
+}
+
+// MARK: - Readiness
+
+extension Connection: EventHandler {
+  func descriptorReady(_ fd: CInt, events: IOEvents) {
+    guard let transfer else {
+      // The peer of an idle connection has closed it, or has sent what nobody asked for.
+      if !isUsable { engine.drop(self) }
+      return
+    }
+    if events.contains(.write) { sendBody() }
+    guard self.transfer === transfer, events.rawValue & ~IOEvents.write.rawValue != 0 else { return }
+    receive()
+  }
+
+  /// Makes the loop report what arrives; false if it can't.
+  @discardableResult func watch() -> Bool { want(output.isEmpty ? .read : [.read, .write]) }
+
+  /// Makes the loop report nothing, not even that the peer has left, until the user wants to read on.
+  func ignore() { want([]) }
+
+  @discardableResult private func want(_ events: IOEvents) -> Bool {
+    guard events != interest else { return true }
+    let old = interest
+    interest = events
+    do {
+      if events.isEmpty {
+        engine.loop.unregister(wire.descriptor)
+      } else if old.isEmpty {
+        try engine.loop.register(wire.descriptor, for: events, handler: self)
+      } else {
+        try engine.loop.update(wire.descriptor, for: events)
+      }
+      return true
+    } catch {
+      interest = []
+      return false
+    }
+  }
+
+  /// Makes the loop report when the system takes more, as long as there is more to send.
+  func watchSending(_ isWanted: Bool) {
+    let events: IOEvents = isWanted ? interest.union(.write) : interest.subtracting(.write)
+    if !want(events) { transfer?.failLater(TransferError(.noSocket, message: "the connection can't be watched")) }
+  }
+}
+
+// MARK: - Time
+
+extension Connection: TimerHandler {
+  /// The longest wait for the server's consent to send the body, in seconds; libcurl's default.
+  private static let continueWait = 1.0
+
+  func awaitContinue() {
+    let timer = continueTimer ?? LoopTimer()
+    continueTimer = timer
+    engine.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: Self.continueWait), handler: self)
+  }
+
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    guard let transfer else { return }
+    if timer === continueTimer { return mayContinue(transfer) }
+    let limit = transfer.spec.silenceTimeout
+    guard limit > 0, transfer.failure == nil else { return }
+    let now = MonotonicTime.now
+    if transfer.isHeldByUser { transfer.times.lastProgress = now }
+    guard now.seconds(since: transfer.times.lastProgress) >= limit else { return armSilence(transfer) }
+    transfer.failLater(TransferError(.silence, message: "nothing was sent or received for \(limit) s"))
+  }
+
+  private func armSilence(_ transfer: HTTP1Transfer) {
+    let limit = transfer.spec.silenceTimeout
+    guard limit > 0 else { return }
+    let due = transfer.times.lastProgress.advanced(bySeconds: limit)
+    let timer = silenceTimer ?? LoopTimer()
+    silenceTimer = timer
+    // An earlier transfer may have left the timer armed, for a time that is early enough.
+    guard !timer.isArmed || timer.due > due else { return }
+    engine.loop.schedule(timer, at: due, handler: self)
+  }
+}

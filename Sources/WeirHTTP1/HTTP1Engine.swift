@@ -1,0 +1,270 @@
+internal import Glibc
+package import WeirCurl
+package import WeirIO
+
+/// Runs requests on HTTP/1.1 connections, which libcurl opens and this engine uses and keeps. Confined to its loop.
+///
+/// A delegate's calls (cancel, resume, close) become errands, run at the end of the turn.
+package final class HTTP1Engine {
+  /// The most bytes that one transfer may receive or send before the others have had their turn.
+  static let bytesPerTurn = 262_144
+  static let bufferSize = 65_536
+
+  package let loop: EventLoop
+  let options: TransportOptions
+  let dialler: TransferEngine
+  @exclusivity(unchecked) var origins = OriginTable()
+  @exclusivity(unchecked) var pool: ConnectionPool
+  /// The open connections, by their numbers in the pool.
+  @exclusivity(unchecked) var connections: [Connection?] = []
+  @exclusivity(unchecked) var transfers: [HTTP1Transfer] = []
+  @exclusivity(unchecked) private var errands: [HTTP1Transfer] = []
+  /// Connections with bytes to be read that the poller will not report again.
+  @exclusivity(unchecked) private var unfinished: [Connection] = []
+  private var isFlushScheduled = false
+  private var isClosed = false
+  private let idleTimer = LoopTimer()
+  private let nextTurnTimer = LoopTimer()
+  /// The memory that every read goes to, and that bodies are sent from.
+  let received = UnsafeMutableRawBufferPointer.allocate(byteCount: HTTP1Engine.bufferSize, alignment: 16)
+  let outgoing = UnsafeMutableRawBufferPointer.allocate(byteCount: HTTP1Engine.bufferSize, alignment: 16)
+  /// The memory that heads are written to.
+  @exclusivity(unchecked) var head: [UInt8] = []
+
+  /// - Parameter dialler: Opens the connections, and tells its observer of them.
+  package init(options: TransportOptions, dialler: TransferEngine) {
+    loop = dialler.loop
+    self.options = options
+    self.dialler = dialler
+    pool = ConnectionPool(
+      idleLifetime: options.idleConnectionLifetime.rounded(.up), limit: options.maximumPooledConnections)
+  }
+
+  deinit {
+    received.deallocate()
+    outgoing.deallocate()
+  }
+
+  /// Transfers that have not finished.
+  package var activeTransfers: Int { transfers.count }
+
+  package var openConnections: Int { pool.openCount }
+
+  package var idleConnections: Int { pool.idleCount }
+}
+
+extension HTTP1Engine {
+  /// The place to which a request goes; nil if its URL is libcurl's to read.
+  package func place(of spec: TransferSpec) -> RequestPlace? { origins.find(spec) }
+
+  /// Starts a transfer; its delegate hears nothing before this call has returned.
+  package func start(
+    _ spec: consuming TransferSpec, at place: RequestPlace, headers: PreparedHeaders, delegate: any TransferDelegate
+  ) -> HTTP1Transfer {
+    loop.preconditionCurrent()
+    let mayBegin = spec.body.leavesWithHead && !dialler.isEntered && !isClosed
+    let transfer = HTTP1Transfer(spec, at: place, headers: headers, delegate: delegate, engine: self)
+    transfer.slot = transfers.count
+    transfers.append(transfer)
+    place.origin.uses += 1
+    if isClosed { transfer.fail(.engineClosed) } else if let defect = transfer.defect() { transfer.fail(defect) }
+    if transfer.failure != nil {
+      need(.end, for: transfer)
+    } else if mayBegin {
+      begin(transfer)
+    } else {
+      need(.begin, for: transfer)
+    }
+    return transfer
+  }
+
+  /// Fails all transfers and closes all connections. Delegates hear the end by the end of this turn.
+  package func close() {
+    loop.preconditionCurrent()
+    guard !isClosed else { return }
+    isClosed = true
+    scheduleFlush()
+  }
+}
+
+// MARK: - Connections for transfers
+
+extension HTTP1Engine {
+  /// Takes an idle connection, or opens one.
+  func begin(_ transfer: HTTP1Transfer) {
+    while let number = pool.take(for: transfer.origin.number), let connection = connections[number] {
+      if connection.isUsable { return run(transfer, on: connection) }
+      transfer.tally.staleRetries += 1
+      drop(connection)
+    }
+    open(transfer)
+  }
+
+  /// Opens a connection for the transfer, which takes one that becomes idle meanwhile as well.
+  ///
+  /// - Parameter isFresh: Whether the transfer must have its own connection.
+  func open(_ transfer: HTTP1Transfer, isFresh: Bool = false) {
+    transfer.state = .connecting
+    transfer.dial = dialler.dial(transfer.spec, receiver: Dialled(transfer))
+    if !isFresh { transfer.origin.waiting.append(transfer) }
+  }
+
+  /// If the transfer's own connection is still being opened, that goes on, for others.
+  func run(_ transfer: HTTP1Transfer, on connection: Connection) {
+    transfer.dial = nil
+    connection.serve(transfer)
+  }
+
+  /// The connection has served its transfer, and can serve another one.
+  func release(_ connection: Connection) {
+    if isClosed { return drop(connection) }
+    if let waiting = connection.origin.nextWaiting() { return run(waiting, on: connection) }
+    pool.release(connection.number, at: loop.turnTime)
+    trim()
+  }
+
+  /// Closes the connection.
+  func drop(_ connection: Connection) {
+    guard connections[connection.number] === connection else { return }
+    connections[connection.number] = nil
+    pool.close(connection.number)
+    connection.origin.uses -= 1
+    connection.close()
+  }
+
+  fileprivate func add(_ wire: Wire, to origin: Origin) -> Connection {
+    let number = pool.open(to: origin.number)
+    let connection = Connection(wire, number: number, origin: origin, engine: self)
+    while connections.count <= number { connections.append(nil) }
+    connections[number] = connection
+    origin.uses += 1
+    return connection
+  }
+
+  /// Closes idle connections that have reached the end of their lifetime, or are too many.
+  fileprivate func trim() {
+    let now = loop.turnTime
+    while let number = pool.surplus(at: now, others: dialler.openConnections), let connection = connections[number] {
+      drop(connection)
+    }
+    guard !idleTimer.isArmed, let due = pool.nextEnd else { return }
+    loop.schedule(idleTimer, at: due, handler: self)
+  }
+}
+
+/// Hears of the connection that was opened for a transfer.
+private final class Dialled: DialReceiver {
+  private let transfer: HTTP1Transfer
+
+  init(_ transfer: HTTP1Transfer) {
+    self.transfer = transfer
+  }
+
+  func dial(_ dial: Dial, opened wire: Wire, _ report: TransferReport) {
+    let (origin, engine) = (transfer.origin, transfer.engine)
+    let connection = engine.add(wire, to: origin)
+    guard connection.watch() else {
+      engine.drop(connection)
+      if transfer.dial === dial { fail(TransferError(.noSocket, message: "the connection can't be watched")) }
+      return
+    }
+    guard transfer.dial === dial else { return engine.release(connection) }
+    transfer.dial = nil
+    guard transfer.state == .connecting, transfer.failure == nil else { return engine.release(connection) }
+    transfer.tally.dialled = report
+    engine.run(transfer, on: connection)
+    origin.forgetServed()
+  }
+
+  func dial(_ dial: Dial, failed error: TransferError, _ report: TransferReport) {
+    guard transfer.dial === dial else { return }
+    transfer.dial = nil
+    transfer.tally.dialled = report
+    fail(error)
+  }
+
+  private func fail(_ error: TransferError) {
+    transfer.fail(error)
+    transfer.engine.need(.end, for: transfer)
+  }
+}
+
+// MARK: - Errands and timers
+
+extension HTTP1Engine: TimerHandler {
+  func need(_ errand: HTTP1Transfer.Errands, for transfer: HTTP1Transfer) {
+    if transfer.errands.isEmpty { errands.append(transfer) }
+    transfer.errands.insert(errand)
+    scheduleFlush()
+  }
+
+  /// Reads on from the connection in the next turn.
+  func continueNextTurn(_ connection: Connection) {
+    unfinished.append(connection)
+    loop.schedule(nextTurnTimer, at: loop.turnTime, handler: self)
+  }
+
+  package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    if timer === idleTimer { return trim() }
+    let connections = unfinished
+    unfinished.removeAll()
+    for connection in connections { connection.receive() }
+  }
+
+  private func scheduleFlush() {
+    guard !isFlushScheduled else { return }
+    isFlushScheduled = true
+    loop.atEndOfTurn { [self] in flush() }
+  }
+
+  private func flush() {
+    isFlushScheduled = false
+    var index = 0
+    // Errands that are added meanwhile are run as well, up to a bound: a transfer that ends may start the next one.
+    while index < errands.count, index < 4096, !isClosed {
+      let transfer = errands[index]
+      let wanted = transfer.errands
+      transfer.errands = []
+      index += 1
+      run(wanted, of: transfer)
+    }
+    // Transfers are released after the list is in order again, as their release may run code of their users.
+    let done = errands
+    errands = Array(done[index...])
+    withExtendedLifetime(done) {}
+    if isClosed { shutDown() } else if !errands.isEmpty { scheduleFlush() }
+  }
+
+  private func run(_ wanted: HTTP1Transfer.Errands, of transfer: HTTP1Transfer) {
+    guard transfer.state != .finished else { return }
+    if wanted.contains(.end) || transfer.failure != nil { return transfer.end() }
+    if wanted.contains(.begin) { return begin(transfer) }
+    guard let connection = transfer.connection else { return }
+    if wanted.contains(.send) { connection.sendBody() }
+    if wanted.contains(.receive), connection.transfer === transfer { connection.receive() }
+  }
+
+  private func shutDown() {
+    errands.removeAll()
+    while let transfer = transfers.last {
+      transfer.fail(.engineClosed)
+      transfer.end()
+    }
+    for connection in connections { if let connection { drop(connection) } }
+    unfinished.removeAll()
+    for timer in [idleTimer, nextTurnTimer] { loop.cancel(timer) }
+  }
+
+  /// The transfer has finished.
+  func remove(_ transfer: HTTP1Transfer) {
+    let slot = transfer.slot
+    guard transfers.indices.contains(slot), transfers[slot] === transfer else { return }
+    let last = transfers.removeLast()
+    if last !== transfer {
+      transfers[slot] = last
+      last.slot = slot
+    }
+    transfer.slot = -1
+    transfer.origin.uses -= 1
+  }
+}

@@ -1,0 +1,98 @@
+import WeirCurl
+import WeirHTTP
+
+extension HTTP1Transfer {
+  /// Ends the transfer with its failure.
+  func end() {
+    finish(failure ?? .cancelled, isReusable: false)
+  }
+
+  /// Ends the transfer at the end of the turn.
+  func failLater(_ error: TransferError) {
+    fail(error)
+    engine.need(.end, for: self)
+  }
+
+  /// Ends the transfer. The connection is free for others before the delegate hears of it.
+  func finish(_ error: TransferError?, isReusable: Bool) {
+    guard state != .finished else { return }
+    if let connection, !connection.hasResponded { tally.headerBytes += Int64(connection.parser.headBytes) }
+    let report = report()
+    state = .finished
+    dial?.cancel()
+    dial = nil
+    engine.remove(self)
+    connection?.finish(isReusable: isReusable && error == nil)
+    let delegate = delegate
+    self.delegate = nil
+    delegate?.transfer(self, didFinish: error, report: report)
+  }
+
+  /// Sends the request again on a connection of its own.
+  ///
+  /// - Parameter isStale: Whether the connection was dead when the request was sent.
+  func sendAgain(isStale: Bool = true) {
+    guard rewind() else {
+      fail(
+        TransferError(
+          .bodyNotRewindable,
+          message: "the request had to be sent again, but its body can't be read from the beginning again"))
+      return end()
+    }
+    if isStale { tally.staleRetries += 1 }
+    connection?.finish(isReusable: false)
+    upload.startAgain()
+    times.startAgain()
+    tally.headerBytesSent = 0
+    tally.isReused = false
+    engine.open(self, isFresh: true)
+  }
+
+  /// Why the request can't be sent; nil if it can.
+  func defect() -> TransferError? {
+    if let defect = headers.defect { return TransferError(.invalidRequest, message: defect) }
+    if let defect = RequestRules.defect(ofMethod: spec.method) ?? spec.target.flatMap(RequestRules.defect(ofTarget:)) {
+      return TransferError(.invalidRequest, message: defect)
+    }
+    return engine.dialler.refusalOfLiteral(spec)
+  }
+}
+
+extension TransferError {
+  init(_ defect: ResponseDefect) {
+    self.init(defect.kind, code: defect.code, message: defect.message)
+  }
+
+  static let cancelled = TransferError(.cancelled, message: "the transfer was cancelled")
+  static let stopped = TransferError(.stopped, message: "the receiver of the response stopped it")
+  static let engineClosed = TransferError(.engineClosed, message: "the session was closed")
+  static let connectionLost = TransferError(
+    .connectionLost,
+    message:
+      "the connection was closed without a response after the request was sent; the server may have processed it, "
+      + "so it was not sent again (with HTTP/2, also if the server refused its stream)")
+}
+
+extension ResponseDefect {
+  fileprivate var kind: TransferError.Kind {
+    switch self {
+    case .malformedHead: .malformedHead
+    case .headTooLarge, .tooManyInterimResponses, .malformedChunks(.trailersTooLarge): .headTooLarge
+    case .conflictingLengths: .conflictingLengths
+    case .refusedTransferEncoding: .refusedTransferEncoding
+    case .unprovableEnd: .unprovableEnd
+    case .notHTTP, .malformedChunks, .noResponse, .cutHead, .cutBody: .curl
+    }
+  }
+
+  /// libcurl's code for such a defect.
+  fileprivate var code: CurlCode {
+    switch self {
+    case .notHTTP: .unsupportedProtocol
+    case .malformedChunks: .receiveError
+    case .noResponse: .emptyReply
+    case .cutHead, .cutBody: .partialFile
+    default: .ok
+    }
+  }
+}

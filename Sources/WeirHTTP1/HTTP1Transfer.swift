@@ -1,0 +1,176 @@
+package import WeirCurl
+import WeirHTTP
+import WeirIO
+
+/// One attempt on an HTTP/1.1 connection: a request on its way and the response to it. Confined to its engine's loop.
+package final class HTTP1Transfer {
+  enum State: UInt8 {
+    /// The engine has not begun it.
+    case new
+    /// Its own connection is being opened, and one that becomes idle is taken as well.
+    case connecting
+    case running
+    case finished
+  }
+
+  /// Actions that the engine performs for a transfer at the end of the turn.
+  struct Errands: OptionSet {
+    let rawValue: UInt8
+
+    static let begin = Errands(rawValue: 1)
+    /// Ends the transfer with its failure.
+    static let end = Errands(rawValue: 2)
+    static let receive = Errands(rawValue: 4)
+    static let send = Errands(rawValue: 8)
+  }
+
+  let spec: TransferSpec
+  let headers: PreparedHeaders
+  let engine: HTTP1Engine
+  let origin: Origin
+  /// The request target (RFC 9112 §3.2).
+  let target: Substring
+  @exclusivity(unchecked) var delegate: (any TransferDelegate)?
+  @exclusivity(unchecked) var state = State.new
+  @exclusivity(unchecked) var errands: Errands = []
+  /// The transfer's index in the engine's list.
+  @exclusivity(unchecked) var slot = -1
+  @exclusivity(unchecked) var connection: Connection?
+  /// The attempt to open a connection for this transfer.
+  @exclusivity(unchecked) var dial: Dial?
+  /// Why the transfer ends, if not by the end of the response.
+  @exclusivity(unchecked) var failure: TransferError?
+  @exclusivity(unchecked) var isReceivingPaused = false
+  @exclusivity(unchecked) var upload: Upload
+  @exclusivity(unchecked) var times: ExchangeTimes
+  @exclusivity(unchecked) var tally = ExchangeTally()
+
+  init(
+    _ spec: consuming TransferSpec, at place: RequestPlace, headers: PreparedHeaders, delegate: any TransferDelegate,
+    engine: HTTP1Engine
+  ) {
+    upload = Upload(spec.body, expectsContinue: headers.expectsContinue)
+    times = ExchangeTimes(start: .now)
+    self.spec = spec
+    self.headers = headers
+    self.delegate = delegate
+    self.engine = engine
+    origin = place.origin
+    target = self.spec.target.map { $0[...] } ?? place.target
+  }
+
+  /// Notes why the transfer ends, unless there is an earlier reason.
+  func fail(_ error: @autoclosure () -> TransferError) {
+    if failure == nil { failure = error() }
+  }
+
+  /// Whether the transfer waits for its user, so that the peer is not to blame for the silence.
+  var isHeldByUser: Bool {
+    upload.isPaused && !upload.isComplete || isReceivingPaused && upload.isComplete || state == .new
+  }
+}
+
+extension HTTP1Transfer: TransferHandle {
+  package func cancel() {
+    guard state != .finished else { return }
+    engine.loop.preconditionCurrent()
+    fail(.cancelled)
+    engine.need(.end, for: self)
+  }
+
+  package func pauseReceiving() {
+    engine.loop.preconditionCurrent()
+    isReceivingPaused = true
+  }
+
+  package func resumeReceiving() {
+    guard state != .finished, isReceivingPaused else { return }
+    engine.loop.preconditionCurrent()
+    isReceivingPaused = false
+    times.lastProgress = .now
+    engine.need(.receive, for: self)
+  }
+
+  package func pauseSending() {
+    engine.loop.preconditionCurrent()
+    upload.isPaused = true
+    upload.awaitsSource = false
+  }
+
+  package func resumeSending() {
+    guard state != .finished, upload.isPaused else { return }
+    engine.loop.preconditionCurrent()
+    upload.isPaused = false
+    upload.awaitsSource = false
+    times.lastProgress = .now
+    engine.need(.send, for: self)
+  }
+
+  package var mayBeAuthenticated: Bool { spec.canRepeatBody && !headers.hasAuthorization }
+
+  package func report() -> TransferReport {
+    let end = MonotonicTime.now
+    var report = TransferReport(startTime: times.start, total: end.seconds(since: times.start))
+    report.bytesSent = upload.sent
+    report.headerBytesSent = tally.headerBytesSent
+    report.bytesReceivedOnWire = tally.bodyBytes
+    report.headerBytes = tally.headerBytes
+    report.isReusedConnection = tally.isReused
+    report.staleRetries = tally.staleRetries
+    report.version = tally.version
+    report.remoteAddress = tally.remoteAddress
+    report.remotePort = tally.remoteAddress == nil ? nil : tally.remotePort
+    if let dialled = tally.dialled ?? dial?.report() {
+      report.connectionsOpened = dialled.connectionsOpened
+      report.phases = dialled.phases
+    }
+    times.add(to: &report.phases, until: end)
+    return report
+  }
+}
+
+/// The times of an exchange's events, from which the durations of its phases are computed.
+struct ExchangeTimes {
+  let start: MonotonicTime
+  /// When the connection was there and the request was about to be written.
+  var ready: MonotonicTime?
+  /// When the last byte of the request was handed to the system.
+  var sent: MonotonicTime?
+  var firstByte: MonotonicTime?
+  var lastProgress: MonotonicTime
+
+  init(start: MonotonicTime) {
+    self.start = start
+    lastProgress = start
+  }
+
+  /// The request is to be sent again.
+  mutating func startAgain() {
+    ready = nil
+    sent = nil
+    firstByte = nil
+  }
+
+  func add(to phases: inout PhaseDurations, until end: MonotonicTime) {
+    guard let ready else { return }
+    phases[.send] = max(0, (sent ?? firstByte ?? end).seconds(since: ready))
+    let firstByte = firstByte ?? end
+    if let sent, sent <= firstByte { phases[.processing] = firstByte.seconds(since: sent) }
+    if self.firstByte != nil { phases[.transfer] = max(0, end.seconds(since: firstByte)) }
+  }
+}
+
+/// The counts of an exchange and the facts about its connection.
+struct ExchangeTally {
+  var headerBytesSent: Int64 = 0
+  var headerBytes: Int64 = 0
+  var bodyBytes: Int64 = 0
+  var isReused = false
+  /// How often the request was sent again, or another connection was taken, because an idle connection was dead.
+  var staleRetries = 0
+  var version: HTTPVersionNumber?
+  var remoteAddress: String?
+  var remotePort = 0
+  /// The report on the connection that was opened for the transfer, if it was used.
+  var dialled: TransferReport?
+}

@@ -1,0 +1,115 @@
+import WeirCurl
+import WeirHTTP
+import WeirIO
+
+/// A place to which connections lead, the rules under which they were opened, and the transfers that wait for one.
+/// Confined to the loop.
+final class Origin {
+  /// The demands on a connection. A connection serves only transfers with equal ones.
+  struct Key: Hashable {
+    let isSecure: Bool
+    let host: String
+    let port: Int
+    let trust: TransferTrust?
+    let addresses: AddressPolicy?
+  }
+
+  let key: Key
+  /// The origin's number in the pool.
+  let number: Int
+  /// The Host field's value (RFC 9110 §7.2): without the scheme's own port.
+  let hostField: [UInt8]
+  /// Transfers whose own connection is being opened. The first one takes a connection that becomes idle meanwhile.
+  var waiting = Deque<HTTP1Transfer>()
+  /// Transfers and connections of the origin.
+  var uses = 0
+
+  init(_ key: Key, number: Int) {
+    self.key = key
+    self.number = number
+    let isUsual = key.port == (key.isSecure ? 443 : 80)
+    hostField = Array((isUsual ? key.host : "\(key.host):\(key.port)").utf8)
+  }
+
+  /// The first transfer that still waits.
+  func nextWaiting() -> HTTP1Transfer? {
+    forgetServed()
+    return waiting.popFirst()
+  }
+
+  /// Drops the first transfers as far as they don't wait any more.
+  func forgetServed() {
+    while let first = waiting.first, first.state != .connecting { _ = waiting.popFirst() }
+  }
+}
+
+/// The place to which a request goes.
+package struct RequestPlace {
+  let origin: Origin
+  /// The URL's path and query, as the request target.
+  let target: Substring
+
+  package var isSecure: Bool { origin.key.isSecure }
+}
+
+/// The origins in use, found by a request's URL and demands.
+struct OriginTable {
+  /// An origin without transfers and connections is kept until there are this many.
+  private static let limit = 1024
+
+  private var known: [Origin.Key: Origin] = [:]
+  private var free: [Int] = []
+  private var count = 0
+  /// The last origin and its spelling in the URL: most requests go where the one before went.
+  private var last: (spelling: String, origin: Origin)?
+
+  /// Nil if the URL is not plain.
+  mutating func find(_ spec: TransferSpec) -> RequestPlace? {
+    if let last, let target = Self.target(of: spec.url, at: last.spelling), Self.fits(last.origin.key, spec) {
+      return RequestPlace(origin: last.origin, target: Self.withPath(target))
+    }
+    guard let url = RequestURL(spec.url) else { return nil }
+    let key = Origin.Key(
+      isSecure: url.isSecure, host: String(url.host), port: url.port, trust: spec.trust, addresses: spec.addressPolicy)
+    let origin = known[key] ?? add(key)
+    last = (String(url.origin), origin)
+    return RequestPlace(origin: origin, target: Self.withPath(url.target))
+  }
+
+  /// The target with a path, which no request is without.
+  private static func withPath(_ target: Substring) -> Substring {
+    target.utf8.first == .slash ? target : "/" + target
+  }
+
+  var all: some Collection<Origin> { known.values }
+
+  private mutating func add(_ key: Origin.Key) -> Origin {
+    if known.count >= Self.limit { removeUnused() }
+    let number = free.popLast() ?? count
+    if number == count { count += 1 }
+    let origin = Origin(key, number: number)
+    known[key] = origin
+    return origin
+  }
+
+  private mutating func removeUnused() {
+    last = nil
+    for (key, origin) in known where origin.uses == 0 {
+      known[key] = nil
+      free.append(origin.number)
+    }
+  }
+
+  /// The URL's path and query if it begins with this origin; nil if it does not, or is not plain.
+  private static func target(of url: String, at origin: String) -> Substring? {
+    guard url.hasPrefix(origin) else { return nil }
+    let rest = url.utf8.dropFirst(origin.utf8.count)
+    guard let first = rest.first else { return "" }
+    guard RequestURL.endsAuthority(first), let end = RequestURL.endOfTarget(rest) else { return nil }
+    return url[rest.startIndex..<end]
+  }
+
+  private static func fits(_ key: Origin.Key, _ spec: TransferSpec) -> Bool {
+    key.trust == spec.trust && key.addresses == spec.addressPolicy
+  }
+}

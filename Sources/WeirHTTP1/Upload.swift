@@ -1,0 +1,55 @@
+import WeirCurl
+import WeirIO
+
+/// The progress of the sending of a request's body has come.
+struct Upload {
+  /// Nil when the length is unknown, so that the body is sent in chunks.
+  let length: Int64?
+  let isEmpty: Bool
+  /// Whether the user wants no bytes to be asked for, or has none.
+  var isPaused = false
+  /// Whether sending is paused for lack of bytes, and not by the user.
+  var awaitsSource = false
+  /// Whether the body waits for the server's consent (RFC 9110 §10.1.1).
+  var awaitsContinue = false
+  /// Whether the request asks for that consent.
+  var expectsContinue: Bool
+  /// Bytes taken from the source since the last rewind.
+  var supplied: Int64 = 0
+  /// Bytes that the system has taken.
+  var sent: Int64 = 0
+  /// Bytes of which the delegate knows.
+  var reported: Int64 = 0
+  /// Whether the source has no more bytes.
+  var isComplete: Bool
+  /// Whether the rest of the body is not sent, as the response is there already or the connection is broken.
+  var isAbandoned = false
+  var file: LoopBound<FileBody>?
+
+  init(_ body: TransferBody, expectsContinue: Bool) {
+    length =
+      switch body {
+      case .none: 0
+      case .bytes(let bytes): Int64(bytes.count)
+      case .file(_, let size): max(0, size)
+      case .pulled(let length): length.map { max(0, $0) }
+      }
+    if case .none = body { isEmpty = true } else { isEmpty = false }
+    isComplete = length == 0
+    self.expectsContinue = expectsContinue && !isComplete
+  }
+
+  /// The body starts again from its beginning.
+  mutating func startAgain() {
+    supplied = 0
+    sent = 0
+    isComplete = length == 0
+    isAbandoned = false
+    awaitsContinue = false
+  }
+
+  /// Whether nothing more of the body will be sent.
+  var isOver: Bool { isComplete || isAbandoned }
+
+  var isChunked: Bool { length == nil }
+}

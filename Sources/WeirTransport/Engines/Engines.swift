@@ -1,0 +1,41 @@
+package import WeirCurl
+package import WeirHTTP1
+package import WeirIO
+
+/// The two engines of a transport behind one interface: each request goes by the one that ``EngineRules`` names.
+/// Confined to the loop.
+package final class Engines {
+  package let libcurl: TransferEngine
+  /// Nil if no request may go by it.
+  package let own: HTTP1Engine?
+  private let rules: EngineRules
+
+  package init(
+    loop: EventLoop, options: TransportOptions, observer: (any TransferEngineObserver)?, workers: WorkerPool? = nil
+  ) throws(TransferError) {
+    libcurl = try TransferEngine(loop: loop, options: options, observer: observer, workers: workers)
+    rules = EngineRules(options)
+    own = rules.usesOwn ? HTTP1Engine(options: options, dialler: libcurl) : nil
+    libcurl.leavesHTTP1 = rules.isOwnOnceKnown
+  }
+}
+
+extension Engines: TransportEngine {
+  package func start(
+    _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
+  ) -> any TransferHandle {
+    if let own, rules.mayBeOwn(spec, headers), let place = own.place(of: spec),
+      rules.isOwn(isSecure: place.isSecure, speaksHTTP1: libcurl.speaksHTTP1(spec))
+    {
+      return own.start(spec, at: place, headers: headers, delegate: delegate)
+    }
+    let transfer: Transfer = libcurl.start(spec, headers: headers, delegate: delegate)
+    return transfer
+  }
+
+  package func close() {
+    // Its connections may live in libcurl's handles.
+    own?.close()
+    libcurl.close()
+  }
+}
