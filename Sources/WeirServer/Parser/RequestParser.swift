@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Reads requests of HTTP/1.0 and 1.1 (RFC 9112) from a stream of octets that is cut anywhere. It refuses everything
 /// that isn't strictly a request: octets that two parsers read differently are a security hole in the servers behind.
 ///
