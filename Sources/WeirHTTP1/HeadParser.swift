@@ -1,4 +1,3 @@
-internal import Glibc
 import WeirHTTP
 
 /// Collects the heads of a response (RFC 9112 §2.2, §4, §5) line by line, from input that is cut anywhere.
