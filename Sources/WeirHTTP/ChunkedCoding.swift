@@ -71,13 +71,18 @@ package struct ChunkedCoding: Sendable {
   /// Returns the next step. It consumes input from `position`, which it moves on.
   package mutating func parse(_ input: UnsafeRawBufferPointer, at position: inout Int) throws(Defect) -> Step {
     while position < input.count {
-      if case .data = place {
+      switch place {
+      case .data:
         let taken = Int(min(remaining, Int64(input.count - position)))
         position += taken
         remaining -= Int64(taken)
         if remaining == 0 { place = .dataReturn }
         return .data(position - taken..<position)
+      case .dataReturn, .size(digits: 0): try takeUsualFraming(input, at: &position)
+      default: break
       }
+      guard position < input.count else { break }
+      if case .data = place { continue }
       let octet = input[position]
       position += 1
       try take(octet)
@@ -85,6 +90,39 @@ package struct ChunkedCoding: Sendable {
     }
     if case .done = place { return .end }
     return .needsInput
+  }
+
+  /// Takes the line end behind a chunk and the line with the next size, each if it is whole and has no extension.
+  /// Anything else is left to `take`.
+  private mutating func takeUsualFraming(_ input: UnsafeRawBufferPointer, at position: inout Int) throws(Defect) {
+    var start = position
+    if case .dataReturn = place {
+      guard Self.isLineEnd(input, at: start) else { return }
+      start += 2
+      place = .size(digits: 0)
+      position = start
+    }
+    var size: Int64 = 0
+    while start < input.count, start - position < Self.mostDigits - 1, let value = input[start].hexValue {
+      size = size << 4 | Int64(value)
+      start += 1
+    }
+    guard start > position, Self.isLineEnd(input, at: start) else { return }
+    try count(size)
+    remaining = size
+    place = size > 0 ? .data : .trailerStart
+    position = start + 2
+  }
+
+  private static func isLineEnd(_ input: UnsafeRawBufferPointer, at index: Int) -> Bool {
+    index + 1 < input.count && input[index] == .carriageReturn && input[index + 1] == .lineFeed
+  }
+
+  /// Counts a chunk's size towards the limit of the content.
+  private mutating func count(_ size: Int64) throws(Defect) {
+    let (sum, overflow) = total.addingReportingOverflow(size)
+    guard !overflow, sum <= maximumContent else { throw .contentTooGreat }
+    total = sum
   }
 
   private mutating func take(_ octet: UInt8) throws(Defect) {
@@ -115,9 +153,7 @@ package struct ChunkedCoding: Sendable {
       return
     }
     guard digits > 0 else { throw .size }
-    let (sum, overflow) = total.addingReportingOverflow(remaining)
-    guard !overflow, sum <= maximumContent else { throw .contentTooGreat }
-    total = sum
+    try count(remaining)
     switch octet {
     case .carriageReturn: place = .sizeLineFeed
     case .semicolon: place = .extensionStart

@@ -1,7 +1,8 @@
 /// The ranges of a field's name and value among the octets of a head, without the blanks around them.
+@usableFromInline
 package struct FieldLine: Hashable, Sendable {
-  package let name: Range<Int>
-  package let value: Range<Int>
+  @usableFromInline package let name: Range<Int>
+  @usableFromInline package let value: Range<Int>
 }
 
 // Tolerant reading, for the recipient of responses, which must accept imperfect heads.
@@ -36,6 +37,7 @@ extension FieldLine {
 
 // Strict reading, for the server, which refuses lines that others could read differently.
 extension FieldLine {
+  @usableFromInline
   package enum Defect: Error {
     /// The line begins with a blank (RFC 9112 §5.2).
     case folded
@@ -72,24 +74,6 @@ extension FieldLine {
     guard !octets.hasControl(in: colon + 1..<line.upperBound) else { throw .value }
     name = line.lowerBound..<end
     value = octets.trimmed(colon + 1..<line.upperBound)
-  }
-}
-
-// Quick reading of responses, in one pass and without a search for the line's end.
-extension FieldLine {
-  /// Reads the line that begins at `start`, if it is whole and has the usual form: a token, a colon, a value without
-  /// tabs, CR LF. Sets `end` to the index behind it. Nil means nothing about the line: it must be read with care.
-  @inlinable @inline(__always)
-  package init?(usual octets: UnsafeRawBufferPointer, at start: Int, end: inout Int) {
-    let colon = octets.endOfToken(in: start..<octets.count)
-    guard colon > start, colon < octets.count, octets[colon] == .colon else { return nil }
-    let control = octets.firstControl(in: colon + 1..<octets.count)
-    guard control + 1 < octets.count, octets[control] == .carriageReturn, octets[control + 1] == .lineFeed else {
-      return nil
-    }
-    end = control + 2
-    name = start..<colon
-    value = octets.trimmed(colon + 1..<control)
   }
 }
 

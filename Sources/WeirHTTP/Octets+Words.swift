@@ -4,53 +4,65 @@ extension UnsafeRawBufferPointer {
   /// The index of the first octet of `range` that can't be in a token (RFC 9110 §5.6.2), or the end of the range.
   @inlinable
   package func endOfToken(in range: Range<Int>) -> Int {
-    var index = range.lowerBound
-    while index + 8 <= range.upperBound {
-      let others = OctetWord(self, at: index).othersThanNameCharacters
-      guard others == 0 else {
-        index += others.trailingZeroBitCount / 8
-        break
-      }
-      index += 8
-    }
-    while index < range.upperBound, OctetSet.token.contains(self[index]) { index += 1 }
-    return index
-  }
-
-  /// The index of the first control character of `range`, the tab among them, or the end of the range.
-  @inlinable
-  package func firstControl(in range: Range<Int>) -> Int {
-    var index = range.lowerBound
-    while index + 8 <= range.upperBound {
-      let controls = OctetWord(self, at: index).controls
-      if controls != 0 { return index + controls.trailingZeroBitCount / 8 }
-      index += 8
-    }
-    while index < range.upperBound, self[index] >= .space, self[index] != 0x7f { index += 1 }
-    return index
+    guard let base = baseAddress else { return range.lowerBound }
+    return base.endOfToken(from: range.lowerBound, before: range.upperBound)
   }
 
   /// Whether `range` holds anything but field content (RFC 9110 §5.5): a control character other than a tab.
   @inlinable
   package func hasControl(in range: Range<Int>) -> Bool {
-    var index = firstControl(in: range)
-    while index < range.upperBound, self[index] == .tab { index = firstControl(in: index + 1..<range.upperBound) }
+    guard let base = baseAddress else { return false }
+    var index = base.firstControl(from: range.lowerBound, before: range.upperBound)
+    while index < range.upperBound, self[index] == .tab {
+      index = base.firstControl(from: index + 1, before: range.upperBound)
+    }
     return index < range.upperBound
+  }
+
+  /// Whether the token in `range` is `name`, which is in lower case and has 8 to 16 octets, ignoring the case of
+  /// letters. If the range had control characters, some of them would count as punctuation.
+  @inlinable @inline(__always)
+  package func isToken(in range: Range<Int>, named name: StaticString) -> Bool {
+    let count = name.utf8CodeUnitCount
+    guard let base = baseAddress, range.count == count, count >= 8, count <= 16 else { return false }
+    let name = UnsafeRawPointer(name.utf8Start)
+    return OctetWord(base, at: range.lowerBound).lowercased == OctetWord(name, at: 0).bits
+      && OctetWord(base, at: range.upperBound &- 8).lowercased == OctetWord(name, at: count &- 8).bits
   }
 }
 
-extension UnsafeRawBufferPointer {
-  /// Whether the token in `range` is `name`, which is in lower case and has 8 to 16 octets, ignoring the case of
-  /// letters. The range must have as many octets as the name. Outside of tokens, some control characters would count as
-  /// punctuation.
+extension UnsafeRawPointer {
+  /// The offset of the first octet that can't be in a token, or `end`.
   @inlinable @inline(__always)
-  package func isToken(in range: Range<Int>, named name: StaticString) -> Bool {
-    let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-    let (start, end) = (range.lowerBound, range.upperBound)
-    guard range.count == name.count, name.count >= 8, name.count <= 16 else { return false }
-    return OctetWord(self, at: start).lowercased == OctetWord(name, at: 0).bits
-      && OctetWord(self, at: end - 8).lowercased == OctetWord(name, at: name.count - 8).bits
+  package func endOfToken(from start: Int, before end: Int) -> Int {
+    var index = start
+    while index <= end &- 8 {
+      let others = OctetWord(self, at: index).othersThanLettersAndHyphens
+      guard others == 0 else {
+        index &+= others.trailingZeroBitCount &>> 3
+        break
+      }
+      index &+= 8
+    }
+    while index < end, self[index] != .colon, OctetSet.token.contains(self[index]) { index &+= 1 }
+    return index
   }
+
+  /// The offset of the first control character, the tab among them, or `end`.
+  @inlinable @inline(__always)
+  package func firstControl(from start: Int, before end: Int) -> Int {
+    var index = start
+    while index <= end &- 8 {
+      let controls = OctetWord(self, at: index).controls
+      if controls != 0 { return index &+ controls.trailingZeroBitCount &>> 3 }
+      index &+= 8
+    }
+    while index < end, self[index] >= .space, self[index] != 0x7f { index &+= 1 }
+    return index
+  }
+
+  @inlinable @inline(__always)
+  package subscript(index: Int) -> UInt8 { load(fromByteOffset: index, as: UInt8.self) }
 }
 
 /// Eight octets, the first in the lowest bits. The results are masks with the highest bit of each octet in question.
@@ -59,27 +71,27 @@ struct OctetWord {
   @usableFromInline let bits: UInt64
 
   @inlinable @inline(__always)
-  init(_ octets: UnsafeRawBufferPointer, at index: Int) {
+  init(_ octets: UnsafeRawPointer, at index: Int) {
     bits = UInt64(littleEndian: octets.loadUnaligned(fromByteOffset: index, as: UInt64.self))
   }
 
-  /// Every octet but letters, digits and hyphens, of which nearly all field names consist.
+  // Sums of seven bits don't carry into the next octet; the highest bit says whether an octet reached a bound.
+
+  /// Every octet but letters and hyphens, of which nearly all field names consist.
   @inlinable @inline(__always)
-  var othersThanNameCharacters: UInt64 {
-    // Sums of seven bits don't carry into the next octet; the highest bit says whether an octet reached a bound.
+  var othersThanLettersAndHyphens: UInt64 {
     let low = bits & Self.all(0x7f)
     let letter = low | Self.all(0x20)
     let letters = (letter &+ Self.all(0x80 - 0x61)) & ~(letter &+ Self.all(0x80 - 0x7b))
-    let digits = (low &+ Self.all(0x80 - 0x30)) & ~(low &+ Self.all(0x80 - 0x3a))
     let hyphens = ~((low ^ Self.all(0x2d)) &+ Self.all(0x7f))
-    return ~((letters | digits | hyphens) & ~bits) & Self.all(0x80)
+    return ~((letters | hyphens) & ~bits) & Self.all(0x80)
   }
 
-  /// Control characters, the tab among them. Above the lowest one found, the mask may be wrong.
+  /// Control characters, the tab among them.
   @inlinable @inline(__always)
   var controls: UInt64 {
-    let delete = bits ^ Self.all(0x7f)
-    return ((bits &- Self.all(0x20)) & ~bits | (delete &- Self.all(0x01)) & ~delete) & Self.all(0x80)
+    let low = bits & Self.all(0x7f)
+    return (~(low &+ Self.all(0x80 - 0x20)) | (low &+ Self.all(0x01))) & ~bits & Self.all(0x80)
   }
 
   /// The letters of a token in lower case. Its other characters have the bit already, but for `^` and `_`, which become

@@ -1,4 +1,3 @@
-internal import Glibc
 import WeirHTTP
 
 /// Collects the heads of a response (RFC 9112 §2.2, §4, §5) line by line, from input that is cut anywhere.
@@ -28,14 +27,17 @@ struct HeadParser {
   mutating func parse(
     _ input: UnsafeRawBufferPointer, at position: inout Int
   ) throws(ResponseDefect) -> ResponseHead? {
-    let before = held.count - position
+    /// The offset in the head of the input's first octet.
+    let offset = held.count - position
     var copied = position
-    if statusLine == nil { try checkBeginning(input, from: position) }
     while true {
-      if lineStart == before + position { try takeUsualLines(input, at: &position, before: before) }
+      if lineStart == offset + position, try takeUsualLines(input, at: &position, offset: offset) {
+        return finish(with: input.octets(copied..<position))
+      }
+      if statusLine == nil { try checkBeginning(input, from: position) }
       guard let lineFeed = input.firstIndex(of: .lineFeed, in: position..<input.count) else { break }
       let next = lineFeed + 1
-      if before + next > maximumSize { throw .headTooLarge }
+      try checkSize(offset + next)
       let isLast: Bool
       if lineStart < held.count {
         held.append(contentsOf: input.octets(copied..<next))
@@ -45,30 +47,46 @@ struct HeadParser {
         isLast = try take(input, line: position..<next)
       }
       position = next
-      lineStart = before + next
+      lineStart = offset + next
       if isLast { return finish(with: input.octets(copied..<next)) }
     }
     held.append(contentsOf: input.octets(copied..<input.count))
     position = input.count
-    if held.count > maximumSize { throw .headTooLarge }
+    try checkSize(held.count)
     return nil
   }
 
-  /// Takes fields for as long as their lines are whole and have the usual form. All other lines are left to `take`,
-  /// which would read these in the same way. `before` is the offset in the head of the input's first octet.
+  private func checkSize(_ size: Int) throws(ResponseDefect) {
+    if size > maximumSize { throw .headTooLarge }
+  }
+
+  /// Takes lines for as long as they are whole, have the usual form, and fit the head's limit. All other lines are left
+  /// to `take`, which would read these in the same way. Returns true behind the empty line that ends the head.
   private mutating func takeUsualLines(
-    _ input: UnsafeRawBufferPointer, at position: inout Int, before: Int
-  ) throws(ResponseDefect) {
-    guard let statusLine else { return }
-    let isInterim = statusLine.isInterim
-    var end = position
-    while let field = FieldLine(usual: input, at: position, end: &end) {
-      if before + end > maximumSize { throw .headTooLarge }
-      if !isInterim { try framing.take(field, in: input) }
-      hasFields = true
-      position = end
-      lineStart = before + end
+    _ input: UnsafeRawBufferPointer, at position: inout Int, offset: Int
+  ) throws(ResponseDefect) -> Bool {
+    guard let octets = input.baseAddress else { return false }
+    let end = min(input.count, maximumSize - offset)
+    var start = position
+    if statusLine == nil {
+      guard let line = StatusLine(usual: octets, from: start, before: end, lineEnd: &start) else { return false }
+      statusLine = line
     }
+    let isInterim = statusLine?.isInterim ?? true
+    let firstField = start
+    while let field = UsualField(octets, from: start, before: end) {
+      if !isInterim, ResponseFraming.mayConcern(nameOf: field.colon - start) {
+        try framing.take(name: start..<field.colon, value: field.colon + 1..<field.valueEnd, in: input)
+      } else {
+        framing.takeOther()
+      }
+      start = field.lineEnd
+    }
+    if start > firstField { hasFields = true }
+    let isLast = start < end - 1 && octets[start] == .carriageReturn && octets[start + 1] == .lineFeed
+    position = isLast ? start + 2 : start
+    lineStart = offset + position
+    return isLast
   }
 
   /// Refuses what can't become a status line before its line end: there may be none to wait for.
@@ -104,7 +122,11 @@ struct HeadParser {
     } else {
       let field = try Self.field(octets, text)
       // The fields of an interim response frame nothing.
-      if !statusLine.isInterim { try framing.take(field, in: octets) }
+      if statusLine.isInterim {
+        framing.takeOther()
+      } else {
+        try framing.take(name: field.name, value: field.value, in: octets)
+      }
     }
     hasFields = true
     return false
@@ -121,10 +143,15 @@ struct HeadParser {
 
   private mutating func finish(with rest: UnsafeRawBufferPointer) -> ResponseHead? {
     guard let statusLine else { return nil }
-    if held.isEmpty { held = [UInt8](copying: rest) } else { held.append(contentsOf: rest) }
+    held.append(contentsOf: rest)
     return ResponseHead(
       status: statusLine.status, version: statusLine.version, isEncoded: framing.isEncoded,
       mayNameFields: framing.mayNameFields, bytes: hasFolds ? Self.unfolded(held) : held)
+  }
+
+  /// Releases the octets of the final head.
+  mutating func release() {
+    held = []
   }
 
   /// Makes ready for the next head.
@@ -175,14 +202,5 @@ struct HeadParser {
       }
     }
     return joined
-  }
-}
-
-extension [UInt8] {
-  fileprivate init(copying octets: UnsafeRawBufferPointer) {
-    self.init(unsafeUninitializedCapacity: octets.count) { buffer, count in
-      UnsafeMutableRawBufferPointer(buffer).copyMemory(from: octets)
-      count = octets.count
-    }
   }
 }

@@ -21,20 +21,33 @@ struct ResponseFraming {
     case other
   }
 
-  /// Takes in a field. `field` has its ranges in `octets`.
-  mutating func take(_ field: FieldLine, in octets: UnsafeRawBufferPointer) throws(ResponseDefect) {
+  /// Whether `take` may have something to say about a field with a name of so many octets.
+  @inline(__always)
+  static func mayConcern(nameOf count: Int) -> Bool { count == 10 || count == 14 || count == 16 || count == 17 }
+
+  /// Takes in a field that does not concern the framing.
+  @inline(__always)
+  mutating func takeOther() { previous = .other }
+
+  /// Takes in a field by the ranges of its name and its value in `octets`; blanks around the value are dropped.
+  mutating func take(
+    name: Range<Int>, value: Range<Int>, in octets: UnsafeRawBufferPointer
+  ) throws(ResponseDefect) {
     previous = .other
-    switch field.name.count {
-    case 10 where octets.isToken(in: field.name, named: "connection"):
+    let value = octets.trimmed(value)
+    switch name.count {
+    case 10 where octets.isToken(in: name, named: "connection"):
       previous = .connection
-      takeConnection(octets.octets(field.value))
-    case 14 where octets.isToken(in: field.name, named: "content-length"):
+      takeConnection(octets.octets(value))
+    case 14 where octets.isToken(in: name, named: "content-length"):
       previous = .contentLength
-      try takeContentLength(field, in: octets)
-    case 16 where octets.isToken(in: field.name, named: "content-encoding"): isEncoded = true
-    case 17 where octets.octets(field.name).spells("transfer-encoding"):
+      guard octets[name.upperBound] == .colon else { throw .malformedHead(.contentLength) }
+      try takeContentLength(octets.octets(value))
+    case 16 where octets.isToken(in: name, named: "content-encoding"): isEncoded = true
+    case 17 where octets.octets(name).spells("transfer-encoding"):
       previous = .transferEncoding
-      try takeCoding(field, in: octets)
+      guard octets[name.upperBound] == .colon else { throw .refusedTransferEncoding }
+      try takeCoding(octets.octets(value))
     default: break
     }
   }
@@ -52,7 +65,7 @@ struct ResponseFraming {
   }
 
   private mutating func takeConnection(_ value: UnsafeRawBufferPointer) {
-    if value.spells("keep-alive") {
+    if value.isToken(in: 0..<value.count, named: "keep-alive") {
       saysKeepAlive = true
       return
     }
@@ -64,22 +77,16 @@ struct ResponseFraming {
   }
 
   /// A length by RFC 9110 §8.6. With 19 digits or more, readers may disagree on the value.
-  private mutating func takeContentLength(
-    _ field: FieldLine, in octets: UnsafeRawBufferPointer
-  ) throws(ResponseDefect) {
-    guard field.isWellFormed(in: octets), field.value.count < 19, let length = octets.octets(field.value).decimal else {
-      throw .malformedHead(.contentLength)
-    }
+  private mutating func takeContentLength(_ value: UnsafeRawBufferPointer) throws(ResponseDefect) {
+    guard value.count < 19, let length = value.decimal else { throw .malformedHead(.contentLength) }
     if isChunked { throw .malformedHead(.bothFramings) }
     if let contentLength, contentLength != length { throw .conflictingLengths }
     contentLength = length
   }
 
   /// Accepts only `chunked`, the one coding that every HTTP/1.1 client knows.
-  private mutating func takeCoding(_ field: FieldLine, in octets: UnsafeRawBufferPointer) throws(ResponseDefect) {
-    guard field.isWellFormed(in: octets), octets.octets(field.value).spells("chunked"), !isChunked else {
-      throw .refusedTransferEncoding
-    }
+  private mutating func takeCoding(_ value: UnsafeRawBufferPointer) throws(ResponseDefect) {
+    guard value.spells("chunked"), !isChunked else { throw .refusedTransferEncoding }
     if contentLength != nil { throw .malformedHead(.bothFramings) }
     isChunked = true
   }

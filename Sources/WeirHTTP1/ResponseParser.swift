@@ -183,7 +183,7 @@ package struct ResponseParser: Sendable {
     guard line.status != 101 || allowsSwitch else { throw .malformedHead(.switchedProtocol) }
     self.framing = framing
     finishedHeadBytes += heads.heldCount
-    heads.reset()
+    heads.release()
     status = line.status
     version = line.version
     if !hasBody {

@@ -3,7 +3,7 @@ import WeirHTTP
 import WeirHTTP1
 
 /// The request that a response answers, and the limits for it.
-struct Terms {
+struct Terms: Equatable {
   var isHead = false
   var isConnect = false
   var allowsSwitch = false
