@@ -122,6 +122,8 @@ extension Connection {
   private func takeHead(_ head: ResponseHead, _ transfer: HTTP1Transfer) -> Bool {
     transfer.tally.version = head.version
     if head.status == 417, transfer.upload.awaitsContinue { return sendWithoutExpect(transfer) }
+    // A server of HTTP/1.0 might not read the next request, if that has chunks.
+    if head.version != .http1_1 { isSpoilt = true }
     if head.status == 401, transfer.spec.isForOneOfMany, ConnectionAuthentication.isAskedFor(in: head.bytes) {
       isSpoilt = true
     }

@@ -1,9 +1,10 @@
 import Synchronization
 import Testing
-@testable import WeirCurl
-@testable import WeirHTTP1
 import WeirIO
 import WeirTransport
+
+@testable import WeirCurl
+@testable import WeirHTTP1
 
 /// The engines on a loop of their own, driven from a test's thread.
 ///

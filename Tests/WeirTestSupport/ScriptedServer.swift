@@ -34,6 +34,25 @@ package final class ScriptedServer: Sendable {
     core.start()
   }
 
+  /// The socket on which a server listens.
+  package enum Place: Sendable {
+    case loopback, ipv6Loopback
+    case unixSocket(path: String)
+  }
+
+  package init(at place: Place, _ scripts: [Script]) throws {
+    let listener: CInt
+    switch place {
+    case .loopback: (listener, port) = try ServerSocket.listenOnLoopback()
+    case .ipv6Loopback:
+      listener = try ServerSocket.listenOnIPv6Loopback(queue: 512, port: 0)
+      port = Int(SocketAddress(localOf: listener)?.port ?? 0)
+    case .unixSocket(let path): (listener, port) = (try ServerSocket.listen(unixSocketPath: path), 0)
+    }
+    core = ScriptedServerCore(listener, scripts)
+    core.start()
+  }
+
   deinit {
     core.stop()
   }

@@ -44,14 +44,16 @@ enum ServerSocket {
     return fd
   }
 
-  /// Takes no connection from its queue, which is as short as can be.
-  static func listenOnIPv6Loopback(port: Int) throws(Errno) -> CInt {
+  /// - Parameters:
+  ///   - queue: by default as short as can be.
+  ///   - port: 0 for a free one.
+  static func listenOnIPv6Loopback(queue: CInt = 0, port: Int) throws(Errno) -> CInt {
     let fd = try systemCall { socket(AF_INET6, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0) }
     var (address, on) = (loopback6(port: port), CInt(1))
     let size = socklen_t(MemoryLayout<sockaddr_in6>.size)
     setsockopt(fd, CInt(IPPROTO_IPV6), IPV6_V6ONLY, &on, socklen_t(MemoryLayout<CInt>.size))
     _ = try withSocketAddress(&address) { pointer throws(Errno) in try systemCall { bind(fd, pointer, size) } }
-    _ = try systemCall { Glibc.listen(fd, 0) }
+    _ = try systemCall { Glibc.listen(fd, queue) }
     return fd
   }
 
