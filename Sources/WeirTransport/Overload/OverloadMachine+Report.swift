@@ -78,7 +78,7 @@ extension OverloadMachine {
     let used: Int
     let waiting: Int
     let onWire: Int
-    /// B, in seconds; Bmin while the control is free. Nil while it is unknown.
+    /// Seconds of an answer without a queue, as measured; Bmin while the control is free. Nil while they are unknown.
     let baseline: Double?
     /// μ, in heads per second; nil while it is unknown, as it is while the control is free.
     let rate: Double?
@@ -92,7 +92,8 @@ extension OverloadMachine {
     let now = machine.advance(to: now)
     return Report(
       state: machine.state, limit: machine.limitInUse, used: machine.ledger.counted, waiting: machine.ledger.waiting,
-      onWire: machine.ledger.onWire, baseline: machine.baseline,
+      onWire: machine.ledger.onWire,
+      baseline: machine.limit == nil ? machine.latency?.least : machine.latency?.withoutQueue,
       rate: machine.limit == nil ? nil : machine.rate.value(at: now), probes: machine.probes, totals: machine.totals)
   }
 }
