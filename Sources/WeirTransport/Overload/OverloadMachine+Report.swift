@@ -84,6 +84,10 @@ extension OverloadMachine {
     let rate: Double?
     let probes: Probes
     let totals: Totals
+    /// Seconds of the silence that has begun and not ended.
+    let silence: Double?
+    /// The silence that ended last, with its end.
+    let lastSilence: Silence.Ended?
   }
 
   /// The present figures. Reading them does not change the machine.
@@ -94,6 +98,7 @@ extension OverloadMachine {
       state: machine.state, limit: machine.limitInUse, used: machine.ledger.counted, waiting: machine.ledger.waiting,
       onWire: machine.ledger.onWire,
       baseline: machine.limit == nil ? machine.latency?.least : machine.latency?.withoutQueue,
-      rate: machine.limit == nil ? nil : machine.rate.value(at: now), probes: machine.probes, totals: machine.totals)
+      rate: machine.limit == nil ? nil : machine.rate.value(at: now), probes: machine.probes, totals: machine.totals,
+      silence: machine.silence.seconds(at: now), lastSilence: machine.silence.ended)
   }
 }
