@@ -80,8 +80,7 @@ struct Silence: Sendable {
   /// Seconds of the present silence, since the first attempt that was sent after the last sign of the upstream; nil if
   /// it is not silent.
   func seconds(at now: MonotonicTime) -> Double? {
-    guard isSilent, let unanswered else { return nil }
-    return now.seconds(since: unanswered.first)
+    isSilent ? now.seconds(since: unanswered?.first ?? heard) : nil
   }
 
   /// Whether enough attempts older than this were sent since the upstream was last heard of.
