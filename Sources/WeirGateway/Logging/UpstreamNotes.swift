@@ -100,8 +100,8 @@ struct UpstreamNotes: Sendable {
     let shed = report.shed.values.reduce(0, +) - silent
     var lines: [Line] = []
     if report.state == .silent || silent > 0 || report.silence != nil {
-      // While nothing is asked for and nothing is under way, there is nothing to tell.
-      let isNews = silence == nil || report.offered > 0 || report.used > 0
+      // While nothing is asked for and nothing is under way, there is nothing to tell. The end has a line of its own.
+      let isNews = silence == nil || report.state == .silent && (report.offered > 0 || report.used > 0)
       Self.extend(&silence, silent, at: now)
       if let seconds = report.silence { silence?.silence = seconds }
       if isNews { lines += note(.silent, since: before, at: now) { $0.shed += silent } }

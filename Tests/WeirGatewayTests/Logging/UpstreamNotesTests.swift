@@ -171,6 +171,15 @@ import WeirTransport
         ])
   }
 
+  @Test func theEndOfASilenceWithoutRequestsIsNotABeginToo() {
+    run(
+      [.report(0, Self.report(10, 10)), .report(1, Self.silent(2.5), ["silent 2.5 30 8 in 1.0"])]
+        + (2..<20).map { .report(Double($0), Self.report(.silent, used: 0, silence: Double($0) + 1.5)) } + [
+          .report(20, Self.report(1, 1, shed: [.silent: 2], silence: 21), ["answers 21.0 10"]), .look(30),
+          .isEmpty(true),
+        ])
+  }
+
   /// Load control may be turned off, or forget the upstream: then it is not known whether the upstream answers.
   @Test func anEndWithoutASignOfTheUpstreamHasNoLine() {
     run([
