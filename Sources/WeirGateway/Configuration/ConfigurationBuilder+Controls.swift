@@ -34,7 +34,7 @@ extension ConfigurationReader {
 
   /// Nil for `off`, and for an invalid value. An empty mapping has all defaults.
   func overload() -> OverloadSettings? {
-    mapping(orOff: true) { keys in
+    mapping(orOff: true, on: "it is on by default: leave the key out, or write {}") { keys in
       var settings = OverloadSettings()
       let waitOverloaded = keys.take("waitOverloaded"), silence = keys.take("silence")
       if let wait = keys.takeSeconds("wait", within: OverloadSettings.waits) { settings.wait = wait }
@@ -46,7 +46,9 @@ extension ConfigurationReader {
       }
       takeLimits(from: &keys, into: &settings)
       if let tolerance = keys.take("tolerance", within: OverloadSettings.tolerances) { settings.tolerance = tolerance }
-      if let silence { settings.silence = silence.isOff ? nil : silence.seconds(within: OverloadSettings.silences) }
+      if let silence {
+        settings.silence = silence.isOff ? nil : silence.seconds(within: OverloadSettings.silences, orOff: true)
+      }
       if let priority = keys.take("priority", as: .boolean) { settings.priority = priority }
       return settings
     }
@@ -124,9 +126,14 @@ extension ConfigurationReader {
     }
   }
 
-  fileprivate func seconds(within range: ClosedRange<Double>) -> Double? {
-    let duration = read(as: .duration) {
-      range.contains($0 / .seconds(1)) ? nil : "must be \(text(range.lowerBound))s to \(text(range.upperBound))s"
+  /// - Parameter orOff: Whether the value could also be the word `off`, which the texts of errors mention then.
+  fileprivate func seconds(within range: ClosedRange<Double>, orOff: Bool = false) -> Double? {
+    let alternative = orOff ? " or off" : ""
+    var kind = ConfigurationKind.duration
+    kind.name += alternative
+    let duration = read(as: kind) {
+      range.contains($0 / .seconds(1))
+        ? nil : "must be \(text(range.lowerBound))s to \(text(range.upperBound))s\(alternative)"
     }
     return duration.map { $0 / .seconds(1) }
   }

@@ -25,12 +25,17 @@ private struct ConfigurationBuilder {
   /// The load control of each upstream, and the first route that goes there.
   private var controls: [Destination: (overload: OverloadSettings?, isReplaced: Bool, route: String)] = [:]
 
+  /// Keys of a route that might be expected to hold for all of them.
+  private static let routeKeys: Set = [
+    "overload", "adaptiveConcurrency", "circuitBreaker", "destinationPolicy", "headers", "hedge", "retry", "timeout",
+  ]
   private static let maximumNameLength = 64
   private static let maximumRetries = 10
   private static let maximumTimeout: Duration = .seconds(86_400)
 
   mutating func configuration(_ root: ConfigurationReader) -> Configuration? {
     root.mapping { keys in
+      keys.misplaced = (Self.routeKeys, "it belongs into the routes it is meant for")
       guard let list = keys.take("routes", required: "list at least one route"), let routes = list.elements() else {
         return nil
       }
@@ -92,8 +97,13 @@ private struct ConfigurationBuilder {
     let before = keys.take("adaptiveConcurrency")
     let replaced = before.flatMap { $0.adaptiveConcurrency() }
     if let before {
-      let taken = own == nil && replaced != nil ? "its minimum, initial and tolerance are taken" : "it is ignored"
-      warn(before, "is replaced by overload, which is on by default; \(taken)")
+      let consequence =
+        switch (own, replaced) {
+        case (nil, nil) where before.isOff: "load control stays on; write overload: off to turn it off"
+        case (nil, _?): "its minimum, initial and tolerance are taken"
+        default: "it is ignored"
+        }
+      warn(before, "is replaced by overload, which is on by default; \(consequence)")
     }
     if let own { return (own.overload(), false) }
     return (replaced ?? .default, replaced != nil)

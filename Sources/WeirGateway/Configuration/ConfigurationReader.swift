@@ -37,6 +37,16 @@ struct ConfigurationReader {
     return nil
   }
 
+  /// What to write for a value that is meant to turn a feature on or off.
+  private func switchHint(on: String) -> String {
+    guard case .scalar(let scalar) = node.content else { return "" }
+    return switch scalar.value {
+    case .bool(true), .string("on"): "; \(on)"
+    case .bool(false): "; write off"
+    default: ""
+    }
+  }
+
   /// The elements of a list.
   func elements() -> [Self]? {
     guard case .sequence(let nodes) = node.content else {
@@ -57,11 +67,15 @@ struct ConfigurationReader {
 
   /// Has `body` take the keys of a mapping. The keys that it does not take are reported as unknown.
   ///
-  /// - Parameter orOff: Whether the value may also be the word `off`, which reads as nil.
-  func mapping<Value>(orOff: Bool = false, _ body: (inout ConfigurationKeys) -> Value?) -> Value? {
+  /// - Parameters:
+  ///   - orOff: Whether the value may also be the word `off`, which reads as nil.
+  ///   - on: How the feature is turned on with its defaults, for those who write `on` or `true`.
+  func mapping<Value>(
+    orOff: Bool = false, on: String = "write {} for the defaults", _ body: (inout ConfigurationKeys) -> Value?
+  ) -> Value? {
     if orOff, isOff { return nil }
     guard case .mapping(let entries) = node.content else {
-      mismatch("a mapping (key: value)\(orOff ? " or off" : "")")
+      mismatch("a mapping (key: value)\(orOff ? " or off" : "")", hint: orOff ? switchHint(on: on) : "")
       return nil
     }
     var keys = ConfigurationKeys(of: self, entries)
@@ -90,6 +104,8 @@ struct ConfigurationKeys {
   private let mapping: ConfigurationReader
   private let entries: [YAMLNode.Entry]
   private var asked: Set<String> = []
+  /// Keys that belong elsewhere, with the hint for those who write them here.
+  var misplaced: (keys: Set<String>, hint: String) = ([], "")
 
   fileprivate init(of mapping: ConfigurationReader, _ entries: [YAMLNode.Entry]) {
     self.mapping = mapping
@@ -125,7 +141,8 @@ struct ConfigurationKeys {
     return unknown.enumerated().map { index, entry in
       // Guessing takes time, and problems beyond the maximum are not shown.
       let guess = index < ConfigurationError.maximumCount ? suggestion(for: entry.key, among: absent) : nil
-      let hint = guess.map { "did you mean \(quoted($0))?" } ?? known
+      let hint =
+        misplaced.keys.contains(entry.key) ? misplaced.hint : guess.map { "did you mean \(quoted($0))?" } ?? known
       return ConfigurationProblem(at: entry.keyPosition, path: mapping.path.key(entry.key), "unknown key; \(hint)")
     }
   }
@@ -146,7 +163,7 @@ final class ConfigurationFindings {
 /// The type that a scalar is read as. Types are kept apart: a number is no string, `yes` is no boolean.
 struct ConfigurationKind<Value> {
   /// The kind's name in "expected a whole number".
-  let name: String
+  var name: String
   /// A hint that error texts add if the scalar is of another kind.
   var hint = ""
   let read: (YAMLScalar.Value) -> Value?

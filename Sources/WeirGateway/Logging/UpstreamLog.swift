@@ -49,7 +49,7 @@ final class UpstreamLog: Sendable {
   }
 
   private func write(_ line: UpstreamNotes.Line, _ upstream: Destination) {
-    let name = LogValue.string("\(upstream)")
+    let name = LogValue.string(Upstream.authority(of: upstream))
     switch line {
     case .overloaded(let offered, let served, let shed, let limit, let baseline, let window):
       log.warn(
@@ -65,16 +65,24 @@ final class UpstreamLog: Sendable {
           "upstream": name, "seconds": .seconds(seconds), "under_way": .integer(underWay), "shed": .integer(shed),
           "window": .seconds(window),
         ])
-    case .gaveUp(let count, let phase, let age, let window):
+    case .gaveUp(let count, let phase, let age, let window?):
       log.warn(
         "callers gave up",
         [
           "upstream": name, "count": .integer(count), "phase": .string(phase.rawValue), "median_age": .seconds(age),
           "window": .seconds(window),
         ])
-    case .limited(let count, let window):
+    case .gaveUp(let count, let phase, let age, nil):
+      log.warn(
+        "callers gave up",
+        [
+          "upstream": name, "count": .integer(count), "phase": .string(phase.rawValue), "median_age": .seconds(age),
+        ])
+    case .limited(let count, let window?):
       log.warn(
         "upstream limits requests", ["upstream": name, "count": .integer(count), "window": .seconds(window)])
+    case .limited(let count, nil):
+      log.warn("upstream limits requests", ["upstream": name, "count": .integer(count)])
     case .overloadIsOver(let seconds, let shed):
       log.info("overload is over", ["upstream": name, "seconds": .seconds(seconds), "shed": .integer(shed)])
     case .answersAgain(let seconds, let shed):

@@ -4,15 +4,18 @@ import WeirTransport
 /// The lines about one upstream that gets more requests than it answers in time, or has ceased to answer, or whose
 /// callers leave. There is at most one line of a kind in a window of time, with what happened since the line before.
 struct UpstreamNotes: Sendable {
+  /// In each case `window` is the seconds in which the line's events happened; nil for a single event, told at once.
   enum Line: Equatable, Sendable {
-    /// The numbers of requests that asked for the upstream, that were answered, and that were refused.
+    /// The numbers of requests that asked for the upstream, that were answered, and that were refused. Refusals of a
+    /// silence are not among them.
     case overloaded(offered: Int, served: Int, shed: Int, limit: Int, baseline: Double?, window: Double)
-    /// Seconds since the upstream was last heard of, and attempts that it has not answered.
+    /// Seconds since the first request that was sent after the last sign of the upstream, attempts that it has not
+    /// answered, and requests that were refused for its silence.
     case silent(seconds: Double, underWay: Int, shed: Int, window: Double)
     /// `age` is the median of the seconds that the callers had waited.
-    case gaveUp(count: Int, phase: AbandonedPhase, age: Double, window: Double)
+    case gaveUp(count: Int, phase: AbandonedPhase, age: Double, window: Double?)
     /// Answers of 429.
-    case limited(count: Int, window: Double)
+    case limited(count: Int, window: Double?)
     case overloadIsOver(seconds: Double, shed: Int)
     case answersAgain(seconds: Double, shed: Int)
   }
@@ -42,19 +45,24 @@ struct UpstreamNotes: Sendable {
     let begin: MonotonicTime
     var last: MonotonicTime
     var shed = 0
+    /// The length of a silence as the last report has it.
+    var silence = 0.0
   }
 
   /// The most ages that are kept for the median.
   private static let mostAges = 100
+
+  /// Nanoseconds from one report to the next.
+  private static let reportInterval: Int64 = 1_000_000_000
 
   /// The length of a window in seconds.
   private let length: Double
   private var windows: [Kind: Window] = [:]
   private var overload: Trouble?
   private var silence: Trouble?
-  /// The last report, and when the upstream was last heard of.
+  /// The last report, and when it came.
   private var latest: OverloadReport?
-  private var heard: MonotonicTime?
+  private var reported: MonotonicTime?
 
   init(length: Double) {
     self.length = length
@@ -76,35 +84,36 @@ struct UpstreamNotes: Sendable {
   /// A caller left. Only those that waited for a head show a slow upstream.
   mutating func gaveUp(in phase: AbandonedPhase, after seconds: Double, at now: MonotonicTime) -> [Line] {
     if phase == .body { return [] }
-    return note(.gaveUp, at: now) { tally in
+    return note(.gaveUp, since: nil, at: now) { tally in
       tally.phases[phase, default: 0] += 1
       if tally.ages.count < Self.mostAges { tally.ages.append(seconds) }
     }
   }
 
-  mutating func limited(at now: MonotonicTime) -> [Line] { note(.limited, at: now) { _ in } }
+  mutating func limited(at now: MonotonicTime) -> [Line] { note(.limited, since: nil, at: now) { _ in } }
 
   mutating func report(_ report: OverloadReport, at now: MonotonicTime) -> [Line] {
-    latest = report
-    let isIdle = report.offered == 0 && report.used == 0 && report.state == .normal
-    if report.served > 0 || heard == nil || isIdle { heard = now }
-    let shed = report.shed.values.reduce(0, +)
+    let before = reported ?? MonotonicTime(nanoseconds: now.nanoseconds - Self.reportInterval)
+    (latest, reported) = (report, now)
     // Since the last report a silence may have ended, or even begun and ended.
     let silent = report.shed[.silent] ?? 0
-    let count: (inout Tally) -> Void = { tally in
-      tally.offered += report.offered
-      tally.served += report.served
-      tally.shed += shed
-    }
+    let shed = report.shed.values.reduce(0, +) - silent
     var lines: [Line] = []
-    if report.state == .silent || silent > 0 {
-      Self.extend(&silence, shed, at: now)
-      lines += note(.silent, at: now, count)
+    if report.state == .silent || silent > 0 || report.silence != nil {
+      // While nothing is asked for and nothing is under way, there is nothing to tell. The end has a line of its own.
+      let isNews = silence == nil || report.state == .silent && (report.offered > 0 || report.used > 0)
+      Self.extend(&silence, silent, at: now)
+      if let seconds = report.silence { silence?.silence = seconds }
+      if isNews { lines += note(.silent, since: before, at: now) { $0.shed += silent } }
     }
-    if report.state != .silent { lines += endSilence(at: now) }
-    if report.state == .overloaded || report.state == .normal && shed > silent {
-      Self.extend(&overload, shed - silent, at: now)
-      lines += note(.overloaded, at: now, count)
+    if report.state != .silent { lines += endSilence(report) }
+    if report.state == .overloaded || shed > 0 {
+      Self.extend(&overload, shed, at: now)
+      lines += note(.overloaded, since: before, at: now) { tally in
+        tally.offered += report.offered
+        tally.served += report.served
+        tally.shed += shed
+      }
     }
     return lines + timePassed(at: now)
   }
@@ -115,37 +124,38 @@ struct UpstreamNotes: Sendable {
     for kind in Kind.allCases {
       guard let window = windows[kind], window.begin.advanced(bySeconds: length) <= now else { continue }
       windows[kind] = window.tally.count == 0 ? nil : Window(begin: now)
-      if window.tally.count > 0 { lines.append(line(kind, window.tally, length, at: now)) }
+      if window.tally.count > 0 { lines.append(line(kind, window.tally, length)) }
     }
     return lines + endOverload(at: now)
   }
 
   // MARK: Lines
 
-  private mutating func note(_ kind: Kind, at now: MonotonicTime, _ count: (inout Tally) -> Void) -> [Line] {
+  /// - Parameter begin: When the time began in which the events happened that are counted; nil for a single event.
+  private mutating func note(
+    _ kind: Kind, since begin: MonotonicTime?, at now: MonotonicTime, _ count: (inout Tally) -> Void
+  ) -> [Line] {
     var tally = windows[kind]?.tally ?? Tally()
     tally.count += 1
     count(&tally)
     guard let window = windows[kind] else {
       windows[kind] = Window(begin: now)
-      return [line(kind, tally, 0, at: now)]
+      return [line(kind, tally, begin.map { now.seconds(since: $0) })]
     }
     let isOver = window.begin.advanced(bySeconds: length) <= now
     windows[kind] = isOver ? Window(begin: now) : Window(begin: window.begin, tally: tally)
-    return isOver ? [line(kind, tally, now.seconds(since: window.begin), at: now)] : []
+    return isOver ? [line(kind, tally, now.seconds(since: window.begin))] : []
   }
 
-  /// - Parameter seconds: The time that the tally covers; 0 for the first line.
-  private func line(_ kind: Kind, _ tally: Tally, _ seconds: Double, at now: MonotonicTime) -> Line {
+  /// - Parameter seconds: The time that the tally covers; nil for a single event.
+  private func line(_ kind: Kind, _ tally: Tally, _ seconds: Double?) -> Line {
     switch kind {
     case .overloaded:
       .overloaded(
         offered: tally.offered, served: tally.served, shed: tally.shed, limit: latest?.limit ?? 0,
-        baseline: latest?.baseline, window: seconds)
+        baseline: latest?.baseline, window: seconds ?? 0)
     case .silent:
-      .silent(
-        seconds: heard.map { now.seconds(since: $0) } ?? 0, underWay: latest?.used ?? 0, shed: tally.shed,
-        window: seconds)
+      .silent(seconds: silence?.silence ?? 0, underWay: latest?.used ?? 0, shed: tally.shed, window: seconds ?? 0)
     case .gaveUp:
       .gaveUp(
         count: tally.count, phase: tally.phases.max { $0.value < $1.value }?.key ?? .upstream,
@@ -169,11 +179,14 @@ struct UpstreamNotes: Sendable {
     return [.overloadIsOver(seconds: trouble.last.seconds(since: trouble.begin), shed: trouble.shed)]
   }
 
-  private mutating func endSilence(at now: MonotonicTime) -> [Line] {
+  /// A silence is over. If load control was turned off meanwhile, or has forgotten the upstream, it is unknown whether the
+  /// upstream answers.
+  private mutating func endSilence(_ report: OverloadReport) -> [Line] {
     guard let trouble = silence else { return [] }
     silence = nil
     // This line's total includes what no line has told yet. A later line would say that the upstream is silent.
     windows[.silent]?.tally = Tally()
-    return [.answersAgain(seconds: now.seconds(since: trouble.begin), shed: trouble.shed)]
+    if report.silence == nil { return [] }
+    return [.answersAgain(seconds: trouble.silence, shed: trouble.shed)]
   }
 }

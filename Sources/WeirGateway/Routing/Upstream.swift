@@ -27,6 +27,12 @@ package struct Upstream: Sendable, Hashable {
   /// The origin's URL, `http://host:port/`.
   package let origin: String
 
+  /// The authority of a destination, as ``authority`` spells it.
+  static func authority(of destination: Destination) -> String {
+    let host = CanonicalHost(destination.host).inURL
+    return authority(host, destination.port, of: Scheme(rawValue: destination.scheme) ?? .http)
+  }
+
   /// The destination of the requests, whose state all routes to it share.
   var destination: Destination { Destination(scheme: scheme.rawValue, host: host, port: port) }
 

@@ -162,6 +162,7 @@ extension OverloadReport {
       let count = present.totals.refused[reason] - last.totals.refused[reason]
       if count > 0 { shed[reason] = count }
     }
+    silence = present.silence ?? (present.lastSilence == last.lastSilence ? nil : present.lastSilence?.seconds)
     probes.faster = present.probes.faster - last.probes.faster
     probes.same = present.probes.same - last.probes.same
     probes.aborted = present.probes.aborted - last.probes.aborted

@@ -124,6 +124,7 @@ extension OverloadMachine {
     if isProbing {
       lookAtProbe(at: now)
     } else if window.isStale(average: latency?.average ?? 0, at: now) {
+      latency?.passIdleTime(window.seconds(at: now))
       beginWindow(at: now)
     }
     return now

@@ -13,7 +13,7 @@ extension OverloadMachine {
       latency = UpstreamLatency(window)
       return
     }
-    latency.note(window, at: now)
+    latency.note(window, isControlled: limit != nil, at: now)
     let surroundings = OverloadLimit.Surroundings(settings: settings, longestWait: longestWait(at: now))
     limit?.windowEnded(window, &latency, surroundings, at: now)
     self.latency = latency

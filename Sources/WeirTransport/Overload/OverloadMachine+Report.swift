@@ -78,12 +78,16 @@ extension OverloadMachine {
     let used: Int
     let waiting: Int
     let onWire: Int
-    /// B, in seconds; Bmin while the control is free. Nil while it is unknown.
+    /// Seconds of an answer without a queue, as measured; Bmin while the control is free. Nil while they are unknown.
     let baseline: Double?
     /// μ, in heads per second; nil while it is unknown, as it is while the control is free.
     let rate: Double?
     let probes: Probes
     let totals: Totals
+    /// Seconds of the silence that has begun and not ended.
+    let silence: Double?
+    /// The silence that ended last, with its end.
+    let lastSilence: Silence.Ended?
   }
 
   /// The present figures. Reading them does not change the machine.
@@ -92,7 +96,9 @@ extension OverloadMachine {
     let now = machine.advance(to: now)
     return Report(
       state: machine.state, limit: machine.limitInUse, used: machine.ledger.counted, waiting: machine.ledger.waiting,
-      onWire: machine.ledger.onWire, baseline: machine.baseline,
-      rate: machine.limit == nil ? nil : machine.rate.value(at: now), probes: machine.probes, totals: machine.totals)
+      onWire: machine.ledger.onWire,
+      baseline: machine.limit == nil ? machine.latency?.least : machine.latency?.withoutQueue,
+      rate: machine.limit == nil ? nil : machine.rate.value(at: now), probes: machine.probes, totals: machine.totals,
+      silence: machine.silence.seconds(at: now), lastSilence: machine.silence.ended)
   }
 }

@@ -17,7 +17,7 @@ public struct OverloadReport: Sendable, Hashable {
   public var limit: Int
   /// The attempts that count: on the wire without a head, or abandoned while the destination still works on them.
   public var used: Int
-  /// Seconds that an answer takes without a queue at the destination; nil while unknown.
+  /// Seconds that an answer takes without a queue at the destination, as measured; nil while unknown.
   public var baseline: Double?
   /// Answers per second that the destination can give; nil while unknown.
   public var serviceRate: Double?
@@ -27,6 +27,9 @@ public struct OverloadReport: Sendable, Hashable {
   public var served = 0
   /// Requests that were refused, by reason.
   public var shed: [ShedReason: Int] = [:]
+  /// Seconds of the destination's silence: of the present one, or of one that an answer or a failure has ended; nil
+  /// without one. They begin with the first request that was sent after the last answer or failure.
+  public var silence: Double?
   /// The probes that have ended.
   public var probes = Probes()
 

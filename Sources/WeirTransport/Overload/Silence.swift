@@ -26,12 +26,20 @@ struct Silence: Sendable {
     }
   }
 
+  /// A silence that a sign of the upstream has ended.
+  struct Ended: Sendable, Equatable {
+    let time: MonotonicTime
+    let seconds: Double
+  }
+
   /// Seconds between two arrivals that are let through while the upstream is silent.
   private static let interval = 0.5
   /// Seconds without a sign of the upstream, and callers that gave up in them, where no answer time is known.
   private static let unknown = (seconds: 10.0, givenUp: 3)
 
   private(set) var isSilent = false
+  /// The last one that has ended.
+  private(set) var ended: Ended?
   private var unanswered: Unanswered?
   /// When the upstream was last heard of, or an attempt was sent while none counted.
   private var heard: MonotonicTime
@@ -61,11 +69,18 @@ struct Silence: Sendable {
 
   /// A head or a failure came. Returns whether that ends a silence.
   mutating func heard(at now: MonotonicTime) -> Bool {
+    if let seconds = seconds(at: now) { ended = Ended(time: now, seconds: seconds) }
     heard = now
     unanswered = nil
     givenUp = 0
     defer { isSilent = false }
     return isSilent
+  }
+
+  /// Seconds of the present silence, since the first attempt that was sent after the last sign of the upstream; nil if
+  /// it is not silent.
+  func seconds(at now: MonotonicTime) -> Double? {
+    isSilent ? now.seconds(since: unanswered?.first ?? heard) : nil
   }
 
   /// Whether enough attempts older than this were sent since the upstream was last heard of.

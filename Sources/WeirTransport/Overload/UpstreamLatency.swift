@@ -7,6 +7,8 @@ struct UpstreamLatency: Sendable {
   /// Seconds in which Bmin fades by a factor of 2. Callers that have been content with slower answers for that long take
   /// them for normal.
   private static let fading = 60.0
+  /// Seconds of a window that count for the fading, or as many times its mean. If it took longer, no request came meanwhile.
+  private static let longestWindow = 5.0
   /// Seconds in which the first window is doubted, and how far Bmin may rise above it meanwhile: fast answers come first,
   /// and an overload from the beginning makes every later one slow.
   private static let beginning = (seconds: 5.0, rise: 2.0)
@@ -19,8 +21,10 @@ struct UpstreamLatency: Sendable {
 
   /// A: the mean of the last windows' means.
   private(set) var average: Double
-  /// B, of the controlled mode.
+  /// B, of the controlled mode. The callers' patience may raise it above ``withoutQueue``.
   private(set) var baseline: Double
+  /// Seconds of an answer without a queue, as measured since the controlled mode began.
+  private(set) var withoutQueue: Double
   /// Bmin: the lowest mean of 30 samples so far, which fades.
   private(set) var least: Double
   private let first: Double
@@ -33,6 +37,7 @@ struct UpstreamLatency: Sendable {
   init(_ window: OverloadWindow) {
     average = window.mean
     baseline = window.mean
+    withoutQueue = window.mean
     least = window.mean
     first = window.mean
     sum = window.mean * Double(window.samples)
@@ -41,8 +46,12 @@ struct UpstreamLatency: Sendable {
   }
 
   /// A window has ended.
-  mutating func note(_ window: OverloadWindow, at now: MonotonicTime) {
+  ///
+  /// - Parameter isControlled: Whether the control limited anything. The answers of an overload are slow, and Bmin does not
+  ///   rise with them: the next overload would begin with a higher baseline than the one before.
+  mutating func note(_ window: OverloadWindow, isControlled: Bool, at now: MonotonicTime) {
     average = (average + window.mean) / 2
+    passIdleTime(window.seconds(at: now) - Self.longestWindow * max(1, window.mean))
     sum += window.mean * Double(window.samples)
     count += window.samples
     let mean = sum / Double(count)
@@ -52,9 +61,14 @@ struct UpstreamLatency: Sendable {
       guard count >= Self.leastSamples.count, seconds >= Self.beginning.seconds else { return }
     } else {
       guard count >= Self.leastSamples.count, seconds >= Self.leastSamples.seconds else { return }
-      least = min(least * (1 + seconds / Self.fading), mean)
+      least = min(isControlled ? least : least * (1 + seconds / Self.fading), mean)
     }
     (isBeginning, sum, count, since) = (false, 0, 0, now)
+  }
+
+  /// Bmin does not fade in so many seconds, in which no answer came: it would follow the first answers of an overload.
+  mutating func passIdleTime(_ seconds: Double) {
+    if seconds > 0 { since = since.advanced(bySeconds: seconds) }
   }
 
   // MARK: The baseline
@@ -65,15 +79,17 @@ struct UpstreamLatency: Sendable {
   /// The controlled mode begins.
   mutating func beginControl(patience: Double?) {
     baseline = unloaded
+    withoutQueue = baseline
     guard let patience else { return }
     baseline = min(max(baseline, Self.patienceFraction * patience), Self.largestPatienceFraction * patience)
   }
 
-  /// The control has ended: what was normal in it is normal.
-  mutating func endControl() { least = max(least, baseline) }
+  /// The control has ended. If the upstream turned out to be slower in it, that is normal from now on.
+  mutating func endControl() { least = max(least, withoutQueue) }
 
   /// Answers took less while the limit was not used.
   mutating func follow(_ mean: Double) {
+    if mean < withoutQueue { withoutQueue += (mean - withoutQueue) / 4 }
     if mean < baseline { baseline += (mean - baseline) / 4 }
   }
 
@@ -83,10 +99,12 @@ struct UpstreamLatency: Sendable {
   ///   - isLossy: Whether callers gave up meanwhile: then a higher baseline would make more of them do so.
   ///   - isUnchanged: Whether they took as long as before: the upstream is slower, and the limit is not why.
   mutating func measured(_ mean: Double, isLossy: Bool, isUnchanged: Bool, patience: Double?) {
+    withoutQueue = min(withoutQueue, mean)
     if mean <= baseline {
       baseline = mean > baseline / 2 ? (baseline + mean) / 2 : mean
     } else if isUnchanged, !isLossy {
       baseline = mean
+      withoutQueue = mean
     } else if !isLossy {
       baseline = max(baseline, min(mean, Self.patienceFraction * (patience ?? .infinity)))
     }

@@ -197,7 +197,8 @@ import Weir
     ("retry: {methods: [get]}", "2:23: routes[0].retry.methods[0]: methods are case-sensitive; write GET"),
     (
       "retry: {budget: on}",
-      "2:21: routes[0].retry.budget: expected a mapping (key: value) or off, found the string \"on\""
+      "2:21: routes[0].retry.budget: expected a mapping (key: value) or off, found the string \"on\"; "
+        + "write {} for the defaults"
     ),
     ("retry: {budget: {ratio: 1.5}}", "2:29: routes[0].retry.budget.ratio: must be 0 to 1"),
     ("retry: {budget: {ratio: .nan}}", "2:29: routes[0].retry.budget.ratio: must be 0 to 1"),
@@ -231,7 +232,7 @@ import Weir
     ("overload: {waitOverloaded: 2s}", "2:32: routes[0].overload.waitOverloaded: must be at most wait, 1.5s"),
     ("overload: {minimum: 9, initial: 8}", "2:37: routes[0].overload.initial: must be at least minimum, 9"),
     ("overload: {tolerance: 1}", "2:27: routes[0].overload.tolerance: must be 1.1 to 100"),
-    ("overload: {silence: 100ms}", "2:25: routes[0].overload.silence: must be 0.5s to 60s"),
+    ("overload: {silence: 100ms}", "2:25: routes[0].overload.silence: must be 0.5s to 60s or off"),
     ("overload: 5", "2:15: routes[0].overload: expected a mapping (key: value) or off, found the number 5"),
     ("hedge: {after: 30s}", "2:20: routes[0].hedge.after: must be less than the route's timeout, 30s"),
     ("match: {host: 'a..b'}", "2:19: routes[0].match.host: \"a..b\" is not a host name"),

@@ -9,12 +9,14 @@ import Weir
   private static let replaced = "is replaced by overload, which is on by default; "
   private static let taken = "its minimum, initial and tolerance are taken"
   private static let ignored = "it is ignored"
+  private static let stays = "load control stays on; write overload: off to turn it off"
 
   @Test(arguments: [
     ("adaptiveConcurrency: {minimum: 4, initial: 9, tolerance: 3, window: 1s, baseline: 10s}", taken),
-    ("adaptiveConcurrency: {}", taken), ("adaptiveConcurrency: off", ignored),
+    ("adaptiveConcurrency: {}", taken), ("adaptiveConcurrency: off", stays),
     ("overload: {wait: 1s}\n    adaptiveConcurrency: {minimum: 4}", ignored),
     ("overload: off\n    adaptiveConcurrency: {minimum: 4}", ignored),
+    ("overload: {}\n    adaptiveConcurrency: off", ignored),
   ])
   func adaptiveConcurrencyIsWarnedOf(lines: String, what: String) throws {
     let found = try read("routes:\n  - name: a\n    upstream: http://h\n    \(lines)\n")
@@ -38,6 +40,40 @@ import Weir
     ] as [(String, OverloadSettings?)])
   func whatAdaptiveConcurrencyBecomes(keys: String, settings: OverloadSettings?) throws {
     #expect(try read("routes: [{name: a, upstream: 'http://h', \(keys)}]").routes.map(\.overload) == [settings])
+  }
+
+  private static let mapping = "routes[0].overload: expected a mapping (key: value) or off, found "
+  private static let silence = "routes[0].overload.silence: "
+  private static let duration = "expected a duration such as 30s, 500ms or 1m30s or off, found "
+
+  /// The texts say what to write for what was meant.
+  @Test(arguments: [
+    ("overload: on", mapping + "the string \"on\"; it is on by default: leave the key out, or write {}"),
+    ("overload: true", mapping + "the boolean true; it is on by default: leave the key out, or write {}"),
+    ("overload: false", mapping + "the boolean false; write off"),
+    (
+      "circuitBreaker: true",
+      "routes[0].circuitBreaker: expected a mapping (key: value) or off, found the boolean true; "
+        + "write {} for the defaults"
+    ),
+    ("overload: {silence: false}", silence + duration + "the boolean false"),
+    ("overload: {silence: 0}", silence + "must be 0.5s to 60s or off"),
+  ])
+  func onAndOffInOtherWords(key: String, text: String) {
+    let found = problems("routes:\n  - name: a\n    upstream: http://h\n    \(key)\n")
+    #expect(found.count == 1 && found.first?.hasSuffix(": \(text)") ?? false, "\(found)")
+  }
+
+  @Test func loadControlOfAllRoutesHasNoKey() {
+    let found = problems("overload: {wait: 1s}\nroutes: [{name: a, upstream: 'http://h'}]\n")
+    #expect(found == ["f:1:1: overload: unknown key; it belongs into the routes it is meant for"])
+  }
+
+  /// A default that would contradict a key follows it.
+  @Test func defaultsFollowTheKeysBesideThem() throws {
+    let found = try read("routes: [{name: a, upstream: 'http://h', overload: {wait: 50ms, minimum: 20}}]")
+    #expect(
+      found.routes.map(\.overload) == [OverloadSettings(wait: 0.05, waitOverloaded: 0.05, initial: 20, minimum: 20)])
   }
 
   @Test func keysOfTheFormerCircuitAreWarnedOfEach() throws {

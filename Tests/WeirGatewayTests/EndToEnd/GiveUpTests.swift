@@ -29,7 +29,7 @@ import WeirTransport
     let line = try #require(load.lines.saying("callers gave up").first)
     #expect(line.contains(" level=warn "), "\(line)")
     #expect(
-      line.contains(" upstream=http://127.0.0.1:\(load.port) count=1 phase=upstream median_age="), "\(line)")
+      line.contains(" upstream=127.0.0.1:\(load.port) count=1 phase=upstream median_age="), "\(line)")
     #expect(load.lines.all.count == 1, "\(load.lines.all)")
     withExtendedLifetime(client) {}
   }

@@ -38,7 +38,7 @@ import WeirTransport
     let line = try #require(load.lines.saying("upstream overloaded").first)
     #expect(line.contains(" level=warn "), "\(line)")
     let figures = #/ offered=[1-9]\d* served=\d+ shed=\d+ limit=[1-9]\d* baseline=[\d.]+ window=[\d.]+$/#
-    #expect(line.contains(" upstream=http://127.0.0.1:\(load.port) ") && line.contains(figures), "\(line)")
+    #expect(line.contains(" upstream=127.0.0.1:\(load.port) ") && line.contains(figures), "\(line)")
     // Callers have left before anything was refused.
     #expect(!load.lines.saying("callers gave up").isEmpty)
     #expect(load.abandoned > 0)

@@ -39,8 +39,8 @@ import WeirTransport
     let refused = try load.refusals()
     let first = try #require(load.lines.saying("upstream is silent").first)
     #expect(first.contains(" level=warn "), "\(first)")
-    #expect(first.contains(" upstream=http://127.0.0.1:\(load.port) seconds="), "\(first)")
-    #expect(first.contains(#/ under_way=[1-9]\d* shed=\d+ window=0/#), "\(first)")
+    #expect(first.contains(" upstream=127.0.0.1:\(load.port) seconds="), "\(first)")
+    #expect(first.contains(#/ under_way=[1-9]\d* shed=\d+ window=/#), "\(first)")
     load.mode = .answers
     // One request in half a second is let through, and finds that the upstream answers again.
     #expect(eventually { (try? load.get("/again"))??.status == 200 })
@@ -115,7 +115,7 @@ import WeirTransport
     #expect(eventually { load.shed - before == Double(refusals.count) })
     // One of the workers reports, and each line is written once.
     #expect(eventually { load.isIn("silent") && !load.lines.saying("upstream is silent").isEmpty })
-    #expect(load.lines.saying("upstream is silent").count { $0.contains(#/ window=0(\.0+)?$/#) } == 1)
+    #expect(load.lines.saying("upstream is silent").count == 1)
     withExtendedLifetime(swallowed) {}
   }
 
@@ -157,8 +157,9 @@ import WeirTransport
     for client in swallowed { client.reset() }
     load.mode = .answers
     #expect(try load.get()?.status == 200)
-    #expect(eventually { load.lines.saying("upstream answers again").count == 1 })
     #expect(shown() == [])
+    // Without load control the upstream is not watched: no line says that it answers again.
+    #expect(load.lines.saying("upstream answers again") == [])
     #expect(!held.contains { $0.hasInput })
   }
 
@@ -188,7 +189,7 @@ import WeirTransport
     #expect(eventually { load.sample("weir_responses_limited_total") == 20 })
     #expect(eventually { load.lines.saying("upstream limits requests").count == 2 })
     let lines = load.lines.saying("upstream limits requests")
-    #expect(lines.first?.contains(" upstream=http://127.0.0.1:\(load.port) count=1 window=0") == true, "\(lines)")
+    #expect(lines.first?.hasSuffix(" upstream=127.0.0.1:\(load.port) count=1") == true, "\(lines)")
     #expect(lines.last?.contains(" count=19 window=1") == true, "\(lines)")
     #expect(load.lines.all.count == 2, "\(load.lines.all)")
   }

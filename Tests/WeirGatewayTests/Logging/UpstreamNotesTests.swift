@@ -19,9 +19,10 @@ import WeirTransport
 
   private static func report(
     _ state: OverloadState = .normal, used: Int = 1, _ offered: Int = 0, _ served: Int = 0,
-    shed: [ShedReason: Int] = [:]
+    shed: [ShedReason: Int] = [:], silence: Double? = nil
   ) -> OverloadReport {
     var report = OverloadReport(state: state, limit: 8, used: used, baseline: 0.025, serviceRate: 40)
+    report.silence = silence
     report.offered = offered
     report.served = served
     report.shed = shed
@@ -29,13 +30,19 @@ import WeirTransport
   }
 
   private static func report(
-    used: Int = 1, _ offered: Int, _ served: Int, shed: [ShedReason: Int] = [:]
-  ) -> OverloadReport { report(.normal, used: used, offered, served, shed: shed) }
+    used: Int = 1, _ offered: Int, _ served: Int, shed: [ShedReason: Int] = [:], silence: Double? = nil
+  ) -> OverloadReport { report(.normal, used: used, offered, served, shed: shed, silence: silence) }
+
+  private static func silent(
+    _ silence: Double, _ offered: Int = 10, shed: [ShedReason: Int] = [.silent: 8]
+  )
+    -> OverloadReport
+  { report(.silent, used: 30, offered, 0, shed: shed, silence: silence) }
 
   @Test func theFirstGiveUpHasALineAtOnceAndTheOthersACountPerWindow() {
     run([
       .isEmpty(true), .next(nil),
-      .gaveUp(.upstream, after: 2, at: 1, ["gave up 1 upstream 2.0 in 0.0"]), .next(11), .isEmpty(false),
+      .gaveUp(.upstream, after: 2, at: 1, ["gave up 1 upstream 2.0"]), .next(11), .isEmpty(false),
       .gaveUp(.queue, after: 9, at: 2), .gaveUp(.queue, after: 1, at: 3), .gaveUp(.upstream, after: 3, at: 4),
       .gaveUp(.queue, after: 5, at: 10.9), .look(10.9), .next(11),
       // The phase of most of them, and the median of their ages.
@@ -43,7 +50,7 @@ import WeirTransport
       // After a window with events comes another window.
       .gaveUp(.upstream, after: 4, at: 12), .look(21, ["gave up 1 upstream 4.0 in 10.0"]),
       .look(31), .next(nil), .isEmpty(true),
-      .gaveUp(.queue, after: 1, at: 32, ["gave up 1 queue 1.0 in 0.0"]),
+      .gaveUp(.queue, after: 1, at: 32, ["gave up 1 queue 1.0"]),
       // If the end of a window was not looked at, the line covers all of the time since its begin.
       .gaveUp(.queue, after: 2, at: 60, ["gave up 1 queue 2.0 in 28.0"]),
     ])
@@ -54,14 +61,14 @@ import WeirTransport
   }
 
   @Test func theMedianIsOfTheFirstHundred() {
-    var steps: [Step] = [.gaveUp(.queue, after: 1, at: 0, ["gave up 1 queue 1.0 in 0.0"])]
+    var steps: [Step] = [.gaveUp(.queue, after: 1, at: 0, ["gave up 1 queue 1.0"])]
     for number in 1...1_000 { steps.append(.gaveUp(.queue, after: Double(number), at: 1)) }
     run(steps + [.look(10, ["gave up 1000 queue 51.0 in 10.0"])])
   }
 
   @Test func answersOf429AreCounted() {
     run([
-      .limited(0, ["limited 1 in 0.0"]), .limited(1), .limited(2), .limited(3), .look(10, ["limited 3 in 10.0"]),
+      .limited(0, ["limited 1"]), .limited(1), .limited(2), .limited(3), .look(10, ["limited 3 in 10.0"]),
       .look(20), .isEmpty(true),
     ])
   }
@@ -69,7 +76,7 @@ import WeirTransport
   /// An event of one kind does not delay the line of another.
   @Test func eachKindHasItsOwnWindow() {
     run([
-      .limited(0, ["limited 1 in 0.0"]), .gaveUp(.queue, after: 1, at: 5, ["gave up 1 queue 1.0 in 0.0"]), .next(10),
+      .limited(0, ["limited 1"]), .gaveUp(.queue, after: 1, at: 5, ["gave up 1 queue 1.0"]), .next(10),
       .limited(6), .gaveUp(.queue, after: 1, at: 6), .look(10, ["limited 1 in 10.0"]), .next(15),
       .look(15, ["gave up 1 queue 1.0 in 10.0"]), .next(20),
     ])
@@ -78,7 +85,7 @@ import WeirTransport
   @Test func anOverloadHasALinePerWindowAndAnEnd() {
     let overloaded = Self.report(.overloaded, 100, 40, shed: [.overload: 50, .waited: 10])
     run(
-      [.report(0, Self.report(100, 40)), .isEmpty(true), .report(1, overloaded, ["overloaded 100 40 60 in 0.0"])]
+      [.report(0, Self.report(100, 40)), .isEmpty(true), .report(1, overloaded, ["overloaded 100 40 60 in 1.0"])]
         + (2..<11).map { .report(Double($0), overloaded) }
         + [
           .report(11, overloaded, ["overloaded 1000 400 600 in 10.0"]), .report(12, Self.report(40, 40)),
@@ -91,7 +98,7 @@ import WeirTransport
   @Test func anOverloadThatComesBackWithinAWindowWasNotOver() {
     let overloaded = Self.report(.overloaded, 10, 5, shed: [.overload: 5])
     run([
-      .report(0, overloaded, ["overloaded 10 5 5 in 0.0"]), .report(9, Self.report()), .report(9.5, overloaded),
+      .report(0, overloaded, ["overloaded 10 5 5 in 1.0"]), .report(9, Self.report()), .report(9.5, overloaded),
       .look(10, ["overloaded 10 5 5 in 10.0"]), .look(19), .look(20, ["over 9.5 10"]), .isEmpty(true),
     ])
   }
@@ -99,58 +106,85 @@ import WeirTransport
   /// Refusals before the state is entered have a line too: otherwise callers would be refused and the log not say so.
   @Test func refusalsInTheNormalStateAreAnOverload() {
     run([
-      .report(0, Self.report(10, 9, shed: [.waited: 1]), ["overloaded 10 9 1 in 0.0"]), .next(10),
+      .report(0, Self.report(10, 9, shed: [.waited: 1]), ["overloaded 10 9 1 in 1.0"]), .next(10),
       .look(10, ["over 0.0 1"]), .isEmpty(true),
     ])
   }
 
   @Test func aSilenceHasALinePerWindowAndAnEndAtOnce() {
-    let silent = Self.report(.silent, used: 30, 10, 0, shed: [.silent: 8])
     run(
       [
         .report(0, Self.report(10, 10)), .report(1, Self.report(10, 0)), .report(2, Self.report(10, 0)),
-        // Seconds since the upstream was last heard of.
-        .report(3, silent, ["silent 3.0 30 8 in 0.0"]),
-      ] + (4..<13).map { .report(Double($0), silent) }
+        .report(3, Self.silent(2.9), ["silent 2.9 30 8 in 1.0"]),
+      ] + (4..<13).map { .report(Double($0), Self.silent(Double($0) - 0.1)) }
         + [
-          .report(13, silent, ["silent 13.0 30 80 in 10.0"]), .report(14, Self.report(10, 5), ["answers 11.0 88"]),
-          .report(15, Self.report(10, 10)), .look(23), .isEmpty(true),
+          .report(13, Self.silent(12.9), ["silent 12.9 30 80 in 10.0"]),
+          // The silence was over before the report that tells of its end.
+          .report(14, Self.report(10, 5, silence: 13.2), ["answers 13.2 88"]), .report(15, Self.report(10, 10)),
+          .look(23), .isEmpty(true),
         ])
   }
 
   /// Refusals for silence since the last report belong to the silence, whatever the state is now.
   @Test func theEndOfASilenceIsNoOverload() {
-    let silent = Self.report(.silent, used: 30, 10, 0, shed: [.silent: 8])
     run([
-      .report(0, Self.report(10, 10)), .report(3, silent, ["silent 3.0 30 8 in 0.0"]),
-      .report(4, Self.report(10, 2, shed: [.silent: 3]), ["answers 1.0 11"]), .look(13), .isEmpty(true),
+      .report(0, Self.report(10, 10)), .report(3, Self.silent(2.9), ["silent 2.9 30 8 in 3.0"]),
+      .report(4, Self.report(10, 2, shed: [.silent: 3], silence: 3.5), ["answers 3.5 11"]), .look(13), .isEmpty(true),
     ])
   }
 
   @Test func aSilenceBetweenTwoReportsIsTold() {
     run([
       .report(0, Self.report(10, 10)),
-      .report(1, Self.report(10, 2, shed: [.silent: 3]), ["silent 0.0 1 3 in 0.0", "answers 0.0 3"]),
+      .report(1, Self.report(10, 2, shed: [.silent: 3], silence: 2.2), ["silent 2.2 1 3 in 1.0", "answers 2.2 3"]),
       .look(11), .isEmpty(true),
+    ])
+  }
+
+  /// Requests may have been refused for an overload in the second in which a silence is noticed.
+  @Test func eachLineCountsTheRefusalsOfItsKind() {
+    run([
+      .report(0, Self.report(10, 10)),
+      .report(
+        1, Self.silent(2.5, shed: [.silent: 4, .waited: 2, .overload: 1]),
+        ["silent 2.5 30 4 in 1.0", "overloaded 10 0 3 in 1.0"]),
+      .report(2, Self.report(10, 5, silence: 3), ["answers 3.0 4"]), .look(11, ["over 0.0 3"]),
     ])
   }
 
   @Test func anOverloadThatBecomesASilenceIsNotOver() {
     let overloaded = Self.report(.overloaded, 10, 5, shed: [.overload: 5])
-    let silent = Self.report(.silent, used: 30, 10, 0, shed: [.silent: 8])
     run([
-      .report(0, overloaded, ["overloaded 10 5 5 in 0.0"]), .report(5, silent, ["silent 5.0 30 8 in 0.0"]),
-      .report(15, silent, ["silent 15.0 30 8 in 10.0"]),
-      .report(20, Self.report(10, 5), ["answers 15.0 16", "over 0.0 5"]), .look(25), .isEmpty(true),
+      .report(0, overloaded, ["overloaded 10 5 5 in 1.0"]), .report(5, Self.silent(4.5), ["silent 4.5 30 8 in 5.0"]),
+      .report(15, Self.silent(14.5), ["silent 14.5 30 8 in 10.0"]),
+      .report(20, Self.report(10, 5, silence: 19), ["answers 19.0 16", "over 0.0 5"]), .look(25), .isEmpty(true),
     ])
   }
 
-  /// Hours without a request are not a silence of the upstream.
-  @Test func aLullDoesNotCountAsSilence() {
-    let silent = Self.report(.silent, used: 9, 10, 0, shed: [.silent: 1])
+  /// Without requests it can't be found out whether the upstream answers again, and there is nothing new to say.
+  @Test func aSilenceWithoutRequestsIsToldOnce() {
+    run(
+      [.report(0, Self.report(10, 10)), .report(1, Self.silent(2.5), ["silent 2.5 30 8 in 1.0"])]
+        + (2..<100).map { .report(Double($0), Self.report(.silent, used: 0, silence: Double($0) + 1.5)) } + [
+          .next(nil), .isEmpty(false), .report(100, Self.silent(101.5, shed: [:]), ["silent 101.5 30 0 in 1.0"]),
+          .report(101, Self.report(10, 10, silence: 102), ["answers 102.0 8"]),
+        ])
+  }
+
+  @Test func theEndOfASilenceWithoutRequestsIsNotABeginToo() {
+    run(
+      [.report(0, Self.report(10, 10)), .report(1, Self.silent(2.5), ["silent 2.5 30 8 in 1.0"])]
+        + (2..<20).map { .report(Double($0), Self.report(.silent, used: 0, silence: Double($0) + 1.5)) } + [
+          .report(20, Self.report(1, 1, shed: [.silent: 2], silence: 21), ["answers 21.0 10"]), .look(30),
+          .isEmpty(true),
+        ])
+  }
+
+  /// Load control may be turned off, or forget the upstream: then it is not known whether the upstream answers.
+  @Test func anEndWithoutASignOfTheUpstreamHasNoLine() {
     run([
-      .report(0, Self.report(10, 10)), .report(3_600, Self.report(used: 0)), .report(3_601, Self.report(10, 0)),
-      .report(3_603, silent, ["silent 3.0 9 1 in 0.0"]),
+      .report(0, Self.silent(2.5), ["silent 2.5 30 8 in 1.0"]), .report(1, Self.report(used: 0, 0, 0)), .look(10),
+      .isEmpty(true),
     ])
   }
 
@@ -193,8 +227,8 @@ import WeirTransport
     case .silent(let seconds, let underWay, let shed, let window):
       return "silent \(tenth(seconds)) \(underWay) \(shed) in \(tenth(window))"
     case .gaveUp(let count, let phase, let age, let window):
-      return "gave up \(count) \(phase) \(tenth(age)) in \(tenth(window))"
-    case .limited(let count, let window): return "limited \(count) in \(tenth(window))"
+      return "gave up \(count) \(phase) \(tenth(age))" + (window.map { " in \(tenth($0))" } ?? "")
+    case .limited(let count, let window): return "limited \(count)" + (window.map { " in \(tenth($0))" } ?? "")
     case .overloadIsOver(let seconds, let shed): return "over \(tenth(seconds)) \(shed)"
     case .answersAgain(let seconds, let shed): return "answers \(tenth(seconds)) \(shed)"
     }

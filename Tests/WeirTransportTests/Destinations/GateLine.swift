@@ -109,12 +109,15 @@ final class GateLine {
   }
 
   /// No answer comes for three seconds in which requests are sent.
-  func fallSilent() {
+  ///
+  /// Returns the attempts that it has not answered.
+  @discardableResult func fallSilent() -> [Ticket] {
     learn()
-    for _ in 0..<60 {
+    let sent = (0..<60).compactMap { _ in
       now += 0.05
-      _ = send()
+      return send()
     }
     gate.woke(at: time)
+    return sent
   }
 }

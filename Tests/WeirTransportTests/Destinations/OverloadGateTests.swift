@@ -201,6 +201,21 @@ import WeirIO
     #expect((report.used, report.offered, report.served) == (1, 0, 0))
   }
 
+  /// A silence begins with the first request after the last answer, and its length is told once after its end.
+  @Test func reportsTellHowLongASilenceIs() throws {
+    let line = GateLine()
+    let sent = line.fallSilent()
+    func seconds() -> Double? { line.gate.takeReport(at: line.time).silence.map { ($0 * 100).rounded() / 100 } }
+    // The first of sixty requests, 50 ms apart.
+    #expect(seconds() == 2.95)
+    line.now += 2
+    #expect(seconds() == 4.95)
+    line.answer(try #require(sent.last))
+    line.now += 1
+    #expect(seconds() == 4.95)
+    #expect(seconds() == nil)
+  }
+
   @Test func reportsCountRefusalsByReason() {
     let line = GateLine()
     line.fallSilent()

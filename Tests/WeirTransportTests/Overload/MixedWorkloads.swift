@@ -51,6 +51,18 @@ extension Workload {
     name: "two overloads, minutes apart", upstream: [(0, .one)],
     load: [(0, 20), (20, 60), (60, 0.0001), (300, 20), (320, 60)], seconds: 380, window: 330..<380, best: 40)
 
+  /// One overload after another of an upstream that answers one request at a time, and nothing between them.
+  static let oneOverloadAfterAnother: Workload = {
+    var load: [(from: Double, perSecond: Double)] = [(0, 5)]
+    for number in 0..<6 {
+      let begin = 20 + 100 * Double(number)
+      load += [(begin, 40), (begin + 40, 0.0001)]
+    }
+    return Workload(
+      name: "one overload after another", upstream: [(0, .queue(1, 0.05))], load: load, seconds: 560,
+      window: 530..<560, best: 20)
+  }()
+
   /// An upstream that fails each request at once, which is no reason to control it.
   static let failingAtOnce = [(503, 0), (503, 3), (429, 0)].map { status, retries in
     let failing = UpstreamModel.one.with { ($0.failingFast, $0.fastStatus) = (1, status) }

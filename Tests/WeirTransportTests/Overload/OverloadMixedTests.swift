@@ -41,6 +41,20 @@ import Testing
 
   @Test func anOverloadMinutesAfterAnother() { #expect(ofBest(.twoOverloads) >= 0.95) }
 
+  /// What is known of an upstream without a queue does not rise from one overload to the next, nor does the limit.
+  @Test func theBaselineDoesNotRiseFromOverloadToOverload() throws {
+    for seed in Self.seeds {
+      var simulation = Simulation(.oneOverloadAfterAnother, .overload(.default), seed: seed)
+      simulation.run()
+      let machine = try #require(simulation.machine)
+      let latency = try #require(machine.latency)
+      #expect(latency.withoutQueue < 0.2)
+      #expect(latency.baseline < 0.25)
+      #expect(try #require(machine.limit).value < 20)
+      #expect(SimulationResult(simulation).ofBest >= 0.9)
+    }
+  }
+
   @Test(arguments: Workload.failingAtOnce) func failuresAtOnceAreNeverControlled(workload: Workload) {
     for result in results(workload) {
       #expect(result.controlled == nil)
