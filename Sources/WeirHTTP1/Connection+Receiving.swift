@@ -22,7 +22,7 @@ extension Connection {
         if !wire.isSecure, count < engine.received.count { return }
         if budget <= 0 { return engine.continueNextTurn(self) }
       case .later: return
-      case .end(let isProven): return connectionEnded(isProven ? .whole : .unknown, transfer)
+      case .end(let isProven): return connectionEnded(isProven ? .whole : .cut, transfer)
       case .failed(let error): return connectionFailed(error, transfer)
       }
     }
@@ -167,6 +167,8 @@ extension Connection {
   private func connectionEnded(_ end: ResponseParser.ConnectionEnd, _ transfer: HTTP1Transfer) {
     isSpoilt = true
     if hasResponded { return transfer.finish(nil, isReusable: false) }
+    // After a failure to send, the end is no sign that the response is whole.
+    let end = sendError == nil ? end : .cut
     do throws(ResponseDefect) {
       _ = try parser.connectionEnded(end)
       transfer.upload.isAbandoned = true
@@ -187,12 +189,12 @@ extension Connection {
   /// if it may be, as the server may have closed that connection before the request came.
   private func lost(_ error: TransferError, _ transfer: HTTP1Transfer) {
     if !parser.hasBegun, transfer.tally.isReused {
-      if transfer.tally.headerBytesSent == 0 || RepeatRule.isIdempotent(transfer.spec.method) {
+      if !transfer.tally.hasSent || RepeatRule.isIdempotent(transfer.spec.method) {
         return transfer.sendAgain()
       }
       transfer.fail(.connectionLost)
     } else {
-      transfer.fail(parser.hasBegun ? error : sendError ?? error)
+      transfer.fail(sendError ?? error)
     }
     transfer.end()
   }
@@ -200,6 +202,7 @@ extension Connection {
   /// The server refuses to say whether it would take the body, so the request is sent again without the question.
   private func sendWithoutExpect(_ transfer: HTTP1Transfer) -> Bool {
     transfer.upload.expectsContinue = false
+    transfer.upload.isRefusedConsent = true
     transfer.tally.version = nil
     transfer.tally.headerBytes += Int64(parser.headBytes)
     transfer.sendAgain(isStale: false)

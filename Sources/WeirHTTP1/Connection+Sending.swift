@@ -51,12 +51,12 @@ extension Connection {
     engine.head.removeAll(keepingCapacity: engine.head.capacity <= HTTP1Engine.bufferSize)
     RequestHead.append(
       to: &engine.head, method: transfer.spec.method, target: transfer.target, host: origin.hostField, fields: fields,
-      isWithoutExpect: transfer.headers.expectsContinue && !transfer.upload.expectsContinue, upload: transfer.upload)
+      isWithoutExpect: transfer.upload.isRefusedConsent, upload: transfer.upload)
     let headCount = engine.head.count
     if transfer.upload.expectsContinue {
       transfer.upload.awaitsContinue = true
       awaitContinue()
-    } else if case .bytes(let bytes) = transfer.spec.body, transfer.spec.body.leavesWithHead {
+    } else if case .bytes(let bytes) = transfer.spec.body, transfer.spec.body.leavesWithHead, !transfer.upload.isEmpty {
       let count = bytes.count
       engine.head.append(addingCapacity: count) { span in
         span.withUnsafeMutableBufferPointer { buffer, initialized in
@@ -68,7 +68,8 @@ extension Connection {
       transfer.upload.isComplete = true
     }
     engine.head.withUnsafeBytes { write($0, content: Int(transfer.upload.supplied), framing: 0, transfer) }
-    if sendError == nil { transfer.tally.headerBytesSent = Int64(headCount) }
+    transfer.tally.hasSent = sendError == nil
+    if sendError == nil { transfer.tally.headerBytesSent += Int64(headCount) }
     if output.isEmpty, transfer.upload.isComplete { transfer.times.sent = transfer.times.ready }
     if !transfer.upload.isOver || !output.isEmpty { engine.need(.send, for: transfer) }
   }

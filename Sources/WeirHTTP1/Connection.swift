@@ -68,7 +68,7 @@ final class Connection {
     output.removeAll()
     keptContent = 0
     // An idle connection with bytes of an earlier response would give them to the next request.
-    guard isReusable, !isSpoilt, kept.isEmpty, watch() else { return engine.drop(self) }
+    guard isReusable, !isSpoilt, kept.isEmpty, want(.read) else { return engine.drop(self) }
     engine.release(self)
   }
 
@@ -91,16 +91,16 @@ extension Connection: EventHandler {
       if !isUsable { engine.drop(self) }
       return
     }
-    if events.contains(.write) { sendBody() }
-    guard self.transfer === transfer, events.rawValue & ~IOEvents.write.rawValue != 0 else { return }
-    receive()
+    // The response comes first, as it may make the rest of the body needless.
+    if events.rawValue & ~IOEvents.write.rawValue != 0 { receive() }
+    if self.transfer === transfer, events.contains(.write) { sendBody() }
   }
 
   /// Makes the loop report what arrives; false if it can't.
-  @discardableResult func watch() -> Bool { want(output.isEmpty ? .read : [.read, .write]) }
+  @discardableResult func watch() -> Bool { want(interest.union(.read)) }
 
-  /// Makes the loop report nothing, not even that the peer has left, until the user wants to read on.
-  func ignore() { want([]) }
+  /// Makes the loop report nothing of what arrives, not even that the peer has left, until the user wants to read on.
+  func ignore() { want(interest.subtracting(.read)) }
 
   @discardableResult private func want(_ events: IOEvents) -> Bool {
     guard events != interest else { return true }

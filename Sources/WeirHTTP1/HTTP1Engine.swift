@@ -70,9 +70,7 @@ extension HTTP1Engine {
     if isClosed { transfer.fail(.engineClosed) } else if let defect = transfer.defect() { transfer.fail(defect) }
     if transfer.failure != nil {
       need(.end, for: transfer)
-    } else if mayBegin {
-      begin(transfer)
-    } else {
+    } else if !mayBegin || !takeIdleConnection(transfer) {
       need(.begin, for: transfer)
     }
     return transfer
@@ -91,13 +89,21 @@ extension HTTP1Engine {
 
 extension HTTP1Engine {
   /// Takes an idle connection, or opens one.
-  func begin(_ transfer: HTTP1Transfer) {
+  private func begin(_ transfer: HTTP1Transfer) {
+    if !takeIdleConnection(transfer) { open(transfer) }
+  }
+
+  /// Runs the transfer on an idle connection; false if there is none that can serve it.
+  private func takeIdleConnection(_ transfer: HTTP1Transfer) -> Bool {
     while let number = pool.take(for: transfer.origin.number), let connection = connections[number] {
-      if connection.isUsable { return run(transfer, on: connection) }
+      if connection.isUsable {
+        run(transfer, on: connection)
+        return true
+      }
       transfer.tally.staleRetries += 1
       drop(connection)
     }
-    open(transfer)
+    return false
   }
 
   /// Opens a connection for the transfer, which takes one that becomes idle meanwhile as well.

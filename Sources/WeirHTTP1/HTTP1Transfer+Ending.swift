@@ -43,7 +43,7 @@ extension HTTP1Transfer {
     connection?.finish(isReusable: false)
     upload.startAgain()
     times.startAgain()
-    tally.headerBytesSent = 0
+    tally.hasSent = false
     tally.isReused = false
     engine.open(self, isFresh: true)
   }
@@ -89,6 +89,7 @@ extension ResponseDefect {
   fileprivate var code: CurlCode {
     switch self {
     case .notHTTP: .unsupportedProtocol
+    case .malformedChunks(.trailersTooLarge): .ok
     case .malformedChunks: .receiveError
     case .noResponse: .emptyReply
     case .cutHead, .cutBody: .partialFile

@@ -49,7 +49,7 @@ package final class HTTP1Transfer {
     _ spec: consuming TransferSpec, at place: RequestPlace, headers: PreparedHeaders, delegate: any TransferDelegate,
     engine: HTTP1Engine
   ) {
-    upload = Upload(spec.body, expectsContinue: headers.expectsContinue)
+    upload = Upload(spec.body, expectsContinue: headers.expectsContinue, isForHead: spec.method == "HEAD")
     times = ExchangeTimes(start: .now)
     self.spec = spec
     self.headers = headers
@@ -162,6 +162,8 @@ struct ExchangeTimes {
 
 /// The counts of an exchange and the facts about its connection.
 struct ExchangeTally {
+  /// Whether anything of the request was handed to the system, on the present connection.
+  var hasSent = false
   var headerBytesSent: Int64 = 0
   var headerBytes: Int64 = 0
   var bodyBytes: Int64 = 0

@@ -14,6 +14,8 @@ struct Upload {
   var awaitsContinue = false
   /// Whether the request asks for that consent.
   var expectsContinue: Bool
+  /// Whether the server would not be asked, so that the request is sent without the question.
+  var isRefusedConsent = false
   /// Bytes taken from the source since the last rewind.
   var supplied: Int64 = 0
   /// Bytes that the system has taken.
@@ -26,7 +28,9 @@ struct Upload {
   var isAbandoned = false
   var file: LoopBound<FileBody>?
 
-  init(_ body: TransferBody, expectsContinue: Bool) {
+  /// - Parameter isForHead: Whether the method is HEAD, for which no body is sent.
+  init(_ body: TransferBody, expectsContinue: Bool, isForHead: Bool) {
+    let body = isForHead ? .none : body
     length =
       switch body {
       case .none: 0

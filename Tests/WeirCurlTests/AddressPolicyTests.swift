@@ -256,14 +256,15 @@ struct AddressPolicyTests {
       #expect(again.text == "in")
       let other = await rig.transfer(Self.spec(url, try Self.policy(allow: ["127.0.0.0/8"], otherwise: .refused)))
       #expect(other.text == "in")
-      #expect(other.report?.isReusedConnection == true)
+      #expect(other.report?.isReusedConnection != isOwnEngine)
     }
-    // A connection on which a request was refused is closed by libcurl; a literal address is refused before that.
-    #expect(server.connectionCount == 3)
+    // libcurl closes a connection on which a request was refused; a literal address is refused before that. Our own
+    // engine has connections of their own for each policy.
+    #expect(server.connectionCount == (isOwnEngine ? 4 : 3))
     let received = (0..<server.connectionCount).map {
       server.receivedText(on: $0).components(separatedBy: "GET /").count - 1
     }
-    #expect(received == [1, 2, 3])
+    #expect(received == (isOwnEngine ? [2, 1, 2, 1] : [1, 2, 3]))
     await rig.close()
   }
 }

@@ -74,6 +74,9 @@ final class EngineRig: Sendable {
   }
 }
 
+/// Whether the requests that our own engine may run go by it.
+let isOwnEngine = HTTP1EngineChoice.standard == .own
+
 extension Engines {
   var activeTransfers: Int { libcurl.activeTransfers + (own?.activeTransfers ?? 0) }
   var openConnections: Int { libcurl.openConnections + (own?.openConnections ?? 0) }
