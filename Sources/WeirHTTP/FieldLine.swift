@@ -71,7 +71,7 @@ extension FieldLine {
     var colon = end
     while colon < line.upperBound, octets[colon].isBlank { colon += 1 }
     guard end > line.lowerBound, colon < line.upperBound, octets[colon] == .colon else { throw .name }
-    guard !octets.hasControl(in: colon + 1..<line.upperBound) else { throw .value }
+    guard !octets.hasBreak(in: colon + 1..<line.upperBound) else { throw .value }
     name = line.lowerBound..<end
     value = octets.trimmed(colon + 1..<line.upperBound)
   }

@@ -8,15 +8,17 @@ extension UnsafeRawBufferPointer {
     return base.endOfToken(from: range.lowerBound, before: range.upperBound)
   }
 
-  /// Whether `range` holds anything but field content (RFC 9110 §5.5): a control character other than a tab.
+  /// Whether `range` holds CR, LF or a zero byte, which no field value may have (RFC 9110 §5.5). Other control characters
+  /// are no danger to a reader.
   @inlinable
-  package func hasControl(in range: Range<Int>) -> Bool {
+  package func hasBreak(in range: Range<Int>) -> Bool {
     guard let base = baseAddress else { return false }
     var index = base.firstControl(from: range.lowerBound, before: range.upperBound)
-    while index < range.upperBound, self[index] == .tab {
+    while index < range.upperBound {
+      if self[index] == 0 || self[index].isLineBreak { return true }
       index = base.firstControl(from: index + 1, before: range.upperBound)
     }
-    return index < range.upperBound
+    return false
   }
 
   /// Whether the token in `range` is `name`, which is in lower case and has 8 to 16 octets, ignoring the case of

@@ -136,7 +136,7 @@ struct HeadParser {
     _ octets: UnsafeRawBufferPointer, _ text: Range<Int>
   ) throws(ResponseDefect) {
     guard hasFields else { throw .malformedHead(.fold) }
-    if octets.hasControl(in: text) { throw .malformedHead(.fieldValue) }
+    if octets.hasBreak(in: text) { throw .malformedHead(.fieldValue) }
     try framing.takeContinuation()
     hasFolds = true
   }
@@ -164,7 +164,7 @@ struct HeadParser {
     if line.version.major == 2 || line.version.major == 3 { throw .malformedHead(.version) }
     guard text.starts(with: "HTTP/1."), line.version.minor <= 1 else { throw .notHTTP }
     guard line.status >= 100 else { throw .malformedHead(.status) }
-    if text.hasControl(in: 0..<text.count) { throw .malformedHead(.reason) }
+    if text.hasBreak(in: 0..<text.count) { throw .malformedHead(.reason) }
     return line
   }
 

@@ -83,9 +83,9 @@ extension ResponseDefect.HeadDefect {
     switch self {
     case .version: "the status line of another HTTP version"
     case .status: "a status below 100"
-    case .reason: "a control character in its status line"
+    case .reason: "a CR or a zero byte in its status line"
     case .fieldName: "a line without a field name that is a token and ends at a colon"
-    case .fieldValue: "a control character in a field's value"
+    case .fieldValue: "a CR or a zero byte in a field's value"
     case .fold: "a folded line after the status line or a framing field"
     case .contentLength: "a Content-Length that is not a number"
     case .bothFramings: "both a Transfer-Encoding and a Content-Length"

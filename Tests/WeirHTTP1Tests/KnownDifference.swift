@@ -5,8 +5,6 @@ import WeirHTTP1
 enum KnownDifference: Hashable {
   /// They take what they call HTTP/0.9 and HTTP/2.0; on a connection of HTTP/1.1 it is a mistake or an attack.
   case otherVersions
-  /// They take control characters in the reason; RFC 9112 §4 has none, and logs should not get them.
-  case reasonControls
   /// They refuse blanks before the colon in responses, too; RFC 9112 §5.1 has a proxy remove them, and libcurl takes
   /// them. Before the colon of Content-Length and Transfer-Encoding weir refuses them.
   case blankBeforeColon
@@ -20,7 +18,6 @@ enum KnownDifference: Hashable {
     switch reading.defect {
     case .notHTTP? where input.starts(with: "HTTP/0.9 ".utf8): self = .otherVersions
     case .malformedHead(.version)?: self = .otherVersions
-    case .malformedHead(.reason)?: self = .reasonControls
     case .malformedChunks(.extensionsTooLong)?: self = .longExtensions
     case nil where theirs == "refused" && Self.hasBlankBeforeColon(input): self = .blankBeforeColon
     case nil where theirs == "refused" && input.firstRange(of: Array("Content-Length: 03\r".utf8)) != nil:
