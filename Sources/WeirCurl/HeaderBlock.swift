@@ -10,8 +10,8 @@ import WeirHTTP
 package struct HeaderBlock: Sendable {
   /// The lines, each ended by CRLF.
   package private(set) var bytes: [UInt8] = []
-  /// The offset at which each line begins.
-  private(set) var starts: [UInt32] = []
+  /// The number of lines.
+  package private(set) var count = 0
   /// The line of the Host field in `bytes`; empty if there is none.
   package private(set) var hostLine: Range<Int> = 0..<0
   /// Why the lines can't be sent; a transfer with them fails. Nil if they can.
@@ -53,12 +53,9 @@ package struct HeaderBlock: Sendable {
     }
   }
 
-  package init(reservingBytes count: Int = 0, fields: Int = 0) {
+  package init(reservingBytes count: Int = 0) {
     bytes.reserveCapacity(count)
-    starts.reserveCapacity(fields)
   }
-
-  package var count: Int { starts.count }
 
   /// Whether there is an Accept field.
   package var hasAccept: Bool { noted.contains(.accept) }
@@ -80,7 +77,7 @@ package struct HeaderBlock: Sendable {
     noted.formUnion(kind)
     if kind == .authorization, ConnectionAuthentication.begins(value) { noted.insert(.connectionAuthentication) }
     let start = bytes.count
-    starts.append(UInt32(truncatingIfNeeded: start))
+    count += 1
     if value.first ?? 32 <= 32, value.allSatisfy(\.isBlank) {
       bytes.append(field: name, ":", UnsafeRawBufferPointer(start: nil, count: 0), "\r\n")
     } else {
@@ -91,12 +88,12 @@ package struct HeaderBlock: Sendable {
 
   /// Adds all fields of another block.
   package mutating func append(contentsOf other: HeaderBlock) {
-    let offset = UInt32(truncatingIfNeeded: bytes.count)
+    let offset = bytes.count
     bytes.append(contentsOf: other.bytes)
-    for start in other.starts { starts.append(start &+ offset) }
+    count += other.count
     if noted.contains(.host), other.noted.contains(.host) { defect = defect ?? Self.secondHost }
     if !other.hostLine.isEmpty {
-      hostLine = other.hostLine.lowerBound + Int(offset)..<other.hostLine.upperBound + Int(offset)
+      hostLine = other.hostLine.lowerBound + offset..<other.hostLine.upperBound + offset
     }
     noted.formUnion(other.noted)
     defect = defect ?? other.defect
@@ -127,20 +124,22 @@ package struct HeaderBlock: Sendable {
 
   /// Calls `body` with name and value of each field.
   package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
-    bytes.withUnsafeBytes { bytes in
-      for (index, start) in starts.enumerated() {
-        let end = (index + 1 < starts.count ? Int(starts[index + 1]) : bytes.count) - 2
-        let line = UnsafeRawBufferPointer(rebasing: bytes[Int(start)..<end])
-        guard let mark = line.firstIndex(of: .colon) else { continue }
-        body(
-          UnsafeRawBufferPointer(rebasing: line[..<mark]),
-          UnsafeRawBufferPointer(rebasing: line[min(mark + 2, line.count)...]))
-      }
+    forEachLine { line, _ in
+      guard let mark = line.firstIndex(of: .colon) else { return }
+      body(line.octets(0..<mark), line.octets(min(mark + 2, line.count)..<line.count))
     }
   }
 
-  /// Whether the line without its end consists of a name and the colon.
-  func isEmptyField(_ line: Range<Int>) -> Bool { bytes[line].firstIndex(of: .colon) == line.upperBound - 1 }
+  /// Calls `body` with each line without its end, and the line's offset in `bytes`.
+  func forEachLine(_ body: (_ line: UnsafeRawBufferPointer, _ start: Int) -> Void) {
+    bytes.withUnsafeBytes { bytes in
+      var start = 0
+      while let end = bytes.firstIndex(of: .lineFeed, in: start..<bytes.count) {
+        body(bytes.octets(start..<end - 1), start)
+        start = end + 1
+      }
+    }
+  }
 
   private static let secondHost = "the request has two Host fields; only one is allowed"
 
@@ -155,16 +154,12 @@ package struct HeaderBlock: Sendable {
   /// Characters that end a host or separate several. With them, a server might use either part.
   private static let notInHost = Array(#",/?#@\"<>"#.utf8)
 
-  /// These checks have no early exit, so that the optimizer can turn them into few instructions.
+  /// The check has no early exit, so that the optimizer can turn it into few instructions.
   private static func isSendable(name: UnsafeRawBufferPointer) -> Bool {
     var bad: UInt8 = 0
     for byte in name { bad |= byte <= 32 || byte == 127 || byte == 58 || byte == 59 ? 1 : 0 }  // colon, semicolon
     return bad == 0
   }
 
-  private static func isSendable(value: UnsafeRawBufferPointer) -> Bool {
-    var bad: UInt8 = 0
-    for byte in value { bad |= byte == 0 || byte == 10 || byte == 13 ? 1 : 0 }
-    return bad == 0
-  }
+  private static func isSendable(value: UnsafeRawBufferPointer) -> Bool { !value.hasBreak(in: 0..<value.count) }
 }

@@ -1,7 +1,7 @@
 internal import CCurl
+import WeirHTTP
 
-/// Request header lines in the form that libcurl takes, built once and shared by any number of transfers. Confined to
-/// one loop.
+/// Request header lines, shared by any number of transfers. Confined to one loop.
 ///
 /// Only the listed fields are sent, besides Host, Content-Length, Transfer-Encoding, and a proxy's credential.
 /// libcurl's own Accept, Content-Type and Expect are suppressed.
@@ -56,12 +56,12 @@ private final class CurlHeaderList {
       (nodes + used).initialize(to: curl_slist(data: line, next: nodes + used + 1))
       used += 1
     }
-    for (index, start) in block.starts.enumerated() {
-      let end = (index + 1 < block.starts.count ? Int(block.starts[index + 1]) : block.bytes.count) - 2
+    block.forEachLine { line, start in
+      let end = start + line.count
       text[end] = 0
       // libcurl reads "Name:" as a field to leave out, and "Name;" as an empty field.
-      if block.isEmptyField(Int(start)..<end) { text[end - 1] = CChar(UInt8(ascii: ";")) }
-      add(text + Int(start))
+      if line.firstIndex(of: .colon) == line.count - 1 { text[end - 1] = CChar(UInt8(ascii: ";")) }
+      add(text + start)
     }
     for (field, line) in Self.defaults where !block.noted.contains(field) { add(Self.pointer(to: line)) }
     if used > 0 { nodes[used - 1].next = nil }

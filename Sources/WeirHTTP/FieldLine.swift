@@ -51,12 +51,11 @@ extension FieldLine {
   @inlinable
   package init(strictly line: Span<UInt8>) throws(Defect) {
     guard line.count > 0, !line[0].isBlank else { throw .folded }
-    var end = 0
-    while end < line.count, OctetSet.token.contains(line[end]) { end += 1 }
+    let end = line.withUnsafeBytes { $0.endOfToken(in: 0..<$0.count) }
     guard end > 0, end < line.count, line[end] == .colon else { throw .name }
     name = 0..<end
     value = line.trimmed(end + 1..<line.count)
-    guard line.extracting(value).allSatisfy(\.isFieldContent) else { throw .value }
+    guard line.withUnsafeBytes({ [value] in !$0.hasControl(in: value) }) else { throw .value }
   }
 }
 
@@ -78,6 +77,7 @@ extension FieldLine {
 }
 
 /// Iterates over the fields of a head after its first line. Lines without a name are skipped.
+@usableFromInline
 package struct FieldLines: Sequence, IteratorProtocol {
   @usableFromInline let head: UnsafeRawBufferPointer
   @usableFromInline var position = 0

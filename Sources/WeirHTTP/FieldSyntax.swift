@@ -10,8 +10,7 @@ package enum FieldSyntax {
   /// instructions.
   @inlinable
   package static func isToken(_ octets: UnsafeRawBufferPointer) -> Bool {
-    for index in octets.indices where !OctetSet.token.contains(octets[index]) { return false }
-    return !octets.isEmpty
+    !octets.isEmpty && octets.endOfToken(in: 0..<octets.count) == octets.count
   }
 
   package static func isToken(_ text: String) -> Bool { isToken(text.utf8) }

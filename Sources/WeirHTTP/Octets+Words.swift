@@ -21,6 +21,17 @@ extension UnsafeRawBufferPointer {
     return false
   }
 
+  /// Whether `range` holds anything but field content (RFC 9110 §5.5): a control character other than a tab.
+  @inlinable
+  package func hasControl(in range: Range<Int>) -> Bool {
+    guard let base = baseAddress else { return false }
+    var index = base.firstControl(from: range.lowerBound, before: range.upperBound)
+    while index < range.upperBound, self[index] == .tab {
+      index = base.firstControl(from: index + 1, before: range.upperBound)
+    }
+    return index < range.upperBound
+  }
+
   /// Whether the token in `range` is `name`, which is in lower case and has 8 to 16 octets, ignoring the case of
   /// letters. If the range had control characters, some of them would count as punctuation.
   @inlinable @inline(__always)

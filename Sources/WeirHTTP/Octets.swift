@@ -142,15 +142,11 @@ extension [UInt8] {
     let count = name.count + separator.utf8CodeUnitCount + value.count + end.utf8CodeUnitCount
     append(addingCapacity: count) { output in
       output.withUnsafeMutableBufferPointer { buffer, initialized in
-        var rest = UnsafeMutableRawBufferPointer(buffer)
-        func copy(_ piece: UnsafeRawBufferPointer) {
-          rest.copyMemory(from: piece)
-          rest = UnsafeMutableRawBufferPointer(rebasing: rest[piece.count...])
-        }
-        copy(name)
-        copy(UnsafeRawBufferPointer(start: separator.utf8Start, count: separator.utf8CodeUnitCount))
-        copy(value)
-        copy(UnsafeRawBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount))
+        guard var place = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
+        place.put(name)
+        place.put(UnsafeRawBufferPointer(start: separator.utf8Start, count: separator.utf8CodeUnitCount))
+        place.put(value)
+        place.put(UnsafeRawBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount))
         initialized = count
       }
     }
@@ -169,5 +165,20 @@ extension String {
   package func withOctets<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
     return Array(utf8).withUnsafeBytes(body)
+  }
+}
+
+extension UnsafeMutableRawPointer {
+  /// Copies the octets to this place and moves on behind them.
+  @inlinable @inline(__always)
+  mutating func put(_ octets: UnsafeRawBufferPointer) {
+    guard let source = octets.baseAddress else { return }
+    // A call would cost more than the copy of a line end.
+    if octets.count <= 2 {
+      for index in 0..<octets.count { storeBytes(of: octets[index], toByteOffset: index, as: UInt8.self) }
+    } else {
+      copyMemory(from: source, byteCount: octets.count)
+    }
+    self += octets.count
   }
 }

@@ -8,7 +8,8 @@ final class Connection {
   /// The connection's number in the pool.
   let number: Int
   let origin: Origin
-  unowned let engine: HTTP1Engine
+  /// An engine with connections lives until it is closed.
+  let engine: HTTP1Engine
   @exclusivity(unchecked) private(set) var transfer: HTTP1Transfer?
   @exclusivity(unchecked) var parser: ResponseParser
   /// Bytes of the response that were received and not taken, and how many of them are content already.

@@ -21,8 +21,8 @@ package final class HTTP1Engine {
   @exclusivity(unchecked) private var errands: [HTTP1Transfer] = []
   /// Connections with bytes to be read that the poller will not report again.
   @exclusivity(unchecked) private var unfinished: [Connection] = []
-  private var isFlushScheduled = false
-  private var isClosed = false
+  @exclusivity(unchecked) private var isFlushScheduled = false
+  @exclusivity(unchecked) private var isClosed = false
   private let idleTimer = LoopTimer()
   private let nextTurnTimer = LoopTimer()
   /// The memory that every read goes to, and that bodies are sent from.
@@ -126,7 +126,7 @@ extension HTTP1Engine {
     if isClosed { return drop(connection) }
     if let waiting = connection.origin.nextWaiting() { return run(waiting, on: connection) }
     pool.release(connection.number, at: loop.turnTime)
-    trim()
+    if !idleTimer.isArmed || pool.openCount + dialler.openConnections > options.maximumPooledConnections { trim() }
   }
 
   /// Closes the connection.

@@ -20,9 +20,9 @@ final class Origin {
   /// The Host field's value (RFC 9110 §7.2): without the scheme's own port.
   let hostField: [UInt8]
   /// Transfers whose own connection is being opened. The first one takes a connection that becomes idle meanwhile.
-  var waiting = Deque<HTTP1Transfer>()
+  @exclusivity(unchecked) var waiting = Deque<HTTP1Transfer>()
   /// Transfers and connections of the origin.
-  var uses = 0
+  @exclusivity(unchecked) var uses = 0
 
   init(_ key: Key, number: Int) {
     self.key = key

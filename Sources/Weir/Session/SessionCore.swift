@@ -153,7 +153,7 @@ final class SessionCore {
 
   /// Header lines in wire form. Without an Accept field, `Accept: */*` is added.
   private static func prepared(_ headers: HTTPHeaders) -> PreparedHeaders {
-    var block = HeaderBlock(reservingBytes: 256, fields: headers.count + 1)
+    var block = HeaderBlock(reservingBytes: 256)
     for header in headers { block.append(name: header.name, value: header.value) }
     if !block.hasAccept { block.append(name: "Accept", value: "*/*") }
     return PreparedHeaders(block)

@@ -10,9 +10,8 @@ final class ForwardingPlan: Sendable {
   /// A class, so that a request keeps the whole plan of its route alive by one reference.
   final class RoutePlan: Sendable {
     let route: Route
-    let origin: String
-    /// The trust in the upstream and the certificate shown to it; nil means those of the transport.
-    let trust: TransferTrust?
+    /// The parts that all transfers to the upstream have in common.
+    let spec: TransferSpec
     let headers: HeaderPolicy
     /// The route's rules about retries; nil if it allows none.
     let rules: RetryRules?
@@ -27,8 +26,11 @@ final class ForwardingPlan: Sendable {
 
     init(_ route: Route, pseudonym: String, uploads: UploadGate) {
       self.route = route
-      origin = route.upstream.origin
-      trust = route.tls?.trust
+      var spec = TransferSpec(url: route.upstream.origin)
+      spec.isForOneOfMany = true
+      spec.addressPolicy = route.destinationPolicy.rules
+      spec.trust = route.tls?.trust
+      self.spec = spec
       headers = HeaderPolicy(route: route, pseudonym: pseudonym)
       rules = RetryRules(route.retry)
       controls = DestinationControls(

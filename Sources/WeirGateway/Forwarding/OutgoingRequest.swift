@@ -68,10 +68,10 @@ final class OutgoingRequest {
       case .length(let length): .pulled(length: length)
       case .chunked: .pulled(length: nil)
       }
-    var spec = TransferSpec(url: route.origin, target: target, method: method, body: body)
-    spec.isForOneOfMany = true
-    spec.addressPolicy = route.route.destinationPolicy.rules
-    spec.trust = route.trust
+    var spec = route.spec
+    spec.target = target
+    spec.method = method
+    spec.body = body
     if case .pulled = body { spec.canRepeatBody = false }
     return spec
   }
@@ -80,7 +80,7 @@ final class OutgoingRequest {
   func headers(retries: Int) -> PreparedHeaders {
     guard retries > 0, route.headers.announcesRetries else { return PreparedHeaders(fields) }
     let name = AttemptHeader.standard.name
-    var block = HeaderBlock(reservingBytes: 1024, fields: fields.count + 1)
+    var block = HeaderBlock(reservingBytes: 1024)
     name.withOctets { name in
       fields.forEach { if !$0.equalsIgnoringCase(name) { block.append(name: $0, value: $1) } }
     }

@@ -31,7 +31,7 @@ package struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
     guard FieldSyntax.isToken(name), !isReserved(name) else { return false }
     let start = bytes.count + name.count + 2
     bytes.append(field: name, ": ", value, "\r\n")
-    if value.contains(where: isForbidden) {
+    if value.hasBreak(in: 0..<value.count) {
       for index in start..<start + value.count where isForbidden(bytes[index]) { bytes[index] = .space }
     }
     return true
