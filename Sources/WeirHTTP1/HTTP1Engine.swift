@@ -257,6 +257,7 @@ extension HTTP1Engine: TimerHandler {
       transfer.end()
     }
     for connection in connections { if let connection { drop(connection) } }
+    for origin in origins.all { origin.waiting = Deque() }
     unfinished.removeAll()
     for timer in [idleTimer, nextTurnTimer] { loop.cancel(timer) }
   }
@@ -272,5 +273,6 @@ extension HTTP1Engine: TimerHandler {
     }
     transfer.slot = -1
     transfer.origin.uses -= 1
+    transfer.origin.forgetServed()
   }
 }

@@ -64,9 +64,12 @@ struct Fault: Sendable, CustomTestStringConvertible {
   /// TLS itself is broken while the response comes.
   static func broken(_ name: String) -> Fault { Fault(name, .failed(.secureConnectionFailed, .tlsError)) }
 
-  /// The end of the body is that of TLS, which an older libcurl does not tell from a cut: nothing is believed there.
+  /// The end of the body is that of TLS, which the engine of an older libcurl does not tell from a cut: nothing is
+  /// believed there.
   static func delimited(_ name: String, _ end: End) -> Fault {
-    Fault(name, end) { $0.endOfOlder = .failed(.badServerResponse, .transportError) }
+    Fault(name, end) {
+      if HTTP1EngineChoice.standard == .libcurl { $0.endOfOlder = .failed(.badServerResponse, .transportError) }
+    }
   }
 
   static func tooLarge(_ name: String, older: URLError.Code) -> Fault {

@@ -1,3 +1,5 @@
+import WeirCurl
+
 extension UpstreamCase {
   /// Statuses pass through, with the gateway's own reason phrases.
   static let statuses: [UpstreamCase] =
@@ -72,9 +74,13 @@ extension UpstreamCase {
       "100 twice", "HTTP/1.1 100 Go||HTTP/1.1 100 Go||HTTP/1.1 200 OK|Content-Length: 2||ok", want: .whole(okHead, "ok")
     ),
     .init(
-      "50 of them",
-      String(repeating: "HTTP/1.1 103 Early|Link: </x>||", count: 50) + "HTTP/1.1 200 OK|Content-Length: 2||ok",
+      "16 of them",
+      String(repeating: "HTTP/1.1 103 Early|Link: </x>||", count: 16) + "HTTP/1.1 200 OK|Content-Length: 2||ok",
       want: .whole(okHead, "ok")),
+    .init(
+      "17 of them",
+      String(repeating: "HTTP/1.1 103 Early|Link: </x>||", count: 17) + "HTTP/1.1 200 OK|Content-Length: 2||ok",
+      want: HTTP1EngineChoice.standard == .own ? .refused : .whole(okHead, "ok")),
     .init(
       "an interim that tells a length", "HTTP/1.1 100 Go|Content-Length: 5||HTTP/1.1 200 OK|Content-Length: 2||ok",
       want: .whole(okHead, "ok")),

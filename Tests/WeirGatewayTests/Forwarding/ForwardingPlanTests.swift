@@ -1,4 +1,5 @@
 import Testing
+import WeirCurl
 import WeirHTTP
 import WeirTransport
 
@@ -21,7 +22,7 @@ import WeirTransport
     let host: [UInt8] = [], target = Array("/a/x".utf8)
     let decision = plan.table.decide(host: host.span, target: target.span)
     #expect(decision == .forward(route: 0, target: "/a/x"))
-    #expect(plan.routes.map(\.origin) == ["http://a/", "http://b/"])
+    #expect(plan.routes.map(\.spec.url) == ["http://a/", "http://b/"])
     #expect(plan.routes.map(\.route.name) == ["a", "b"])
     #expect(plan.routes.map { $0.uploads.enter() } == [true, true])
   }
