@@ -18,8 +18,8 @@ extension Connection {
         transfer.times.lastProgress = engine.loop.turnTime
         guard take(UnsafeRawBufferPointer(rebasing: engine.received[..<count]), transfer) else { return }
         budget -= count
-        // The poller reports a plain socket again. Bytes within the TLS library it doesn't know.
-        if !wire.isSecure, count < engine.received.count { return }
+        // The poller reports a plain socket again. It does not know of bytes within the TLS library.
+        if !wire.isSecure, budget <= 0 || count < engine.received.count { return }
         if budget <= 0 { return engine.continueNextTurn(self) }
       case .later: return
       case .end(let isProven): return connectionEnded(isProven ? .whole : .cut, transfer)
@@ -142,18 +142,25 @@ extension Connection {
   /// Sends no more of the body: the server has refused it or has no need of it. A server that reads on sees its end.
   private func endUpload(_ transfer: HTTP1Transfer, _ head: ResponseHead) {
     guard !transfer.upload.isOver || !output.isEmpty else { return }
+    abandonUpload(transfer)
+    isSpoilt = true
+    if !head.mayNameFields { wire.shutdownSending() }
+  }
+
+  /// Sends no more of the body.
+  func abandonUpload(_ transfer: HTTP1Transfer) {
     transfer.upload.isAbandoned = true
     transfer.upload.awaitsContinue = false
     output.removeAll()
     watchSending(false)
-    isSpoilt = true
-    if !head.mayNameFields { wire.shutdownSending() }
   }
 
   private func responseEnded(hasMore: Bool, _ transfer: HTTP1Transfer) {
     transfer.tally.headerBytes += Int64(parser.headBytes)
     if hasMore || !parser.keepsAlive { isSpoilt = true }
     hasResponded = true
+    // The connection is closed anyway, and the server has answered without the rest of the body.
+    if isSpoilt, !transfer.upload.isOver || !output.isEmpty { abandonUpload(transfer) }
     finishIfDone(transfer)
   }
 
@@ -171,8 +178,6 @@ extension Connection {
     let end = sendError == nil ? end : .cut
     do throws(ResponseDefect) {
       _ = try parser.connectionEnded(end)
-      transfer.upload.isAbandoned = true
-      output.removeAll()
       responseEnded(hasMore: false, transfer)
     } catch {
       lost(TransferError(error), transfer)

@@ -178,8 +178,10 @@ extension Connection {
   private func write(_ bytes: UnsafeRawBufferPointer, content: Int, framing: Int, _ transfer: HTTP1Transfer) {
     switch wire.send(bytes) {
     case .bytes(let count) where count == bytes.count:
+      transfer.times.lastProgress = engine.loop.turnTime
       transfer.upload.sent = transfer.upload.supplied
     case .bytes(let count):
+      transfer.times.lastProgress = engine.loop.turnTime
       output.set(bytes, content: content, framing: framing)
       output.taken(count)
       transfer.upload.sent = transfer.upload.supplied - Int64(output.contentLeft)
@@ -205,9 +207,7 @@ extension Connection {
   private func sendingFailed(_ error: TransferError, _ transfer: HTTP1Transfer) {
     sendError = error
     isSpoilt = true
-    output.removeAll()
-    transfer.upload.isAbandoned = true
-    transfer.upload.awaitsContinue = false
+    abandonUpload(transfer)
     engine.need(.receive, for: transfer)
   }
 }

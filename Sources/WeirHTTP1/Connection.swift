@@ -117,6 +117,7 @@ extension Connection: EventHandler {
       }
       return true
     } catch {
+      engine.loop.unregister(wire.descriptor)
       interest = []
       return false
     }

@@ -124,7 +124,12 @@ extension HTTP1Engine {
   /// The connection has served its transfer, and can serve another one.
   func release(_ connection: Connection) {
     if isClosed { return drop(connection) }
-    if let waiting = connection.origin.nextWaiting() { return run(waiting, on: connection) }
+    connection.origin.forgetServed()
+    if !connection.origin.waiting.isEmpty {
+      // Bytes may be there that came behind the response.
+      guard connection.isUsable else { return drop(connection) }
+      if let waiting = connection.origin.waiting.popFirst() { return run(waiting, on: connection) }
+    }
     pool.release(connection.number, at: loop.turnTime)
     if !idleTimer.isArmed || pool.openCount + dialler.openConnections > options.maximumPooledConnections { trim() }
   }

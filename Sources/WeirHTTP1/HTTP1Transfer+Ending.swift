@@ -44,6 +44,7 @@ extension HTTP1Transfer {
     upload.startAgain()
     times.startAgain()
     tally.hasSent = false
+    tally.dialled = nil
     tally.isReused = false
     engine.open(self, isFresh: true)
   }

@@ -66,7 +66,7 @@ package final class HTTP1Transfer {
 
   /// Whether the transfer waits for its user, so that the peer is not to blame for the silence.
   var isHeldByUser: Bool {
-    upload.isPaused && !upload.isComplete || isReceivingPaused && upload.isComplete || state == .new
+    upload.isPaused && !upload.isOver || isReceivingPaused && upload.isOver || state == .new
   }
 }
 

@@ -31,12 +31,6 @@ final class Origin {
     hostField = Array((isUsual ? key.host : "\(key.host):\(key.port)").utf8)
   }
 
-  /// The first transfer that still waits.
-  func nextWaiting() -> HTTP1Transfer? {
-    forgetServed()
-    return waiting.popFirst()
-  }
-
   /// Drops the first transfers as far as they don't wait any more.
   func forgetServed() {
     while let first = waiting.first, first.state != .connecting { _ = waiting.popFirst() }

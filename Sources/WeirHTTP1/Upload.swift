@@ -50,6 +50,9 @@ struct Upload {
     isComplete = length == 0
     isAbandoned = false
     awaitsContinue = false
+    // The source may never report more bytes: those awaited were the rest of the body.
+    if awaitsSource { isPaused = false }
+    awaitsSource = false
   }
 
   /// Whether nothing more of the body will be sent.

@@ -1,0 +1,50 @@
+import Testing
+import WeirCurl
+import WeirTestSupport
+
+/// Ends of exchanges whose request is not sent to its end.
+@Suite(.timeLimit(.minutes(1)))
+struct EarlyEndTests {
+  /// libcurl's engine waits for a source that has paused.
+  @Test("A response that closes the connection ends an upload that has no end", .enabled(if: isOwnEngine))
+  func responseThatCloses() async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(
+      Script(.head, .send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"), .wait(gate)))
+    defer { gate.open() }
+    let rig = try await EngineRig()
+    let spec = TransferSpec(url: server.url, method: "POST", body: .pulled(length: 10))
+    let outcome = await rig.transfer(spec) { $0.onProvide = { _, _ in .pause } }
+    #expect(outcome.error == nil)
+    #expect(outcome.text == "ok")
+    await rig.close()
+    #expect(rig.counts.open == 0)
+  }
+
+  @Test("A body that waited for its source is sent again from its beginning")
+  func bodyThatWaited() async throws {
+    let server = try ScriptedServer(
+      Script(.head, .send(okResponse("one")), .head, .bytes(5), .close),
+      Script(.head, .bytes(10), .send(okResponse("two")), .awaitClose))
+    let rig = try await EngineRig()
+    #expect(await rig.get(server.url).text == "one")
+    let spec = TransferSpec(url: server.url, method: "PUT", body: .pulled(length: 10))
+    let outcome = await rig.transfer(spec) { recorder in
+      var position = 0
+      recorder.onProvide = { _, buffer in
+        // The first time there are five bytes, after the rewind all ten.
+        let end = recorder.outcome.rewinds == 0 ? 5 : 10
+        if recorder.outcome.rewinds == 1, position == 5 { position = 0 }
+        guard position < end else { return .pause }
+        let count = min(buffer.count, end - position)
+        for index in 0..<count { buffer[index] = UInt8(ascii: "x") }
+        position += count
+        return .bytes(count)
+      }
+    }
+    #expect(outcome.error == nil)
+    #expect(outcome.text == "two")
+    #expect(outcome.rewinds == 1)
+    await rig.close()
+  }
+}
