@@ -88,7 +88,7 @@ let package = Package(
     tests("WeirHTTPTests", ["WeirHTTP"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
     tests("WeirCurlTests", ["WeirCurl", "WeirHTTP", "WeirHTTP1", "WeirIO", "WeirTransport", "CSlowResolver"]),
-    tests("WeirHTTP1Tests", ["WeirHTTP1", "WeirHTTP"]),
+    tests("WeirHTTP1Tests", ["WeirHTTP1", "WeirCurl", "WeirHTTP", "WeirIO"]),
     tests(
       "WeirTransportTests", ["WeirTransport", "WeirCurl", "WeirHTTP", "WeirIO"], exclude: ["Engines/Recorded"]),
     tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirTransport"]),

@@ -18,6 +18,8 @@ package struct Script: Sendable {
     case swallow(Int)
     /// Reads a chunked body, trailers included.
     case chunkedBody
+    /// Plays a SOCKS5 proxy (RFC 1928) that has connected to the client's destination.
+    case socks5
     /// Reads to the client's end.
     case awaitClose
     /// Reads until the client sends no more, and goes on.
@@ -133,6 +135,7 @@ struct ScriptedPeer {
     case .bytes(let count): return read { $0.count >= count ? count : nil }
     case .swallow(let count): return swallow(count)
     case .chunkedBody: return readChunks()
+    case .socks5: return answerSOCKS()
     case .awaitClose:
       while fill() {}
       return false
@@ -214,6 +217,19 @@ struct ScriptedPeer {
       if size == 0 { return read(through: "\r\n") }
       guard read(until: { $0.count >= size + 2 ? size + 2 : nil }) else { return false }
     }
+  }
+
+  /// Accepts the client's first method without a look at it, so it must be the one without a credential.
+  private mutating func answerSOCKS() -> Bool {
+    guard read(until: { $0.count >= 2 && $0.count >= 2 + Int($0[1]) ? 2 + Int($0[1]) : nil }),
+      ServerSocket.send(descriptor, [5, 0])
+    else { return false }
+    let hasRequest = read { bytes in
+      guard bytes.count > 4 else { return nil }
+      let length = bytes[3] == 1 ? 10 : bytes[3] == 4 ? 22 : 7 + Int(bytes[4])
+      return bytes.count >= length ? length : nil
+    }
+    return hasRequest && ServerSocket.send(descriptor, [5, 0, 0, 1, 0, 0, 0, 0, 0, 0])
   }
 
   private static func end(of mark: [UInt8], in bytes: [UInt8]) -> Int? {

@@ -1,4 +1,5 @@
 public import Dispatch
+package import WeirCurl
 
 /// The settings of a session; copied when the session is made, so later edits change nothing.
 ///
@@ -105,6 +106,8 @@ public struct SessionConfiguration: Sendable {
   public var tls = TLSConfiguration()
   /// The HTTP versions that the session uses.
   public var httpVersion = HTTPVersion.automatic
+  /// The engine for the requests that either engine could run.
+  package var http1Engine = HTTP1EngineChoice.standard
   /// The limit in bytes of one response body kept in memory, both on the wire and decoded; nil: unlimited.
   public var maximumResponseSize: Int64? = 268_435_456
   /// The limit in bytes of one response head.

@@ -14,6 +14,7 @@ extension TransportOptions {
     }
     proxy = ProxyOptions(configuration.proxy)
     tls = TLSOptions(configuration.tls)
+    http1Engine = configuration.http1Engine
     httpVersion =
       switch configuration.httpVersion {
       case .automatic: .automatic

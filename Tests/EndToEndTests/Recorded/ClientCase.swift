@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import Weir
+import WeirCurl
 import WeirExporter
 import WeirTestSupport
 
@@ -13,6 +14,10 @@ struct ClientCase: Sendable {
   let run: @Sendable (ClientStage) async throws -> Void
 
   init(_ name: String, _ scripts: Script..., run: @escaping @Sendable (ClientStage) async throws -> Void) {
+    self.init(name, scripts, run: run)
+  }
+
+  init(_ name: String, _ scripts: [Script], run: @escaping @Sendable (ClientStage) async throws -> Void) {
     self.name = name
     self.scripts = scripts
     self.run = run
@@ -37,13 +42,15 @@ final class ClientStage: Sendable {
   let events: EventLog
   let directory: TemporaryDirectory
   private let monitor: MetricsMonitor
+  private let engine: HTTP1EngineChoice
   private let made = Mutex<[Session]>([])
   private let results = Mutex<[String]>([])
 
-  init(url: String, events: EventLog, monitor: MetricsMonitor) throws {
+  init(url: String, events: EventLog, monitor: MetricsMonitor, engine: HTTP1EngineChoice = .standard) throws {
     self.url = url
     self.events = events
     self.monitor = monitor
+    self.engine = engine
     directory = try TemporaryDirectory()
   }
 
@@ -53,6 +60,7 @@ final class ClientStage: Sendable {
   ) -> Session {
     var configuration = SessionConfiguration()
     configuration.timeoutIntervalForResource = 20
+    configuration.http1Engine = engine
     configure(&configuration)
     let session = Session(
       configuration: configuration, startRequestsImmediately: startsImmediately,

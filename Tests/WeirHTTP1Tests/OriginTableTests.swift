@@ -1,0 +1,137 @@
+import Testing
+import WeirCurl
+
+@testable import WeirHTTP1
+
+/// The origins in use.
+@Suite struct OriginTableTests {
+  private static func find(
+    _ table: inout OriginTable, _ url: String, trust: TransferTrust? = nil, addresses: AddressPolicy? = nil
+  ) -> RequestPlace? {
+    var spec = TransferSpec(url: url, trust: trust)
+    spec.addressPolicy = addresses
+    return table.find(spec)
+  }
+
+  @Test func equalDemandsAreOneOrigin() throws {
+    var table = OriginTable()
+    let first = try #require(Self.find(&table, "http://a.example/b"))
+    for url in [
+      "http://a.example", "http://a.example/", "http://a.example:80/c", "http://a.example?d", "http://a.example#e",
+    ] {
+      #expect(Self.find(&table, url)?.origin === first.origin, "\(url)")
+    }
+    #expect(table.all.count == 1)
+    #expect(!first.isSecure)
+  }
+
+  @Test func otherDemandsAreOtherOrigins() throws {
+    var table = OriginTable()
+    let trusts = [nil, TransferTrust(TLSOptions(), serverName: "one"), TransferTrust(TLSOptions(), serverName: "two")]
+    let policies: [AddressPolicy?] = [nil, AddressPolicy(otherwise: .publicOnly)]
+    var numbers: Set<Int> = []
+    for _ in 0..<2 {
+      for url in [
+        "http://a.example/", "https://a.example/", "http://b.example/", "http://a.example:81/", "https://a.example:80/",
+        "http://a.example.com/", "http://a.exampl/", "http://a.example:8/",
+      ] {
+        for trust in trusts {
+          for policy in policies {
+            numbers.insert(try #require(Self.find(&table, url, trust: trust, addresses: policy)).origin.number)
+          }
+        }
+      }
+    }
+    #expect(numbers.count == 8 * 3 * 2)
+    #expect(table.all.count == numbers.count)
+    // Equal rules in another object are the same demands.
+    let again = TransferTrust(TLSOptions(), serverName: "one")
+    #expect(
+      Self.find(&table, "https://a.example/", trust: again)?.origin
+        === Self.find(&table, "https://a.example/", trust: trusts[1])?.origin)
+    #expect(table.all.count == numbers.count)
+  }
+
+  @Test(arguments: [
+    ("http://a.example/", "a.example"), ("http://a.example:80/", "a.example"), ("https://a.example:443/", "a.example"),
+    ("http://a.example:443/", "a.example:443"), ("https://a.example:80/", "a.example:80"),
+    ("http://[::1]/", "[::1]"), ("http://[::1]:8080/", "[::1]:8080"),
+  ])
+  func theHostField(url: String, field: String) throws {
+    var table = OriginTable()
+    let place = try #require(Self.find(&table, url))
+    #expect(String(decoding: place.origin.hostField, as: UTF8.self) == field)
+  }
+
+  /// The second request finds its origin by the spelling of the first one's URL, and its target must be the same.
+  @Test func targetsByTheSpellingOfTheLastURL() throws {
+    for (end, target) in [
+      ("", "/"), ("/", "/"), ("?q", "/?q"), ("/b/c?d#e", "/b/c?d"), ("#e", "/"), ("?#e", "/?"), ("//b", "//b"),
+    ] {
+      for first in ["http://a.example:81/", "http://b.example/"] {
+        var table = OriginTable()
+        _ = Self.find(&table, first)
+        let place = try #require(Self.find(&table, "http://a.example:81\(end)"))
+        #expect(place.target == target)
+        #expect(place.origin.key.port == 81)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "http://a.example:8/", "http://a.example:811/", "http://a.example:81a/", "http://a.example:81@b/",
+    "http://a.example:81.b/",
+    "http://a.example:81:2/", "http://a.example:81\u{301}/", "http://a.example:81/ä", "http://a.example:81/ b",
+    "http://a.example:81\\b", "https://a.example:81/",
+  ])
+  func urlsThatOnlyBeginLikeTheLastOne(url: String) throws {
+    var table = OriginTable()
+    let last = try #require(Self.find(&table, "http://a.example:81/"))
+    let place = Self.find(&table, url)
+    #expect(place?.origin !== last.origin)
+    var other = OriginTable()
+    #expect((place == nil) == (Self.find(&other, url) == nil))
+  }
+
+  /// The spelling of the last URL says nothing of the demands.
+  @Test func theLastSpellingWithOtherDemands() throws {
+    var table = OriginTable()
+    let trust = TransferTrust(TLSOptions(), serverName: "other")
+    let first = try #require(Self.find(&table, "https://a.example/"))
+    let second = try #require(Self.find(&table, "https://a.example/", trust: trust))
+    #expect(first.origin !== second.origin)
+    #expect(Self.find(&table, "https://a.example/")?.origin === first.origin)
+    #expect(Self.find(&table, "https://a.example/", trust: trust)?.origin === second.origin)
+  }
+
+  @Test func originsOutOfUseMakePlace() throws {
+    var table = OriginTable()
+    let used = try #require(Self.find(&table, "http://used.example/")).origin
+    used.uses += 1
+    let unused = try #require(Self.find(&table, "http://unused.example/")).origin
+    for index in 2..<1024 { _ = Self.find(&table, "http://h\(index).example/") }
+    #expect(table.all.count == 1024)
+    #expect(Self.find(&table, "http://unused.example/")?.origin === unused)
+    let next = try #require(Self.find(&table, "http://next.example/")).origin
+    #expect(table.all.count == 2)
+    #expect(next.number < 1024 && next.number != used.number)
+    #expect(Self.find(&table, "http://used.example/")?.origin === used)
+    #expect(Self.find(&table, "http://unused.example/")?.origin !== unused)
+    // Numbers are given again, and never to two.
+    for index in 0..<5000 { _ = Self.find(&table, "http://i\(index).example/") }
+    #expect(table.all.count <= 1024)
+    #expect(Set(table.all.map(\.number)).count == table.all.count)
+    #expect(table.all.allSatisfy { $0.number < 1024 })
+  }
+
+  /// As many origins as are in use are kept, even beyond the limit.
+  @Test func originsInUseStay() throws {
+    var table = OriginTable()
+    for index in 0..<1100 { try #require(Self.find(&table, "http://h\(index).example/")).origin.uses += 1 }
+    #expect(table.all.count == 1100)
+    #expect(Set(table.all.map(\.number)).count == 1100)
+    for origin in table.all { origin.uses -= 1 }
+    _ = Self.find(&table, "http://next.example/")
+    #expect(table.all.count == 1)
+  }
+}
