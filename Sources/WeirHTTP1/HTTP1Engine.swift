@@ -124,7 +124,11 @@ extension HTTP1Engine {
   /// The connection has served its transfer, and can serve another one.
   func release(_ connection: Connection) {
     if isClosed { return drop(connection) }
-    if let waiting = connection.origin.nextWaiting() { return run(waiting, on: connection) }
+    if connection.origin.hasWaiting {
+      // Bytes behind the response may still be in the socket.
+      guard connection.isUsable else { return drop(connection) }
+      if let waiting = connection.origin.nextWaiting() { return run(waiting, on: connection) }
+    }
     pool.release(connection.number, at: loop.turnTime)
     trim()
   }

@@ -31,6 +31,12 @@ final class Origin {
     hostField = Array((isUsual ? key.host : "\(key.host):\(key.port)").utf8)
   }
 
+  /// Whether a transfer still waits.
+  var hasWaiting: Bool {
+    forgetServed()
+    return !waiting.isEmpty
+  }
+
   /// The first transfer that still waits.
   func nextWaiting() -> HTTP1Transfer? {
     forgetServed()
