@@ -36,7 +36,10 @@ extension Connection {
     keptContent = 0
     return bytes.withUnsafeBytes { bytes in
       guard content == 0 || deliver(bytes.octets(0..<content), rest: bytes, transfer) else { return false }
-      return take(bytes.octets(content..<bytes.count), transfer)
+      let rest = bytes.octets(content..<bytes.count)
+      if !transfer.isReceivingPaused { return take(rest, transfer) }
+      keep(rest, content: 0)
+      return false
     }
   }
 
