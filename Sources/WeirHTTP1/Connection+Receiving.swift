@@ -36,7 +36,10 @@ extension Connection {
     keptContent = 0
     return bytes.withUnsafeBytes { bytes in
       guard content == 0 || deliver(bytes.octets(0..<content), rest: bytes, transfer) else { return false }
-      return take(bytes.octets(content..<bytes.count), transfer)
+      let rest = bytes.octets(content..<bytes.count)
+      if !transfer.isReceivingPaused { return take(rest, transfer) }
+      keep(rest, content: 0)
+      return false
     }
   }
 
@@ -46,6 +49,7 @@ extension Connection {
       isSpoilt = isSpoilt || !bytes.isEmpty
       return true
     }
+    if transfer.times.firstByte == nil, !bytes.isEmpty { noteFirstByte(transfer) }
     var rest = bytes
     while true {
       let event: ResponseParser.Event
@@ -57,7 +61,6 @@ extension Connection {
         transfer.end()
         return false
       }
-      if transfer.times.firstByte == nil, parser.hasBegun { noteFirstByte(transfer) }
       switch event {
       case .needsMore: return true
       case .interim(let head): if head.status == 100 { mayContinue(transfer) }

@@ -111,6 +111,7 @@ extension HTTP1Engine {
   /// - Parameter isFresh: Whether the transfer must have its own connection.
   func open(_ transfer: HTTP1Transfer, isFresh: Bool = false) {
     transfer.state = .connecting
+    transfer.origin.uses += 1
     transfer.dial = dialler.dial(transfer.spec, receiver: Dialled(transfer))
     if !isFresh { transfer.origin.waiting.append(transfer) }
   }
@@ -173,6 +174,7 @@ private final class Dialled: DialReceiver {
 
   func dial(_ dial: Dial, opened wire: Wire, _ report: TransferReport) {
     let (origin, engine) = (transfer.origin, transfer.engine)
+    defer { origin.uses -= 1 }
     let connection = engine.add(wire, to: origin)
     guard connection.watch() else {
       engine.drop(connection)
@@ -188,6 +190,7 @@ private final class Dialled: DialReceiver {
   }
 
   func dial(_ dial: Dial, failed error: TransferError, _ report: TransferReport) {
+    transfer.origin.uses -= 1
     guard transfer.dial === dial else { return }
     transfer.dial = nil
     transfer.tally.dialled = report

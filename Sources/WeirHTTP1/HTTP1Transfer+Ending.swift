@@ -18,7 +18,9 @@ extension HTTP1Transfer {
     guard state != .finished else { return }
     if let connection, !connection.hasResponded { tally.headerBytes += Int64(connection.parser.headBytes) }
     let report = report()
+    let wasWaiting = state == .connecting
     state = .finished
+    if wasWaiting { origin.forgetServed() }
     dial?.cancel()
     dial = nil
     engine.remove(self)

