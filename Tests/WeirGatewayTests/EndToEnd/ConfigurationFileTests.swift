@@ -44,7 +44,9 @@ import Testing
     let warned = try WeirProcess("check", file.path)
     #expect(eventually { warned.exitStatus != nil })
     #expect(warned.exitStatus == 0)
-    let warning = "routes[0].adaptiveConcurrency: is replaced by overload, which is on by default; it is ignored\n"
+    let warning =
+      "routes[0].adaptiveConcurrency: is replaced by overload, which is on by default; load control stays on; write "
+      + "overload: off to turn it off\n"
     let expected = "\(file.path):2:89: warning: \(warning)\(file.path): 2 routes, 1 warning\n"
     #expect(eventually { warned.text == expected }, "\(warned.text)")
 
