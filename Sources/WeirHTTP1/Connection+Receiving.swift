@@ -57,6 +57,8 @@ extension Connection {
       do throws(ResponseDefect) {
         (event, consumed) = try parser.next(rest)
       } catch {
+        // Bytes of another protocol are no response.
+        if transfer.times.firstByte == nil, error != .notHTTP { noteFirstByte(transfer) }
         transfer.fail(TransferError(error))
         transfer.end()
         return false

@@ -109,6 +109,8 @@ struct PausedTransferTests {
 
   @Test(.enabled(if: TLSUpstream.isInstalled), arguments: [0, 1, 2], [false, true])
   func allBytesComeThoughThePeerHasClosedTLS(framing: Int, atHead: Bool) async throws {
+    // libcurl's engine can't prove the end of such a body below 8.14.1.
+    guard isOwnEngine || framing < 2 || CurlLibrary.noticesTruncation else { return }
     let body = String(repeating: "0123456789", count: 500)
     let upstream = try await TLSUpstream()
     let rig = try await upstream.rig()
@@ -121,8 +123,6 @@ struct PausedTransferTests {
     #expect(await rig.get(upstream.url("keep", "~", okResponse("other"))).text == "other")
     await Self.resume(running)
     let outcome = await running.outcome
-    // libcurl's engine can't prove the end of such a body below 8.14.1.
-    guard isOwnEngine || framing < 2 || CurlLibrary.noticesTruncation else { return await rig.close() }
     #expect(outcome.error == nil)
     #expect(outcome.text == body)
     await rig.close()
@@ -154,6 +154,7 @@ struct PausedTransferTests {
 
   /// The end of a response without a body waits for its user, even if the peer has closed.
   @Test(
+    .enabled(if: isOwnEngine),
     arguments: [
       "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", okResponse(""),
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
