@@ -58,7 +58,6 @@ extension Connection {
         (event, consumed) = try parser.next(rest)
       } catch {
         // Bytes of another protocol are no response.
-        if transfer.times.firstByte == nil, error != .notHTTP { noteFirstByte(transfer) }
         transfer.fail(TransferError(error))
         transfer.end()
         return false

@@ -88,7 +88,11 @@ final class TLSUpstream: Sendable {
 
   func rig() async throws -> EngineRig {
     let authority = certificates.authority.certificate
-    return try await EngineRig { $0.tls.roots = .file(authority) }
+    // With `.automatic` a newer libcurl would begin, and ask for HTTP/2 first.
+    return try await EngineRig {
+      $0.httpVersion = .http1_1
+      $0.tls.roots = .file(authority)
+    }
   }
 
   func url(_ end: String, _ records: String...) -> String { url(end, records) }

@@ -165,7 +165,10 @@ struct TrustSharingTests {
       .init(
         "tls", listen: "ssl",
         certificates.wrongHost.directives + "location / { return 200 \"$ssl_server_name $http_host $request_uri\"; }"))
-    let rig = try await EngineRig { $0.tls.roots = .file(certificates.authority.certificate) }
+    let rig = try await EngineRig {
+      $0.httpVersion = .http1_1
+      $0.tls.roots = .file(certificates.authority.certificate)
+    }
     var options = TLSOptions()
     options.roots = .file(certificates.authority.certificate)
     let url = nginx.url(https: "tls", host: "127.0.0.1", "/a/../b?c")

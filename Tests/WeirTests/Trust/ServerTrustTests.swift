@@ -54,6 +54,8 @@ struct TrustFixture {
     var configuration = SessionConfiguration()
     configuration.timeoutIntervalForResource = 30
     configuration.tls.trustRoots = roots
+    // With `.automatic` the connection on which a newer libcurl asks for HTTP/2 in vain is not used again.
+    configuration.httpVersion = .http1_1
     configure(&configuration)
     return Session(
       configuration: configuration, interceptor: interceptor, serverTrustManager: manager, eventMonitors: monitors)
