@@ -69,7 +69,7 @@ extension Connection {
       case .body(let range):
         let content = rest.octets(range)
         let behind = UnsafeRawBufferPointer(rebasing: rest[range.lowerBound...])
-        // What follows the content in this event is framing that the parser has consumed.
+        // Framing may follow the content in this event; the parser has consumed it.
         guard deliver(content, rest: behind, consumed: consumed - range.lowerBound, transfer) else { return false }
       case .end:
         responseEnded(hasMore: consumed < rest.count, transfer)
@@ -197,7 +197,7 @@ extension Connection {
   /// The connection is gone before the response is complete. A request on a connection that had been idle is sent again
   /// if it may be, as the server may have closed that connection before the request came.
   private func lost(_ error: TransferError, _ transfer: HTTP1Transfer) {
-    if !parser.hasBegun, transfer.tally.isReused {
+    if !parser.hasBegun, transfer.isReused {
       if !transfer.tally.hasSent || RepeatRule.isIdempotent(transfer.spec.method) {
         return transfer.sendAgain()
       }

@@ -249,9 +249,7 @@ extension HTTP1Transfer {
   }
 
   func failUpload() {
-    guard let file = upload.file else {
-      return fail(TransferError(.bodyUnavailable, message: "the request's body could not be read"))
-    }
+    guard let file = upload.file else { return fail(.bodyUnavailable) }
     let defect = file.value.defect
     fail(
       TransferError(

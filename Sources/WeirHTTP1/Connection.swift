@@ -17,8 +17,6 @@ final class Connection {
   @exclusivity(unchecked) var keptContent = 0
   /// Bytes of the request that the system has not taken.
   @exclusivity(unchecked) var output = PendingOutput()
-  /// How many requests were begun on the connection.
-  @exclusivity(unchecked) private(set) var requests = 0
   /// Whether the response is complete, and the request is not.
   @exclusivity(unchecked) var hasResponded = false
   /// Whether the connection must not serve another request.
@@ -50,11 +48,9 @@ final class Connection {
       requestIsHead: transfer.spec.method == "HEAD", maximumHeadSize: engine.options.maximumHeaderSize)
     hasResponded = false
     sendError = nil
-    requests += 1
     let now = MonotonicTime.now
     transfer.times.ready = now
     transfer.times.lastProgress = now
-    transfer.tally.isReused = transfer.tally.dialled == nil
     transfer.tally.remoteAddress = wire.remoteAddress
     transfer.tally.remotePort = wire.remotePort
     armSilence(transfer)
@@ -150,7 +146,7 @@ extension Connection: TimerHandler {
     let now = MonotonicTime.now
     if transfer.isHeldByUser { transfer.times.lastProgress = now }
     guard now.seconds(since: transfer.times.lastProgress) >= limit else { return armSilence(transfer) }
-    transfer.failLater(TransferError(.silence, message: "nothing was sent or received for \(limit) s"))
+    transfer.failLater(.silence(limit))
   }
 
   private func armSilence(_ transfer: HTTP1Transfer) {

@@ -2,7 +2,7 @@ package import WeirIO
 
 /// The open connections: the origin to which each leads, and the order in which the idle ones became idle.
 ///
-/// Of an origin's idle connections the last one used is used first, so that the others reach the end of their idle
+/// An origin's last used idle connection is used first, so that the others reach the end of their idle
 /// lifetime. A value without sockets and clock; connections and origins are numbers.
 package struct ConnectionPool {
   package typealias Connection = Int

@@ -35,10 +35,7 @@ extension HTTP1Transfer {
   /// - Parameter isStale: Whether the connection was dead when the request was sent.
   func sendAgain(isStale: Bool = true) {
     guard rewind() else {
-      fail(
-        TransferError(
-          .bodyNotRewindable,
-          message: "the request had to be sent again, but its body can't be read from the beginning again"))
+      fail(.bodyNotRewindable)
       return end()
     }
     if isStale { tally.staleRetries += 1 }
@@ -47,7 +44,6 @@ extension HTTP1Transfer {
     times.startAgain()
     tally.hasSent = false
     tally.dialled = nil
-    tally.isReused = false
     engine.open(self, isFresh: true)
   }
 
@@ -65,15 +61,6 @@ extension TransferError {
   init(_ defect: ResponseDefect) {
     self.init(defect.kind, code: defect.code, message: defect.message)
   }
-
-  static let cancelled = TransferError(.cancelled, message: "the transfer was cancelled")
-  static let stopped = TransferError(.stopped, message: "the receiver of the response stopped it")
-  static let engineClosed = TransferError(.engineClosed, message: "the session was closed")
-  static let connectionLost = TransferError(
-    .connectionLost,
-    message:
-      "the connection was closed without a response after the request was sent; the server may have processed it, "
-      + "so it was not sent again (with HTTP/2, also if the server refused its stream)")
 }
 
 extension ResponseDefect {

@@ -64,6 +64,9 @@ package final class HTTP1Transfer {
     if failure == nil { failure = error() }
   }
 
+  /// Whether the request was begun on a connection that had not been opened for it.
+  var isReused: Bool { times.ready != nil && tally.dialled == nil }
+
   /// Whether the transfer waits for its user, so that the peer is not to blame for the silence.
   var isHeldByUser: Bool {
     upload.isPaused && !upload.isOver || isReceivingPaused && upload.isOver || state == .new
@@ -115,7 +118,7 @@ extension HTTP1Transfer: TransferHandle {
     report.headerBytesSent = tally.headerBytesSent
     report.bytesReceivedOnWire = tally.bodyBytes
     report.headerBytes = tally.headerBytes
-    report.isReusedConnection = tally.isReused
+    report.isReusedConnection = isReused
     report.staleRetries = tally.staleRetries
     report.version = tally.version
     report.remoteAddress = tally.remoteAddress
@@ -168,7 +171,6 @@ struct ExchangeTally {
   var headerBytesSent: Int64 = 0
   var headerBytes: Int64 = 0
   var bodyBytes: Int64 = 0
-  var isReused = false
   /// How often the request was sent again, or another connection was taken, because an idle connection was dead.
   var staleRetries = 0
   var version: HTTPVersionNumber?

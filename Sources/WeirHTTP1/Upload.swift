@@ -1,7 +1,7 @@
 import WeirCurl
 import WeirIO
 
-/// The progress of the sending of a request's body has come.
+/// The progress of sending a request's body.
 struct Upload {
   /// Nil when the length is unknown, so that the body is sent in chunks.
   let length: Int64?
@@ -31,13 +31,7 @@ struct Upload {
   /// - Parameter isForHead: Whether the method is HEAD, for which no body is sent.
   init(_ body: TransferBody, expectsContinue: Bool, isForHead: Bool) {
     let body = isForHead ? .none : body
-    length =
-      switch body {
-      case .none: 0
-      case .bytes(let bytes): Int64(bytes.count)
-      case .file(_, let size): max(0, size)
-      case .pulled(let length): length.map { max(0, $0) }
-      }
+    length = body.length
     if case .none = body { isEmpty = true } else { isEmpty = false }
     isComplete = length == 0
     self.expectsContinue = expectsContinue && !isComplete

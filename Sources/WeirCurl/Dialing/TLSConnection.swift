@@ -4,7 +4,8 @@ internal import Glibc
 /// OpenSSL's object for a TLS connection that libcurl has opened. It is valid for as long as the connection's easy
 /// handle is.
 ///
-/// Its functions are found by name at run time, as in `TLSBuffer`.
+/// Its functions are found by name at run time: libcurl brings its own TLS library, and linking one here could bring a
+/// second.
 struct TLSConnection {
   private typealias Number = @convention(c) (UnsafeMutableRawPointer) -> CInt
   private typealias Control = @convention(c) (UnsafeMutableRawPointer, CInt, CLong, UnsafeMutableRawPointer?) -> CLong

@@ -8,7 +8,7 @@ enum AgreedProtocol {
       UnsafeMutableRawPointer, UnsafeMutablePointer<UnsafePointer<UInt8>?>, UnsafeMutablePointer<CUnsignedInt>
     ) -> Void
 
-  /// OpenSSL's function, found by name as in `TLSBuffer`.
+  /// OpenSSL's function, found by name as in `TLSConnection`.
   private static let selected: Selected? =
     dlsym(nil, "SSL_get0_alpn_selected").map { unsafeBitCast($0, to: Selected.self) }
 

@@ -152,11 +152,11 @@ extension Transfer {
 
   private func ownText(_ kind: TransferError.Kind) -> String {
     switch kind {
-    case .silence: "nothing was sent or received for \(spec.silenceTimeout) s"
+    case .silence: TransferError.silence(spec.silenceTimeout).message
     case .headTooLarge: "the response head exceeds maximumHeaderSize, or a line of it 100 KiB"
-    case .cancelled: "the transfer was cancelled"
-    case .stopped: "the receiver of the response stopped it"
-    case .engineClosed: "the session was closed"
+    case .cancelled: TransferError.cancelled.message
+    case .stopped: TransferError.stopped.message
+    case .engineClosed: TransferError.engineClosed.message
     case .engineFailed: "libcurl's multi handle failed"
     case .conflictingLengths: "the response has several Content-Length fields that disagree"
     case .malformedHead: receiving.framing.defect ?? "the response head is malformed"
@@ -164,12 +164,10 @@ extension Transfer {
     case .unprovableEnd:
       "only the end of the TLS connection would end the response, and libcurl \(CurlLibrary.version) can't tell that from "
         + "a cut: let the server send Content-Length or chunks, or use libcurl 8.14.1 or newer"
-    case .connectionLost:
-      "the connection was closed without a response after the request was sent; the server may have processed it, so it "
-        + "was not sent again (with HTTP/2, also if the server refused its stream)"
-    case .bodyUnavailable: "the request's body could not be read"
+    case .connectionLost: TransferError.connectionLost.message
+    case .bodyUnavailable: TransferError.bodyUnavailable.message
     case .fileUnavailable: "the file of the request's body \(fileDefect?.text ?? "can't be read")"
-    case .bodyNotRewindable: "the request had to be sent again, but its body can't be read from the beginning again"
+    case .bodyNotRewindable: TransferError.bodyNotRewindable.message
     case .curl, .lengthMismatch, .invalidRequest, .tunnelRefused, .addressRefused, .noSocket: ""
     }
   }

@@ -22,13 +22,7 @@ struct SendingState {
   var file: LoopBound<FileBody>?
 
   init(_ body: TransferBody) {
-    length =
-      switch body {
-      case .none: 0
-      case .bytes(let bytes): Int64(bytes.count)
-      case .file(_, let size): max(0, size)
-      case .pulled(let length): length.map { max(0, $0) }
-      }
+    length = body.length
     if case .none = body { isEmpty = true } else { isEmpty = false }
     isComplete = length == 0
   }

@@ -15,7 +15,7 @@ package enum CurlLibrary {
   private static func keepOpenSSL() {
     typealias Initialize = @convention(c) (_ options: UInt64, _ settings: UnsafeRawPointer?) -> CInt
     let withoutExitHandler: UInt64 = 0x80000  // OPENSSL_INIT_NO_ATEXIT
-    // Found by name, as in `TLSBuffer`.
+    // Found by name, as in `TLSConnection`.
     guard let function = dlsym(nil, "OPENSSL_init_crypto") else { return }
     _ = unsafeBitCast(function, to: Initialize.self)(withoutExitHandler, nil)
   }

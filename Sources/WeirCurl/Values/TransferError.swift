@@ -102,6 +102,27 @@ extension TransferError: CustomStringConvertible {
   package var description: String { message.isEmpty ? label : "\(label): \(message)" }
 }
 
+/// Errors that both engines have, with their texts.
+extension TransferError {
+  package static let cancelled = TransferError(.cancelled, message: "the transfer was cancelled")
+  package static let stopped = TransferError(.stopped, message: "the receiver of the response stopped it")
+  package static let engineClosed = TransferError(.engineClosed, message: "the session was closed")
+  package static let connectionLost = TransferError(
+    .connectionLost,
+    message:
+      "the connection was closed without a response after the request was sent; the server may have processed it, "
+      + "so it was not sent again (with HTTP/2, also if the server refused its stream)")
+  package static let bodyUnavailable = TransferError(
+    .bodyUnavailable, message: "the request's body could not be read")
+  package static let bodyNotRewindable = TransferError(
+    .bodyNotRewindable,
+    message: "the request had to be sent again, but its body can't be read from the beginning again")
+
+  package static func silence(_ seconds: Double) -> TransferError {
+    TransferError(.silence, message: "nothing was sent or received for \(seconds) s")
+  }
+}
+
 extension TransferError {
   /// The message of the one `unsupportedProtocol` that is the URL's fault.
   package static let unsupportedURL = "the URL does not begin with http:// or https://, or holds blanks"

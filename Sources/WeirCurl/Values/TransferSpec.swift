@@ -50,6 +50,16 @@ package enum TransferBody: Sendable {
 }
 
 extension TransferBody {
+  /// Nil when the length is unknown.
+  package var length: Int64? {
+    switch self {
+    case .none: 0
+    case .bytes(let bytes): Int64(bytes.count)
+    case .file(_, let size): max(0, size)
+    case .pulled(let length): length.map { max(0, $0) }
+    }
+  }
+
   /// The most bytes in memory that libcurl gets together with the head.
   static let mostWithHead = 65_536
 

@@ -37,7 +37,7 @@ struct ConfigurationReader {
     return nil
   }
 
-  /// What to write for a value that is meant to turn a feature on or off.
+  /// The text to write for a value that is meant to turn a feature on or off.
   private func switchHint(on: String) -> String {
     guard case .scalar(let scalar) = node.content else { return "" }
     return switch scalar.value {

@@ -2,7 +2,7 @@ import Foundation
 import WeirHTTP
 import WeirHTTP1
 
-// What must hold for any input: no trap; the same events however the input is cut; consumed bytes and pieces of the body within
+// The properties of any input: no trap; the same events however the input is cut; consumed bytes and pieces of the body within
 // the input; one end, at which the body is as long as Content-Length says; nothing but the end behind the end.
 //
 // The first byte chooses the request, the limit and cuts; the rest is what a server sends.

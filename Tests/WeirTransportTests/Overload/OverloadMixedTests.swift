@@ -41,7 +41,7 @@ import Testing
 
   @Test func anOverloadMinutesAfterAnother() { #expect(ofBest(.twoOverloads) >= 0.95) }
 
-  /// What is known of an upstream without a queue does not rise from one overload to the next, nor does the limit.
+  /// The time that an upstream is known to take without a queue does not rise from one overload to the next, nor does the limit.
   @Test func theBaselineDoesNotRiseFromOverloadToOverload() throws {
     for seed in Self.seeds {
       var simulation = Simulation(.oneOverloadAfterAnother, .overload(.default), seed: seed)
