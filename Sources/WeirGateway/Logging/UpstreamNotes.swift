@@ -120,6 +120,14 @@ struct UpstreamNotes: Sendable {
     return lines + endOverload(at: now)
   }
 
+  /// The lines of windows that have not ended. A time of trouble may go on after this process.
+  func untold(at now: MonotonicTime) -> [Line] {
+    Kind.allCases.compactMap { kind in
+      guard let window = windows[kind], window.tally.count > 0 else { return nil }
+      return line(kind, window.tally, now.seconds(since: window.begin), at: now)
+    }
+  }
+
   // MARK: Lines
 
   private mutating func note(_ kind: Kind, at now: MonotonicTime, _ count: (inout Tally) -> Void) -> [Line] {
