@@ -108,13 +108,15 @@ final class GateLine {
     }
   }
 
-  /// No answer comes for three seconds in which requests are sent.
+  /// No answer comes for three seconds in which requests are sent, and then their callers leave.
   func fallSilent() {
     learn()
-    for _ in 0..<60 {
+    let tickets = (0..<60).compactMap { _ in
       now += 0.05
-      _ = send()
+      return send()
     }
+    for ticket in tickets { giveUp(ticket) }
+    now += 0.5
     gate.woke(at: time)
   }
 }
