@@ -274,7 +274,8 @@ final class Forwarding: TransportExchange {
     if let seconds = answer.retryAfter { fields.add("Retry-After", String(seconds)) }
     if let reason = answer.refusal {
       fields.add("X-No-Retry", ShedReason.overload.rawValue)
-      fields.add("X-Weir-Refused", reason.rawValue)
+      // The field says that nothing was sent, which is not so if a retry was refused.
+      if startedCount == 0 { fields.add("X-Weir-Refused", reason.rawValue) }
     }
     exchange.respond(status: answer.status, fields: fields, text: answer.text)
     end(outcome)

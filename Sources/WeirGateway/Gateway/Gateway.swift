@@ -85,7 +85,7 @@ package final class Gateway: Sendable {
     }
     // Events that were only counted are logged before the end.
     _ = failures.windowsEnded(at: .distantFuture)
-    _ = upstreams.windowsEnded(at: .distantFuture)
+    upstreams.end(at: .now)
   }
 }
 

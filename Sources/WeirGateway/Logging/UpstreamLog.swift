@@ -42,6 +42,15 @@ final class UpstreamLog: Sendable {
     return next
   }
 
+  /// Writes what was counted and not told yet.
+  func end(at now: MonotonicTime) {
+    let lines = upstreams.withLock { upstreams in
+      defer { upstreams = [:] }
+      return upstreams.flatMap { upstream, notes in notes.untold(at: now).map { (upstream, $0) } }
+    }
+    for (upstream, line) in lines { write(line, upstream) }
+  }
+
   private func note(_ upstream: Destination, _ event: (inout UpstreamNotes) -> [UpstreamNotes.Line]) {
     guard isOn else { return }
     let lines = upstreams.withLock { event(&$0[upstream, default: UpstreamNotes(length: window)]) }

@@ -129,6 +129,14 @@ struct UpstreamNotes: Sendable {
     return lines + endOverload(at: now)
   }
 
+  /// The lines of windows that have not ended. A time of trouble may go on after this process.
+  func untold(at now: MonotonicTime) -> [Line] {
+    Kind.allCases.compactMap { kind in
+      guard let window = windows[kind], window.tally.count > 0 else { return nil }
+      return line(kind, window.tally, now.seconds(since: window.begin))
+    }
+  }
+
   // MARK: Lines
 
   /// - Parameter begin: When the time began in which the events happened that are counted; nil for a single event.

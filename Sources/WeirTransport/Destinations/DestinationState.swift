@@ -217,6 +217,9 @@ package final class DestinationState: Sendable {
         fields.gate = nil
         if gate.machine.state != .normal { reports.entered = .normal }
         reports.overload?.state = .normal
+        // Nothing is limited any more, and no later report would say so.
+        reports.overload?.limit = slots
+        reports.overload?.used = 0
       }
       reports.areLast = isQuiet && fields.gate == nil
       if reports.areLast { fields.reports.isWatched = false }

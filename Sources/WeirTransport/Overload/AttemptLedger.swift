@@ -146,6 +146,16 @@ struct AttemptLedger: Sendable {
   /// Whether an attempt that counts was sent before that time.
   func hasSent(before time: MonotonicTime) -> Bool { wire.first.map { records[$0].sent < time } ?? false }
 
+  /// Attempts that count and were sent before that time.
+  func onWire(sentBefore time: MonotonicTime) -> Int {
+    var (count, place) = (0, wire.first)
+    while let each = place, records[each].sent < time {
+      count += 1
+      place = records.next(each)
+    }
+    return count
+  }
+
   /// Attempts sent before `bound` no longer count once an attempt that was sent after them has its head.
   mutating func setAside(overtakenBy latest: MonotonicTime, sentBefore bound: MonotonicTime) {
     let bound = min(latest, bound)

@@ -66,6 +66,9 @@ struct AttemptRecords: Sendable {
     return place
   }
 
+  /// The place of the next record in its chain.
+  func next(_ place: Int) -> Int? { records[place].next == Self.none ? nil : Int(records[place].next) }
+
   mutating func take(at now: MonotonicTime) -> Int {
     // A free record has the number 0, which no ticket has.
     number = number == .max ? 1 : number + 1

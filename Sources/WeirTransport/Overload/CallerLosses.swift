@@ -19,7 +19,9 @@ struct CallerLosses: Sendable {
   /// Whether more callers leave than usual.
   func isExceeded(by slots: RecentSlots.Slot) -> Bool {
     guard let share = slots.shareInVain else { return false }
-    return slots.inVain >= Self.excess.count && share > usual + Self.excess.share
+    // Callers that leave by nature seldom exceed their share by more than that.
+    let chance = 3 * (usual * (1 - usual) / Double(slots.inVain + slots.heads)).squareRoot()
+    return slots.inVain >= Self.excess.count && share > usual + max(Self.excess.share, chance)
   }
 }
 

@@ -24,7 +24,7 @@ struct OverloadLimit: Sendable {
   /// L.
   private(set) var value: Double
   private(set) var probe: OverloadProbe?
-  /// Whether callers gave up in the last window, whose answers were slow.
+  /// Whether callers gave up in the last window, most of whose answers were slow.
   private(set) var isLossy = false
   private let slots: Double
   /// Since when answers are too slow.
@@ -61,10 +61,11 @@ struct OverloadLimit: Sendable {
     _ window: OverloadWindow, _ latency: inout UpstreamLatency, _ surroundings: Surroundings, at now: MonotonicTime
   ) {
     let (mean, baseline) = (window.mean, latency.baseline)
-    let tolerated = max(surroundings.settings.boundedTolerance * baseline, baseline + 0.01)
+    let tolerated = latency.tolerated(surroundings.settings)
     let isNormal = mean <= 1.3 * baseline + 0.005
     let left = Double(window.ended + window.givenUp)
-    isLossy = !isNormal && window.givenUp >= Self.loss.count && Double(window.givenUp) > Self.loss.share * left
+    let isLeft = window.givenUp >= Self.loss.count && Double(window.givenUp) > Self.loss.share * left
+    isLossy = !isNormal && window.isSlow && isLeft
     // A limit that was not reached gives no evidence that it could be higher.
     guard isLossy || window.saturated >= 0.5 * window.seconds(at: now) else {
       slowSince = nil

@@ -70,9 +70,10 @@ extension OverloadMachine {
     recent.present.lost += 1
     if hasPatience { patience.note(now.seconds(since: attempt.arrived), at: now) }
     window.givenUp += 1
-    silence.gaveUpOnWire()
     let seconds = now.seconds(since: attempt.sent)
-    if !hasPatience || isSlow(seconds, at: now) { recent.present.inVain += 1 }
+    let isInVain = !hasPatience || isSlow(seconds, at: now)
+    if isInVain { recent.present.inVain += 1 }
+    if attempt.counted, isInVain || latency == nil { silence.gaveUpOnWire(after: seconds) }
     abandon(ticket, at: now)
     // The answer would have taken longer still.
     if attempt.counted, !silence.isSilent, seconds > latency?.average ?? .infinity {
@@ -176,9 +177,14 @@ extension OverloadMachine {
 
   // MARK: Samples
 
+  mutating func noteAnswer(_ seconds: Double) {
+    guard let latency else { return }
+    recent.present.answers += 1
+    if seconds <= 2 * latency.least { recent.present.fast += 1 }
+    window.noteAnswer(seconds, isFast: seconds <= latency.tolerated(settings))
+  }
+
   mutating func sample(_ seconds: Double, sent: MonotonicTime, at now: MonotonicTime) {
-    recent.present.samples += 1
-    recent.present.sampled += seconds
     if isProbing {
       limit?.noteInProbe(seconds, sent: sent)
       lookAtProbe(at: now)

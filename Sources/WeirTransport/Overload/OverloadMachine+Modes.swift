@@ -24,28 +24,37 @@ extension OverloadMachine {
   mutating func slotEnded(at now: MonotonicTime) {
     recent.turn()
     patience.update(at: now)
+    silence.refuse(callersLeave(at: now), at: now)
     if limit == nil {
       losses.note(recent.last)
       controlIfCallersLose(at: now)
     } else {
       judgeOverload(at: now)
-      freeIfCalm(at: now)
     }
+    freeIfCalm(at: now)
   }
 
   // MARK: Free and controlled
 
   /// Begins the controlled mode if callers lose and answers are slow for this upstream. An upstream that takes long by
-  /// nature, and callers that leave early by nature, are no reason.
+  /// nature, and callers that leave early by nature, are no reason, nor is a slow path beside fast ones: a queue at the
+  /// upstream slows nearly all answers.
   private mutating func controlIfCallersLose(at now: MonotonicTime) {
     guard let latency, !silence.isSilent, recent.passed >= CallerLosses.judgedSlots else { return }
     let slots = recent.sum(of: CallerLosses.judgedSlots)
     guard losses.isExceeded(by: slots) else { return }
     let isSlow =
       slots.heads > 0
-      ? slots.sampled > 2 * latency.least * Double(slots.samples)
-      : silence.isUnanswered(for: 2 * latency.least, at: now)
+      ? slots.areMostSlow
+      : silence.isUnanswered(for: 2 * latency.least, at: now) && callersLeave(at: now)
     if isSlow { control(latency, at: now) }
+  }
+
+  /// Whether callers leave an upstream that is not heard of, and few have more patience.
+  private func callersLeave(at now: MonotonicTime) -> Bool {
+    silence.callersLeave { seconds in
+      ledger.onWire(sentBefore: MonotonicTime(nanoseconds: now.nanoseconds - Int64(seconds * 1e9)))
+    }
   }
 
   private mutating func control(_ latency: UpstreamLatency, at now: MonotonicTime) {
@@ -65,24 +74,26 @@ extension OverloadMachine {
   }
 
   private mutating func freeIfCalm(at now: MonotonicTime) {
-    guard let limit, let latency else { return }
-    let isNeeded = ledger.waiting > 0 || limit.probe != nil || limit.isLossy || recent.sum(of: 4).saturated > 0.1
-    if isNeeded || overloadedSince != nil || silence.isSilent {
+    let isControlled = limit != nil || silence.isSilent
+    let slots = recent.sum(of: 4)
+    let isNeeded = silence.isSilent ? slots.arrivals > 0 : isProbing || overloadedSince != nil || slots.saturated > 0.1
+    if !isControlled || isNeeded || ledger.waiting > 0 {
       calmSince = nil
       return
     }
     let since = calmSince ?? now
     calmSince = since
-    guard now.seconds(since: since) > 10 + 2 * latency.average else { return }
+    guard now.seconds(since: since) > 10 + 2 * (latency?.average ?? 0) else { return }
     becomeFree()
   }
 
   mutating func becomeFree() {
+    calmSince = nil
+    if silence.isSilent { silence.forget(at: clock) }
     guard limit != nil else { return }
     limit = nil
     limitChanged()
     overloadedSince = nil
-    calmSince = nil
     latency?.endControl()
     recent.forget()
   }

@@ -12,8 +12,9 @@ extension OverloadMachine {
   /// B; Bmin while the control is free. Nil while it is unknown.
   var baseline: Double? { places == .max ? latency?.least : latency?.baseline }
 
-  /// Whether load control lets a retry start. The retry's budget is another question.
-  var allowsRetry: Bool { state == .normal }
+  /// Whether load control lets a retry start. One that would have to wait for the limit might be refused, and the answer
+  /// that it was to replace would be lost. The retry's budget is another question.
+  var allowsRetry: Bool { state == .normal && (limit == nil || ledger.waiting == 0 && hasPlace) }
 
   /// Whether an attempt may start beside another: it must not disturb a probe, nor take the place of one that waits.
   var allowsHedge: Bool { state == .normal && !isProbing && ledger.waiting == 0 && hasPlace }

@@ -84,7 +84,7 @@ struct OverloadMachine: Sendable {
   /// its new bounds at the end of the next window.
   mutating func follow(_ settings: OverloadSettings) {
     self.settings = settings
-    if settings.silence == nil { silence.forget() }
+    if settings.silence == nil, silence.isSilent { silence.forget(at: clock) }
   }
 }
 
@@ -103,7 +103,7 @@ extension OverloadMachine {
     let now = advance(to: now)
     recent.present.arrivals += 1
     totals.arrivals += 1
-    if silence.isSilent {
+    if silence.refuses {
       guard hasFreeSlot, silence.letsThrough(at: now) else { return refuse(.silent) }
       return .letThrough(send(at: now))
     }
@@ -127,7 +127,7 @@ extension OverloadMachine {
   mutating func verdict(hasFreeSlot: Bool, at now: MonotonicTime) -> Verdict? {
     if ledger.waiting == 0 { return nil }
     let now = max(now, clock)
-    if silence.isSilent { return ledger.popFirst().map { refuse($0, .silent) } }
+    if silence.refuses { return ledger.popFirst().map { refuse($0, .silent) } }
     if let ticket = ledger.popOverdue(at: now) { return refuse(ticket, .waited) }
     guard hasFreeSlot, hasPlace, let ticket = ledger.sendFirst(at: now) else { return nil }
     noteSent(at: now)
@@ -143,7 +143,10 @@ extension OverloadMachine {
     setAsideOvertaken(at: now)
     let seconds = now.seconds(since: attempt.sent)
     let failedFast = (status == 429 || status >= 500) && seconds < 0.5 * (baseline ?? 0)
-    if attempt.counted, !failedFast { sample(seconds, sent: attempt.sent, at: now) }
+    if attempt.counted, !failedFast {
+      noteAnswer(seconds)
+      sample(seconds, sent: attempt.sent, at: now)
+    }
   }
 
   /// An attempt ended without a final head, waiting or on the wire.

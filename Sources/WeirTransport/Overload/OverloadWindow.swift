@@ -1,7 +1,8 @@
 import WeirIO
 
 /// The samples of one window: answers' times from sent to final head, of which the mean is taken. A mean, not a median:
-/// only a mean bounds the work that is under way where some answers take far longer than others.
+/// only a mean bounds the work that is under way where some answers take far longer than others. The seconds that callers
+/// waited who gave up are samples too, while most answers are slow.
 struct OverloadWindow: Sendable {
   /// Seconds; with many samples, and with few.
   private static let lengths = (many: 0.25, few: 1.0)
@@ -10,6 +11,8 @@ struct OverloadWindow: Sendable {
   private(set) var begin: MonotonicTime
   private(set) var samples = 0
   private var sum = 0.0
+  /// The answers among the samples, and those of them that were as fast as is tolerated.
+  private var answers = (count: 0, sum: 0.0, fast: 0)
   /// Attempts that left the wire with a head or a failure.
   var ended = 0
   /// Attempts on the wire whose callers gave up.
@@ -25,12 +28,25 @@ struct OverloadWindow: Sendable {
   }
 
   /// R; 0 without a sample.
-  var mean: Double { samples == 0 ? 0 : sum / Double(samples) }
+  var mean: Double {
+    if !isSlow { return answers.sum / Double(answers.count) }
+    return samples == 0 ? 0 : sum / Double(samples)
+  }
 
   mutating func note(_ seconds: Double) {
     samples += 1
     sum += seconds
   }
+
+  /// The sample that is noted next is an answer.
+  mutating func noteAnswer(_ seconds: Double, isFast: Bool) {
+    answers.count += 1
+    answers.sum += seconds
+    if isFast { answers.fast += 1 }
+  }
+
+  /// Whether most answers took longer than is tolerated, or none came.
+  var isSlow: Bool { 4 * answers.fast <= answers.count }
 
   func seconds(at now: MonotonicTime) -> Double { now.seconds(since: begin) }
 

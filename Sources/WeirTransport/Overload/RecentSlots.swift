@@ -10,19 +10,22 @@ struct RecentSlots: Sendable {
     var lost: UInt32 = 0
     /// Give-ups that show a slow upstream, and runs into weir's own limit of time.
     var inVain: UInt32 = 0
-    var samples: UInt32 = 0
-    /// The sum of the samples, in seconds.
-    var sampled = 0.0
+    /// Answers whose time counts, and those of them that were not slow for this upstream.
+    var answers: UInt32 = 0
+    var fast: UInt32 = 0
     /// Seconds of saturated time.
     var saturated = 0.0
+
+    /// Whether most answers were slow; false without one.
+    var areMostSlow: Bool { 4 * fast < answers }
 
     mutating func add(_ slot: Slot) {
       arrivals &+= slot.arrivals
       heads &+= slot.heads
       lost &+= slot.lost
       inVain &+= slot.inVain
-      samples &+= slot.samples
-      sampled += slot.sampled
+      answers &+= slot.answers
+      fast &+= slot.fast
       saturated += slot.saturated
     }
   }

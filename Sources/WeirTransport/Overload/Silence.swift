@@ -36,14 +36,19 @@ struct Silence: Sendable {
   private static let interval = 0.5
   /// Seconds without a sign of the upstream, and callers that gave up in them, where no answer time is known.
   private static let unknown = (seconds: 10.0, givenUp: 3)
+  /// The callers that must have left before arrivals are refused, at least, and for each that still waits.
+  private static let departed = (least: 5, perWaiting: 3)
 
   private(set) var isSilent = false
   /// The last one that has ended.
   private(set) var ended: Ended?
+  /// Whether arrivals are refused. Silence alone is no reason, as all may be long polls: callers must leave as well.
+  private(set) var refuses = false
   private var unanswered: Unanswered?
   /// When the upstream was last heard of, or an attempt was sent while none counted.
   private var heard: MonotonicTime
-  private var givenUp = 0
+  /// The callers that have left since then, and the seconds that they had waited, together.
+  private var givenUp = (count: 0, seconds: 0.0)
   private var lastThrough: MonotonicTime
 
   init(at now: MonotonicTime) {
@@ -62,18 +67,39 @@ struct Silence: Sendable {
     if unanswered?.count == 0 { unanswered = nil }
   }
 
-  mutating func gaveUpOnWire() { givenUp += 1 }
+  mutating func gaveUpOnWire(after seconds: Double) {
+    givenUp.count += 1
+    givenUp.seconds += seconds
+  }
 
-  /// Ends a silence without a sign of the upstream, since silences no longer matter.
-  mutating func forget() { isSilent = false }
+  /// Whether callers have left since the upstream was last heard of, and few of the others have more patience.
+  ///
+  /// - Parameter stillWaiting: The number of attempts on the wire for so many seconds.
+  func callersLeave(stillWaiting: (Double) -> Int) -> Bool {
+    guard givenUp.count >= Self.departed.least else { return false }
+    return givenUp.count >= Self.departed.perWaiting * stillWaiting(givenUp.seconds / Double(givenUp.count))
+  }
+
+  /// Arrivals are refused while the upstream is silent and callers leave.
+  mutating func refuse(_ callersLeave: Bool, at now: MonotonicTime) {
+    let refused = refuses
+    refuses = isSilent && callersLeave
+    if refuses, !refused { lastThrough = now }
+  }
+
+  /// Ends a silence without a sign of the upstream, and forgets what speaks for one.
+  mutating func forget(at now: MonotonicTime) {
+    (isSilent, refuses) = (false, false)
+    (heard, unanswered, givenUp) = (now, nil, (0, 0))
+  }
 
   /// A head or a failure came. Returns whether that ends a silence.
   mutating func heard(at now: MonotonicTime) -> Bool {
     if let seconds = seconds(at: now) { ended = Ended(time: now, seconds: seconds) }
     heard = now
     unanswered = nil
-    givenUp = 0
-    defer { isSilent = false }
+    givenUp = (0, 0)
+    defer { (isSilent, refuses) = (false, false) }
     return isSilent
   }
 
@@ -101,9 +127,8 @@ struct Silence: Sendable {
     if let average {
       isSilent = seconds > 20 * average && isUnanswered(for: max(0.5, 8 * average), at: now)
     } else {
-      isSilent = seconds > Self.unknown.seconds && givenUp >= Self.unknown.givenUp
+      isSilent = seconds > Self.unknown.seconds && givenUp.count >= Self.unknown.givenUp
     }
-    if isSilent { lastThrough = now }
   }
 
   /// Whether an arrival is let through though the upstream is silent.

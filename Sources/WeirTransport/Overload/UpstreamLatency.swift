@@ -73,6 +73,11 @@ struct UpstreamLatency: Sendable {
 
   // MARK: The baseline
 
+  /// T: seconds that an answer may take without the limit shrinking.
+  func tolerated(_ settings: OverloadSettings) -> Double {
+    max(settings.boundedTolerance * baseline, baseline + 0.01)
+  }
+
   /// Seconds of an answer without a queue: at the beginning the first window's mean, as an overload may have raised Bmin.
   var unloaded: Double { isBeginning ? first : least }
 
@@ -102,7 +107,7 @@ struct UpstreamLatency: Sendable {
     withoutQueue = min(withoutQueue, mean)
     if mean <= baseline {
       baseline = mean > baseline / 2 ? (baseline + mean) / 2 : mean
-    } else if isUnchanged, !isLossy {
+    } else if isUnchanged {
       baseline = mean
       withoutQueue = mean
     } else if !isLossy {

@@ -133,8 +133,11 @@ final class LoadRig: Sendable {
       swallowed.append(try waiter("/swallowed"))
       usleep(100_000)
     }
-    // The last requests may have been refused, as the metrics page is a little behind.
-    return eventually { shed == Double(swallowed.count { $0.hasInput }) } ? swallowed : nil
+    // No request is refused before callers have left, and then from the end of a slot of half a second on.
+    for client in swallowed { client.reset() }
+    guard eventually({ abandoned("upstream") == Double(swallowed.count) }) else { return nil }
+    usleep(600_000)
+    return swallowed
   }
 }
 

@@ -53,15 +53,15 @@ extension DestinationState {
     fields.withLock { $0.gate?.woke(at: .now) }
   }
 
-  /// No answer has come for 4 s: the destination is silent from now on. Its attempts are over. Observers have not been
-  /// told.
+  /// No answer has come for 4 s, and the callers have left: the destination is silent from now on. Observers have not
+  /// been told.
   func becomeSilent(_ settings: OverloadSettings = .default) {
     let begin = MonotonicTime(nanoseconds: MonotonicTime.now.nanoseconds - 11_000_000_000)
     learn(settings, from: begin)
     let tickets = (0..<20).compactMap { send(settings, at: begin.advanced(bySeconds: 7 + 0.1 * Double($0))) }
     fields.withLock { fields in
+      for ticket in tickets { fields.gate?.ended(ticket, .callerGaveUp, at: begin.advanced(bySeconds: 10.9)) }
       fields.gate?.woke(at: .now)
-      for ticket in tickets { fields.gate?.ended(ticket, .withdrawn, at: .now) }
     }
     for _ in tickets { release() }
   }

@@ -108,15 +108,17 @@ final class GateLine {
     }
   }
 
-  /// No answer comes for three seconds in which requests are sent.
+  /// No answer comes for three seconds in which requests are sent, and then their callers leave.
   ///
-  /// Returns the attempts that it has not answered.
+  /// Returns the attempts that the upstream has not answered.
   @discardableResult func fallSilent() -> [Ticket] {
     learn()
     let sent = (0..<60).compactMap { _ in
       now += 0.05
       return send()
     }
+    for ticket in sent { giveUp(ticket) }
+    now += 0.5
     gate.woke(at: time)
     return sent
   }

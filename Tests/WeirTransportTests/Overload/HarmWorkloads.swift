@@ -2,7 +2,9 @@
 
 extension Workload {
   /// Workloads in which a control can only do harm: nothing is wrong, or nobody leaves.
-  static let harmless: [Workload] = slowByNature + manyAtOnce + impatientByNature + longPolls + healthy
+  static let harmless: [Workload] =
+    slowByNature + manyAtOnce + impatientByNature + longPolls + healthy
+    + harmlessPaths
 
   private static let slowByNature = [
     Workload(

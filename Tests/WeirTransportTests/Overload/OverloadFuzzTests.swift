@@ -57,7 +57,9 @@ private struct FuzzedShell {
     pass(.random(in: 0...pace / 1_000, using: &random))
     switch Int.random(in: 0..<10, using: &random) {
     case 0...3: arrive()
-    case 4...6: if !isHanging, let ticket = pick(.onWire) { answer(ticket) }
+    // The callers of an upstream that hangs leave it in the order in which they came.
+    case 4...6:
+      if let ticket = isHanging ? first(.onWire) : pick(.onWire) { isHanging ? giveUp(ticket) : answer(ticket) }
     case 7: if let ticket = pick(.onWire) ?? pick(.uploading) ?? pick(.waiting) { giveUp(ticket) }
     case 8: if let ticket = pick(.waiting) { giveUp(ticket) }
     default: upload()
@@ -194,6 +196,8 @@ private struct FuzzedShell {
     places[ticket] = nil
     order.removeAll { $0 == ticket }
   }
+
+  private func first(_ place: Place) -> OverloadMachine.Ticket? { order.first { places[$0] == place } }
 
   private mutating func pick(_ place: Place) -> OverloadMachine.Ticket? {
     order.filter { places[$0] == place }.randomElement(using: &random)

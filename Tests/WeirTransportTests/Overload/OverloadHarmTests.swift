@@ -16,4 +16,13 @@ import Testing
       if on.controlled == nil { #expect(on.refused == 0, "seed \(seed): refused in the free mode") }
     }
   }
+
+  @Test func anUpstreamThatHasBecomeSlowerIsNotLimitedForLong() {
+    func mean(_ control: Simulation.Control) -> Double {
+      Workload.helpSeeds.map { SimulationResult(.slowOnly, control, seed: $0).share }.reduce(0, +)
+        / Double(Workload.helpSeeds.count)
+    }
+    let (off, on) = (mean(.off), mean(.overload(.default)))
+    #expect(on >= off - 0.1, "\(off), \(on)")
+  }
 }

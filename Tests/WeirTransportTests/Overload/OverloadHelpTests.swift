@@ -34,6 +34,16 @@ import Testing
     #expect(Runs(row.workload).mean(\.ofBest) >= row.good)
   }
 
+  /// An upstream that hangs is noticed once callers leave it, and they leave after two seconds.
+  @Test func aHungUpstreamIsNoticed() {
+    guard let row = Workload.sustained.first(where: { $0.workload.name == "hung for 30 s" }) else { return }
+    for result in Runs(row.workload).results {
+      let refusals = result.requests.filter { $0.reason == .silent }.map(\.arrived)
+      #expect(refusals.min() ?? .infinity < 13.5)
+      #expect(result.refused > 0.75)
+    }
+  }
+
   @Test func latencyStep() {
     for result in Runs(.latencyStep).results {
       #expect(result.good >= 25)

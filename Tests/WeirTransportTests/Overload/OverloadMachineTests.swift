@@ -109,14 +109,52 @@ import WeirIO
     #expect(line.verdicts() == [.letThrough(tickets[0])])
   }
 
-  @Test func aSilentUpstreamGetsOneRequestEachHalfSecond() throws {
+  /// An upstream that has been silent for three seconds; the requests that it has not answered.
+  private func silent() -> (Line, open: [OverloadMachine.Ticket]) {
     let line = Line()
     line.second(taking: 0.01)
     let open = (0..<60).compactMap { _ in
       line.now += 0.05
       return line.send()
     }
-    #expect(line.machine.silence.isSilent)
+    return (line, open)
+  }
+
+  @Test func aSilentUpstreamIsAskedAsLongAsCallersWait() {
+    let (line, open) = silent()
+    #expect(line.machine.state == .silent)
+    #expect(open.count == 60)
+    for ticket in open.prefix(4) { line.giveUp(ticket) }
+    line.now += 0.5
+    #expect(line.send() != nil)
+    #expect(!line.machine.silence.refuses)
+  }
+
+  @Test func aFewThatLeaveAreNoReasonToRefuseTheOthers() {
+    let (line, open) = silent()
+    line.now += 1
+    for ticket in open.suffix(12) { line.giveUp(ticket) }
+    line.now += 0.5
+    #expect(line.send() != nil, "those sent before them still wait")
+  }
+
+  @Test func aSilenceOfWhichNobodyAsksIsForgotten() throws {
+    let (line, open) = silent()
+    for ticket in open { line.giveUp(ticket) }
+    line.now += 0.5
+    #expect(line.machine.report(at: line.time).state == .silent)
+    line.now += 14
+    line.machine.woke(at: line.time)
+    #expect(line.machine.state == .normal)
+    for _ in 0..<50 { #expect(line.send() != nil) }
+  }
+
+  @Test func aSilentUpstreamGetsOneRequestEachHalfSecond() throws {
+    let (line, open) = silent()
+    for ticket in open { line.giveUp(ticket) }
+    line.now += 0.5
+    line.machine.woke(at: line.time)
+    #expect(line.machine.silence.refuses)
     let before = line.now
     var through: [OverloadMachine.Ticket] = []
     while line.now < before + 5 {

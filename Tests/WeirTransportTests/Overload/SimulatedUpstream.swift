@@ -99,12 +99,14 @@ struct SimulatedUpstream {
     serve(at: now)
   }
 
-  mutating func receive(_ request: Int, at now: Double) {
+  /// - Parameter seconds: Of an answer that takes no work.
+  mutating func receive(_ request: Int, taking seconds: Double? = nil, at now: Double) {
     switch model.service {
     case .refusing: return planned.append((Self.network, .answer(request, status: 502)))
     case .hanging: return
     default: break
     }
+    if let seconds { return planned.append((seconds, .answer(request, status: 200))) }
     if happens(model.longPolls) {
       return planned.append((.random(in: 5...30, using: &random), .answer(request, status: 200)))
     }

@@ -14,6 +14,7 @@ struct Simulation {
     /// When its caller gives up.
     let deadline: Double
     let isUpload: Bool
+    var path: Workload.Path?
     var retries = 0
     var hedge: OverloadMachine.Ticket?
     var state = State.new
@@ -43,6 +44,7 @@ struct Simulation {
     case upstream(SimulatedUpstream.Event)
     case model(Int)
     case wake(gateway: Int)
+    case report
   }
 
   static let slots = 512
@@ -106,6 +108,7 @@ struct Simulation {
     for index in workload.upstream.indices.dropFirst() {
       events.push(.model(index), at: workload.upstream[index].from)
     }
+    if machine != nil { events.push(.report, at: 1) }
     planArrival(after: 0)
   }
 
@@ -137,9 +140,19 @@ struct Simulation {
         gateways[gateway].wake = nil
         gateways[gateway].machine?.woke(at: Self.time(now))
         performVerdicts(gateway)
+      case .report: report()
       }
       if controlled == nil, gateways.contains(where: { $0.machine?.limit != nil }) { controlled = now }
     }
+  }
+
+  /// The shell reports once a second.
+  private mutating func report() {
+    for gateway in gateways.indices {
+      gateways[gateway].machine?.woke(at: Self.time(now))
+      performVerdicts(gateway)
+    }
+    if now < workload.seconds { events.push(.report, at: now + 1) }
   }
 
   // MARK: Arrivals
@@ -159,7 +172,7 @@ struct Simulation {
   }
 
   private mutating func arrive() {
-    let priority = priority()
+    let (priority, path) = (priority(), path())
     var patience: Double
     switch workload.patience {
     case .seconds(let seconds): patience = seconds
@@ -167,9 +180,11 @@ struct Simulation {
     }
     let isUpload = workload.uploads > 0 && .random(in: 0..<1, using: &random) < workload.uploads
     if isUpload { patience += Self.uploadSeconds }
+    if let path { patience = path.patience }
     let gateway = workload.gateways == 1 ? 0 : Int.random(in: 0..<workload.gateways, using: &random)
     begin(
-      Request(arrived: now, priority: priority, gateway: gateway, deadline: now + patience, isUpload: isUpload))
+      Request(
+        arrived: now, priority: priority, gateway: gateway, deadline: now + patience, isUpload: isUpload, path: path))
   }
 
   private mutating func begin(_ request: Request) {
@@ -192,7 +207,7 @@ struct Simulation {
     let first = requests[index]
     var request = Request(
       arrived: now, priority: first.priority, gateway: first.gateway, deadline: first.deadline,
-      isUpload: first.isUpload)
+      isUpload: first.isUpload, path: first.path)
     request.retries = first.retries + 1
     begin(request)
   }
@@ -205,6 +220,16 @@ struct Simulation {
       if share <= 0 { return priority }
     }
     return 3
+  }
+
+  private mutating func path() -> Workload.Path? {
+    let paths = workload.paths.filter { $0.during.contains(now) }
+    if paths.isEmpty { return nil }
+    var share = Double.random(in: 0..<1, using: &random)
+    return paths.first {
+      share -= $0.share
+      return share <= 0
+    }
   }
 
   // MARK: The shell
@@ -264,7 +289,7 @@ struct Simulation {
       if let ticket = request.ticket { gateways[request.gateway].machine?.uploads(ticket) }
       return events.push(.uploaded(index), at: now + Self.uploadSeconds)
     }
-    upstream.receive(index, at: now)
+    upstream.receive(index, taking: request.path?.seconds, at: now)
     planUpstream()
   }
 
@@ -333,7 +358,11 @@ struct Simulation {
     let gateway = requests[index].gateway
     if state == .sent { gateways[gateway].freeSlots += 1 }
     if let ticket = requests[index].ticket {
-      gateways[gateway].machine?.callerGaveUp(ticket, at: Self.time(now))
+      if requests[index].path?.isTimeout ?? false {
+        gateways[gateway].machine?.ended(ticket, .timedOut, at: Self.time(now))
+      } else {
+        gateways[gateway].machine?.callerGaveUp(ticket, at: Self.time(now))
+      }
       gateways[gateway].requests[ticket] = nil
     }
     if let ticket = requests[index].hedge {

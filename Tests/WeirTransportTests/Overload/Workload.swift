@@ -7,6 +7,18 @@ struct Workload: Sendable, CustomTestStringConvertible {
     case oneOf([Double])
   }
 
+  /// A path of the upstream with callers of its own. The other requests go to the upstream's model.
+  struct Path: Sendable {
+    /// The share of the requests.
+    let share: Double
+    var during = 0..<Double.infinity
+    /// Seconds of an answer, which takes no work; nil: the model's.
+    var seconds: Double?
+    let patience: Double
+    /// Whether weir's own limit of time ends its requests, and not their callers.
+    var isTimeout = false
+  }
+
   let name: String
   /// The upstream's models, each from a time on.
   let upstream: [(from: Double, model: UpstreamModel)]
@@ -18,6 +30,7 @@ struct Workload: Sendable, CustomTestStringConvertible {
   /// The good answers per second that the upstream could give.
   let best: Double
   var patience = Patience.seconds(2)
+  var paths: [Path] = []
   /// The end of the fault, from which on the recovery is counted.
   var faultEnd: Double?
   /// Shares of the requests by priority; all have 3 where it is empty.
