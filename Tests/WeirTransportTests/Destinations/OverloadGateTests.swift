@@ -210,15 +210,15 @@ import WeirIO
   /// A silence begins with the first request after the last answer, and its length is told once after its end.
   @Test func reportsTellHowLongASilenceIs() throws {
     let line = GateLine()
-    let sent = line.fallSilent()
+    line.fallSilent()
     func seconds() -> Double? { line.gate.takeReport(at: line.time).silence.map { ($0 * 100).rounded() / 100 } }
-    // The first of sixty requests, 50 ms apart.
-    #expect(seconds() == 2.95)
+    // The first of sixty requests, 50 ms apart, whose callers left half a second after the last.
+    #expect(seconds() == 3.45)
     line.now += 2
-    #expect(seconds() == 4.95)
-    line.answer(try #require(sent.last))
+    #expect(seconds() == 5.45)
+    line.answer(try #require(line.send(), "one each half second is let through"))
     line.now += 1
-    #expect(seconds() == 4.95)
+    #expect(seconds() == 5.45)
     #expect(seconds() == nil)
   }
 
