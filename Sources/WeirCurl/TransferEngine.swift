@@ -25,11 +25,10 @@ package final class TransferEngine {
 
   var multi: UnsafeMutableRawPointer?
   @exclusivity(unchecked) var sockets = SocketTable()
-  var lookups: LookupGate<Transfer>
+  let caches: SharedCaches
   var addresses = AddressCache()
   @exclusivity(unchecked) var protocols = ProtocolMemory()
   @exclusivity(unchecked) var timeouts = CurlTimeouts()
-  let tlsSessions = TLSSessions()
   let watch = ReadWatch()
   let sweeper: Sweeper
   /// The time at which libcurl was last entered.
@@ -72,7 +71,22 @@ package final class TransferEngine {
     self.observer = observer
     self.workers = workers
     prepared = try PreparedOptions(options)
-    lookups = LookupGate(limit: options.maximumConcurrentLookups)
+    guard let caches = SharedCaches(lookups: options.maximumConcurrentLookups) else {
+      throw TransferError(.curl, code: .outOfMemory, message: "no memory for libcurl's caches")
+    }
+    self.caches = caches
+    sweeper = Sweeper(idleLifetime: options.idleConnectionLifetime)
+    multi = try makeMulti()
+  }
+
+  /// An engine with a multi handle of its own that is otherwise as `other`.
+  init(sharingWith other: TransferEngine) throws(TransferError) {
+    loop = other.loop
+    options = other.options
+    observer = other.observer
+    workers = other.workers
+    prepared = other.prepared
+    caches = other.caches
     sweeper = Sweeper(idleLifetime: options.idleConnectionLifetime)
     multi = try makeMulti()
   }
@@ -118,7 +132,7 @@ package final class TransferEngine {
   package var activeTransfers: Int { transfers.count }
 
   /// Name lookups that are under way.
-  package var runningLookups: Int { lookups.running }
+  package var runningLookups: Int { caches.lookups.running }
 
   /// Descriptors that libcurl has open for connections.
   package var openConnections: Int { sockets.openCount }

@@ -229,7 +229,7 @@ extension HTTP1Transfer {
   }
 
   private func openFile(_ path: String, _ size: Int64) -> LoopBound<FileBody> {
-    let file = engine.dialler.fileBody(path, size)
+    let file = engine.dialler.main.fileBody(path, size)
     file.value.onArrival = { [weak self] in
       guard let self, upload.awaitsSource else { return }
       resumeSending()

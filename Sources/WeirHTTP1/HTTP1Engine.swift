@@ -12,7 +12,7 @@ package final class HTTP1Engine {
 
   package let loop: EventLoop
   let options: TransportOptions
-  let dialler: TransferEngine
+  let dialler: Dialler
   @exclusivity(unchecked) var origins = OriginTable()
   @exclusivity(unchecked) var pool: ConnectionPool
   /// The open connections, by their numbers in the pool.
@@ -32,8 +32,8 @@ package final class HTTP1Engine {
   @exclusivity(unchecked) var head: [UInt8] = []
 
   /// - Parameter dialler: Opens the connections, and tells its observer of them.
-  package init(options: TransportOptions, dialler: TransferEngine) {
-    loop = dialler.loop
+  package init(options: TransportOptions, dialler: Dialler) {
+    loop = dialler.main.loop
     self.options = options
     self.dialler = dialler
     pool = ConnectionPool(
@@ -62,7 +62,7 @@ extension HTTP1Engine {
     _ spec: consuming TransferSpec, at place: RequestPlace, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> HTTP1Transfer {
     loop.preconditionCurrent()
-    let mayBegin = spec.body.leavesWithHead && !dialler.isEntered && !isClosed
+    let mayBegin = spec.body.leavesWithHead && !dialler.main.isEntered && !isClosed
     let transfer = HTTP1Transfer(spec, at: place, headers: headers, delegate: delegate, engine: self)
     transfer.slot = transfers.count
     transfers.append(transfer)
@@ -132,7 +132,7 @@ extension HTTP1Engine {
       if let waiting = connection.origin.waiting.popFirst() { return run(waiting, on: connection) }
     }
     pool.release(connection.number, at: loop.turnTime)
-    if !idleTimer.isArmed || pool.openCount + dialler.openConnections > options.maximumPooledConnections { trim() }
+    if !idleTimer.isArmed || pool.openCount + dialler.main.openConnections > options.maximumPooledConnections { trim() }
   }
 
   /// Closes the connection.
@@ -156,7 +156,7 @@ extension HTTP1Engine {
   /// Closes idle connections that have reached the end of their lifetime, or are too many.
   fileprivate func trim() {
     let now = loop.turnTime
-    while let number = pool.surplus(at: now, others: dialler.openConnections), let connection = connections[number] {
+    while let number = pool.surplus(at: now, others: dialler.main.openConnections), let connection = connections[number] {
       drop(connection)
     }
     guard !idleTimer.isArmed, let due = pool.nextEnd else { return }
@@ -268,6 +268,7 @@ extension HTTP1Engine: TimerHandler {
     for origin in origins.all { origin.waiting = Deque() }
     unfinished.removeAll()
     for timer in [idleTimer, nextTurnTimer] { loop.cancel(timer) }
+    dialler.close()
   }
 
   /// The transfer has finished.

@@ -53,7 +53,7 @@ extension HTTP1Transfer {
     if let defect = RequestRules.defect(ofMethod: spec.method) ?? spec.target.flatMap(RequestRules.defect(ofTarget:)) {
       return TransferError(.invalidRequest, message: defect)
     }
-    return engine.dialler.refusalOfLiteral(spec)
+    return engine.dialler.main.refusalOfLiteral(spec)
   }
 }
 

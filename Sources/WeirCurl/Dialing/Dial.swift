@@ -50,7 +50,7 @@ extension Dial: TransferDelegate {
 
 extension TransferEngine {
   /// Opens a connection for the request `spec`, by its URL, trust, address policy, silence timeout and tag.
-  package func dial(_ spec: TransferSpec, receiver: any DialReceiver) -> Dial {
+  func dial(_ spec: TransferSpec, receiver: any DialReceiver) -> Dial {
     loop.preconditionCurrent()
     var spec = spec
     spec.target = nil

@@ -33,8 +33,6 @@ extension EasyHandle {
       let trust = transfer.spec.trust ?? engine.prepared.trust
       options.setTrust(trust)
       if let name = trust.serverName { setServerName(name, &options, transfer.spec.url) }
-      tlsSessions = engine.tlsSessions
-      if let tlsSessions { options.set(CURLOPT_SHARE, tlsSessions.share) }
     }
     if let credential = transfer.credential { options.setCredential(credential) }
     guard options.result == .ok else {
@@ -55,6 +53,8 @@ extension EasyHandle {
   private func setConnection(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {
     let context = Unmanaged.passUnretained(transfer).toOpaque()
     let prepared = engine.prepared
+    caches = engine.caches
+    options.set(CURLOPT_SHARE, engine.caches.share)
     options.set(CURLOPT_PRIVATE, context)
     options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(errorText))
     options.set(CURLOPT_NOSIGNAL, 1)

@@ -8,8 +8,8 @@ final class EasyHandle {
   private var isUsed = false
   /// Whether the present transfer's body comes from a callback.
   var readsBody = false
-  /// The TLS sessions that the easy handle shares with others; they have to outlive it.
-  var tlsSessions: TLSSessions?
+  /// What the easy handle shares with others; it has to outlive the handle.
+  var caches: SharedCaches?
   /// A list that libcurl reads until the transfer is over, and that we have to free.
   private var list: UnsafeMutablePointer<curl_slist>?
   let errorText: UnsafeMutablePointer<CChar>

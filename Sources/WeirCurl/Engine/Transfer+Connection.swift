@@ -14,7 +14,9 @@ extension Transfer {
     let fd = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), protocolNumber)
     dial.shortage = fd < 0 && Self.isShortage(errno) ? errno : nil
     guard fd >= 0 else { return weir_socket_bad }
-    connecting.append(engine.didOpen(fd, tag: spec.tag))
+    let opened = engine.didOpen(fd, tag: spec.tag)
+    if mayMultiplex { engine.watch.opened(opened) }
+    connecting.append(opened)
     return fd
   }
 

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import WeirIO
 
-// The limit on name lookups. A lookup beyond the limit, or a second one for a name, is refused in libcurl's callback.
+// The limit on name caches.lookups. A lookup beyond the limit, or a second one for a name, is refused in libcurl's callback.
 // That ends the transfer in libcurl and costs the others nothing. The transfer is restarted when its lookup may run or
 // is no longer needed.
 extension TransferEngine {
@@ -9,7 +9,7 @@ extension TransferEngine {
   func endLookup(of transfer: Transfer) {
     guard transfer.lookup == .running else { return }
     transfer.lookup = .none
-    for waiter in lookups.end(transfer.lookupName) { goOn(waiter) }
+    for waiter in caches.lookups.end(transfer.lookupName) { goOn(waiter) }
     startPostponedLookups()
   }
 
@@ -18,9 +18,9 @@ extension TransferEngine {
     guard transfer.lookup == .running, result == .couldNotResolveHost || result == .couldNotResolveProxy else { return }
     transfer.lookup = .failed
     let error = transfer.curlError(result)
-    for waiter in lookups.end(transfer.lookupName) {
+    for waiter in caches.lookups.end(transfer.lookupName) {
       waiter.verdict = waiter.verdict ?? error
-      need(.cancel, for: waiter)
+      waiter.engine.need(.cancel, for: waiter)
     }
     startPostponedLookups()
   }
@@ -29,7 +29,7 @@ extension TransferEngine {
   func waitForLookup(_ transfer: Transfer) -> Bool {
     guard takeBack(transfer, isStale: transfer.repeats.requests > 0) else { return false }
     transfer.lookup = .waiting
-    transfer.lookupTicket = lookups.wait(transfer, for: transfer.lookupName)
+    transfer.lookupTicket = caches.lookups.wait(transfer, for: transfer.lookupName)
     startPostponedLookups()
     return true
   }
@@ -37,11 +37,11 @@ extension TransferEngine {
   /// A transfer that waits for a lookup ends.
   func leaveLookups(_ transfer: Transfer) {
     guard transfer.lookup == .waiting else { return }
-    lookups.leave(transfer.lookupTicket, for: transfer.lookupName)
+    caches.lookups.leave(transfer.lookupTicket, for: transfer.lookupName)
   }
 
   private func startPostponedLookups() {
-    while let transfer = lookups.next() {
+    while let transfer = caches.lookups.next() {
       goOn(transfer)
       transfer.lookup = .running
     }
@@ -50,7 +50,7 @@ extension TransferEngine {
   private func goOn(_ transfer: Transfer) {
     transfer.lookup = .none
     transfer.clock.restarted = MonotonicTime.now.seconds(since: transfer.clock.start)
-    need(.add, for: transfer)
+    transfer.engine.need(.add, for: transfer)
   }
 }
 
@@ -65,7 +65,7 @@ extension Transfer {
     }
     lookupName = name
     limitConnecting()
-    guard engine.lookups.begin(name) else {
+    guard engine.caches.lookups.begin(name) else {
       lookup = .postponed
       return false
     }

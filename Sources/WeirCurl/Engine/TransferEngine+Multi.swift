@@ -44,7 +44,6 @@ extension TransferEngine {
   func didOpen(_ fd: CInt, tag: AnyObject?) -> OpenedSocket {
     let socket = OpenedSocket(descriptor: fd)
     if let stale = sockets.open(socket, tag: tag) { forget(fd, stale) }
-    if prepared.mayMultiplexPlain || prepared.mayMultiplexSecure { watch.opened(socket) }
     return socket
   }
 

@@ -15,7 +15,7 @@ package final class Engines {
   ) throws(TransferError) {
     libcurl = try TransferEngine(loop: loop, options: options, observer: observer, workers: workers)
     rules = EngineRules(options)
-    own = rules.usesOwn ? HTTP1Engine(options: options, dialler: libcurl) : nil
+    own = rules.usesOwn ? HTTP1Engine(options: options, dialler: Dialler(libcurl)) : nil
     libcurl.leavesHTTP1 = rules.isOwnOnceKnown
   }
 }

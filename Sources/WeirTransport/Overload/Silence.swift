@@ -15,6 +15,12 @@ struct Silence: Sendable {
     /// When the attempt was sent that completed the evidence.
     var complete: MonotonicTime?
 
+    /// Whether they came nearly as often as signs of the upstream had come: in a lull it may be that only long polls are
+    /// left.
+    func isNoLull(_ interval: Double, at now: MonotonicTime) -> Bool {
+      Double(count) * interval > 0.5 * now.seconds(since: first)
+    }
+
     mutating func sent(at now: MonotonicTime) {
       count += 1
       if complete == nil, count >= Self.count, now.seconds(since: first) >= Self.seconds { complete = now }
@@ -38,21 +44,30 @@ struct Silence: Sendable {
   private static let unknown = (seconds: 10.0, givenUp: 3)
   /// The callers that must have left before arrivals are refused, at least, and for each that still waits.
   private static let departed = (least: 5, perWaiting: 3)
+  /// How many times longer than it takes to notice it a silence lasts before it is a hang.
+  private static let hang = 4.0
 
   private(set) var isSilent = false
   /// The last one that has ended.
   private(set) var ended: Ended?
-  /// Whether arrivals are refused. Silence alone is no reason, as all may be long polls: callers must leave as well.
+  /// Whether arrivals are refused. Silence alone is no reason, as all may be long polls: callers must leave as well, or it
+  /// must be a hang.
   private(set) var refuses = false
+  /// Whether the silence has lasted so long, and so many wait, that long polls are no explanation.
+  private var isHang = false
   private var unanswered: Unanswered?
   /// When the upstream was last heard of, or an attempt was sent while none counted.
   private var heard: MonotonicTime
+  private var lastSign: MonotonicTime
+  /// Seconds between two signs of the upstream, on average.
+  private var interval = 0.0
   /// The callers that have left since then, and the seconds that they had waited, together.
   private var givenUp = (count: 0, seconds: 0.0)
   private var lastThrough: MonotonicTime
 
   init(at now: MonotonicTime) {
     heard = now
+    lastSign = now
     lastThrough = now
   }
 
@@ -80,26 +95,27 @@ struct Silence: Sendable {
     return givenUp.count >= Self.departed.perWaiting * stillWaiting(givenUp.seconds / Double(givenUp.count))
   }
 
-  /// Arrivals are refused while the upstream is silent and callers leave.
+  /// Arrivals are refused while the upstream is silent and callers leave, or it hangs.
   mutating func refuse(_ callersLeave: Bool, at now: MonotonicTime) {
     let refused = refuses
-    refuses = isSilent && callersLeave
+    refuses = isSilent && (callersLeave || isHang)
     if refuses, !refused { lastThrough = now }
   }
 
   /// Ends a silence without a sign of the upstream, and forgets what speaks for one.
   mutating func forget(at now: MonotonicTime) {
-    (isSilent, refuses) = (false, false)
+    (isSilent, refuses, isHang) = (false, false, false)
     (heard, unanswered, givenUp) = (now, nil, (0, 0))
   }
 
   /// A head or a failure came. Returns whether that ends a silence.
   mutating func heard(at now: MonotonicTime) -> Bool {
     if let seconds = seconds(at: now) { ended = Ended(time: now, seconds: seconds) }
-    heard = now
+    interval += (min(1, now.seconds(since: lastSign)) - interval) / 16
+    (heard, lastSign) = (now, now)
     unanswered = nil
     givenUp = (0, 0)
-    defer { (isSilent, refuses) = (false, false) }
+    defer { (isSilent, refuses, isHang) = (false, false, false) }
     return isSilent
   }
 
@@ -115,16 +131,19 @@ struct Silence: Sendable {
     return now.seconds(since: complete) > seconds
   }
 
-  /// Looks whether a silence begins.
+  /// Looks whether a silence begins, or has become a hang.
   ///
   /// - Parameters:
   ///   - average: A; nil while it is unknown.
   ///   - shortest: Seconds that a silence lasts at least.
   mutating func look(average: Double?, shortest: Double, at now: MonotonicTime) {
-    if isSilent || unanswered == nil { return }
+    guard let unanswered, !isHang else { return }
     let seconds = now.seconds(since: heard)
     if seconds < shortest { return }
-    if let average {
+    if isSilent {
+      guard let average, seconds > Self.hang * max(shortest, 20 * average) else { return }
+      isHang = unanswered.isNoLull(interval, at: now)
+    } else if let average {
       isSilent = seconds > 20 * average && isUnanswered(for: max(0.5, 8 * average), at: now)
     } else {
       isSilent = seconds > Self.unknown.seconds && givenUp.count >= Self.unknown.givenUp

@@ -130,6 +130,20 @@ import WeirIO
     #expect(!line.machine.silence.refuses)
   }
 
+  @Test(arguments: [(40.0, true), (21, true), (15, false)])
+  func aHangIsRefusedUnlessItMayBeALull(perSecond: Double, isHang: Bool) throws {
+    let line = Line(slots: 512)
+    for _ in 0..<3 { line.second(taking: 0.01) }
+    let begin = line.now
+    var refusedAfter: Double?
+    while line.now < begin + 12 {
+      line.now += 1 / perSecond
+      if line.send() == nil, refusedAfter == nil { refusedAfter = line.now - begin }
+    }
+    #expect(line.machine.state == .silent)
+    if isHang { #expect((8...9).contains(try #require(refusedAfter))) } else { #expect(refusedAfter == nil) }
+  }
+
   @Test func aFewThatLeaveAreNoReasonToRefuseTheOthers() {
     let (line, open) = silent()
     line.now += 1
