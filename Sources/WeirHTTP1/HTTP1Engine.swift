@@ -156,7 +156,8 @@ extension HTTP1Engine {
   /// Closes idle connections that have reached the end of their lifetime, or are too many.
   fileprivate func trim() {
     let now = loop.turnTime
-    while let number = pool.surplus(at: now, others: dialler.main.openConnections), let connection = connections[number] {
+    while let number = pool.surplus(at: now, others: dialler.main.openConnections), let connection = connections[number]
+    {
       drop(connection)
     }
     guard !idleTimer.isArmed, let due = pool.nextEnd else { return }

@@ -84,7 +84,7 @@ extension WeirError {
     case invalidMethod(String)
   }
 
-  /// Why a request was not admitted.
+  /// Why an attempt was not admitted.
   @nonexhaustive
   public enum RequestRejectionReason: Sendable, Hashable {
     /// The destination's circuit admits only a share of the attempts; seconds until one is admitted, if known.
@@ -93,8 +93,8 @@ extension WeirError {
     case queueFull
     /// The request waited longer than `admissionTimeout`.
     case admissionTimeout
-    /// The destination gets more requests than it can answer in time (``SessionConfiguration/overload``). Nothing was
-    /// sent, so any request may be repeated after `retryAfter` seconds.
+    /// The destination gets more requests than it can answer in time (``SessionConfiguration/overload``). Unless
+    /// it was a retry, nothing was sent, so any request may be repeated after `retryAfter` seconds.
     case overloaded(reason: ShedReason, retryAfter: TimeInterval)
   }
 

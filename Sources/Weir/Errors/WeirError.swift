@@ -24,7 +24,8 @@ public indirect enum WeirError: Error, Sendable {
   case parameterEncoderFailed(reason: ParameterEncoderFailureReason)
   /// An adapter failed, or returned a request that is not valid.
   case requestAdaptationFailed(error: any Error)
-  /// The request was not admitted; nothing was sent.
+  /// An attempt was not admitted, and nothing of it was sent. If it was a retry (`retryCount` is not 0), the attempts before
+  /// it were.
   case requestRejected(reason: RequestRejectionReason)
   /// A retrier failed while it decided about the original error.
   case requestRetryFailed(retryError: any Error, originalError: any Error)

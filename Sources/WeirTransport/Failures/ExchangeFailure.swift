@@ -7,7 +7,7 @@ package protocol LabelledError: Error {
 /// Why an exchange failed, as far as the transport can tell.
 package enum ExchangeFailure: LabelledError, Hashable {
   case transfer(TransferFailure)
-  /// The destination did not admit the exchange; nothing was sent.
+  /// The destination did not admit an attempt, of which nothing was sent.
   case rejected(Rejection)
   /// The caller cancelled it.
   case cancelled

@@ -1,4 +1,4 @@
-/// Why load control refused a request (``OverloadSettings``). Nothing of the request was sent.
+/// Why load control refused an attempt (``OverloadSettings``), of which nothing was sent.
 @nonexhaustive
 public enum ShedReason: String, Sendable, Hashable, CaseIterable {
   /// So many requests wait already that this one would have waited longer than it may.
