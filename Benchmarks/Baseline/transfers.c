@@ -1,6 +1,6 @@
 // The yardstick: what the same requests cost a C program that does nothing but drive libcurl well.
 //
-//   transfers URL TOTAL CONCURRENCY [--handles reset|fresh] [--idle N IDLE_URL] [--eager] [--gzip]
+//   transfers URL TOTAL CONCURRENCY [--handles reset|fresh] [--idle N IDLE_URL] [--eager] [--gzip] [--ca FILE]
 //   transfers handles
 //
 // Makes TOTAL requests, CONCURRENCY at a time, reads each body whole, and prints one line:
@@ -13,7 +13,7 @@
 // the libcurl at hand. The program is fast because it tells epoll little: a descriptor that libcurl loses interest in stays
 // registered, because its connection goes idle for an instant and is then used again. --eager passes every change on at
 // once, to show the difference. --idle first opens N transfers that are never
-// answered and keeps them open throughout. --gzip inflates the bodies as they come.
+// answered and keeps them open throughout. --gzip inflates the bodies as they come. --ca is the authority of https URLs.
 #define _GNU_SOURCE
 #include <curl/curl.h>
 #include <errno.h>
@@ -54,7 +54,7 @@ static bool eager, fresh_handles, gzip;
 static uint64_t timer_deadline = UINT64_MAX;
 static struct curl_slist *headers;
 
-static const char *url;
+static const char *url, *authority;
 static long total, started_count, finished_count, failed_count;
 static uint32_t *latencies;
 
@@ -162,6 +162,7 @@ static void start(struct transfer *transfer, const char *target) {
   CURL *easy = transfer->easy;
   curl_easy_setopt(easy, CURLOPT_URL, target);
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  if (authority != NULL) curl_easy_setopt(easy, CURLOPT_CAINFO, authority);
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -293,7 +294,8 @@ static void raise_descriptor_limit(void) {
 
 int main(int count, char **arguments) {
   const char *usage =
-      "usage: transfers URL TOTAL CONCURRENCY [--handles reset|fresh] [--idle N IDLE_URL] [--eager] [--gzip] | transfers handles";
+      "usage: transfers URL TOTAL CONCURRENCY [--handles reset|fresh] [--idle N IDLE_URL] [--eager] [--gzip]\n"
+      "                 [--ca FILE]\n       transfers handles";
   if (count == 2 && strcmp(arguments[1], "handles") == 0) {
     puts(curl_version_info(CURLVERSION_NOW)->version_num < 0x080e01 ? "fresh" : "reset");
     return 0;
@@ -308,6 +310,8 @@ int main(int count, char **arguments) {
       eager = true;
     } else if (strcmp(arguments[index], "--gzip") == 0) {
       gzip = true;
+    } else if (strcmp(arguments[index], "--ca") == 0 && index + 1 < count) {
+      authority = arguments[++index];
     } else if (strcmp(arguments[index], "--handles") == 0 && index + 1 < count) {
       fresh_handles = strcmp(arguments[++index], "fresh") == 0;
       if (!fresh_handles && strcmp(arguments[index], "reset") != 0) fail(usage);

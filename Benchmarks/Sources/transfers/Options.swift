@@ -29,7 +29,7 @@ struct Options {
     let description = """
       usage: transfers URL TOTAL CONCURRENCY [--api async|closure|inline] [--metrics on|off]
                        [--executor default|session] [--idle N IDLE_URL]
-                       [--interceptor none|closure|async|authentication]
+                       [--interceptor none|closure|async|authentication] [--ca FILE]
       """
   }
 
@@ -40,6 +40,8 @@ struct Options {
   var metrics = true
   var executor = Executor.default
   var interceptor = Interception.none
+  /// The certificate authority of https URLs; nil for the system's.
+  var authority: String?
   var idle = 0
   var idleURL = ""
 
@@ -64,6 +66,7 @@ struct Options {
     case ("--api", _): api = try Self.parse(value)
     case ("--executor", _): executor = try Self.parse(value)
     case ("--interceptor", _): interceptor = try Self.parse(value)
+    case ("--ca", _): authority = value
     case ("--idle", _):
       guard let count = Int(value), count >= 0, let url = rest.popFirst() else { throw UsageError() }
       idle = count

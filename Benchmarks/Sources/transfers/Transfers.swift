@@ -33,6 +33,11 @@ import WeirMetrics
     var configuration = SessionConfiguration.default
     configuration.httpMaximumConnectionsPerHost = options.concurrency + options.idle
     configuration.timeoutIntervalForRequest = 3_600
+    if let authority = options.authority {
+      configuration.tls.trustRoots = .file(authority)
+      // libcurl 8.14.1 would ask for HTTP/2 first.
+      configuration.httpVersion = .http1_1
+    }
     if options.api == .inline { configuration.handlerExecution = .eventLoop }
     let monitors: [any EventMonitor] = options.metrics ? [try MetricsMonitor(registry: Registry())] : []
     return Session(

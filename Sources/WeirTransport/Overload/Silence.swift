@@ -45,7 +45,7 @@ struct Silence: Sendable {
   /// The callers that must have left before arrivals are refused, at least, and for each that still waits.
   private static let departed = (least: 5, perWaiting: 3)
   /// How many times longer than it takes to notice it a silence lasts before it is a hang.
-  private static let hang = 4.0
+  private static let hang = 2.6
 
   private(set) var isSilent = false
   /// The last one that has ended.
@@ -98,7 +98,7 @@ struct Silence: Sendable {
   /// Arrivals are refused while the upstream is silent and callers leave, or it hangs.
   mutating func refuse(_ callersLeave: Bool, at now: MonotonicTime) {
     let refused = refuses
-    refuses = isSilent && (callersLeave || isHang)
+    refuses = isHang || isSilent && callersLeave
     if refuses, !refused { lastThrough = now }
   }
 
@@ -143,6 +143,7 @@ struct Silence: Sendable {
     if isSilent {
       guard let average, seconds > Self.hang * max(shortest, 20 * average) else { return }
       isHang = unanswered.isNoLull(interval, at: now)
+      if isHang { refuse(true, at: now) }
     } else if let average {
       isSilent = seconds > 20 * average && isUnanswered(for: max(0.5, 8 * average), at: now)
     } else {

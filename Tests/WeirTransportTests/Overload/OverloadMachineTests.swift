@@ -141,7 +141,7 @@ import WeirIO
       if line.send() == nil, refusedAfter == nil { refusedAfter = line.now - begin }
     }
     #expect(line.machine.state == .silent)
-    if isHang { #expect((8...9).contains(try #require(refusedAfter))) } else { #expect(refusedAfter == nil) }
+    if isHang { #expect((5.2...5.4).contains(try #require(refusedAfter))) } else { #expect(refusedAfter == nil) }
   }
 
   @Test func aFewThatLeaveAreNoReasonToRefuseTheOthers() {
