@@ -96,11 +96,13 @@ struct OriginTable {
 
   /// The URL's path and query if it begins with this origin; nil if it does not, or is not plain.
   private static func target(of url: String, at origin: String) -> Substring? {
-    guard url.hasPrefix(origin) else { return nil }
-    let rest = url.utf8.dropFirst(origin.utf8.count)
-    guard let first = rest.first else { return "" }
-    guard RequestURL.endsAuthority(first), let end = RequestURL.endOfTarget(rest) else { return nil }
-    return url[rest.startIndex..<end]
+    let octets = url.utf8
+    let range = octets.withContiguousStorageIfAvailable { url in
+      origin.utf8.withContiguousStorageIfAvailable { RequestURL.target(in: url, behind: $0) } ?? nil
+    }
+    guard let range = range ?? nil else { return nil }
+    let begin = octets.index(octets.startIndex, offsetBy: range.lowerBound)
+    return Substring(octets[begin..<octets.index(begin, offsetBy: range.count)])
   }
 
   private static func fits(_ key: Origin.Key, _ spec: TransferSpec) -> Bool {

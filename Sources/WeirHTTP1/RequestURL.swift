@@ -1,3 +1,4 @@
+import Glibc
 import WeirHTTP
 
 /// The parts of a plain URL: `http://` or `https://`; a host of small letters, digits, `.`, `-` and `_`, or an IPv6
@@ -35,6 +36,23 @@ package struct RequestURL: Hashable, Sendable {
   /// Whether the octet ends an authority (RFC 3986 §3.2).
   static func endsAuthority(_ octet: UInt8) -> Bool {
     octet == .slash || octet == .questionMark || octet == UInt8(ascii: "#")
+  }
+
+  /// The range of path and query in a URL that begins with these scheme and authority; nil if it does not, or is not
+  /// plain.
+  static func target(in url: UnsafeBufferPointer<UInt8>, behind origin: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+    guard url.count >= origin.count, let base = url.baseAddress, let prefix = origin.baseAddress,
+      memcmp(base, prefix, origin.count) == 0
+    else { return nil }
+    var (index, end) = (origin.count, url.count)
+    guard index == end || endsAuthority(url[index]) else { return nil }
+    while index < url.count {
+      let octet = url[index]
+      guard octet > 32, octet < 127 else { return nil }
+      if octet == UInt8(ascii: "#"), index < end { end = index }
+      index += 1
+    }
+    return origin.count..<end
   }
 
   /// Where the fragment, which is not sent, begins, or the end; nil if the text has anything but visible ASCII.

@@ -23,6 +23,13 @@ final class HopRequest: Sendable {
   /// The scheme and authority, as the URL spells them.
   var origin: String? { originLength.flatMap { String(text.utf8.prefix($0)) } }
 
+  /// Whether the URL begins with this text.
+  func begins(with origin: String) -> Bool {
+    text.utf8.withContiguousStorageIfAvailable { text in
+      origin.utf8.withContiguousStorageIfAvailable { text.starts(with: $0) } ?? false
+    } ?? false
+  }
+
   /// Whether the URL is https and has a host.
   var isSecure: Bool { originLength != nil && text.utf8.dropFirst(4).first.map { $0 | 0x20 } == UInt8(ascii: "s") }
 

@@ -4,6 +4,8 @@ import WeirIO
 /// The part of a request's state that any thread may read or change, under the request's lock.
 struct RequestFields {
   var machine = RequestMachine()
+  /// The place of the request's pipeline in its session's core; nil while it has none there.
+  var place: Int?
   /// The attempts before the present one, in order.
   private var earlier: [Attempt] = []
   /// The attempts beside the present one: those that race with it and those that have lost.

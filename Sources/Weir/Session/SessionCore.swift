@@ -12,7 +12,7 @@ final class SessionCore {
   let controls: DestinationControls
   let cookies: CookieHandling?
   private let table: DestinationTable
-  @exclusivity(unchecked) private var active: [ObjectIdentifier: RequestPipeline] = [:]
+  @exclusivity(unchecked) private var active = ActivePipelines()
   /// The destinations by scheme and authority, spelled as in URLs, so that a lookup needs no parsing.
   private var destinations: [String: DestinationState] = [:]
   private var lastDestination: (origin: String, state: DestinationState)?
@@ -53,32 +53,38 @@ final class SessionCore {
   // MARK: Requests
 
   func pipeline(of request: Request) -> RequestPipeline? {
-    active[ObjectIdentifier(request)]
+    active[request.fields.withLock { $0.place }]
   }
 
   /// Passes the caller's next verb on to the request's pipeline.
   func hear(_ request: Request) {
-    let (heard, isActive) = request.fields.withLock { ($0.machine.hear(), $0.machine.isActive) }
-    if let heard { shell(of: request, isActive).perform(heard.verb, heard.action) }
+    let (heard, isActive, place) = request.fields.withLock { ($0.machine.hear(), $0.machine.isActive, $0.place) }
+    if let heard { shell(of: request, at: place, isActive).perform(heard.verb, heard.action) }
   }
 
   /// Sets a request up before it is resumed.
   func prepare(_ request: Request) {
-    let action = request.fields.withLock { $0.machine.prepare() }
-    if action != .none { shell(of: request, true).perform(action) }
+    let (action, place) = request.fields.withLock { ($0.machine.prepare(), $0.place) }
+    if action != .none { shell(of: request, at: place, true).perform(action) }
   }
 
   /// The request's pipeline, kept from the beginning of setup until the request settles.
-  private func shell(of request: Request, _ isActive: Bool) -> RequestPipeline {
-    let key = ObjectIdentifier(request)
-    if let pipeline = active[key] { return pipeline }
+  private func shell(of request: Request, at place: Int?, _ isActive: Bool) -> RequestPipeline {
+    if let pipeline = active[place] { return pipeline }
     let pipeline = RequestPipeline(request: request, core: self)
-    if isActive { active[key] = pipeline }
+    if isActive {
+      let place = active.add(pipeline)
+      request.fields.withLock { $0.place = place }
+    }
     return pipeline
   }
 
   func remove(_ request: Request) {
-    let pipeline = active.removeValue(forKey: ObjectIdentifier(request))
+    let place = request.fields.withLock { fields in
+      defer { fields.place = nil }
+      return fields.place
+    }
+    let pipeline = active.remove(at: place)
     // Released last: the pipeline may hold objects of the caller's, whose `deinit` may call back into this core.
     withExtendedLifetime(pipeline) {}
     if case .draining = ending, active.isEmpty { loop.atEndOfTurn { [self] in endIfDrained() } }
@@ -89,7 +95,7 @@ final class SessionCore {
     if case .draining = ending, active.isEmpty { end(with: .sessionInvalidated(error: nil), event: nil) }
   }
 
-  var activeRequests: Set<Request> { Set(active.values.map(\.request)) }
+  var activeRequests: Set<Request> { Set(active.all.map(\.request)) }
 
   /// The error of requests that come too late; nil while the session takes requests.
   var refusal: WeirError? {
@@ -104,7 +110,7 @@ final class SessionCore {
 
   /// The state of a request's destination; nil if the URL has none.
   func destination(of hop: HopRequest) -> DestinationState? {
-    if let last = lastDestination, last.origin.utf8.count == hop.originLength, hop.text.hasPrefix(last.origin) {
+    if let last = lastDestination, last.origin.utf8.count == hop.originLength, hop.begins(with: last.origin) {
       return last.state
     }
     guard let url = hop.url else { return nil }
@@ -219,7 +225,7 @@ final class SessionCore {
     if case .ended = ending { return }
     ending = .ended(error)
     if let session { monitors.urlSession(session, didBecomeInvalidWithError: event) }
-    for pipeline in active.values { pipeline.fail(with: error) }
+    for pipeline in active.all { pipeline.fail(with: error) }
     transport.close()
     // The transport may still report events of its end; they need the session until then.
     loop.atEndOfTurn { [session] in withExtendedLifetime(session) {} }

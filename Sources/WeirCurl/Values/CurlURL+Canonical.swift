@@ -17,13 +17,20 @@ extension CurlURL {
   private static func mayNeedRewriting(_ url: String) -> Bool {
     var url = url
     return url.withUTF8 { bytes in
-      guard let colon = bytes.firstIndex(of: .colon) else { return false }
-      let rest = bytes[colon...].dropFirst().drop { $0 == .slash }
-      let authority = rest.prefix { $0 != .slash && $0 != .questionMark && $0 != UInt8(ascii: "#") }
-      if authority.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "%") }) { return true }
-      guard let first = authority.first else { return false }
-      if first == UInt8(ascii: "[") { return true }
-      return first.isDigit && !isDottedDecimal(authority.prefix { $0 != .colon })
+      guard var begin = bytes.firstIndex(of: .colon) else { return false }
+      repeat { begin += 1 } while begin < bytes.count && bytes[begin] == .slash
+      // A loop, as every request comes here: slices take five times the instructions.
+      var (end, hostEnd) = (begin, begin)
+      while end < bytes.count {
+        let octet = bytes[end]
+        if octet == .slash || octet == .questionMark || octet == UInt8(ascii: "#") { break }
+        if octet == UInt8(ascii: "@") || octet == UInt8(ascii: "%") { return true }
+        if hostEnd == end, octet != .colon { hostEnd += 1 }
+        end += 1
+      }
+      guard begin < end else { return false }
+      if bytes[begin] == UInt8(ascii: "[") { return true }
+      return bytes[begin].isDigit && !isDottedDecimal(bytes[begin..<hostEnd])
     }
   }
 

@@ -7,11 +7,18 @@ package protocol TimerHandler: AnyObject {
 ///
 /// While armed, the loop keeps the timer and its handler alive. Cancelling or firing releases both.
 package final class LoopTimer {
-  package internal(set) var due = MonotonicTime.distantFuture
-  var slot = -1
-  var handler: (any TimerHandler)?
+  @exclusivity(unchecked) private var time = MonotonicTime.distantFuture
+  @exclusivity(unchecked) var slot = -1
+  @exclusivity(unchecked) var handler: (any TimerHandler)?
 
   package init() {}
+
+  /// When it fires, or fired last. It is stored under another name, since code in other modules checks each access to a
+  /// stored property.
+  package internal(set) var due: MonotonicTime {
+    get { time }
+    set { time = newValue }
+  }
 
   package var isArmed: Bool { slot >= 0 }
 }

@@ -3,8 +3,7 @@ package import WeirIO
 /// One exchange's claims on its destination: a start that counts once, and retries and second attempts within the
 /// budget, all of them only while the circuit admits them. Confined to the loop.
 package final class DestinationTerms {
-  /// Nil without a destination; then nothing is limited.
-  @exclusivity(unchecked) package var state: DestinationState?
+  @exclusivity(unchecked) private var destination: DestinationState?
   package let controls: DestinationControls
   /// The budget of the exchange, or else that of the controls. Nil means unlimited.
   @exclusivity(unchecked) package var retryBudget: RetryBudget?
@@ -20,13 +19,20 @@ package final class DestinationTerms {
 
   package init(_ controls: DestinationControls, state: DestinationState? = nil, earnsRetryBudget: Bool = true) {
     self.controls = controls
-    self.state = state
+    destination = state
     self.earnsRetryBudget = earnsRetryBudget
     retryBudget = controls.retryBudget
   }
 
-  /// A value that an observer keeps with the exchange. It is stored under another name, since code in other modules
-  /// checks each access to a stored property.
+  // Stored under other names, since code in other modules checks each access to a stored property.
+
+  /// Nil without a destination; then nothing is limited.
+  package var state: DestinationState? {
+    get { destination }
+    set { destination = newValue }
+  }
+
+  /// A value that an observer keeps with the exchange.
   package var note: AnyObject? {
     get { kept }
     set { kept = newValue }

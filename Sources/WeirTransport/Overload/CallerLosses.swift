@@ -1,19 +1,24 @@
 /// The share of callers that leave a destination by nature: what it usually loses is no reason to control it.
 struct CallerLosses: Sendable {
-  /// Slots in which the usual share follows, and what it is before anything is known.
-  private static let (slots, initial) = (60.0, 0.2)
+  /// Slots in which the usual share follows.
+  private static let slots = 60.0
+  /// What it is before anything is known, as if so many attempts had shown it.
+  private static let initial = (share: 0.2, attempts: 25.0)
   /// The share above the usual one that is too much, and the callers that it must be at least.
   private static let excess = (share: 0.1, count: 5)
 
   /// Slots that are judged together. In fewer, callers that leave by nature would by chance seem too many.
   static let judgedSlots = 3
 
-  private var usual = initial
+  private var usual = initial.share
+  private var attempts = initial.attempts
 
   /// A slot has ended in which nothing was controlled.
   mutating func note(_ slot: RecentSlots.Slot) {
     guard let share = slot.shareInVain else { return }
-    usual += (share - usual) / Self.slots
+    let count = Double(slot.inVain + slot.heads)
+    attempts = min(attempts + count, 1e6)
+    usual += (share - usual) * max(1 / Self.slots, count / attempts)
   }
 
   /// Whether more callers leave than usual.

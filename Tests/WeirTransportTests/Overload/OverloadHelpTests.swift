@@ -52,7 +52,8 @@ import Testing
     for result in Runs(row.workload).results {
       let late = result.requests.filter { (10..<25).contains($0.arrived) }
       let refused = late.filter { $0.reason == .silent }
-      #expect(2 * refused.count > late.count, "\(refused.count) of \(late.count), from \(refused.first?.arrived ?? 0) on")
+      #expect(
+        2 * refused.count > late.count, "\(refused.count) of \(late.count), from \(refused.first?.arrived ?? 0) on")
     }
   }
 

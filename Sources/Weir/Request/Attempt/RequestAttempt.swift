@@ -18,13 +18,13 @@ final class RequestAttempt {
   /// Nil if no response is looked up or stored.
   @exclusivity(unchecked) var caching: CacheUse?
   /// The number of the last lookup in the cache; an answer to an earlier one is ignored.
-  var lookup: UInt32 = 0
+  @exclusivity(unchecked) var lookup: UInt32 = 0
   /// The attempt's metrics, once it is over.
   @exclusivity(unchecked) var metrics: TransferMetrics?
   /// Whether the last state that monitors were told of is running.
-  private var isToldRunning = false
+  @exclusivity(unchecked) private var isToldRunning = false
   /// Whether monitors were told of its completion.
-  var isCompleted = false
+  @exclusivity(unchecked) var isCompleted = false
 
   init(_ hop: HopRequest, number: Int, retryCount: Int, task: TransferTask, of pipeline: RequestPipeline) {
     self.pipeline = pipeline

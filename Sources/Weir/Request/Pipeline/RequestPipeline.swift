@@ -10,37 +10,37 @@ final class RequestPipeline: TransportExchange {
   /// The limits and budgets of the request's destination, which is set once the first URL request exists.
   let terms: DestinationTerms
   /// The method of the first URL request; nil before that exists.
-  var method: String?
+  @exclusivity(unchecked) var method: String?
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
   @exclusivity(unchecked) var monitors: CompositeEventMonitor
 
   /// The present attempt, from its task's creation on.
   @exclusivity(unchecked) var attempt: RequestAttempt?
   /// The second attempts beside the present one, if the request asked for hedging.
-  var hedging: Hedging?
+  @exclusivity(unchecked) var hedging: Hedging?
   /// The stream from which the request's body is read; kept as long as an attempt could read it again.
   var bodyStream: (stream: InputStream, lane: FileLane, state: BodyStream)?
 
   // The end
   @exclusivity(unchecked) var values: [HandlerValue] = []
   /// Whether monitors were told that this attempt is not retried; more than one handler may ask for a retry.
-  var hasDenied = false
+  @exclusivity(unchecked) var hasDenied = false
   /// The reason for which the next attempt was granted.
-  var grantedReason: RetryReason?
+  @exclusivity(unchecked) var grantedReason: RetryReason?
   /// The error with which a retrier replaces the error of one handler's value.
-  var verdict: WeirError?
+  @exclusivity(unchecked) var verdict: WeirError?
 
-  private var hasStarted = false
+  @exclusivity(unchecked) private var hasStarted = false
   /// Whether monitors were told last that the request is resumed, not suspended.
-  private(set) var isResumed = false
+  @exclusivity(unchecked) private(set) var isResumed = false
   private let deadline = LoopTimer()
   private lazy var wait = LoopTimer()
-  private var isWaiting = false
-  private(set) var deadlineTime = MonotonicTime.distantFuture
+  @exclusivity(unchecked) private var isWaiting = false
+  @exclusivity(unchecked) private(set) var deadlineTime = MonotonicTime.distantFuture
   /// Whether the deadline has ended the request.
-  private(set) var isLate = false
+  @exclusivity(unchecked) private(set) var isLate = false
   /// Whether no attempt follows, unless a retrier asks for one on account of a handler's value.
-  var isFinished = false
+  @exclusivity(unchecked) var isFinished = false
 
   init(request: Request, core: SessionCore) {
     self.request = request
