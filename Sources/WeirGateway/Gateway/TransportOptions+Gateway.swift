@@ -10,6 +10,8 @@ extension TransportOptions {
     // Short, so that an upstream that swallows packets leaves time for another attempt.
     options.connectTimeout = 5
     options.maximumPooledConnections = connections
+    // With every libcurl the same: HTTP/2 would cost three times as much per request.
+    options.httpVersion = .http1_1
     return options
   }
 }
