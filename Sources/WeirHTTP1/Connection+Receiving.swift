@@ -10,7 +10,7 @@ extension Connection {
     if transfer.isReceivingPaused { return ignore() }
     // After a pause the parser may have more to say, even if no byte was kept.
     if parser.hasBegun, !takeKept(transfer) { return }
-    watch()
+    guard watch() else { return transfer.failLater(.cannotWatch) }
     var budget = HTTP1Engine.bytesPerTurn
     while self.transfer === transfer {
       switch wire.receive(into: engine.received) {

@@ -65,6 +65,10 @@ extension Connection {
         }
       }
       transfer.upload.supplied = Int64(engine.head.count - headCount)
+      guard transfer.upload.supplied == transfer.upload.length ?? transfer.upload.supplied else {
+        transfer.failUpload()
+        return engine.need(.end, for: transfer)
+      }
       transfer.upload.isComplete = true
     }
     engine.head.withUnsafeBytes { write($0, content: Int(transfer.upload.supplied), framing: 0, transfer) }

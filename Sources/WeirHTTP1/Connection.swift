@@ -21,6 +21,8 @@ final class Connection {
   @exclusivity(unchecked) var hasResponded = false
   /// Whether the connection must not serve another request.
   @exclusivity(unchecked) var isSpoilt = false
+  /// Whether the engine will read on from it in the next turn.
+  @exclusivity(unchecked) var isUnfinished = false
   /// Why the request can't be sent to its end.
   @exclusivity(unchecked) var sendError: TransferError?
   @exclusivity(unchecked) private var interest: IOEvents = []
@@ -34,6 +36,7 @@ final class Connection {
     self.origin = origin
     self.engine = engine
     parser = ResponseParser(requestIsHead: false, maximumHeadSize: engine.options.maximumHeaderSize)
+    wire.owner = self
   }
 
   /// Whether an idle connection can serve a request.
@@ -75,7 +78,16 @@ final class Connection {
     kept = []
     if let silenceTimer { engine.loop.cancel(silenceTimer) }
     if let continueTimer { engine.loop.cancel(continueTimer) }
+    wire.owner = nil
     wire.close()
+  }
+}
+
+extension Connection: WireOwner {
+  func wireIsLost() {
+    want([])
+    guard let transfer else { return engine.drop(self) }
+    transfer.failLater(TransferError(.engineFailed, message: "libcurl closed the connection"))
   }
 }
 
@@ -122,7 +134,7 @@ extension Connection: EventHandler {
   /// Makes the loop report when the system takes more, as long as there is more to send.
   func watchSending(_ isWanted: Bool) {
     let events: IOEvents = isWanted ? interest.union(.write) : interest.subtracting(.write)
-    if !want(events) { transfer?.failLater(TransferError(.noSocket, message: "the connection can't be watched")) }
+    if !want(events) { transfer?.failLater(.cannotWatch) }
   }
 }
 

@@ -62,7 +62,7 @@ extension HTTP1Engine {
     _ spec: consuming TransferSpec, at place: RequestPlace, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> HTTP1Transfer {
     loop.preconditionCurrent()
-    let mayBegin = spec.body.leavesWithHead && !dialler.main.isEntered && !isClosed
+    let mayBegin = spec.body.leavesWithHead && !dialler.isEntered && !isClosed
     let transfer = HTTP1Transfer(spec, at: place, headers: headers, delegate: delegate, engine: self)
     transfer.slot = transfers.count
     transfers.append(transfer)
@@ -179,7 +179,7 @@ private final class Dialled: DialReceiver {
     let connection = engine.add(wire, to: origin)
     guard connection.watch() else {
       engine.drop(connection)
-      if transfer.dial === dial { fail(TransferError(.noSocket, message: "the connection can't be watched")) }
+      if transfer.dial === dial { fail(.cannotWatch) }
       return
     }
     guard transfer.dial === dial else { return engine.release(connection) }
@@ -215,15 +215,21 @@ extension HTTP1Engine: TimerHandler {
 
   /// Reads on from the connection in the next turn.
   func continueNextTurn(_ connection: Connection) {
+    if connection.isUnfinished { return }
+    connection.isUnfinished = true
     unfinished.append(connection)
-    loop.schedule(nextTurnTimer, at: loop.turnTime, handler: self)
+    // A timer for the time of this turn would fire in it once more.
+    loop.schedule(nextTurnTimer, at: .now, handler: self)
   }
 
   package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     if timer === idleTimer { return trim() }
     let connections = unfinished
     unfinished.removeAll()
-    for connection in connections { connection.receive() }
+    for connection in connections {
+      connection.isUnfinished = false
+      connection.receive()
+    }
   }
 
   private func scheduleFlush() {

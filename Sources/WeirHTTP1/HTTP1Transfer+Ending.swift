@@ -58,6 +58,8 @@ extension HTTP1Transfer {
 }
 
 extension TransferError {
+  static let cannotWatch = TransferError(.noSocket, message: "the connection can't be watched")
+
   init(_ defect: ResponseDefect) {
     self.init(defect.kind, code: defect.code, message: defect.message)
   }

@@ -31,9 +31,9 @@ final class Origin {
     hostField = Array((isUsual ? key.host : "\(key.host):\(key.port)").utf8)
   }
 
-  /// Drops the first transfers as far as they don't wait any more.
+  /// Drops the first transfers as far as they don't wait any more: they are served, or are about to end with a failure.
   func forgetServed() {
-    while let first = waiting.first, first.state != .connecting { _ = waiting.popFirst() }
+    while let first = waiting.first, first.state != .connecting || first.failure != nil { _ = waiting.popFirst() }
   }
 }
 

@@ -1,4 +1,5 @@
 import CSlowResolver
+import Synchronization
 import Testing
 import WeirCurl
 import WeirIO
@@ -39,6 +40,22 @@ struct DialRaceTests {
         .steps(end), .awaitClose),
       Script(.call { dialled.open() }, .wait(second), .socks5, .forever([.head, .send(okResponse("three"))])),
       Script(.call { Issue.record("a third connection") }, .awaitClose))
+  }
+
+  @Test func whatWasCancelledIsNotSentOnItsOwnConnection() async throws {
+    let stands = Gate()
+    let server = try ScriptedServer(Script(.wait(stands), .socks5, .forever([.head, .send(okResponse("sent"))])))
+    let port = server.port
+    let cancelled = Mutex<Running?>(nil)
+    let rig = try await EngineRig(
+      { $0.proxy = .socks5(host: "127.0.0.1", port: port, credential: nil) },
+      onConnection: { cancelled.withLock { $0 }?.cancelOnLoop() })
+    let running = await rig.start(TransferSpec(url: Self.url))
+    cancelled.withLock { $0 = running }
+    stands.open()
+    #expect(await running.outcome.error != nil)
+    await rig.close()
+    #expect(!server.receivedText().contains("GET"))
   }
 
   @Test(.enabled(if: isOwnEngine))

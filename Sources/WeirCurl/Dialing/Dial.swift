@@ -65,9 +65,6 @@ extension TransferEngine {
     return dial
   }
 
-  /// Whether libcurl is being called, so that no connection may be used or closed.
-  package var isEntered: Bool { isInside }
-
   /// Takes over the connection that libcurl has opened, and ends the transfer.
   func finishDial(_ dial: Dial, _ transfer: Transfer) {
     transfer.heldReport = transfer.report()

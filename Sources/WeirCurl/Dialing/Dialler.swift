@@ -15,6 +15,9 @@ package final class Dialler {
     self.main = main
   }
 
+  /// Whether libcurl is being called, so that no connection may be used or closed.
+  package var isEntered: Bool { main.isInside || others.contains(where: \.isInside) }
+
   /// Opens a connection for the request `spec`, by its URL, trust, address policy, silence timeout and tag.
   package func dial(_ spec: TransferSpec, receiver: any DialReceiver) -> Dial {
     let engine = Scheme(url: spec.url) == .https ? engineWithRoom() : main
@@ -30,8 +33,8 @@ package final class Dialler {
     return made
   }
 
-  /// Closes all connections but those of the first engine.
   package func close() {
+    main.close()
     for engine in others { engine.close() }
   }
 }

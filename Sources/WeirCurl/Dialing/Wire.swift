@@ -2,6 +2,12 @@ internal import CCurl
 internal import Glibc
 internal import WeirIO
 
+/// Hears that libcurl has closed a connection, or is about to, since its multi handle failed.
+package protocol WireOwner: AnyObject {
+  /// The descriptor must not be used any more; it may soon be another connection's.
+  func wireIsLost()
+}
+
 /// An established connection that libcurl no longer uses: a socket, or a TLS connection over one. Confined to the loop.
 ///
 /// A TLS connection lives in the easy handle that opened it. Its bytes go through `curl_easy_send` and `curl_easy_recv`,
@@ -31,6 +37,8 @@ package final class Wire {
   let engine: TransferEngine
   let tag: (any AnyObject & Sendable)?
   var secure: SecureWire?
+  /// Nil before there is one, and again once it has closed the wire.
+  package var owner: (any WireOwner)?
   private var isClosed = false
 
   init(
@@ -74,7 +82,8 @@ package final class Wire {
     if recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) < 0, errno == EAGAIN { return true }
     guard let secure else { return false }
     return withUnsafeMutableBytes(of: &byte) {
-      if case .later = secure.receive(into: $0) { true } else { false }
+      // A part of a record may have arrived, whose rest would be taken for the next response.
+      if case .later = secure.receive(into: $0) { !secure.hasPending } else { false }
     }
   }
 
@@ -108,6 +117,9 @@ final class SecureWire {
 
   /// Whether the TLS library has no decrypted bytes that nobody has read.
   var isDrained: Bool { handle != nil && connection.pendingBytes == 0 }
+
+  /// Whether the TLS library has bytes that were received, even if it can't decrypt them yet.
+  var hasPending: Bool { handle != nil && connection.hasPending }
 
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Wire.Received {
     guard let handle else { return .failed(Self.gone) }
@@ -173,14 +185,17 @@ extension TransferEngine {
 
   /// libcurl closes the TLS connection and its socket.
   private func unpin(_ wire: Wire) {
-    pinned[wire.descriptor] = nil
     guard let handle = wire.secure?.handle else { return }
+    pinned[wire.descriptor] = nil
     wire.secure?.handle = nil
     if let multi { inside { _ = curl_multi_remove_handle(multi, handle.easy) } }
   }
 
   /// The multi handle is about to go, and with it the TLS connections.
   func unpinAll() {
-    for wire in pinned.values { unpin(wire) }
+    for wire in pinned.values {
+      wire.owner?.wireIsLost()
+      unpin(wire)
+    }
   }
 }

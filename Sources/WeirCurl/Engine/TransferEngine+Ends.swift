@@ -86,7 +86,7 @@ extension TransferEngine {
   /// Takes the handle back from libcurl and returns it to the pool.
   func release(_ transfer: Transfer) {
     leaveLookups(transfer)
-    guard let handle = transfer.handle else { return }
+    guard let handle = transfer.handle else { return endLookup(of: transfer) }
     if transfer.state == .running || transfer.state == .abandoned, let multi {
       curl_multi_remove_handle(multi, handle.easy)
       reconcile(transfer)

@@ -70,7 +70,8 @@ extension TransferEngine {
   }
 
   private func add(_ transfer: Transfer) {
-    guard transfer.state == .waiting, let multi else { return }
+    guard transfer.state == .waiting else { return }
+    guard let multi else { return finish(transfer, result: .failedInit) }
     if transfer.handle == nil {
       guard let handle = pool.popLast() ?? EasyHandle() else {
         return finish(transfer, result: .outOfMemory)

@@ -34,8 +34,7 @@ extension Engines: TransportEngine {
   }
 
   package func close() {
-    // Its connections may live in libcurl's handles.
-    own?.close()
-    libcurl.close()
+    // Our own engine's connections may live in libcurl's handles, so it closes libcurl's engine behind them.
+    if let own { own.close() } else { libcurl.close() }
   }
 }

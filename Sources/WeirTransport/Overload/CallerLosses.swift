@@ -18,7 +18,8 @@ struct CallerLosses: Sendable {
     guard let share = slot.shareInVain else { return }
     let count = Double(slot.inVain + slot.heads)
     attempts = min(attempts + count, 1e6)
-    usual += (share - usual) * max(1 / Self.slots, count / attempts)
+    // It falls fast at first, but does not rise fast: an overload from the start is not what callers do by nature.
+    usual += (share - usual) * (share < usual ? max(1 / Self.slots, count / attempts) : 1 / Self.slots)
   }
 
   /// Whether more callers leave than usual.

@@ -40,6 +40,18 @@ import Testing
     #expect(CallerLosses().isExceeded(by: slot(inVain: 33, heads: 67)))
   }
 
+  @Test func anOverloadFromTheStartIsNotUsual() {
+    var losses = CallerLosses()
+    losses.note(slot(inVain: 0, heads: 50))
+    for _ in 0..<3 { losses.note(slot(inVain: 75, heads: 50)) }
+    #expect(losses.isExceeded(by: slot(inVain: 225, heads: 150)))
+  }
+
+  @Test func aFewSecondsShowThatNobodyLeaves() {
+    let losses = losses(10, inVain: 0, heads: 10)
+    #expect(losses.isExceeded(by: slot(inVain: 6, heads: 24)))
+  }
+
   @Test func fewerThanFiveSayNothing() {
     #expect(!CallerLosses().isExceeded(by: slot(inVain: 4, heads: 0)))
     #expect(CallerLosses().isExceeded(by: slot(inVain: 5, heads: 0)))
