@@ -22,11 +22,11 @@ package struct AttemptMachine: Sendable {
     case waiting
     /// A hop has its request and is to go on the wire.
     case due
-    /// libcurl has the hop.
+    /// The engine has the hop.
     case onWire
     /// A stored response is given to its receiver, in place of a transfer or after a transfer that confirmed it.
     case serving
-    /// libcurl has finished the last hop, and the response's receiver has not.
+    /// The engine has finished the last hop, and the response's receiver has not.
     case draining
     /// The task is complete.
     case ended
@@ -89,7 +89,7 @@ package struct AttemptMachine: Sendable {
     /// Put the present hop's request on the wire.
     static let startHop = Actions(rawValue: 512)
     static let resumeReceiving = Actions(rawValue: 1024)
-    /// Make libcurl end the transfer, which then reports its end.
+    /// Make the engine end the transfer, which then reports its end.
     static let cancelTransfer = Actions(rawValue: 2048)
     /// Continue the end of the transfer, which had waited for the response's receiver.
     static let conclude = Actions(rawValue: 4096)
@@ -192,7 +192,7 @@ package struct AttemptMachine: Sendable {
 
   // MARK: The end of a hop and of the attempt
 
-  /// libcurl is done. Returns whether the end has to wait for the response's receiver, which may still fail the
+  /// The engine is done. Returns whether the end has to wait for the response's receiver, which may still fail the
   /// attempt.
   mutating func transferEnded(failed: Bool) -> Bool {
     guard !failed, !holds.isDisjoint(with: [.decoding, .sink, .cache]) else { return false }
@@ -200,7 +200,7 @@ package struct AttemptMachine: Sendable {
     return true
   }
 
-  /// libcurl is done, and the writer of the body's file is not. The slot is given up, as the writer's code may need it.
+  /// The engine is done, and the writer of the body's file is not. The slot is given up, as the writer's code may need it.
   mutating func awaitReceiver() -> Actions {
     stage = .draining
     return leave()

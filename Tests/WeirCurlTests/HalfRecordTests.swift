@@ -1,0 +1,76 @@
+import Testing
+import WeirTestSupport
+import WeirTransport
+
+@testable import WeirCurl
+
+/// A server on TLS that sends a part of a record, and the rest when the next request is there.
+@Suite(.enabled(if: TLSUpstream.isInstalled), .timeLimit(.minutes(1)))
+struct HalfRecordTests {
+  /// The first connection answers a request, and begins a second response that nobody asked for.
+  private static let script = """
+    import socket, ssl, sys, threading, time
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[1], sys.argv[2])
+    def response(text): return b"HTTP/1.1 200 OK\\r\\nContent-Length: 4\\r\\n\\r\\n" + text
+    def serve(c, begins_another):
+        received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = context.wrap_bio(received, sent, server_side=True)
+        def do(step):
+            while True:
+                try: return step()
+                except ssl.SSLWantReadError:
+                    c.sendall(sent.read())
+                    data = c.recv(65536)
+                    if not data: raise OSError
+                    received.write(data)
+        def take():
+            head = b""
+            while b"\\r\\n\\r\\n" not in head: head += do(lambda: tls.read(65536))
+        try:
+            do(tls.do_handshake)
+            take()
+            tls.write(response(b"fine"))
+            c.sendall(sent.read())
+            if begins_another:
+                tls.write(response(b"evil"))
+                record = sent.read()
+                time.sleep(0.05)
+                c.sendall(record[:len(record) // 2])
+                take()
+                c.sendall(record[len(record) // 2:])
+            while True:
+                take()
+                tls.write(response(b"fine"))
+                c.sendall(sent.read())
+        except OSError: pass
+        finally: c.close()
+    listener = socket.create_server(("127.0.0.1", int(sys.argv[3])))
+    count = 0
+    while True:
+        c = listener.accept()[0]
+        # The test itself connects once, to see that there is a listener.
+        count += 1
+        threading.Thread(target=serve, args=(c, count == 2), daemon=True).start()
+    """
+
+  @Test func halfOfARecordIsNotTheNextResponse() async throws {
+    let certificates = try await TestCertificates()
+    let port = LoopbackPort.free()
+    let pair = certificates.server
+    let peer = try Peer(
+      Tool(named: "python3"), ["-c", Self.script, pair.certificate, pair.key, "\(port)"])
+    try await peer.waitForPort(port)
+    let authority = certificates.authority.certificate
+    let rig = try await EngineRig {
+      $0.httpVersion = .http1_1
+      $0.tls.roots = .file(authority)
+    }
+    let url = "https://127.0.0.1:\(port)/"
+    #expect(await rig.get(url).text == "fine")
+    #expect(await eventually { rig.counts.open == 0 }, "the half record ends the connection")
+    #expect(await rig.get(url).text == "fine")
+    #expect(rig.counts.value.opened == 2)
+    await rig.close()
+  }
+}
