@@ -33,9 +33,12 @@ package final class Dialler {
     return made
   }
 
+  /// Closes the engines; at the end of a turn only. Delegates and the observer hear all of it from within.
   package func close() {
-    main.close()
-    for engine in others { engine.close() }
+    for engine in [main] + others {
+      engine.close()
+      engine.shutDown()
+    }
   }
 }
 

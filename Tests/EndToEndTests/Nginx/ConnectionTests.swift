@@ -69,13 +69,16 @@ import WeirTestSupport
     for number in 0..<1000 { #expect(answers[number]?.hasPrefix("\(number) of ") == true) }
     let connections = Set(answers.values.compactMap { $0.split(separator: " ").last })
     #expect(connections.count <= 64)
-    #expect(client.sum("weir_connections_opened_total") == Double(connections.count))
-    #expect(client.sum("weir_connections_reused_total") == Double(1000 - connections.count))
+    // A request takes what comes first, its own connection or an idle one. So another may be the first on its connection,
+    // and counts as one that reuses it, or nobody has come to use it yet.
+    let opened = client.sum("weir_connections_opened_total")
+    #expect((Double(connections.count)...64).contains(opened))
+    #expect((Double(1000 - connections.count)..<1000).contains(client.sum("weir_connections_reused_total")))
     #expect(client.sum("weir_requests_total", ["outcome": "success"]) == 1000)
     #expect(client.sum("weir_request_attempts_bucket", ["le": "1.0"]) == 1000)
     #expect(client.sum("weir_requests_in_flight") == 0)
     #expect(client.sum("http_client_active_requests") == 0)
-    #expect(client.sum(Self.open, ["http_connection_state": "idle"]) == Double(connections.count))
+    #expect(client.sum(Self.open, ["http_connection_state": "idle"]) == opened)
   }
 
   @Test func aWorkerKilledInTheMiddleOfABodyIsALostConnection() async throws {
