@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "result.h"
+
 enum { max_events = 256, buffer_size = 65536, body_capacity = 1 << 22 };
 
 struct connection {
@@ -43,12 +45,6 @@ static char buffer[buffer_size];
 static void fail(const char *what) {
   fprintf(stderr, "sockets: %s\n", what);
   exit(1);
-}
-
-static uint64_t now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 static void start_next(struct connection *connection) {
@@ -126,16 +122,6 @@ static void open_connection(struct connection *connection, const struct sockaddr
   if (connection->body == NULL || connection->head == NULL) fail("out of memory");
 }
 
-static int ascending(const void *left, const void *right) {
-  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  return (a > b) - (a < b);
-}
-
-static double cpu_us(const struct rusage *usage) {
-  return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1e6 +
-         (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
-}
-
 int main(int count, char **arguments) {
   const char *usage = "usage: sockets http://ADDRESS:PORT/PATH TOTAL CONCURRENCY";
   char host[64], path[1024];
@@ -157,7 +143,7 @@ int main(int count, char **arguments) {
   if (poller < 0 || latencies == NULL || connections == NULL) fail("out of memory");
   for (long index = 0; index < concurrency; index++) open_connection(&connections[index], &address);
 
-  struct rusage before, after;
+  struct rusage before;
   getrusage(RUSAGE_SELF, &before);
   uint64_t began = now_ns();
   for (long index = 0; index < concurrency; index++) start_next(&connections[index]);
@@ -167,12 +153,6 @@ int main(int count, char **arguments) {
     if (ready < 0 && errno != EINTR) fail("epoll_wait");
     for (int index = 0; index < ready; index++) receive(events[index].data.ptr);
   }
-  double seconds = (double)(now_ns() - began) / 1e9;
-  getrusage(RUSAGE_SELF, &after);
-
-  qsort(latencies, (size_t)total, sizeof *latencies, ascending);
-  printf("rps=%.0f p50_us=%u p99_us=%u cpu_us=%.2f rss_kb=%ld max_us=%u requests=%ld\n", (double)total / seconds,
-         latencies[total / 2], latencies[total - 1 - total / 100],
-         (cpu_us(&after) - cpu_us(&before)) / (double)total, after.ru_maxrss, latencies[total - 1], total);
+  print_result(latencies, total, began, &before);
   return 0;
 }

@@ -29,6 +29,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "result.h"
+
 enum { max_descriptors = 1 << 16, max_events = 256 };
 
 // The events that libcurl wants of a descriptor, and those that epoll was asked for.
@@ -61,12 +63,6 @@ static uint32_t *latencies;
 static void fail(const char *what) {
   fprintf(stderr, "transfers: %s\n", what);
   exit(1);
-}
-
-static uint64_t now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 // MARK: - epoll
@@ -275,16 +271,6 @@ static void settle_idle(struct transfer *transfers, long count) {
   }
 }
 
-static int ascending(const void *left, const void *right) {
-  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  return (a > b) - (a < b);
-}
-
-static double cpu_us(const struct rusage *usage) {
-  return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1e6 +
-         (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
-}
-
 static void raise_descriptor_limit(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -343,18 +329,12 @@ int main(int count, char **arguments) {
   settle_idle(idle, idle_count);
 
   struct transfer *transfers = make_transfers(concurrency, false);
-  struct rusage before, after;
+  struct rusage before;
   getrusage(RUSAGE_SELF, &before);
   uint64_t began = now_ns();
   for (long index = 0; index < concurrency; index++) start_next(&transfers[index]);
   while (finished_count < total) turn();
-  double seconds = (double)(now_ns() - began) / 1e9;
-  getrusage(RUSAGE_SELF, &after);
-
-  qsort(latencies, (size_t)total, sizeof *latencies, ascending);
-  printf("rps=%.0f p50_us=%u p99_us=%u cpu_us=%.2f rss_kb=%ld max_us=%u requests=%ld\n", (double)total / seconds,
-         latencies[total / 2], latencies[total - 1 - total / 100],
-         (cpu_us(&after) - cpu_us(&before)) / (double)total, after.ru_maxrss, latencies[total - 1], total);
+  print_result(latencies, total, began, &before);
   if (failed_count > 0) fprintf(stderr, "transfers: %ld of %ld failed\n", failed_count, total);
   return failed_count > 0;
 }

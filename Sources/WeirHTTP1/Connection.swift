@@ -87,7 +87,7 @@ extension Connection: WireOwner {
   func wireIsLost() {
     want([])
     guard let transfer else { return engine.drop(self) }
-    transfer.failLater(TransferError(.engineFailed, message: "libcurl closed the connection"))
+    transfer.failLater(.engineFailed)
   }
 }
 

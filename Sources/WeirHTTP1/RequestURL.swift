@@ -1,4 +1,3 @@
-import Glibc
 import WeirHTTP
 
 /// The parts of a plain URL: `http://` or `https://`; a host of small letters, digits, `.`, `-` and `_`, or an IPv6
@@ -29,7 +28,7 @@ package struct RequestURL: Hashable, Sendable {
     self.port = port
     host = url[authority.startIndex..<hostEnd]
     origin = url[..<authority.endIndex]
-    guard let end = Self.endOfTarget(bytes[authority.endIndex...]) else { return nil }
+    guard let end = Self.endOfTarget(bytes, from: authority.endIndex) else { return nil }
     target = url[authority.endIndex..<end]
   }
 
@@ -41,24 +40,21 @@ package struct RequestURL: Hashable, Sendable {
   /// The range of path and query in a URL that begins with these scheme and authority; nil if it does not, or is not
   /// plain.
   static func target(in url: UnsafeBufferPointer<UInt8>, behind origin: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
-    guard url.count >= origin.count, let base = url.baseAddress, let prefix = origin.baseAddress,
-      memcmp(base, prefix, origin.count) == 0
-    else { return nil }
-    var (index, end) = (origin.count, url.count)
-    guard index == end || endsAuthority(url[index]) else { return nil }
-    while index < url.count {
-      let octet = url[index]
-      guard octet > 32, octet < 127 else { return nil }
-      if octet == UInt8(ascii: "#"), index < end { end = index }
-      index += 1
-    }
-    return origin.count..<end
+    let start = origin.count
+    guard url.starts(with: origin), start == url.count || endsAuthority(url[start]) else { return nil }
+    return endOfTarget(url, from: start).map { start..<$0 }
   }
 
   /// Where the fragment, which is not sent, begins, or the end; nil if the text has anything but visible ASCII.
-  static func endOfTarget(_ rest: Substring.UTF8View) -> String.Index? {
-    guard rest.allSatisfy({ $0 > 32 && $0 < 127 }) else { return nil }
-    return rest.firstIndex(of: UInt8(ascii: "#")) ?? rest.endIndex
+  private static func endOfTarget<URL: Collection<UInt8>>(_ url: URL, from start: URL.Index) -> URL.Index? {
+    var (index, end) = (start, url.endIndex)
+    while index < url.endIndex {
+      let octet = url[index]
+      guard octet > 32, octet < 127 else { return nil }
+      if octet == UInt8(ascii: "#"), index < end { end = index }
+      url.formIndex(after: &index)
+    }
+    return end
   }
 
   private static func endOfHost(_ authority: Substring.UTF8View) -> String.Index? {

@@ -11,20 +11,17 @@ struct TLSConnection {
   private typealias Control = @convention(c) (UnsafeMutableRawPointer, CInt, CLong, UnsafeMutableRawPointer?) -> CLong
 
   private struct Functions {
-    let pending: Number
     let hasPending: Number
     let getShutdown: Number
     let control: Control
   }
 
   private static let functions: Functions? = {
-    guard let pending = dlsym(nil, "SSL_pending"), let hasPending = dlsym(nil, "SSL_has_pending"),
-      let shutdown = dlsym(nil, "SSL_get_shutdown"),
+    guard let hasPending = dlsym(nil, "SSL_has_pending"), let shutdown = dlsym(nil, "SSL_get_shutdown"),
       let control = dlsym(nil, "SSL_ctrl")
     else { return nil }
     return Functions(
-      pending: unsafeBitCast(pending, to: Number.self), hasPending: unsafeBitCast(hasPending, to: Number.self),
-      getShutdown: unsafeBitCast(shutdown, to: Number.self),
+      hasPending: unsafeBitCast(hasPending, to: Number.self), getShutdown: unsafeBitCast(shutdown, to: Number.self),
       control: unsafeBitCast(control, to: Control.self))
   }()
 
@@ -40,9 +37,6 @@ struct TLSConnection {
     self.functions = functions
     self.object = object
   }
-
-  /// Decrypted bytes that nobody has read.
-  var pendingBytes: Int { Int(functions.pending(object)) }
 
   /// Whether there are bytes that were received and that nobody has read, decrypted or not.
   var hasPending: Bool { functions.hasPending(object) != 0 }

@@ -83,7 +83,7 @@ package final class Wire {
     guard let secure else { return false }
     return withUnsafeMutableBytes(of: &byte) {
       // A part of a record may have arrived, whose rest would be taken for the next response.
-      if case .later = secure.receive(into: $0) { !secure.hasPending } else { false }
+      if case .later = secure.receive(into: $0) { secure.isDrained } else { false }
     }
   }
 
@@ -115,14 +115,11 @@ final class SecureWire {
     connection.acceptMovingBuffers()
   }
 
-  /// Whether the TLS library has no decrypted bytes that nobody has read.
-  var isDrained: Bool { handle != nil && connection.pendingBytes == 0 }
-
-  /// Whether the TLS library has bytes that were received, even if it can't decrypt them yet.
-  var hasPending: Bool { handle != nil && connection.hasPending }
+  /// Whether the TLS library has no bytes that nobody has read.
+  var isDrained: Bool { handle != nil && !connection.hasPending }
 
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Wire.Received {
-    guard let handle else { return .failed(Self.gone) }
+    guard let handle else { return .failed(.engineFailed) }
     var count = 0
     let code = curl_easy_recv(handle.easy, buffer.baseAddress, buffer.count, &count)
     if code == CURLE_AGAIN { return .later }
@@ -132,7 +129,7 @@ final class SecureWire {
   }
 
   func send(_ bytes: UnsafeRawBufferPointer) -> Wire.Sent {
-    guard let handle else { return .failed(Self.gone) }
+    guard let handle else { return .failed(.engineFailed) }
     var count = 0
     let code = curl_easy_send(handle.easy, bytes.baseAddress, bytes.count, &count)
     if code == CURLE_AGAIN { return .later }
@@ -146,8 +143,6 @@ final class SecureWire {
       .curl, code: CurlCode(rawValue: code.rawValue),
       message: text.map { CurlText.sanitized(String(cString: $0)) } ?? "")
   }
-
-  private static let gone = TransferError(.engineFailed, message: "libcurl's multi handle failed")
 }
 
 extension TransferEngine {

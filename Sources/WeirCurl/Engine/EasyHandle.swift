@@ -8,7 +8,7 @@ final class EasyHandle {
   private var isUsed = false
   /// Whether the present transfer's body comes from a callback.
   var readsBody = false
-  /// What the easy handle shares with others; it has to outlive the handle.
+  /// Shared with other handles; they have to outlive this one.
   var caches: SharedCaches?
   /// A list that libcurl reads until the transfer is over, and that we have to free.
   private var list: UnsafeMutablePointer<curl_slist>?

@@ -1,7 +1,7 @@
 internal import CCurl
 
-/// What the engines of one loop share: names that were looked up and lookups under way, so that a name costs one lookup,
-/// and the TLS sessions that new connections may resume.
+/// The engines of one loop share names that were looked up and lookups under way, so that a name costs one lookup, and
+/// the TLS sessions that new connections may resume.
 ///
 /// Before 8.12, libcurl keeps sessions with the easy handle. Such a handle serves one transfer only, so each new
 /// connection would cost a full handshake. The number of sessions is libcurl's default.

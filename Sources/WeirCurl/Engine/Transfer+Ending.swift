@@ -157,7 +157,7 @@ extension Transfer {
     case .cancelled: TransferError.cancelled.message
     case .stopped: TransferError.stopped.message
     case .engineClosed: TransferError.engineClosed.message
-    case .engineFailed: "libcurl's multi handle failed"
+    case .engineFailed: TransferError.engineFailed.message
     case .conflictingLengths: "the response has several Content-Length fields that disagree"
     case .malformedHead: receiving.framing.defect ?? "the response head is malformed"
     case .refusedTransferEncoding: "the response has a Transfer-Encoding other than chunked, which is not supported"

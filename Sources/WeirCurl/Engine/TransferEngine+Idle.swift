@@ -12,7 +12,7 @@ extension TransferEngine {
   /// to 8.14.1 doesn't look.
   func isQuiet(_ fd: CInt, _ handle: EasyHandle?) -> Bool {
     guard sockets.isHTTP1(fd) else { return true }
-    if let handle, let tls = TLSConnection(handle.easy), tls.pendingBytes > 0 { return false }
+    if let handle, let tls = TLSConnection(handle.easy), tls.hasPending { return false }
     var byte: UInt8 = 0
     return recv(fd, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) < 0 && errno == EAGAIN
   }

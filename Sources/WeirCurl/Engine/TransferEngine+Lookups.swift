@@ -1,7 +1,7 @@
 internal import CCurl
 internal import WeirIO
 
-// The limit on name caches.lookups. A lookup beyond the limit, or a second one for a name, is refused in libcurl's callback.
+// The limit on name lookups. A lookup beyond the limit, or a second one for a name, is refused in libcurl's callback.
 // That ends the transfer in libcurl and costs the others nothing. The transfer is restarted when its lookup may run or
 // is no longer needed.
 extension TransferEngine {

@@ -107,6 +107,7 @@ extension TransferError {
   package static let cancelled = TransferError(.cancelled, message: "the transfer was cancelled")
   package static let stopped = TransferError(.stopped, message: "the receiver of the response stopped it")
   package static let engineClosed = TransferError(.engineClosed, message: "the session was closed")
+  package static let engineFailed = TransferError(.engineFailed, message: "libcurl's multi handle failed")
   package static let connectionLost = TransferError(
     .connectionLost,
     message:

@@ -2,7 +2,7 @@
 struct CallerLosses: Sendable {
   /// Slots in which the usual share follows.
   private static let slots = 60.0
-  /// What it is before anything is known, as if so many attempts had shown it.
+  /// Its value before anything is known, as if so many attempts had shown it.
   private static let initial = (share: 0.2, attempts: 25.0)
   /// The share above the usual one that is too much, and the callers that it must be at least.
   private static let excess = (share: 0.1, count: 5)
@@ -17,7 +17,7 @@ struct CallerLosses: Sendable {
   mutating func note(_ slot: RecentSlots.Slot) {
     guard let share = slot.shareInVain else { return }
     let count = Double(slot.inVain + slot.heads)
-    attempts = min(attempts + count, 1e6)
+    attempts += count
     // It falls fast at first, but does not rise fast: an overload from the start is not what callers do by nature.
     usual += (share - usual) * (share < usual ? max(1 / Self.slots, count / attempts) : 1 / Self.slots)
   }

@@ -58,6 +58,7 @@ struct Silence: Sendable {
   private var unanswered: Unanswered?
   /// When the upstream was last heard of, or an attempt was sent while none counted.
   private var heard: MonotonicTime
+  /// When the last sign of the upstream came; nothing else changes it.
   private var lastSign: MonotonicTime
   /// Seconds between two signs of the upstream, on average.
   private var interval = 0.0

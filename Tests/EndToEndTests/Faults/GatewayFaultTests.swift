@@ -3,7 +3,7 @@ import Testing
 import Weir
 import WeirTestSupport
 
-/// What a client of the gateway's gets of an https upstream that fails, and what is counted.
+/// Https upstreams that fail: the answer that a client of the gateway gets, and what is counted.
 @Suite(.needs(.openssl, .python, .pythonHTTP2, .weir), .timeLimit(.minutes(1)))
 struct GatewayFaultTests {
   /// Before the head is handed on, what fails is a 502.

@@ -35,8 +35,8 @@ import Testing
   }
 
   /// An upstream that hangs is noticed once callers leave it, and they leave after two seconds.
-  @Test func aHungUpstreamIsNoticed() {
-    guard let row = Workload.sustained.first(where: { $0.workload.name == "hung for 30 s" }) else { return }
+  @Test func aHungUpstreamIsNoticed() throws {
+    let row = try #require(Workload.sustained.first { $0.workload.name == "hung for 30 s" })
     for result in Runs(row.workload).results {
       let refusals = result.requests.filter { $0.reason == .silent }.map(\.arrived)
       #expect(refusals.min() ?? .infinity < 13.5)
@@ -45,10 +45,8 @@ import Testing
   }
 
   /// After 5.2 seconds it is taken for a hang, though no caller has left yet.
-  @Test func callersOfALongHangHearAtOnce() {
-    guard let row = Workload.sustained.first(where: { $0.workload.name == "hung for 15 s, patience of 12 s" }) else {
-      return
-    }
+  @Test func callersOfALongHangHearAtOnce() throws {
+    let row = try #require(Workload.sustained.first { $0.workload.name == "hung for 15 s, patience of 12 s" })
     for result in Runs(row.workload).results {
       let late = result.requests.filter { (10..<25).contains($0.arrived) }
       let refused = late.filter { $0.reason == .silent }
