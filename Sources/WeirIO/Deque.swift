@@ -7,10 +7,10 @@ package struct Deque<Element> {
 
   @inlinable package init() {}
 
-  @inlinable package var isEmpty: Bool { count == 0 }
+  @inlinable @inline(__always) package var isEmpty: Bool { count == 0 }
   /// The number of elements that the storage has room for.
-  @inlinable package var capacity: Int { storage.count }
-  @inlinable package var first: Element? { count == 0 ? nil : storage[head] }
+  @inlinable @inline(__always) package var capacity: Int { storage.count }
+  @inlinable @inline(__always) package var first: Element? { count == 0 ? nil : storage[head] }
 
   @inlinable package mutating func append(_ element: Element) {
     if count == storage.count { grow() }

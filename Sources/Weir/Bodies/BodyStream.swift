@@ -75,8 +75,8 @@ struct BodyStream {
   }
 
   /// The length of the stream that the request announces; nil means that the body ends where the stream ends.
-  static func length(of urlRequest: URLRequest) -> Int64? {
-    guard let text = urlRequest.value(forHTTPHeaderField: "Content-Length"), text.utf8.allSatisfy({ $0 &- 48 < 10 })
+  static func length(of hop: HopRequest) -> Int64? {
+    guard let text = hop.value(forHeader: "Content-Length"), text.utf8.allSatisfy({ $0 &- 48 < 10 })
     else { return nil }
     return Int64(text)
   }

@@ -13,8 +13,8 @@ extension Session {
     var encode: RequestParts.Encode?
     if isEncoded { encode = { try encoding.encode($0, with: parameters) } }
     return request(
-      RequestParts(url: url, method: method, headers: headers, modifier: requestModifier, encode: encode),
-      interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+      .parts(RequestParts(url: url, method: method, headers: headers, modifier: requestModifier, encode: encode)),
+      interceptor, shouldAutomaticallyResume)
   }
 
   /// Makes a request of a URL and encodable parameters.
@@ -28,25 +28,30 @@ extension Session {
     var encode: RequestParts.Encode?
     if let parameters { encode = { try encoder.encode(parameters, into: $0) } }
     return request(
-      RequestParts(url: url, method: method, headers: headers, modifier: requestModifier, encode: encode),
-      interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+      .parts(RequestParts(url: url, method: method, headers: headers, modifier: requestModifier, encode: encode)),
+      interceptor, shouldAutomaticallyResume)
   }
 
-  /// Makes a request of a URL request. The designated method: the others call it.
+  /// Makes a request of a URL request.
   public func request(
     _ convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil
   ) -> DataRequest {
+    request(.convertible(convertible), interceptor, shouldAutomaticallyResume)
+  }
+
+  private func request(
+    _ source: DataRequest.Source, _ interceptor: (any RequestInterceptor)?, _ shouldAutomaticallyResume: Bool?
+  ) -> DataRequest {
     let request = DataRequest(
-      convertible: convertible, context: context, interceptor: interceptor,
-      shouldAutomaticallyResume: shouldAutomaticallyResume)
+      source: source, context: context, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     if requestSetup == .eager { request.prepare() }
     return request
   }
 }
 
 /// The parts from which a URL request is built, in this order: URL, method and headers; the modifier; the parameters.
-struct RequestParts: URLRequestConvertible {
+final class RequestParts: URLRequestConvertible {
   typealias Encode = @Sendable (URLRequest) throws -> URLRequest
 
   let url: any URLConvertible
@@ -54,7 +59,30 @@ struct RequestParts: URLRequestConvertible {
   let headers: HTTPHeaders?
   let modifier: Session.RequestModifier?
   /// Encodes the parameters; nil if there are none.
-  var encode: Encode?
+  let encode: Encode?
+
+  init(
+    url: any URLConvertible, method: HTTPMethod, headers: HTTPHeaders?, modifier: Session.RequestModifier?,
+    encode: Encode? = nil
+  ) {
+    self.url = url
+    self.method = method
+    self.headers = headers
+    self.modifier = modifier
+    self.encode = encode
+  }
+
+  /// The request, if it is of a URL and one of the methods that a `URLRequest` leaves as they are; else nil.
+  var plain: HopRequest? {
+    get throws {
+      guard encode == nil, modifier == nil, headers?.isEmpty ?? true, Self.isPlain(method) else { return nil }
+      return HopRequest(plain: try url.asURL(), method: method)
+    }
+  }
+
+  private static func isPlain(_ method: HTTPMethod) -> Bool {
+    method == .get || [.delete, .head, .options, .patch, .post, .put].contains(method)
+  }
 
   func asURLRequest() throws -> URLRequest {
     var request = try URLRequest(url: url, method: method, headers: headers)

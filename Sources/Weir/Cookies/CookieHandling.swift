@@ -8,13 +8,13 @@ struct CookieHandling {
 
   /// The Cookie field for a hop; the caller has set none.
   func field(for hop: HopRequest) -> String? {
-    guard areSent, hop.urlRequest.httpShouldHandleCookies, let site = CookieSite(hop) else { return nil }
+    guard areSent, hop.handlesCookies, let site = CookieSite(hop) else { return nil }
     return storage.field(for: site)
   }
 
   /// Stores the cookies that the response to a hop sets.
   func keep(_ head: ResponseHead, of hop: HopRequest) {
-    guard hop.urlRequest.httpShouldHandleCookies, head.sets, let site = CookieSite(hop),
+    guard hop.handlesCookies, head.sets, let site = CookieSite(hop),
       accepts(site, for: hop.urlRequest)
     else { return }
     storage.keep(head, from: site)

@@ -1,9 +1,16 @@
 import WeirHTTP
 
 /// A URL request and the facts of it that are needed more than once: each access to a `URLRequest` costs as much as a
-/// lock.
+/// lock. A plain one, of a URL and a method alone, is only built where somebody else is to see it.
 final class HopRequest: Sendable {
-  let urlRequest: URLRequest
+  private enum Form {
+    case given(URLRequest)
+    case plain(URL)
+  }
+
+  private let form: Form
+  /// Whether the request has a URL and a method alone.
+  let isPlain: Bool
   let url: URL?
   /// The URL's text; empty if there is no URL.
   let text: String
@@ -11,14 +18,56 @@ final class HopRequest: Sendable {
   /// The length of scheme and authority in bytes; nil if the URL is not http or https, or has no host.
   let originLength: Int?
 
-  init(_ urlRequest: URLRequest) {
-    self.urlRequest = urlRequest
-    url = urlRequest.url
+  convenience init(_ urlRequest: URLRequest) {
+    self.init(.given(urlRequest), urlRequest.url, method: urlRequest.httpMethod ?? "GET")
+  }
+
+  /// The request that `URLRequest(url:)` makes, with this method.
+  convenience init(plain url: URL, method: HTTPMethod) {
+    self.init(.plain(url), url, method: method.rawValue)
+  }
+
+  private init(_ form: Form, _ url: URL?, method: String) {
+    self.form = form
+    isPlain = if case .plain = form { true } else { false }
+    self.url = url
+    self.method = method
     var text = url?.absoluteString ?? ""
     originLength = text.withUTF8(Self.originLength)
     self.text = text
-    method = urlRequest.httpMethod ?? "GET"
   }
+
+  /// A plain request is built each time.
+  var urlRequest: URLRequest {
+    switch form {
+    case .given(let urlRequest): return urlRequest
+    case .plain(let url):
+      var urlRequest = URLRequest(url: url)
+      // A new request already has the method GET; the setter copies its storage.
+      if method != "GET" { urlRequest.httpMethod = method }
+      return urlRequest
+    }
+  }
+
+  /// The request's own timeout in seconds; nil: none was set.
+  var timeout: TimeInterval? {
+    guard !isPlain else { return nil }
+    let timeout = urlRequest.timeoutInterval
+    return timeout == Self.foundationsTimeout ? nil : timeout
+  }
+
+  /// The `timeoutInterval` of a `URLRequest` for which none was set.
+  private static let foundationsTimeout: TimeInterval = 60
+
+  var cachePolicy: URLRequest.CachePolicy { isPlain ? .useProtocolCachePolicy : urlRequest.cachePolicy }
+
+  /// Whether cookies are sent with the request and kept from its response.
+  var handlesCookies: Bool { isPlain || urlRequest.httpShouldHandleCookies }
+
+  /// The header fields, in no meaningful order.
+  var fields: [String: String] { isPlain ? [:] : urlRequest.allHTTPHeaderFields ?? [:] }
+
+  func value(forHeader name: String) -> String? { isPlain ? nil : urlRequest.value(forHTTPHeaderField: name) }
 
   /// The scheme and authority, as the URL spells them.
   var origin: String? { originLength.flatMap { String(text.utf8.prefix($0)) } }

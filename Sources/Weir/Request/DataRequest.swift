@@ -8,14 +8,19 @@ public class DataRequest: Request, @unchecked Sendable {
   /// ``WeirError/ResponseValidationFailureReason/customValidationFailed(error:)``.
   public typealias Validation = @Sendable (URLRequest?, HTTPURLResponse, Data?) -> ValidationResult
 
-  /// Makes the URL request of each attempt.
-  public let convertible: any URLRequestConvertible
+  private let source: Source
+
+  /// What the URL request of each attempt is made of.
+  enum Source {
+    case parts(RequestParts)
+    case convertible(any URLRequestConvertible)
+  }
 
   init(
-    convertible: any URLRequestConvertible, context: SessionContext, interceptor: (any RequestInterceptor)?,
+    source: Source, context: SessionContext, interceptor: (any RequestInterceptor)?,
     shouldAutomaticallyResume: Bool?
   ) {
-    self.convertible = convertible
+    self.source = source
     super.init(
       context: context, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
   }
@@ -23,7 +28,20 @@ public class DataRequest: Request, @unchecked Sendable {
   /// The decoded body so far; nil until a byte arrives.
   public var data: Data? { fields.withLock { $0.data } }
 
+  /// Makes the URL request of each attempt.
+  public var convertible: any URLRequestConvertible {
+    switch source {
+    case .parts(let parts): parts
+    case .convertible(let convertible): convertible
+    }
+  }
+
   override func makeURLRequest() throws -> URLRequest { try convertible.asURLRequest() }
+
+  override func makeHop() throws -> HopRequest {
+    if case .parts(let parts) = source, let hop = try parts.plain { return hop }
+    return try super.makeHop()
+  }
 
   override var mayBeCached: Bool { true }
 

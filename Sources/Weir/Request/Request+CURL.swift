@@ -54,7 +54,7 @@ extension Request {
   func observeDescriptions(_ observer: CURLObserver) {
     let isKnown = fields.withLock { fields in
       let isKnown = fields.isURLRequestFinal
-      if !fields.machine.isSettled, !isKnown || observer.isForEachAttempt { fields.observers.cURL.append(observer) }
+      if !fields.machine.isSettled, !isKnown || observer.isForEachAttempt { fields.madeObservers().cURL.append(observer) }
       return isKnown || fields.machine.isSettled
     }
     if isKnown { describe(to: [observer]) }
@@ -62,7 +62,7 @@ extension Request {
 
   /// Calls the observers that wait for an attempt's final URL request.
   func describeToWaiting() {
-    describe(to: fields.withLock { $0.observers.takeWaitingForDescription() })
+    describe(to: fields.withLock { $0.observers?.takeWaitingForDescription() } ?? [])
   }
 
   func describe(to observers: [CURLObserver]) {

@@ -129,7 +129,7 @@ extension Request {
 
   func observeURLRequests(_ observer: RequestObserver<@Sendable (URLRequest) -> Void>) {
     let latest = observe(\.urlRequest, observer) {
-      $0.attempts.last { $0.task != nil }?.urlRequest
+      $0.attempts.last { $0.task != nil }?.hop?.urlRequest
     }
     if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
   }

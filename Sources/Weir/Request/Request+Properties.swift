@@ -44,12 +44,12 @@ extension Request {
 
   /// Every URL request of every attempt: the initial one and, where adapters changed it, the adapted one.
   public var requests: [URLRequest] {
-    fields.withLock { $0.attempts.flatMap { [$0.initial, $0.adapted].compactMap { $0 } } }
+    fields.withLock { $0.attempts.flatMap { [$0.initial, $0.adapted].compactMap { $0?.urlRequest } } }
   }
   /// The initial URL request of the first attempt; nil until it was built.
-  public var firstRequest: URLRequest? { fields.withLock { $0.attempts.first?.initial } }
+  public var firstRequest: URLRequest? { fields.withLock { $0.attempts.first?.initial }?.urlRequest }
   /// The URL request of the last attempt that has one, adapted if it was; nil until one was built.
-  public var lastRequest: URLRequest? { fields.withLock { $0.last(\.urlRequest) } }
+  public var lastRequest: URLRequest? { fields.withLock { $0.last(\.hop) }?.urlRequest }
   /// The same as ``lastRequest``.
   public var request: URLRequest? { lastRequest }
   /// The last URL request that each task sent, after redirects.
@@ -69,7 +69,7 @@ extension Request {
 
   // Retriers are asked about the present attempt alone, which these two describe:
   package var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.presentTask }?.lazyResponse }
-  var presentRequest: URLRequest? { fields.withLock { $0.attempt?.urlRequest } }
+  var presentRequest: URLRequest? { fields.withLock { $0.attempt?.hop }?.urlRequest }
 
   /// One entry per attempt.
   public var allMetrics: [TransferMetrics] { fields.withLock { $0.attempts.compactMap(\.metrics) } }
@@ -102,7 +102,7 @@ extension Request {
   private func progressHandler(
     _ kind: KeyPath<RequestObservers, RequestObserver<ProgressHandler>?>
   ) -> (handler: ProgressHandler, queue: DispatchQueue)? {
-    guard let observer = fields.withLock({ $0.observers[keyPath: kind] }) else { return nil }
+    guard let observer = fields.withLock({ $0.observers?[keyPath: kind] }) else { return nil }
     if case .explicit(let queue) = observer.queue { return (observer.handler, queue) }
     return (observer.handler, underlyingQueue)
   }

@@ -53,12 +53,19 @@ public class Request: @unchecked Sendable {
     preconditionFailure("a subclass of Request has to override makeURLRequest()")
   }
 
+  /// The URL request of an attempt, which may be sent.
+  func makeHop() throws -> HopRequest {
+    let urlRequest = try makeURLRequest()
+    try urlRequest.validate()
+    return HopRequest(urlRequest)
+  }
+
   /// Begins to make an attempt's body before its task is made. False: there is nothing to make. True: the pipeline is
   /// told when the body is made. Called on the loop.
   func prepareBody(for hop: HopRequest, _ step: RequestMachine.Step, in pipeline: RequestPipeline) -> Bool { false }
 
   /// The body of an attempt. Called on the loop.
-  func makeBody(of urlRequest: URLRequest) -> AttemptBody { AttemptBody(of: urlRequest) }
+  func makeBody(of hop: HopRequest) -> AttemptBody { AttemptBody(of: hop) }
 
   /// Whether each attempt gets a new stream, as an earlier attempt may have read the last one.
   var makesBodyAnew: Bool { false }
@@ -186,11 +193,14 @@ enum AttemptBody {
 }
 
 extension AttemptBody {
-  init(of urlRequest: URLRequest) {
+  init(of hop: HopRequest) {
+    self = .none
+    guard !hop.isPlain else { return }
+    let urlRequest = hop.urlRequest
     if let data = urlRequest.httpBody {
-      self = data.isEmpty ? .none : .data(data)
-    } else {
-      self = urlRequest.httpBodyStream.map { .stream($0, length: BodyStream.length(of: urlRequest)) } ?? .none
+      if !data.isEmpty { self = .data(data) }
+    } else if let stream = urlRequest.httpBodyStream {
+      self = .stream(stream, length: BodyStream.length(of: hop))
     }
   }
 }
@@ -248,7 +258,7 @@ extension Request: Hashable, CustomStringConvertible {
     // From now on the progress objects are kept up to date. Earlier progress is in the task, or in the metrics after
     // its end.
     let (task, metrics) = fields.withLock { fields in
-      fields.observers.showsProgress = true
+      fields.madeObservers().showsProgress = true
       return (fields.presentTask, fields.attempt?.metrics)
     }
     guard let task else { return value }

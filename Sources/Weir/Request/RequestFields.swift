@@ -43,7 +43,8 @@ struct RequestFields {
   /// Nil: the session's delegate is asked.
   var ownDelegate: OwnDelegate?
   var credential: URLCredential?
-  var observers = RequestObservers()
+  /// Nil before the caller sets the first, and once the request has settled.
+  var observers: RequestObservers?
   var lane = HandlerLane()
   /// Made when the caller asks for it. From then on the lane's handlers run on it.
   var deliveryQueue: DispatchQueue?
@@ -76,7 +77,7 @@ struct RequestFields {
   }
 
   /// Begins an attempt beside the present one, and returns its number.
-  mutating func beginRival(initial: URLRequest, adapted: URLRequest?) -> Int {
+  mutating func beginRival(initial: HopRequest, adapted: HopRequest?) -> Int {
     let number = nextNumber
     rivals.append(Attempt(number: number, initial: initial, adapted: adapted))
     return number
@@ -108,6 +109,13 @@ struct RequestFields {
     return self.error
   }
 
+  mutating func madeObservers() -> RequestObservers {
+    if let observers { return observers }
+    let made = RequestObservers()
+    observers = made
+    return made
+  }
+
   mutating func takePendingAnswers() -> [any Abandonable] {
     defer { pendingAnswers = [] }
     return pendingAnswers
@@ -135,14 +143,14 @@ struct RequestFields {
   struct Attempt {
     /// The attempt's number, 1 for the first.
     let number: Int
-    var initial: URLRequest?
-    var adapted: URLRequest?
+    var initial: HopRequest?
+    var adapted: HopRequest?
     var task: TransferTask?
     var metrics: TransferMetrics?
     /// Whether the attempt was put on the wire.
     var isStarted = false
 
-    var urlRequest: URLRequest? { adapted ?? initial }
+    var hop: HopRequest? { adapted ?? initial }
   }
 
   init(monitors: CompositeEventMonitor, interceptor: (any RequestInterceptor)?) {
@@ -163,6 +171,9 @@ struct RequestFields {
 
   /// Whether the last attempt's URL request has passed the adapters, or could not be made.
   var isURLRequestFinal: Bool { attempt.map { $0.task != nil || $0.initial != nil && error != nil } ?? false }
+
+  /// A comparison with nil would copy the interceptor.
+  var hasInterceptor: Bool { if case .none = interceptor { false } else { true } }
 
   var presentTask: TransferTask? { attempt?.task }
 

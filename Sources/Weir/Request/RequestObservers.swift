@@ -3,7 +3,9 @@ import Synchronization
 import WeirIO
 
 /// The closures that watch a request: one of each kind, except for command lines.
-struct RequestObservers: Sendable {
+///
+/// `@unchecked Sendable`: the request's lock guards it until the request settles, which takes it out.
+final class RequestObservers: @unchecked Sendable {
   var uploadProgress: RequestObserver<Request.ProgressHandler>?
   var downloadProgress: RequestObserver<Request.ProgressHandler>?
   var urlRequest: RequestObserver<@Sendable (URLRequest) -> Void>?
@@ -14,7 +16,7 @@ struct RequestObservers: Sendable {
   var showsProgress = false
 
   /// The observers that wait for an attempt's command line. Those for every attempt stay in the list.
-  mutating func takeWaitingForDescription() -> [CURLObserver] {
+  func takeWaitingForDescription() -> [CURLObserver] {
     let waiting = cURL
     if !waiting.isEmpty { cURL.removeAll { !$0.isForEachAttempt } }
     return waiting
@@ -130,14 +132,15 @@ extension Request {
   /// Returns the result of `latest`, read under the same lock, so that the observer misses nothing in between.
   @discardableResult
   func observe<Handler, Latest: Sendable>(
-    _ kind: WritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ observer: RequestObserver<Handler>,
+    _ kind: ReferenceWritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ observer: RequestObserver<Handler>,
     latest: (RequestFields) -> Latest?
   ) -> Latest? {
     let (replaced, latest) = fields.withLock { fields in
       let latest = latest(fields)
       guard !fields.machine.isSettled else { return (observer as RequestObserver<Handler>?, latest) }
-      defer { fields.observers[keyPath: kind] = observer }
-      return (fields.observers[keyPath: kind], latest)
+      let observers = fields.madeObservers()
+      defer { observers[keyPath: kind] = observer }
+      return (observers[keyPath: kind], latest)
     }
     // Released outside the lock: what the closure captured may be the caller's, and its `deinit` may do anything.
     withExtendedLifetime(replaced) {}
@@ -146,7 +149,7 @@ extension Request {
 
   /// Does the same for events without a latest value.
   func observe<Handler>(
-    _ kind: WritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ observer: RequestObserver<Handler>
+    _ kind: ReferenceWritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ observer: RequestObserver<Handler>
   ) {
     observe(kind, observer) { _ in nil as Void? }
   }

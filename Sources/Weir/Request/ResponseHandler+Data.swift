@@ -19,7 +19,7 @@ extension ResponseHandler {
   ) {
     self.init(queue: queue, consultsRetriers: true, readsBody: true) { input in
       HandlerValue(of: input, completion) {
-        try serialize(input.urlRequest, input.response, input.data, input.error)
+        try serialize(input.hop, input.response, input.data, input.error)
       }
     }
   }
@@ -32,7 +32,7 @@ extension ResponseHandler {
     self.init(queue: queue, consultsRetriers: true, readsBody: serializer.readsBody) { input in
       HandlerValue(of: input, completion) {
         try serializer.serialize(
-          request: input.urlRequest, lazyResponse: input.response, data: input.data, error: input.error)
+          hop: input.hop, lazyResponse: input.response, data: input.data, error: input.error)
       }
     }
   }
@@ -55,8 +55,7 @@ extension HandlerValue {
     _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
   ) {
     let response = WeirDataResponse(
-      request: input.urlRequest, lazyResponse: input.response, data: input.data, metrics: input.metrics,
-      serializationDuration: ended.seconds(since: began), result: result,
+      contents: input.contents, serializationDuration: ended.seconds(since: began), result: result,
       timeline: input.timeline(serializationCompleted: ended))
     self.init(error: result.failure, duration: response.serializationDuration) { use in
       switch use {

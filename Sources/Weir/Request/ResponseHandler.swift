@@ -20,14 +20,27 @@ struct ResponseHandler: Sendable {
 /// The input from which a handler's value is made.
 struct SerializationInput: Sendable {
   let request: Request
-  let urlRequest: URLRequest?
-  let response: LazyHTTPResponse?
-  let data: Data?
-  let metrics: TransferMetrics?
+  let contents: ResponseContents
   let times: RequestTimes?
   let error: WeirError?
   /// Set if the outcome is fixed: the request was cancelled, ended from outside, or refused by a retrier.
   var verdict: WeirError?
+}
+
+/// The last attempt's request, head, body and metrics. An object, as a generic response copies each of its own
+/// properties by their types' metadata.
+final class ResponseContents: Sendable {
+  let hop: HopRequest?
+  let head: LazyHTTPResponse?
+  let data: Data?
+  let metrics: TransferMetrics?
+
+  init(hop: HopRequest?, head: LazyHTTPResponse?, data: Data?, metrics: TransferMetrics?) {
+    self.hop = hop
+    self.head = head
+    self.data = data
+    self.metrics = metrics
+  }
 }
 
 /// A handler's value, ready to be delivered once.
@@ -60,6 +73,11 @@ extension Request {
 }
 
 extension SerializationInput {
+  var hop: HopRequest? { contents.hop }
+  var urlRequest: URLRequest? { hop?.urlRequest }
+  var response: LazyHTTPResponse? { contents.head }
+  var data: Data? { contents.data }
+  var metrics: TransferMetrics? { contents.metrics }
   var failure: WeirError? { verdict ?? error }
 
   /// The value that a serializer makes of this input, or the verdict if the outcome is fixed without a serializer.

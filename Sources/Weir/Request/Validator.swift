@@ -76,7 +76,8 @@ struct ValidationInput: Sendable {
   let request: Request
   let response: LazyHTTPResponse
 
-  var urlRequest: URLRequest? { request.lastRequest }
+  var urlRequest: URLRequest? { hop?.urlRequest }
+  private var hop: HopRequest? { request.fields.withLock { $0.last(\.hop) } }
   var data: Data? { request.fields.withLock { $0.data } }
   var fileURL: URL? { (request as? DownloadRequest)?.fileURL }
 
@@ -93,7 +94,7 @@ struct ValidationInput: Sendable {
   /// The reason for refusing the content type; nil if the request's `Accept` field allows it. Without that field any
   /// type passes, but a download still needs its file.
   var acceptFailure: ResponseValidation.Failure? {
-    let accept = urlRequest?.value(forHTTPHeaderField: "Accept")
+    let accept = hop?.value(forHeader: "Accept")
     guard accept != nil || request is DownloadRequest else { return nil }
     return failure { ResponseValidation.failure(contentType: contentType, accept: accept, isBodyEmpty: $0) }
   }

@@ -1,12 +1,6 @@
 /// The response of a data or upload request, for one handler.
 public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
-  /// The last URL request.
-  public let request: URLRequest?
-  package let lazyResponse: LazyHTTPResponse?
-  /// The body; nil if empty.
-  public let data: Data?
-  /// The last attempt's metrics.
-  public let metrics: TransferMetrics?
+  let contents: ResponseContents
   /// The seconds that the serializer took, on a monotonic clock.
   public let serializationDuration: TimeInterval
   /// The value or the error.
@@ -23,9 +17,21 @@ extension DataResponse {
     serializationDuration: TimeInterval, result: Result<Success, Failure>, timeline: Timeline = Timeline()
   ) {
     self.init(
-      request: request, lazyResponse: response.map(LazyHTTPResponse.init), data: data, metrics: metrics,
+      contents: ResponseContents(
+        hop: request.map { HopRequest($0) }, head: response.map(LazyHTTPResponse.init), data: data, metrics: metrics),
       serializationDuration: serializationDuration, result: result, timeline: timeline)
   }
+
+  /// The last URL request.
+  public var request: URLRequest? { contents.hop?.urlRequest }
+
+  /// The body; nil if empty.
+  public var data: Data? { contents.data }
+
+  /// The last attempt's metrics.
+  public var metrics: TransferMetrics? { contents.metrics }
+
+  package var lazyResponse: LazyHTTPResponse? { contents.head }
 
   /// The last response head, built when it is first read.
   public var response: HTTPURLResponse? { lazyResponse?.response }
@@ -60,8 +66,7 @@ extension DataResponse {
 
   private func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DataResponse<S, F> {
     DataResponse<S, F>(
-      request: request, lazyResponse: lazyResponse, data: data, metrics: metrics,
-      serializationDuration: serializationDuration, result: result, timeline: timeline)
+      contents: contents, serializationDuration: serializationDuration, result: result, timeline: timeline)
   }
 }
 

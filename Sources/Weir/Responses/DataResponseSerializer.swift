@@ -3,7 +3,7 @@ public final class DataResponseSerializer: ResponseSerializer {
   public let dataPreprocessor: any DataPreprocessor
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPMethod>
-  package let readsBody: Bool
+  let readsBody: Bool
 
   /// Makes a serializer with a preprocessor, and the status codes and methods that allow an empty body.
   public init(

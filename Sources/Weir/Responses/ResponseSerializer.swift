@@ -35,35 +35,35 @@ public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
   ) throws -> SerializedObject
 }
 
-/// A second interface of the built-in serializers, which reads the raw head and needs no `HTTPURLResponse`.
-package protocol LazyResponseSerializer<SerializedObject>: Sendable {
+/// A second interface of the built-in serializers, which needs neither a `URLRequest` nor an `HTTPURLResponse`.
+protocol LazyResponseSerializer<SerializedObject>: Sendable {
   associatedtype SerializedObject: Sendable
 
   /// Whether a longer body takes longer; if not, the serializer runs on the event loop whatever the length.
   var readsBody: Bool { get }
 
   func serialize(
-    request: URLRequest?, lazyResponse: LazyHTTPResponse?, data: Data?, error: (any Error)?
+    hop: HopRequest?, lazyResponse: LazyHTTPResponse?, data: Data?, error: (any Error)?
   ) throws -> SerializedObject
 }
 
 extension LazyResponseSerializer {
-  package var readsBody: Bool { true }
+  var readsBody: Bool { true }
 }
 
 /// A serializer as a function of the lazy response.
-package typealias LazySerialization<Value> =
+typealias LazySerialization<Value> =
   @Sendable (
-    _ request: URLRequest?, _ response: LazyHTTPResponse?, _ data: Data?, _ error: (any Error)?
+    _ hop: HopRequest?, _ response: LazyHTTPResponse?, _ data: Data?, _ error: (any Error)?
   ) throws -> Value
 
 extension DataResponseSerializerProtocol {
   /// This serializer as a function of the lazy response. Read it once, when a handler is added: it costs a cast.
-  package var lazySerialization: LazySerialization<SerializedObject> {
+  var lazySerialization: LazySerialization<SerializedObject> {
     if let lazy = self as? any LazyResponseSerializer<SerializedObject> {
-      return { try lazy.serialize(request: $0, lazyResponse: $1, data: $2, error: $3) }
+      return { try lazy.serialize(hop: $0, lazyResponse: $1, data: $2, error: $3) }
     }
-    return { try serialize(request: $0, response: $1?.response, data: $2, error: $3) }
+    return { try serialize(request: $0?.urlRequest, response: $1?.response, data: $2, error: $3) }
   }
 }
 
@@ -117,12 +117,12 @@ extension ResponseSerializer {
 
   /// Whether the method or the status allows an empty body.
   public func emptyResponseAllowed(forRequest request: URLRequest?, response: HTTPURLResponse?) -> Bool {
-    emptyResponseAllowed(forRequest: request, status: response?.statusCode)
+    emptyResponseAllowed(for: request.map { HopRequest($0) }, status: response?.statusCode)
   }
 
-  func emptyResponseAllowed(forRequest request: URLRequest?, status: Int?) -> Bool {
-    // The status is checked first, as reading a URL request's method costs more.
-    status.map(emptyResponseCodes.contains) == true || requestAllowsEmptyResponseData(request) == true
+  func emptyResponseAllowed(for hop: HopRequest?, status: Int?) -> Bool {
+    status.map(emptyResponseCodes.contains) == true
+      || hop.map { emptyRequestMethods.contains(HTTPMethod(rawValue: $0.method)) } == true
   }
 
   public func serializeDownload(
@@ -155,21 +155,21 @@ extension BodySerializer {
   public func serialize(
     request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
   ) throws -> SerializedObject {
-    try serialize(request: request, facts: response, data: data, error: error)
+    try serialize(hop: request.map { HopRequest($0) }, facts: response, data: data, error: error)
   }
 
-  package func serialize(
-    request: URLRequest?, lazyResponse: LazyHTTPResponse?, data: Data?, error: (any Error)?
+  func serialize(
+    hop: HopRequest?, lazyResponse: LazyHTTPResponse?, data: Data?, error: (any Error)?
   ) throws -> SerializedObject {
-    try serialize(request: request, facts: lazyResponse, data: data, error: error)
+    try serialize(hop: hop, facts: lazyResponse, data: data, error: error)
   }
 
   private func serialize(
-    request: URLRequest?, facts: (some ResponseFacts)?, data: Data?, error: (any Error)?
+    hop: HopRequest?, facts: (some ResponseFacts)?, data: Data?, error: (any Error)?
   ) throws -> SerializedObject {
     if let error { throw error }
     guard let data, !data.isEmpty else {
-      guard emptyResponseAllowed(forRequest: request, status: facts?.statusCode) else {
+      guard emptyResponseAllowed(for: hop, status: facts?.statusCode) else {
         throw WeirError.responseSerializationFailed(reason: .inputDataNilOrZeroLength)
       }
       return try emptyValue()

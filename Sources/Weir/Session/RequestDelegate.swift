@@ -57,8 +57,14 @@ extension Session: RequestDelegate {
 }
 
 /// A delegate that the caller has set on a request.
-struct OwnDelegate: Sendable {
-  weak var delegate: (any RequestDelegate)?
+///
+/// `@unchecked Sendable`: it doesn't change.
+final class OwnDelegate: @unchecked Sendable {
+  private(set) weak var delegate: (any RequestDelegate)?
+
+  init(_ delegate: (any RequestDelegate)?) {
+    self.delegate = delegate
+  }
 }
 
 extension Request {
@@ -71,7 +77,7 @@ extension Request {
       return own.map { $0.delegate } ?? context.session
     }
     set {
-      let own = newValue === context.session ? nil : OwnDelegate(delegate: newValue)
+      let own = newValue === context.session ? nil : OwnDelegate(newValue)
       fields.withLock { $0.ownDelegate = own }
     }
   }

@@ -175,10 +175,9 @@ final class SessionCore {
     for hop: HopRequest, retries: Int, withoutSecrets: Bool, cookie: String?,
     conditions: [(name: String, value: String)]? = nil
   ) -> PreparedHeaders {
-    let urlRequest = hop.urlRequest
-    var own = urlRequest.allHTTPHeaderFields ?? [:]
+    var own = hop.fields
     if retries > 0, let header = configuration.announcesAttempts {
-      header.announce(retries, after: header.count(in: urlRequest), in: &own)
+      header.announce(retries, after: header.count(in: hop), in: &own)
     }
     for (name, value) in conditions ?? [] { own[name] = value }
     if own.isEmpty, !withoutSecrets, cookie == nil { return preparedDefaultHeaders() }
@@ -192,6 +191,8 @@ final class SessionCore {
 
   /// The adapters of the request's URL requests: the session's, then the request's own.
   func adapters(of request: Request) -> [NamedAdapter] {
+    let hasOwn = request.fields.withLock { $0.hasInterceptor }
+    guard hasOwn || request.context.hasInterceptor else { return [] }
     let own = request.interceptor
     guard let shared = request.context.interceptor else { return own.map { types.adapters(of: $0) } ?? [] }
     let known = sessionAdapters ?? types.adapters(of: shared)

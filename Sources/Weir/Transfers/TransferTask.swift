@@ -14,8 +14,8 @@ public final class TransferTask: Sendable {
   private let fields: Mutex<Fields>
 
   private struct Fields {
-    let original: URLRequest
-    var current: URLRequest
+    let original: HopRequest
+    var current: HopRequest
     var response: LazyHTTPResponse?
     var state = State.suspended
     var error: (any Error)?
@@ -30,7 +30,7 @@ public final class TransferTask: Sendable {
     var received: Int64 = 0
   }
 
-  init(identifier: Int, request: URLRequest, owner: any TransferSteering) {
+  init(identifier: Int, request: HopRequest, owner: any TransferSteering) {
     taskIdentifier = identifier
     fields = Mutex(Fields(original: request, current: request, owner: owner))
   }
@@ -38,9 +38,9 @@ public final class TransferTask: Sendable {
   /// The same as ``taskIdentifier``.
   public var id: Int { taskIdentifier }
   /// The adapted URL request of the attempt, before redirects.
-  public var originalRequest: URLRequest? { fields.withLock { $0.original } }
+  public var originalRequest: URLRequest? { fields.withLock { $0.original }.urlRequest }
   /// The request of the last hop.
-  public var currentRequest: URLRequest? { fields.withLock { $0.current } }
+  public var currentRequest: URLRequest? { fields.withLock { $0.current }.urlRequest }
   /// The last response head, an `HTTPURLResponse`.
   public var response: URLResponse? { lazyResponse?.response }
   /// The task's state, at first ``State/suspended``.
@@ -98,7 +98,7 @@ public final class TransferTask: Sendable {
     fields.withLock { $0.response = response }
   }
 
-  func redirected(to request: URLRequest) {
+  func redirected(to request: HopRequest) {
     let replaced = fields.withLock { fields in
       defer { fields.current = request }
       fields.response = nil

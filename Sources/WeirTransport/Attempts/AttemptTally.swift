@@ -69,16 +69,7 @@ package struct AttemptTally {
   func report(now: MonotonicTime, status: Int?) -> AttemptReport {
     var values = AttemptReport()
     values.redirectCount = redirectCount
-    if let report = reports {
-      values.phases = report.phases
-      values.bytesSent = report.bytesSent
-      values.bytesReceivedOnWire = report.bytesReceivedOnWire
-      values.networkProtocolName = report.version?.protocolName
-      values.isReusedConnection = report.isReusedConnection
-      values.remoteAddress = report.remoteAddress
-      values.remotePort = report.remotePort
-      values.staleConnectionRetries = report.staleRetries
-    }
+    reports?.state(in: &values)
     values.phases[.queue] = queue
     values.total = max(0, now.seconds(since: began))
     values.bytesDecoded = decoded
@@ -89,6 +80,17 @@ package struct AttemptTally {
 }
 
 extension TransferReport {
+  fileprivate func state(in values: inout AttemptReport) {
+    values.phases = phases
+    values.bytesSent = bytesSent
+    values.bytesReceivedOnWire = bytesReceivedOnWire
+    values.networkProtocolName = version?.protocolName
+    values.isReusedConnection = isReusedConnection
+    values.remoteAddress = remoteAddress
+    values.remotePort = remotePort
+    values.staleConnectionRetries = staleRetries
+  }
+
   /// Adds a further hop of the same attempt.
   fileprivate mutating func add(_ hop: TransferReport) {
     phases.add(hop.phases)

@@ -12,11 +12,11 @@ enum Interception {
   ) throws -> Request {
     let urlRequest = try URLRequest(url: "http://h/", method: method)
     let request = session.request(urlRequest)
-    let task = TransferTask(identifier: 1, request: urlRequest, owner: request)
+    let task = TransferTask(identifier: 1, request: HopRequest(urlRequest), owner: request)
     if let status { task.received(try LazyHTTPResponseTests.response(fields, status: status)) }
     task.complete(error: nil)
     request.fields.withLock {
-      $0.attempt = RequestFields.Attempt(number: 1, initial: urlRequest, task: task)
+      $0.attempt = RequestFields.Attempt(number: 1, initial: HopRequest(urlRequest), task: task)
       $0.retryCount = retryCount
     }
     return request

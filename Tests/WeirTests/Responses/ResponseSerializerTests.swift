@@ -19,7 +19,7 @@ import Testing
     error: (any Error)? = nil
   ) throws -> S.SerializedObject {
     let request = try request(method)
-    let lazy = Result { try serializer.lazySerialization(request, response, data, error) }
+    let lazy = Result { try serializer.lazySerialization(HopRequest(request), response, data, error) }
     let eager = Result {
       try serializer.serialize(request: request, response: response?.response, data: data, error: error)
     }

@@ -87,8 +87,8 @@ import Testing
   @Test func lazyResponsesAreBuiltWhenRead() throws {
     let lazy = try LazyHTTPResponseTests.response("A: 1\r\n", status: 201)
     let response = DataResponse<Int, WeirError>(
-      request: nil, lazyResponse: lazy, data: nil, metrics: nil, serializationDuration: 0, result: .success(1),
-      timeline: Timeline())
+      contents: ResponseContents(hop: nil, head: lazy, data: nil, metrics: nil), serializationDuration: 0,
+      result: .success(1), timeline: Timeline())
     let mapped = response.map { $0 + 1 }
     #expect(!lazy.isBuilt)
     #expect(mapped.response?.value(forHTTPHeaderField: "A") == "1")

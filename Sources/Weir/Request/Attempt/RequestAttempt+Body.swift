@@ -34,7 +34,7 @@ extension RequestAttempt {
   }
 
   func passOn(_ response: LazyHTTPResponse) {
-    let observer = request.fields.withLock { $0.observers.httpResponse }
+    let observer = request.fields.withLock { $0.observers?.httpResponse }
     if let observer, let built = response.response {
       hold(.observer)
       let answer = SingleCall<Request.ResponseDisposition> { [request, task] disposition in
@@ -172,7 +172,7 @@ extension RequestAttempt {
 extension Request {
   /// Reports the download's progress if the caller observes it. The total is computed only then.
   fileprivate func reportDownload(_ count: Int64, of total: @autoclosure () -> Int64) {
-    let (observer, isShown) = fields.withLock { ($0.observers.downloadProgress, $0.observers.showsProgress) }
+    let (observer, isShown) = fields.withLock { ($0.observers?.downloadProgress, $0.observers?.showsProgress ?? false) }
     guard observer != nil || isShown else { return }
     let progress = downloadProgress
     progress.report(count, of: total())
@@ -180,7 +180,7 @@ extension Request {
   }
 
   func reportUpload(_ sent: Int64, of total: Int64) {
-    let (observer, isShown) = fields.withLock { ($0.observers.uploadProgress, $0.observers.showsProgress) }
+    let (observer, isShown) = fields.withLock { ($0.observers?.uploadProgress, $0.observers?.showsProgress ?? false) }
     guard observer != nil || isShown else { return }
     let progress = uploadProgress
     progress.report(sent, of: total)

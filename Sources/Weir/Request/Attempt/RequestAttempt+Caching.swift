@@ -10,7 +10,7 @@ extension RequestAttempt {
 
   /// Looks the request up in the cache. False: a transfer is needed, and there is nothing to look up.
   func consultCache() -> Bool {
-    let own = hop.request.urlRequest.cachePolicy
+    let own = hop.request.cachePolicy
     let policy = own == .useProtocolCachePolicy ? core.configuration.requestCachePolicy : own
     lookup &+= 1
     guard let cache = context.cache, request.mayBeCached, hop.request.method == "GET", let url = hop.request.cacheURL,
@@ -255,7 +255,7 @@ extension SessionCore {
   /// The header fields of a hop as they are sent, by lower-case name.
   func sentFields(of hop: HopRequest, cookie: String?) -> [String: String] {
     var fields = configuration.headers.dictionary.lowercasingNames()
-    fields.merge((hop.urlRequest.allHTTPHeaderFields ?? [:]).lowercasingNames()) { $1 }
+    fields.merge(hop.fields.lowercasingNames()) { $1 }
     if fields["accept"] == nil { fields["accept"] = "*/*" }
     if fields["cookie"] == nil { fields["cookie"] = cookie }
     return fields

@@ -23,7 +23,7 @@ extension RequestAttempt {
     if let next {
       attempt.follows(isRedirected: hop.isRedirected)
       hop.follow(next)
-      task.redirected(to: next)
+      task.redirected(to: hop.request)
       attempt.goesOn()
     } else {
       ended(error: outcome(error))
@@ -33,7 +33,7 @@ extension RequestAttempt {
   var advice: TransferAdvice {
     TransferAdvice(
       options: core.transport.options,
-      hasOwnTimeout: hop.request.urlRequest.timeoutInterval != RequestTimeouts.foundations)
+      hasOwnTimeout: hop.request.timeout != nil)
   }
 
   /// The error with which the hop ended, known once its transfer is over; nil for a success.

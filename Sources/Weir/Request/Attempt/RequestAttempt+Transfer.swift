@@ -54,9 +54,7 @@ extension RequestAttempt {
 
   private func spec(_ body: TransferBody) -> TransferSpec {
     var spec = TransferSpec(url: hop.request.text, method: hop.request.method, body: body)
-    let timeout = hop.request.urlRequest.timeoutInterval
-    spec.silenceTimeout =
-      timeout == RequestTimeouts.foundations ? core.configuration.timeoutIntervalForRequest : timeout
+    spec.silenceTimeout = hop.request.timeout ?? core.configuration.timeoutIntervalForRequest
     spec.addressPolicy = core.configuration.destinationPolicy.rules
     spec.trust = hop.trust?.trust
     spec.canRepeatBody = body.isRepeatable
@@ -66,8 +64,7 @@ extension RequestAttempt {
 
   /// The hop's body. Nil: it was read before and can't be made again.
   private func makeBody() -> TransferBody? {
-    let urlRequest = hop.request.urlRequest
-    switch hop.hasLostBody ? AttemptBody(of: urlRequest) : request.makeBody(of: urlRequest) {
+    switch hop.hasLostBody ? AttemptBody(of: hop.request) : request.makeBody(of: hop.request) {
     // A body of length zero: without a Content-Length a server might wait for a body (RFC 9110 section 8.6).
     case .none: return Self.methodsWithBody.contains(hop.request.method) ? .bytes([UInt8]()) : TransferBody.none
     case .data(let data): return .bytes(DataBytes(data))
@@ -77,9 +74,4 @@ extension RequestAttempt {
   }
 
   private static let methodsWithBody = ["POST", "PUT", "PATCH"]
-}
-
-enum RequestTimeouts {
-  /// The `timeoutInterval` of a `URLRequest` for which none was set.
-  static let foundations: TimeInterval = 60
 }

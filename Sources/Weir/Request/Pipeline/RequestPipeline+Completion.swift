@@ -89,7 +89,7 @@ extension RequestPipeline {
       fields.ended = .now
       if !handlers.isEmpty { fields.serializationDuration = values.reduce(0) { $0 + $1.duration } }
       fields.machine.delivered()
-      defer { fields.observers = RequestObservers() }
+      defer { fields.observers = nil }
       return (
         handlers, fields.observers, outcome, fields.end(outcome), fields.ownDelegate, fields.machine.takeUnheard(),
         fields.takePendingAnswers()
@@ -99,7 +99,7 @@ extension RequestPipeline {
     for verb in unheard { announce(verb) }
     core.remove(request)
     own?.delegate?.cleanup(after: request)
-    request.describe(to: observers.cURL.filter { !$0.isForEachAttempt })
+    if let observers { request.describe(to: observers.cURL.filter { !$0.isForEachAttempt }) }
     request.settled()
     if let end { observer?.exchange(self, didSettle: end) }
     monitors.requestDidSettle(request, outcome: outcome)
@@ -168,8 +168,11 @@ extension RequestPipeline {
 extension SerializationInput {
   init(_ request: Request, _ fields: borrowing RequestFields) {
     self.init(
-      request: request, urlRequest: fields.attempt?.urlRequest, response: fields.presentTask?.lazyResponse,
-      data: fields.data, metrics: fields.attempt?.metrics, times: fields.times, error: fields.error,
+      request: request,
+      contents: ResponseContents(
+        hop: fields.attempt?.hop, head: fields.presentTask?.lazyResponse, data: fields.data,
+        metrics: fields.attempt?.metrics),
+      times: fields.times, error: fields.error,
       verdict: fields.verdict)
   }
 }

@@ -24,33 +24,30 @@ extension RequestPipeline {
     return nil
   }
 
-  private static func build(_ request: Request) -> Result<URLRequest, WeirError> {
+  private static func build(_ request: Request) -> Result<HopRequest, WeirError> {
     do {
-      let urlRequest = try request.makeURLRequest()
-      try urlRequest.validate()
-      return .success(urlRequest)
+      return .success(try request.makeHop())
     } catch {
       return .failure(error.asWeirError(or: .createURLRequestFailed(error: error)))
     }
   }
 
-  private func created(_ result: Result<URLRequest, WeirError>, _ step: RequestMachine.Step) {
+  private func created(_ result: Result<HopRequest, WeirError>, _ step: RequestMachine.Step) {
     switch result {
-    case .success(let urlRequest):
-      let hop = HopRequest(urlRequest)
+    case .success(let hop):
       if terms.state == nil { terms.state = core.destination(of: hop) }
       if let header = core.configuration.announcesAttempts {
-        terms.earnsRetryBudget = header.count(in: urlRequest) == 0
+        terms.earnsRetryBudget = header.count(in: hop) == 0
       }
       let isFirst = request.fields.withLock { fields in
-        fields.attempt?.initial = urlRequest
+        fields.attempt?.initial = hop
         return fields.begin(with: destination, method: hop.method)
       }
       if isFirst {
         method = hop.method
         observer?.exchangeBegan(self)
       }
-      monitors.request(request, didCreateInitialURLRequest: urlRequest)
+      if wants(.creation) { monitors.request(request, didCreateInitialURLRequest: hop.urlRequest) }
       guard decide({ $0.isWaiting(in: step) }) else { return }
       adapt(hop, step)
     case .failure(let error):
@@ -136,14 +133,15 @@ extension RequestPipeline {
     else { return }
     switch result {
     case .success(let adapted):
-      request.fields.withLock { $0.attempt?.adapted = adapted }
-      monitors.request(request, didAdaptInitialRequest: initial, to: adapted)
+      let hop = HopRequest(adapted)
+      request.fields.withLock { $0.attempt?.adapted = hop }
+      if wants(.creation) { monitors.request(request, didAdaptInitialRequest: initial.urlRequest, to: adapted) }
       guard decide({ $0.isWaiting(in: step) }) else { return }
-      prepared(HopRequest(adapted), step)
+      prepared(hop, step)
     case .failure(let cause):
       let error = WeirError.requestAdaptationFailed(error: cause)
       record(error)
-      monitors.request(request, didFailToAdaptURLRequest: initial, withError: error)
+      monitors.request(request, didFailToAdaptURLRequest: initial.urlRequest, withError: error)
       request.describeToWaiting()
       perform(decide { $0.creationFailed(step) })
     }
@@ -157,7 +155,7 @@ extension RequestPipeline {
   }
 
   private static func urgency(of hop: HopRequest) -> Int {
-    let value = hop.urlRequest.value(forHTTPHeaderField: "Priority")
+    let value = hop.value(forHeader: "Priority")
     return value.flatMap { $0.withOctets { Urgency.parse($0) } } ?? Urgency.standard
   }
 
@@ -171,21 +169,22 @@ extension RequestPipeline {
   ///
   /// - Parameter rival: The number of an attempt beside the present one.
   func makeTask(for hop: HopRequest, rival: Int? = nil, _ keep: (RequestAttempt) -> Void) {
-    let urlRequest = hop.urlRequest
-    let task = TransferTask(identifier: core.nextTaskIdentifier(), request: urlRequest, owner: request)
-    let (number, retryCount, onRequest, onTask, described) = request.fields.withLock { fields in
+    let task = TransferTask(identifier: core.nextTaskIdentifier(), request: hop, owner: request)
+    let (number, retryCount, isObserved) = request.fields.withLock { fields in
       let number = rival ?? fields.attempt?.number ?? 1
       fields.change(number) { $0?.task = task }
-      return (
-        number, fields.retryCount, fields.observers.urlRequest, fields.observers.task,
-        fields.observers.takeWaitingForDescription()
-      )
+      return (number, fields.retryCount, fields.observers != nil)
     }
     keep(RequestAttempt(hop, number: number, retryCount: retryCount, task: task, of: self))
-    request.describe(to: described)
-    monitors.request(request, didCreateURLRequest: urlRequest)
-    if let onRequest { request.deliver(on: onRequest.queue) { onRequest.handler(urlRequest) } }
+    if isObserved { tellObservers(of: hop, task) }
+    if wants(.creation) { monitors.request(request, didCreateURLRequest: hop.urlRequest) }
     monitors.request(request, didCreateTask: task)
+  }
+
+  private func tellObservers(of hop: HopRequest, _ task: TransferTask) {
+    request.describeToWaiting()
+    let (onRequest, onTask) = request.fields.withLock { ($0.observers?.urlRequest, $0.observers?.task) }
+    if let onRequest { request.deliver(on: onRequest.queue) { onRequest.handler(hop.urlRequest) } }
     if let onTask { request.deliver(on: onTask.queue) { onTask.handler(task) } }
   }
 

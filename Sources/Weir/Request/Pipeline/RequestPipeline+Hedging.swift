@@ -49,10 +49,10 @@ extension RequestPipeline {
     if adapters.isEmpty {
       startHedge(initial, adapted: nil)
     } else {
-      adapt(initial, by: adapters, step) { pipeline, result, step in
+      adapt(initial.urlRequest, by: adapters, step) { pipeline, result, step in
         // If the adapters fail, the request continues without a second attempt.
         guard case .success(let adapted) = result, pipeline.decide({ $0.isWaiting(in: step) }) else { return }
-        pipeline.startHedge(initial, adapted: adapted)
+        pipeline.startHedge(initial, adapted: HopRequest(adapted))
       }
     }
     awaitHedge()
@@ -61,22 +61,22 @@ extension RequestPipeline {
   private func tellDeniedHedge() { observer?.exchange(self, hedge: .denied) }
 
   /// Whether two attempts at once have the same effect as one, and each has a body of its own.
-  private func mayRunTwice(_ urlRequest: URLRequest) -> Bool {
-    guard request.mayRunTwice, HTTPMethod.idempotent.contains(urlRequest.method ?? .get), bodyStream == nil
+  private func mayRunTwice(_ hop: HopRequest) -> Bool {
+    guard request.mayRunTwice, HTTPMethod.idempotent.contains(HTTPMethod(rawValue: hop.method)), bodyStream == nil
     else { return false }
-    switch request.makeBody(of: urlRequest) {
+    switch request.makeBody(of: hop) {
     case .none, .data, .file: return true
     case .stream: return false
     }
   }
 
   /// Puts the second attempt on the wire at once or not at all: one that waits for a slot would only add to the load.
-  private func startHedge(_ initial: URLRequest, adapted: URLRequest?) {
+  private func startHedge(_ initial: HopRequest, adapted: HopRequest?) {
     guard let hedging, hedging.race.isOpen, !decide({ $0.isSuspended }), mayRunTwice(adapted ?? initial) else { return }
     guard terms.takesHedge() else { return tellDeniedHedge() }
     let number = request.fields.withLock { $0.beginRival(initial: initial, adapted: adapted) }
     var attempt: RequestAttempt?
-    makeTask(for: HopRequest(adapted ?? initial), rival: number) {
+    makeTask(for: adapted ?? initial, rival: number) {
       $0.attempt.beginsWithSlot()
       attempt = $0
       hedging.rivals.append($0)

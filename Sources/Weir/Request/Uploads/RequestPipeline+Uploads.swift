@@ -58,7 +58,7 @@ extension RequestPipeline {
       if let coding {
         body.coding = coding
         if case .stream(let plain) = body.uploadable { body.coded = .stream(CodedUpload.stream(plain, coding)) }
-        request.fields.withLock { $0.attempt?.adapted = codedHop.urlRequest }
+        request.fields.withLock { $0.attempt?.adapted = codedHop }
       }
       upload.begin(with: body)
       monitors.request(upload, didCreateUploadable: body.uploadable)

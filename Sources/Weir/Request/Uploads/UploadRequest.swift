@@ -21,7 +21,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     self.upload = upload
     self.fileManager = fileManager
     super.init(
-      convertible: convertible, context: context, interceptor: interceptor,
+      source: .convertible(convertible), context: context, interceptor: interceptor,
       shouldAutomaticallyResume: shouldAutomaticallyResume)
   }
 
@@ -75,7 +75,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     if let queue = context.queues.bodies { queue.async(execute: make) } else { workers.submit(make) }
   }
 
-  override func makeBody(of urlRequest: URLRequest) -> AttemptBody {
+  override func makeBody(of hop: HopRequest) -> AttemptBody {
     guard let body = bodies.withLock({ $0.present }) else { return .none }
     if case .stream(let stream)? = body.coded { return .stream(stream, length: nil) }
     if let coding = body.coding {
@@ -85,7 +85,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     return switch body.uploadable {
     case .data(let data): .data(data)
     case .file(let url, _): .file(path: url.path, size: body.fileSize)
-    case .stream(let stream): .stream(stream, length: BodyStream.length(of: urlRequest))
+    case .stream(let stream): .stream(stream, length: BodyStream.length(of: hop))
     }
   }
 
