@@ -104,7 +104,8 @@ extension Connection {
     guard self.transfer === transfer else { return }
     if transfer.failure != nil { return transfer.end() }
     let upload = transfer.upload
-    watchSending(!output.isEmpty || !(upload.isOver || upload.isPaused || upload.awaitsContinue))
+    sendsWhenReadable = !output.isEmpty && wire.awaitsPeer
+    watchSending(!sendsWhenReadable && (!output.isEmpty || !(upload.isOver || upload.isPaused || upload.awaitsContinue)))
     if upload.isOver, output.isEmpty {
       if transfer.times.sent == nil, upload.isComplete { transfer.times.sent = .now }
       finishIfDone(transfer)

@@ -23,6 +23,8 @@ final class Connection {
   @exclusivity(unchecked) var isSpoilt = false
   /// Whether the engine will read on from it in the next turn.
   @exclusivity(unchecked) var isUnfinished = false
+  /// Whether the TLS library can send on only when something has arrived.
+  @exclusivity(unchecked) var sendsWhenReadable = false
   /// Why the request can't be sent to its end.
   @exclusivity(unchecked) var sendError: TransferError?
   @exclusivity(unchecked) private var interest: IOEvents = []
@@ -102,7 +104,7 @@ extension Connection: EventHandler {
     }
     // The response comes first, as it may make the rest of the body needless.
     if events.rawValue & ~IOEvents.write.rawValue != 0 { receive() }
-    if self.transfer === transfer, events.contains(.write) { sendBody() }
+    if self.transfer === transfer, events.contains(.write) || sendsWhenReadable { sendBody() }
   }
 
   /// Makes the loop report what arrives; false if it can't.

@@ -106,19 +106,27 @@ extension HTTP1Engine {
     return false
   }
 
-  /// Opens a connection for the transfer, which takes one that becomes idle meanwhile as well.
+  /// Opens a connection for the transfer, or waits for one that is being opened and that nobody waits for. The transfer
+  /// takes one that becomes idle meanwhile as well.
   ///
-  /// - Parameter isFresh: Whether the transfer must have its own connection.
+  /// - Parameter isFresh: Whether the transfer must have a connection that has served nobody.
   func open(_ transfer: HTTP1Transfer, isFresh: Bool = false) {
     transfer.state = .connecting
-    transfer.origin.uses += 1
-    transfer.dial = dialler.dial(transfer.spec, receiver: Dialled(transfer))
+    transfer.opening = transfer.origin.spareOpenings.popLast()
+    if let opening = transfer.opening { opening.serve(transfer) } else { dial(for: transfer) }
     if !isFresh { transfer.origin.waiting.append(transfer) }
   }
 
-  /// If the transfer's own connection is still being opened, that goes on, for others.
+  func dial(for transfer: HTTP1Transfer) {
+    let opening = Opening(for: transfer)
+    transfer.opening = opening
+    opening.dial = dialler.dial(transfer.spec, receiver: opening)
+  }
+
+  /// If a connection is still being opened for the transfer, that goes on, for others.
   func run(_ transfer: HTTP1Transfer, on connection: Connection) {
-    transfer.dial = nil
+    transfer.opening?.becomeSpare()
+    transfer.opening = nil
     connection.serve(transfer)
   }
 
@@ -144,7 +152,7 @@ extension HTTP1Engine {
     connection.close()
   }
 
-  fileprivate func add(_ wire: Wire, to origin: Origin) -> Connection {
+  func add(_ wire: Wire, to origin: Origin) -> Connection {
     let number = pool.open(to: origin.number)
     let connection = Connection(wire, number: number, origin: origin, engine: self)
     while connections.count <= number { connections.append(nil) }
@@ -162,45 +170,6 @@ extension HTTP1Engine {
     }
     guard !idleTimer.isArmed, let due = pool.nextEnd else { return }
     loop.schedule(idleTimer, at: due, handler: self)
-  }
-}
-
-/// Hears of the connection that was opened for a transfer.
-private final class Dialled: DialReceiver {
-  private let transfer: HTTP1Transfer
-
-  init(_ transfer: HTTP1Transfer) {
-    self.transfer = transfer
-  }
-
-  func dial(_ dial: Dial, opened wire: Wire, _ report: TransferReport) {
-    let (origin, engine) = (transfer.origin, transfer.engine)
-    defer { origin.uses -= 1 }
-    let connection = engine.add(wire, to: origin)
-    guard connection.watch() else {
-      engine.drop(connection)
-      if transfer.dial === dial { fail(.cannotWatch) }
-      return
-    }
-    guard transfer.dial === dial else { return engine.release(connection) }
-    transfer.dial = nil
-    guard transfer.state == .connecting, transfer.failure == nil else { return engine.release(connection) }
-    transfer.tally.dialled = report
-    engine.run(transfer, on: connection)
-    origin.forgetServed()
-  }
-
-  func dial(_ dial: Dial, failed error: TransferError, _ report: TransferReport) {
-    transfer.origin.uses -= 1
-    guard transfer.dial === dial else { return }
-    transfer.dial = nil
-    transfer.tally.dialled = report
-    fail(error)
-  }
-
-  private func fail(_ error: TransferError) {
-    transfer.fail(error)
-    transfer.engine.need(.end, for: transfer)
   }
 }
 
@@ -272,7 +241,10 @@ extension HTTP1Engine: TimerHandler {
       transfer.end()
     }
     for connection in connections { if let connection { drop(connection) } }
-    for origin in origins.all { origin.waiting = Deque() }
+    for origin in origins.all {
+      origin.waiting = Deque()
+      origin.spareOpenings = []
+    }
     unfinished.removeAll()
     for timer in [idleTimer, nextTurnTimer] { loop.cancel(timer) }
     dialler.close()

@@ -21,8 +21,8 @@ extension HTTP1Transfer {
     let wasWaiting = state == .connecting
     state = .finished
     if wasWaiting { origin.forgetServed() }
-    dial?.cancel()
-    dial = nil
+    opening?.cancel()
+    opening = nil
     engine.remove(self)
     connection?.finish(isReusable: isReusable && error == nil)
     let delegate = delegate

@@ -37,7 +37,7 @@ package final class HTTP1Transfer {
   @exclusivity(unchecked) var slot = -1
   @exclusivity(unchecked) var connection: Connection?
   /// The attempt to open a connection for this transfer.
-  @exclusivity(unchecked) var dial: Dial?
+  @exclusivity(unchecked) var opening: Opening?
   /// Why the transfer ends, if not by the end of the response.
   @exclusivity(unchecked) var failure: TransferError?
   @exclusivity(unchecked) var isReceivingPaused = false
@@ -123,7 +123,7 @@ extension HTTP1Transfer: TransferHandle {
     report.version = tally.version
     report.remoteAddress = tally.remoteAddress
     report.remotePort = tally.remoteAddress == nil ? nil : tally.remotePort
-    if let dialled = tally.dialled ?? dial?.report() {
+    if let dialled = tally.dialled ?? opening?.report() {
       // An attempt that failed has opened none.
       report.connectionsOpened = times.ready == nil ? 0 : dialled.connectionsOpened
       report.phases = dialled.phases

@@ -21,7 +21,9 @@ final class Origin {
   let hostField: [UInt8]
   /// Transfers whose own connection is being opened. The first one takes a connection that becomes idle meanwhile.
   @exclusivity(unchecked) var waiting = Deque<HTTP1Transfer>()
-  /// Transfers and connections of the origin, and attempts to open one.
+  /// Connections that are being opened and that no transfer waits for, the last begun last.
+  @exclusivity(unchecked) var spareOpenings: [Opening] = []
+  /// Transfers and connections of the origin, and those that are being opened.
   @exclusivity(unchecked) var uses = 0
 
   init(_ key: Key, number: Int) {

@@ -128,6 +128,8 @@ package struct ResponseParser: Sendable {
 
   private var isReusable: Bool {
     guard status != 101, !opensTunnel else { return false }
+    // A 204 that announces a body (RFC 9110 §8.6, RFC 9112 §6.1) may be followed by one.
+    if status == 204, framing.isChunked || framing.contentLength ?? 0 > 0 { return false }
     return !hasBody || framing.isChunked || framing.contentLength != nil
   }
 

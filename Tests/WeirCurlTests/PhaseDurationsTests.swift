@@ -29,6 +29,18 @@ import WeirCurl
     #expect(sum.hashValue == expected.hashValue)
   }
 
+  @Test(
+    arguments: [
+      (10, [.resolve: 1, .connect: 2, .tls: 3]), (6, [.resolve: 1, .connect: 2, .tls: 3]),
+      (5.5, [.resolve: 0.5, .connect: 2, .tls: 3]), (5, [.connect: 2, .tls: 3]), (4, [.connect: 1, .tls: 3]),
+      (1, [.tls: 1]), (0, [:]), (-1, [:]),
+    ] as [(Double, PhaseDurations)])
+  func keepsTheLastSeconds(seconds: Double, expected: PhaseDurations) {
+    var durations: PhaseDurations = [.resolve: 1, .connect: 2, .tls: 3]
+    durations.keepLast(seconds)
+    #expect(durations == expected)
+  }
+
   @Test func whatTookNoTimeIsNotWhatDidNotHappen() {
     #expect([.tls: 0] as PhaseDurations != [:])
   }

@@ -13,16 +13,17 @@ struct TLSConnection {
   private struct Functions {
     let hasPending: Number
     let getShutdown: Number
+    let want: Number
     let control: Control
   }
 
   private static let functions: Functions? = {
     guard let hasPending = dlsym(nil, "SSL_has_pending"), let shutdown = dlsym(nil, "SSL_get_shutdown"),
-      let control = dlsym(nil, "SSL_ctrl")
+      let want = dlsym(nil, "SSL_want"), let control = dlsym(nil, "SSL_ctrl")
     else { return nil }
     return Functions(
       hasPending: unsafeBitCast(hasPending, to: Number.self), getShutdown: unsafeBitCast(shutdown, to: Number.self),
-      control: unsafeBitCast(control, to: Control.self))
+      want: unsafeBitCast(want, to: Number.self), control: unsafeBitCast(control, to: Control.self))
   }()
 
   /// Whether the TLS library is one that can be asked.
@@ -47,9 +48,18 @@ struct TLSConnection {
     return functions.getShutdown(object) & received != 0
   }
 
-  /// Lets bytes that were not taken be offered again from another address.
-  func acceptMovingBuffers() {
-    let (mode, partial, moving): (CInt, CLong, CLong) = (33, 1, 2)  // SSL_CTRL_MODE and two SSL_MODE flags
-    _ = functions.control(object, mode, partial | moving, nil)
+  /// Whether the last call can go on only when the peer has sent something, as in a renegotiation.
+  var awaitsPeer: Bool {
+    let reading: CInt = 3  // SSL_READING
+    return functions.want(object) == reading
+  }
+
+  /// Lets bytes that were not taken be offered again from another address. A call to receive ends with each record that
+  /// has no bytes of HTTP, such as a KeyUpdate, since a peer may send those without end.
+  func configure() {
+    let (set, partial, moving): (CInt, CLong, CLong) = (33, 1, 2)  // SSL_CTRL_MODE and two SSL_MODE flags
+    let (clear, automaticRetry): (CInt, CLong) = (78, 4)  // SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY
+    _ = functions.control(object, set, partial | moving, nil)
+    _ = functions.control(object, clear, automaticRetry, nil)
   }
 }

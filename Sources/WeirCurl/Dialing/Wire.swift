@@ -79,13 +79,14 @@ package final class Wire {
   package var isQuiet: Bool {
     if let secure, !secure.isDrained { return false }
     var byte: UInt8 = 0
-    if recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) < 0, errno == EAGAIN { return true }
-    guard let secure else { return false }
-    return withUnsafeMutableBytes(of: &byte) {
-      // A part of a record may have arrived, whose rest would be taken for the next response.
-      if case .later = secure.receive(into: $0) { secure.isDrained } else { false }
+    while true {
+      if recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) < 0, errno == EAGAIN { return true }
+      guard let secure, secure.readsIdleRecord(&byte) else { return false }
     }
   }
+
+  /// Whether the TLS library can send on only when the peer has sent something. Asked after a send that was put off.
+  package var awaitsPeer: Bool { secure?.awaitsPeer ?? false }
 
   /// Tells the peer that nothing more comes; receiving still works.
   package func shutdownSending() { shutdown(descriptor, CInt(SHUT_WR)) }
@@ -108,15 +109,29 @@ final class SecureWire {
   /// Nil once the multi handle is gone.
   fileprivate(set) var handle: EasyHandle?
   private let connection: TLSConnection
+  private var idleRecords = 0
 
   init(_ handle: EasyHandle, _ connection: TLSConnection) {
     self.handle = handle
     self.connection = connection
-    connection.acceptMovingBuffers()
+    connection.configure()
   }
 
   /// Whether the TLS library has no bytes that nobody has read.
   var isDrained: Bool { handle != nil && !connection.hasPending }
+
+  var awaitsPeer: Bool { connection.awaitsPeer }
+
+  /// The most records of the TLS library's own in a row on an idle connection.
+  private static let idleRecordLimit = 64
+
+  /// Reads a record of the TLS library's own. False if it is another one or only a part, whose rest would be taken for
+  /// the next response, or if there have been too many.
+  func readsIdleRecord(_ byte: inout UInt8) -> Bool {
+    idleRecords += 1
+    guard idleRecords <= Self.idleRecordLimit else { return false }
+    return withUnsafeMutableBytes(of: &byte) { if case .later = receive(into: $0) { isDrained } else { false } }
+  }
 
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Wire.Received {
     guard let handle else { return .failed(.engineFailed) }
@@ -124,7 +139,10 @@ final class SecureWire {
     let code = curl_easy_recv(handle.easy, buffer.baseAddress, buffer.count, &count)
     if code == CURLE_AGAIN { return .later }
     if code != CURLE_OK { return .failed(error(code, handle)) }
-    if count > 0 { return .bytes(count) }
+    if count > 0 {
+      idleRecords = 0
+      return .bytes(count)
+    }
     return .end(isProven: CurlLibrary.noticesTruncation || connection.peerHasClosed)
   }
 

@@ -47,6 +47,17 @@ package struct PhaseDurations: Sendable {
     }
   }
 
+  /// Keeps the last `seconds` of them. A phase that was over before did not happen.
+  package mutating func keepLast(_ seconds: Double) {
+    var rest = -seconds
+    forEach { rest += $1 }
+    for phase in Phase.allCases {
+      guard rest > 0, let duration = self[phase] else { continue }
+      self[phase] = duration > rest ? duration - rest : nil
+      rest -= duration
+    }
+  }
+
   /// Adds the durations of a further hop, or of a further wait.
   @inlinable package mutating func add(_ other: Self) {
     other.forEach { phase, seconds in self[phase] = (self[phase] ?? 0) + seconds }

@@ -1,0 +1,92 @@
+import WeirCurl
+import WeirIO
+
+/// A connection that is being opened, and the transfer that waits for it. Confined to the loop.
+///
+/// If another connection becomes idle before, that one serves the transfer, and this one is spare: the next transfer
+/// without a connection waits for it in place of opening one more. So there are never more of them than transfers that
+/// have waited at once.
+final class Opening {
+  private let origin: Origin
+  private let engine: HTTP1Engine
+  @exclusivity(unchecked) var dial: Dial?
+  /// Nil while it is spare.
+  @exclusivity(unchecked) private var transfer: HTTP1Transfer?
+  /// Whether it was begun for another transfer.
+  @exclusivity(unchecked) private var isInherited = false
+
+  init(for transfer: HTTP1Transfer) {
+    origin = transfer.origin
+    engine = transfer.engine
+    self.transfer = transfer
+    origin.uses += 1
+  }
+
+  /// Goes on without its transfer.
+  func becomeSpare() {
+    transfer = nil
+    isInherited = true
+    origin.spareOpenings.append(self)
+  }
+
+  /// Takes a spare one for the transfer.
+  func serve(_ transfer: HTTP1Transfer) {
+    self.transfer = transfer
+  }
+
+  func cancel() {
+    transfer = nil
+    dial?.cancel()
+  }
+
+  /// The measurements so far.
+  func report() -> TransferReport? { dial?.report().map { measured($0) } }
+
+  /// The measurements as far as the transfer has waited.
+  private func measured(_ report: TransferReport) -> TransferReport {
+    guard isInherited, let transfer else { return report }
+    var report = report
+    report.phases.keepLast(MonotonicTime.now.seconds(since: transfer.times.start))
+    return report
+  }
+
+  /// The transfer that has waited, which waits no longer.
+  private func end() -> HTTP1Transfer? {
+    dial = nil
+    origin.uses -= 1
+    guard let transfer else {
+      origin.spareOpenings.removeAll { $0 === self }
+      return nil
+    }
+    transfer.opening = nil
+    return transfer
+  }
+}
+
+extension Opening: DialReceiver {
+  func dial(_ dial: Dial, opened wire: Wire, _ report: TransferReport) {
+    let report = measured(report)
+    let transfer = end()
+    let connection = engine.add(wire, to: origin)
+    guard connection.watch() else {
+      engine.drop(connection)
+      transfer?.failLater(.cannotWatch)
+      return
+    }
+    guard let transfer, transfer.state == .connecting, transfer.failure == nil else {
+      return engine.release(connection)
+    }
+    transfer.tally.dialled = report
+    engine.run(transfer, on: connection)
+    origin.forgetServed()
+  }
+
+  func dial(_ dial: Dial, failed error: TransferError, _ report: TransferReport) {
+    let report = measured(report)
+    guard let transfer = end() else { return }
+    // Its time may have been nearly over when the transfer came, which gets a time of its own.
+    if isInherited, transfer.failure == nil { return engine.dial(for: transfer) }
+    transfer.tally.dialled = report
+    transfer.failLater(error)
+  }
+}

@@ -1,0 +1,82 @@
+import Testing
+import WeirCurl
+import WeirIO
+import WeirTestSupport
+import WeirTransport
+
+/// Connections that are still being opened when the request for which they were begun has been served by another one.
+///
+/// The server plays a proxy, so that a test decides when a connection stands.
+@Suite(.enabled(if: isOwnEngine), .timeLimit(.minutes(1)))
+struct SpareConnectionTests {
+  private static let url = "http://127.0.0.1:1/"
+
+  /// A rig whose first connection has answered two requests, the second of which began to open another connection. The
+  /// server goes on with `second` there, and with `third` on the one after that.
+  private static func rig(second: Script.Step..., third: Script.Step...) async throws -> (EngineRig, ScriptedServer) {
+    let (begun, dialled) = (Gate(), Gate())
+    let server = try ScriptedServer(
+      Script(
+        .socks5, .head, .call { begun.open() }, .wait(dialled), .send(okResponse("first")),
+        .forever([.dispatch { [.sleep($0.contains("slow") ? 0.2 : 0), .send(okResponse("first"))] }])),
+      Script(.call { dialled.open() }, .steps(second)), Script(.steps(third)))
+    let port = server.port
+    let rig = try await EngineRig { $0.proxy = .socks5(host: "127.0.0.1", port: port, credential: nil) }
+    let first = await rig.start(TransferSpec(url: url))
+    begun.wait()
+    let waiting = await rig.start(TransferSpec(url: url))
+    #expect(await first.outcome.text == "first")
+    #expect(await waiting.outcome.text == "first")
+    return (rig, server)
+  }
+
+  /// However many requests come, no more connections are opened than requests have waited at once.
+  @Test func theNextRequestWaitsForIt() async throws {
+    let (rig, server) = try await Self.rig(
+      second: .awaitClose, third: .call { Issue.record("a third connection") }, .awaitClose)
+    for _ in 0..<20 {
+      let pair = [await rig.start(TransferSpec(url: Self.url)), await rig.start(TransferSpec(url: Self.url))]
+      for running in pair { #expect(await running.outcome.text == "first") }
+    }
+    #expect(server.connectionCount == 2)
+    #expect(rig.counts.value.opened == 1)
+    await rig.close()
+    #expect(rig.counts.open == 0)
+  }
+
+  @Test func itsTimeCountsAsFarAsTheRequestHasWaited() async throws {
+    let second = Gate()
+    let (rig, server) = try await Self.rig(
+      second: .wait(second), .socks5, .forever([.head, .send(okResponse("second"))]),
+      third: .call { Issue.record("a third connection") }, .awaitClose)
+    try await Task.sleep(for: .milliseconds(400))
+    let slow = await rig.start(TransferSpec(url: Self.url + "slow"))
+    let waiting = await rig.start(TransferSpec(url: Self.url))
+    second.open()
+    let outcome = await waiting.outcome
+    #expect(outcome.text == "second")
+    let report = try #require(outcome.report)
+    #expect(!report.isReusedConnection && report.connectionsOpened == 1)
+    let connect = try #require(report.phases[.connect])
+    #expect(connect < 0.3 && connect <= report.total, "\(report)")
+    #expect(await slow.outcome.text == "first")
+    #expect(server.connectionCount == 2)
+    await rig.close()
+  }
+
+  /// It fails: the request that has come to wait for it opens a connection of its own.
+  @Test func itsFailureIsNotTheFailureOfTheNextRequest() async throws {
+    let second = Gate()
+    let (rig, server) = try await Self.rig(
+      second: .wait(second), .reset, third: .socks5, .forever([.head, .send(okResponse("third"))]))
+    let slow = await rig.start(TransferSpec(url: Self.url + "slow"))
+    let waiting = await rig.start(TransferSpec(url: Self.url))
+    second.open()
+    let outcome = await waiting.outcome
+    #expect(outcome.text == "third", "\(outcome)")
+    #expect(await slow.outcome.text == "first")
+    #expect(server.connectionCount == 3)
+    await rig.close()
+    #expect(rig.counts.open == 0)
+  }
+}
