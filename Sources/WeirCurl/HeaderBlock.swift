@@ -53,6 +53,9 @@ package struct HeaderBlock: Sendable {
     }
   }
 
+  /// Room for the fields of most requests: the largest that malloc keeps for the next one to ask for it.
+  package static let usualSize = 960
+
   package init(reservingBytes count: Int = 0) {
     bytes.reserveCapacity(count)
   }
@@ -96,7 +99,7 @@ package struct HeaderBlock: Sendable {
       hostLine = other.hostLine.lowerBound + offset..<other.hostLine.upperBound + offset
     }
     noted.formUnion(other.noted)
-    defect = defect ?? other.defect
+    if let wrong = other.defect { defect = defect ?? wrong }
   }
 
   /// Adds a field given as `Name: value`.

@@ -4,12 +4,12 @@ package struct Deque<Element> {
   @usableFromInline var storage: [Element?] = []
   @usableFromInline var head = 0
   @usableFromInline package internal(set) var count = 0
+  /// The number of elements that the storage has room for. Kept, as a look at the storage's type is slow in generic code.
+  @usableFromInline package internal(set) var capacity = 0
 
   @inlinable package init() {}
 
   @inlinable @inline(__always) package var isEmpty: Bool { count == 0 }
-  /// The number of elements that the storage has room for.
-  @inlinable @inline(__always) package var capacity: Int { storage.count }
   @inlinable @inline(__always) package var first: Element? { count == 0 ? nil : storage[head] }
 
   @inlinable package mutating func append(_ element: Element) {
@@ -49,6 +49,7 @@ package struct Deque<Element> {
     for offset in 0..<count { larger.append(storage[(head &+ offset) & (storage.count - 1)]) }
     larger.append(contentsOf: repeatElement(nil, count: max(8, storage.count * 2) - count))
     storage = larger
+    capacity = larger.count
     head = 0
   }
 }

@@ -66,7 +66,7 @@ final class HeaderPolicy: Sendable {
 
   func request(_ fields: some FieldSource, from client: Client) -> Verdict {
     let options = ConnectionOptions(fields)
-    var list = HeaderBlock(reservingBytes: 1024)
+    var list = HeaderBlock(reservingBytes: HeaderBlock.usualSize)
     var chains = Chains()
     var isLoop = false
     var isFinal = false

@@ -80,7 +80,7 @@ final class OutgoingRequest {
   func headers(retries: Int) -> PreparedHeaders {
     guard retries > 0, route.headers.announcesRetries else { return PreparedHeaders(fields) }
     let name = AttemptHeader.standard.name
-    var block = HeaderBlock(reservingBytes: 1024)
+    var block = HeaderBlock(reservingBytes: HeaderBlock.usualSize)
     name.withOctets { name in
       fields.forEach { if !$0.equalsIgnoringCase(name) { block.append(name: $0, value: $1) } }
     }

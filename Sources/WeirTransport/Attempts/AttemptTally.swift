@@ -32,7 +32,9 @@ package struct AttemptTally {
   /// When the attempt went on the wire, or when it ended without that.
   package private(set) var began = MonotonicTime(nanoseconds: 0)
   private var queue: Double?
-  private var reports: TransferReport?
+  /// The hops' sum. It is not optional, as that would be copied for each look at it.
+  private var sum = TransferReport(startTime: MonotonicTime(nanoseconds: 0), total: 0)
+  private var isMeasured = false
 
   init() {}
 
@@ -42,7 +44,7 @@ package struct AttemptTally {
   }
 
   /// Whether no hop opened a connection.
-  var isReusedConnection: Bool { reports?.isReusedConnection ?? false }
+  var isReusedConnection: Bool { sum.isReusedConnection }
 
   /// Seconds since the attempt went on the wire.
   func elapsed(_ now: MonotonicTime) -> Double { now.seconds(since: began) }
@@ -63,13 +65,14 @@ package struct AttemptTally {
   }
 
   package mutating func add(_ report: TransferReport) {
-    if reports == nil { reports = report } else { reports?.add(report) }
+    if isMeasured { sum.add(report) } else { sum = report }
+    isMeasured = true
   }
 
   func report(now: MonotonicTime, status: Int?) -> AttemptReport {
     var values = AttemptReport()
     values.redirectCount = redirectCount
-    reports?.state(in: &values)
+    if isMeasured { sum.state(in: &values) }
     values.phases[.queue] = queue
     values.total = max(0, now.seconds(since: began))
     values.bytesDecoded = decoded
