@@ -101,8 +101,9 @@ extension Connection: EventHandler {
       if !isUsable { engine.drop(self) }
       return
     }
-    // The response comes first, as it may make the rest of the body needless.
-    if events.rawValue & ~IOEvents.write.rawValue != 0 { receive() }
+    // The response comes first, as it may make the rest of the body needless. The engine's timer is due in this turn if
+    // it is to read on.
+    if events.rawValue & ~IOEvents.write.rawValue != 0, !isUnfinished { receive() }
     if self.transfer === transfer, events.contains(.write) { sendBody() }
   }
 
