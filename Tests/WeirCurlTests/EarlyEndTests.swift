@@ -77,4 +77,35 @@ struct EarlyEndTests {
     #expect(rig.counts.open == 0)
     await rig.close()
   }
+
+  /// Bytes in memory that are fewer than their number says.
+  private struct ShortBytes: TransferBytes {
+    let count = 10
+
+    func copyBytes(from offset: Int, to buffer: UnsafeMutableRawBufferPointer) -> Int {
+      Array("short".utf8).copyBytes(from: offset, to: buffer)
+    }
+  }
+
+  /// The server would take the head of the next request for the rest of the body.
+  @Test(
+    "A body that is shorter than its length is not sent, and no request follows on its connection",
+    .enabled(if: isOwnEngine), arguments: [false, true])
+  func shortBody(isReused: Bool) async throws {
+    let server = try ScriptedServer(.answering(okResponse("fine")))
+    let rig = try await EngineRig()
+    if isReused { #expect(await rig.get(server.url).text == "fine") }
+    let before = server.received().count
+    let spec = TransferSpec(url: server.url, method: "PUT", body: .bytes(ShortBytes()))
+    let outcome = await rig.transfer(spec)
+    #expect(outcome.error?.kind == .bodyUnavailable)
+    #expect(outcome.heads.isEmpty && outcome.finishes == 1)
+    #expect(outcome.report?.bytesSent == 0)
+    #expect(await eventually { server.closedByClientCount == 1 })
+    #expect(server.received().count == before)
+    #expect(await rig.get(server.url).text == "fine")
+    #expect(server.connectionCount == 2)
+    await rig.close()
+    #expect(rig.counts.open == 0)
+  }
 }
