@@ -143,18 +143,23 @@ extension Connection {
     return false
   }
 
-  /// Sends no more of the body: the server has refused it or has no need of it. A server that reads on sees its end.
+  /// Sends no more of the body: the server has refused it or has no need of it.
+  ///
+  /// Our side of the connection ends with the response, as a server may take an earlier end for that of its client and
+  /// drop what is left of the response. A server that wants the rest of the body first, and so sends nothing more, is told
+  /// that there is none.
   private func endUpload(_ transfer: HTTP1Transfer, _ head: ResponseHead) {
     guard !transfer.upload.isOver || !output.isEmpty else { return }
     abandonUpload(transfer)
     isSpoilt = true
-    if !head.mayNameFields { wire.shutdownSending() }
+    if !head.mayNameFields { awaitPeer(from: .now) }
   }
 
   /// Sends no more of the body.
   func abandonUpload(_ transfer: HTTP1Transfer) {
     transfer.upload.isAbandoned = true
     transfer.upload.awaitsContinue = false
+    stopAwaitingPeer()
     output.removeAll()
     watchSending(false)
   }

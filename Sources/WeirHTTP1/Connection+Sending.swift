@@ -55,7 +55,7 @@ extension Connection {
     let headCount = engine.head.count
     if transfer.upload.expectsContinue {
       transfer.upload.awaitsContinue = true
-      awaitContinue()
+      awaitPeer(from: .now)
     } else if case .bytes(let bytes) = transfer.spec.body, transfer.spec.body.leavesWithHead, !transfer.upload.isEmpty {
       let count = bytes.count
       engine.head.append(addingCapacity: count) { span in

@@ -30,7 +30,8 @@ final class Connection {
   @exclusivity(unchecked) private var interest: IOEvents = []
   /// Stays armed from one transfer to the next; arming it anew for each would cost a heap operation.
   @exclusivity(unchecked) private var silenceTimer: LoopTimer?
-  @exclusivity(unchecked) private var continueTimer: LoopTimer?
+  /// Waits for the server's consent to send the body, or for more of a response behind an abandoned body.
+  @exclusivity(unchecked) private var peerTimer: LoopTimer?
 
   init(_ wire: Wire, number: Int, origin: Origin, engine: HTTP1Engine) {
     self.wire = wire
@@ -66,7 +67,7 @@ final class Connection {
   func finish(isReusable: Bool) {
     transfer?.connection = nil
     transfer = nil
-    if let continueTimer { engine.loop.cancel(continueTimer) }
+    stopAwaitingPeer()
     output.removeAll()
     keptContent = 0
     // An idle connection with bytes of an earlier response would give them to the next request.
@@ -79,7 +80,7 @@ final class Connection {
     interest = []
     kept = []
     if let silenceTimer { engine.loop.cancel(silenceTimer) }
-    if let continueTimer { engine.loop.cancel(continueTimer) }
+    stopAwaitingPeer()
     wire.owner = nil
     wire.close()
   }
@@ -102,8 +103,9 @@ extension Connection: EventHandler {
       if !isUsable { engine.drop(self) }
       return
     }
-    // The response comes first, as it may make the rest of the body needless.
-    if events.rawValue & ~IOEvents.write.rawValue != 0 { receive() }
+    // The response comes first, as it may make the rest of the body needless. The engine's timer is due in this turn if
+    // it is to read on.
+    if events.rawValue & ~IOEvents.write.rawValue != 0, !isUnfinished { receive() }
     if self.transfer === transfer, events.contains(.write) || sendsWhenReadable { sendBody() }
   }
 
@@ -143,18 +145,30 @@ extension Connection: EventHandler {
 // MARK: - Time
 
 extension Connection: TimerHandler {
-  /// The longest wait for the server's consent to send the body, in seconds; libcurl's default.
-  private static let continueWait = 1.0
+  /// The longest wait in seconds for the server's consent to send the body, libcurl's default, and for more of a
+  /// response behind an abandoned body.
+  private static let peerWait = 1.0
 
-  func awaitContinue() {
-    let timer = continueTimer ?? LoopTimer()
-    continueTimer = timer
-    engine.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: Self.continueWait), handler: self)
+  func awaitPeer(from time: MonotonicTime) {
+    let timer = peerTimer ?? LoopTimer()
+    peerTimer = timer
+    engine.loop.schedule(timer, at: time.advanced(bySeconds: Self.peerWait), handler: self)
+  }
+
+  func stopAwaitingPeer() {
+    if let peerTimer { engine.loop.cancel(peerTimer) }
+  }
+
+  /// Ends our side of the connection, unless the response has gone on or its user takes nothing of it.
+  private func endSending(_ transfer: HTTP1Transfer) {
+    let now = MonotonicTime.now
+    let last = transfer.isReceivingPaused ? now : transfer.times.lastProgress
+    if now.seconds(since: last) < Self.peerWait { awaitPeer(from: last) } else { wire.shutdownSending() }
   }
 
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     guard let transfer else { return }
-    if timer === continueTimer { return mayContinue(transfer) }
+    if timer === peerTimer { return transfer.upload.isAbandoned ? endSending(transfer) : mayContinue(transfer) }
     let limit = transfer.spec.silenceTimeout
     guard limit > 0, transfer.failure == nil else { return }
     let now = MonotonicTime.now

@@ -1,5 +1,6 @@
 import Testing
 import WeirCurl
+import WeirHTTP
 import WeirTestSupport
 
 /// Ends of exchanges whose request is not sent to its end.
@@ -46,5 +47,65 @@ struct EarlyEndTests {
     #expect(outcome.text == "two")
     #expect(outcome.rewinds == 1)
     await rig.close()
+  }
+
+  /// A server that takes the end of our side for an abort would drop the rest of its response (RFC 9112 §9.5, §9.6).
+  @Test("A refusal is read to its end before our side of the connection ends", .enabled(if: isOwnEngine))
+  func refusalIsReadWhole() async throws {
+    let begun = Gate()
+    let server = try ScriptedServer(
+      Script(
+        .head, .bytes(1000), .send("HTTP/1.1 413 x\r\nContent-Length: 4\r\n\r\nwh"), .wait(begun), .drain, .send("y?"),
+        .awaitClose))
+    let rig = try await EngineRig()
+    let outcome = await rig.transfer(TransferSpec(url: server.url, method: "POST", body: .pulled(length: 3000))) {
+      recorder in
+      recorder.source = Array(repeating: 7, count: 1000)
+      recorder.onProvide = { [unowned recorder] _, buffer in
+        let count = recorder.source.copyBytes(from: recorder.position, to: buffer)
+        recorder.position += count
+        return count > 0 ? .bytes(count) : .pause
+      }
+      recorder.onBody = { _, _ in
+        begun.open()
+        return .proceed
+      }
+    }
+    #expect(outcome.error == nil)
+    #expect(outcome.head?.status == 413 && outcome.text == "why?")
+    #expect(await eventually { server.closedByClientCount == 1 }, "the rest of the body is owed, so it is not reused")
+    #expect(rig.counts.open == 0)
+    await rig.close()
+  }
+
+  /// Bytes in memory that are fewer than their number says.
+  private struct ShortBytes: TransferBytes {
+    let count = 10
+
+    func copyBytes(from offset: Int, to buffer: UnsafeMutableRawBufferPointer) -> Int {
+      Array("short".utf8).copyBytes(from: offset, to: buffer)
+    }
+  }
+
+  /// The server would take the head of the next request for the rest of the body.
+  @Test(
+    "A body that is shorter than its length is not sent, and no request follows on its connection",
+    .enabled(if: isOwnEngine), arguments: [false, true])
+  func shortBody(isReused: Bool) async throws {
+    let server = try ScriptedServer(.answering(okResponse("fine")))
+    let rig = try await EngineRig()
+    if isReused { #expect(await rig.get(server.url).text == "fine") }
+    let before = server.received().count
+    let spec = TransferSpec(url: server.url, method: "PUT", body: .bytes(ShortBytes()))
+    let outcome = await rig.transfer(spec)
+    #expect(outcome.error?.kind == .bodyUnavailable)
+    #expect(outcome.heads.isEmpty && outcome.finishes == 1)
+    #expect(outcome.report?.bytesSent == 0)
+    #expect(await eventually { server.closedByClientCount == 1 })
+    #expect(server.received().count == before)
+    #expect(await rig.get(server.url).text == "fine")
+    #expect(server.connectionCount == 2)
+    await rig.close()
+    #expect(rig.counts.open == 0)
   }
 }

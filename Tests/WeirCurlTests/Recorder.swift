@@ -26,6 +26,8 @@ extension ResponseHead {
 /// A delegate that writes everything down and asks hooks what to answer. Lives on the loop.
 final class Recorder: TransferDelegate {
   var outcome = Outcome()
+  /// Whether the body is written down as well, which takes memory and time.
+  var keepsBody = true
   var onHead: ((any TransferHandle, ResponseHead) -> Flow)?
   var onBody: ((any TransferHandle, UnsafeRawBufferPointer) -> Flow)?
   var onProvide: ((any TransferHandle, UnsafeMutableRawBufferPointer) -> BodySupply)?
@@ -49,7 +51,7 @@ final class Recorder: TransferDelegate {
   func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     outcome.bodyCalls += 1
     let flow = onBody?(transfer, bytes) ?? .proceed
-    if case .proceed = flow { outcome.body += bytes }
+    if case .proceed = flow, keepsBody { outcome.body += bytes }
     return flow
   }
 

@@ -8,8 +8,9 @@ final class TLSUpstream: Sendable {
   static var isInstalled: Bool { python.isInstalled && Tool.openssl.isInstalled }
 
   /// The path is the connection's end, `/`, and the records of the response, separated by `|`. Up to a wait, they leave
-  /// in one segment. A record of `~` is a wait of 0.1 s, one of `^` of 1 ms, one of `=` for a second connection. `@`
-  /// stands for `1` if the handshake took up an earlier session, else for `0`, and `#` and a number for so many `x`.
+  /// in one segment. A record of `~` is a wait of 0.1 s, one of `^` of 1 ms, one of `=` for a second connection, one of
+  /// `=` and a number for so many requests. `@` stands for `1` if the handshake took up an earlier session, else for
+  /// `0`, and `#` and a number for so many `x`.
   ///
   /// The connection goes on (`keep`), is closed with close_notify (`close`), cut without it (`cut`) or reset (`reset`).
   /// Behind `die-` the end comes in place of the response, but only on a connection that has served a request; before,
@@ -21,7 +22,7 @@ final class TLSUpstream: Sendable {
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(sys.argv[1], sys.argv[2])
     if sys.argv[4] == "1.2": context.maximum_version = ssl.TLSVersion.TLSv1_2
-    second, answered = threading.Event(), threading.Event()
+    second, answered, asked, requests = threading.Event(), threading.Event(), threading.Condition(), 0
     def cork(c, isOn): c.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, isOn)
     def answer(c, what):
         cork(c, 1)
@@ -31,6 +32,8 @@ final class TLSUpstream: Sendable {
                 time.sleep(0.1 if part == "~" else 0.001)
                 cork(c, 1)
             elif part == "=": second.wait(10)
+            elif part.startswith("="):
+                with asked: asked.wait_for(lambda: requests >= int(part[1:]), 10)
             else:
                 part, _, filler = part.partition("#")
                 c.sendall(part.replace("@", str(int(c.session_reused))).encode() + b"x" * int(filler or 0))
@@ -41,6 +44,7 @@ final class TLSUpstream: Sendable {
         if how == "close": c.unwrap()
         c.close()
     def serve(plain, isHeld):
+        global requests
         try:
             if isHeld: answered.wait(10)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -55,6 +59,9 @@ final class TLSUpstream: Sendable {
                 length = int(head.lower().partition(b"content-length: ")[2].split(b"\\r")[0] or 0)
                 while len(data) < length: data += c.recv(65536)
                 data = data[length:]
+                with asked:
+                    requests += 1
+                    asked.notify_all()
                 _, how, what = head.split(b" ")[1].decode().split("/", 2)
                 if how.startswith("die-"):
                     if served: return end(c, how[4:])

@@ -41,6 +41,50 @@ struct UnaskedBytesTests {
     #expect(rig.counts.open == 0)
   }
 
+  /// Sixty connections are idle when the strays come, each on its own.
+  @Test(arguments: [NumberedResponse.length, .chunked])
+  func aSecondLater(framing: NumberedResponse) async throws {
+    let asked = Atomic<Int>(0)
+    let strays = Atomic<Int>(0)
+    let all = Gate()
+    let server = try ScriptedServer(
+      Script(
+        .forever([
+          .dispatch { line in
+            guard line.contains("first") else { return [.send(framing.text("next"))] }
+            // Each request has a connection before the first is answered.
+            if asked.add(1, ordering: .relaxed).newValue == Self.crowd { all.open() }
+            return [
+              .wait(all), .send(framing.text("first")), .sleep(1), .send(framing.text("stray")),
+              .call { strays.add(1, ordering: .relaxed) },
+            ]
+          }
+        ])))
+    let rig = try await EngineRig()
+    let marks = await Self.marks("first", of: server, on: rig)
+    #expect(marks == Array(repeating: "first", count: Self.crowd))
+    #expect(server.connectionCount == Self.crowd)
+    #expect(rig.counts.open == Self.crowd, "all are idle")
+    #expect(await eventually { strays.load(ordering: .relaxed) == Self.crowd })
+    let next = await Self.marks("next", of: server, on: rig)
+    #expect(next == Array(repeating: "next", count: Self.crowd))
+    await rig.close()
+    #expect(rig.counts.open == 0)
+  }
+
+  private static let crowd = 60
+
+  /// The marks of as many responses as there are in a crowd, all asked for at once.
+  private static func marks(
+    _ path: String, of server: ScriptedServer, on rig: EngineRig
+  ) async -> [String?] {
+    var running: [Running] = []
+    for _ in 0..<crowd { running.append(await rig.start(TransferSpec(url: server.url + path))) }
+    var marks: [String?] = []
+    for transfer in running { marks.append(await transfer.outcome.mark) }
+    return marks
+  }
+
   /// A response that is there before the first request is taken as its own, and what follows it as nobody's.
   @Test(.enabled(if: isOwnEngine), arguments: NumberedResponse.allCases)
   func aResponseBeforeTheRequest(framing: NumberedResponse) async throws {
@@ -107,6 +151,23 @@ struct UnaskedBytesOnTLSTests {
           TransferSpec(url: upstream.url("keep", framing.text("next")), method: framing.method))
         #expect(next.mark == "next", "\(next)")
       }
+    }
+    await rig.close()
+    #expect(rig.counts.open == 0)
+  }
+
+  @Test func aSecondLater() async throws {
+    let (crowd, framing) = (60, NumberedResponse.length)
+    let upstream = try await TLSUpstream()
+    let rig = try await upstream.rig()
+    // Each request has a connection before the first is answered.
+    let second = Array(repeating: "~", count: 10)
+    let first = upstream.url("keep", ["=\(crowd)", framing.text("first")] + second + [framing.text("stray")])
+    for (url, mark) in [(first, "first"), (upstream.url("keep", framing.text("next")), "next")] {
+      var running: [Running] = []
+      for _ in 0..<crowd { running.append(await rig.start(TransferSpec(url: url))) }
+      for transfer in running { #expect(await transfer.outcome.mark == mark) }
+      if mark == "first" { #expect(await eventually { rig.counts.value.closed == rig.counts.value.opened }) }
     }
     await rig.close()
     #expect(rig.counts.open == 0)

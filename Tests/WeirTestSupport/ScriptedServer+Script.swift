@@ -24,6 +24,8 @@ package struct Script: Sendable {
     case awaitClose
     /// Reads until the client sends no more, and goes on.
     case awaitEnd
+    /// Reads what has come, and ends the script if the client has ended its side.
+    case drain
     case send([UInt8])
     /// Reads a request, body included, and goes on with the steps that its first line decides on.
     case dispatch(@Sendable (_ requestLine: String) -> [Step])
@@ -142,6 +144,7 @@ struct ScriptedPeer {
     case .awaitEnd:
       while fill() {}
       return true
+    case .drain: return drain()
     case .send(let bytes): return ServerSocket.send(descriptor, bytes)
     case .answer(let make): return make().map { ServerSocket.send(descriptor, Array($0.utf8)) } ?? false
     case .drip(let bytes, let delay):
@@ -263,6 +266,11 @@ struct ScriptedPeer {
       }
       left -= bytes.count
     }
+    return true
+  }
+
+  private mutating func drain() -> Bool {
+    while ServerSocket.isReadable(descriptor) { guard fill() else { return false } }
     return true
   }
 

@@ -121,6 +121,12 @@ enum ServerSocket {
     return Array(buffer[..<count])
   }
 
+  /// Whether bytes, or the end of the connection, have arrived.
+  static func isReadable(_ fd: CInt) -> Bool {
+    var byte: UInt8 = 0
+    return recv(fd, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) >= 0 || errno != EAGAIN
+  }
+
   static func resetOnClose(_ fd: CInt) {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
