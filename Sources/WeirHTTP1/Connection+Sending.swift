@@ -105,7 +105,8 @@ extension Connection {
     if transfer.failure != nil { return transfer.end() }
     let upload = transfer.upload
     sendsWhenReadable = !output.isEmpty && wire.awaitsPeer
-    watchSending(!sendsWhenReadable && (!output.isEmpty || !(upload.isOver || upload.isPaused || upload.awaitsContinue)))
+    let hasMore = !output.isEmpty || !(upload.isOver || upload.isPaused || upload.awaitsContinue)
+    watchSending(hasMore && !sendsWhenReadable)
     if upload.isOver, output.isEmpty {
       if transfer.times.sent == nil, upload.isComplete { transfer.times.sent = .now }
       finishIfDone(transfer)

@@ -54,7 +54,9 @@ extension Request {
   func observeDescriptions(_ observer: CURLObserver) {
     let isKnown = fields.withLock { fields in
       let isKnown = fields.isURLRequestFinal
-      if !fields.machine.isSettled, !isKnown || observer.isForEachAttempt { fields.madeObservers().cURL.append(observer) }
+      if !fields.machine.isSettled, !isKnown || observer.isForEachAttempt {
+        fields.madeObservers().cURL.append(observer)
+      }
       return isKnown || fields.machine.isSettled
     }
     if isKnown { describe(to: [observer]) }

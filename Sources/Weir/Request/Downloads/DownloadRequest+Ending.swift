@@ -148,7 +148,8 @@ extension DownloadRequest {
 
   /// Nil if nothing has come, nothing is missing, or the request is not a GET that can be repeated.
   private func resumeData(of sink: DownloadSink) -> (ResumeData, Data)? {
-    guard let validator = sink.validator, let request = fields.withLock({ $0.attempt?.initial })?.urlRequest else { return nil }
+    guard let validator = sink.validator, let request = fields.withLock({ $0.attempt?.initial })?.urlRequest
+    else { return nil }
     let data = ResumeData(
       request: request, validator: validator, fileName: sink.file.name, offset: sink.offset + sink.buffer.written,
       total: sink.total)
