@@ -112,8 +112,8 @@ extension HTTP1Engine {
   /// - Parameter isFresh: Whether the transfer must have a connection that has served nobody.
   func open(_ transfer: HTTP1Transfer, isFresh: Bool = false) {
     transfer.state = .connecting
-    transfer.opening = transfer.origin.spareOpenings.popLast()
-    if let opening = transfer.opening { opening.serve(transfer) } else { dial(for: transfer) }
+    transfer.opening = Opening.spare(for: transfer)
+    if transfer.opening == nil { dial(for: transfer) }
     if !isFresh { transfer.origin.waiting.append(transfer) }
   }
 

@@ -9,6 +9,8 @@ import WeirIO
 final class Opening {
   private let origin: Origin
   private let engine: HTTP1Engine
+  /// How long it may take without a sign of life, in seconds.
+  private let patience: Double
   @exclusivity(unchecked) var dial: Dial?
   /// Nil while it is spare.
   @exclusivity(unchecked) private var transfer: HTTP1Transfer?
@@ -18,6 +20,7 @@ final class Opening {
   init(for transfer: HTTP1Transfer) {
     origin = transfer.origin
     engine = transfer.engine
+    patience = Self.patience(of: transfer)
     self.transfer = transfer
     origin.uses += 1
   }
@@ -29,9 +32,19 @@ final class Opening {
     origin.spareOpenings.append(self)
   }
 
-  /// Takes a spare one for the transfer.
-  func serve(_ transfer: HTTP1Transfer) {
-    self.transfer = transfer
+  /// The last begun of the spare ones that fail no later than one of the transfer's own would; it serves the transfer
+  /// from now on. Nil if there is none.
+  static func spare(for transfer: HTTP1Transfer) -> Opening? {
+    let patience = patience(of: transfer)
+    let spare = transfer.origin.spareOpenings
+    guard let index = spare.lastIndex(where: { $0.patience <= patience }) else { return nil }
+    let opening = transfer.origin.spareOpenings.remove(at: index)
+    opening.transfer = transfer
+    return opening
+  }
+
+  private static func patience(of transfer: HTTP1Transfer) -> Double {
+    transfer.spec.silenceTimeout > 0 ? transfer.spec.silenceTimeout : .infinity
   }
 
   func cancel() {

@@ -18,7 +18,7 @@ struct SpareConnectionTests {
     let server = try ScriptedServer(
       Script(
         .socks5, .head, .call { begun.open() }, .wait(dialled), .send(okResponse("first")),
-        .forever([.dispatch { [.sleep($0.contains("slow") ? 0.2 : 0), .send(okResponse("first"))] }])),
+        .forever([.dispatch { [.sleep($0.contains("slow") ? 0.6 : 0), .send(okResponse("first"))] }])),
       Script(.call { dialled.open() }, .steps(second)), Script(.steps(third)))
     let port = server.port
     let rig = try await EngineRig { $0.proxy = .socks5(host: "127.0.0.1", port: port, credential: nil) }
@@ -61,6 +61,17 @@ struct SpareConnectionTests {
     #expect(connect < 0.3 && connect <= report.total, "\(report)")
     #expect(await slow.outcome.text == "first")
     #expect(server.connectionCount == 2)
+    await rig.close()
+  }
+
+  /// A request with less patience than the one for which it was begun would wait too long for its failure.
+  @Test func oneWithLessPatienceOpensItsOwn() async throws {
+    let (rig, server) = try await Self.rig(second: .awaitClose, third: .awaitClose)
+    let slow = await rig.start(TransferSpec(url: Self.url + "slow"))
+    let outcome = await rig.start(TransferSpec(url: Self.url, silenceTimeout: 0.1)).outcome
+    #expect(outcome.error?.kind == .silence, "\(outcome)")
+    #expect(await slow.outcome.text == "first")
+    #expect(server.connectionCount == 3)
     await rig.close()
   }
 
