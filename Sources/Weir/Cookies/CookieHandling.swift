@@ -14,18 +14,16 @@ struct CookieHandling {
 
   /// Stores the cookies that the response to a hop sets.
   func keep(_ head: ResponseHead, of hop: HopRequest) {
-    guard hop.handlesCookies, head.sets, let site = CookieSite(hop),
-      accepts(site, for: hop.urlRequest)
-    else { return }
+    guard hop.handlesCookies, head.sets, let site = CookieSite(hop), accepts(site, for: hop) else { return }
     storage.keep(head, from: site)
   }
 
-  private func accepts(_ site: CookieSite, for urlRequest: URLRequest) -> Bool {
+  private func accepts(_ site: CookieSite, for hop: HopRequest) -> Bool {
     switch policy {
     case .never: return false
     case .onlyFromMainDocumentDomain:
       // Programs have no main document, unless the request names one.
-      guard let document = urlRequest.mainDocumentURL else { return true }
+      guard let document = hop.urlRequest.mainDocumentURL else { return true }
       guard let main = CookieSite(HopRequest(URLRequest(url: document))) else { return false }
       return site.isWithin(main.host)
     default: return true

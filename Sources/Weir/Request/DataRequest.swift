@@ -10,7 +10,7 @@ public class DataRequest: Request, @unchecked Sendable {
 
   private let source: Source
 
-  /// What the URL request of each attempt is made of.
+  /// The origin of each attempt's URL request.
   enum Source {
     case parts(RequestParts)
     case convertible(any URLRequestConvertible)

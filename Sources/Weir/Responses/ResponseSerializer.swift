@@ -117,7 +117,7 @@ extension ResponseSerializer {
 
   /// Whether the method or the status allows an empty body.
   public func emptyResponseAllowed(forRequest request: URLRequest?, response: HTTPURLResponse?) -> Bool {
-    emptyResponseAllowed(for: request.map { HopRequest($0) }, status: response?.statusCode)
+    responseAllowsEmptyResponseData(response) == true || requestAllowsEmptyResponseData(request) == true
   }
 
   func emptyResponseAllowed(for hop: HopRequest?, status: Int?) -> Bool {

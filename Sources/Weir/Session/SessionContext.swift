@@ -9,7 +9,6 @@ final class SessionContext: Sendable {
   let configuration: SessionConfiguration
   let queues: Queues
   let interceptor: (any RequestInterceptor)?
-  let hasInterceptor: Bool
   let serverTrustManager: ServerTrustManager?
   let redirectHandler: (any RedirectHandler)?
   let cachedResponseHandler: (any CachedResponseHandler)?
@@ -50,7 +49,6 @@ final class SessionContext: Sendable {
     self.configuration = configuration
     self.queues = queues
     self.interceptor = interceptor
-    hasInterceptor = interceptor != nil
     self.serverTrustManager = serverTrustManager
     self.redirectHandler = redirectHandler
     self.cachedResponseHandler = cachedResponseHandler

@@ -192,7 +192,7 @@ final class SessionCore {
   /// The adapters of the request's URL requests: the session's, then the request's own.
   func adapters(of request: Request) -> [NamedAdapter] {
     let hasOwn = request.fields.withLock { $0.hasInterceptor }
-    guard hasOwn || request.context.hasInterceptor else { return [] }
+    if !hasOwn, case .none = request.context.interceptor { return [] }
     let own = request.interceptor
     guard let shared = request.context.interceptor else { return own.map { types.adapters(of: $0) } ?? [] }
     let known = sessionAdapters ?? types.adapters(of: shared)

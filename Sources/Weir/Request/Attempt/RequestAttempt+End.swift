@@ -31,9 +31,7 @@ extension RequestAttempt {
   }
 
   var advice: TransferAdvice {
-    TransferAdvice(
-      options: core.transport.options,
-      hasOwnTimeout: hop.request.timeout != nil)
+    TransferAdvice(options: core.transport.options, hasOwnTimeout: hop.request.timeout != nil)
   }
 
   /// The error with which the hop ended, known once its transfer is over; nil for a success.
