@@ -39,14 +39,16 @@ extension OverloadMachine {
   }
 
   mutating func heard(at now: MonotonicTime) {
+    if silence.heard(at: now) { silenceEnded(at: now) }
     recent.present.heads += 1
     totals.heads += 1
     window.ended += 1
-    if silence.heard(at: now) { silenceEnded(at: now) }
   }
 
   mutating func silenceEnded(at now: MonotonicTime) {
     beginWindow(at: now)
+    // The callers that left because of the silence tell nothing of the answers to come.
+    recent.restart(at: now)
     limit?.silenceEnded(settings)
     limitChanged()
     overloadedSince = nil

@@ -154,7 +154,7 @@ import WeirTestSupport
     holder.exporter.withLock { $0 = nil }
   }
 
-  @Test func severalExportersMayShowOneRegistry() throws {
+  @Test func severalExportersMayShowOneRegistry() async throws {
     let registry = Registry()
     let first = try make("127.0.0.1:0", registry).start()
     let second = try make("127.0.0.1:0", registry).start()
@@ -164,6 +164,9 @@ import WeirTestSupport
     }
     #expect(first.registry === second.registry)
     #expect(try PageClient.get(first.address)?.status == 200)
+    try await eventually("the sent page is counted") {
+      registry.text().contains("weir_scrapes_total{code=\"200\"} 1\n")
+    }
     let page = try #require(try PageClient.get(second.address)).text
     #expect(page.contains("weir_scrapes_total{code=\"200\"} 1\n"))
     #expect(page.contains("\nprocess_cpu_seconds_total "))

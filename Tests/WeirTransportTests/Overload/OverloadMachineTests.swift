@@ -182,6 +182,21 @@ import WeirIO
     #expect(!open.isEmpty)
   }
 
+  @Test func aSlowAnswerThatEndsASilenceIsNoOverload() throws {
+    let (line, open) = silent()
+    for ticket in open { line.giveUp(ticket) }
+    line.now += 0.5
+    line.machine.woke(at: line.time)
+    line.now += 0.5
+    let last = try #require(line.send())
+    line.now += 0.1
+    line.answer(last)
+    line.now += 0.5
+    line.machine.woke(at: line.time)
+    #expect(line.machine.state == .normal)
+    #expect(line.machine.limit == nil)
+  }
+
   @Test func longPollsOpenedAtOnceAreNoSilence() {
     let line = Line()
     line.second(taking: 0.01)
