@@ -12,6 +12,7 @@ final class Origin {
     let port: Int
     let trust: TransferTrust?
     let addresses: AddressPolicy?
+    let endpoint: TransferEndpoint?
   }
 
   let key: Key
@@ -58,17 +59,26 @@ struct OriginTable {
   private var count = 0
   /// The last origin and its spelling in the URL: most requests go where the one before went.
   private var last: (spelling: String, origin: Origin)?
+  /// The same for each endpoint.
+  private var lastByEndpoint: [ObjectIdentifier: (spelling: String, origin: Origin)] = [:]
 
   /// Nil if the URL is not plain.
   mutating func find(_ spec: TransferSpec) -> RequestPlace? {
+    let last = if let endpoint = spec.endpoint { lastByEndpoint[ObjectIdentifier(endpoint)] } else { last }
     if let last, let target = Self.target(of: spec.url, at: last.spelling), Self.fits(last.origin.key, spec) {
       return RequestPlace(origin: last.origin, target: Self.withPath(target))
     }
     guard let url = RequestURL(spec.url) else { return nil }
     let key = Origin.Key(
-      isSecure: url.isSecure, host: String(url.host), port: url.port, trust: spec.trust, addresses: spec.addressPolicy)
+      isSecure: url.isSecure, host: String(url.host), port: url.port, trust: spec.trust, addresses: spec.addressPolicy,
+      endpoint: spec.endpoint)
     let origin = known[key] ?? add(key)
-    last = (String(url.origin), origin)
+    if let endpoint = spec.endpoint {
+      if lastByEndpoint.count >= Self.limit { lastByEndpoint = [:] }
+      lastByEndpoint[ObjectIdentifier(endpoint)] = (String(url.origin), origin)
+    } else {
+      self.last = (String(url.origin), origin)
+    }
     return RequestPlace(origin: origin, target: Self.withPath(url.target))
   }
 
@@ -90,6 +100,7 @@ struct OriginTable {
 
   private mutating func removeUnused() {
     last = nil
+    lastByEndpoint = [:]
     for (key, origin) in known where origin.uses == 0 {
       known[key] = nil
       free.append(origin.number)
@@ -108,6 +119,6 @@ struct OriginTable {
   }
 
   private static func fits(_ key: Origin.Key, _ spec: TransferSpec) -> Bool {
-    key.trust == spec.trust && key.addresses == spec.addressPolicy
+    key.trust == spec.trust && key.addresses == spec.addressPolicy && key.endpoint == spec.endpoint
   }
 }

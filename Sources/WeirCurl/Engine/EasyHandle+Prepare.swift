@@ -29,11 +29,13 @@ extension EasyHandle {
     // of no use: they would run one after another. Where HTTP/2 is unreliable, the transfers that waited for the first
     // connection fail.
     if CurlLibrary.hasReliableHTTP2, engine.isKnownToMultiplex(transfer) { options.set(CURLOPT_PIPEWAIT, 1) }
+    var serverName: String?
     if scheme == .https {
       let trust = transfer.spec.trust ?? engine.prepared.trust
       options.setTrust(trust)
-      if let name = trust.serverName { setServerName(name, &options, transfer.spec.url) }
+      serverName = trust.serverName
     }
+    setPlace(&options, transfer.spec, serverName)
     if let credential = transfer.credential { options.setCredential(credential) }
     guard options.result == .ok else {
       let text = String(cString: curl_easy_strerror(CURLcode(rawValue: options.result.rawValue)))
@@ -42,12 +44,16 @@ extension EasyHandle {
     return nil
   }
 
-  /// Puts the server's name into the URL, from which libcurl takes it, and makes the connection lead to the URL's own
-  /// host.
-  private func setServerName(_ name: String, _ options: inout OptionSetter, _ url: String) {
-    guard let authority = HostName.Authority(ofURL: url), let list = authority.connectTo(in: url) else { return }
-    options.set(CURLOPT_URL, authority.replacingHost(of: url, with: name))
-    options.set(CURLOPT_CONNECT_TO, keep(list))
+  /// Makes the connection lead to the request's endpoint. A server's name of its own is put into the URL, from which
+  /// libcurl takes it; without an endpoint the connection then leads to the URL's own host.
+  private func setPlace(_ options: inout OptionSetter, _ spec: TransferSpec, _ serverName: String?) {
+    var entry = spec.endpoint?.connectTo
+    if let serverName, let authority = HostName.Authority(ofURL: spec.url) {
+      options.set(CURLOPT_URL, authority.replacingHost(of: spec.url, with: serverName))
+      if spec.endpoint == nil { entry = authority.connectTo(in: spec.url) }
+    }
+    if let entry, let list = curl_slist_append(nil, entry) { options.set(CURLOPT_CONNECT_TO, keep(list)) }
+    if let path = spec.endpoint?.unixSocketPath { options.set(CURLOPT_UNIX_SOCKET_PATH, path) }
   }
 
   private func setConnection(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {

@@ -64,13 +64,13 @@ final class PreparedOptions {
     }
   }
 
-  /// The name for which a connection for `url` may need a resolver thread; nil for addresses, and for localhost, which
+  /// The name for which a connection for `spec` may need a resolver thread; nil for addresses, and for localhost, which
   /// libcurl resolves itself. If the environment decides on a proxy, the proxy's name is unknown here; the result is
-  /// then the URL's host, even if it is an address.
-  func lookupName(_ url: String) -> String? {
+  /// then the host to reach, even if it is an address.
+  func lookupName(_ spec: TransferSpec) -> String? {
     let host =
       switch proxy.kind {
-      case .none, .environment: HostName.host(ofURL: url)
+      case .none, .environment: spec.endpoint?.host?[...] ?? HostName.host(ofURL: spec.url)
       case .http(let host), .socks(let host): host[...]
       }
     if case .environment = proxy.kind { return host.lowercased() }
@@ -155,10 +155,8 @@ enum HostName {
     }
 
     /// An entry for CURLOPT_CONNECT_TO, `host:port:host:port`, that leads every connection to this host, on the URL's
-    /// port if this one is empty. Nil when there is no memory.
-    func connectTo(in url: String) -> UnsafeMutablePointer<curl_slist>? {
-      curl_slist_append(nil, "::\(url[host]):\(url[port])")
-    }
+    /// port if this one is empty.
+    func connectTo(in url: String) -> String { "::\(url[host]):\(url[port])" }
   }
 
   static func host(ofURL url: String) -> Substring { Authority(ofURL: url).map { url[$0.host] } ?? "" }

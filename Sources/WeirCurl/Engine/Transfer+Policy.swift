@@ -9,9 +9,14 @@ extension Transfer {
   /// Why the URL names an address that may not be requested, in any spelling that libcurl accepts; nil if it does not.
   func refusalOfLiteral() -> TransferError? { engine.refusalOfLiteral(spec) }
 
+  /// The policy for addresses; nil if there is none, or no address of the target's is connected to.
+  private var policyOfAddresses: AddressPolicy? {
+    engine.prepared.connectsToTargets && spec.endpoint?.unixSocketPath == nil ? spec.addressPolicy : nil
+  }
+
   /// Whether a socket may be opened for the address; if not, notes the reason.
   func mayOpen(_ address: @autoclosure () -> SocketAddress) -> Bool {
-    guard let policy = spec.addressPolicy, engine.prepared.connectsToTargets else { return true }
+    guard let policy = policyOfAddresses else { return true }
     let refusal =
       IPAddress(address()).map { policy.refusal(of: $0) }
       ?? "destinationPolicy refuses an address that is neither IPv4 nor IPv6"
@@ -22,7 +27,7 @@ extension Transfer {
   /// Whether the request may be sent on a pooled connection. If not, libcurl closes that connection, and the transfer
   /// starts again on a new one.
   func mayUse(pooled address: UnsafePointer<CChar>?) -> Bool {
-    guard let policy = spec.addressPolicy, engine.prepared.connectsToTargets else { return true }
+    guard let policy = policyOfAddresses else { return true }
     dial.avoidsPool =
       address.flatMap { IPAddress(host: String(cString: $0)) }.map { policy.refusal(of: $0) != nil } ?? true
     return !dial.avoidsPool
@@ -43,11 +48,11 @@ extension Transfer {
 }
 
 extension TransferEngine {
-  /// Why the request's URL names an address that may not be requested, in any spelling that libcurl accepts; nil if it
-  /// does not.
+  /// Why the request's endpoint or URL names an address that may not be requested, in any spelling that libcurl accepts;
+  /// nil if it does not. The host of the URL is not connected to if there is an endpoint. Unix sockets are not judged.
   package func refusalOfLiteral(_ spec: TransferSpec) -> TransferError? {
-    guard let policy = spec.addressPolicy, prepared.unixSocketPath == nil, let host = CurlURL.host(of: spec.url),
-      let refusal = policy.refusal(ofHost: host)
+    guard let policy = spec.addressPolicy, prepared.unixSocketPath == nil, spec.endpoint?.unixSocketPath == nil,
+      let host = spec.endpoint?.host ?? CurlURL.host(of: spec.url), let refusal = policy.refusal(ofHost: host)
     else { return nil }
     return TransferError(.addressRefused, message: refusal)
   }

@@ -59,7 +59,7 @@ extension Transfer {
   func lookupStarts() -> Bool {
     // A repeat that is not allowed needs no name.
     guard state == .running, failure == nil, mayBeginRequest() else { return false }
-    guard lookup == .none, let name = engine.prepared.lookupName(spec.url) else {
+    guard lookup == .none, let name = engine.prepared.lookupName(spec) else {
       limitLookup()
       return true
     }

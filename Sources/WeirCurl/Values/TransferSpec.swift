@@ -20,6 +20,9 @@ package struct TransferSpec: Sendable {
   package var canRepeatBody = true
   /// The addresses to which the transfer may connect; nil means any.
   package var addressPolicy: AddressPolicy?
+  /// The place to connect to in place of the URL's host and port, which stay the names in the request and in TLS. Nil
+  /// means the URL's own.
+  package var endpoint: TransferEndpoint?
   /// Whether requests of other users may follow on the connection. If so, a connection that this transfer authenticated
   /// (NTLM, Negotiate) is not used again.
   package var isForOneOfMany = false
