@@ -76,6 +76,14 @@ extension HTTP1Engine {
     return transfer
   }
 
+  /// Closes the idle connections to an endpoint that is gone.
+  package func closeIdleConnections(to endpoint: TransferEndpoint) {
+    loop.preconditionCurrent()
+    for origin in origins.all where origin.key.endpoint == endpoint {
+      while let number = pool.take(for: origin.number), let connection = connections[number] { drop(connection) }
+    }
+  }
+
   /// Fails all transfers and closes all connections. Delegates hear the end by the end of this turn.
   package func close() {
     loop.preconditionCurrent()
