@@ -1,0 +1,77 @@
+import WeirIO
+
+/// Chooses an endpoint for each attempt. A value that never changes: its tables are made once for a set's endpoints, and
+/// every worker has a copy. Attempts in flight, latencies and availability are the endpoints' own.
+///
+/// The endpoints of the lowest priority number are used while any of them is available, then those of the next. If none
+/// is available in any, health is ignored: a request that might succeed is better than one that is refused.
+struct Balancer: Sendable {
+  /// The state of one worker's choices.
+  struct Turn: Sendable {
+    /// The place in the round robin.
+    var cursor: UInt32
+    var random: PickRandom
+
+    init(seed: UInt64) {
+      random = PickRandom(seed: seed)
+      cursor = UInt32(truncatingIfNeeded: random.next())
+    }
+  }
+
+  /// The lowest priority number first.
+  let tiers: [EndpointTier]
+
+  static let empty = Balancer([], EndpointSettings(), EndpointGroup())
+
+  /// - Parameter members: Sorted by name.
+  init(_ members: [EndpointTier.Member], _ settings: EndpointSettings, _ group: EndpointGroup) {
+    tiers = Set(members.map(\.priority)).sorted().map { priority in
+      EndpointTier(priority: priority, members.filter { $0.priority == priority }, settings, group)
+    }
+  }
+
+  /// Chooses an endpoint.
+  ///
+  /// - Parameters:
+  ///   - key: For a consistent hash; nil for a request without one.
+  ///   - tried: Endpoints to avoid while others of their priority are available.
+  /// - Returns: Nil without endpoints, and when each has as many attempts as it may have.
+  func pick(
+    key: UInt64?, excluding tried: TriedEndpoints, _ turn: inout Turn, at now: MonotonicTime
+  ) -> Endpoint? {
+    pick(key, tried, ignoresHealth: false, &turn, at: now) ?? pick(key, tried, ignoresHealth: true, &turn, at: now)
+  }
+
+  private func pick(
+    _ key: UInt64?, _ tried: TriedEndpoints, ignoresHealth: Bool, _ turn: inout Turn, at now: MonotonicTime
+  ) -> Endpoint? {
+    for tier in tiers {
+      let ignoresHealth = ignoresHealth || tier.isInPanic
+      var demand = EndpointTier.Demand(key: key, tried: tried, ignoresHealth: ignoresHealth, now: now)
+      if let endpoint = tier.pick(demand, &turn) { return endpoint }
+      if tried.isEmpty { continue }
+      demand.tried = TriedEndpoints()
+      if let endpoint = tier.pick(demand, &turn) { return endpoint }
+    }
+    return nil
+  }
+}
+
+/// A fast generator of random numbers (SplitMix64; Steele, Lea and Flood, 2014). Anybody may guess its next number: that
+/// gains a client nothing here.
+struct PickRandom: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+
+  /// From 0 up to 1.
+  mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
+}

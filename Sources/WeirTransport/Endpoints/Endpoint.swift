@@ -1,0 +1,149 @@
+import Synchronization
+package import WeirIO
+
+/// An address to which attempts of a set go. Workers share it: its numbers are atomics, which a choice among endpoints
+/// reads without a lock. Its weight and priority belong to the ``Balancer`` in use.
+package final class Endpoint: Sendable {
+  /// Seconds after which a trial that has not ended no longer bars another one.
+  private static let longestTrial = 30.0
+  /// How many times the mean of the others is much slower.
+  static let muchSlower = 4.0
+
+  /// `host:port` or `unix:/path`.
+  package let name: String
+  /// A name or an address without brackets; the path of a Unix socket.
+  package let host: String
+  /// 0 for a Unix socket.
+  package let port: Int
+  /// Its number in the set, from 1 on.
+  let number: UInt32
+  private let group: EndpointGroup
+
+  private let attempts = Atomic<Int>(0)
+  private let availabilityWord = Atomic<UInt64>(0)
+  /// The bit pattern of the seconds; NaN stands for none.
+  private let latencySeconds = Atomic<UInt64>(Double.nan.bitPattern)
+  private let latencyTime = Atomic<Int64>(0)
+  /// The part of the group's sum; NaN stands for none.
+  private let latencyPart = Atomic<UInt64>(Double.nan.bitPattern)
+  private let failedLast = Atomic<Bool>(false)
+  private let index = Atomic<Int>(-1)
+
+  private let successCount = Atomic<Int>(0)
+  private let failureCount = Atomic<Int>(0)
+  private let consecutiveCount = Atomic<Int>(0)
+  private let ratioCount = Atomic<Int>(0)
+
+  init(_ spec: EndpointSpec, number: UInt32, group: EndpointGroup) {
+    name = spec.name
+    host = spec.host
+    port = spec.port
+    self.number = number
+    self.group = group
+  }
+
+  // MARK: Attempts in flight
+
+  /// The attempts in flight of all workers.
+  package var active: Int { attempts.load(ordering: .relaxed) }
+
+  /// An attempt goes to the endpoint. Each call needs one of ``leaves()``. Threads that pick at the same time may exceed
+  /// the limit on connections by as many as they are.
+  package func begins() {
+    attempts.wrappingAdd(1, ordering: .relaxed)
+    group.begins()
+  }
+
+  /// An attempt occupies the endpoint no more: its response is complete, or it has failed or been given up.
+  package func leaves() {
+    attempts.wrappingSubtract(1, ordering: .relaxed)
+    group.leaves()
+  }
+
+  // MARK: Availability
+
+  var availability: EndpointAvailability {
+    EndpointAvailability(word: availabilityWord.load(ordering: .relaxed))
+  }
+
+  func publish(_ availability: EndpointAvailability) {
+    availabilityWord.store(availability.word, ordering: .relaxed)
+  }
+
+  /// Takes the right to try an endpoint whose ejection has lasted long enough; false if another request has it.
+  func claimTrial(at now: MonotonicTime) -> Bool {
+    let word = availabilityWord.load(ordering: .relaxed)
+    guard case .ejected(let until) = EndpointAvailability(word: word) else { return true }
+    let claimed = EndpointAvailability.ejected(until: now.advanced(bySeconds: Self.longestTrial))
+    return until <= now
+      && availabilityWord.compareExchange(expected: word, desired: claimed.word, ordering: .relaxed).exchanged
+  }
+
+  /// The place among the members of its set, under the set's lock; negative while it is none.
+  var place: Int {
+    get { index.load(ordering: .relaxed) }
+    set { index.store(newValue, ordering: .relaxed) }
+  }
+
+  // MARK: Counts
+
+  /// Attempts since the endpoint is known.
+  var successes: Int { successCount.load(ordering: .relaxed) }
+  var failures: Int { failureCount.load(ordering: .relaxed) }
+
+  /// Whether the last attempt that counts has failed.
+  var hasFailed: Bool { failedLast.load(ordering: .relaxed) }
+
+  func countAttempt(failed: Bool) {
+    if failed {
+      failureCount.wrappingAdd(1, ordering: .relaxed)
+    } else {
+      successCount.wrappingAdd(1, ordering: .relaxed)
+    }
+    failedLast.store(failed, ordering: .relaxed)
+  }
+
+  /// Ejections since the endpoint is known.
+  func ejections(_ reason: EjectionReason) -> Int {
+    switch reason {
+    case .consecutive: consecutiveCount.load(ordering: .relaxed)
+    case .ratio: ratioCount.load(ordering: .relaxed)
+    }
+  }
+
+  func countEjection(_ reason: EjectionReason) {
+    switch reason {
+    case .consecutive: consecutiveCount.wrappingAdd(1, ordering: .relaxed)
+    case .ratio: ratioCount.wrappingAdd(1, ordering: .relaxed)
+    }
+  }
+
+  // MARK: Latency
+
+  /// The mean time to the first byte, in seconds; nil while no endpoint has answered.
+  func latency(at now: MonotonicTime) -> Double? {
+    let seconds = Double(bitPattern: latencySeconds.load(ordering: .relaxed))
+    let time = MonotonicTime(nanoseconds: latencyTime.load(ordering: .relaxed))
+    return EndpointLatency(seconds.isNaN ? nil : seconds, since: time).value(others: latencyOfOthers, at: now)
+  }
+
+  /// The mean latency of the other available endpoints; nil if none has answered.
+  var latencyOfOthers: Double? {
+    let part = Double(bitPattern: latencyPart.load(ordering: .relaxed))
+    return group.latencySum.mean(without: part.isNaN ? nil : part)
+  }
+
+  /// Whether its mean time to the first byte is over 4 × the others' while another endpoint is available. Waits there say
+  /// nothing about the upstream as a whole.
+  package func isMuchSlower(at now: MonotonicTime) -> Bool {
+    guard let others = latencyOfOthers, let own = latency(at: now) else { return false }
+    return own > Self.muchSlower * others && group.available > (availability.isAvailable ? 1 : 0)
+  }
+
+  /// - Parameter part: The part of the group's sum; nil while the endpoint is not in it.
+  func publish(_ latency: EndpointLatency, part: Double?) {
+    latencySeconds.store((latency.seconds ?? .nan).bitPattern, ordering: .relaxed)
+    latencyTime.store(latency.since.nanoseconds, ordering: .relaxed)
+    latencyPart.store((part ?? .nan).bitPattern, ordering: .relaxed)
+  }
+}

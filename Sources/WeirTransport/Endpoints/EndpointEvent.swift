@@ -1,0 +1,30 @@
+/// How an attempt at an endpoint went. Times are seconds since it began.
+package enum EndpointEnding: Sendable, Hashable {
+  /// A good answer.
+  case answered(firstByteAfter: Double)
+  /// What the circuit counts as a failure: an error, a timeout, a status from 500 on.
+  case failed(after: Double)
+  /// No connection could be opened, so that nothing was sent.
+  case connectFailed(after: Double)
+  /// The caller left before the head. A failure if that was after more than 1 s and 4 × the others' latency.
+  case givenUp(after: Double)
+  /// The end says nothing about the endpoint.
+  case withdrawn
+}
+
+/// A change of an endpoint, for logs and metrics.
+package struct EndpointEvent: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
+    /// No request goes there for so many seconds.
+    case ejected(EjectionReason, seconds: Double)
+    /// The ejection is over.
+    case returned
+    /// By active checks.
+    case unhealthy
+    case healthy
+  }
+
+  /// The endpoint's name.
+  package let endpoint: String
+  package let kind: Kind
+}

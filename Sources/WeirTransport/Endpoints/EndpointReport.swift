@@ -1,0 +1,58 @@
+import WeirIO
+
+/// The numbers of a set at one time, for metrics.
+package struct EndpointReport: Sendable {
+  package enum State: String, Sendable, CaseIterable {
+    case available
+    case slowStart = "slow_start"
+    case ejected
+    case unhealthy
+  }
+
+  package struct Line: Sendable, Equatable {
+    /// `host:port` or `unix:/path`.
+    package let name: String
+    package let state: State
+    /// Attempts in flight.
+    package let active: Int
+    /// The mean time to the first byte, in seconds; nil while no endpoint has answered.
+    package let latency: Double?
+    /// Attempts since the endpoint is known.
+    package let successes: Int
+    package let failures: Int
+    /// Ejections since the endpoint is known, for each reason.
+    package let ejections: [EjectionReason: Int]
+  }
+
+  /// Sorted by name.
+  package let endpoints: [Line]
+
+  /// The number of endpoints in a state.
+  package func count(_ state: State) -> Int { endpoints.count { $0.state == state } }
+}
+
+extension EndpointRoster {
+  func report(at now: MonotonicTime) -> EndpointReport {
+    EndpointReport(
+      endpoints: members.map { member in
+        let endpoint = member.endpoint
+        return EndpointReport.Line(
+          name: endpoint.name, state: state(of: member, at: now), active: endpoint.active,
+          latency: endpoint.latency(at: now), successes: endpoint.successes,
+          failures: endpoint.failures,
+          ejections: [
+            .consecutive: endpoint.ejections(.consecutive),
+            .ratio: endpoint.ejections(.ratio),
+          ])
+      })
+  }
+
+  private func state(of member: Member, at now: MonotonicTime) -> EndpointReport.State {
+    switch member.availability {
+    case .available: .available
+    case .slowStart(let since): now.seconds(since: since) < settings.boundedSlowStart ? .slowStart : .available
+    case .ejected: .ejected
+    case .unhealthy: .unhealthy
+    }
+  }
+}

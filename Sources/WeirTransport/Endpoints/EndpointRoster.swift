@@ -1,0 +1,289 @@
+import WeirIO
+
+/// The endpoints of a set with the history of each. A value under the set's lock; it publishes what picks depend on in
+/// the endpoints' atomics and in the tiers of the balancer in use.
+struct EndpointRoster: Sendable {
+  struct Member: Sendable {
+    let endpoint: Endpoint
+    var weight: Int
+    /// The place of its priority among those in use.
+    var tier = 0
+    var health = EndpointHealth()
+    /// Nil while failures eject nothing.
+    var record: OutlierDetector.Record?
+    var latency: EndpointLatency
+    /// Its part of the latencies' sum; nil while it is not in it.
+    var latencyPart: Double?
+    var slowStart: MonotonicTime?
+
+    var availability: EndpointAvailability {
+      if !health.isHealthy { return .unhealthy }
+      if let until = record?.until { return .ejected(until: until) }
+      return slowStart.map { .slowStart(since: $0) } ?? .available
+    }
+  }
+
+  /// Seconds for which an endpoint that is gone is remembered.
+  private static let memory = 60.0
+  /// Seconds between two looks at all endpoints.
+  private static let round = 1.0
+  /// Seconds below which a wait that a caller gave up is no failure.
+  private static let leastWait = 1.0
+
+  let group: EndpointGroup
+  private(set) var balancer = Balancer.empty
+  private(set) var settings: EndpointSettings
+  private(set) var members: [Member] = []
+  private var detectors: [OutlierDetector] = []
+  private var departed: [(member: Member, left: MonotonicTime)] = []
+  private var latencies = LatencySum()
+  private var nextRound: MonotonicTime
+  /// Whether the set has had endpoints: later ones begin slowly.
+  private var hasBegun = false
+
+  init(_ settings: EndpointSettings, _ group: EndpointGroup, at now: MonotonicTime) {
+    self.settings = settings
+    self.group = group
+    nextRound = now
+  }
+
+  // MARK: Endpoints
+
+  /// The endpoints that would keep their history, by name.
+  func known(at now: MonotonicTime) -> [String: Endpoint] {
+    let remembered = departed.filter { now.seconds(since: $0.left) < Self.memory }.map(\.member)
+    return Dictionary((members + remembered).map { ($0.endpoint.name, $0.endpoint) }) { first, _ in first }
+  }
+
+  /// Replaces the endpoints.
+  ///
+  /// - Parameter balancer: Made of the same endpoints and settings.
+  mutating func install(
+    _ present: [EndpointTier.Member], _ balancer: Balancer, _ settings: EndpointSettings, at now: MonotonicTime
+  ) {
+    let before = self.settings
+    self.balancer = balancer
+    self.settings = settings
+    var joined = take(present, at: now)
+    for index in joined.indices {
+      joined[index].tier = balancer.tiers.firstIndex { $0.priority == present[index].priority } ?? 0
+      follow(&joined[index], before, at: now)
+      joined[index].endpoint.place = index
+    }
+    members = joined
+    hasBegun = hasBegun || !members.isEmpty
+    detectors =
+      settings.outlier.map { outlier in
+        balancer.tiers.indices.map { tier in
+          OutlierDetector(outlier, members.filter { $0.tier == tier }.compactMap(\.record), at: now)
+        }
+      } ?? []
+    publishAll(at: now)
+  }
+
+  /// The members for the endpoints, old ones with their history. The others depart.
+  private mutating func take(_ present: [EndpointTier.Member], at now: MonotonicTime) -> [Member] {
+    departed.removeAll { now.seconds(since: $0.left) >= Self.memory }
+    var staying = Dictionary(members.map { ($0.endpoint.number, $0) }) { first, _ in first }
+    var returning = Dictionary(departed.map { ($0.member.endpoint.number, $0.member) }) { first, _ in first }
+    let joined = present.map { entry in
+      let number = entry.endpoint.number
+      if var member = staying.removeValue(forKey: number) {
+        member.weight = entry.weight
+        return member
+      }
+      var member =
+        returning.removeValue(forKey: number)
+        ?? Member(endpoint: entry.endpoint, weight: entry.weight, latency: EndpointLatency(since: now))
+      member.weight = entry.weight
+      member.slowStart = hasBegun ? now : nil
+      return member
+    }
+    departed.removeAll { returning[$0.member.endpoint.number] == nil }
+    for var member in staying.values {
+      member.endpoint.place = -1
+      member.latencyPart = nil
+      departed.append((member, now))
+    }
+    return joined
+  }
+
+  private func follow(_ member: inout Member, _ before: EndpointSettings, at now: MonotonicTime) {
+    if settings.slowStart == nil { member.slowStart = nil }
+    guard let outlier = settings.outlier else { return member.record = nil }
+    if member.record == nil { member.record = OutlierDetector.Record(outlier, at: now) }
+    if outlier.boundedWindow != before.outlier?.boundedWindow { member.record?.forgetAttempts(outlier, at: now) }
+  }
+
+  // MARK: Ends and checks
+
+  /// An attempt has ended.
+  ///
+  /// - Parameter random: From 0 to 1.
+  mutating func ended(
+    _ ending: EndpointEnding, of endpoint: Endpoint, began: MonotonicTime, random: Double, at now: MonotonicTime
+  ) -> EndpointEvent? {
+    let index = endpoint.place
+    guard members.indices.contains(index) else { return nil }
+    if now >= nextRound { goRound(at: now) }
+    guard let failed = note(ending, index, at: now) else {
+      // The next request may try the endpoint in place of one that was withdrawn.
+      if let until = members[index].record?.until, began >= until { publish(index) }
+      return nil
+    }
+    let tier = members[index].tier
+    guard members[index].record != nil, detectors.indices.contains(tier) else { return nil }
+    let change = members[index].record.changed {
+      detectors[tier].ended(&$0, failed: failed, began: began, random: random, at: now)
+    }
+    return event(of: change, index, at: now)
+  }
+
+  /// An active check has ended.
+  mutating func checked(
+    _ endpoint: Endpoint, isGood: Bool, _ thresholds: CheckThresholds, at now: MonotonicTime
+  ) -> [EndpointEvent] {
+    let index = endpoint.place
+    guard members.indices.contains(index) else { return [] }
+    var events: [EndpointEvent] = []
+    let tier = members[index].tier
+    if isGood, detectors.indices.contains(tier) {
+      let change = members[index].record.changed { detectors[tier].returned(&$0, at: now) }
+      if let event = event(of: change, index, at: now) { events.append(event) }
+    }
+    if members[index].health.checked(isGood: isGood, thresholds) {
+      if isGood { startSlowly(index, at: now) }
+      publishState(index, at: now)
+      events.append(EndpointEvent(endpoint: endpoint.name, kind: isGood ? .healthy : .unhealthy))
+    }
+    return events
+  }
+
+  /// Active checks have ended for good: what they found says nothing any more.
+  mutating func forgetChecks(at now: MonotonicTime) {
+    for index in members.indices {
+      if !members[index].health.isHealthy { startSlowly(index, at: now) }
+      members[index].health = EndpointHealth()
+    }
+    publishAll(at: now)
+  }
+
+  /// Notes an ending's latency. Returns whether it is a failure; nil if it says nothing about that.
+  private mutating func note(_ ending: EndpointEnding, _ index: Int, at now: MonotonicTime) -> Bool? {
+    let others = latencies.mean(without: members[index].latencyPart)
+    let failed: Bool?
+    switch ending {
+    case .withdrawn: return nil
+    case .answered(let seconds):
+      members[index].latency.note(answer: max(0, seconds), others: others, at: now)
+      failed = false
+    case .failed(let seconds), .connectFailed(let seconds):
+      members[index].latency.note(failureAfter: max(0, seconds), others: others, at: now)
+      failed = true
+    case .givenUp(let seconds):
+      members[index].latency.note(givenUpAfter: max(0, seconds), others: others, at: now)
+      let isTooLong = seconds > max(Self.leastWait, Endpoint.muchSlower * (others ?? .infinity))
+      failed = isTooLong ? true : nil
+    }
+    if let failed { members[index].endpoint.countAttempt(failed: failed) }
+    countLatency(index, members[index].latency.seconds)
+    group.latencySum = latencies
+    return failed
+  }
+
+  private mutating func event(
+    of change: OutlierDetector.Change?, _ index: Int, at now: MonotonicTime
+  ) -> EndpointEvent? {
+    guard let change else { return nil }
+    let endpoint = members[index].endpoint
+    let kind: EndpointEvent.Kind
+    switch change {
+    case .returned:
+      startSlowly(index, at: now)
+      kind = .returned
+    case .ejected(let reason, let seconds):
+      endpoint.countEjection(reason)
+      kind = .ejected(reason, seconds: seconds)
+    }
+    publishState(index, at: now)
+    return EndpointEvent(endpoint: endpoint.name, kind: kind)
+  }
+
+  private mutating func startSlowly(_ index: Int, at now: MonotonicTime) {
+    if settings.slowStart != nil { members[index].slowStart = now }
+  }
+
+  // MARK: Publishing
+
+  /// Looks at all endpoints: latencies that fade change the sum, and slow starts end.
+  private mutating func goRound(at now: MonotonicTime) {
+    nextRound = now.advanced(bySeconds: Self.round)
+    for index in members.indices {
+      guard let since = members[index].slowStart, now.seconds(since: since) >= settings.boundedSlowStart else {
+        continue
+      }
+      members[index].slowStart = nil
+      publish(index)
+    }
+    sumLatencies(at: now)
+  }
+
+  private mutating func sumLatencies(at now: MonotonicTime) {
+    var sum = LatencySum()
+    for index in members.indices {
+      let member = members[index]
+      let others = latencies.mean(without: member.latencyPart)
+      let isCounted = member.availability.isAvailable && member.latency.seconds != nil
+      members[index].latencyPart = isCounted ? member.latency.value(others: others, at: now) : nil
+      sum.replace(nil, by: members[index].latencyPart)
+      member.endpoint.publish(member.latency, part: members[index].latencyPart)
+    }
+    latencies = sum
+    group.latencySum = sum
+  }
+
+  private mutating func countLatency(_ index: Int, _ seconds: Double?) {
+    let part = members[index].availability.isAvailable ? seconds : nil
+    latencies.replace(members[index].latencyPart, by: part)
+    members[index].latencyPart = part
+    members[index].endpoint.publish(members[index].latency, part: part)
+  }
+
+  private mutating func publishAll(at now: MonotonicTime) {
+    for index in members.indices { publish(index) }
+    for tier in balancer.tiers.indices { count(tier) }
+    countAvailable()
+    sumLatencies(at: now)
+  }
+
+  /// The availability of one endpoint has changed.
+  private mutating func publishState(_ index: Int, at now: MonotonicTime) {
+    publish(index)
+    count(members[index].tier)
+    countAvailable()
+    sumLatencies(at: now)
+  }
+
+  private func publish(_ index: Int) { members[index].endpoint.publish(members[index].availability) }
+
+  private func count(_ tier: Int) {
+    guard balancer.tiers.indices.contains(tier) else { return }
+    let available = members.lazy.filter { $0.tier == tier && $0.availability.isAvailable }
+    balancer.tiers[tier].publish(available: available.count, weight: available.reduce(0) { $0 + $1.weight })
+  }
+
+  private func countAvailable() {
+    group.available = members.count { $0.availability.isAvailable }
+  }
+}
+
+extension Optional where Wrapped == OutlierDetector.Record {
+  /// Changes the record in place; nil without one.
+  fileprivate mutating func changed(
+    _ change: (inout OutlierDetector.Record) -> OutlierDetector.Change?
+  ) -> OutlierDetector.Change? {
+    guard var record = take() else { return nil }
+    defer { self = record }
+    return change(&record)
+  }
+}

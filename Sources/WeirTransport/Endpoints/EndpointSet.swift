@@ -1,0 +1,109 @@
+import Synchronization
+package import WeirIO
+
+/// The endpoints of one upstream, with what is known of each. All workers share it: each has an ``EndpointPicker``, which
+/// picks without a lock. A lock is taken when an attempt ends, and when endpoints change.
+package final class EndpointSet: Sendable {
+  private struct Update: Sendable {
+    var specs: [EndpointSpec] = []
+    var settings: EndpointSettings
+    var lastNumber: UInt32 = 0
+  }
+
+  private struct Fields: Sendable {
+    var roster: EndpointRoster
+    var random: PickRandom
+  }
+
+  /// The last update. Its lock keeps updates apart, which make their tables before they lock out the workers.
+  private let update: Mutex<Update>
+  private let fields: Mutex<Fields>
+  private let group: EndpointGroup
+  private let updates = Atomic<Int>(0)
+
+  /// Makes a set without endpoints.
+  ///
+  /// - Parameter seed: Of the random part of ejections' lengths.
+  package init(settings: EndpointSettings, at now: MonotonicTime, seed: UInt64 = .random(in: .min ... .max)) {
+    group = EndpointGroup()
+    update = Mutex(Update(settings: settings))
+    fields = Mutex(Fields(roster: EndpointRoster(settings, group, at: now), random: PickRandom(seed: seed)))
+  }
+
+  // MARK: Endpoints
+
+  /// Replaces endpoints and settings; from any thread. An endpoint whose name stays keeps its history, and so does one
+  /// that is back within 60 s. New ones begin slowly, except the first. Of equal names the first counts, and the order
+  /// does not.
+  ///
+  /// - Returns: Whether anything has changed.
+  @discardableResult
+  package func update(_ specs: [EndpointSpec], settings: EndpointSettings, at now: MonotonicTime) -> Bool {
+    var names: Set<String> = []
+    let specs = specs.filter { names.insert($0.name).inserted }.sorted { $0.name < $1.name }
+    return update.withLock { update in
+      guard specs != update.specs || settings != update.settings else { return false }
+      let known = fields.withLock { $0.roster.known(at: now) }
+      let present = specs.map { spec in
+        EndpointTier.Member(
+          endpoint: known[spec.name] ?? newEndpoint(spec, &update), weight: spec.weight, priority: spec.priority)
+      }
+      let balancer = Balancer(present, settings, group)
+      fields.withLock { $0.roster.install(present, balancer, settings, at: now) }
+      updates.wrappingAdd(1, ordering: .releasing)
+      update.specs = specs
+      update.settings = settings
+      return true
+    }
+  }
+
+  private func newEndpoint(_ spec: EndpointSpec, _ update: inout Update) -> Endpoint {
+    update.lastNumber += 1
+    return Endpoint(spec, number: update.lastNumber, group: group)
+  }
+
+  package var settings: EndpointSettings { fields.withLock { $0.roster.settings } }
+
+  /// The endpoints, sorted by name.
+  package var endpoints: [Endpoint] { fields.withLock { $0.roster.members.map(\.endpoint) } }
+
+  /// Changes with each update.
+  var generation: Int { updates.load(ordering: .acquiring) }
+
+  var balancer: Balancer { fields.withLock { $0.roster.balancer } }
+
+  // MARK: Ends and checks
+
+  /// Tells how an attempt went, once: when its final head has come, or when it failed before. How the body goes says
+  /// nothing about the endpoint.
+  ///
+  /// - Parameter began: When the attempt began, not before it was picked.
+  /// - Returns: An ejection or return, for logs and metrics.
+  package func ended(
+    _ ending: EndpointEnding, of endpoint: Endpoint, began: MonotonicTime, at now: MonotonicTime
+  ) -> EndpointEvent? {
+    fields.withLock { fields in
+      let random = fields.random.unit()
+      return fields.roster.ended(ending, of: endpoint, began: began, random: random, at: now)
+    }
+  }
+
+  /// Tells the result of an active check. A good one ends an ejection.
+  ///
+  /// - Returns: The changes, for logs and metrics.
+  package func checked(
+    _ endpoint: Endpoint, isGood: Bool, _ thresholds: CheckThresholds, at now: MonotonicTime
+  ) -> [EndpointEvent] {
+    fields.withLock { $0.roster.checked(endpoint, isGood: isGood, thresholds, at: now) }
+  }
+
+  /// There are no active checks any more: endpoints that they found unhealthy count as available.
+  package func forgetChecks(at now: MonotonicTime) {
+    fields.withLock { $0.roster.forgetChecks(at: now) }
+  }
+
+  /// The numbers for metrics.
+  package func report(at now: MonotonicTime) -> EndpointReport {
+    fields.withLock { $0.roster.report(at: now) }
+  }
+}

@@ -1,0 +1,39 @@
+import WeirIO
+
+/// One endpoint of a set, as configuration or a lookup gives it.
+package struct EndpointSpec: Sendable, Hashable {
+  /// `host:port` or `unix:/path`: the identity, by which an endpoint keeps its history.
+  package let name: String
+  /// A name or an address without brackets; the path of a Unix socket.
+  package let host: String
+  /// 0 for a Unix socket.
+  package let port: Int
+  /// 1 to 1000.
+  package let weight: Int
+  /// 0 to 9; an endpoint of a higher number is used only while none of a lower one is available.
+  package let priority: Int
+
+  /// The range of ``weight``.
+  package static let weights = 1...1000
+  /// The range of ``priority``.
+  package static let priorities = 0...9
+
+  /// Takes an endpoint on TCP. A weight or priority out of range counts as the nearest valid one.
+  package init(host: String, port: Int, weight: Int = 1, priority: Int = 0) {
+    let host = CanonicalHost(host)
+    self.init(name: "\(host.inURL):\(port)", host: host.text, port: port, weight, priority)
+  }
+
+  /// Takes an endpoint on a Unix socket.
+  package init(unixPath path: String, weight: Int = 1, priority: Int = 0) {
+    self.init(name: "unix:\(path)", host: path, port: 0, weight, priority)
+  }
+
+  private init(name: String, host: String, port: Int, _ weight: Int, _ priority: Int) {
+    self.name = name
+    self.host = host
+    self.port = port
+    self.weight = min(max(weight, Self.weights.lowerBound), Self.weights.upperBound)
+    self.priority = min(max(priority, Self.priorities.lowerBound), Self.priorities.upperBound)
+  }
+}

@@ -1,0 +1,136 @@
+import WeirIO
+
+/// Says which endpoints of one priority are ejected because their attempts fail, and when they return. A value; time and
+/// randomness are passed in.
+///
+/// ```
+/// in use ─► ejected        too many failed, and the others are better
+/// ejected ─► in use        an attempt succeeded after the time was over, or an active check did
+/// ejected ─► ejected       an attempt failed after the time was over
+/// ```
+/// An attempt that began before the last change says nothing about the time after it.
+struct OutlierDetector: Sendable {
+  enum Change: Hashable, Sendable {
+    case ejected(EjectionReason, seconds: Double)
+    case returned
+  }
+
+  /// The history of one endpoint.
+  struct Record: Sendable {
+    fileprivate var failuresInRow = 0
+    fileprivate var window: OutlierWindow
+    /// Ejections in a row.
+    fileprivate var ejections = 0
+    fileprivate var reason = EjectionReason.consecutive
+    /// Attempts that began earlier do not count.
+    fileprivate var since: MonotonicTime
+    /// From when on single attempts go to the endpoint; nil while it is in use.
+    fileprivate(set) var until: MonotonicTime?
+
+    init(_ settings: OutlierSettings, at now: MonotonicTime) {
+      window = OutlierWindow(seconds: settings.boundedWindow, at: now)
+      since = now
+    }
+
+    /// Begins to count anew, under other settings or after an ejection.
+    mutating func forgetAttempts(_ settings: OutlierSettings, at now: MonotonicTime) {
+      failuresInRow = 0
+      window = OutlierWindow(seconds: settings.boundedWindow, at: now)
+    }
+
+    /// Ends an ejection; false if there is none.
+    mutating func returns(at now: MonotonicTime) -> Bool {
+      guard until != nil else { return false }
+      until = nil
+      since = now
+      return true
+    }
+  }
+
+  private static let jitter = 0.1
+
+  private let settings: OutlierSettings
+  /// The attempts of all endpoints.
+  private var window: OutlierWindow
+  private let members: Int
+  private var ejected: Int
+
+  init(_ settings: OutlierSettings, _ records: some Collection<Record>, at now: MonotonicTime) {
+    self.settings = settings
+    window = OutlierWindow(seconds: settings.boundedWindow, at: now)
+    members = records.count
+    ejected = records.count { $0.until != nil }
+    for record in records { window.add(record.window, times: 1) }
+  }
+
+  /// An attempt has ended.
+  ///
+  /// - Parameters:
+  ///   - began: When it began.
+  ///   - random: From 0 to 1, for the length of an ejection.
+  mutating func ended(
+    _ record: inout Record, failed: Bool, began: MonotonicTime, random: Double, at now: MonotonicTime
+  ) -> Change? {
+    guard began >= record.since else { return nil }
+    if record.until != nil {
+      if failed { return eject(&record, record.reason, random, at: now) }
+      return returned(&record, at: now)
+    }
+    note(&record, failed: failed, at: now)
+    record.failuresInRow = failed ? record.failuresInRow + 1 : 0
+    guard failed, let reason = reason(record), mayEject(record) else { return nil }
+    ejected += 1
+    if now.seconds(since: record.since) >= settings.boundedLongest { record.ejections = 0 }
+    return eject(&record, reason, random, at: now)
+  }
+
+  /// An active check found the endpoint in order.
+  mutating func returned(_ record: inout Record, at now: MonotonicTime) -> Change? {
+    guard record.returns(at: now) else { return nil }
+    ejected -= 1
+    return .returned
+  }
+
+  private mutating func note(_ record: inout Record, failed: Bool, at now: MonotonicTime) {
+    window.note(failed: failed, at: now)
+    record.window.move(to: window.latest)
+    record.window.note(failed: failed, at: now)
+  }
+
+  private func reason(_ record: Record) -> EjectionReason? {
+    if record.failuresInRow >= settings.boundedConsecutive { return .consecutive }
+    let sum = record.window.sum
+    return sum.ended >= settings.boundedMinimumRequests && sum.ratio >= settings.boundedRatio ? .ratio : nil
+  }
+
+  /// Whether there is room for another ejection, and the other endpoints fail at less than half the ratio.
+  private func mayEject(_ record: Record) -> Bool {
+    guard members > 1, Double(ejected + 1) <= settings.boundedMaximumShare * Double(members) else { return false }
+    var others = window.sum
+    others.add(record.window.sum, times: -1)
+    return others.ratio < record.window.sum.ratio / 2
+  }
+
+  private mutating func eject(
+    _ record: inout Record, _ reason: EjectionReason, _ random: Double, at now: MonotonicTime
+  ) -> Change {
+    record.ejections = min(record.ejections + 1, 3_600)
+    record.reason = reason
+    let length = min(Double(record.ejections) * settings.boundedEjectFor, settings.boundedLongest)
+    let seconds = length * (1 - Self.jitter + 2 * Self.jitter * random)
+    let until = now.advanced(bySeconds: seconds)
+    record.until = until
+    record.since = until
+    window.add(record.window, times: -1)
+    record.forgetAttempts(settings, at: now)
+    return .ejected(reason, seconds: seconds)
+  }
+}
+
+/// Why an endpoint was ejected.
+package enum EjectionReason: String, Sendable, CaseIterable {
+  /// As many failures in a row as are allowed.
+  case consecutive
+  /// Too large a share of the attempts in the window failed.
+  case ratio
+}
