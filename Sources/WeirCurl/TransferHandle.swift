@@ -24,11 +24,16 @@ package protocol TransportEngine: AnyObject {
   func start(
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> any TransferHandle
+  /// Closes the idle connections to an endpoint that is gone.
+  func closeIdleConnections(to endpoint: TransferEndpoint)
   /// Fails all transfers and closes all connections. Delegates hear the end by the end of this turn.
   func close()
 }
 
 extension TransferEngine: TransportEngine {
+  /// libcurl does not close single idle connections; theirs ends with their idle lifetime.
+  package func closeIdleConnections(to endpoint: TransferEndpoint) {}
+
   package func start(
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> any TransferHandle {

@@ -27,6 +27,7 @@ package final class Transport {
   package let limits: TransportLimits
   private let table: DestinationTable
   private let interests: TransportInterests
+  private var choices: [Destination: EndpointChoice] = [:]
   private var observer: (any DestinationObserver)?
   private var engine: (any TransportEngine)?
   private var isClosed = false
@@ -68,6 +69,35 @@ package final class Transport {
     return engine
   }
 
+  // MARK: Endpoints
+
+  /// The sets of endpoints by the destinations that they stand for; others are reached by their own host and port.
+  package func use(_ sets: [Destination: EndpointSet]) {
+    let before = choices
+    choices = sets.mapValues { set in before.values.first { $0.set === set } ?? makeChoice(set) }
+  }
+
+  private func makeChoice(_ set: EndpointSet) -> EndpointChoice {
+    let bound = LoopBound(confining: WeakTransport(transport: self), on: loop)
+    return EndpointChoice(set) { endpoints in
+      bound.loop.post { bound.value.transport?.closeIdleConnections(to: endpoints) }
+    }
+  }
+
+  /// Whether any destination has endpoints of its own.
+  package var usesEndpoints: Bool { !choices.isEmpty }
+
+  /// The choice among a destination's endpoints; nil if it has none of its own.
+  func endpoints(of destination: Destination?) -> EndpointChoice? {
+    if choices.isEmpty { return nil }
+    return destination.flatMap { choices[$0] }
+  }
+
+  /// Closes the idle connections to endpoints that are gone, as far as they are not libcurl's, which close by their age.
+  package func closeIdleConnections(to endpoints: [TransferEndpoint]) {
+    for endpoint in endpoints { engine?.closeIdleConnections(to: endpoint) }
+  }
+
   /// Ends all transfers and closes all connections.
   package func close() {
     guard !isClosed else { return }
@@ -105,6 +135,10 @@ package final class Transport {
     observer?.destination(destination, entered: state)
   }
 
+  func tell(_ destination: Destination, _ event: EndpointEvent) {
+    observer?.destination(destination, endpoint: event)
+  }
+
   func tell(_ destination: Destination, _ state: OverloadState) {
     observer?.destination(destination, entered: state)
   }
@@ -133,4 +167,8 @@ extension Transport: TransferEngineObserver {
     guard let state = tag as? DestinationState else { return }
     observer?.connection(ConnectionEvent(kind: kind, destination: state.destination))
   }
+}
+
+private struct WeakTransport {
+  weak var transport: Transport?
 }

@@ -48,6 +48,8 @@ package protocol DestinationObserver: AnyObject {
   func destination(_ destination: Destination, entered state: OverloadState)
   /// The values of the destination's load control, at most once a second.
   func destination(_ destination: Destination, overload report: OverloadReport)
+  /// An endpoint was ejected, or is back.
+  func destination(_ destination: Destination, endpoint event: EndpointEvent)
 }
 
 /// Hears of exchanges and their attempts as well.

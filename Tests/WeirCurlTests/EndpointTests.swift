@@ -3,6 +3,7 @@ import Testing
 import WeirCurl
 import WeirIO
 import WeirTestSupport
+import WeirTransport
 
 /// Transfers that lead to an endpoint in place of their URL's host.
 @Suite(.timeLimit(.minutes(1)))
@@ -46,7 +47,7 @@ struct EndpointTests {
 
   @Test func anEndpointMayBeAUnixSocket() async throws {
     let directory = try TemporaryDirectory()
-    let path = directory.path("socket")
+    let path = try directory.file("socket")
     let server = try ScriptedServer(
       unixSocketPath: path, Script(.forever([.request, .send(okResponse("local"))])))
     let rig = try await EngineRig()
@@ -98,7 +99,7 @@ struct EndpointTests {
     let rig = try await EngineRig()
     for server in servers { _ = await rig.transfer(Self.spec(.host("127.0.0.1", port: server.port))) }
     let gone = TransferEndpoint(.host("127.0.0.1", port: servers[0].port))
-    await rig.onEngine { $0.own?.closeIdleConnections(to: gone) }
+    await rig.onEngine { $0.closeIdleConnections(to: gone) }
     #expect(rig.counts.open == 1)
     let outcome = await rig.transfer(Self.spec(.host("127.0.0.1", port: servers[1].port)))
     #expect(outcome.report?.isReusedConnection == true)

@@ -96,6 +96,9 @@ extension WeirError {
     /// The destination gets more requests than it can answer in time (``SessionConfiguration/overload``). Unless
     /// it was a retry, nothing was sent, so any request may be repeated after `retryAfter` seconds.
     case overloaded(reason: ShedReason, retryAfter: TimeInterval)
+    /// The request's origin has an ``EndpointGroup`` (``SessionConfiguration/endpoints``) without an endpoint that takes
+    /// another attempt.
+    case noEndpoint
   }
 
   /// Why a response did not pass validation.

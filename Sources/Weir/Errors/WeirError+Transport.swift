@@ -9,6 +9,7 @@ extension WeirError.RequestRejectionReason {
       case .queueFull: .queueFull
       case .admissionTimeout: .admissionTimeout
       case .overloaded(let reason, let delay): .overloaded(reason: reason, retryAfter: delay)
+      case .noEndpoint: .noEndpoint
       }
   }
 
@@ -19,6 +20,7 @@ extension WeirError.RequestRejectionReason {
     case .queueFull: .queueFull
     case .admissionTimeout: .admissionTimeout
     case .overloaded(let reason, let delay): .overloaded(reason: reason, retryAfter: delay)
+    case .noEndpoint: .noEndpoint
     }
   }
 }

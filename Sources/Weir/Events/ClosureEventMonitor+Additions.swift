@@ -112,6 +112,13 @@ extension ClosureEventMonitor {
     set { set(newValue) }
   }
 
+  /// Called for ``EventMonitor/session(_:endpointsOf:event:)``.
+  @preconcurrency
+  public var sessionEndpointEvent: (@Sendable (Session, Destination, EndpointEvent) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
   /// Called for ``EventMonitor/session(_:refresh:)``.
   @preconcurrency
   public var sessionRefreshEvent: (@Sendable (Session, RefreshEvent) -> Void)? {
@@ -169,6 +176,10 @@ extension ClosureEventMonitor {
 
   public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {
     sessionOverloadReport?(session, destination, report)
+  }
+
+  public func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent) {
+    sessionEndpointEvent?(session, origin, event)
   }
 
   public func session(_ session: Session, refresh event: RefreshEvent) { sessionRefreshEvent?(session, event) }

@@ -80,6 +80,10 @@ extension CompositeEventMonitor {
     send(.resilience, (session, destination, report)) { $0.session($1.0, overload: $1.1, report: $1.2) }
   }
 
+  public func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent) {
+    send(.resilience, (session, origin, event)) { $0.session($1.0, endpointsOf: $1.1, event: $1.2) }
+  }
+
   public func session(_ session: Session, refresh event: RefreshEvent) {
     send(.refreshes, (session, event)) { $0.session($1.0, refresh: $1.1) }
   }

@@ -178,6 +178,8 @@ public protocol EventMonitor: Sendable {
   /// The values of a destination's load control, and the events since the report before. Called once a second from the
   /// first request on, until none has come for ten minutes.
   func session(_ session: Session, overload destination: Destination, report: OverloadReport)
+  /// An endpoint of an ``EndpointGroup`` was left out, or is back.
+  func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent)
   /// Something happened to a credential that is refreshed on behalf of requests of this session.
   func session(_ session: Session, refresh event: RefreshEvent)
 }
@@ -338,5 +340,6 @@ extension EventMonitor {
   public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {}
   public func session(_ session: Session, overload destination: Destination, entered state: OverloadState) {}
   public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {}
+  public func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent) {}
   public func session(_ session: Session, refresh event: RefreshEvent) {}
 }

@@ -112,6 +112,10 @@ extension LoggingEventMonitor {
     }
   }
 
+  public func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent) {
+    log("session.endpoint", "\(event)", "\(origin)")
+  }
+
   public func session(_ session: Session, refresh event: RefreshEvent) {
     switch event.kind {
     case .began: log("session.refresh", "began", event.interceptor)

@@ -223,7 +223,7 @@ struct RequestMachine: Sendable {
 
   /// The destination rejected the attempt; retriers are not asked.
   mutating func rejected(_ step: Step) -> Action {
-    guard isWaiting(in: step), stage == .admitting else { return .none }
+    guard isWaiting(in: step), stage == .admitting || stage == .transferring else { return .none }
     isBeyondRetry = true
     return finish()
   }

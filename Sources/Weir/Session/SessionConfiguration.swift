@@ -11,6 +11,9 @@ public struct SessionConfiguration: Sendable {
   /// The same as ``default``, which keeps nothing on disk either.
   public static var ephemeral: SessionConfiguration { SessionConfiguration() }
 
+  /// The endpoints that stand for origins, by which requests are balanced; default: each request goes to its URL's host.
+  /// Of two groups for one origin the last counts.
+  public var endpoints: [EndpointGroup] = []
   /// The place where handlers without a queue argument run.
   public enum HandlerExecution: Sendable {
     /// On the session's completion queue, the handlers of one request one after another.

@@ -100,6 +100,12 @@ extension SessionCore: TransportObserver {
     tell({ $0.destination(destination, entered: state) }, { $0.session($1, overload: destination, entered: state) })
   }
 
+  func destination(_ destination: Destination, endpoint event: EndpointEvent) {
+    tell({ $0.destination(destination, endpoint: event) }) {
+      $0.session($1, endpointsOf: destination, event: event)
+    }
+  }
+
   func destination(_ destination: Destination, overload report: OverloadReport) {
     tell({ $0.destination(destination, overload: report) }) {
       $0.session($1, overload: destination, report: report)

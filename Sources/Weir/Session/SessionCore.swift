@@ -22,6 +22,7 @@ final class SessionCore {
   private var defaultHeaders: PreparedHeaders?
   private var types = InterceptorTypes()
   private var sessionAdapters: [NamedAdapter]?
+  private let groups: [Destination: EndpointGroup]
   private let defect: WeirError?
   private var ending: Ending?
   private var taskCount = 0
@@ -44,6 +45,7 @@ final class SessionCore {
     self.monitors = monitors
     self.table = table
     controls = DestinationControls(configuration)
+    groups = Dictionary(configuration.endpoints.map { ($0.origin, $0) }, uniquingKeysWith: { $1 })
     cookies = configuration.httpCookieStorage.map {
       CookieHandling(
         storage: $0, areSent: configuration.httpShouldSetCookies, policy: configuration.httpCookieAcceptPolicy)
@@ -135,9 +137,17 @@ final class SessionCore {
     let limits = TransportLimits(
       slots: configuration.httpMaximumConnectionsPerHost, waiting: configuration.maximumPendingRequestsPerHost,
       admissionTimeout: configuration.admissionTimeout)
-    return Transport(
+    let transport = Transport(
       loop: loop, options: TransportOptions(configuration), limits: limits, table: table,
       observer: monitors.isEmpty ? nil : self)
+    transport.use(groups.mapValues(\.set))
+    return transport
+  }
+
+  /// The key by which an endpoint of the destination is chosen for the request; nil if none is needed.
+  func balanceKey(of hop: HopRequest, at destination: Destination?) -> UInt64? {
+    if groups.isEmpty { return nil }
+    return destination.flatMap { groups[$0] }?.key(of: hop)
   }
 
   /// The proof of identity that a request's host has to give; nil: the session's settings decide.

@@ -225,6 +225,8 @@ extension MetricsMonitor: SharedTransportObserver {
     destinations.metrics(of: destination).overload(entered: state)
   }
 
+  package func destination(_ destination: Destination, endpoint event: EndpointEvent) {}
+
   package func destination(_ destination: Destination, overload report: OverloadReport) {
     destinations.metrics(of: destination).overload(report)
   }

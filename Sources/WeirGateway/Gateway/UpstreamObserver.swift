@@ -27,6 +27,10 @@ final class UpstreamObserver: DestinationObserver {
     metrics?.destination(destination, entered: state)
   }
 
+  func destination(_ destination: Destination, endpoint event: EndpointEvent) {
+    log.note(event, of: destination)
+  }
+
   func destination(_ destination: Destination, overload report: OverloadReport) {
     metrics?.destination(destination, overload: report)
     log.note(report, of: destination)

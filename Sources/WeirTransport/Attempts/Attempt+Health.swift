@@ -82,15 +82,18 @@ extension Attempt {
   package func answered(_ status: Int) {
     hasAnswered = true
     let ticket = lease.takePass()
-    guard pass != nil || ticket != nil else { return }
+    guard pass != nil || ticket != nil || stay != nil else { return }
     let now = MonotonicTime.now
-    // A final head below 200 is an Upgrade that was not asked for.
-    if pass != nil { end(status >= 500 || status < 200 ? .failed : .succeeded, at: now) }
+    tellEndpoint(status: status, at: now)
+    if pass != nil { end(Self.isFailure(status) ? .failed : .succeeded, at: now) }
     if let ticket { tell(lease.destination?.answered(ticket, status: status, at: now)) }
   }
 
+  /// Whether a final head's status is a failure of the destination. One below 200 is an Upgrade that was not asked for.
+  static func isFailure(_ status: Int) -> Bool { status >= 500 || status < 200 }
+
   /// Whether the destination has a use for an end without a final head.
-  var hearsOfEnds: Bool { !hasAnswered && (pass != nil || lease.pass != nil) }
+  var hearsOfEnds: Bool { !hasAnswered && (pass != nil || lease.pass != nil || stay != nil) }
 
   /// Tells the destination how an attempt without a final head ended.
   ///
@@ -98,9 +101,12 @@ extension Attempt {
   func tellEnd(_ ending: Ending?, _ report: AttemptReport, at now: MonotonicTime) {
     let departure = departure(by: ending, report)
     if pass != nil { end(circuitEnding(departure, at: now), at: now) }
+    // Asked before the endpoint hears of this end, which might make it no member of its set.
+    let isAtSlowEndpoint = departure == .callerGaveUp && isAtSlowEndpoint(at: now)
+    tellEndpoint(departure, report, at: now)
     guard let ticket = lease.takePass() else { return }
     if machine.hasStarted {
-      tell(lease.destination?.ended(ticket, departure, at: now))
+      tell(lease.destination?.ended(ticket, isAtSlowEndpoint ? .withdrawn : departure, at: now))
     } else {
       lease.destination?.neverSent(ticket, at: now)
     }

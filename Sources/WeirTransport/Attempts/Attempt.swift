@@ -23,6 +23,8 @@ package final class Attempt {
   @exclusivity(unchecked) package private(set) var status: Int?
   /// The pass that the circuit gave; nil without a circuit.
   @exclusivity(unchecked) var pass: Circuit.Pass?
+  /// Its stay at an endpoint, if its destination has several.
+  @exclusivity(unchecked) var stay: EndpointStay?
   /// Whether its final head has come.
   @exclusivity(unchecked) package internal(set) var hasAnswered = false
   /// Why the attempt leaves its destination, if it is ended from outside before its final head.
@@ -160,6 +162,7 @@ package final class Attempt {
   /// Puts a hop on the wire. Throws the error with which it could not be started.
   package func send(_ spec: consuming TransferSpec, headers: PreparedHeaders) throws(TransferError) {
     spec.tag = lease.destination
+    spec.endpoint = stay?.endpoint.destination
     if spec.body.leavesWithHead { hasUploaded() } else { uploads() }
     transfer = try transport.start(spec, headers: headers, delegate: self)
   }
@@ -249,6 +252,7 @@ package final class Attempt {
     if !hasStarted { tally = AttemptTally(queue: lease.waited(until: now), now: now) }
     let report = tally.report(now: now, status: status)
     if hearsOfEnds { tellEnd(ending(), report, at: now) }
+    if stay != nil { leaveEndpoint(at: now) }
     delegate = nil
     return report
   }

@@ -1,4 +1,5 @@
 import Synchronization
+package import WeirCurl
 package import WeirIO
 
 /// An address to which attempts of a set go. Workers share it: its numbers are atomics, which a choice among endpoints
@@ -15,6 +16,8 @@ package final class Endpoint: Sendable {
   package let host: String
   /// 0 for a Unix socket.
   package let port: Int
+  /// Where its connections lead.
+  package let destination: TransferEndpoint
   /// Its number in the set, from 1 on.
   let number: UInt32
   private let group: EndpointGroup
@@ -38,9 +41,14 @@ package final class Endpoint: Sendable {
     name = spec.name
     host = spec.host
     port = spec.port
+    destination = TransferEndpoint(
+      spec.isUnixSocket ? .unixSocket(spec.host) : .host(spec.host, port: spec.port))
     self.number = number
     self.group = group
   }
+
+  /// Whether its set has it still.
+  var isMember: Bool { place >= 0 }
 
   // MARK: Attempts in flight
 

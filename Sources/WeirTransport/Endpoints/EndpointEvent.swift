@@ -11,20 +11,3 @@ package enum EndpointEnding: Sendable, Hashable {
   /// The end says nothing about the endpoint.
   case withdrawn
 }
-
-/// A change of an endpoint, for logs and metrics.
-package struct EndpointEvent: Sendable, Hashable {
-  package enum Kind: Sendable, Hashable {
-    /// No request goes there for so many seconds.
-    case ejected(EjectionReason, seconds: Double)
-    /// The ejection is over.
-    case returned
-    /// By active checks.
-    case unhealthy
-    case healthy
-  }
-
-  /// The endpoint's name.
-  package let endpoint: String
-  package let kind: Kind
-}

@@ -1,4 +1,5 @@
 import Synchronization
+import WeirCurl
 package import WeirIO
 
 /// The endpoints of one upstream, with what is known of each. All workers share it: each has an ``EndpointPicker``, which
@@ -20,6 +21,11 @@ package final class EndpointSet: Sendable {
   private let fields: Mutex<Fields>
   private let group: EndpointGroup
   private let updates = Atomic<Int>(0)
+  private let watches = Mutex<[WeakWatch]>([])
+
+  private struct WeakWatch: Sendable {
+    weak var watch: EndpointWatch?
+  }
 
   /// Makes a set without endpoints.
   ///
@@ -41,7 +47,8 @@ package final class EndpointSet: Sendable {
   package func update(_ specs: [EndpointSpec], settings: EndpointSettings, at now: MonotonicTime) -> Bool {
     var names: Set<String> = []
     let specs = specs.filter { names.insert($0.name).inserted }.sorted { $0.name < $1.name }
-    return update.withLock { update in
+    let before = endpoints
+    let isNew = update.withLock { update in
       guard specs != update.specs || settings != update.settings else { return false }
       let known = fields.withLock { $0.roster.known(at: now) }
       let present = specs.map { spec in
@@ -55,6 +62,22 @@ package final class EndpointSet: Sendable {
       update.settings = settings
       return true
     }
+    if isNew { tellDeparture(of: before.filter { !$0.isMember }.map(\.destination)) }
+    return isNew
+  }
+
+  private func tellDeparture(of endpoints: [TransferEndpoint]) {
+    if endpoints.isEmpty { return }
+    let watches = watches.withLock { $0.compactMap(\.watch) }
+    for watch in watches { watch.onDeparture(endpoints) }
+  }
+
+  /// Tells the watch of endpoints that go, for as long as there is another reference to it.
+  func add(_ watch: EndpointWatch) {
+    watches.withLock { watches in
+      watches.removeAll { $0.watch == nil }
+      watches.append(WeakWatch(watch: watch))
+    }
   }
 
   private func newEndpoint(_ spec: EndpointSpec, _ update: inout Update) -> Endpoint {
@@ -66,6 +89,11 @@ package final class EndpointSet: Sendable {
 
   /// The endpoints, sorted by name.
   package var endpoints: [Endpoint] { fields.withLock { $0.roster.members.map(\.endpoint) } }
+
+  /// Whether an endpoint is available that is none of these.
+  func hasAvailable(besides tried: TriedEndpoints) -> Bool {
+    endpoints.contains { !tried.contains($0) && $0.availability.isAvailable }
+  }
 
   /// Changes with each update.
   var generation: Int { updates.load(ordering: .acquiring) }

@@ -13,6 +13,8 @@ package struct EndpointSpec: Sendable, Hashable {
   /// 0 to 9; an endpoint of a higher number is used only while none of a lower one is available.
   package let priority: Int
 
+  var isUnixSocket: Bool { name.hasPrefix("unix:") }
+
   /// The range of ``weight``.
   package static let weights = 1...1000
   /// The range of ``priority``.

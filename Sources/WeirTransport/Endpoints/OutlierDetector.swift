@@ -126,11 +126,3 @@ struct OutlierDetector: Sendable {
     return .ejected(reason, seconds: seconds)
   }
 }
-
-/// Why an endpoint was ejected.
-package enum EjectionReason: String, Sendable, CaseIterable {
-  /// As many failures in a row as are allowed.
-  case consecutive
-  /// Too large a share of the attempts in the window failed.
-  case ratio
-}

@@ -33,6 +33,8 @@ extension Engines: TransportEngine {
     return transfer
   }
 
+  package func closeIdleConnections(to endpoint: TransferEndpoint) { own?.closeIdleConnections(to: endpoint) }
+
   package func close() {
     // Our own engine's connections may live in libcurl's handles, so it closes libcurl's engine behind them.
     if let own { own.close() } else { libcurl.close() }

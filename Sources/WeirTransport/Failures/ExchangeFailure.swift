@@ -49,6 +49,8 @@ package enum Rejection: Hashable, Sendable {
   case admissionTimeout
   /// Load control refused the attempt; seconds after which the request may be repeated.
   case overloaded(reason: ShedReason, retryAfter: Double)
+  /// The destination has no endpoint, or none that takes another attempt.
+  case noEndpoint
 
   package var label: String {
     switch self {
@@ -56,6 +58,7 @@ package enum Rejection: Hashable, Sendable {
     case .queueFull: "queue_full"
     case .admissionTimeout: "admission_timeout"
     case .overloaded: "overloaded"
+    case .noEndpoint: "no_endpoint"
     }
   }
 
@@ -71,6 +74,7 @@ package enum Rejection: Hashable, Sendable {
     case .overloaded(.waited, _):
       "The destination gets more requests than it can answer in time (overload); the request has waited for too long."
     case .overloaded(.silent, _): "The destination has ceased to answer (overload.silence)."
+    case .noEndpoint: "The destination has no endpoint to go to (endpoints)."
     }
   }
 }

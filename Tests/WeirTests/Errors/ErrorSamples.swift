@@ -56,6 +56,7 @@ struct ErrorSample: Sendable, CustomTestStringConvertible {
     .init(.sessionInvalidated(error: reason), .sessionEnded, "session_invalidated", ["sample reason"]),
     .init(.sessionTaskFailed(error: reason), .transportError, "session_task_failed", ["sample reason"]),
     .init(.requestRejected(reason: .circuitOpen(retryAfter: 5)), .rejected, "circuit_open", ["circuit", "5.0 s"]),
+    .init(.requestRejected(reason: .noEndpoint), .rejected, "no_endpoint", ["endpoints"]),
     .init(.requestRejected(reason: .circuitOpen(retryAfter: nil)), .rejected, "circuit_open", ["circuit"]),
     .init(.requestRejected(reason: .queueFull), .rejected, "queue_full", ["maximumPendingRequestsPerHost"]),
     .init(.requestRejected(reason: .admissionTimeout), .rejected, "admission_timeout", ["admissionTimeout"]),

@@ -12,7 +12,7 @@ import WeirTransport
   ]
 
   private static let rejections: [Rejection] =
-    [.circuitOpen(retryAfter: nil), .circuitOpen(retryAfter: 4.25), .queueFull, .admissionTimeout]
+    [.circuitOpen(retryAfter: nil), .circuitOpen(retryAfter: 4.25), .queueFull, .admissionTimeout, .noEndpoint]
     + ShedReason.allCases.map { .overloaded(reason: $0, retryAfter: 1) }
 
   private static let failures: [ExchangeFailure] =

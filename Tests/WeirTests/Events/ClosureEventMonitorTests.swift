@@ -66,6 +66,7 @@ struct ClosureEventMonitorTests {
     monitor.requestAbandoned = { heard.append("abandoned \($0 == request) \($1.rawValue)") }
     monitor.sessionOverloadEnteredState = { heard.append("overload \($0 === session) \($1) \($2.rawValue)") }
     monitor.sessionOverloadReport = { heard.append("report \($0 === session) \($1) \($2.limit)") }
+    monitor.sessionEndpointEvent = { heard.append("endpoint \($0 === session) \($1) \($2)") }
     monitor.sessionRefreshEvent = { heard.append("refresh \($0 === session) \($1.interceptor)") }
 
     monitor.request(request, didAdaptUsing: "token", duration: 1, failed: nil)
@@ -84,6 +85,7 @@ struct ClosureEventMonitorTests {
     monitor.request(request, abandonedIn: .upstream)
     monitor.session(session, overload: place, entered: .overloaded)
     monitor.session(session, overload: place, report: OverloadReport(state: .overloaded, limit: 6, used: 5))
+    monitor.session(session, endpointsOf: place, event: EndpointEvent(endpoint: "a:1", kind: .returned))
     monitor.session(session, refresh: RefreshEvent(interceptor: "token", kind: .began, waiters: 1))
     #expect(
       heard.entries == [
@@ -91,7 +93,7 @@ struct ClosureEventMonitorTests {
         "denied true limit", "hedge true won", "cache true miss", "settled true success", "connection true opened",
         "lag true 4.0", "budget true \(place) 5.0", "circuit true \(place) open", "shed true waited",
         "abandoned true upstream", "overload true \(place) overloaded", "report true \(place) 6",
-        "refresh true token",
+        "endpoint true \(place) a:1 is back", "refresh true token",
       ])
   }
 

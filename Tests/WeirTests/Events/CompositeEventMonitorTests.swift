@@ -74,6 +74,13 @@ private struct Events {
         }
       ),
       (
+        "endpoints", ["resilience"],
+        {
+          $0.session(
+            session, endpointsOf: Self.destination, event: EndpointEvent(endpoint: "a:1", kind: .returned))
+        }
+      ),
+      (
         "retryBudget", ["resilience"],
         { $0.session(session, retryBudget: Self.destination, available: 1) }
       ),
@@ -200,6 +207,7 @@ private struct Ear: InlineEventMonitor {
   func session(_: Session, circuit: Destination, entered: CircuitState) { note("circuit") }
   func session(_: Session, overload: Destination, entered: OverloadState) { note("overload") }
   func session(_: Session, overload: Destination, report: OverloadReport) { note("report") }
+  func session(_: Session, endpointsOf: Destination, event: EndpointEvent) { note("endpoints") }
   func session(_: Session, retryBudget: Destination, available: Double) { note("retryBudget") }
   func urlSession(
     _: Session, task: TransferTask, didSendBodyData: Int64, totalBytesSent: Int64, totalBytesExpectedToSend: Int64

@@ -15,6 +15,7 @@ extension RequestAttempt {
     } catch {
       return refuse(untrusted: error)
     }
+    guard findEndpoint() else { return refuseWithoutEndpoint() }
     attempt.hopStarts()
     body = ResponseBody(limit: request.maximumBodySize)
     guard let transferBody = makeBody() else {
@@ -43,6 +44,18 @@ extension RequestAttempt {
   /// which may hold secrets.
   private static func advice(onUnsupported url: String) -> String {
     "only http and https URLs with a host can be requested" + (url.contains("//") ? "" : "; is http:// missing?")
+  }
+
+  /// Chooses the endpoint, if the hop's origin has a group of them.
+  private func findEndpoint() -> Bool {
+    guard attempt.transport.usesEndpoints else { return true }
+    let destination = core.destination(of: hop.request)?.destination
+    pipeline.terms.balanceKey = core.balanceKey(of: hop.request, at: destination)
+    return attempt.findEndpoint(at: destination)
+  }
+
+  private func refuseWithoutEndpoint() {
+    self.attempt(attempt, wasRejected: .noEndpoint)
   }
 
   /// Ends the attempt without connecting to the host.

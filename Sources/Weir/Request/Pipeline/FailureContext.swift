@@ -98,6 +98,7 @@ extension WeirError.RequestRejectionReason {
     case .admissionTimeout: "admissionTimeout: \(configuration.admissionTimeout) s"
     case .overloaded(.silent, _): configuration.overload?.silence.map { "overload.silence: \($0) s" }
     case .overloaded: configuration.overload.map { "overload.wait: \($0.wait) s" }
+    case .noEndpoint: nil
     }
   }
 }

@@ -5,6 +5,9 @@ import WeirIO
 extension RequestPipeline {
   func askRetriers() {
     let (error, step) = request.fields.withLock { (askedError($0), $0.machine.step) }
+    if let error, case .deciding = decide({ $0.stage }), let decision = terms.elsewhere(in: core.transport) {
+      return decided(decision, about: error, step)
+    }
     if let error, let delegate = request.ownDelegate { return ask(delegate, about: error, step) }
     let retriers = core.retriers(of: request)
     guard let error, !retriers.isEmpty, let session = context.session else {
