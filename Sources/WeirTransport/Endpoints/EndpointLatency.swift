@@ -32,11 +32,12 @@ struct EndpointLatency: Sendable {
     since = max(since, now)
   }
 
-  /// A failure counts as twice the mean, or as the time that it took where that is more: fast failures must not make an
-  /// endpoint look fast.
+  /// A failure counts as twice the mean, its own or the others', or as the time that it took where that is more: fast
+  /// failures must not make an endpoint look fast. Without a mean it says nothing.
   mutating func note(failureAfter elapsed: Double, others: Double?, at now: MonotonicTime) {
-    let present = value(others: others, at: now) ?? elapsed
-    note(answer: max(present, min(max(2 * present, elapsed), Self.longestFailure)), others: others, at: now)
+    guard let present = value(others: others, at: now) else { return }
+    let sample = min(max(2 * max(present, others ?? 0), elapsed), Self.longestFailure)
+    note(answer: max(present, sample), others: others, at: now)
   }
 
   /// An answer would have taken longer than its caller waited.

@@ -203,6 +203,7 @@ struct EndpointRoster: Sendable {
       kind = .returned
     case .ejected(let reason, let seconds):
       endpoint.countEjection(reason)
+      members[index].slowStart = nil
       kind = .ejected(reason, seconds: seconds)
     }
     publishState(index, at: now)

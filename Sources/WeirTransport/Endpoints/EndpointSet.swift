@@ -13,7 +13,13 @@ package final class EndpointSet: Sendable {
 
   private struct Fields: Sendable {
     var roster: EndpointRoster
-    var random: PickRandom
+    /// For the length of the next ejection, from 0 to 1. Steps of the golden ratio keep ejections of one time apart.
+    var jitter: Double
+
+    mutating func stepJitter() {
+      jitter += 0.618_033_988_749_895
+      if jitter >= 1 { jitter -= 1 }
+    }
   }
 
   /// The last update. Its lock keeps updates apart, which make their tables before they lock out the workers.
@@ -33,7 +39,8 @@ package final class EndpointSet: Sendable {
   package init(settings: EndpointSettings, at now: MonotonicTime, seed: UInt64 = .random(in: .min ... .max)) {
     group = EndpointGroup()
     update = Mutex(Update(settings: settings))
-    fields = Mutex(Fields(roster: EndpointRoster(settings, group, at: now), random: PickRandom(seed: seed)))
+    var random = PickRandom(seed: seed)
+    fields = Mutex(Fields(roster: EndpointRoster(settings, group, at: now), jitter: random.unit()))
   }
 
   // MARK: Endpoints
@@ -111,8 +118,9 @@ package final class EndpointSet: Sendable {
     _ ending: EndpointEnding, of endpoint: Endpoint, began: MonotonicTime, at now: MonotonicTime
   ) -> EndpointEvent? {
     fields.withLock { fields in
-      let random = fields.random.unit()
-      return fields.roster.ended(ending, of: endpoint, began: began, random: random, at: now)
+      let event = fields.roster.ended(ending, of: endpoint, began: began, random: fields.jitter, at: now)
+      if case .ejected? = event?.kind { fields.stepJitter() }
+      return event
     }
   }
 

@@ -103,10 +103,11 @@ final class EndpointTier: Sendable {
   private func isBetter(_ second: Candidate, than first: Candidate, at now: MonotonicTime) -> Bool {
     reading(first.place) { one in
       reading(second.place) { other in
+        if other.hasFailed, !one.hasFailed { return false }
         let load = Double(one.active) * second.weight
         let otherLoad = Double(other.active) * first.weight
+        if otherLoad < load { return true }
         if load < otherLoad, !one.hasFailed || other.hasFailed { return false }
-        if otherLoad < load, !other.hasFailed || one.hasFailed { return true }
         guard let latency = one.latency(at: now), let otherLatency = other.latency(at: now) else { return false }
         return latency > 2 * otherLatency
       }
@@ -117,10 +118,13 @@ final class EndpointTier: Sendable {
   private func next(_ demand: Demand, _ turn: inout Balancer.Turn) -> Int? {
     if sequence.isEmpty { return nil }
     let place = Int(sequence[Int(turn.cursor) % sequence.count])
-    turn.cursor &+= 1
     let part = part(of: place, demand)
-    if part >= 1 || (part > 0 && turn.random.unit() < part), claims(place, demand) { return place }
+    if part >= 1 || (part > 0 && turn.random.unit() < part), claims(place, demand) {
+      turn.cursor &+= 1
+      return place
+    }
     guard let drawn = drawn(demand, besides: nil, &turn), claims(drawn.place, demand) else { return nil }
+    turn.cursor &+= 1
     return drawn.place
   }
 
