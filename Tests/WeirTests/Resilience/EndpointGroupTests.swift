@@ -80,7 +80,9 @@ struct EndpointGroupTests {
     await events.wait { !$0.isEmpty }
     let event = try #require(events.entries.first)
     #expect(event.endpoint == dead)
-    if case .ejected(.consecutive, let seconds) = event.kind { #expect((9...11).contains(seconds)) } else {
+    if case .ejected(.consecutive, let seconds) = event.kind {
+      #expect((9...11).contains(seconds))
+    } else {
       Issue.record("\(event)")
     }
   }
@@ -126,7 +128,8 @@ struct EndpointGroupTests {
     var homes: [String: Set<String>] = [:]
     for _ in 0..<3 {
       for account in 0..<20 {
-        let body = try await session.request(Self.origin, headers: ["X-Account": "\(account)"]).serializingString().value
+        let body = try await session.request(Self.origin, headers: ["X-Account": "\(account)"]).serializingString()
+          .value
         homes["\(account)", default: []].insert(body)
       }
     }
@@ -156,17 +159,19 @@ struct EndpointGroupTests {
     #expect(try await session.request("\(Self.origin)/away").serializingString().value == "elsewhere")
   }
 
-  @Test("What is no endpoint is refused with the reason", arguments: [
-    ("10.0.0.7", "\"10.0.0.7\": the port is missing; write host:port"),
-    ("10.0.0.7:0", "\"10.0.0.7:0\": the port must be 1 to 65535"),
-    ("10.0.0.7:65536", "\"10.0.0.7:65536\": the port must be 1 to 65535"),
-    ("a b:80", "\"a b:80\": the host must be a name or an address"),
-    (":80", "\":80\": the host must be a name or an address"),
-    ("::1:80", "\"::1:80\": an IPv6 address needs brackets, as in [2001:db8::7]:8443"),
-    ("[::g]:80", "\"[::g]:80\": what is in brackets must be an IPv6 address"),
-    ("unix:relative", "\"unix:relative\": unix: needs an absolute path of less than 108 bytes"),
-    ("http://a:80", "\"http://a:80\": an IPv6 address needs brackets, as in [2001:db8::7]:8443"),
-  ])
+  @Test(
+    "What is no endpoint is refused with the reason",
+    arguments: [
+      ("10.0.0.7", "\"10.0.0.7\": the port is missing; write host:port"),
+      ("10.0.0.7:0", "\"10.0.0.7:0\": the port must be 1 to 65535"),
+      ("10.0.0.7:65536", "\"10.0.0.7:65536\": the port must be 1 to 65535"),
+      ("a b:80", "\"a b:80\": the host must be a name or an address"),
+      (":80", "\":80\": the host must be a name or an address"),
+      ("::1:80", "\"::1:80\": an IPv6 address needs brackets, as in [2001:db8::7]:8443"),
+      ("[::g]:80", "\"[::g]:80\": what is in brackets must be an IPv6 address"),
+      ("unix:relative", "\"unix:relative\": unix: needs an absolute path of less than 108 bytes"),
+      ("http://a:80", "\"http://a:80\": an IPv6 address needs brackets, as in [2001:db8::7]:8443"),
+    ])
   func badEndpoints(text: String, reason: String) throws {
     let error = #expect(throws: EndpointProblem.self) { try EndpointGroup(origin: Self.origin, endpoints: [text]) }
     #expect(error?.description == reason)
