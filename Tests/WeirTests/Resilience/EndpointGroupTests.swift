@@ -110,7 +110,7 @@ struct EndpointGroupTests {
     let closed = Journal<ConnectionEvent.Kind>()
     let monitor = ClosureEventMonitor()
     monitor.sessionConnectionEvent = { _, event in if event.kind == .closed { closed.append(event.kind) } }
-    let session = Self.session(group, monitors: [monitor]) { $0.httpVersion = .http1_1 }
+    let session = Self.session(group, monitors: [monitor]) { $0.http1Engine = .own }
     for _ in 0..<4 { _ = try await session.request(Self.origin).serializingString().value }
     try group.update([names[1]])
     await closed.wait { $0.count == 1 }
@@ -186,5 +186,75 @@ struct EndpointGroupTests {
     #expect(try await session.request(Self.origin).serializingString().value == "kept")
     #expect(throws: EndpointProblem.self) { try EndpointGroup(origin: "ftp://x") }
     #expect(throws: EndpointProblem.self) { try EndpointGroup(origin: "pay.internal") }
+  }
+}
+
+/// Groups with an endpoint in trouble, under load.
+@Suite("Endpoint groups under load", .timeLimit(.minutes(3)), .serialized)
+struct EndpointGroupLoadTests {
+  private static let origin = "http://pay.invalid"
+
+  @Test("One of ten endpoints is dead: no request fails, and none goes to it twice")
+  func deadEndpoint() async throws {
+    let servers = try (0..<10).map { _ in try ScriptedServer(Script(.forever([.request, .send(okResponse("x"))]))) }
+    servers[0].stop()
+    let group = try EndpointGroup(origin: Self.origin, endpoints: servers.map { "127.0.0.1:\($0.port)" })
+    var configuration = SessionConfiguration.default
+    configuration.endpoints = [group]
+    let session = Session(configuration: configuration)
+    let counts = await withTaskGroup(of: (failed: Int, repeated: Int).self) { tasks in
+      for _ in 0..<32 {
+        tasks.addTask {
+          var (failed, repeated) = (0, 0)
+          for _ in 0..<312 {
+            let request = session.request(Self.origin, method: .post)
+            if await request.serializingString().result.failure != nil { failed += 1 }
+            if request.retryCount > 1 { repeated += 1 }
+          }
+          return (failed, repeated)
+        }
+      }
+      return await tasks.reduce(into: (failed: 0, repeated: 0)) {
+        $0.failed += $1.failed
+        $0.repeated += $1.repeated
+      }
+    }
+    #expect(counts.failed == 0)
+    #expect(counts.repeated == 0)
+  }
+
+  @Test("One of four endpoints hangs and callers leave: it gets next to nothing, and nobody is refused")
+  func hangingEndpoint() async throws {
+    let silent = try ScriptedServer(Script(.forever([.request, .awaitClose])))
+    let servers = try (0..<3).map { _ in try ScriptedServer(Script(.forever([.request, .send(okResponse("x"))]))) }
+    let group = try EndpointGroup(
+      origin: Self.origin, endpoints: ([silent] + servers).map { "127.0.0.1:\($0.port)" })
+    var configuration = SessionConfiguration.default
+    configuration.endpoints = [group]
+    configuration.overload = .default
+    let session = Session(configuration: configuration)
+    let began = ContinuousClock.now
+    let all = Journal<(isLate: Bool, error: WeirError?)>()
+    await withTaskGroup(of: Void.self) { tasks in
+      while ContinuousClock.now - began < .seconds(10) {
+        tasks.addTask {
+          let isLate = ContinuousClock.now - began > .seconds(5)
+          let request = session.request(Self.origin)
+          let timer = Task {
+            try await Task.sleep(for: .seconds(2))
+            request.cancel()
+          }
+          let error = await request.serializingData().response.error
+          timer.cancel()
+          all.append((isLate, error))
+        }
+        try? await Task.sleep(for: .milliseconds(5))
+      }
+    }
+    let late = all.entries.filter(\.isLate)
+    let left = late.count { $0.error?.isExplicitlyCancelledError == true }
+    #expect(late.count > 300)
+    #expect(Double(left) <= 0.01 * Double(late.count), "\(left) of \(late.count)")
+    #expect(all.entries.allSatisfy { $0.error == nil || $0.error?.isExplicitlyCancelledError == true })
   }
 }
