@@ -45,7 +45,7 @@ struct ConfigurationBuilder {
       }
       var configuration = Configuration(routes: routes.compactMap { route($0) })
       compare(matches)
-      configuration.warnings = warnings.inOrderOfFile
+      configuration.warnings = warnings
       if omittedWarnings > 0 {
         let text = "and \(omittedWarnings) more"
         configuration.warnings.append(ConfigurationProblem(at: nil, path: ConfigurationPath(), text))

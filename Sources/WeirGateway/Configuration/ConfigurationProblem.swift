@@ -49,8 +49,13 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
   static let maximumCount = 100
 
   package init(file: String, problems: [ConfigurationProblem]) {
+    let start = SourcePosition(line: 0, column: 0)
     self.file = file
-    self.problems = Array(problems.inOrderOfFile.prefix(Self.maximumCount))
+    // The sort is stable: problems of one place stay in the order in which they were found.
+    self.problems =
+      problems.enumerated()
+      .sorted { ($0.element.position ?? start, $0.offset) < ($1.element.position ?? start, $1.offset) }
+      .prefix(Self.maximumCount).map(\.element)
     omitted = problems.count - self.problems.count
   }
 
@@ -62,15 +67,5 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
   package var lines: [String] {
     let lines = problems.map { $0.description(file: file) }
     return omitted == 0 ? lines : lines + ["\(file): and \(omitted) more problem\(omitted == 1 ? "" : "s")"]
-  }
-}
-
-extension [ConfigurationProblem] {
-  /// The problems in the order of their places. Those of one place stay in the order in which they were found.
-  var inOrderOfFile: [ConfigurationProblem] {
-    let start = SourcePosition(line: 0, column: 0)
-    return enumerated()
-      .sorted { ($0.element.position ?? start, $0.offset) < ($1.element.position ?? start, $1.offset) }
-      .map(\.element)
   }
 }
