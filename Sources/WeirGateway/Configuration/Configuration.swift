@@ -4,7 +4,8 @@ package struct Configuration: Sendable, Equatable {
 
   /// The routes in the order of the file. Their names are unique, and no two match the same requests.
   package var routes: [Route]
-  /// Notes on parts that break no rule but are probably mistakes, in the order of the file.
+  /// Notes on parts that break no rule but are probably mistakes, in the order of the file. Those that come of a comparison
+  /// of routes are behind the others.
   package var warnings: [ConfigurationProblem] = []
 
   package init(routes: [Route]) {

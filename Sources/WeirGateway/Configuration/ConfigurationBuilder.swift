@@ -17,17 +17,18 @@ extension Configuration {
 }
 
 /// Makes a configuration of a file's content, and checks each part.
-private struct ConfigurationBuilder {
+struct ConfigurationBuilder {
   private var warnings: [ConfigurationProblem] = []
   private var omittedWarnings = 0
   private var names: [String: SourcePosition] = [:]
-  private var matches: [RouteMatch: String] = [:]
+  private var matches: [ReadMatch] = []
   /// The load control of each upstream, and the first route that goes there.
   private var controls: [Destination: (overload: OverloadSettings?, isReplaced: Bool, route: String)] = [:]
 
   /// Keys of a route that might be expected to hold for all of them.
   private static let routeKeys: Set = [
-    "overload", "adaptiveConcurrency", "circuitBreaker", "destinationPolicy", "headers", "hedge", "retry", "timeout",
+    "overload", "adaptiveConcurrency", "circuitBreaker", "destinationPolicy", "headers", "hedge", "responseHeaders",
+    "retry", "timeout",
   ]
   private static let maximumNameLength = 64
   private static let maximumRetries = 10
@@ -35,7 +36,7 @@ private struct ConfigurationBuilder {
 
   mutating func configuration(_ root: ConfigurationReader) -> Configuration? {
     root.mapping { keys in
-      keys.misplaced = (Self.routeKeys, "it belongs into the routes it is meant for")
+      for key in Self.routeKeys { keys.misplaced[key] = "it belongs into the routes it is meant for" }
       guard let list = keys.take("routes", required: "list at least one route"), let routes = list.elements() else {
         return nil
       }
@@ -43,6 +44,7 @@ private struct ConfigurationBuilder {
         list.report("holds \(routes.count) routes; give 1 to \(Configuration.maximumRoutes)")
       }
       var configuration = Configuration(routes: routes.compactMap { route($0) })
+      compare(matches)
       configuration.warnings = warnings
       if omittedWarnings > 0 {
         let text = "and \(omittedWarnings) more"
@@ -54,34 +56,43 @@ private struct ConfigurationBuilder {
 
   private mutating func route(_ reader: ConfigurationReader) -> Route? {
     reader.mapping { keys in
+      keys.misplaced = Self.misplacedInRoutes
       let name = name(&keys)
       let match = match(keys.take("match"), of: reader, name: name)
-      let (upstream, tls) = upstream(&keys)
-      let headers = keys.take("headers").flatMap { self.headers($0) }
-      let retry = keys.take("retry").flatMap { self.retry($0) }
-      let breaker = keys.take("circuitBreaker").flatMap { self.circuitBreaker($0) }
-      let problems = reader.findings.problems.count
-      let (overload, isReplaced) = overload(&keys)
-      let isReadable = reader.findings.problems.count == problems
-      let timeout = keys.take("timeout", as: .duration) {
-        $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
+      let action = action(&keys, match.path)
+      // All keys are read, so that all problems are found, even if no route can be made of them.
+      var route = Route(name: name ?? "", match: match, action: action.value ?? .respond(RouteResponse(status: 200)))
+      route.tls = action.tls
+      if let rules = keys.take("responseHeaders").flatMap({ $0.headers(of: .responses) }) {
+        route.responseHeaders = rules
       }
-      let hedge = keys.take("hedge").flatMap { $0.hedge(before: timeout ?? Route.defaultTimeout) }
-      let stripPrefix = keys.take("stripPrefix", as: .boolean)
-      let policy = keys.take("destinationPolicy").flatMap { destinationPolicy($0, upstream) }
-      guard let upstream else { return nil }
-      var route = Route(name: name ?? "", match: match, upstream: upstream)
-      route.tls = tls
-      if let headers { route.headers = headers }
-      if let retry { route.retry = retry }
-      route.circuitBreaker = breaker
-      route.overload = overload
-      if isReadable { share(&route, isReplaced: isReplaced, at: reader) }
-      route.hedge = hedge
-      if let policy { route.destinationPolicy = policy }
-      if let timeout { route.timeout = timeout }
-      if let stripPrefix { route.stripPrefix = stripPrefix }
-      return route
+      if action.forwards { forwarding(&keys, into: &route, at: reader) }
+      return action.value == nil ? nil : route
+    }
+  }
+
+  /// Reads the keys that say how a route's requests are sent to its upstream.
+  private mutating func forwarding(
+    _ keys: inout ConfigurationKeys, into route: inout Route, at reader: ConfigurationReader
+  ) {
+    if let headers = keys.take("headers").flatMap({ $0.headers(of: .requests) }) { route.headers = headers }
+    let setsHost = route.headers.set.contains { FieldSyntax.isSameName($0.name, "host") }
+    rewrites(&keys, into: &route, setsHost: setsHost)
+    if let retry = keys.take("retry").flatMap({ self.retry($0) }) { route.retry = retry }
+    route.circuitBreaker = keys.take("circuitBreaker").flatMap { self.circuitBreaker($0) }
+    let problems = reader.findings.problems.count
+    let (overload, isReplaced) = overload(&keys)
+    route.overload = overload
+    if let upstream = route.upstream, reader.findings.problems.count == problems {
+      share(&route, of: upstream, isReplaced: isReplaced, at: reader)
+    }
+    let timeout = keys.take("timeout", as: .duration) {
+      $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
+    }
+    if let timeout { route.timeout = timeout }
+    route.hedge = keys.take("hedge").flatMap { $0.hedge(before: route.timeout) }
+    if let policy = keys.take("destinationPolicy").flatMap({ destinationPolicy($0, route.upstream) }) {
+      route.destinationPolicy = policy
     }
   }
 
@@ -112,9 +123,11 @@ private struct ConfigurationBuilder {
   /// Routes to one upstream share its load control: that of the first one, where the file gives it by its former name.
   ///
   /// - Parameter isReplaced: Whether the route has only the former name's keys.
-  private mutating func share(_ route: inout Route, isReplaced: Bool, at reader: ConfigurationReader) {
-    guard let first = controls[route.upstream.destination] else {
-      controls[route.upstream.destination] = (route.overload, isReplaced, route.name)
+  private mutating func share(
+    _ route: inout Route, of upstream: Upstream, isReplaced: Bool, at reader: ConfigurationReader
+  ) {
+    guard let first = controls[upstream.destination] else {
+      controls[upstream.destination] = (route.overload, isReplaced, route.name)
       return
     }
     guard first.overload != route.overload else { return }
@@ -141,77 +154,17 @@ private struct ConfigurationBuilder {
     return name
   }
 
-  /// Reads a URL, or a mapping of a URL and its TLS.
-  private func upstream(_ keys: inout ConfigurationKeys) -> (Upstream?, UpstreamTLS?) {
-    guard let value = keys.take("upstream", required: Self.upstreamText) else { return (nil, nil) }
-    guard case .mapping = value.node.content else { return (Self.upstream(value), nil) }
-    return value.mapping { keys in
-      let upstream = keys.take("url", required: Self.upstreamText).flatMap(Self.upstream)
-      return (upstream, keys.take("tls")?.upstreamTLS(of: upstream))
-    } ?? (nil, nil)
-  }
-
-  private static let upstreamText = "the URL that requests are sent to, such as http://127.0.0.1:9000"
-
-  private static func upstream(_ value: ConfigurationReader) -> Upstream? {
-    guard let text = value.read(as: .string) else { return nil }
-    do {
-      return try Upstream(parsing: text)
-    } catch {
-      value.report(error.message)
-      return nil
-    }
-  }
-
   private mutating func match(
     _ value: ConfigurationReader?, of route: ConfigurationReader, name: String?
   ) -> RouteMatch {
     let before = route.findings.problems.count
-    let match = value.flatMap(Self.match) ?? RouteMatch()
+    let match = value.flatMap { self.match($0) } ?? RouteMatch()
     // A match that could not be read would look like a match of everything.
-    guard route.findings.problems.count == before else { return match }
-    if let other = matches[match] {
-      let whose = other.isEmpty ? "an earlier route" : "route \(quoted(other))"
-      let text =
-        "host \(match.host ?? "any") and pathPrefix \(quoted(match.pathPrefix)) are already matched by \(whose)"
-      if let value { value.report(text) } else { route.report(text, key: "match") }
-    } else {
-      matches[match] = name ?? ""
+    if route.findings.problems.count == before {
+      let name = name.flatMap { $0.isEmpty ? nil : $0 }
+      matches.append(ReadMatch(match: match, reader: value ?? route, isImplied: value == nil, name: name))
     }
     return match
-  }
-
-  private static func match(_ reader: ConfigurationReader) -> RouteMatch? {
-    reader.mapping { keys in
-      var match = RouteMatch()
-      match.host = keys.take("host", as: .string, unless: RouteHost.problem).map(RouteHost.normalized)
-      if let prefix = keys.take("pathPrefix", as: .string, unless: PathPrefix.problem) {
-        match.pathPrefix = PathPrefix.normalized(prefix)
-      }
-      return match
-    }
-  }
-
-  private func headers(_ reader: ConfigurationReader) -> HeaderRules? {
-    reader.mapping { keys in
-      var rules = HeaderRules()
-      var seen: Set<String> = []
-      for (name, field) in keys.take("set")?.entries() ?? [] {
-        guard let value = field.read(as: .string) else { continue }
-        if let reason = HeaderRules.problem(setting: name) { field.report(reason) }
-        if !FieldSyntax.isValue(value.utf8) {
-          field.report("a field value must not hold control characters, nor begin or end with a space")
-        }
-        if !seen.insert(name.lowercased()).inserted { field.report("the same field is set twice") }
-        rules.set.append(HeaderRule(name: name, value: value))
-      }
-      for field in keys.take("remove")?.elements() ?? [] {
-        guard let name = field.read(as: .string, unless: HeaderRules.problem(removing:)) else { continue }
-        if seen.contains(name.lowercased()) { field.report("the field is also under set, which replaces it anyway") }
-        rules.remove.append(name)
-      }
-      return rules
-    }
   }
 
   private func destinationPolicy(_ reader: ConfigurationReader, _ upstream: Upstream?) -> DestinationPolicy? {
@@ -275,7 +228,7 @@ private struct ConfigurationBuilder {
     FieldSyntax.isToken(fieldName) ? nil : "\(quoted(fieldName)) is not a field name"
   }
 
-  private mutating func method(_ reader: ConfigurationReader) -> String? {
+  mutating func method(_ reader: ConfigurationReader) -> String? {
     guard let method = reader.read(as: .string, unless: Self.problem(method:)) else { return nil }
     if !RegisteredMethod.names.contains(method) { warn(reader, Self.text(ofUnknown: method)) }
     return method
@@ -304,7 +257,7 @@ private struct ConfigurationBuilder {
     }
   }
 
-  private mutating func warn(_ reader: ConfigurationReader, _ message: @autoclosure () -> String) {
+  mutating func warn(_ reader: ConfigurationReader, _ message: @autoclosure () -> String) {
     if warnings.count < ConfigurationError.maximumCount {
       warnings.append(reader.problem(message()))
     } else {

@@ -104,8 +104,8 @@ struct ConfigurationKeys {
   private let mapping: ConfigurationReader
   private let entries: [YAMLNode.Entry]
   private var asked: Set<String> = []
-  /// Keys that belong elsewhere, with the hint for those who write them here.
-  var misplaced: (keys: Set<String>, hint: String) = ([], "")
+  /// Keys that belong elsewhere, each with the hint for those who write it here.
+  var misplaced: [String: String] = [:]
 
   fileprivate init(of mapping: ConfigurationReader, _ entries: [YAMLNode.Entry]) {
     self.mapping = mapping
@@ -142,7 +142,7 @@ struct ConfigurationKeys {
       // Guessing takes time, and problems beyond the maximum are not shown.
       let guess = index < ConfigurationError.maximumCount ? suggestion(for: entry.key, among: absent) : nil
       let hint =
-        misplaced.keys.contains(entry.key) ? misplaced.hint : guess.map { "did you mean \(quoted($0))?" } ?? known
+        misplaced[entry.key] ?? guess.map { "did you mean \(quoted($0))?" } ?? known
       return ConfigurationProblem(at: entry.keyPosition, path: mapping.path.key(entry.key), "unknown key; \(hint)")
     }
   }

@@ -200,6 +200,8 @@ extension Forwarding: AttemptDelegate {
       let text = "the upstream has switched protocols, or its response has two lengths"
       return fail(.transfer(TransferFailure(.badServerResponse, text)))
     }
+    let rules = outgoing.route.headers.responseRules
+    if rules.adds { withFacts { rules.add(to: &fields, $0) } }
     status = head.status
     exchange.begin(status: status, fields: fields, length: length)
   }

@@ -15,7 +15,7 @@ extension Forwarding {
   }
 
   private func beginStreaming() {
-    guard uploads.enter() else { return uploadIsRefused() }
+    guard let uploads = outgoing?.route.uploads, uploads.enter() else { return uploadIsRefused() }
     gate = uploads
     begin()
     lookAgain()

@@ -88,12 +88,14 @@ final class Forwarding: TransportExchange {
   private func start(method name: String) {
     if knownMethod.isConnect(name) { return answer(.connectRefused, as: .refused) }
     exchange.head.withAuthorityBytes { authority in
-      switch decision(authority) {
+      switch decision(authority, name) {
       case .noRoute: answer(.noRoute, as: .unrouted)
       case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
+      case .redirect(let index, let location): answer(byRoute: index, location: location)
+      case .respond(let index): answer(byRoute: index)
       case .forward(let index, let target):
-        route = index
-        let route = plan.plan.routes[index]
+        guard case .forward(let route) = plan.plan.work[index] else { return }
+        self.route = index
         switch fields(authority, by: route) {
         case .loop: answer(.loop, as: .loop)
         case .finalRecipient: answer(.finalRecipient(isTrace: knownMethod == .trace), as: .answered)
@@ -107,11 +109,13 @@ final class Forwarding: TransportExchange {
     }
   }
 
-  private func decision(_ authority: UnsafeRawBufferPointer) -> RouteTable.Decision {
+  private func decision(_ authority: UnsafeRawBufferPointer, _ method: String) -> RouteTable.Decision {
     exchange.head.withTargetBytes { target in
-      plan.plan.table.decide(
-        host: authority.bindMemory(to: UInt8.self).span, target: target.bindMemory(to: UInt8.self).span,
-        isOptions: knownMethod == .options)
+      method.withOctets { method in
+        plan.plan.table.decide(
+          method: method.bindMemory(to: UInt8.self).span, host: authority.bindMemory(to: UInt8.self).span,
+          target: target.bindMemory(to: UInt8.self).span, fields: exchange.head.fields)
+      }
     }
   }
 
@@ -130,7 +134,8 @@ final class Forwarding: TransportExchange {
     if request.retriesBefore > 0 { plan.countRetried(route) }
     outgoing = request
     terms = DestinationTerms(
-      request.route.controls, state: plan.state(ofRoute: route), earnsRetryBudget: request.retriesBefore == 0)
+      request.route.controls, state: plan.state(of: request.route.upstream, ofRoute: route),
+      earnsRetryBudget: request.retriesBefore == 0)
     terms.priority = wishes.urgency
     if let seconds = wishes.timeout { terms.callerLeaves = began.advanced(bySeconds: seconds) }
     machine = ForwardMachine(mayRetry: request.rules != nil, hedges: request.hedges)
@@ -138,8 +143,14 @@ final class Forwarding: TransportExchange {
     if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
   }
 
-  /// The gate of the route's upstream for bodies that stream.
-  var uploads: UploadGate { plan.plan.routes[route].uploads }
+  /// The facts about the request that a route's rules may put into fields.
+  func withFacts<Result>(_ body: (FieldTemplate.Facts) -> Result) -> Result {
+    exchange.head.withAuthorityBytes { authority in
+      plan.text(of: exchange.peer).withUnsafeBytes { address in
+        body(FieldTemplate.Facts(address: address, authority: authority))
+      }
+    }
+  }
 
   /// Whether the request's method is HEAD, whose responses have no body.
   var isHead: Bool { knownMethod == .head }
@@ -281,6 +292,16 @@ final class Forwarding: TransportExchange {
     end(outcome)
   }
 
+  /// Answers by a route that forwards nothing.
+  private func answer(byRoute index: Int, location: String? = nil) {
+    guard case .answer(let answer) = plan.plan.work[index] else { return }
+    route = index
+    status = answer.status
+    exchange.respond(
+      status: status, fields: withFacts { answer.fields(location: location, $0) }, body: answer.body)
+    end(.answeredByRoute)
+  }
+
   private func end(_ outcome: GatewayOutcome, at now: MonotonicTime = .now) {
     guard !isOver else { return }
     isOver = true
@@ -290,7 +311,7 @@ final class Forwarding: TransportExchange {
     plan.ended(
       SeriesCache.Key(route: route, method: knownMethod, isHTTP10: isHTTP10, status: status, outcome: outcome),
       seconds: seconds)
-    if isFailure { logFailure(outcome, seconds) }
+    if isFailure, outcome != .answeredByRoute { logFailure(outcome, seconds) }
     logAccess(outcome, seconds)
     outgoing = nil
   }
@@ -307,12 +328,12 @@ final class Forwarding: TransportExchange {
   }
 
   private func logFailure(_ outcome: GatewayOutcome, _ seconds: Double) {
-    let route = route < 0 ? nil : plan.plan.routes[route].route
+    let route = route < 0 ? nil : plan.plan.table.routes[route]
     let text = failure?.cause ?? ownAnswer?.line ?? ""
     plan.log.failed(
       FailedRequest(
         kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,
-        upstream: route?.upstream.authority ?? "", seconds: seconds, attempts: startedCount,
+        upstream: route?.upstream?.authority ?? "", seconds: seconds, attempts: startedCount,
         error: failure?.label ?? "", text: text))
   }
 
@@ -322,7 +343,7 @@ final class Forwarding: TransportExchange {
     plan.log.log.debug(
       "request",
       [
-        "route": .string(route < 0 ? "" : plan.plan.routes[route].route.name),
+        "route": .string(route < 0 ? "" : plan.plan.table.routes[route].name),
         "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
         "outcome": .string(outcome.label), "seconds": .seconds(seconds),
         "attempts": .integer(startedCount), "client": .string("\(exchange.peer)"),

@@ -7,9 +7,16 @@ import WeirTransport
 /// A configuration's routes, prepared for forwarding. Immutable and shared by all workers. A reload makes a new plan;
 /// requests under way keep the one with which they began.
 final class ForwardingPlan: Sendable {
-  /// A class, so that a request keeps the whole plan of its route alive by one reference.
+  /// The way in which a route's requests are answered, prepared.
+  enum Work {
+    case forward(RoutePlan)
+    case answer(RouteAnswer)
+  }
+
+  /// A route that forwards. A class, so that a request keeps the whole plan of its route alive by one reference.
   final class RoutePlan: Sendable {
     let route: Route
+    let upstream: Upstream
     /// The parts that all transfers to the upstream have in common.
     let spec: TransferSpec
     let headers: HeaderPolicy
@@ -24,14 +31,15 @@ final class ForwardingPlan: Sendable {
     /// Limits the requests that stream a body to the upstream.
     let uploads: UploadGate
 
-    init(_ route: Route, pseudonym: String, uploads: UploadGate) {
+    init(_ route: Route, to upstream: Upstream, pseudonym: String, uploads: UploadGate) {
       self.route = route
-      var spec = TransferSpec(url: route.upstream.origin)
+      self.upstream = upstream
+      var spec = TransferSpec(url: upstream.origin)
       spec.isForOneOfMany = true
       spec.addressPolicy = route.destinationPolicy.rules
       spec.trust = route.tls?.trust
       self.spec = spec
-      headers = HeaderPolicy(route: route, pseudonym: pseudonym)
+      headers = HeaderPolicy(route: route, upstream: upstream, pseudonym: pseudonym)
       rules = RetryRules(route.retry)
       controls = DestinationControls(
         retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker,
@@ -43,7 +51,8 @@ final class ForwardingPlan: Sendable {
   }
 
   let table: RouteTable
-  let routes: [RoutePlan]
+  /// The work of each of the table's routes.
+  let work: [Work]
 
   /// The upstreams of all routes, each with the gauges of all limits that any route sets there.
   let upstreams: [Destination: ControlGauges]
@@ -54,10 +63,17 @@ final class ForwardingPlan: Sendable {
   init(_ routes: [Route], pseudonym: String, gates: UploadGates) {
     table = RouteTable(routes)
     upstreams = Dictionary(
-      routes.map { ($0.upstream.destination, ControlGauges(of: $0)) }, uniquingKeysWith: { $0.union($1) })
+      routes.compactMap { route in route.upstream.map { ($0.destination, ControlGauges(of: route)) } },
+      uniquingKeysWith: { $0.union($1) })
     let uploads = gates.follow(Set(upstreams.keys))
-    self.routes = routes.map { route in
-      RoutePlan(route, pseudonym: pseudonym, uploads: uploads[route.upstream.destination] ?? UploadGate(limit: 1))
+    work = routes.map { route in
+      switch route.action {
+      case .upstream(let upstream):
+        let gate = uploads[upstream.destination] ?? UploadGate(limit: 1)
+        return .forward(RoutePlan(route, to: upstream, pseudonym: pseudonym, uploads: gate))
+      case .redirect(let redirect): return .answer(RouteAnswer(redirect, of: route))
+      case .respond(let response): return .answer(RouteAnswer(response, of: route))
+      }
     }
   }
 
@@ -106,10 +122,11 @@ final class ActivePlan {
     boundTransport = transport
     self.observer = observer
     self.log = log
-    states = plan.routes.map { _ in nil }
-    cache = SeriesCache(metrics, routes: plan.routes.map(\.route.name))
-    retried = plan.routes.map { metrics.retried.with($0.route.name) }
-    abandoned = plan.routes.map { metrics.abandoned.with($0.route.name) }
+    let names = plan.table.routes.map(\.name)
+    states = names.map { _ in nil }
+    cache = SeriesCache(metrics, routes: names)
+    retried = names.map { metrics.retried.with($0) }
+    abandoned = names.map { metrics.abandoned.with($0) }
   }
 
   /// Counts a request that its sender says it retries.
@@ -125,9 +142,9 @@ final class ActivePlan {
   }
 
   /// The state of a route's upstream.
-  func state(ofRoute route: Int) -> DestinationState {
+  func state(of upstream: Upstream, ofRoute route: Int) -> DestinationState {
     if let known = states[route] { return known }
-    let state = transport.state(of: plan.routes[route].route.upstream.destination)
+    let state = transport.state(of: upstream.destination)
     states[route] = state
     return state
   }

@@ -7,7 +7,7 @@ import WeirTransport
 ///
 /// - Fields that belong to a connection or to framing end here, with all fields that Connection names.
 /// - Via is extended in both directions. A request that already carries this gateway's pseudonym has come in a loop.
-/// - Host is the upstream's. The client's value goes to X-Forwarded-Host.
+/// - Host is the upstream's, unless the route says otherwise. The client's value goes to X-Forwarded-Host.
 /// - X-Forwarded-For is extended; X-Forwarded-Host and -Proto are replaced, since a client could claim anything there.
 ///   Behind a TLS terminator, a route sets `X-Forwarded-Proto: https`.
 /// - X-Retry-Attempt is one number: how often others tried the request, by that field or Envoy's.
@@ -41,19 +41,39 @@ final class HeaderPolicy: Sendable {
   /// Fields that every request gets: before all others, and behind them.
   private let first: HeaderBlock
   private let last: HeaderBlock
+  /// Fields of the route's rules whose values depend on the request.
+  private let made: [FieldTemplate]
+  /// The upstream's own Host if the client's goes there in its place; nil otherwise.
+  private let hostInNeed: String?
   /// The names of fields that the route sets or removes, in lower case.
   private let ruled: [[UInt8]]
   /// Whether the gateway announces its own retries. It does unless the route has a rule about the field.
   let announcesRetries: Bool
+  let responseRules: ResponseRules
 
-  /// - Parameter pseudonym: The name of this gateway in Via; a token.
-  init(route: Route, pseudonym: String) {
+  /// - Parameters:
+  ///   - upstream: The upstream of the route.
+  ///   - pseudonym: The name of this gateway in Via; a token.
+  init(route: Route, upstream: Upstream, pseudonym: String) {
     let rules = route.headers
     let ruled = (rules.set.map(\.name) + rules.remove).map { Array(FieldSyntax.lowercased($0).utf8) }
     var first = HeaderBlock(), last = HeaderBlock()
-    if !ruled.contains(Array("host".utf8)) { first.append(line: "Host: \(route.upstream.authority)") }
+    if !ruled.contains(Array("host".utf8)), route.rewriteHost != .client {
+      let host = if case .text(let host)? = route.rewriteHost { host } else { upstream.authority }
+      first.append(line: "Host: \(host)")
+    }
+    hostInNeed = route.rewriteHost == .client ? upstream.authority : nil
     if !ruled.contains(Array("x-forwarded-proto".utf8)) { last.append(line: "X-Forwarded-Proto: http") }
-    for rule in rules.set { last.append(line: "\(rule.name): \(rule.value)") }
+    var made: [FieldTemplate] = []
+    for template in (rules.set + rules.add).map({ FieldTemplate($0, route: route.name) }) {
+      guard let value = template.fixedValue else {
+        made.append(template)
+        continue
+      }
+      template.name.withUnsafeBytes { name in value.withUnsafeBytes { last.append(name: name, value: $0) } }
+    }
+    self.made = made
+    responseRules = ResponseRules(route)
     self.pseudonym = Array(pseudonym.utf8)
     self.ruled = ruled
     announcesRetries = !ruled.contains(Array(FieldSyntax.lowercased(AttemptHeader.standard.name).utf8))
@@ -73,6 +93,7 @@ final class HeaderPolicy: Sendable {
     var retries = 0
     var wishes = CallerWishes()
     list.append(contentsOf: first)
+    if let hostInNeed { addHost(of: client, orElse: hostInNeed, to: &list) }
     fields.forEach { name, value in
       if options.contains(name) { return }
       switch FieldKind(name) {
@@ -113,6 +134,7 @@ final class HeaderPolicy: Sendable {
     addOwn(client, chains, to: &list)
     if retries > 0 { add("X-Retry-Attempt", Array("\(retries)".utf8), to: &list) }
     list.append(contentsOf: last)
+    if !made.isEmpty { addMade(client, to: &list) }
     return .forward(list, retries: retries, wishes)
   }
 
@@ -134,6 +156,28 @@ final class HeaderPolicy: Sendable {
       add("X-Forwarded-For", chains.forwardedFor, Array(client.address), to: &list)
     }
     if !client.authority.isEmpty { add("X-Forwarded-Host", client.authority, to: &list) }
+  }
+
+  /// Adds the client's Host. If that names no host, or several, the upstream's own is sent.
+  private func addHost(of client: Client, orElse own: String, to list: inout HeaderBlock) {
+    let authority = client.authority.bindMemory(to: UInt8.self).span
+    let isHost = RequestAuthority.hostLength(authority) > 0 && authority.firstIndex(of: .comma) == nil
+    "Host".withOctets { name in
+      if isHost {
+        list.append(name: name, value: client.authority)
+      } else {
+        own.withOctets { list.append(name: name, value: $0) }
+      }
+    }
+  }
+
+  private func addMade(_ client: Client, to list: inout HeaderBlock) {
+    let facts = FieldTemplate.Facts(address: client.address, authority: client.authority)
+    for template in made {
+      template.name.withUnsafeBytes { name in
+        template.value(facts).withUnsafeBytes { list.append(name: name, value: $0) }
+      }
+    }
   }
 
   /// The element for a client: `for="[2001:db8::1]";host="example.com:8080";proto=http` (RFC 7239 §4).
@@ -158,7 +202,7 @@ final class HeaderPolicy: Sendable {
 
   // MARK: Responses
 
-  /// Adds to `result` the fields that go to the client. Returns the facts in the other fields about the body's framing.
+  /// Adds to `result` the fields that go to the client, apart from those that the route's rules add. Returns the facts in the other fields about the body's framing.
   ///
   /// - Parameter isHTTP10: whether the upstream answered in HTTP/1.0.
   func response(
@@ -170,7 +214,7 @@ final class HeaderPolicy: Sendable {
     fields.forEach { name, value in
       let kind = FieldKind(name)
       if case .hopByHop = kind { return framing.note(name, value) }
-      if options.contains(name) { return }
+      if options.contains(name) || responseRules.drops(name) { return }
       switch kind {
       case .connection: break
       case .via: Chains.extend(&chain, with: value)

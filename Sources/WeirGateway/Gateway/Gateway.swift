@@ -91,7 +91,7 @@ package final class Gateway: Sendable {
 
 extension GatewayMetrics {
   fileprivate func prepare(for plan: ForwardingPlan) {
-    prepare(routes: plan.routes.map(\.route.name), upstreams: plan.upstreams)
+    prepare(routes: plan.table.routes.map(\.name), upstreams: plan.upstreams)
   }
 }
 

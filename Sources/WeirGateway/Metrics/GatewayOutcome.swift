@@ -14,6 +14,9 @@ enum GatewayOutcome: Hashable, Sendable {
   case loop
   /// The gateway itself was the recipient (Max-Forwards).
   case answered
+  /// The route says the answer: a redirect or a fixed response. Its label is that of `answered`, but no status of it is
+  /// a failure.
+  case answeredByRoute
 
   var label: String {
     switch self {
@@ -22,7 +25,7 @@ enum GatewayOutcome: Hashable, Sendable {
     case .refused: "refused"
     case .bodyTimeout: "body_timeout"
     case .loop: "loop"
-    case .answered: "answered"
+    case .answered, .answeredByRoute: "answered"
     }
   }
 
@@ -31,6 +34,7 @@ enum GatewayOutcome: Hashable, Sendable {
     switch self {
     case .forwarded(.success), .forwarded(.httpError), .unrouted, .refused, .bodyTimeout, .loop, .answered:
       status >= 500 ? String(status) : ""
+    case .answeredByRoute: ""
     case .forwarded(let outcome): outcome.rawValue
     }
   }

@@ -1,5 +1,4 @@
 import WeirHTTP
-import WeirIO
 
 /// A prefix of paths, on segment boundaries: `/api` matches `/api` and `/api/x`, but not `/apix`.
 enum PathPrefix {
@@ -30,19 +29,10 @@ enum PathPrefix {
     while text.last == "/", text.utf8.count > 1 { text.removeLast() }
     return String(text)
   }
-}
 
-/// The hosts of routes.
-enum RouteHost {
-  static func problem(_ text: String) -> String? {
-    if text.contains("*") { return "wildcards are not supported; leave host out to match every host" }
-    if text.hasPrefix("["), text.hasSuffix("]"), Upstream.isIPv6Address(text.dropFirst().dropLast()) { return nil }
-    if text.contains(":") { return "must be a host name without port and path, such as api.example.com" }
-    return Upstream.isHostName(text.utf8) ? nil : "\(quoted(text)) is not a host name"
-  }
-
-  /// The host in canonical form, without the dot of a fully qualified name; an IPv6 address is in brackets.
-  static func normalized(_ text: String) -> String {
-    CanonicalHost(CanonicalHost(text).withoutFinalDot).inURL
+  /// The prefix as it is put before a path: `/` is empty there.
+  static func joinable(_ prefix: String) -> String {
+    let prefix = normalized(prefix)
+    return prefix == "/" ? "" : prefix
   }
 }

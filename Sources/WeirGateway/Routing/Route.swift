@@ -1,18 +1,23 @@
 import Weir
-import WeirHTTP
 package import WeirTransport
 
-/// A rule for forwarding: the requests that it matches, their upstream, and how they are sent.
+/// A rule for requests: those that it matches, how they are answered, and how they are sent to an upstream.
 package struct Route: Sendable, Equatable {
   /// The route's name, a label of metrics and logs.
   package var name: String
   package var match: RouteMatch
-  package var upstream: Upstream
+  package var action: RouteAction
   /// The TLS settings for an https upstream. Nil means the system's trust, and no client certificate.
   package var tls: UpstreamTLS?
   /// Whether the upstream sees the path without `match.pathPrefix`.
   package var stripPrefix = false
+  /// The prefix that takes the place of `match.pathPrefix`; nil if it stays.
+  package var replacePrefix: String?
+  /// The Host field that the upstream sees; nil means the upstream's own host.
+  package var rewriteHost: HostRewrite?
   package var headers = HeaderRules()
+  /// The changes to responses that go to the client: to those of the upstream, or to the route's own.
+  package var responseHeaders = HeaderRules()
   /// The time limit of a forwarded request: of all attempts and the waiting between them.
   package var timeout = defaultTimeout
   package var retry = RouteRetryRules()
@@ -28,62 +33,27 @@ package struct Route: Sendable, Equatable {
   static let defaultTimeout: Duration = .seconds(30)
 
   package init(name: String, match: RouteMatch = RouteMatch(), upstream: Upstream) {
+    self.init(name: name, match: match, action: .upstream(upstream))
+  }
+
+  package init(name: String, match: RouteMatch = RouteMatch(), action: RouteAction) {
     self.name = name
     self.match = match
-    self.upstream = upstream
+    self.action = action
+  }
+
+  /// The upstream of a route that forwards.
+  package var upstream: Upstream? {
+    if case .upstream(let upstream) = action { upstream } else { nil }
   }
 }
 
-package struct RouteMatch: Sendable, Hashable {
-  /// The host in lower case, without port. Nil matches every host.
-  package var host: String?
-  /// The prefix of paths. It begins with a slash and ends with none, unless it is `/`, which matches every path.
-  package var pathPrefix: String
-
-  package init(host: String? = nil, pathPrefix: String = "/") {
-    self.host = host
-    self.pathPrefix = pathPrefix
-  }
-}
-
-/// A route's changes to a request's header fields, made after all others.
-package struct HeaderRules: Sendable, Equatable {
-  /// The fields to set. Each replaces every field of its name.
-  package var set: [HeaderRule] = []
-  package var remove: [String] = []
-
-  package init() {}
-}
-
-extension HeaderRules {
-  /// Fields that belong to the connection or to the message framing, which the gateway itself sets.
-  static let reserved: Set<String> = [
-    "connection", "content-length", "expect", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
-    "upgrade",
-  ]
-
-  static func problem(setting name: String) -> String? {
-    if !FieldSyntax.isToken(name) { return "\(quoted(name)) is not a field name" }
-    // Without Via, a route that leads back to this gateway would loop until its timeout.
-    if FieldSyntax.isSameName(name, "via") { return "the gateway finds loops by Via; leave it out" }
-    return reserved.contains(FieldSyntax.lowercased(name))
-      ? "the gateway sets or drops \(name) itself; leave it out" : nil
-  }
-
-  static func problem(removing name: String) -> String? {
-    if FieldSyntax.isSameName(name, "host") { return "every request needs Host; set another value instead" }
-    return problem(setting: name)
-  }
-}
-
-package struct HeaderRule: Sendable, Equatable {
-  package var name: String
-  package var value: String
-
-  package init(name: String, value: String) {
-    self.name = name
-    self.value = value
-  }
+/// A value in place of the upstream's own in the Host field.
+package enum HostRewrite: Sendable, Equatable {
+  /// The host that the client asked for.
+  case client
+  /// A host, perhaps with a port.
+  case text(String)
 }
 
 package struct RouteRetryRules: Sendable, Equatable {

@@ -61,6 +61,6 @@ import WeirTestSupport
 extension Route {
   /// A name in place of the address, so that the policy is asked where the socket is opened.
   fileprivate mutating func upstreamHost(_ host: String, _ port: Int) {
-    if let upstream = try? Upstream(parsing: "http://\(host):\(port)") { self.upstream = upstream }
+    if let upstream = try? Upstream(parsing: "http://\(host):\(port)") { action = .upstream(upstream) }
   }
 }

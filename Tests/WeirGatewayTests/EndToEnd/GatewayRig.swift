@@ -13,15 +13,22 @@ final class GatewayRig: Sendable {
   let registry = Registry()
 
   /// - Parameter window: Seconds in which one line of a kind is written.
-  init(
+  convenience init(
     _ routes: Route..., workers: Int = 1, pseudonym: String = "weir", window: Double = 10,
+    log: Logger = Logger(level: .error)
+  ) throws {
+    try self.init(Configuration(routes: routes), workers: workers, pseudonym: pseudonym, window: window, log: log)
+  }
+
+  init(
+    _ configuration: Configuration, workers: Int = 1, pseudonym: String = "weir", window: Double = 10,
     log: Logger = Logger(level: .error)
   ) throws {
     let monitor = try MetricsMonitor(registry: registry)
     var options = Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: pseudonym)
     options.failureWindow = window
     gateway = try Gateway(
-      Configuration(routes: routes), options: options,
+      configuration, options: options,
       metrics: try GatewayMetrics(registry, client: monitor), observer: monitor, log: log)
     gateway.start()
   }

@@ -74,9 +74,10 @@ import WeirCurl
   private func forward(
     _ fields: Fields, _ rules: HeaderRules = HeaderRules()
   ) throws -> (sent: Fields, wishes: CallerWishes) {
-    var route = Route(name: "r", upstream: try Upstream(parsing: "http://up:81"))
+    let upstream = try Upstream(parsing: "http://up:81")
+    var route = Route(name: "r", upstream: upstream)
     route.headers = rules
-    let policy = HeaderPolicy(route: route, pseudonym: "weir")
+    let policy = HeaderPolicy(route: route, upstream: upstream, pseudonym: "weir")
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
     let verdict = policy.request(
       IncomingFields(fields: fields), from: HeaderPolicy.Client(address: empty, authority: empty))

@@ -203,9 +203,10 @@ import WeirServer
   }
 
   private func policy(_ rules: HeaderRules = HeaderRules()) throws -> HeaderPolicy {
-    var route = Route(name: "r", upstream: try Upstream(parsing: "http://up:81"))
+    let upstream = try Upstream(parsing: "http://up:81")
+    var route = Route(name: "r", upstream: upstream)
     route.headers = rules
-    return HeaderPolicy(route: route, pseudonym: "weir")
+    return HeaderPolicy(route: route, upstream: upstream, pseudonym: "weir")
   }
 
   private func list(_ fields: Fields) -> IncomingFields { IncomingFields(fields: fields) }

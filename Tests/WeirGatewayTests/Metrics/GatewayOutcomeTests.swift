@@ -12,6 +12,7 @@ import Weir
       (.forwarded(.cancelled), 0, "cancelled", "cancelled"), (.unrouted, 404, "no_route", ""),
       (.refused, 400, "refused", ""), (.refused, 501, "refused", "501"), (.loop, 508, "loop", "508"),
       (.answered, 200, "answered", ""), (.bodyTimeout, 408, "body_timeout", ""),
+      (.answered, 501, "answered", "501"), (.answeredByRoute, 503, "answered", ""),
     ] as [(GatewayOutcome, Int, String, String)])
   func namesWhatHappened(outcome: GatewayOutcome, status: Int, label: String, errorType: String) {
     #expect(outcome.label == label)

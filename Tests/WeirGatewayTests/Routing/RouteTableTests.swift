@@ -1,5 +1,6 @@
 import Testing
-import WeirGateway
+
+@testable import WeirGateway
 
 @Suite struct RouteTableTests {
   /// Each route's name is its index.
@@ -104,8 +105,7 @@ import WeirGateway
       ("/api", .forward(route: 0, target: "/api")),
     ] as [(String, RouteTable.Decision)])
   func decidesAboutOPTIONS(target: String, expected: RouteTable.Decision) {
-    let target = Array(target.utf8)
-    #expect(Self.table.decide(host: Array("x".utf8).span, target: target.span, isOptions: true) == expected)
+    #expect(decide(Self.table, "x", target, method: "OPTIONS") == expected)
   }
 
   @Test func theRootStripsNothing() throws {
@@ -114,8 +114,19 @@ import WeirGateway
     #expect(decide(RouteTable([route]), "", "/a") == .forward(route: 0, target: "/a"))
   }
 
-  private func decide(_ table: RouteTable, _ host: String, _ target: String) -> RouteTable.Decision {
-    let host = Array(host.utf8), target = Array(target.utf8)
-    return table.decide(host: host.span, target: target.span)
+  private func decide(
+    _ table: RouteTable, _ host: String, _ target: String, method: String = "GET"
+  ) -> RouteTable.Decision {
+    table.decide(host, target, method: method)
+  }
+}
+
+extension RouteTable {
+  func decide(
+    _ host: String, _ target: String, method: String = "GET", fields: [(String, String)] = []
+  ) -> Decision {
+    let host = Array(host.utf8), target = Array(target.utf8), method = Array(method.utf8)
+    return decide(
+      method: method.span, host: host.span, target: target.span, fields: IncomingFields(fields: fields))
   }
 }

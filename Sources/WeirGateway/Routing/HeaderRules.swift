@@ -1,0 +1,64 @@
+import WeirHTTP
+
+/// A route's changes to the header fields of requests or of responses, made after all others.
+package struct HeaderRules: Sendable, Equatable {
+  /// The fields to set. Each replaces every field of its name.
+  package var set: [HeaderRule] = []
+  /// The fields to add to those that are there.
+  package var add: [HeaderRule] = []
+  package var remove: [String] = []
+
+  package init() {}
+}
+
+package struct HeaderRule: Sendable, Equatable {
+  package var name: String
+  package var value: String
+
+  package init(name: String, value: String) {
+    self.name = name
+    self.value = value
+  }
+}
+
+extension HeaderRules {
+  /// The messages whose fields are changed.
+  enum Messages {
+    case requests
+    case responses
+  }
+
+  /// Fields that belong to the connection or to the message framing, which the gateway itself sets.
+  static let reserved: Set<String> = [
+    "connection", "content-length", "expect", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
+    "upgrade",
+  ]
+
+  /// Fields of requests that the gateway writes, and of which there must be only one.
+  private static let single: Set<String> = ["host", "x-forwarded-host", "x-forwarded-proto", "x-retry-attempt"]
+
+  static func problem(setting name: String, of messages: Messages = .requests) -> String? {
+    if !FieldSyntax.isToken(name) { return "\(quoted(name)) is not a field name" }
+    let lowercased = FieldSyntax.lowercased(name)
+    switch (messages, lowercased) {
+    // Without Via, a route that leads back to this gateway would loop until its timeout.
+    case (.requests, "via"): return "the gateway finds loops by Via; leave it out"
+    case (.responses, "via"), (.responses, "date"): return "\(name) is not the route's to change; leave it out"
+    default: return reserved.contains(lowercased) ? "the gateway sets or drops \(name) itself; leave it out" : nil
+    }
+  }
+
+  static func problem(adding name: String, to messages: Messages) -> String? {
+    if messages == .requests, single.contains(FieldSyntax.lowercased(name)) {
+      return "a request has one \(name); set it instead"
+    }
+    return problem(setting: name, of: messages)
+  }
+
+  static func problem(removing name: String, from messages: Messages = .requests) -> String? {
+    if messages == .requests, FieldSyntax.isSameName(name, "host") {
+      return "every request needs Host; set another value instead"
+    }
+    return problem(setting: name, of: messages)
+  }
+}

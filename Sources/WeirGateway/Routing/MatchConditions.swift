@@ -1,0 +1,91 @@
+import WeirHTTP
+
+/// A match's conditions on method, header fields and query, prepared for requests.
+struct MatchConditions: Sendable {
+  private let methods: [[UInt8]]
+  private let headers: [(name: [UInt8], value: ValueCondition)]
+  private let query: [(name: [UInt8], value: ValueCondition)]
+  /// Whether there are none.
+  let isEmpty: Bool
+
+  init(_ match: RouteMatch) {
+    methods = match.methods.sorted().map { Array($0.utf8) }
+    headers = match.headers.map { ($0.key, $0.value) }
+    query = match.query.map { ($0.key, $0.value) }
+    isEmpty = methods.isEmpty && headers.isEmpty && query.isEmpty
+  }
+
+  /// - Parameters:
+  ///   - fields: The request's fields as it came.
+  ///   - query: Empty, or a question mark and what follows it.
+  func hold(method: Span<UInt8>, fields: some FieldSource, query items: Span<UInt8>) -> Bool {
+    if !methods.isEmpty, !methods.contains(where: { method.equals($0.span) }) { return false }
+    return headers.allSatisfy { Self.holds($0.value, ofField: $0.name, in: fields) }
+      && query.allSatisfy { Self.holds($0.value, ofItem: $0.name, in: items) }
+  }
+
+  private static func holds(_ condition: ValueCondition, ofField name: [UInt8], in fields: some FieldSource) -> Bool {
+    var isFound = false
+    name.withUnsafeBytes { name in
+      fields.forEach { if !isFound, $0.equalsIgnoringCase(name) { isFound = condition.accepts($1) } }
+    }
+    return isFound != (condition == .present(false))
+  }
+
+  /// Items are separated by `&`, and their names end at the first `=`. Percent-encoded octets are decoded; a plus sign
+  /// stands for itself.
+  private static func holds(_ condition: ValueCondition, ofItem name: [UInt8], in query: Span<UInt8>) -> Bool {
+    var isFound = false
+    var start = 1
+    while start < query.count, !isFound {
+      let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
+      let item = query.extracting(start..<end)
+      let mark = item.firstIndex(of: .equalsSign) ?? item.count
+      if item.extracting(..<mark).decodes(to: name) {
+        isFound = condition.accepts(item: item.extracting(min(mark + 1, item.count)...))
+      }
+      start = end + 1
+    }
+    return isFound != (condition == .present(false))
+  }
+}
+
+extension ValueCondition {
+  /// Whether a value is one that the condition speaks of.
+  fileprivate func accepts(_ value: UnsafeRawBufferPointer) -> Bool {
+    switch self {
+    case .equals(let text): value.elementsEqual(text)
+    case .prefix(let text): value.starts(with: text)
+    case .present: true
+    }
+  }
+
+  fileprivate func accepts(item value: Span<UInt8>) -> Bool {
+    switch self {
+    case .equals(let text): value.decodes(to: text)
+    case .prefix(let text): value.decodes(to: text, isPrefix: true)
+    case .present: true
+    }
+  }
+}
+
+extension Span<UInt8> {
+  /// Whether these octets are `text` once percent-encoding is decoded. A percent sign without two hexadecimal digits
+  /// stands for itself.
+  fileprivate func decodes(to text: [UInt8], isPrefix: Bool = false) -> Bool {
+    var index = 0
+    for expected in text {
+      guard index < count else { return false }
+      var octet = self[index]
+      index += 1
+      if octet == UInt8(ascii: "%"), index + 1 < count, let high = self[index].hexValue,
+        let low = self[index + 1].hexValue
+      {
+        octet = high << 4 | low
+        index += 2
+      }
+      if octet != expected { return false }
+    }
+    return isPrefix || index == count
+  }
+}

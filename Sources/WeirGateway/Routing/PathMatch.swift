@@ -1,0 +1,78 @@
+import WeirHTTP
+
+/// The paths that a route takes, as segments. They are compared with the normal form of a request's path.
+package struct PathMatch: Sendable, Hashable, CustomStringConvertible {
+  package enum Segment: Sendable, Hashable {
+    case text(String)
+    /// One segment that is not empty.
+    case any
+  }
+
+  package let segments: [Segment]
+  /// Whether further segments may follow.
+  package let isOpen: Bool
+
+  /// One path.
+  package static func exact(_ path: String) -> PathMatch { PathMatch(split(path).map { .text($0) }, isOpen: false) }
+
+  /// The prefix and all paths below it. `/` is every path; a slash at the end makes no difference.
+  package static func prefix(_ prefix: String) -> PathMatch {
+    let prefix = PathPrefix.normalized(prefix)
+    return PathMatch(prefix == "/" ? [] : split(prefix).map { .text($0) }, isOpen: true)
+  }
+
+  /// `/users/*/orders/**`: `*` is a segment, and `**` at the end any number of them, which may be none.
+  package static func pattern(_ pattern: String) -> PathMatch {
+    let texts = split(pattern)
+    let isOpen = texts.last == "**"
+    return PathMatch((isOpen ? texts.dropLast() : texts).map { $0 == "*" ? .any : .text($0) }, isOpen: isOpen)
+  }
+
+  private init(_ segments: [Segment], isOpen: Bool) {
+    self.segments = segments
+    self.isOpen = isOpen
+  }
+
+  private static func split(_ path: String) -> [String] {
+    path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// Whether only one path matches.
+  package var isExact: Bool { !isOpen && !segments.contains(.any) }
+
+  /// Whether all paths below fixed segments match.
+  package var isPrefix: Bool { isOpen && !segments.contains(.any) }
+
+  /// The number of octets that every matching path has at fixed places.
+  package var octets: Int {
+    segments.reduce(0) { sum, segment in
+      if case .text(let text) = segment { sum + 1 + text.utf8.count } else { sum + 1 }
+    }
+  }
+
+  /// Whether all paths of `other` match.
+  func covers(_ other: PathMatch) -> Bool {
+    let isLongEnough =
+      isOpen ? segments.count <= other.segments.count : !other.isOpen && segments.count == other.segments.count
+    return isLongEnough
+      && zip(segments, other.segments).allSatisfy { own, others in own == others || own == .any && others != .text("") }
+  }
+
+  package var description: String {
+    let texts = segments.map { segment in
+      if case .text(let text) = segment { "/" + text } else { "/*" }
+    }
+    return texts.joined() + (isOpen ? "/**" : "")
+  }
+
+  /// The reason why the text is not a valid pattern; nil if it is one.
+  static func problem(ofPattern text: String) -> String? {
+    if let problem = PathPrefix.problem(text) { return problem }
+    let wildcards = split(text).enumerated().filter { $0.element.contains("*") }
+    if wildcards.contains(where: { $0.element != "*" && $0.element != "**" }) {
+      return "must have * and ** as whole segments only, such as /users/*/orders"
+    }
+    let last = split(text).count - 1
+    return wildcards.contains { $0.element == "**" && $0.offset < last } ? "must have ** as the last segment only" : nil
+  }
+}

@@ -1,0 +1,90 @@
+import WeirHTTP
+
+/// One route, prepared for matching, and for the target or the location that it makes of a request's.
+final class RouteEntry: Sendable {
+  private enum Work {
+    /// The path that is put before the rest of the request's.
+    case forward(base: [UInt8])
+    case redirect(RedirectLocation)
+    case respond
+  }
+
+  /// An index into the table's routes.
+  private let route: Int
+  private let conditions: MatchConditions
+  /// The length of the path's part that the route drops.
+  private let dropped: Int
+  private let work: Work
+
+  init(_ route: Route, index: Int) {
+    self.route = index
+    conditions = MatchConditions(route.match)
+    var replacement = route.replacePrefix.map(PathPrefix.normalized)
+    var drops = route.stripPrefix || replacement != nil
+    switch route.action {
+    case .upstream(let upstream):
+      work = .forward(base: Array((upstream.basePath + PathPrefix.joinable(replacement ?? "/")).utf8))
+    case .redirect(let redirect):
+      if case .prefix(let prefix) = redirect.path {
+        replacement = prefix
+        drops = true
+      }
+      work = .redirect(RedirectLocation(redirect))
+    case .respond: work = .respond
+    }
+    dropped = drops && route.match.path.isPrefix ? route.match.path.octets : 0
+  }
+
+  /// Whether the route takes a request whose host and path match.
+  func takes(method: Span<UInt8>, fields: some FieldSource, query: Span<UInt8>) -> Bool {
+    conditions.isEmpty || conditions.hold(method: method, fields: fields, query: query)
+  }
+
+  /// The decision about a request that the route takes.
+  ///
+  /// - Parameters:
+  ///   - authority: The host and port that the client asked for.
+  ///   - query: Empty, or a question mark and what follows it.
+  func decision(_ authority: Span<UInt8>, path: Span<UInt8>, query: Span<UInt8>) -> RouteTable.Decision {
+    switch work {
+    case .forward(let base):
+      let target = Self.target(base: base.span, rest: path.extracting(dropped...), query: query)
+      return .forward(route: route, target: target)
+    case .redirect(let location):
+      guard let text = location.text(authority, rest: path.extracting(dropped...), query: query) else {
+        return .badTarget("a redirect needs the host that the request is meant for")
+      }
+      return .redirect(route: route, location: text)
+    case .respond: return .respond(route: route)
+    }
+  }
+
+  /// The decision about `OPTIONS *`, which asks about a server as a whole.
+  func decision(aboutServer authority: Span<UInt8>) -> RouteTable.Decision {
+    if case .forward = work { return .forward(route: route, target: "*") }
+    return decision(authority, path: [UInt8.slash].span, query: [UInt8]().span)
+  }
+
+  private static func target(base: Span<UInt8>, rest: Span<UInt8>, query: Span<UInt8>) -> String {
+    // A stripped path may be empty. A target's path may not, unless it begins with the upstream's base path.
+    let slash = rest.isEmpty && base.isEmpty
+    let count = base.count + (slash ? 1 : 0) + rest.count + query.count
+    return String(unsafeUninitializedCapacity: count) { buffer in
+      var end = 0
+      func append(_ bytes: Span<UInt8>) {
+        for index in bytes.indices {
+          buffer[end] = bytes[index]
+          end += 1
+        }
+      }
+      append(base)
+      if slash {
+        buffer[end] = UInt8(ascii: "/")
+        end += 1
+      }
+      append(rest)
+      append(query)
+      return end
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import WeirIO
+
+/// The hosts of routes.
+enum RouteHost {
+  /// The reason why the text is not a host, with or without a wildcard; nil if it is one.
+  static func problem(_ text: String) -> String? {
+    if text == "*" { return "leave host out to match every host" }
+    guard text.contains("*") else { return problem(ofName: text) }
+    guard text.hasPrefix("*."), !text.dropFirst(2).contains("*") else {
+      return "must have its wildcard in front of a name, such as *.example.com"
+    }
+    return problem(ofName: String(text.dropFirst(2)))
+  }
+
+  /// The reason why the text is not a host; nil if it is one.
+  static func problem(ofName text: String) -> String? {
+    if text.hasPrefix("["), text.hasSuffix("]"), Upstream.isIPv6Address(text.dropFirst().dropLast()) { return nil }
+    if text.contains(":") { return "must be a host name without port and path, such as api.example.com" }
+    return Upstream.isHostName(text.utf8) ? nil : "\(quoted(text)) is not a host name"
+  }
+
+  /// The host in canonical form, without the dot of a fully qualified name; an IPv6 address is in brackets.
+  static func normalized(_ text: String) -> String {
+    CanonicalHost(CanonicalHost(text).withoutFinalDot).inURL
+  }
+
+  /// The labels behind `*.`; nil for a host without a wildcard.
+  static func suffix(_ host: String) -> Substring? { host.hasPrefix("*.") ? host.dropFirst(2) : nil }
+}
