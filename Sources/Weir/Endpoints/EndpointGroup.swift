@@ -56,7 +56,10 @@ public final class EndpointGroup: Sendable {
     self.origin = destination
     self.balance = balance
     self.outlier = outlier
-    settings = EndpointSettings(balance: EndpointSettings.Balance(balance), outlier: outlier)
+    // The destination's slots are the limit.
+    settings = EndpointSettings(
+      balance: EndpointSettings.Balance(balance), outlier: outlier,
+      connections: EndpointSettings.connectionsRange.upperBound)
     set = EndpointSet(settings: settings, at: .now)
     try update(endpoints)
   }
@@ -65,7 +68,7 @@ public final class EndpointGroup: Sendable {
   /// opened, and is one endpoint, whatever its addresses.
   ///
   /// An endpoint that stays keeps what is known of it, and so does one that is back within 60 seconds. One that is gone
-  /// gets no new attempt: what is under way there ends, and idle connections to it close at once. New ones get a tenth of
+  /// gets no new attempt: what is under way there ends, and idle HTTP/1.1 connections to it close at once. New ones get a tenth of
   /// their part at first, and all of it after ten seconds.
   ///
   /// - Throws: ``EndpointProblem`` if a text is no endpoint; then nothing changes.

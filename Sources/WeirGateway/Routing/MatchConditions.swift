@@ -15,6 +15,8 @@ struct MatchConditions: Sendable {
     isEmpty = methods.isEmpty && headers.isEmpty && query.isEmpty
   }
 
+  var lookAtQuery: Bool { !query.isEmpty }
+
   /// - Parameters:
   ///   - fields: The request's fields as it came.
   ///   - query: Empty, or a question mark and what follows it.

@@ -34,7 +34,9 @@ package struct PathMatch: Sendable, Hashable, CustomStringConvertible {
   }
 
   private static func split(_ path: String) -> [String] {
-    path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    let path =
+      RequestPath.withUpperCaseEncoding(Array(path.utf8).span).map { String(decoding: $0, as: UTF8.self) } ?? path
+    return path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(String.init)
   }
 
   /// Whether only one path matches.

@@ -15,6 +15,21 @@ package enum RequestPath {
     case refused(String)
   }
 
+  /// The path with its percent-encoded octets in upper case; nil if they are already.
+  static func withUpperCaseEncoding(_ path: Span<UInt8>) -> [UInt8]? {
+    guard var index = path.firstIndex(of: UInt8(ascii: "%"), from: 0) else { return nil }
+    var spelled: [UInt8]?
+    while index + 2 < path.count {
+      for place in index + 1...index + 2 where path[place].hexValue != nil && path[place] >= UInt8(ascii: "a") {
+        if spelled == nil { spelled = path.withUnsafeBytes { Array($0) } }
+        spelled?[place] = path[place] - 0x20
+      }
+      guard let next = path.firstIndex(of: UInt8(ascii: "%"), from: index + 3) else { break }
+      index = next
+    }
+    return spelled
+  }
+
   package static func normalized(_ path: Span<UInt8>) -> Result {
     var hasPercent = false
     var hasDotSegment = false

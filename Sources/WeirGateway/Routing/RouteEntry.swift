@@ -35,6 +35,8 @@ final class RouteEntry: Sendable {
     dropped = drops && route.match.path.isPrefix ? route.match.path.octets : 0
   }
 
+  var looksAtQuery: Bool { conditions.lookAtQuery }
+
   /// Whether the route takes a request whose host and path match.
   func takes(method: Span<UInt8>, fields: some FieldSource, query: Span<UInt8>) -> Bool {
     conditions.isEmpty || conditions.hold(method: method, fields: fields, query: query)

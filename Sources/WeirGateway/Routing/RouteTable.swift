@@ -77,8 +77,37 @@ package struct RouteTable: Sendable {
     _ method: Span<UInt8>, _ authority: Span<UInt8>, path: Span<UInt8>, _ query: Span<UInt8>,
     _ fields: some FieldSource
   ) -> Decision {
-    let entry = index.entry(hostOf: authority, path: path) { $0.takes(method: method, fields: fields, query: query) }
+    // Two spellings of an encoded octet are one path (RFC 3986 §6.2.2.1). The upstream gets the request's own.
+    if let spelled = RequestPath.withUpperCaseEncoding(path) {
+      return decide(method, authority, matching: spelled.span, path: path, query, fields)
+    }
+    return decide(method, authority, matching: path, path: path, query, fields)
+  }
+
+  private func decide(
+    _ method: Span<UInt8>, _ authority: Span<UInt8>, matching spelled: Span<UInt8>, path: Span<UInt8>,
+    _ query: Span<UInt8>, _ fields: some FieldSource
+  ) -> Decision {
+    var hasTooManyItems = false
+    let entry = index.entry(hostOf: authority, path: spelled) { entry in
+      if entry.looksAtQuery, !hasTooManyItems { hasTooManyItems = Self.exceedsItems(query) }
+      return hasTooManyItems || entry.takes(method: method, fields: fields, query: query)
+    }
+    if hasTooManyItems { return .badTarget("the query has more than \(Self.mostItems) items") }
     return entry?.decision(authority, path: path, query: query) ?? .noRoute
+  }
+
+  /// The most items of a query that routes look at: each of them may have to look at each item.
+  private static let mostItems = 100
+
+  private static func exceedsItems(_ query: Span<UInt8>) -> Bool {
+    var items = 1
+    var start = query.firstIndex(of: UInt8(ascii: "&"), from: 0)
+    while let found = start, items <= mostItems {
+      items += 1
+      start = query.firstIndex(of: UInt8(ascii: "&"), from: found + 1)
+    }
+    return items > mostItems
   }
 
   /// The authority's range in `http://authority/path`. Nil for any other text, and for an authority with user

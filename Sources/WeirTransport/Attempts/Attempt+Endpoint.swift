@@ -1,7 +1,7 @@
 import WeirCurl
 import WeirIO
 
-// The endpoint that an attempt goes to, where its destination has several.
+// The endpoint that an attempt goes to, where its destination has a set of them.
 extension Attempt {
   /// Chooses the endpoint for the next hop. A hop to the same destination stays where the one before went.
   ///
@@ -15,10 +15,12 @@ extension Attempt {
     if stay?.set === choice.set { return true }
     let now = MonotonicTime.now
     if stay != nil { leaveEndpoint(at: now) }
-    guard let endpoint = choice.pick(key: terms.balanceKey, excluding: terms.tried, at: now) else { return false }
-    terms.tried.insert(endpoint)
+    let trail = terms.trail.flatMap { $0.set === choice.set ? $0 : nil } ?? EndpointTrail(choice.set)
+    terms.trail = trail
+    guard let endpoint = choice.pick(key: terms.balanceKey, excluding: trail.tried, at: now) else { return false }
+    trail.tried.insert(endpoint)
     endpoint.begins()
-    stay = EndpointStay(endpoint: endpoint, set: choice.set, began: now)
+    stay = EndpointStay(at: endpoint, of: choice.set, destination: destination, began: now)
     return true
   }
 
@@ -45,16 +47,16 @@ extension Attempt {
     case .callerGaveUp: tellEndpoint(.givenUp(after: seconds), at: now)
     case .failed, .timedOut:
       let isUnsent = report.phases[.send] == nil && report.phases[.processing] == nil
-      if isUnsent { terms.couldNotConnect() }
+      couldNotConnect = isUnsent
       tellEndpoint(isUnsent ? .connectFailed(after: seconds) : .failed(after: seconds), at: now)
     }
   }
 
   private func tellEndpoint(_ ending: EndpointEnding, at now: MonotonicTime) {
     guard let stay, !stay.isTold else { return }
-    self.stay?.isTold = true
+    stay.isTold = true
     let event = stay.set.ended(ending, of: stay.endpoint, began: stay.began, at: now)
-    if let event, let destination = lease.destination { transport.tell(destination.destination, event) }
+    if let event, let destination = stay.destination { transport.tell(destination, event) }
   }
 
   /// The attempt is over, or goes on elsewhere.
@@ -64,5 +66,33 @@ extension Attempt {
     self.stay = nil
     stay.endpoint.leaves()
     if !stay.endpoint.isMember { transport.closeIdleConnections(to: [stay.endpoint.destination]) }
+  }
+
+  /// The decision on a failure that no rule has to be asked about: as nothing was sent, any request may go to another
+  /// endpoint at once. Nil if the attempt got further, or if there is no other endpoint.
+  package func elsewhere() -> RetryDecision? {
+    guard couldNotConnect, let trail = terms.trail,
+      trail.connectRetries < trail.set.settings.boundedConnectRetries, trail.set.hasAvailable(besides: trail.tried)
+    else { return nil }
+    trail.connectRetries += 1
+    return .retry(after: 0, source: .backoff)
+  }
+}
+
+/// An attempt's stay at an endpoint, from the choice to the end of the attempt. An object, so that an attempt without
+/// one stays small.
+final class EndpointStay {
+  let endpoint: Endpoint
+  let set: EndpointSet
+  let destination: Destination?
+  let began: MonotonicTime
+  /// Whether the set knows how the attempt went.
+  @exclusivity(unchecked) var isTold = false
+
+  init(at endpoint: Endpoint, of set: EndpointSet, destination: Destination?, began: MonotonicTime) {
+    self.endpoint = endpoint
+    self.set = set
+    self.destination = destination
+    self.began = began
   }
 }

@@ -49,30 +49,29 @@ extension Attempt {
 
   /// The request's body takes as long as its source wants. The attempt does not count as load meanwhile.
   func uploads() {
-    guard let ticket = lease.pass else { return }
     isUploading = true
-    lease.destination?.uploads(ticket)
+    if let ticket = lease.pass { lease.destination?.uploads(ticket) }
   }
 
   /// The request has been sent as a whole, or the next hop's request needs no source.
   func hasUploaded() {
-    guard isUploading, let ticket = lease.pass else { return }
+    guard isUploading else { return }
     isUploading = false
-    tell(lease.destination?.hasUploaded(ticket, at: .now))
+    if let ticket = lease.pass { tell(lease.destination?.hasUploaded(ticket, at: .now)) }
   }
 
   /// The attempt is parked: it waits for the caller's code, and not for the destination.
   func countsNoMore() {
-    guard !isUploading, let ticket = lease.pass else { return }
+    guard !isUploading else { return }
     isSetAside = true
-    lease.destination?.uploads(ticket)
+    if let ticket = lease.pass { lease.destination?.uploads(ticket) }
   }
 
   /// The attempt goes on with a slot of its own.
   func countsAgain() {
-    guard isSetAside, let ticket = lease.pass else { return }
+    guard isSetAside else { return }
     isSetAside = false
-    tell(lease.destination?.hasUploaded(ticket, at: .now))
+    if let ticket = lease.pass { tell(lease.destination?.hasUploaded(ticket, at: .now)) }
   }
 
   // MARK: The end

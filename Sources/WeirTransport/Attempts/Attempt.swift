@@ -23,8 +23,10 @@ package final class Attempt {
   @exclusivity(unchecked) package private(set) var status: Int?
   /// The pass that the circuit gave; nil without a circuit.
   @exclusivity(unchecked) var pass: Circuit.Pass?
-  /// Its stay at an endpoint, if its destination has several.
+  /// Its stay at an endpoint, if its destination has a set of them.
   @exclusivity(unchecked) var stay: EndpointStay?
+  /// Whether it failed before anything was sent to its endpoint.
+  @exclusivity(unchecked) var couldNotConnect = false
   /// Whether its final head has come.
   @exclusivity(unchecked) package internal(set) var hasAnswered = false
   /// Why the attempt leaves its destination, if it is ended from outside before its final head.
@@ -92,7 +94,10 @@ package final class Attempt {
   package func park(for reason: AttemptMachine.Holds) { perform(machine.park(for: reason)) }
 
   /// Gives up the slot while the end waits for the receiver, whose code may need the slot.
-  package func vacate() { perform(machine.vacate()) }
+  package func vacate() {
+    leaveEndpoint(at: .now)
+    perform(machine.vacate())
+  }
 
   /// The transfer is over and the receiver is not: gives up the slot, as the receiver's code may need it.
   package func awaitReceiver() { perform(machine.awaitReceiver()) }

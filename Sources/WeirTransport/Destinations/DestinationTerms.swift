@@ -15,11 +15,8 @@ package final class DestinationTerms {
   @exclusivity(unchecked) package var callerLeaves: MonotonicTime?
   /// The hash of the part of the request by which its endpoint is chosen; nil if it has none.
   @exclusivity(unchecked) package var balanceKey: UInt64?
-  /// The endpoints that the request has tried.
-  @exclusivity(unchecked) var tried = TriedEndpoints()
-  /// Retries because no connection could be opened, and whether that is how the last attempt failed.
-  @exclusivity(unchecked) private var connectRetries = 0
-  @exclusivity(unchecked) private var isUnsent = false
+  /// Nil before the first attempt at an endpoint.
+  @exclusivity(unchecked) var trail: EndpointTrail?
   @exclusivity(unchecked) private var kept: AnyObject?
   /// Whether the exchange counts as started at its destination.
   @exclusivity(unchecked) private var isCounted = false
@@ -77,21 +74,6 @@ package final class DestinationTerms {
     if isFree() { return decision }
     if controls.overload != nil, !state.allowsRetry { return .deny(.overload) }
     return state.grantsRetry(by: retryBudget, at: now) ? decision : .deny(.budget)
-  }
-
-  /// Notes that the last attempt could not open a connection.
-  func couldNotConnect() { isUnsent = true }
-
-  /// The decision on a failure that no rule has to be asked about: as nothing was sent, any request may go to another
-  /// endpoint at once. Nil if the last attempt got further, or if there is no other endpoint.
-  package func elsewhere(in transport: Transport) -> RetryDecision? {
-    guard isUnsent else { return nil }
-    isUnsent = false
-    guard let set = transport.endpoints(of: state?.destination)?.set,
-      connectRetries < set.settings.boundedConnectRetries, set.hasAvailable(besides: tried)
-    else { return nil }
-    connectRetries += 1
-    return .retry(after: 0, source: .backoff)
   }
 
   /// Whether there would be room for a second attempt now.

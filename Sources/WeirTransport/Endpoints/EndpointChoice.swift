@@ -30,11 +30,16 @@ final class EndpointWatch: Sendable {
   }
 }
 
-/// An attempt's stay at an endpoint, from the choice to the end of the attempt.
-struct EndpointStay {
-  let endpoint: Endpoint
+/// What is known of an exchange's attempts at the endpoints of a set. An object, so that an exchange without any stays
+/// small.
+final class EndpointTrail {
   let set: EndpointSet
-  let began: MonotonicTime
-  /// Whether the set knows how the attempt went.
-  var isTold = false
+  /// The endpoints that were tried.
+  @exclusivity(unchecked) var tried = TriedEndpoints()
+  /// Retries because no connection could be opened.
+  @exclusivity(unchecked) var connectRetries = 0
+
+  init(_ set: EndpointSet) {
+    self.set = set
+  }
 }

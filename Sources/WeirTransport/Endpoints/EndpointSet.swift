@@ -54,9 +54,9 @@ package final class EndpointSet: Sendable {
   package func update(_ specs: [EndpointSpec], settings: EndpointSettings, at now: MonotonicTime) -> Bool {
     var names: Set<String> = []
     let specs = specs.filter { names.insert($0.name).inserted }.sorted { $0.name < $1.name }
-    let before = endpoints
-    let isNew = update.withLock { update in
-      guard specs != update.specs || settings != update.settings else { return false }
+    let gone: [Endpoint]? = update.withLock { update in
+      guard specs != update.specs || settings != update.settings else { return nil }
+      let before = endpoints
       let known = fields.withLock { $0.roster.known(at: now) }
       let present = specs.map { spec in
         EndpointTier.Member(
@@ -67,10 +67,10 @@ package final class EndpointSet: Sendable {
       updates.wrappingAdd(1, ordering: .releasing)
       update.specs = specs
       update.settings = settings
-      return true
+      return before.filter { !$0.isMember }
     }
-    if isNew { tellDeparture(of: before.filter { !$0.isMember }.map(\.destination)) }
-    return isNew
+    if let gone { tellDeparture(of: gone.map(\.destination)) }
+    return gone != nil
   }
 
   private func tellDeparture(of endpoints: [TransferEndpoint]) {

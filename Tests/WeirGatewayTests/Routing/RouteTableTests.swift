@@ -108,6 +108,32 @@ import Testing
     #expect(decide(Self.table, "x", target, method: "OPTIONS") == expected)
   }
 
+  @Test(arguments: ["/caf%c3%a9", "/caf%C3%A9", "/caf%C3%a9/x"])
+  func theCaseOfAnEncodedOctetIsOfNoAccount(target: String) throws {
+    for prefix in ["/caf%c3%a9", "/caf%C3%A9"] {
+      let guarded = Route(
+        name: "guard", match: RouteMatch(pathPrefix: prefix), action: .respond(RouteResponse(status: 403)))
+      let others = Route(name: "others", upstream: try Upstream(parsing: "http://h"))
+      #expect(decide(RouteTable([others, guarded]), "", target) == .respond(route: 1))
+    }
+    let forwards = Route(
+      name: "f", match: RouteMatch(pathPrefix: "/caf%C3%A9"), upstream: try Upstream(parsing: "http://h"))
+    #expect(decide(RouteTable([forwards]), "", target) == .forward(route: 0, target: target))
+  }
+
+  @Test func routesLookAtAHundredItemsOfAQuery() throws {
+    var match = RouteMatch(pathPrefix: "/q")
+    match.query = [Array("v".utf8): .equals(Array("1".utf8))]
+    let table = RouteTable([
+      Route(name: "q", match: match, upstream: try Upstream(parsing: "http://h")),
+      Route(name: "others", upstream: try Upstream(parsing: "http://h")),
+    ])
+    let items = { (count: Int) in "?" + Array(repeating: "v", count: count).joined(separator: "&") }
+    #expect(decide(table, "", "/q" + items(100)) == .forward(route: 1, target: "/q" + items(100)))
+    #expect(decide(table, "", "/q" + items(101)) == .badTarget("the query has more than 100 items"))
+    #expect(decide(table, "", "/x" + items(101)) == .forward(route: 1, target: "/x" + items(101)))
+  }
+
   @Test func theRootStripsNothing() throws {
     var route = Route(name: "all", upstream: try Upstream(parsing: "http://h"))
     route.stripPrefix = true

@@ -129,6 +129,7 @@ extension RequestAttempt {
     guard machine.hasStarted, !isCancelled, let error else { return nil }
     let urlError = error as? URLError
     if let urlError, urlError.isDestinationRefused || urlError.isOwnDefect { return nil }
+    if urlError?.code == .requestBodyStreamExhausted { return nil }
     return Attempt.Ending(
       RequestOutcome(error: own ?? .sessionTaskFailed(error: error), status: nil),
       isSilence: urlError?.code == .timedOut)

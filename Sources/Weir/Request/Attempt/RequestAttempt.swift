@@ -168,6 +168,8 @@ extension RequestAttempt: AttemptDelegate {
   func attemptAwaitsSlot(_ attempt: Attempt) -> Bool { pipeline.decide { $0.awaitsSlot } }
 
   func attempt(_ attempt: Attempt, wasRejected reason: Rejection) {
+    // Another attempt beside this one may still give the answer.
+    guard pipeline.failed(self, nil) else { return }
     let error = WeirError.requestRejected(reason: .init(reason))
     pipeline.record(error)
     complete(error: error)

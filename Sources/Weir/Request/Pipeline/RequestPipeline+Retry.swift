@@ -5,7 +5,7 @@ import WeirIO
 extension RequestPipeline {
   func askRetriers() {
     let (error, step) = request.fields.withLock { (askedError($0), $0.machine.step) }
-    if let error, case .deciding = decide({ $0.stage }), let decision = terms.elsewhere(in: core.transport) {
+    if let error, case .deciding = decide({ $0.stage }), let decision = attempt?.attempt.elsewhere() {
       return decided(decision, about: error, step)
     }
     if let error, let delegate = request.ownDelegate { return ask(delegate, about: error, step) }
