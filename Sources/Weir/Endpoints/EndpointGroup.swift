@@ -43,6 +43,8 @@ public final class EndpointGroup: Sendable {
   /// - Parameters:
   ///   - origin: An `http` or `https` URL; its path is of no account.
   ///   - endpoints: As in ``update(_:)``. While there are none, requests are rejected with `.noEndpoint`.
+  ///   - balance: How an endpoint is chosen.
+  ///   - outlier: When an endpoint that fails is left out; nil: it never is.
   /// - Throws: ``EndpointProblem`` if the origin is no such URL, or a text is no endpoint.
   public init(
     origin: String, endpoints: [String] = [], balance: Balance = .leastRequests,
