@@ -21,7 +21,7 @@ import WeirTransport
 public final class EndpointGroup: Sendable {
   /// How an endpoint is chosen for an attempt.
   public enum Balance: Sendable, Hashable {
-    /// Of two endpoints drawn by weight the one with fewer attempts under way for its weight.
+    /// The one with fewer attempts under way for its weight, of two drawn by weight.
     case leastRequests
     /// In turn by weight, evenly spread.
     case roundRobin
@@ -70,8 +70,8 @@ public final class EndpointGroup: Sendable {
   /// opened, and is one endpoint, whatever its addresses.
   ///
   /// An endpoint that stays keeps what is known of it, and so does one that is back within 60 seconds. One that is gone
-  /// gets no new attempt: what is under way there ends, and idle HTTP/1.1 connections to it close at once. New ones get a tenth of
-  /// their part at first, and all of it after ten seconds.
+  /// gets no new attempt: what is under way there ends, and idle HTTP/1.1 connections to it close at once. New ones get
+  /// a tenth of their part at first, and all of it after ten seconds.
   ///
   /// - Throws: ``EndpointProblem`` if a text is no endpoint; then nothing changes.
   public func update(_ endpoints: [String]) throws(EndpointProblem) {

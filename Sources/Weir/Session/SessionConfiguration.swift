@@ -12,7 +12,7 @@ public struct SessionConfiguration: Sendable {
   public static var ephemeral: SessionConfiguration { SessionConfiguration() }
 
   /// The endpoints that stand for origins, by which requests are balanced; default: each request goes to its URL's host.
-  /// Of two groups for one origin the last counts.
+  /// The last of several groups for one origin counts.
   public var endpoints: [EndpointGroup] = []
   /// The place where handlers without a queue argument run.
   public enum HandlerExecution: Sendable {

@@ -146,8 +146,7 @@ final class SessionCore {
 
   /// The key by which an endpoint of the destination is chosen for the request; nil if none is needed.
   func balanceKey(of hop: HopRequest, at destination: Destination?) -> UInt64? {
-    if groups.isEmpty { return nil }
-    return destination.flatMap { groups[$0] }?.key(of: hop)
+    destination.flatMap { groups[$0] }?.key(of: hop)
   }
 
   /// The proof of identity that a request's host has to give; nil: the session's settings decide.

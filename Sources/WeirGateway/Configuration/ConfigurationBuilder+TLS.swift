@@ -1,4 +1,5 @@
 import Weir
+import WeirHTTP
 
 // A route's TLS towards its upstream. The files are read with the configuration, so their problems are problems of it.
 
@@ -61,7 +62,7 @@ extension ConfigurationReader {
   }
 
   private static func problem(serverName name: String) -> String? {
-    Upstream.isHostName(name.utf8) ? nil : "\(quoted(name)) is not a host name"
+    HostSyntax.isName(name.utf8) ? nil : "\(quoted(name)) is not a host name"
   }
 }
 

@@ -202,7 +202,8 @@ final class HeaderPolicy: Sendable {
 
   // MARK: Responses
 
-  /// Adds to `result` the fields that go to the client, apart from those that the route's rules add. Returns the facts in the other fields about the body's framing.
+  /// Adds to `result` the fields that go to the client, apart from those that the route's rules add. Returns the facts in
+  /// the other fields about the body's framing.
   ///
   /// - Parameter isHTTP10: whether the upstream answered in HTTP/1.0.
   func response(

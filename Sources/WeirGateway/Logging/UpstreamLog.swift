@@ -27,22 +27,6 @@ final class UpstreamLog: Sendable {
 
   func limited(_ upstream: Destination, at now: MonotonicTime) { note(upstream) { $0.limited(at: now) } }
 
-  /// An endpoint of the upstream was left out, or is back.
-  func note(_ event: EndpointEvent, of upstream: Destination) {
-    let (upstream, endpoint) = (LogValue.string(Upstream.authority(of: upstream)), LogValue.string(event.endpoint))
-    switch event.kind {
-    case .ejected(let reason, let seconds):
-      log.warn(
-        "endpoint ejected",
-        [
-          "upstream": upstream, "endpoint": endpoint, "reason": .string(reason.rawValue), "seconds": .seconds(seconds),
-        ])
-    case .unhealthy: log.warn("endpoint fails its checks", ["upstream": upstream, "endpoint": endpoint])
-    case .returned: log.info("endpoint is back", ["upstream": upstream, "endpoint": endpoint])
-    case .healthy: log.info("endpoint passes its checks again", ["upstream": upstream, "endpoint": endpoint])
-    }
-  }
-
   /// Writes what was counted in windows that have ended. Returns the time at which the next window ends.
   func windowsEnded(at now: MonotonicTime) -> MonotonicTime? {
     let (lines, next) = upstreams.withLock { upstreams in

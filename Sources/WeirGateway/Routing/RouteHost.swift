@@ -1,3 +1,4 @@
+import WeirHTTP
 import WeirIO
 
 /// The hosts of routes.
@@ -16,7 +17,7 @@ enum RouteHost {
   static func problem(ofName text: String) -> String? {
     if text.hasPrefix("["), text.hasSuffix("]"), Upstream.isIPv6Address(text.dropFirst().dropLast()) { return nil }
     if text.contains(":") { return "must be a host name without port and path, such as api.example.com" }
-    return Upstream.isHostName(text.utf8) ? nil : "\(quoted(text)) is not a host name"
+    return HostSyntax.isName(text.utf8) ? nil : "\(quoted(text)) is not a host name"
   }
 
   /// The host in canonical form, without the dot of a fully qualified name; an IPv6 address is in brackets.

@@ -71,7 +71,7 @@ package struct Upstream: Sendable, Hashable {
     } else {
       host = authority.prefix { $0 != ":" }
       guard !host.isEmpty else { throw UpstreamProblem("the host is missing") }
-      guard isHostName(host.utf8) else { throw UpstreamProblem("\(quoted(String(host))) is not a host name") }
+      guard HostSyntax.isName(host.utf8) else { throw UpstreamProblem("\(quoted(String(host))) is not a host name") }
     }
     let rest = authority[host.endIndex...]
     let spelled = CanonicalHost(host).inURL
@@ -89,18 +89,6 @@ package struct Upstream: Sendable, Hashable {
       throw UpstreamProblem("its path \(problem)")
     }
     return String(path)
-  }
-
-  /// Whether the text is a host name: labels of 1 to 63 octets, 253 in all (RFC 1035 §2.3.4), perhaps with a dot at the
-  /// end.
-  static func isHostName(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
-    let dot = UInt8(ascii: ".")
-    let name = bytes.last == dot ? bytes.dropLast() : bytes[...]
-    return name.count <= 253
-      && name.split(separator: dot, omittingEmptySubsequences: false).allSatisfy { label in
-        (1...63).contains(label.count)
-          && label.allSatisfy { OctetSet.unreserved.contains($0) && $0 != UInt8(ascii: "~") }
-      }
   }
 
   static func isIPv6Address(_ text: Substring) -> Bool {

@@ -5,27 +5,26 @@ import WeirIO
 extension Attempt {
   /// Chooses the endpoint for the next hop. A hop to the same destination stays where the one before went.
   ///
-  /// - Parameter destination: The hop's.
+  /// - Parameters:
+  ///   - destination: The hop's.
+  ///   - key: The hash of the part of the request by which an endpoint is chosen; nil if it has none.
   /// - Returns: False if the destination should have endpoints and has none that takes another attempt.
-  package func findEndpoint(at destination: Destination?) -> Bool {
-    guard let choice = transport.endpoints(of: destination) else {
-      if stay != nil { leaveEndpoint(at: .now) }
+  package func findEndpoint(at destination: Destination?, key: UInt64?) -> Bool {
+    guard let destination, let choice = transport.endpoints(of: destination) else {
+      leaveEndpoint()
       return true
     }
     if stay?.set === choice.set { return true }
+    leaveEndpoint()
     let now = MonotonicTime.now
-    if stay != nil { leaveEndpoint(at: now) }
     let trail = terms.trail.flatMap { $0.set === choice.set ? $0 : nil } ?? EndpointTrail(choice.set)
     terms.trail = trail
-    guard let endpoint = choice.pick(key: terms.balanceKey, excluding: trail.tried, at: now) else { return false }
+    guard let endpoint = choice.pick(key: key, excluding: trail.tried, at: now) else { return false }
     trail.tried.insert(endpoint)
     endpoint.begins()
     stay = EndpointStay(at: endpoint, of: choice.set, destination: destination, began: now)
     return true
   }
-
-  /// The name of the endpoint that the present hop leads to, `host:port` or `unix:/path`; nil without one.
-  package var endpointName: String? { stay?.endpoint.name }
 
   /// Whether load control should hear nothing of a caller that left: the endpoint is slower than the others by far, and
   /// must not throttle them.
@@ -56,13 +55,13 @@ extension Attempt {
     guard let stay, !stay.isTold else { return }
     stay.isTold = true
     let event = stay.set.ended(ending, of: stay.endpoint, began: stay.began, at: now)
-    if let event, let destination = stay.destination { transport.tell(destination, event) }
+    if let event { transport.tell(stay.destination, event) }
   }
 
   /// The attempt is over, or goes on elsewhere.
-  func leaveEndpoint(at now: MonotonicTime) {
-    tellEndpoint(.withdrawn, at: now)
+  func leaveEndpoint(at now: @autoclosure () -> MonotonicTime = .now) {
     guard let stay else { return }
+    tellEndpoint(.withdrawn, at: now())
     self.stay = nil
     stay.endpoint.leaves()
     if !stay.endpoint.isMember { transport.closeIdleConnections(to: [stay.endpoint.destination]) }
@@ -84,12 +83,12 @@ extension Attempt {
 final class EndpointStay {
   let endpoint: Endpoint
   let set: EndpointSet
-  let destination: Destination?
+  let destination: Destination
   let began: MonotonicTime
   /// Whether the set knows how the attempt went.
   @exclusivity(unchecked) var isTold = false
 
-  init(at endpoint: Endpoint, of set: EndpointSet, destination: Destination?, began: MonotonicTime) {
+  init(at endpoint: Endpoint, of set: EndpointSet, destination: Destination, began: MonotonicTime) {
     self.endpoint = endpoint
     self.set = set
     self.destination = destination

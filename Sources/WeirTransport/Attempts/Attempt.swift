@@ -95,7 +95,7 @@ package final class Attempt {
 
   /// Gives up the slot while the end waits for the receiver, whose code may need the slot.
   package func vacate() {
-    leaveEndpoint(at: .now)
+    leaveEndpoint()
     perform(machine.vacate())
   }
 
@@ -257,7 +257,7 @@ package final class Attempt {
     if !hasStarted { tally = AttemptTally(queue: lease.waited(until: now), now: now) }
     let report = tally.report(now: now, status: status)
     if hearsOfEnds { tellEnd(ending(), report, at: now) }
-    if stay != nil { leaveEndpoint(at: now) }
+    leaveEndpoint(at: now)
     delegate = nil
     return report
   }

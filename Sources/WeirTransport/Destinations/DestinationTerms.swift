@@ -13,8 +13,6 @@ package final class DestinationTerms {
   @exclusivity(unchecked) package var priority = 3
   /// Until when the caller has announced to wait; nil if it has not.
   @exclusivity(unchecked) package var callerLeaves: MonotonicTime?
-  /// The hash of the part of the request by which its endpoint is chosen; nil if it has none.
-  @exclusivity(unchecked) package var balanceKey: UInt64?
   /// Nil before the first attempt at an endpoint.
   @exclusivity(unchecked) var trail: EndpointTrail?
   @exclusivity(unchecked) private var kept: AnyObject?

@@ -21,12 +21,12 @@ struct Balancer: Sendable {
   /// The lowest priority number first.
   let tiers: [EndpointTier]
 
-  static let empty = Balancer([], EndpointSettings(), EndpointGroup())
+  static let empty = Balancer([], EndpointSettings(), EndpointTotals())
 
   /// - Parameter members: Sorted by name.
-  init(_ members: [EndpointTier.Member], _ settings: EndpointSettings, _ group: EndpointGroup) {
+  init(_ members: [EndpointTier.Member], _ settings: EndpointSettings, _ totals: EndpointTotals) {
     tiers = Set(members.map(\.priority)).sorted().map { priority in
-      EndpointTier(priority: priority, members.filter { $0.priority == priority }, settings, group)
+      EndpointTier(priority: priority, members.filter { $0.priority == priority }, settings, totals)
     }
   }
 

@@ -20,14 +20,14 @@ package final class Endpoint: Sendable {
   package let destination: TransferEndpoint
   /// Its number in the set, from 1 on.
   let number: UInt32
-  private let group: EndpointGroup
+  private let totals: EndpointTotals
 
   private let attempts = Atomic<Int>(0)
   private let availabilityWord = Atomic<UInt64>(0)
   /// The bit pattern of the seconds; NaN stands for none.
   private let latencySeconds = Atomic<UInt64>(Double.nan.bitPattern)
   private let latencyTime = Atomic<Int64>(0)
-  /// The part of the group's sum; NaN stands for none.
+  /// The part of the set's sum; NaN stands for none.
   private let latencyPart = Atomic<UInt64>(Double.nan.bitPattern)
   private let failedLast = Atomic<Bool>(false)
   private let index = Atomic<Int>(-1)
@@ -37,14 +37,14 @@ package final class Endpoint: Sendable {
   private let consecutiveCount = Atomic<Int>(0)
   private let ratioCount = Atomic<Int>(0)
 
-  init(_ spec: EndpointSpec, number: UInt32, group: EndpointGroup) {
+  init(_ spec: EndpointSpec, number: UInt32, totals: EndpointTotals) {
     name = spec.name
     host = spec.host
     port = spec.port
     destination = TransferEndpoint(
       spec.isUnixSocket ? .unixSocket(spec.host) : .host(spec.host, port: spec.port))
     self.number = number
-    self.group = group
+    self.totals = totals
   }
 
   /// Whether its set has it still.
@@ -59,13 +59,13 @@ package final class Endpoint: Sendable {
   /// the limit on connections by as many as they are.
   package func begins() {
     attempts.wrappingAdd(1, ordering: .relaxed)
-    group.begins()
+    totals.begins()
   }
 
   /// An attempt occupies the endpoint no more: its response is complete, or it has failed or been given up.
   package func leaves() {
     attempts.wrappingSubtract(1, ordering: .relaxed)
-    group.leaves()
+    totals.leaves()
   }
 
   // MARK: Availability
@@ -138,17 +138,17 @@ package final class Endpoint: Sendable {
   /// The mean latency of the other available endpoints; nil if none has answered.
   var latencyOfOthers: Double? {
     let part = Double(bitPattern: latencyPart.load(ordering: .relaxed))
-    return group.latencySum.mean(without: part.isNaN ? nil : part)
+    return totals.latencySum.mean(without: part.isNaN ? nil : part)
   }
 
   /// Whether its mean time to the first byte is over 4 × the others' while another endpoint is available. Waits there say
   /// nothing about the upstream as a whole.
   package func isMuchSlower(at now: MonotonicTime) -> Bool {
     guard let others = latencyOfOthers, let own = latency(at: now) else { return false }
-    return own > Self.muchSlower * others && group.available > (availability.isAvailable ? 1 : 0)
+    return own > Self.muchSlower * others && totals.available > (availability.isAvailable ? 1 : 0)
   }
 
-  /// - Parameter part: The part of the group's sum; nil while the endpoint is not in it.
+  /// - Parameter part: The part of the set's sum; nil while the endpoint is not in it.
   func publish(_ latency: EndpointLatency, part: Double?) {
     latencySeconds.store((latency.seconds ?? .nan).bitPattern, ordering: .relaxed)
     latencyTime.store(latency.since.nanoseconds, ordering: .relaxed)

@@ -30,8 +30,7 @@ final class EndpointWatch: Sendable {
   }
 }
 
-/// What is known of an exchange's attempts at the endpoints of a set. An object, so that an exchange without any stays
-/// small.
+/// An exchange's attempts at the endpoints of a set. An object, so that an exchange without any stays small.
 final class EndpointTrail {
   let set: EndpointSet
   /// The endpoints that were tried.

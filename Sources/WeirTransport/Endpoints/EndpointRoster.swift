@@ -30,7 +30,7 @@ struct EndpointRoster: Sendable {
   /// Seconds below which a wait that a caller gave up is no failure.
   private static let leastWait = 1.0
 
-  let group: EndpointGroup
+  let totals: EndpointTotals
   private(set) var balancer = Balancer.empty
   private(set) var settings: EndpointSettings
   private(set) var members: [Member] = []
@@ -41,9 +41,9 @@ struct EndpointRoster: Sendable {
   /// Whether the set has had endpoints: later ones begin slowly.
   private var hasBegun = false
 
-  init(_ settings: EndpointSettings, _ group: EndpointGroup, at now: MonotonicTime) {
+  init(_ settings: EndpointSettings, _ totals: EndpointTotals, at now: MonotonicTime) {
     self.settings = settings
-    self.group = group
+    self.totals = totals
     nextRound = now
   }
 
@@ -187,7 +187,7 @@ struct EndpointRoster: Sendable {
     }
     if let failed { members[index].endpoint.countAttempt(failed: failed) }
     countLatency(index, members[index].latency.seconds)
-    group.latencySum = latencies
+    totals.latencySum = latencies
     return failed
   }
 
@@ -240,7 +240,7 @@ struct EndpointRoster: Sendable {
       member.endpoint.publish(member.latency, part: members[index].latencyPart)
     }
     latencies = sum
-    group.latencySum = sum
+    totals.latencySum = sum
   }
 
   private mutating func countLatency(_ index: Int, _ seconds: Double?) {
@@ -274,7 +274,7 @@ struct EndpointRoster: Sendable {
   }
 
   private func countAvailable() {
-    group.available = members.count { $0.availability.isAvailable }
+    totals.available = members.count { $0.availability.isAvailable }
   }
 }
 

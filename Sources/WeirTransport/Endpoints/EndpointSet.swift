@@ -25,7 +25,7 @@ package final class EndpointSet: Sendable {
   /// The last update. Its lock keeps updates apart, which make their tables before they lock out the workers.
   private let update: Mutex<Update>
   private let fields: Mutex<Fields>
-  private let group: EndpointGroup
+  private let totals: EndpointTotals
   private let updates = Atomic<Int>(0)
   private let watches = Mutex<[WeakWatch]>([])
 
@@ -37,10 +37,10 @@ package final class EndpointSet: Sendable {
   ///
   /// - Parameter seed: Of the random part of ejections' lengths.
   package init(settings: EndpointSettings, at now: MonotonicTime, seed: UInt64 = .random(in: .min ... .max)) {
-    group = EndpointGroup()
+    totals = EndpointTotals()
     update = Mutex(Update(settings: settings))
     var random = PickRandom(seed: seed)
-    fields = Mutex(Fields(roster: EndpointRoster(settings, group, at: now), jitter: random.unit()))
+    fields = Mutex(Fields(roster: EndpointRoster(settings, totals, at: now), jitter: random.unit()))
   }
 
   // MARK: Endpoints
@@ -62,7 +62,7 @@ package final class EndpointSet: Sendable {
         EndpointTier.Member(
           endpoint: known[spec.name] ?? newEndpoint(spec, &update), weight: spec.weight, priority: spec.priority)
       }
-      let balancer = Balancer(present, settings, group)
+      let balancer = Balancer(present, settings, totals)
       fields.withLock { $0.roster.install(present, balancer, settings, at: now) }
       updates.wrappingAdd(1, ordering: .releasing)
       update.specs = specs
@@ -89,7 +89,7 @@ package final class EndpointSet: Sendable {
 
   private func newEndpoint(_ spec: EndpointSpec, _ update: inout Update) -> Endpoint {
     update.lastNumber += 1
-    return Endpoint(spec, number: update.lastNumber, group: group)
+    return Endpoint(spec, number: update.lastNumber, totals: totals)
   }
 
   package var settings: EndpointSettings { fields.withLock { $0.roster.settings } }

@@ -28,7 +28,7 @@ package struct EndpointSettings: Sendable, Equatable {
 
   /// How an endpoint is chosen for an attempt.
   package enum Balance: Sendable, Equatable {
-    /// Of two endpoints drawn by weight the one with fewer attempts in flight ÷ weight.
+    /// The one with fewer attempts in flight ÷ weight, of two drawn by weight.
     case leastRequests
     /// In turn by weight, evenly spread, as nginx does. Each worker has a turn of its own.
     case roundRobin

@@ -3,7 +3,7 @@ import WeirIO
 
 /// The reason why a text is not an endpoint.
 public struct EndpointProblem: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong, and what to write.
+  /// The defect, and the text to write in its place.
   public let description: String
 
   package init(description: String) {
@@ -41,20 +41,9 @@ extension EndpointSpec {
       }
     } else if host.contains(":") {
       throw EndpointProblem(description: "an IPv6 address needs brackets, as in [2001:db8::7]:8443")
-    } else if !isName(host.utf8) {
+    } else if !HostSyntax.isName(host.utf8) {
       throw EndpointProblem(description: "the host must be a name or an address")
     }
     return (String(host), port)
-  }
-
-  /// Whether it is a host name: labels of 1 to 63 octets, 253 in all (RFC 1035 §2.3.4), perhaps with a dot at the end.
-  private static func isName(_ bytes: Substring.UTF8View) -> Bool {
-    let dot = UInt8(ascii: ".")
-    let name = bytes.last == dot ? bytes.dropLast() : bytes[...]
-    return (1...253).contains(name.count)
-      && name.split(separator: dot, omittingEmptySubsequences: false).allSatisfy { label in
-        (1...63).contains(label.count)
-          && label.allSatisfy { OctetSet.unreserved.contains($0) && $0 != UInt8(ascii: "~") && $0 != dot }
-      }
   }
 }

@@ -44,14 +44,14 @@ final class EndpointTier: Sendable {
   private let slowStart: Double
   private let panicThreshold: Double
   private let connections: Int
-  private let group: EndpointGroup
+  private let totals: EndpointTotals
   private let available = Atomic<Int>(0)
   private let availableWeight = Atomic<Int>(0)
 
   /// - Parameter members: Sorted by name.
-  init(priority: Int, _ members: [Member], _ settings: EndpointSettings, _ group: EndpointGroup) {
+  init(priority: Int, _ members: [Member], _ settings: EndpointSettings, _ totals: EndpointTotals) {
     self.priority = priority
-    self.group = group
+    self.totals = totals
     endpoints = members.map(\.endpoint)
     references = endpoints.map { .passUnretained($0) }
     let weights = members.map(\.weight)
@@ -147,7 +147,7 @@ final class EndpointTier: Sendable {
     guard factor.isFinite else { return false }
     let published = Double(availableWeight.load(ordering: .relaxed))
     let weight = demand.ignoresHealth || published == 0 ? totalWeight : published
-    let all = Double(group.active + 1)
+    let all = Double(totals.active + 1)
     return Double(reading(place, \.active) + 1) > (factor * all * weights[place] / weight).rounded(.up)
   }
 

@@ -33,7 +33,7 @@ struct EndpointSimulation {
   /// Requests per second.
   var rate = 1_000.0
   var workers = 2
-  /// What requests hash by: so many keys.
+  /// So many keys for requests to hash by.
   var keys: Int?
   /// Seconds before anything is counted.
   var from = 0.0

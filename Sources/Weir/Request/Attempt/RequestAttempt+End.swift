@@ -128,8 +128,11 @@ extension RequestAttempt {
     let (isCancelled, own) = request.fields.withLock { ($0.machine.state == .cancelled, $0.error) }
     guard machine.hasStarted, !isCancelled, let error else { return nil }
     let urlError = error as? URLError
-    if let urlError, urlError.isDestinationRefused || urlError.isOwnDefect { return nil }
-    if urlError?.code == .requestBodyStreamExhausted { return nil }
+    if let urlError,
+      urlError.isDestinationRefused || urlError.isOwnDefect || urlError.code == .requestBodyStreamExhausted
+    {
+      return nil
+    }
     return Attempt.Ending(
       RequestOutcome(error: own ?? .sessionTaskFailed(error: error), status: nil),
       isSilence: urlError?.code == .timedOut)

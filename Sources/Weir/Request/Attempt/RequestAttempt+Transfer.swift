@@ -15,7 +15,7 @@ extension RequestAttempt {
     } catch {
       return refuse(untrusted: error)
     }
-    guard findEndpoint() else { return refuseWithoutEndpoint() }
+    guard findEndpoint() else { return self.attempt(attempt, wasRejected: .noEndpoint) }
     attempt.hopStarts()
     body = ResponseBody(limit: request.maximumBodySize)
     guard let transferBody = makeBody() else {
@@ -50,12 +50,7 @@ extension RequestAttempt {
   private func findEndpoint() -> Bool {
     guard attempt.transport.usesEndpoints else { return true }
     let destination = core.destination(of: hop.request)?.destination
-    pipeline.terms.balanceKey = core.balanceKey(of: hop.request, at: destination)
-    return attempt.findEndpoint(at: destination)
-  }
-
-  private func refuseWithoutEndpoint() {
-    self.attempt(attempt, wasRejected: .noEndpoint)
+    return attempt.findEndpoint(at: destination, key: core.balanceKey(of: hop.request, at: destination))
   }
 
   /// Ends the attempt without connecting to the host.

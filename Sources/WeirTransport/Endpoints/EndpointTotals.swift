@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Numbers of all endpoints of a set together.
-final class EndpointGroup: Sendable {
+final class EndpointTotals: Sendable {
   private let attempts = Atomic<Int>(0)
   private let availableCount = Atomic<Int>(0)
   private let latencySeconds = Atomic<UInt64>(0)
