@@ -9,11 +9,17 @@ package struct TransportLimits: Sendable {
   package var waiting: Int
   /// The longest wait for a slot, in seconds.
   package var admissionTimeout: Double
+  /// Responses that have given up their slots, as they wait for receivers, per destination.
+  package var parked: Int
 
-  package init(slots: Int, waiting: Int, admissionTimeout: Double) {
+  /// The usual number of parked responses.
+  package static let usualParked = 256
+
+  package init(slots: Int, waiting: Int, admissionTimeout: Double, parked: Int = usualParked) {
     self.slots = slots
     self.waiting = waiting
     self.admissionTimeout = admissionTimeout
+    self.parked = parked
   }
 }
 
@@ -79,9 +85,26 @@ package final class Transport {
 
   private func makeChoice(_ set: EndpointSet) -> EndpointChoice {
     let bound = LoopBound(confining: WeakTransport(transport: self), on: loop)
-    return EndpointChoice(set) { endpoints in
-      bound.loop.post { bound.value.transport?.closeIdleConnections(to: endpoints) }
+    return EndpointChoice(set) { gone in
+      bound.loop.post { bound.value.transport?.endpointsChanged(gone) }
     }
+  }
+
+  private func endpointsChanged(_ gone: [TransferEndpoint]) {
+    closeIdleConnections(to: gone)
+    for choice in choices.values { choice.updated() }
+  }
+
+  /// Calls `then` once the destination has endpoints. Returns false, and does not, if it has some already, or none of
+  /// its own.
+  package func awaitsEndpoints(
+    of destination: Destination, _ owner: AnyObject, then: @escaping () -> Void
+  ) -> Bool {
+    endpoints(of: destination)?.awaitsEndpoints(owner, then: then) ?? false
+  }
+
+  package func stopsWaiting(forEndpointsOf destination: Destination, _ owner: AnyObject) {
+    endpoints(of: destination)?.stopsWaiting(owner)
   }
 
   /// Whether any destination has endpoints of its own.

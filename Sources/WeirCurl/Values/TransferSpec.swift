@@ -1,7 +1,7 @@
 /// The request of one attempt: one request on one connection. Redirects and retries are decided elsewhere.
 package struct TransferSpec: Sendable {
   /// An absolute `http` or `https` URL, already percent-encoded. If its host is an address, it is in canonical form.
-  package let url: String
+  package var url: String
   /// The request target, sent unchanged (RFC 9112 §3.2); nil: the URL's path and query are sent.
   package var target: String?
   package var method: String

@@ -4,11 +4,14 @@ package struct Configuration: Sendable, Equatable {
 
   /// The routes in the order of the file. Their names are unique, and no two match the same requests.
   package var routes: [Route]
+  /// The upstreams that routes may name, in the order of the file.
+  package var upstreams: [NamedUpstream] = []
   /// Notes on parts that break no rule but are probably mistakes, in the order of the file. Those that come of a comparison
   /// of routes are behind the others.
   package var warnings: [ConfigurationProblem] = []
 
-  package init(routes: [Route]) {
+  package init(routes: [Route], upstreams: [NamedUpstream] = []) {
     self.routes = routes
+    self.upstreams = upstreams
   }
 }

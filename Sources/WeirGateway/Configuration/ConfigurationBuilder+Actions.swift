@@ -7,7 +7,7 @@ extension ConfigurationBuilder {
   /// Keys that say how requests are sent to an upstream.
   private static let upstreamKeys = [
     "adaptiveConcurrency", "circuitBreaker", "destinationPolicy", "headers", "hedge", "overload", "replacePrefix",
-    "retry", "rewriteHost", "stripPrefix", "timeout",
+    "fallback", "retry", "rewriteHost", "splitBy", "stripPrefix", "timeout",
   ]
 
   /// Keys that might be looked for in a route, with the place to which they belong.
@@ -27,8 +27,11 @@ extension ConfigurationBuilder {
     /// Nil if it could not be read.
     var value: RouteAction?
     var tls: UpstreamTLS?
+    var fallback: RouteFallback?
     /// Whether requests are sent to an upstream.
     var forwards = false
+    /// Whether that is an entry of `upstreams`, or several.
+    var isNamed = false
   }
 
   func action(_ keys: inout ConfigurationKeys, _ path: PathMatch) -> ReadAction {
@@ -43,11 +46,7 @@ extension ConfigurationBuilder {
       refuseUpstreamKeys(&keys, with: "respond")
       return ReadAction(value: Self.response(respond).map { .respond($0) })
     }
-    guard let upstream = upstream ?? keys.take("upstream", required: Self.upstreamText) else {
-      return ReadAction(forwards: true)
-    }
-    let (target, tls) = Self.upstream(upstream)
-    return ReadAction(value: target.map { .upstream($0) }, tls: tls, forwards: true)
+    return forwarding(upstream ?? keys.take("upstream", required: Self.upstreamText), &keys)
   }
 
   private func refuseUpstreamKeys(_ keys: inout ConfigurationKeys, with action: String) {
@@ -84,11 +83,11 @@ extension ConfigurationBuilder {
     }
   }
 
-  private static func max(_ one: ConfigurationReader, _ other: ConfigurationReader) -> ConfigurationReader {
+  static func max(_ one: ConfigurationReader, _ other: ConfigurationReader) -> ConfigurationReader {
     one.node.position < other.node.position ? other : one
   }
 
-  private static func response(_ reader: ConfigurationReader) -> RouteResponse? {
+  static func response(_ reader: ConfigurationReader) -> RouteResponse? {
     reader.mapping { keys in
       let status = keys.take("status", required: "200 to 599")?.read(as: .integer) {
         (200...599).contains($0) ? nil : "must be 200 to 599"
@@ -129,36 +128,13 @@ extension ConfigurationBuilder {
   }
 
   /// The reason why a text is not a host with or without a port; nil if it is one.
-  private static func problem(hostField text: String) -> String? {
+  static func problem(hostField text: String) -> String? {
     do {
       let isAuthority = !text.contains("/") && !text.contains("?") && !text.contains("#")
       if isAuthority { _ = try Upstream(parsing: "http://\(text)") }
       return isAuthority ? nil : "must be a host, perhaps with a port, or client"
     } catch {
       return error.message
-    }
-  }
-
-  // MARK: Upstreams
-
-  /// Reads a URL, or a mapping of a URL and its TLS.
-  private static func upstream(_ value: ConfigurationReader) -> (Upstream?, UpstreamTLS?) {
-    guard case .mapping = value.node.content else { return (url(value), nil) }
-    return value.mapping { keys in
-      let upstream = keys.take("url", required: upstreamText).flatMap(url)
-      return (upstream, keys.take("tls")?.upstreamTLS(of: upstream))
-    } ?? (nil, nil)
-  }
-
-  private static let upstreamText = "the URL that requests are sent to, such as http://127.0.0.1:9000"
-
-  private static func url(_ value: ConfigurationReader) -> Upstream? {
-    guard let text = value.read(as: .string) else { return nil }
-    do {
-      return try Upstream(parsing: text)
-    } catch {
-      value.report(error.message)
-      return nil
     }
   }
 }

@@ -28,7 +28,7 @@ extension ConfigurationReader {
     }
   }
 
-  private func headerRule(_ name: String) -> HeaderRule? {
+  func headerRule(_ name: String) -> HeaderRule? {
     guard let value = read(as: .string) else { return nil }
     if !FieldSyntax.isValue(value.utf8) {
       report("a field value must not hold control characters, nor begin or end with a space")

@@ -1,3 +1,4 @@
+import Foundation
 import Weir
 import WeirHTTP
 
@@ -13,12 +14,24 @@ extension ConfigurationReader {
       tls.key = key?.file(unless: Self.problem(key:))
       tls.serverName = keys.take("serverName", as: .string, unless: Self.problem(serverName:))
       if let version = keys.take("minimumVersion", as: .tlsVersion) { tls.minimumVersion = version }
+      if let pins = keys.take("pins") { tls.pins = pins.pins() }
       if certificate == nil, let key { key.report("is of no use without a certificate") }
       if key == nil, let certificate, let bytes = tls.certificate, let problem = Self.problem(key: bytes) {
         certificate.report("\(problem); give its key as well")
       }
       if upstream?.scheme == .http { report("needs an https:// upstream") }
       return tls
+    }
+  }
+
+  private func pins() -> [TLSConfiguration.PublicKeyPin] {
+    let list = elements() ?? []
+    if list.isEmpty, case .sequence = node.content { report("holds no pin; leave the key out to pin nothing") }
+    return list.compactMap { element in
+      let text = element.read(as: .string) {
+        Data(base64Encoded: $0)?.count == 32 ? nil : "must be the base64 of a SHA-256, 44 characters long"
+      }
+      return text.map { TLSConfiguration.PublicKeyPin(sha256: $0) }
     }
   }
 

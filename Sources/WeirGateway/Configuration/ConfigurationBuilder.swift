@@ -22,7 +22,9 @@ struct ConfigurationBuilder {
   private var omittedWarnings = 0
   private var names: [String: SourcePosition] = [:]
   private var matches: [ReadMatch] = []
-  /// The load control of each upstream, and the first route that goes there.
+  /// The entries of `upstreams`, by name.
+  var upstreams: [String: ReadUpstream] = [:]
+  /// The load control of each upstream that is a URL, and the first route that goes there.
   private var controls: [Destination: (overload: OverloadSettings?, isReplaced: Bool, route: String)] = [:]
 
   /// Keys of a route that might be expected to hold for all of them.
@@ -37,6 +39,7 @@ struct ConfigurationBuilder {
   mutating func configuration(_ root: ConfigurationReader) -> Configuration? {
     root.mapping { keys in
       for key in Self.routeKeys { keys.misplaced[key] = "it belongs into the routes it is meant for" }
+      if let upstreams = keys.take("upstreams") { readUpstreams(upstreams) }
       guard let list = keys.take("routes", required: "list at least one route"), let routes = list.elements() else {
         return nil
       }
@@ -44,7 +47,9 @@ struct ConfigurationBuilder {
         list.report("holds \(routes.count) routes; give 1 to \(Configuration.maximumRoutes)")
       }
       var configuration = Configuration(routes: routes.compactMap { route($0) })
+      configuration.upstreams = upstreams.values.map(\.value).sorted { $0.name < $1.name }
       compare(matches)
+      compareUpstreams(configuration.routes)
       configuration.warnings = warnings
       if omittedWarnings > 0 {
         let text = "and \(omittedWarnings) more"
@@ -63,22 +68,35 @@ struct ConfigurationBuilder {
       // All keys are read, so that all problems are found, even if no route can be made of them.
       var route = Route(name: name ?? "", match: match, action: action.value ?? .respond(RouteResponse(status: 200)))
       route.tls = action.tls
+      route.fallback = action.fallback
       if let rules = keys.take("responseHeaders").flatMap({ $0.headers(of: .responses) }) {
         route.responseHeaders = rules
       }
-      if action.forwards { forwarding(&keys, into: &route, at: reader) }
+      if action.forwards { forwarding(&keys, into: &route, isNamed: action.isNamed, at: reader) }
       return action.value == nil ? nil : route
     }
   }
 
   /// Reads the keys that say how a route's requests are sent to its upstream.
   private mutating func forwarding(
-    _ keys: inout ConfigurationKeys, into route: inout Route, at reader: ConfigurationReader
+    _ keys: inout ConfigurationKeys, into route: inout Route, isNamed: Bool, at reader: ConfigurationReader
   ) {
     if let headers = keys.take("headers").flatMap({ $0.headers(of: .requests) }) { route.headers = headers }
     let setsHost = route.headers.set.contains { FieldSyntax.isSameName($0.name, "host") }
     rewrites(&keys, into: &route, setsHost: setsHost)
-    if let retry = keys.take("retry").flatMap({ self.retry($0) }) { route.retry = retry }
+    if let retry = keys.take("retry").flatMap({ self.retry($0, ofNamed: isNamed) }) { route.retry = retry }
+    if isNamed { Self.refuseUpstreamsKeys(&keys) } else { controls(&keys, into: &route, at: reader) }
+    let timeout = keys.take("timeout", as: .duration) {
+      $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
+    }
+    if let timeout { route.timeout = timeout }
+    route.hedge = keys.take("hedge").flatMap { $0.hedge(before: route.timeout) }
+  }
+
+  /// Settings of an upstream that is a URL, which its routes give.
+  private mutating func controls(
+    _ keys: inout ConfigurationKeys, into route: inout Route, at reader: ConfigurationReader
+  ) {
     route.circuitBreaker = keys.take("circuitBreaker").flatMap { self.circuitBreaker($0) }
     let problems = reader.findings.problems.count
     let (overload, isReplaced) = overload(&keys)
@@ -86,17 +104,22 @@ struct ConfigurationBuilder {
     if let upstream = route.upstream, reader.findings.problems.count == problems {
       share(&route, of: upstream, isReplaced: isReplaced, at: reader)
     }
-    let timeout = keys.take("timeout", as: .duration) {
-      $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
-    }
-    if let timeout { route.timeout = timeout }
-    route.hedge = keys.take("hedge").flatMap { $0.hedge(before: route.timeout) }
     if let policy = keys.take("destinationPolicy").flatMap({ destinationPolicy($0, route.upstream) }) {
       route.destinationPolicy = policy
     }
   }
 
-  private mutating func circuitBreaker(_ reader: ConfigurationReader) -> CircuitBreaker? {
+  /// Refuses settings that an entry of `upstreams` has for all its routes.
+  private static func refuseUpstreamsKeys(_ keys: inout ConfigurationKeys) {
+    for key in ["circuitBreaker", "overload", "adaptiveConcurrency", "destinationPolicy"] {
+      keys.take(key)?.report(belongsToUpstream)
+    }
+  }
+
+  private static let belongsToUpstream =
+    "all routes to an entry of upstreams share it; it belongs into that entry"
+
+  mutating func circuitBreaker(_ reader: ConfigurationReader) -> CircuitBreaker? {
     reader.circuitBreaker {
       warn($0, "is ignored: a circuit lets a share of the requests through, which follows their failures")
     }
@@ -167,7 +190,7 @@ struct ConfigurationBuilder {
     return match
   }
 
-  private func destinationPolicy(_ reader: ConfigurationReader, _ upstream: Upstream?) -> DestinationPolicy? {
+  func destinationPolicy(_ reader: ConfigurationReader, _ upstream: Upstream?) -> DestinationPolicy? {
     reader.mapping { keys in
       let allow = networks(keys.take("allow")), deny = networks(keys.take("deny"))
       let name = keys.take("otherwise", required: "one of \(DestinationPolicyName.list)")?.read(
@@ -197,7 +220,7 @@ struct ConfigurationBuilder {
     }
   }
 
-  private mutating func retry(_ reader: ConfigurationReader) -> RouteRetryRules? {
+  private mutating func retry(_ reader: ConfigurationReader, ofNamed isNamed: Bool) -> RouteRetryRules? {
     reader.mapping { keys in
       var rules = RouteRetryRules()
       let limit = keys.take("limit", as: .integer) {
@@ -210,7 +233,9 @@ struct ConfigurationBuilder {
       if let methods = keys.take("methods")?.elements() {
         rules.methods = Set(methods.compactMap { method($0) })
       }
-      if let budget = keys.take("budget") { rules.budget = budget.retryBudget() }
+      if let budget = keys.take("budget") {
+        if isNamed { budget.report("\(Self.belongsToUpstream), as retryBudget") } else { rules.budget = budget.retryBudget() }
+      }
       if let fields = keys.take("finalResponseFields")?.elements() {
         rules.finalResponseFields = fields.compactMap { $0.read(as: .string, unless: Self.problem(fieldName:)) }
       }

@@ -59,12 +59,12 @@ struct ForwardMachine: Sendable {
   private(set) var hasDenied = false
   /// Whether the destination has refused retries. Then the rules are not asked about further ones.
   private var isRefusedRetries = false
-  /// Whether there are rules about retries.
+  /// Whether anything may be retried.
   private let mayRetry: Bool
   private let hedges: Int
 
   /// - Parameters:
-  ///   - mayRetry: Whether there are rules about retries.
+  ///   - mayRetry: Whether anything may be retried.
   ///   - hedges: The number of second attempts allowed.
   init(mayRetry: Bool, hedges: Int = 0) {
     self.mayRetry = mayRetry
@@ -154,14 +154,15 @@ struct ForwardMachine: Sendable {
     return .passOn
   }
 
-  /// The rules and the destination have decided.
-  mutating func decided(_ decision: RetryDecision) -> Action {
+  /// The rules and the destination have decided. Nil: there is no rule for what happened.
+  mutating func decided(_ decision: RetryDecision?) -> Action {
     guard case .deciding(let atHead) = stage else { return .none }
     switch decision {
-    case .retry(let delay, _, _, _):
+    case nil: return atHead ? pass() : settle()
+    case .retry(let delay, _, _, _)?:
       stage = atHead ? .discarding(delay: delay) : .delaying
       return atHead ? .discard : .wait(delay)
-    case .deny(let reason):
+    case .deny(let reason)?:
       hasDenied = true
       if reason.isDestinations { isRefusedRetries = true }
       return atHead ? pass() : settle()

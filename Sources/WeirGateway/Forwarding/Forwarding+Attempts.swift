@@ -43,16 +43,11 @@ extension Forwarding {
 
   /// Asks the rules, then the body, the deadline and the destination.
   private func decide() {
-    guard let outgoing, let rules = outgoing.rules else { return }
+    guard let outgoing else { return }
     let now = MonotonicTime.now
-    let transferFailure = failure?.transferFailure
-    let facts = RetryRules.Failure(
-      method: outgoing.method, status: attempt?.status, code: transferFailure?.code,
-      isDestinationRefused: transferFailure?.isDestinationRefused ?? false)
-    let decision = rules.decision(
-      about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries,
-      values: { [head] in head?.values(ofField: $0) ?? [] }, random: .random(in: 0..<1),
-      now: Double(LogTime.now.milliseconds) / 1000)
+    guard let decision = attempt?.elsewhere() ?? outgoing.rules.map({ self.decision(of: $0, about: outgoing) }) else {
+      return perform(machine.decided(nil))
+    }
     let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
     let final = terms.withinBudget(permitted, at: now)
     switch final {
@@ -66,8 +61,19 @@ extension Forwarding {
     perform(machine.decided(final))
   }
 
+  private func decision(of rules: RetryRules, about outgoing: OutgoingRequest) -> RetryDecision {
+    let transferFailure = failure?.transferFailure
+    let facts = RetryRules.Failure(
+      method: outgoing.method, status: attempt?.status, code: transferFailure?.code,
+      isDestinationRefused: transferFailure?.isDestinationRefused ?? false)
+    return rules.decision(
+      about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries,
+      values: { [head] in head?.values(ofField: $0) ?? [] }, random: .random(in: 0..<1),
+      now: Double(LogTime.now.milliseconds) / 1000)
+  }
+
   /// Whether another attempt could send the same body.
-  private var canReplayBody: Bool {
+  var canReplayBody: Bool {
     guard status == 0, let outgoing else { return false }
     return switch outgoing.body {
     case .none: true
@@ -159,6 +165,12 @@ extension Forwarding: AttemptDelegate {
 
   func attemptIsDue(_ attempt: Attempt) {
     guard let outgoing else { return }
+    let upstream = outgoing.route.upstream
+    if upstream.isNamed,
+      let rejection = attempt.findEndpoint(at: upstream.destination, key: hash(by: outgoing.route.balanceKey))
+    {
+      return withoutEndpoint(attempt, rejection)
+    }
     attempt.hopStarts()
     if case .none = outgoing.body {
     } else if !attemptRewindsBody(attempt) {
@@ -169,6 +181,12 @@ extension Forwarding: AttemptDelegate {
     } catch {
       ended(attempt, TransferFailure(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
     }
+  }
+
+  /// There is no endpoint for the attempt. One beside another just ends.
+  private func withoutEndpoint(_ attempt: Attempt, _ rejection: Rejection) {
+    if attempt === self.attempt, rivals.isEmpty { return self.attempt(attempt, wasRejected: rejection) }
+    ended(attempt, TransferFailure(.cancelled, "no endpoint takes another attempt"))
   }
 
   func attemptBegan(_ attempt: Attempt) {

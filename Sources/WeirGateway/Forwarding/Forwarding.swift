@@ -14,15 +14,15 @@ import WeirTransport
 final class Forwarding: TransportExchange {
   let exchange: Exchange
   let plan: ActivePlan
-  private let knownMethod: KnownMethod
-  private let isHTTP10: Bool
-  private let began: MonotonicTime
+  let knownMethod: KnownMethod
+  let isHTTP10: Bool
+  let began: MonotonicTime
   /// An index into the plan's routes; −1 before one is found.
-  @exclusivity(unchecked) private var route = -1
+  @exclusivity(unchecked) var route = -1
   /// The request to the upstream; nil for a request that is not forwarded.
-  @exclusivity(unchecked) private(set) var outgoing: OutgoingRequest?
+  @exclusivity(unchecked) var outgoing: OutgoingRequest?
   @exclusivity(unchecked) var machine = ForwardMachine(mayRetry: false)
-  @exclusivity(unchecked) private(set) var terms: DestinationTerms
+  @exclusivity(unchecked) var terms: DestinationTerms
 
   /// The present attempt, from its beginning on.
   @exclusivity(unchecked) var attempt: Attempt?
@@ -36,12 +36,15 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) var ending: (error: TransferError?, report: TransferReport)?
   /// The status of the last attempt that has ended.
   @exclusivity(unchecked) var lastStatus: Int?
-  /// The number of attempts that were put on the wire.
+  /// The number of attempts that were put on the wire, and of those among them that went to another upstream before.
   @exclusivity(unchecked) var startedCount = 0
+  @exclusivity(unchecked) var startedBefore = 0
+  /// Whether the upstream has no endpoint, for which the request waits.
+  @exclusivity(unchecked) private var awaitsEndpoints = false
   /// The reason why the next attempt was granted.
   @exclusivity(unchecked) var grantedReason: RetryReason?
   /// The time at which the request to the upstream began, and the time at which it must be over.
-  @exclusivity(unchecked) private var forwardBegan = MonotonicTime(nanoseconds: 0)
+  @exclusivity(unchecked) var forwardBegan = MonotonicTime(nanoseconds: 0)
   @exclusivity(unchecked) private(set) var deadline = MonotonicTime.distantFuture
   private let deadlineTimer = LoopTimer()
   private(set) lazy var delayTimer = LoopTimer()
@@ -61,11 +64,11 @@ final class Forwarding: TransportExchange {
   /// The status sent to the client; 0 before it is sent.
   @exclusivity(unchecked) var status = 0
   /// The answer that the gateway gave in place of an upstream.
-  @exclusivity(unchecked) private var ownAnswer: GatewayAnswer?
-  @exclusivity(unchecked) private var isClientGone = false
+  @exclusivity(unchecked) var ownAnswer: GatewayAnswer?
+  @exclusivity(unchecked) var isClientGone = false
   @exclusivity(unchecked) var isResponseBad = false
-  @exclusivity(unchecked) private var isBodyTooSlow = false
-  @exclusivity(unchecked) private var isOver = false
+  @exclusivity(unchecked) var isBodyTooSlow = false
+  @exclusivity(unchecked) var isOver = false
 
   private init(_ exchange: Exchange, method: String, plan: ActivePlan) {
     self.exchange = exchange
@@ -94,7 +97,7 @@ final class Forwarding: TransportExchange {
       case .redirect(let index, let location): answer(byRoute: index, location: location)
       case .respond(let index): answer(byRoute: index)
       case .forward(let index, let target):
-        guard case .forward(let route) = plan.plan.work[index] else { return }
+        guard let route = routePlan(index) else { return }
         self.route = index
         switch fields(authority, by: route) {
         case .loop: answer(.loop, as: .loop)
@@ -109,6 +112,20 @@ final class Forwarding: TransportExchange {
     }
   }
 
+  /// The plan by which a request of a route is forwarded.
+  private func routePlan(_ index: Int) -> RoutePlan? {
+    switch plan.plan.work[index] {
+    case .forward(let route): return route
+    case .split(let split, let routes): return routes[split.part(at: hash(by: split.key) ?? plan.draw())]
+    case .answer: return nil
+    }
+  }
+
+  /// The hash of the request's part that a key names, evenly spread; nil without one.
+  func hash(by key: RequestKey?) -> UInt64? {
+    key?.hash(exchange.head.fields, client: plan.text(of: exchange.peer))
+  }
+
   private func decision(_ authority: UnsafeRawBufferPointer, _ method: String) -> RouteTable.Decision {
     exchange.head.withTargetBytes { target in
       method.withOctets { method in
@@ -119,8 +136,8 @@ final class Forwarding: TransportExchange {
     }
   }
 
-  private func fields(
-    _ authority: UnsafeRawBufferPointer, by route: ForwardingPlan.RoutePlan
+  func fields(
+    _ authority: UnsafeRawBufferPointer, by route: RoutePlan
   ) -> HeaderPolicy.Verdict {
     plan.text(of: exchange.peer).withUnsafeBytes { address in
       let client = HeaderPolicy.Client(
@@ -134,11 +151,10 @@ final class Forwarding: TransportExchange {
     if request.retriesBefore > 0 { plan.countRetried(route) }
     outgoing = request
     terms = DestinationTerms(
-      request.route.controls, state: plan.state(of: request.route.upstream, ofRoute: route),
-      earnsRetryBudget: request.retriesBefore == 0)
+      request.route.controls, state: plan.state(of: request.route), earnsRetryBudget: request.retriesBefore == 0)
     terms.priority = wishes.urgency
     if let seconds = wishes.timeout { terms.callerLeaves = began.advanced(bySeconds: seconds) }
-    machine = ForwardMachine(mayRetry: request.rules != nil, hedges: request.hedges)
+    machine = ForwardMachine(mayRetry: request.mayRetry, hedges: request.hedges)
     exchange.onAbort = { [self] in clientLeft() }
     if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
   }
@@ -168,9 +184,39 @@ final class Forwarding: TransportExchange {
     guard let outgoing else { return }
     forwardBegan = .now
     deadline = forwardBegan.advanced(bySeconds: outgoing.route.timeout)
+    beginExchange(by: outgoing.route)
+  }
+
+  func beginExchange(by route: RoutePlan) {
     exchange.loop.schedule(deadlineTimer, at: deadline, handler: self)
     observer?.exchangeBegan(self)
+    if !waitsForEndpoints(of: route) { perform(machine.begin()) }
+  }
+
+  /// An upstream may have no endpoint yet, because its lookups or files have not answered. Returns whether the request
+  /// waits for one.
+  private func waitsForEndpoints(of route: RoutePlan) -> Bool {
+    guard route.upstream.isNamed else { return false }
+    awaitsEndpoints = plan.transport.awaitsEndpoints(of: route.upstream.destination, self) { [weak self] in
+      self?.endpointsAreDue()
+    }
+    guard awaitsEndpoints else { return false }
+    let latest = MonotonicTime.now.advanced(bySeconds: route.patience)
+    exchange.loop.schedule(delayTimer, at: latest, handler: self)
+    return true
+  }
+
+  /// The upstream has endpoints, or has had none for too long.
+  private func endpointsAreDue() {
+    stopsWaitingForEndpoints()
     perform(machine.begin())
+  }
+
+  private func stopsWaitingForEndpoints() {
+    guard awaitsEndpoints, let destination else { return }
+    awaitsEndpoints = false
+    exchange.loop.cancel(delayTimer)
+    plan.transport.stopsWaiting(forEndpointsOf: destination, self)
   }
 
   /// Ends the request from outside, with `reason` as its failure.
@@ -189,36 +235,20 @@ final class Forwarding: TransportExchange {
     observer?.exchange(
       self,
       didSettle: ExchangeEnd(
-        outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(status: lastStatus), attempts: startedCount,
+        outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(status: lastStatus),
+        attempts: startedCount - startedBefore,
         duration: now.seconds(since: forwardBegan)))
     conclude(outcome, at: now)
   }
 
   private func stopTimers() {
     exchange.loop.cancel(deadlineTimer)
+    stopsWaitingForEndpoints()
     if grantedReason != nil { exchange.loop.cancel(delayTimer) }
     if machine.race != nil { exchange.loop.cancel(hedgeTimer) }
   }
 
-  /// Ends the exchange with the client according to the request's outcome.
-  private func conclude(_ outcome: RequestOutcome, at now: MonotonicTime) {
-    if isClientGone {
-      exchange.abort()
-      end(.forwarded(outcome))
-    } else if isResponseBad {
-      failure = nil
-      answer(.badResponse, as: .forwarded(.transportError))
-    } else if status == 0, isBodyTooSlow || outcome == .cancelled && waitsForClient {
-      isBodyTooSlow = true
-      answerSlowBody()
-    } else if status == 0 {
-      answer(GatewayAnswer(outcome, failure), as: .forwarded(outcome))
-    } else {
-      // A truncated response must not look like a complete one.
-      if failure == nil { exchange.end() } else { exchange.abort() }
-      end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome), at: now)
-    }
-  }
+  // MARK: Ends from outside
 
   private func clientLeft() {
     isClientGone = true
@@ -250,7 +280,7 @@ final class Forwarding: TransportExchange {
   }
 
   /// Whether the time that has passed was spent waiting for the client's body: the upstream has taken all that came.
-  private var waitsForClient: Bool { intake.stage == .streaming && wantsBytes }
+  var waitsForClient: Bool { intake.stage == .streaming && wantsBytes }
 
   /// The deadline has passed. If the upstream waits only for the client's body, the upstream was not slow.
   private func deadlineIsOver() {
@@ -266,7 +296,7 @@ final class Forwarding: TransportExchange {
     fail(.cancelled)
   }
 
-  private func answerSlowBody() {
+  func answerSlowBody() {
     exchange.closeAfterResponse()
     answer(.slowBody, as: .bodyTimeout)
   }
@@ -275,80 +305,6 @@ final class Forwarding: TransportExchange {
   func uploadIsRefused() {
     exchange.closeAfterResponse()
     answer(.tooManyUploads, as: .forwarded(.rejected))
-  }
-
-  /// Answers the client in place of an upstream.
-  private func answer(_ answer: GatewayAnswer, as outcome: GatewayOutcome) {
-    status = answer.status
-    ownAnswer = answer
-    var fields = WeirServer.ResponseFields()
-    if let seconds = answer.retryAfter { fields.add("Retry-After", String(seconds)) }
-    if let reason = answer.refusal {
-      fields.add("X-No-Retry", ShedReason.overload.rawValue)
-      // The field says that nothing was sent, which is not so if a retry was refused.
-      if startedCount == 0 { fields.add("X-Weir-Refused", reason.rawValue) }
-    }
-    exchange.respond(status: answer.status, fields: fields, text: answer.text)
-    end(outcome)
-  }
-
-  /// Answers by a route that forwards nothing.
-  private func answer(byRoute index: Int, location: String? = nil) {
-    guard case .answer(let answer) = plan.plan.work[index] else { return }
-    route = index
-    status = answer.status
-    exchange.respond(
-      status: status, fields: withFacts { answer.fields(location: location, $0) }, body: answer.body)
-    end(.answeredByRoute)
-  }
-
-  private func end(_ outcome: GatewayOutcome, at now: MonotonicTime = .now) {
-    guard !isOver else { return }
-    isOver = true
-    exchange.forgetCallbacks()
-    bodyIsOver()
-    let seconds = now.seconds(since: began)
-    plan.ended(
-      SeriesCache.Key(route: route, method: knownMethod, isHTTP10: isHTTP10, status: status, outcome: outcome),
-      seconds: seconds)
-    if isFailure, outcome != .answeredByRoute { logFailure(outcome, seconds) }
-    logAccess(outcome, seconds)
-    outgoing = nil
-  }
-
-  /// Whether an operator should look at the failure: the gateway or the upstream could not do its part, and one of them
-  /// says so. A client's mistakes and an application's own errors don't count.
-  private var isFailure: Bool {
-    // Refusals of load control have lines of their own (``UpstreamLog``).
-    guard !isClientGone, !isBodyTooSlow, ownAnswer?.refusal == nil else { return false }
-    switch status {
-    case 502, 503, 504, 508: return true
-    default: return failure != nil && ownAnswer == nil
-    }
-  }
-
-  private func logFailure(_ outcome: GatewayOutcome, _ seconds: Double) {
-    let route = route < 0 ? nil : plan.plan.table.routes[route]
-    let text = failure?.cause ?? ownAnswer?.line ?? ""
-    plan.log.failed(
-      FailedRequest(
-        kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,
-        upstream: route?.upstream?.authority ?? "", seconds: seconds, attempts: startedCount,
-        error: failure?.label ?? "", text: text))
-  }
-
-  /// Logs the request without its query and header fields, since they may hold secrets.
-  private func logAccess(_ outcome: GatewayOutcome, _ seconds: Double) {
-    guard plan.log.log.level <= .debug else { return }
-    plan.log.log.debug(
-      "request",
-      [
-        "route": .string(route < 0 ? "" : plan.plan.table.routes[route].name),
-        "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
-        "outcome": .string(outcome.label), "seconds": .seconds(seconds),
-        "attempts": .integer(startedCount), "client": .string("\(exchange.peer)"),
-        "error": .string(failure?.label ?? ""),
-      ])
   }
 }
 
@@ -360,6 +316,8 @@ extension Forwarding: TimerHandler {
       bodyTimeIsOver()
     } else if timer === hedgeTimer {
       hedgeIsDue()
+    } else if awaitsEndpoints {
+      endpointsAreDue()
     } else {
       perform(machine.delayElapsed())
     }

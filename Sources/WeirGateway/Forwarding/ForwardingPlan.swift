@@ -10,86 +10,56 @@ final class ForwardingPlan: Sendable {
   /// The way in which a route's requests are answered, prepared.
   enum Work {
     case forward(RoutePlan)
+    /// Each request goes by one of the plans.
+    case split(UpstreamSplit, [RoutePlan])
     case answer(RouteAnswer)
   }
 
-  /// A route that forwards. A class, so that a request keeps the whole plan of its route alive by one reference.
-  final class RoutePlan: Sendable {
-    let route: Route
-    let upstream: Upstream
-    /// The parts that all transfers to the upstream have in common.
-    let spec: TransferSpec
-    let headers: HeaderPolicy
-    /// The route's rules about retries; nil if it allows none.
-    let rules: RetryRules?
-    /// The limits on the attempts at the upstream.
-    let controls: DestinationControls
-    /// Whether requests that their sender retries are not retried here.
-    let leavesRetriesAlone: Bool
-    /// The route's timeout in seconds.
-    let timeout: Double
-    /// Limits the requests that stream a body to the upstream.
-    let uploads: UploadGate
-
-    init(_ route: Route, to upstream: Upstream, pseudonym: String, uploads: UploadGate) {
-      self.route = route
-      self.upstream = upstream
-      var spec = TransferSpec(url: upstream.origin)
-      spec.isForOneOfMany = true
-      spec.addressPolicy = route.destinationPolicy.rules
-      spec.trust = route.tls?.trust
-      self.spec = spec
-      headers = HeaderPolicy(route: route, upstream: upstream, pseudonym: pseudonym)
-      rules = RetryRules(route.retry)
-      controls = DestinationControls(
-        retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker,
-        overload: route.overload)
-      leavesRetriesAlone = route.retry.unlessRetried
-      timeout = route.timeout / .seconds(1)
-      self.uploads = uploads
+  /// The answer in place of one of the gateway's own.
+  struct Fallback: Sendable {
+    enum Action: Sendable {
+      case forward(RoutePlan)
+      case answer(RouteAnswer)
     }
+
+    let statusCodes: Set<Int>
+    let action: Action
   }
 
   let table: RouteTable
   /// The work of each of the table's routes.
   let work: [Work]
+  /// The number of plans of routes.
+  let planCount: Int
 
-  /// The upstreams of all routes, each with the gauges of all limits that any route sets there.
+  /// All upstreams, each with the gauges of all limits that any route sets there.
   let upstreams: [Destination: ControlGauges]
+  /// The endpoints of upstreams that have some of their own.
+  let endpoints: [Destination: EndpointSet]
 
   /// - Parameters:
-  ///   - pseudonym: the name of this gateway in Via.
-  ///   - gates: the gates of the process, which outlive a plan.
-  init(_ routes: [Route], pseudonym: String, gates: UploadGates) {
+  ///   - pseudonym: The name of this gateway in Via.
+  ///   - gates: The gates of the process, which outlive a plan.
+  ///   - named: The endpoints of the configuration's upstreams, by name.
+  init(
+    _ configuration: Configuration, pseudonym: String, gates: UploadGates, named: [String: UpstreamEndpoints] = [:]
+  ) {
+    let routes = configuration.routes
     table = RouteTable(routes)
-    upstreams = Dictionary(
-      routes.compactMap { route in route.upstream.map { ($0.destination, ControlGauges(of: route)) } },
-      uniquingKeysWith: { $0.union($1) })
-    let uploads = gates.follow(Set(upstreams.keys))
-    work = routes.map { route in
-      switch route.action {
-      case .upstream(let upstream):
-        let gate = uploads[upstream.destination] ?? UploadGate(limit: 1)
-        return .forward(RoutePlan(route, to: upstream, pseudonym: pseudonym, uploads: gate))
-      case .redirect(let redirect): return .answer(RouteAnswer(redirect, of: route))
-      case .respond(let response): return .answer(RouteAnswer(response, of: route))
-      }
-    }
+    var maker = RoutePlan.Maker(configuration, pseudonym: pseudonym, gates: gates, named: named)
+    work = routes.map { maker.work(of: $0) }
+    planCount = maker.count
+    upstreams = maker.upstreams
+    endpoints = Dictionary(
+      configuration.upstreams.compactMap { upstream in
+        named[upstream.name].map { (upstream.target.destination, $0.set) }
+      }, uniquingKeysWith: { first, _ in first })
   }
 
   /// A name that no other gateway on the way has, so that a request that comes back is recognized.
   static func pseudonym(using random: inout some RandomNumberGenerator) -> String {
     let digits = String(UInt32.random(in: 0 ... .max, using: &random), radix: 16)
     return "weir-" + String(repeating: "0", count: 8 - digits.count) + digits
-  }
-}
-
-extension ControlGauges {
-  fileprivate init(of route: Route) {
-    self = []
-    if route.retry.budget != nil { insert(.budget) }
-    if route.circuitBreaker != nil { insert(.circuit) }
-    if route.overload != nil { insert(.overload) }
   }
 }
 
@@ -107,10 +77,11 @@ final class ActivePlan {
   /// Observes the requests to upstreams.
   let observer: (any SharedTransportObserver)?
   let log: RequestLog
-  /// The states by route, each from the route's first request on.
+  /// The states by the numbers of routes' plans, each from the first request on.
   @exclusivity(unchecked) private var states: [DestinationState?]
   /// The terms of a request that is not forwarded.
   let noTerms = DestinationTerms(DestinationControls(retryBudget: nil))
+  @exclusivity(unchecked) private var random = PickRandom(seed: .random(in: .min ... .max))
   @exclusivity(unchecked) private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
 
   init(
@@ -123,7 +94,7 @@ final class ActivePlan {
     self.observer = observer
     self.log = log
     let names = plan.table.routes.map(\.name)
-    states = names.map { _ in nil }
+    states = Array(repeating: nil, count: plan.planCount)
     cache = SeriesCache(metrics, routes: names)
     retried = names.map { metrics.retried.with($0) }
     abandoned = names.map { metrics.abandoned.with($0) }
@@ -141,13 +112,16 @@ final class ActivePlan {
     abandoned[route].increment()
   }
 
-  /// The state of a route's upstream.
-  func state(of upstream: Upstream, ofRoute route: Int) -> DestinationState {
-    if let known = states[route] { return known }
-    let state = transport.state(of: upstream.destination)
-    states[route] = state
+  /// The state of the upstream of a route's plan.
+  func state(of route: RoutePlan) -> DestinationState {
+    if let known = states[route.number] { return known }
+    let state = transport.state(of: route.upstream.destination)
+    states[route.number] = state
     return state
   }
+
+  /// A number for a choice among upstreams.
+  func draw() -> UInt64 { random.next() }
 
   func began(_ method: KnownMethod) {
     cache.active(method).increment()
@@ -174,19 +148,6 @@ final class ActivePlan {
 
   func countRefused() {
     metrics.requests.with("", GatewayOutcome.refused.label).increment()
-  }
-}
-
-extension RetryRules {
-  /// The rules of a route; nil if they allow no retry. The first retry comes within 100 ms, and each later one within
-  /// twice the time of the one before, at random, so that the clients of a failing upstream don't come back all at
-  /// once.
-  fileprivate init?(_ rules: RouteRetryRules) {
-    guard rules.limit > 0 else { return nil }
-    self.init(
-      limit: UInt(clamping: rules.limit), methods: rules.methods, statusCodes: rules.statusCodes,
-      codes: Self.transientCodes, backoff: RetryBackoff(base: 2, scale: 0.1, jitter: .full, maximumDelay: 10),
-      finalResponseFields: rules.finalResponseFields)
   }
 }
 

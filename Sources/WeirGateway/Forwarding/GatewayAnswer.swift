@@ -38,6 +38,9 @@ struct GatewayAnswer: Equatable, Sendable {
       self.init(503, Self.text(of: reason))
       retryAfter = Int(max(1, seconds.rounded(.up)))
       refusal = reason
+    case .rejected(.noEndpoint)?:
+      self.init(503, "the upstream has no endpoint")
+      retryAfter = 1
     default: self.init(outcome)
     }
   }

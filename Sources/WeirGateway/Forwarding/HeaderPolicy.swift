@@ -43,7 +43,9 @@ final class HeaderPolicy: Sendable {
   private let last: HeaderBlock
   /// Fields of the route's rules whose values depend on the request.
   private let made: [FieldTemplate]
-  /// The upstream's own Host if the client's goes there in its place; nil otherwise.
+  /// Whether the client's Host goes to the upstream.
+  private let sendsClientsHost: Bool
+  /// The Host in place of a bad one of the client; nil for that of the endpoint, which the transfer's URL has.
   private let hostInNeed: String?
   /// The names of fields that the route sets or removes, in lower case.
   private let ruled: [[UInt8]]
@@ -53,16 +55,18 @@ final class HeaderPolicy: Sendable {
 
   /// - Parameters:
   ///   - upstream: The upstream of the route.
+  ///   - host: The Host that an entry of `upstreams` asks for; nil for the endpoint's own.
   ///   - pseudonym: The name of this gateway in Via; a token.
-  init(route: Route, upstream: Upstream, pseudonym: String) {
+  init(route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String) {
     let rules = route.headers
     let ruled = (rules.set.map(\.name) + rules.remove).map { Array(FieldSyntax.lowercased($0).utf8) }
     var first = HeaderBlock(), last = HeaderBlock()
-    if !ruled.contains(Array("host".utf8)), route.rewriteHost != .client {
-      let host = if case .text(let host)? = route.rewriteHost { host } else { upstream.authority }
-      first.append(line: "Host: \(host)")
-    }
-    hostInNeed = route.rewriteHost == .client ? upstream.authority : nil
+    let rewrite = route.rewriteHost ?? host
+    let own = upstream.isNamed ? nil : upstream.authority
+    let text = if case .text(let text)? = rewrite { text } else { own }
+    if let text, rewrite != .client, !ruled.contains(Array("host".utf8)) { first.append(line: "Host: \(text)") }
+    sendsClientsHost = rewrite == .client && !ruled.contains(Array("host".utf8))
+    hostInNeed = own
     if !ruled.contains(Array("x-forwarded-proto".utf8)) { last.append(line: "X-Forwarded-Proto: http") }
     var made: [FieldTemplate] = []
     for template in (rules.set + rules.add).map({ FieldTemplate($0, route: route.name) }) {
@@ -93,7 +97,7 @@ final class HeaderPolicy: Sendable {
     var retries = 0
     var wishes = CallerWishes()
     list.append(contentsOf: first)
-    if let hostInNeed { addHost(of: client, orElse: hostInNeed, to: &list) }
+    if sendsClientsHost { addHost(of: client, to: &list) }
     fields.forEach { name, value in
       if options.contains(name) { return }
       switch FieldKind(name) {
@@ -159,14 +163,14 @@ final class HeaderPolicy: Sendable {
   }
 
   /// Adds the client's Host. If that names no host, or several, the upstream's own is sent.
-  private func addHost(of client: Client, orElse own: String, to list: inout HeaderBlock) {
+  private func addHost(of client: Client, to list: inout HeaderBlock) {
     let authority = client.authority.bindMemory(to: UInt8.self).span
     let isHost = RequestAuthority.hostLength(authority) > 0 && authority.firstIndex(of: .comma) == nil
     "Host".withOctets { name in
       if isHost {
         list.append(name: name, value: client.authority)
       } else {
-        own.withOctets { list.append(name: name, value: $0) }
+        hostInNeed?.withOctets { list.append(name: name, value: $0) }
       }
     }
   }

@@ -5,30 +5,52 @@ import WeirTransport
 
 /// A request in the form in which it goes to the upstream: its line and fields are sent unchanged.
 final class OutgoingRequest {
-  let route: ForwardingPlan.RoutePlan
+  let route: RoutePlan
   /// Methods are case-sensitive (RFC 9110 §9.1).
   let method: String
   let target: String
+  /// The target as the route table has it, perhaps without a base path.
+  private let decidedTarget: String
   /// The fields in the order in which they are sent.
   let fields: HeaderBlock
   let body: BodyLength
   /// The number of retries that others made of the request before it came.
   let retriesBefore: Int
+  /// Whether another upstream could not answer the request.
+  let isFallback: Bool
 
   init(
-    route: ForwardingPlan.RoutePlan, method: String, target: String, fields: HeaderBlock, body: BodyLength,
+    route: RoutePlan, method: String, target: String, fields: HeaderBlock, body: BodyLength,
     retriesBefore: Int
   ) {
     self.route = route
     self.method = method
-    self.target = target
+    decidedTarget = target
+    self.target = route.target(target)
     self.fields = fields
     self.body = body
     self.retriesBefore = retriesBefore
+    isFallback = false
   }
 
-  /// The rules about retries; nil if nothing is retried.
-  var rules: RetryRules? { isLeftAlone ? nil : route.rules }
+  /// The request as it goes to another upstream.
+  ///
+  /// - Parameter fields: Made for that upstream.
+  init(fallback request: OutgoingRequest, by route: RoutePlan, fields: HeaderBlock) {
+    self.route = route
+    method = request.method
+    decidedTarget = request.decidedTarget
+    target = route.target(decidedTarget)
+    self.fields = fields
+    body = request.body
+    retriesBefore = request.retriesBefore
+    isFallback = true
+  }
+
+  /// The rules about retries; nil if there are none.
+  var rules: RetryRules? { isLeftAlone || isFallback ? nil : route.rules }
+  /// Whether anything may be retried.
+  var mayRetry: Bool { rules != nil || route.mayConnectElsewhere }
   /// The plan for a second attempt beside a slow one; nil if there is none.
   var hedge: HedgePlan? { isLeftAlone ? nil : route.route.hedge }
 

@@ -27,7 +27,7 @@ package final class Gateway: Sendable {
   private let listener: Listener
   private let workers: [Worker]
   private let pseudonym: String
-  private let destinations = DestinationTable()
+  private let registry: UpstreamRegistry
   private let gates = UploadGates(limit: TransportLimits.gatewayUploads)
   private let failures: FailureLog
   private let upstreams: UpstreamLog
@@ -47,11 +47,13 @@ package final class Gateway: Sendable {
     self.failures = failures
     let upstreams = UpstreamLog(log, window: options.failureWindow)
     self.upstreams = upstreams
-    let plan = ForwardingPlan(configuration.routes, pseudonym: pseudonym, gates: gates)
+    let destinations = DestinationTable()
+    registry = UpstreamRegistry(destinations)
+    registry.follow(configuration.upstreams)
+    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
     metrics.prepare(for: plan)
     let listener = try Listener(options.address)
     self.listener = listener
-    let destinations = destinations
     let limits = ServerLimits.gateway(connections: options.connections / options.workers)
     let crowd = CrowdLog(listener: "gateway", connections: limits.connections * options.workers, log: log)
     workers = try (0..<options.workers).map { number in
@@ -72,7 +74,8 @@ package final class Gateway: Sendable {
 
   /// Returns once all new requests follow `configuration`. Requests under way end by the old one.
   package func reload(_ configuration: Configuration) async {
-    let plan = ForwardingPlan(configuration.routes, pseudonym: pseudonym, gates: gates)
+    registry.follow(configuration.upstreams)
+    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
   }

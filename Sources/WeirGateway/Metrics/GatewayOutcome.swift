@@ -4,6 +4,8 @@ import WeirTransport
 enum GatewayOutcome: Hashable, Sendable {
   /// The request was forwarded, with this outcome in the transport's words.
   case forwarded(RequestOutcome)
+  /// The upstream has no endpoint: 503.
+  case noEndpoint
   /// No route matched: 404.
   case unrouted
   /// The request is malformed, or of a kind that a gateway does not take: 4xx, 501.
@@ -21,6 +23,7 @@ enum GatewayOutcome: Hashable, Sendable {
   var label: String {
     switch self {
     case .forwarded(let outcome): outcome.rawValue
+    case .noEndpoint: "no_endpoint"
     case .unrouted: "no_route"
     case .refused: "refused"
     case .bodyTimeout: "body_timeout"
@@ -29,12 +32,18 @@ enum GatewayOutcome: Hashable, Sendable {
     }
   }
 
+  /// The outcome of a forwarded request that has the gateway's own answer.
+  init(_ outcome: RequestOutcome, _ failure: ExchangeFailure?) {
+    self = failure == .rejected(.noEndpoint) ? .noEndpoint : .forwarded(outcome)
+  }
+
   /// OpenTelemetry's `error.type` of the server's side: errors of the server, none of its client.
   func errorType(status: Int) -> String {
     switch self {
     case .forwarded(.success), .forwarded(.httpError), .unrouted, .refused, .bodyTimeout, .loop, .answered:
       status >= 500 ? String(status) : ""
     case .answeredByRoute: ""
+    case .noEndpoint: label
     case .forwarded(let outcome): outcome.rawValue
     }
   }
@@ -49,7 +58,7 @@ enum GatewayOutcome: Hashable, Sendable {
 
   /// The outcomes that requests of a route can have.
   static let ofRoutes: [GatewayOutcome] =
-    RequestOutcome.allCases.map(GatewayOutcome.forwarded) + [.bodyTimeout, .loop, .answered]
+    RequestOutcome.allCases.map(GatewayOutcome.forwarded) + [.noEndpoint, .bodyTimeout, .loop, .answered]
   /// The outcomes of requests that belong to no route.
   static let ofNoRoute: [GatewayOutcome] = [.unrouted, .refused]
 }

@@ -29,6 +29,8 @@ package struct Route: Sendable, Equatable {
   package var hedge: HedgePlan?
   /// The addresses of the upstream that may be connected to.
   package var destinationPolicy = DestinationPolicy.any
+  /// The answer in place of the gateway's own failures; nil without one.
+  package var fallback: RouteFallback?
 
   static let defaultTimeout: Duration = .seconds(30)
 
@@ -42,10 +44,25 @@ package struct Route: Sendable, Equatable {
     self.action = action
   }
 
-  /// The upstream of a route that forwards.
+  /// The upstream of a route that forwards to one.
   package var upstream: Upstream? {
     if case .upstream(let upstream) = action { upstream } else { nil }
   }
+
+  /// All upstreams to which the route may send requests.
+  package var upstreams: [Upstream] {
+    let own: [Upstream] =
+      switch action {
+      case .upstream(let upstream): [upstream]
+      case .split(let split): split.parts.map(\.upstream)
+      case .redirect, .respond: []
+      }
+    if case .upstream(let upstream)? = fallback?.action { return own + [upstream] }
+    return own
+  }
+
+  /// Whether the base path of the upstream is known only when a request's upstream is.
+  var joinsBaseLate: Bool { upstreams.count > 1 }
 }
 
 /// A value in place of the upstream's own in the Host field.

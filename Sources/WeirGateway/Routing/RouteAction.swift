@@ -2,6 +2,8 @@
 package enum RouteAction: Sendable, Equatable {
   /// They are forwarded.
   case upstream(Upstream)
+  /// They are forwarded, each to one of several upstreams.
+  case split(UpstreamSplit)
   /// They are answered with another location of what they ask for.
   case redirect(RouteRedirect)
   /// They are answered with a fixed response.

@@ -3,8 +3,9 @@ import WeirHTTP
 /// One route, prepared for matching, and for the target or the location that it makes of a request's.
 final class RouteEntry: Sendable {
   private enum Work {
-    /// The path that is put before the rest of the request's.
-    case forward(base: [UInt8])
+    /// The path that is put before the rest of the request's. If the upstream's base path is put before that when the
+    /// upstream is known, the whole may be empty.
+    case forward(base: [UInt8], isComplete: Bool)
     case redirect(RedirectLocation)
     case respond
   }
@@ -22,8 +23,10 @@ final class RouteEntry: Sendable {
     var replacement = route.replacePrefix.map(PathPrefix.normalized)
     var drops = route.stripPrefix || replacement != nil
     switch route.action {
-    case .upstream(let upstream):
-      work = .forward(base: Array((upstream.basePath + PathPrefix.joinable(replacement ?? "/")).utf8))
+    case .upstream, .split:
+      let base = route.joinsBaseLate ? "" : route.upstream?.basePath ?? ""
+      work = .forward(
+        base: Array((base + PathPrefix.joinable(replacement ?? "/")).utf8), isComplete: !route.joinsBaseLate)
     case .redirect(let redirect):
       if case .prefix(let prefix) = redirect.path {
         replacement = prefix
@@ -49,8 +52,9 @@ final class RouteEntry: Sendable {
   ///   - query: Empty, or a question mark and what follows it.
   func decision(_ authority: Span<UInt8>, path: Span<UInt8>, query: Span<UInt8>) -> RouteTable.Decision {
     switch work {
-    case .forward(let base):
-      let target = Self.target(base: base.span, rest: path.extracting(dropped...), query: query)
+    case .forward(let base, let isComplete):
+      let target = Self.target(
+        base: base.span, rest: path.extracting(dropped...), query: query, mayBeEmpty: !isComplete)
       return .forward(route: route, target: target)
     case .redirect(let location):
       guard let text = location.text(authority, rest: path.extracting(dropped...), query: query) else {
@@ -67,9 +71,11 @@ final class RouteEntry: Sendable {
     return decision(authority, path: [UInt8.slash].span, query: [UInt8]().span)
   }
 
-  private static func target(base: Span<UInt8>, rest: Span<UInt8>, query: Span<UInt8>) -> String {
+  private static func target(
+    base: Span<UInt8>, rest: Span<UInt8>, query: Span<UInt8>, mayBeEmpty: Bool
+  ) -> String {
     // A stripped path may be empty. A target's path may not, unless it begins with the upstream's base path.
-    let slash = rest.isEmpty && base.isEmpty
+    let slash = rest.isEmpty && base.isEmpty && !mayBeEmpty
     let count = base.count + (slash ? 1 : 0) + rest.count + query.count
     return String(unsafeUninitializedCapacity: count) { buffer in
       var end = 0

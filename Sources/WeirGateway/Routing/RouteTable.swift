@@ -8,7 +8,8 @@ import WeirHTTP
 package struct RouteTable: Sendable {
   package enum Decision: Equatable, Sendable {
     /// `route` is an index into `routes`. The target has the request's own bytes, except for the path's prefix and
-    /// normal form.
+    /// normal form. It lacks the upstream's base path where the route has several upstreams
+    /// (``Upstream/target(of:)``).
     case forward(route: Int, target: String)
     case redirect(route: Int, location: String)
     case respond(route: Int)

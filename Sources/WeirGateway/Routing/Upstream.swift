@@ -5,7 +5,8 @@ import WeirHTTP
 import WeirIO
 import WeirTransport
 
-/// The target of a route's requests: the origin, and the base path that is put before their paths.
+/// The target of a route's requests: an origin, or an entry of `upstreams`, whose name stands for the host; and the base
+/// path that is put before their paths.
 package struct Upstream: Sendable, Hashable {
   package enum Scheme: String, Sendable {
     case http
@@ -26,6 +27,29 @@ package struct Upstream: Sendable, Hashable {
 
   /// The origin's URL, `http://host:port/`.
   package let origin: String
+  /// Whether it is an entry of `upstreams`, which has endpoints of its own.
+  package let isNamed: Bool
+
+  /// Takes an entry of `upstreams`.
+  ///
+  /// - Parameters:
+  ///   - port: Only for labels; nil for the scheme's.
+  ///   - basePath: Empty, or without a slash at its end.
+  package init(named name: String, scheme: Scheme, port: Int? = nil, basePath: String = "") {
+    self.scheme = scheme
+    self.port = port ?? scheme.defaultPort
+    self.basePath = basePath
+    host = name
+    isNamed = true
+    origin = "\(scheme.rawValue)://\(Self.authority(name, self.port, of: scheme))/"
+  }
+
+  /// The target of a request with the base path, which it lacks.
+  func target(of rest: String) -> String {
+    if rest == "*" { return rest }
+    if basePath.isEmpty { return rest.hasPrefix("/") ? rest : "/" + rest }
+    return basePath + rest
+  }
 
   /// The authority of a destination, as ``authority`` spells it.
   static func authority(of destination: Destination) -> String {
@@ -52,9 +76,10 @@ package struct Upstream: Sendable, Hashable {
     let text = "\(scheme.rawValue)://\(Self.authority(host, port, of: scheme))/"
     guard URL(string: text) != nil else { throw UpstreamProblem("\(quoted(host)) is not a host name") }
     (self.scheme, self.host, self.port, self.origin) = (scheme, host, port, text)
+    isNamed = false
   }
 
-  private static func authority(_ host: String, _ port: Int, of scheme: Scheme) -> String {
+  static func authority(_ host: String, _ port: Int, of scheme: Scheme) -> String {
     port == scheme.defaultPort ? host : "\(host):\(port)"
   }
 
@@ -82,7 +107,8 @@ package struct Upstream: Sendable, Hashable {
     return (spelled, port)
   }
 
-  private static func basePath(_ path: Substring) throws(UpstreamProblem) -> String {
+  /// Reads a base path; an empty one and `/` are none.
+  static func basePath(_ path: Substring) throws(UpstreamProblem) -> String {
     var path = path
     while path.last == "/" { path.removeLast() }
     if let problem = PathPrefix.problem(path.isEmpty ? "/" : String(path)) {

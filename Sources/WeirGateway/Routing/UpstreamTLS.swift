@@ -13,6 +13,8 @@ package struct UpstreamTLS: Sendable, Hashable {
   /// The name sent to the upstream (SNI) and expected in its certificate; nil means the URL's host.
   package var serverName: String?
   package var minimumVersion = TLSConfiguration.Version.tls12
+  /// The keys of which the upstream must have one; empty for any.
+  package var pins: [TLSConfiguration.PublicKeyPin] = []
 
   package init() {}
 
@@ -25,6 +27,7 @@ package struct UpstreamTLS: Sendable, Hashable {
         format: .pem, certificate: .blob(certificate), key: key.map { .blob($0) })
     }
     options.minimumVersion = minimumVersion == .tls13 ? .tls13 : .tls12
+    options.pinnedPublicKeys = pins.map(\.sha256)
     return TransferTrust(options, serverName: serverName)
   }
 }
@@ -34,8 +37,9 @@ extension UpstreamTLS: CustomStringConvertible, CustomReflectable {
   package var description: String {
     let files = [("authority", authority), ("certificate", certificate), ("key", key)]
     let parts = files.compactMap { name, bytes in bytes.map { "\(name): \($0.count) bytes" } }
+    let pinned = pins.isEmpty ? [] : ["pins: \(pins.count)"]
     let name = serverName.map { ["serverName: \($0)"] } ?? []
-    return "UpstreamTLS(\((parts + name + ["minimumVersion: \(minimumVersion)"]).joined(separator: ", ")))"
+    return "UpstreamTLS(\((parts + name + pinned + ["minimumVersion: \(minimumVersion)"]).joined(separator: ", ")))"
   }
 
   package var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .struct) }

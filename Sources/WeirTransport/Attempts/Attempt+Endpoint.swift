@@ -8,22 +8,24 @@ extension Attempt {
   /// - Parameters:
   ///   - destination: The hop's.
   ///   - key: The hash of the part of the request by which an endpoint is chosen; nil if it has none.
-  /// - Returns: False if the destination should have endpoints and has none that takes another attempt.
-  package func findEndpoint(at destination: Destination?, key: UInt64?) -> Bool {
+  /// - Returns: Why there is none, if the destination should have endpoints; nil if the attempt may go on.
+  package func findEndpoint(at destination: Destination?, key: UInt64?) -> Rejection? {
     guard let destination, let choice = transport.endpoints(of: destination) else {
       leaveEndpoint()
-      return true
+      return nil
     }
-    if stay?.set === choice.set { return true }
+    if stay?.set === choice.set { return nil }
     leaveEndpoint()
     let now = MonotonicTime.now
     let trail = terms.trail.flatMap { $0.set === choice.set ? $0 : nil } ?? EndpointTrail(choice.set)
     terms.trail = trail
-    guard let endpoint = choice.pick(key: key, excluding: trail.tried, at: now) else { return false }
+    guard let endpoint = choice.pick(key: key, excluding: trail.tried, at: now) else {
+      return choice.set.isEmpty ? .noEndpoint : .queueFull
+    }
     trail.tried.insert(endpoint)
     endpoint.begins()
     stay = EndpointStay(at: endpoint, of: choice.set, destination: destination, began: now)
-    return true
+    return nil
   }
 
   /// Whether load control should hear nothing of a caller that left: the endpoint is slower than the others by far, and

@@ -25,9 +25,9 @@ struct Admission<Waiter: Sendable>: Sendable {
     case refused
   }
 
-  let slots: Int
+  private(set) var slots: Int
   let maximumWaiting: Int
-  let maximumParked: Int
+  private(set) var maximumParked: Int
   private(set) var taken = 0
   private(set) var parked = 0
   private var queue = Deque<Entry>()
@@ -42,10 +42,19 @@ struct Admission<Waiter: Sendable>: Sendable {
   /// The capacity of the queue that is kept without entries.
   private static var idleCapacity: Int { 16 }
 
-  init(slots: Int, maximumWaiting: Int, maximumParked: Int = 256) {
+  init(slots: Int, maximumWaiting: Int, maximumParked: Int = TransportLimits.usualParked) {
     self.slots = max(1, slots)
     self.maximumWaiting = max(0, maximumWaiting)
     self.maximumParked = max(0, maximumParked)
+  }
+
+  /// Takes other limits. Attempts that have more slots than there are keep them. Returns the entries that get slots now.
+  mutating func resize(slots: Int, maximumParked: Int) -> [Entry] {
+    self.slots = max(1, slots)
+    self.maximumParked = max(0, maximumParked)
+    var admitted: [Entry] = []
+    while let entry = letThrough() { admitted.append(entry) }
+    return admitted
   }
 
   var waiting: Int { queue.count - withdrawn.count }

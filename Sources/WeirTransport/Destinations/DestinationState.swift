@@ -57,25 +57,38 @@ package final class DestinationState: Sendable {
   }
 
   package let destination: Destination
-  let slots: Int
   let fields: Mutex<Fields>
   /// Nil, and not consulted, until a request hedges by a quantile.
   private let latencies = Mutex<RecentLatencies?>(nil)
   private let watchesLatencies = Atomic(false)
 
-  init(destination: Destination, slots: Int, maximumWaiting: Int, now: MonotonicTime = .now) {
+  init(
+    destination: Destination, slots: Int, maximumWaiting: Int, maximumParked: Int = TransportLimits.usualParked,
+    now: MonotonicTime = .now
+  ) {
     self.destination = destination
-    self.slots = slots
     fields = Mutex(
       Fields(
-        admission: Admission(slots: slots, maximumWaiting: maximumWaiting), retries: RetryLedger(at: now),
-        lastAsked: now))
+        admission: Admission(slots: slots, maximumWaiting: maximumWaiting, maximumParked: maximumParked),
+        retries: RetryLedger(at: now), lastAsked: now))
   }
 
   // MARK: Slots
 
   /// The numbers of slots taken, transfers parked, and attempts waiting for their first slot.
   var occupancy: [Int] { fields.withLock { [$0.admission.taken, $0.admission.parked, $0.admission.waiting] } }
+
+  /// Takes other numbers of slots and of parked transfers. Attempts that wait get the slots that are free now.
+  package func resize(slots: Int, parked: Int) {
+    let (admitted, departed, answers) = fields.withLock { fields in
+      let admitted = fields.admission.resize(slots: slots, maximumParked: parked)
+      fields.gate?.resize(slots: fields.admission.slots)
+      return (admitted, fields.admission.takeDeparted(), fields.answers(at: .now))
+    }
+    withExtendedLifetime(departed) {}
+    for entry in admitted { entry.waiter(nil) }
+    for each in answers { each.waiter(each.refusal) }
+  }
 
   /// When a first slot was last asked for, or the destination became known.
   var lastAsked: MonotonicTime { fields.withLock { $0.lastAsked } }
@@ -218,7 +231,7 @@ package final class DestinationState: Sendable {
         if gate.machine.state != .normal { reports.entered = .normal }
         reports.overload?.state = .normal
         // Nothing is limited any more, and no later report would say so.
-        reports.overload?.limit = slots
+        reports.overload?.limit = fields.admission.slots
         reports.overload?.used = 0
       }
       reports.areLast = isQuiet && fields.gate == nil

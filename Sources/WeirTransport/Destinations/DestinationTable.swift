@@ -61,7 +61,7 @@ package final class DestinationTable: Sendable {
       if let state = entries.states[destination] { return state }
       if entries.states.count >= entries.limit { entries.letGo() }
       let state = DestinationState(
-        destination: destination, slots: limits.slots, maximumWaiting: limits.waiting)
+        destination: destination, slots: limits.slots, maximumWaiting: limits.waiting, maximumParked: limits.parked)
       entries.states[destination] = state
       return state
     }

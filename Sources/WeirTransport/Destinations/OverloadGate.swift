@@ -45,6 +45,9 @@ struct OverloadGate: Sendable {
     reported = machine.report(at: now)
   }
 
+  /// The destination has another number of slots.
+  mutating func resize(slots: Int) { machine.resize(slots: slots) }
+
   // MARK: Waiting
 
   /// - Parameters:

@@ -59,12 +59,12 @@ struct Balancer: Sendable {
 
 /// A fast generator of random numbers (SplitMix64; Steele, Lea and Flood, 2014). Anybody may guess its next number: that
 /// gains a client nothing here.
-struct PickRandom: RandomNumberGenerator, Sendable {
+package struct PickRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { state = seed }
 
-  mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
     mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9

@@ -18,6 +18,8 @@ package final class Endpoint: Sendable {
   package let port: Int
   /// Where its connections lead.
   package let destination: TransferEndpoint
+  /// The URL whose host and port are the names in requests and in TLS; nil: the request's own.
+  let url: String?
   /// Its number in the set, from 1 on.
   let number: UInt32
   private let totals: EndpointTotals
@@ -41,6 +43,7 @@ package final class Endpoint: Sendable {
     name = spec.name
     host = spec.host
     port = spec.port
+    url = spec.url
     destination = TransferEndpoint(
       spec.isUnixSocket ? .unixSocket(spec.host) : .host(spec.host, port: spec.port))
     self.number = number

@@ -5,15 +5,34 @@ import WeirIO
 final class EndpointChoice {
   let set: EndpointSet
   @exclusivity(unchecked) private var picker: EndpointPicker
-  /// Hears of endpoints that go for as long as this choice is used.
+  /// Hears of updates for as long as this choice is used.
   private let watch: EndpointWatch
+  /// Waits for the set to have endpoints.
+  @exclusivity(unchecked) private var waiting: [ObjectIdentifier: () -> Void] = [:]
 
-  /// - Parameter onDeparture: Called on any thread with the endpoints that go.
-  init(_ set: EndpointSet, onDeparture: @escaping @Sendable ([TransferEndpoint]) -> Void) {
+  /// - Parameter onUpdate: Called on any thread after an update, with the endpoints that are gone.
+  init(_ set: EndpointSet, onUpdate: @escaping @Sendable ([TransferEndpoint]) -> Void) {
     self.set = set
     picker = EndpointPicker(set)
-    watch = EndpointWatch(onDeparture)
+    watch = EndpointWatch(onUpdate)
     set.add(watch)
+  }
+
+  /// Calls `then` once the set has endpoints. Returns false, and does not, if it has some already.
+  func awaitsEndpoints(_ owner: AnyObject, then: @escaping () -> Void) -> Bool {
+    guard set.isEmpty else { return false }
+    waiting[ObjectIdentifier(owner)] = then
+    return true
+  }
+
+  func stopsWaiting(_ owner: AnyObject) { waiting[ObjectIdentifier(owner)] = nil }
+
+  /// The set has other endpoints.
+  func updated() {
+    guard !waiting.isEmpty, !set.isEmpty else { return }
+    let ready = waiting.values
+    waiting = [:]
+    for then in ready { then() }
   }
 
   func pick(key: UInt64?, excluding tried: TriedEndpoints, at now: MonotonicTime) -> Endpoint? {
@@ -21,12 +40,12 @@ final class EndpointChoice {
   }
 }
 
-/// Hears of endpoints that go, on any thread.
+/// Hears of a set's updates, with the endpoints that are gone, on any thread.
 final class EndpointWatch: Sendable {
-  let onDeparture: @Sendable ([TransferEndpoint]) -> Void
+  let onUpdate: @Sendable ([TransferEndpoint]) -> Void
 
-  init(_ onDeparture: @escaping @Sendable ([TransferEndpoint]) -> Void) {
-    self.onDeparture = onDeparture
+  init(_ onUpdate: @escaping @Sendable ([TransferEndpoint]) -> Void) {
+    self.onUpdate = onUpdate
   }
 }
 

@@ -60,7 +60,8 @@ package final class EndpointSet: Sendable {
       let known = fields.withLock { $0.roster.known(at: now) }
       let present = specs.map { spec in
         EndpointTier.Member(
-          endpoint: known[spec.name] ?? newEndpoint(spec, &update), weight: spec.weight, priority: spec.priority)
+          endpoint: known[spec.name].flatMap { $0.url == spec.url ? $0 : nil } ?? newEndpoint(spec, &update),
+          weight: spec.weight, priority: spec.priority)
       }
       let balancer = Balancer(present, settings, totals)
       fields.withLock { $0.roster.install(present, balancer, settings, at: now) }
@@ -69,17 +70,16 @@ package final class EndpointSet: Sendable {
       update.settings = settings
       return before.filter { !$0.isMember }
     }
-    if let gone { tellDeparture(of: gone.map(\.destination)) }
+    if let gone { tellUpdate(gone.map(\.destination)) }
     return gone != nil
   }
 
-  private func tellDeparture(of endpoints: [TransferEndpoint]) {
-    if endpoints.isEmpty { return }
+  private func tellUpdate(_ gone: [TransferEndpoint]) {
     let watches = watches.withLock { $0.compactMap(\.watch) }
-    for watch in watches { watch.onDeparture(endpoints) }
+    for watch in watches { watch.onUpdate(gone) }
   }
 
-  /// Tells the watch of endpoints that go, for as long as there is another reference to it.
+  /// Tells the watch of updates, for as long as there is another reference to it.
   func add(_ watch: EndpointWatch) {
     watches.withLock { watches in
       watches.removeAll { $0.watch == nil }
@@ -93,6 +93,9 @@ package final class EndpointSet: Sendable {
   }
 
   package var settings: EndpointSettings { fields.withLock { $0.roster.settings } }
+
+  /// Whether there is no endpoint at all.
+  package var isEmpty: Bool { fields.withLock { $0.roster.members.isEmpty } }
 
   /// The endpoints, sorted by name.
   package var endpoints: [Endpoint] { fields.withLock { $0.roster.members.map(\.endpoint) } }

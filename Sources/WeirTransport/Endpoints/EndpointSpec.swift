@@ -8,12 +8,22 @@ package struct EndpointSpec: Sendable, Hashable {
   package let host: String
   /// 0 for a Unix socket.
   package let port: Int
+  /// The URL, in canonical form, whose host and port are the names in requests and in TLS; nil: the request's own.
+  package let url: String?
   /// 1 to 1000.
   package let weight: Int
   /// 0 to 9; an endpoint of a higher number is used only while none of a lower one is available.
   package let priority: Int
 
-  var isUnixSocket: Bool { name.hasPrefix("unix:") }
+  package var isUnixSocket: Bool { name.hasPrefix("unix:") }
+
+  /// Whether no lookup is needed: the host is an address, or there is none.
+  package var isAddress: Bool { isUnixSocket || IPAddress(host: host) != nil }
+
+  /// The same endpoint with a URL for the names in requests and in TLS.
+  package func named(by url: String) -> EndpointSpec {
+    EndpointSpec(name: name, host: host, port: port, url: url, weight, priority)
+  }
 
   /// The range of ``weight``.
   package static let weights = 1...1000
@@ -21,20 +31,21 @@ package struct EndpointSpec: Sendable, Hashable {
   package static let priorities = 0...9
 
   /// Takes an endpoint on TCP. A weight or priority out of range counts as the nearest valid one.
-  package init(host: String, port: Int, weight: Int = 1, priority: Int = 0) {
+  package init(host: String, port: Int, url: String? = nil, weight: Int = 1, priority: Int = 0) {
     let host = CanonicalHost(host)
-    self.init(name: "\(host.inURL):\(port)", host: host.text, port: port, weight, priority)
+    self.init(name: "\(host.inURL):\(port)", host: host.text, port: port, url: url, weight, priority)
   }
 
   /// Takes an endpoint on a Unix socket.
-  package init(unixPath path: String, weight: Int = 1, priority: Int = 0) {
-    self.init(name: "unix:\(path)", host: path, port: 0, weight, priority)
+  package init(unixPath path: String, url: String? = nil, weight: Int = 1, priority: Int = 0) {
+    self.init(name: "unix:\(path)", host: path, port: 0, url: url, weight, priority)
   }
 
-  private init(name: String, host: String, port: Int, _ weight: Int, _ priority: Int) {
+  private init(name: String, host: String, port: Int, url: String?, _ weight: Int, _ priority: Int) {
     self.name = name
     self.host = host
     self.port = port
+    self.url = url
     self.weight = min(max(weight, Self.weights.lowerBound), Self.weights.upperBound)
     self.priority = min(max(priority, Self.priorities.lowerBound), Self.priorities.upperBound)
   }

@@ -49,7 +49,7 @@ package enum Rejection: Hashable, Sendable {
   case admissionTimeout
   /// Load control refused the attempt; seconds after which the request may be repeated.
   case overloaded(reason: ShedReason, retryAfter: Double)
-  /// The destination has no endpoint, or none that takes another attempt.
+  /// The destination has no endpoint.
   case noEndpoint
 
   package var label: String {

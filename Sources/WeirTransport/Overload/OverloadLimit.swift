@@ -26,7 +26,7 @@ struct OverloadLimit: Sendable {
   private(set) var probe: OverloadProbe?
   /// Whether callers gave up in the last window, most of whose answers were slow.
   private(set) var isLossy = false
-  private let slots: Double
+  private var slots: Double
   /// Since when answers are too slow.
   private var slowSince: MonotonicTime?
   private var gap = gaps.shortest
@@ -42,6 +42,9 @@ struct OverloadLimit: Sendable {
 
   /// The attempts that may count at once.
   var floor: Int { probe?.limit ?? Int(value) }
+
+  /// The destination has another number of slots. The value comes into its new bounds at the end of the next window.
+  mutating func resize(slots: Int) { self.slots = Double(max(slots, 1)) }
 
   /// The upstream answers again after a silence.
   mutating func silenceEnded(_ settings: OverloadSettings) {

@@ -42,7 +42,7 @@ struct OverloadMachine: Sendable {
   }
 
   private(set) var settings: OverloadSettings
-  let slots: Int
+  private(set) var slots: Int
   // Internal for the extensions.
   var ledger = AttemptLedger()
   var recent: RecentSlots
@@ -85,6 +85,12 @@ struct OverloadMachine: Sendable {
   mutating func follow(_ settings: OverloadSettings) {
     self.settings = settings
     if settings.silence == nil, silence.isSilent { silence.forget(at: clock) }
+  }
+
+  /// The destination has another number of slots.
+  mutating func resize(slots: Int) {
+    self.slots = slots
+    limit?.resize(slots: slots)
   }
 }
 

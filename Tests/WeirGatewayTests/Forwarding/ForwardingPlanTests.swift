@@ -18,7 +18,7 @@ import WeirTransport
       Route(name: "a", match: RouteMatch(pathPrefix: "/a"), upstream: try Upstream(parsing: "http://a")),
       Route(name: "b", upstream: try Upstream(parsing: "http://b")),
     ]
-    let plan = ForwardingPlan(routes, pseudonym: "weir", gates: UploadGates(limit: 4))
+    let plan = ForwardingPlan(Configuration(routes: routes), pseudonym: "weir", gates: UploadGates(limit: 4))
     #expect(plan.table.decide("", "/a/x") == .forward(route: 0, target: "/a/x"))
     #expect(plan.forwarding.map(\.spec.url) == ["http://a/", "http://b/"])
     #expect(plan.forwarding.map(\.route.name) == ["a", "b"])
@@ -31,7 +31,7 @@ import WeirTransport
   ])
   func spellingsOfOneHostAreOneUpstream(texts: [String], host: String) throws {
     let routes = try texts.map { Route(name: $0, upstream: try Upstream(parsing: $0)) }
-    let plan = ForwardingPlan(routes, pseudonym: "weir", gates: UploadGates(limit: 1))
+    let plan = ForwardingPlan(Configuration(routes: routes), pseudonym: "weir", gates: UploadGates(limit: 1))
     #expect(plan.upstreams.keys.map(\.host) == [host])
     #expect(plan.forwarding.map { $0.uploads.enter() } == texts.indices.map { $0 == 0 })
   }

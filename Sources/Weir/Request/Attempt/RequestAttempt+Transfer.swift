@@ -15,7 +15,7 @@ extension RequestAttempt {
     } catch {
       return refuse(untrusted: error)
     }
-    guard findEndpoint() else { return self.attempt(attempt, wasRejected: .noEndpoint) }
+    if let rejection = findEndpoint() { return self.attempt(attempt, wasRejected: rejection) }
     attempt.hopStarts()
     body = ResponseBody(limit: request.maximumBodySize)
     guard let transferBody = makeBody() else {
@@ -47,8 +47,8 @@ extension RequestAttempt {
   }
 
   /// Chooses the endpoint, if the hop's origin has a group of them.
-  private func findEndpoint() -> Bool {
-    guard attempt.transport.usesEndpoints else { return true }
+  private func findEndpoint() -> Rejection? {
+    guard attempt.transport.usesEndpoints else { return nil }
     let destination = core.destination(of: hop.request)?.destination
     return attempt.findEndpoint(at: destination, key: core.balanceKey(of: hop.request, at: destination))
   }

@@ -4,7 +4,7 @@ import WeirTransport
 /// Limits the slots of one upstream that are held by requests whose bodies are still coming. The other slots are left
 /// to requests that are complete. A value.
 struct UploadLimit {
-  let limit: Int
+  private(set) var limit: Int
   private(set) var count = 0
 
   init(_ limit: Int) {
@@ -24,6 +24,9 @@ struct UploadLimit {
   mutating func leave() {
     count -= 1
   }
+
+  /// Takes another limit. Requests that have more slots than that keep them.
+  mutating func resize(_ limit: Int) { self.limit = max(1, limit) }
 }
 
 /// An upstream's limit, which all workers share.
@@ -39,10 +42,12 @@ final class UploadGate: Sendable {
   func enter() -> Bool { state.withLock { $0.enter() } }
 
   func leave() { state.withLock { $0.leave() } }
+
+  func resize(_ limit: Int) { state.withLock { $0.resize(limit) } }
 }
 
-/// The gates of the upstreams that the present configuration names. A reload keeps the gates of upstreams that it names
-/// again, since requests of the previous configuration may still hold slots.
+/// The gates of the upstreams that the present configuration names by URL. A reload keeps the gates of upstreams that it
+/// names again, since requests of the previous configuration may still hold slots.
 final class UploadGates: Sendable {
   private let limit: Int
   private let gates = Mutex<[Destination: UploadGate]>([:])

@@ -1,0 +1,106 @@
+import WeirCurl
+import WeirIO
+import WeirServer
+import WeirTransport
+
+// The end of a request: what the client gets if it is not the upstream's response, what is counted, what is logged.
+extension Forwarding {
+  /// Ends the exchange with the client according to the request's outcome.
+  func conclude(_ outcome: RequestOutcome, at now: MonotonicTime) {
+    if isClientGone {
+      exchange.abort()
+      end(.forwarded(outcome))
+    } else if isResponseBad {
+      failure = nil
+      if !fallsBack(from: .badResponse) { answer(.badResponse, as: .forwarded(.transportError)) }
+    } else if status == 0, isBodyTooSlow || outcome == .cancelled && waitsForClient {
+      isBodyTooSlow = true
+      answerSlowBody()
+    } else if status == 0 {
+      let answer = GatewayAnswer(outcome, failure)
+      if !fallsBack(from: answer) { self.answer(answer, as: GatewayOutcome(outcome, failure)) }
+    } else {
+      // A truncated response must not look like a complete one.
+      if failure == nil { exchange.end() } else { exchange.abort() }
+      end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome), at: now)
+    }
+  }
+
+  /// Answers the client in place of an upstream.
+  func answer(_ answer: GatewayAnswer, as outcome: GatewayOutcome) {
+    status = answer.status
+    ownAnswer = answer
+    var fields = WeirServer.ResponseFields()
+    if let seconds = answer.retryAfter { fields.add("Retry-After", String(seconds)) }
+    if let reason = answer.refusal {
+      fields.add("X-No-Retry", ShedReason.overload.rawValue)
+      // The field says that nothing was sent, which is not so if a retry was refused.
+      if startedCount == 0 { fields.add("X-Weir-Refused", reason.rawValue) }
+    }
+    exchange.respond(status: answer.status, fields: fields, text: answer.text)
+    end(outcome)
+  }
+
+  /// Answers by a route that forwards nothing.
+  func answer(byRoute index: Int, location: String? = nil) {
+    guard case .answer(let answer) = plan.plan.work[index] else { return }
+    route = index
+    self.answer(by: answer, location: location, as: .answeredByRoute)
+  }
+
+  func answer(by answer: RouteAnswer, location: String? = nil, as outcome: GatewayOutcome) {
+    status = answer.status
+    exchange.respond(
+      status: status, fields: withFacts { answer.fields(location: location, $0) }, body: answer.body)
+    end(outcome)
+  }
+
+  func end(_ outcome: GatewayOutcome, at now: MonotonicTime = .now) {
+    guard !isOver else { return }
+    isOver = true
+    exchange.forgetCallbacks()
+    bodyIsOver()
+    let seconds = now.seconds(since: began)
+    plan.ended(
+      SeriesCache.Key(route: route, method: knownMethod, isHTTP10: isHTTP10, status: status, outcome: outcome),
+      seconds: seconds)
+    if isFailure, outcome != .answeredByRoute { logFailure(outcome, seconds) }
+    logAccess(outcome, seconds)
+    outgoing = nil
+  }
+
+  /// Whether an operator should look at the failure: the gateway or the upstream could not do its part, and one of them
+  /// says so. A client's mistakes and an application's own errors don't count.
+  private var isFailure: Bool {
+    // Refusals of load control have lines of their own (``UpstreamLog``).
+    guard !isClientGone, !isBodyTooSlow, ownAnswer?.refusal == nil else { return false }
+    switch status {
+    case 502, 503, 504, 508: return true
+    default: return failure != nil && ownAnswer == nil
+    }
+  }
+
+  private func logFailure(_ outcome: GatewayOutcome, _ seconds: Double) {
+    let name = route < 0 ? "" : plan.plan.table.routes[route].name
+    let text = failure?.cause ?? ownAnswer?.line ?? ""
+    plan.log.failed(
+      FailedRequest(
+        kind: .init(route: name, status: status, outcome: outcome.label), method: exchange.head.method,
+        upstream: outgoing?.route.upstream.authority ?? "", seconds: seconds, attempts: startedCount,
+        error: failure?.label ?? "", text: text))
+  }
+
+  /// Logs the request without its query and header fields, since they may hold secrets.
+  private func logAccess(_ outcome: GatewayOutcome, _ seconds: Double) {
+    guard plan.log.log.level <= .debug else { return }
+    plan.log.log.debug(
+      "request",
+      [
+        "route": .string(route < 0 ? "" : plan.plan.table.routes[route].name),
+        "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
+        "outcome": .string(outcome.label), "seconds": .seconds(seconds),
+        "attempts": .integer(startedCount), "client": .string("\(exchange.peer)"),
+        "error": .string(failure?.label ?? ""),
+      ])
+  }
+}

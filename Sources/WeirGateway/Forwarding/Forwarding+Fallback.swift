@@ -1,0 +1,43 @@
+import WeirCurl
+import WeirIO
+import WeirServer
+import WeirTransport
+
+// Another upstream, or a fixed response, in place of a failure of the gateway's own.
+extension Forwarding {
+  /// Replaces an answer of the gateway's own as the route says. Returns false if the route leaves it as it is.
+  func fallsBack(from answer: GatewayAnswer) -> Bool {
+    guard let request = outgoing, let fallback = request.route.fallback,
+      fallback.statusCodes.contains(answer.status), failure != .cancelled, failure != .ended
+    else { return false }
+    switch fallback.action {
+    case .answer(let answer):
+      self.answer(by: answer, as: .answered)
+      return true
+    case .forward(let route): return forwards(request, by: route)
+    }
+  }
+
+  /// Sends the request to another upstream, once, if a retry of it could be sent there.
+  private func forwards(_ request: OutgoingRequest, by route: RoutePlan) -> Bool {
+    let now = MonotonicTime.now
+    guard request.route.route.retry.methods.contains(request.method),
+      case .forward(let fields, _, _) = exchange.head.withAuthorityBytes({ self.fields($0, by: route) })
+    else { return false }
+    let next = DestinationTerms(route.controls, state: plan.state(of: route), earnsRetryBudget: false)
+    next.priority = terms.priority
+    next.callerLeaves = terms.callerLeaves
+    let wanted = RetryDecision.retry(after: 0, source: .backoff)
+    let permitted = wanted.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
+    guard case .retry = next.withinBudget(permitted, at: now) else { return false }
+    terms = next
+    outgoing = OutgoingRequest(fallback: request, by: route, fields: fields)
+    machine = ForwardMachine(mayRetry: route.mayConnectElsewhere)
+    (failure, head, ending, lastStatus, grantedReason) = (nil, nil, nil, nil, nil)
+    isResponseBad = false
+    startedBefore = startedCount
+    forwardBegan = now
+    beginExchange(by: route)
+    return true
+  }
+}

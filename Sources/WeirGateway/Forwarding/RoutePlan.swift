@@ -1,0 +1,152 @@
+import WeirCurl
+import WeirExporter
+import WeirTransport
+
+/// A route with one of its upstreams, prepared for forwarding. A class, so that a request keeps the whole plan alive by
+/// one reference.
+final class RoutePlan: Sendable {
+  /// Its number among all plans of a configuration.
+  let number: Int
+  let route: Route
+  let upstream: Upstream
+  /// The parts that all transfers to the upstream have in common.
+  let spec: TransferSpec
+  let headers: HeaderPolicy
+  /// The route's rules about retries; nil if it allows none.
+  let rules: RetryRules?
+  /// The limits on the attempts at the upstream.
+  let controls: DestinationControls
+  /// Whether requests that their sender retries are not retried here.
+  let leavesRetriesAlone: Bool
+  /// The route's timeout in seconds.
+  let timeout: Double
+  /// Limits the requests that stream a body to the upstream.
+  let uploads: UploadGate
+  /// The part of requests by which an endpoint is chosen; nil if it is not.
+  let balanceKey: RequestKey?
+  /// Seconds for which a request may wait for an upstream without any endpoint.
+  let patience: Double
+  /// Whether requests whose connection could not be opened may go to another endpoint.
+  let mayConnectElsewhere: Bool
+  /// The answer in place of the gateway's own failures; nil without one.
+  let fallback: ForwardingPlan.Fallback?
+
+  private init(
+    _ number: Int, _ route: Route, to upstream: Upstream, _ named: NamedUpstream?, _ maker: Maker,
+    _ fallback: ForwardingPlan.Fallback?
+  ) {
+    self.number = number
+    self.route = route
+    self.upstream = upstream
+    var spec = TransferSpec(url: upstream.origin)
+    spec.isForOneOfMany = true
+    spec.addressPolicy = (named?.destinationPolicy ?? route.destinationPolicy).rules
+    spec.trust = (named?.tls ?? route.tls)?.trust
+    spec.silenceTimeout = named?.connection.silenceTimeout ?? 0
+    self.spec = spec
+    headers = HeaderPolicy(route: route, upstream: upstream, host: named?.host, pseudonym: maker.pseudonym)
+    rules = RetryRules(route.retry)
+    controls = named.map(DestinationControls.init) ?? DestinationControls(route)
+    leavesRetriesAlone = route.retry.unlessRetried
+    timeout = route.timeout / .seconds(1)
+    uploads = maker.uploads(of: upstream)
+    balanceKey = named?.balanceKey
+    patience = named?.connection.connectTimeout ?? 0
+    mayConnectElsewhere = (named?.endpoints.boundedConnectRetries ?? 0) > 0
+    self.fallback = fallback
+  }
+
+  /// The target of a request, as the route's decision has it.
+  func target(_ decided: String) -> String { route.joinsBaseLate ? upstream.target(of: decided) : decided }
+
+  /// Makes the plans of a configuration.
+  struct Maker {
+    let pseudonym: String
+    private let gates: [Destination: UploadGate]
+    private let named: [String: UpstreamEndpoints]
+    private let entries: [String: NamedUpstream]
+    /// The number of plans so far.
+    private(set) var count = 0
+    /// The upstreams so far, each with the gauges of all limits that any route sets there.
+    private(set) var upstreams: [Destination: ControlGauges] = [:]
+
+    init(
+      _ configuration: Configuration, pseudonym: String, gates: UploadGates, named: [String: UpstreamEndpoints]
+    ) {
+      self.pseudonym = pseudonym
+      self.named = named
+      entries = Dictionary(configuration.upstreams.map { ($0.name, $0) }) { first, _ in first }
+      let urls = configuration.routes.flatMap(\.upstreams).filter { !$0.isNamed }
+      self.gates = gates.follow(Set(urls.map(\.destination)))
+    }
+
+    mutating func work(of route: Route) -> ForwardingPlan.Work {
+      switch route.action {
+      case .upstream(let upstream): return .forward(plan(route, to: upstream, fallback(of: route)))
+      case .split(let split):
+        let fallback = fallback(of: route)
+        return .split(split, split.parts.map { plan(route, to: $0.upstream, fallback) })
+      case .redirect(let redirect): return .answer(RouteAnswer(redirect, of: route))
+      case .respond(let response): return .answer(RouteAnswer(response, of: route))
+      }
+    }
+
+    private mutating func fallback(of route: Route) -> ForwardingPlan.Fallback? {
+      guard let fallback = route.fallback else { return nil }
+      let action: ForwardingPlan.Fallback.Action =
+        switch fallback.action {
+        case .upstream(let upstream): .forward(plan(route, to: upstream, nil))
+        case .respond(let response): .answer(RouteAnswer(response, of: route))
+        }
+      return ForwardingPlan.Fallback(statusCodes: fallback.statusCodes, action: action)
+    }
+
+    private mutating func plan(
+      _ route: Route, to upstream: Upstream, _ fallback: ForwardingPlan.Fallback?
+    ) -> RoutePlan {
+      let plan = RoutePlan(
+        count, route, to: upstream, upstream.isNamed ? entries[upstream.host] : nil, self, fallback)
+      count += 1
+      upstreams[upstream.destination, default: []].formUnion(ControlGauges(of: plan.controls))
+      return plan
+    }
+
+    func uploads(of upstream: Upstream) -> UploadGate {
+      let gate = upstream.isNamed ? named[upstream.host]?.uploads : gates[upstream.destination]
+      return gate ?? UploadGate(limit: 1)
+    }
+  }
+}
+
+extension DestinationControls {
+  fileprivate convenience init(_ route: Route) {
+    self.init(retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker, overload: route.overload)
+  }
+
+  fileprivate convenience init(_ upstream: NamedUpstream) {
+    self.init(
+      retryBudget: upstream.retryBudget, circuitBreaker: upstream.circuitBreaker, overload: upstream.overload)
+  }
+}
+
+extension ControlGauges {
+  fileprivate init(of controls: DestinationControls) {
+    self = []
+    if controls.retryBudget != nil { insert(.budget) }
+    if controls.circuitBreaker != nil { insert(.circuit) }
+    if controls.overload != nil { insert(.overload) }
+  }
+}
+
+extension RetryRules {
+  /// The rules of a route; nil if they allow no retry. The first retry comes within 100 ms, and each later one within
+  /// twice the time of the one before, at random, so that the clients of a failing upstream don't come back all at
+  /// once.
+  fileprivate init?(_ rules: RouteRetryRules) {
+    guard rules.limit > 0 else { return nil }
+    self.init(
+      limit: UInt(clamping: rules.limit), methods: rules.methods, statusCodes: rules.statusCodes,
+      codes: Self.transientCodes, backoff: RetryBackoff(base: 2, scale: 0.1, jitter: .full, maximumDelay: 10),
+      finalResponseFields: rules.finalResponseFields)
+  }
+}

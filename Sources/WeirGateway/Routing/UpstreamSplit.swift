@@ -1,0 +1,57 @@
+/// Several upstreams of one route, of which each request goes to one.
+package struct UpstreamSplit: Sendable, Equatable {
+  package struct Part: Sendable, Equatable {
+    package var upstream: Upstream
+    /// 0 to 1000.
+    package var weight: Int
+
+    package init(_ upstream: Upstream, weight: Int) {
+      self.upstream = upstream
+      self.weight = weight
+    }
+  }
+
+  /// 2 to 16; one of them at least has a weight.
+  package var parts: [Part]
+  /// The part of requests that go to the same upstream; nil draws one for each request.
+  package var key: RequestKey?
+
+  package init(_ parts: [Part], by key: RequestKey? = nil) {
+    self.parts = parts
+    self.key = key
+  }
+
+  static let counts = 2...16
+  static let weights = 0...1000
+
+  /// The index of the part that stands at a share of all weights.
+  ///
+  /// - Parameter draw: Any number; all are equally likely.
+  func part(at draw: UInt64) -> Int {
+    let total = parts.reduce(0) { $0 + UInt64($1.weight) }
+    var place = draw.multipliedFullWidth(by: total).high
+    for (index, part) in parts.enumerated() {
+      if place < UInt64(part.weight) { return index }
+      place -= UInt64(part.weight)
+    }
+    return 0
+  }
+}
+
+/// The answer in place of the gateway's own when an upstream can't answer.
+package struct RouteFallback: Sendable, Equatable {
+  package enum Action: Sendable, Equatable {
+    case upstream(Upstream)
+    case respond(RouteResponse)
+  }
+
+  package var action: Action
+  /// The statuses of the gateway's own answers that it replaces.
+  package var statusCodes: Set<Int> = Self.replaceable
+
+  static let replaceable: Set = [502, 503, 504]
+
+  package init(_ action: Action) {
+    self.action = action
+  }
+}

@@ -1,0 +1,161 @@
+import Synchronization
+import WeirIO
+import WeirTransport
+
+/// The endpoints of one entry of `upstreams`, from all its places, with the limits that follow from their number. All
+/// workers share it, and it outlives reloads that keep the entry.
+final class UpstreamEndpoints: Sendable {
+  private struct Fields: Sendable {
+    var upstream: NamedUpstream
+    var sources = EndpointSources()
+    /// Keeps the state of the destination, with its limits, for as long as the entry is there.
+    var state: DestinationState?
+    /// The number of endpoints in use.
+    var count = 0
+    var isCut = false
+    /// The endpoints that the destination policy leaves out.
+    var refused: [String] = []
+  }
+
+  let name: String
+  let set: EndpointSet
+  let uploads: UploadGate
+  let discoveries = DiscoveryCounts()
+  private let fields: Mutex<Fields>
+
+  init(_ upstream: NamedUpstream, at now: MonotonicTime) {
+    name = upstream.name
+    set = EndpointSet(settings: upstream.endpoints, at: now)
+    uploads = UploadGate(limit: upstream.connection.perEndpoint / 2)
+    fields = Mutex(Fields(upstream: upstream))
+  }
+
+  var upstream: NamedUpstream { fields.withLock { $0.upstream } }
+
+  /// Whether each place has answered or failed.
+  var isSettled: Bool { fields.withLock { $0.sources.isSettled } }
+
+  /// The number of endpoints in use.
+  var count: Int { fields.withLock { $0.count } }
+
+  /// The endpoints that the destination policy leaves out.
+  var refused: [String] { fields.withLock { $0.refused } }
+
+  /// Takes the entry as a configuration has it.
+  ///
+  /// - Parameters:
+  ///   - state: That of the entry's destination.
+  ///   - room: The number of endpoints that there may be.
+  func follow(_ upstream: NamedUpstream, _ state: DestinationState, room: Int, at now: MonotonicTime) {
+    fields.withLock { fields in
+      fields.upstream = upstream
+      fields.state = state
+      fields.sources.follow(upstream.written, Set(upstream.places.map(\.name)))
+      publish(&fields, room: room, at: now)
+    }
+    if upstream.check == nil { set.forgetChecks(at: now) }
+  }
+
+  /// A place has answered, with its endpoints as they are looked up.
+  ///
+  /// - Returns: What became of the answer.
+  func answered(
+    _ place: EndpointSources.Place, _ endpoints: [EndpointSpec], room: Int, at now: MonotonicTime
+  ) -> Discovery {
+    let result: Discovery = fields.withLock { fields in
+      if endpoints.isEmpty {
+        fields.sources.failed(place)
+        return .failed
+      }
+      guard fields.sources.answered(place, endpoints) else { return .same }
+      publish(&fields, room: room, at: now)
+      return fields.isCut ? .truncated : .changed
+    }
+    discoveries.count(result)
+    return result
+  }
+
+  /// A place could not be asked, or its answer is of no use.
+  func failed(_ place: EndpointSources.Place) {
+    fields.withLock { $0.sources.failed(place) }
+    discoveries.count(.failed)
+  }
+
+  private func publish(_ fields: inout Fields, room: Int, at now: MonotonicTime) {
+    let upstream = fields.upstream
+    let (found, isCut) = fields.sources.endpoints(limit: min(NamedUpstream.maximumFound, room))
+    let policy = upstream.destinationPolicy
+    let refused = found.filter { !$0.isUnixSocket && policy.refusal(ofHost: $0.host) != nil }
+    // If the policy refuses all of them, each attempt is refused with its reason.
+    let used = refused.count < found.count ? found.filter { !refused.contains($0) } : found
+    fields.isCut = isCut
+    fields.refused = refused.map(\.name)
+    fields.count = used.count
+    set.update(used, settings: upstream.endpoints, at: now)
+    let slots = upstream.connection.perEndpoint * max(1, used.count)
+    fields.state?.resize(slots: slots, parked: upstream.connection.parked ?? slots)
+    uploads.resize(upstream.connection.uploads ?? slots / 2)
+  }
+}
+
+/// What came of the question for an upstream's endpoints.
+enum Discovery: String, CaseIterable, Sendable {
+  case changed
+  case same
+  case failed
+  /// There were more endpoints than there may be.
+  case truncated
+}
+
+/// How often each came of it, and when there was an answer last.
+final class DiscoveryCounts: Sendable {
+  private let counts = Mutex<[Discovery: Int]>([:])
+  private let time = Mutex<LogTime?>(nil)
+
+  func count(_ discovery: Discovery, at now: LogTime = .now) {
+    counts.withLock { $0[discovery, default: 0] += 1 }
+    if discovery != .failed { time.withLock { $0 = now } }
+  }
+
+  func number(of discovery: Discovery) -> Int { counts.withLock { $0[discovery] ?? 0 } }
+
+  /// When there was an answer last; nil before the first.
+  var lastAnswer: LogTime? { time.withLock { $0 } }
+}
+
+/// A place that tells of endpoints.
+struct EndpointPlace: Sendable, Hashable {
+  enum Kind: Sendable, Hashable {
+    /// A name, whose addresses all get this endpoint's port, weight and priority.
+    case name(EndpointSpec)
+    case services(String)
+    case file(String)
+  }
+
+  let kind: Kind
+  let name: EndpointSources.Place
+}
+
+extension NamedUpstream {
+  /// The endpoints that need no lookup.
+  var written: [EndpointSpec] {
+    guard case .listed(let endpoints) = source else { return [] }
+    return endpoints.filter(\.isAddress).map { $0.named(by: url(of: $0)) }
+  }
+
+  var places: [EndpointPlace] {
+    switch source {
+    case .listed(let endpoints):
+      endpoints.filter { !$0.isAddress }.map { EndpointPlace(kind: .name($0), name: $0.name) }
+    case .services(let name): [EndpointPlace(kind: .services(name), name: name)]
+    case .file(let path): [EndpointPlace(kind: .file(path), name: path)]
+    }
+  }
+
+  /// The URL with the endpoint's host as it is written, for Host and TLS.
+  func url(of endpoint: EndpointSpec) -> String {
+    if endpoint.isUnixSocket { return "\(target.scheme.rawValue)://localhost/" }
+    let host = CanonicalHost(endpoint.host).inURL
+    return "\(target.scheme.rawValue)://\(Upstream.authority(host, endpoint.port, of: target.scheme))/"
+  }
+}
