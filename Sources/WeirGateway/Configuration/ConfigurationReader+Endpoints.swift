@@ -1,5 +1,6 @@
 import Weir
 import WeirHTTP
+import WeirResolver
 import WeirTransport
 
 // How the endpoints of an upstream are found, balanced and judged.
@@ -26,26 +27,27 @@ extension ConfigurationReader {
       if let family = keys.take("family")?.word(among: ResolveSettings.Family.allCases.map(\.rawValue)) {
         settings.family = ResolveSettings.Family(rawValue: family) ?? .any
       }
-      if let servers = keys.take("servers") { settings.servers = servers.servers() }
+      if let servers = keys.take("servers")?.servers() { settings.servers = servers }
       return settings
     }
   }
 
-  private static let maximumServers = 4
-
-  private func servers() -> [String] {
-    let list = elements() ?? []
-    if !(1...Self.maximumServers).contains(list.count), case .sequence = node.content {
-      report("holds \(list.count) servers; give 1 to \(Self.maximumServers)")
-    }
-    return list.compactMap { element in
-      element.read(as: .string) { Self.isServer($0) ? nil : "must be an address and a port, such as 10.0.0.2:53" }
-    }
+  /// Reads up to four addresses with ports.
+  private func servers() -> ResolverServers? {
+    guard let list = elements() else { return nil }
+    if list.isEmpty { report("holds no server; leave the key out to ask those of the system") }
+    let texts = list.compactMap { element in element.read(as: .string, unless: { Self.problem(ofServers: [$0]) }) }
+    if texts.count == list.count, let problem = Self.problem(ofServers: texts) { report(problem) }
+    return try? ResolverServers(parsing: texts)
   }
 
-  private static func isServer(_ text: String) -> Bool {
-    guard let spec = try? EndpointSpec(parsing: text) else { return false }
-    return spec.isAddress
+  private static func problem(ofServers texts: [String]) -> String? {
+    do {
+      _ = try ResolverServers(parsing: texts)
+      return nil
+    } catch {
+      return error.description
+    }
   }
 
   // MARK: Balance

@@ -48,8 +48,8 @@ package final class Gateway: Sendable {
     let upstreams = UpstreamLog(log, window: options.failureWindow)
     self.upstreams = upstreams
     let destinations = DestinationTable()
-    registry = UpstreamRegistry(destinations)
-    registry.follow(configuration.upstreams)
+    registry = UpstreamRegistry(destinations, log: log, lag: observer?.lagObserver(ofLoop: "control"))
+    try registry.follow(configuration.upstreams)
     let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
     metrics.prepare(for: plan)
     let listener = try Listener(options.address)
@@ -72,9 +72,14 @@ package final class Gateway: Sendable {
     for worker in workers { worker.start() }
   }
 
-  /// Returns once all new requests follow `configuration`. Requests under way end by the old one.
-  package func reload(_ configuration: Configuration) async {
-    registry.follow(configuration.upstreams)
+  /// Waits for the first answers of places that tell of endpoints, but no longer than five seconds.
+  package func findEndpoints() async { await registry.settle(within: 5) }
+
+  /// Returns once all new requests follow `configuration`. Requests under way end by the old one. Throws if the loop of
+  /// lookups and checks can't be made; then nothing has changed.
+  package func reload(_ configuration: Configuration) async throws {
+    try registry.follow(configuration.upstreams)
+    await findEndpoints()
     let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
@@ -86,6 +91,7 @@ package final class Gateway: Sendable {
     await withTaskGroup { group in
       for worker in workers { group.addTask { await worker.stop(grace: grace) } }
     }
+    registry.close()
     // Events that were only counted are logged before the end.
     _ = failures.windowsEnded(at: .distantFuture)
     upstreams.end(at: .now)

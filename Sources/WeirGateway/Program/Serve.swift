@@ -37,7 +37,9 @@ struct Serve {
       let workers = options.workers ?? max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
       let shares = DescriptorShares(limit: DescriptorLimit.current, workers: workers, hasOrigin: origin != nil)
       let parts = try Parts(configuration, files.web ?? WebConfiguration(), options, workers, shares, log)
+      await parts.gateway.findEndpoints()
       parts.gateway.start()
+      parts.isReady.value.store(true, ordering: .relaxed)
       parts.metrics.configurationLoaded()
       warn(of: configuration)
       announce(configuration, parts, isDemo: origin != nil)
@@ -125,7 +127,12 @@ struct Serve {
     }
     if let configuration = files.configuration {
       warn(of: configuration)
-      await parts.gateway.reload(configuration)
+      do {
+        try await parts.gateway.reload(configuration)
+      } catch {
+        log.error("configuration", ["problem": "the loop of lookups can't be made: \(error)"])
+        return false
+      }
       let file = LogValue.string(options.configFile ?? "")
       log.info("configuration reloaded", ["file": file, "routes": .integer(configuration.routes.count)])
     }
@@ -249,7 +256,7 @@ private final class Parts: Sendable {
   let isReady: Flag
 
   final class Flag: Sendable {
-    let value = Atomic(true)
+    let value = Atomic(false)
   }
 
   init(

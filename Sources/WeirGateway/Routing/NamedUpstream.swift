@@ -1,5 +1,6 @@
 import Weir
 package import WeirCurl
+package import WeirResolver
 package import WeirTransport
 
 /// An entry of the file's `upstreams`: where its endpoints come from, and how requests go to them.
@@ -48,7 +49,7 @@ package enum EndpointSource: Sendable, Equatable {
 }
 
 /// How names of endpoints are looked up. Times are in seconds.
-package struct ResolveSettings: Sendable, Equatable {
+package struct ResolveSettings: Sendable, Hashable {
   package enum Family: String, Sendable, CaseIterable {
     case any
     case ipv4
@@ -61,8 +62,7 @@ package struct ResolveSettings: Sendable, Equatable {
   /// Of one lookup, with all its tries.
   package var timeout = 2.0
   package var family = Family.any
-  /// `address:port` of up to four servers; empty for those of the system.
-  package var servers: [String] = []
+  package var servers = ResolverServers.system
 
   package init() {}
 }

@@ -58,9 +58,10 @@ final class UpstreamEndpoints: Sendable {
 
   /// A place has answered, with its endpoints as they are looked up.
   ///
+  /// - Parameter isCut: Whether the place had more of them.
   /// - Returns: What became of the answer.
   func answered(
-    _ place: EndpointSources.Place, _ endpoints: [EndpointSpec], room: Int, at now: MonotonicTime
+    _ place: EndpointSources.Place, _ endpoints: [EndpointSpec], isCut: Bool, room: Int, at now: MonotonicTime
   ) -> Discovery {
     let result: Discovery = fields.withLock { fields in
       if endpoints.isEmpty {
@@ -69,7 +70,7 @@ final class UpstreamEndpoints: Sendable {
       }
       guard fields.sources.answered(place, endpoints) else { return .same }
       publish(&fields, room: room, at: now)
-      return fields.isCut ? .truncated : .changed
+      return fields.isCut || isCut ? .truncated : .changed
     }
     discoveries.count(result)
     return result

@@ -2,39 +2,77 @@ import Synchronization
 import WeirIO
 import WeirTransport
 
-/// The endpoints of all entries of `upstreams`. It outlives reloads, so that what is known of endpoints stays.
+/// The endpoints of all entries of `upstreams`. It outlives reloads, so that what is known of endpoints stays. Entries that
+/// need lookups, files or checks are followed on a loop of their own, `weir.control`.
 final class UpstreamRegistry: Sendable {
   /// The most endpoints of all upstreams together.
   static let maximumEndpoints = 16_384
 
-  private let destinations: DestinationTable
-  private let entries = Mutex<[String: UpstreamEndpoints]>([:])
+  private struct Control: Sendable {
+    let discovery: LoopBound<EndpointDiscovery>
+  }
 
-  init(_ destinations: DestinationTable) {
+  private let destinations: DestinationTable
+  private let log: Logger
+  private let lag: (@Sendable (Double) -> Void)?
+  private let entries = Mutex<[String: UpstreamEndpoints]>([:])
+  /// Nil until an entry needs it.
+  private let control = Mutex<Control?>(nil)
+
+  /// - Parameter lag: Hears of the loop's lag.
+  init(_ destinations: DestinationTable, log: Logger, lag: (@Sendable (Double) -> Void)?) {
     self.destinations = destinations
+    self.log = log
+    self.lag = lag
   }
 
   /// All entries, by name.
   var all: [String: UpstreamEndpoints] { entries.withLock { $0 } }
 
   /// Takes the entries of a configuration. Entries that it doesn't have go.
-  func follow(_ upstreams: [NamedUpstream], at now: MonotonicTime = .now) {
+  func follow(_ upstreams: [NamedUpstream], at now: MonotonicTime = .now) throws(Errno) {
+    let control = try control(for: upstreams)
     let before = all
     var entries: [String: UpstreamEndpoints] = [:]
     for upstream in upstreams {
-      let entry = before[upstream.name] ?? UpstreamEndpoints(upstream, at: now)
-      entries[upstream.name] = entry
+      entries[upstream.name] = before[upstream.name] ?? UpstreamEndpoints(upstream, at: now)
     }
-    self.entries.withLock { $0 = entries }
+    let present = entries
+    self.entries.withLock { $0 = present }
     for upstream in upstreams {
       guard let entry = entries[upstream.name] else { continue }
       let state = destinations.state(for: upstream.target.destination, limits: .gateway)
       entry.follow(upstream, state, room: room(for: entry), at: now)
     }
+    control?.discovery.loop.post { control?.discovery.value.follow(Array(present.values)) }
+  }
+
+  /// Waits until each place has answered or failed.
+  func settle(within seconds: Double) async {
+    let end = MonotonicTime.now.advanced(bySeconds: seconds)
+    while all.values.contains(where: { !$0.isSettled }), MonotonicTime.now < end {
+      try? await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// Ends lookups, looks at files, and checks.
+  func close() {
+    let control = control.withLock { $0 }
+    control?.discovery.loop.post { control?.discovery.value.close() }
   }
 
   /// The number of endpoints that an entry may have beside all others.
   func room(for entry: UpstreamEndpoints) -> Int {
     Self.maximumEndpoints - all.values.reduce(0) { $0 + ($1 === entry ? 0 : $1.count) }
+  }
+
+  private func control(for upstreams: [NamedUpstream]) throws(Errno) -> Control? {
+    if let present = control.withLock({ $0 }) { return present }
+    guard upstreams.contains(where: { $0.check != nil || !$0.places.isEmpty }) else { return nil }
+    let loop = try EventLoop(name: "weir.control")
+    if let lag { loop.post { loop.observeLag(lag) } }
+    let made = Control(discovery: LoopBound(EndpointDiscovery(self, log: log, on: loop), on: loop))
+    control.withLock { $0 = made }
+    return made
   }
 }

@@ -137,7 +137,7 @@ import WeirTransport
   }
 
   @Test(arguments: [
-    ("tls: {pins: []}", "4:16: upstreams[0].tls.pins: holds no pin; leave the key out to pin nothing"),
+    ("tls: {pins: []}", "4:17: upstreams[0].tls.pins: holds no pin; leave the key out to pin nothing"),
     ("interval: 3s", "4:5: upstreams[0].interval: unknown key; it belongs into check"),
     ("ejectFor: 3s", "4:5: upstreams[0].ejectFor: unknown key; it belongs into outlier"),
     ("weight: 3", "4:5: upstreams[0].weight: unknown key; it belongs into an endpoint"),
@@ -173,42 +173,42 @@ import WeirTransport
   private static let entry = "upstreams: [{name: u, endpoints: [\"h:1\"]}, {name: v, endpoints: [\"h:1\"]}]\n"
 
   @Test(arguments: [
-    ("upstream: w", "2:31: routes[0].upstream: no entry of upstreams is named \"w\"; "),
-    ("upstream: [{name: u}]", "2:31: routes[0].upstream: holds 1 upstreams; give 2 to 16, or one without a list"),
-    ("upstream: [{name: u}, {name: u}]", "2:43: routes[0].upstream[1]: \"u\" is already in this list"),
+    ("upstream: w", "2:30: routes[0].upstream: no entry of upstreams is named \"w\"; "),
+    ("upstream: [{name: u}]", "2:30: routes[0].upstream: holds 1 upstreams; give 2 to 16, or one without a list"),
+    ("upstream: [{name: u}, {name: u}]", "2:42: routes[0].upstream[1]: \"u\" is already in this list"),
     (
       "upstream: [{name: u, weight: 0}, {name: v, weight: 0}]",
-      "2:31: routes[0].upstream: has no weight above 0, so no request could go anywhere"
+      "2:30: routes[0].upstream: has no weight above 0, so no request could go anywhere"
     ),
-    ("upstream: [{name: u, weight: 1001}, {name: v}]", "2:50: routes[0].upstream[0].weight: must be 0 to 1000"),
-    ("upstream: u, splitBy: client", "2:43: routes[0].splitBy: needs several upstreams to split requests among"),
+    ("upstream: [{name: u, weight: 1001}, {name: v}]", "2:49: routes[0].upstream[0].weight: must be 0 to 1000"),
+    ("upstream: u, splitBy: client", "2:42: routes[0].splitBy: needs several upstreams to split requests among"),
     (
       "upstream: [{name: u}, {name: v}], splitBy: cookie a",
-      "2:64: routes[0].splitBy: must be client or header NAME"
+      "2:63: routes[0].splitBy: must be client or header NAME"
     ),
-    ("upstream: u, overload: off", "2:44: routes[0].overload: all routes to an entry of upstreams share it; "),
-    ("upstream: u, circuitBreaker: {}", "2:50: routes[0].circuitBreaker: all routes to an entry of upstreams share it; "),
+    ("upstream: u, overload: off", "2:43: routes[0].overload: all routes to an entry of upstreams share it; "),
+    ("upstream: u, circuitBreaker: {}", "2:49: routes[0].circuitBreaker: all routes to an entry of upstreams share it; "),
     (
       "upstream: u, destinationPolicy: {otherwise: any}",
-      "2:53: routes[0].destinationPolicy: all routes to an entry of upstreams share it; "
+      "2:52: routes[0].destinationPolicy: all routes to an entry of upstreams share it; "
     ),
     (
       "upstream: u, retry: {limit: 1, budget: off}",
-      "2:60: routes[0].retry.budget: all routes to an entry of upstreams share it; "
+      "2:59: routes[0].retry.budget: all routes to an entry of upstreams share it; "
     ),
-    ("upstream: u, fallback: {}", "2:44: routes[0].fallback: needs upstream or respond"),
-    ("upstream: u, fallback: {upstream: w}", "2:55: routes[0].fallback.upstream: no entry of upstreams is named \"w\"; "),
+    ("upstream: u, fallback: {}", "2:43: routes[0].fallback: needs upstream or respond"),
+    ("upstream: u, fallback: {upstream: w}", "2:54: routes[0].fallback.upstream: no entry of upstreams is named \"w\"; "),
     (
       "upstream: u, fallback: {upstream: v, respond: {status: 200}}",
-      "2:67: routes[0].fallback.respond: give only one of upstream and respond"
+      "2:66: routes[0].fallback.respond: give only one of upstream and respond"
     ),
     (
       "upstream: u, fallback: {upstream: v, statusCodes: [500]}",
-      "2:72: routes[0].fallback.statusCodes[0]: must be 502, 503 or 504, the gateway's own answers for its upstream"
+      "2:71: routes[0].fallback.statusCodes[0]: must be 502, 503 or 504, the gateway's own answers for its upstream"
     ),
     (
       "redirect: {scheme: https}, fallback: {upstream: v}",
-      "2:58: routes[0].fallback: is of no use with redirect, which sends nothing to an upstream"
+      "2:57: routes[0].fallback: is of no use with redirect, which sends nothing to an upstream"
     ),
   ])
   func routesAreChecked(keys: String, problem: String) {

@@ -1,0 +1,182 @@
+import WeirIO
+import WeirResolver
+import WeirTransport
+
+/// Follows the places that tell of endpoints: looks names up again and again, and looks at files every second. Confined
+/// to the loop.
+final class EndpointDiscovery {
+  /// Seconds between two looks at a file.
+  private static let interval = 1.0
+
+  private struct Key: Hashable {
+    let upstream: String
+    let place: EndpointPlace
+    let rules: ResolveSettings
+  }
+
+  private final class WatchedFile {
+    let path: String
+    let entry: UpstreamEndpoints
+    let place: EndpointSources.Place
+    /// The file as it was read last; nil before the first look, and if there was none.
+    var mark: FileMark?
+    var isRead = false
+
+    init(_ path: String, _ entry: UpstreamEndpoints, _ place: EndpointSources.Place) {
+      self.path = path
+      self.entry = entry
+      self.place = place
+    }
+  }
+
+  private let loop: EventLoop
+  private let registry: UpstreamRegistry
+  private let log: DiscoveryLog
+  private lazy var names = NameWatcher(loop: loop)
+  private var watches: [Key: Watch] = [:]
+  private var files: [Key: WatchedFile] = [:]
+  private let timer = LoopTimer()
+
+  init(_ registry: UpstreamRegistry, log: Logger, on loop: EventLoop) {
+    self.registry = registry
+    self.loop = loop
+    self.log = DiscoveryLog(log)
+  }
+
+  /// Follows the places of these entries, and no others any more.
+  func follow(_ entries: [UpstreamEndpoints]) {
+    var wanted: [Key: UpstreamEndpoints] = [:]
+    for entry in entries {
+      let upstream = entry.upstream
+      for place in upstream.places {
+        wanted[Key(upstream: upstream.name, place: place, rules: upstream.resolve)] = entry
+      }
+    }
+    for (key, watch) in watches where wanted[key] == nil {
+      watch.cancel()
+      watches[key] = nil
+    }
+    files = files.filter { wanted[$0.key] != nil }
+    if !watches.isEmpty { names.reload() }
+    for (key, entry) in wanted where watches[key] == nil && files[key] == nil { begin(key, entry) }
+    lookAtFiles()
+  }
+
+  func close() {
+    loop.cancel(timer)
+    files = [:]
+    if !watches.isEmpty { names.close() }
+    watches = [:]
+  }
+
+  private func begin(_ key: Key, _ entry: UpstreamEndpoints) {
+    let family = Question.Family(key.rules.family)
+    switch key.place.kind {
+    case .name(let spec):
+      watch(key, .addresses(of: spec.host, family: family), entry) { answer, upstream in
+        let url = upstream.url(of: spec)
+        return answer.entries.map { found in
+          EndpointSpec(
+            host: "\(found.address)", port: spec.port, url: url, weight: spec.weight, priority: spec.priority)
+        }
+      }
+    case .services(let name):
+      watch(key, .services(of: name, family: family), entry) { $0.endpoints(of: $1) }
+    case .file(let path): files[key] = WatchedFile(path, entry, key.place.name)
+    }
+  }
+
+  // MARK: Names
+
+  private func watch(
+    _ key: Key, _ question: Question, _ entry: UpstreamEndpoints,
+    _ endpoints: @escaping (Answer, NamedUpstream) -> [EndpointSpec]
+  ) {
+    watches[key] = names.watch(question, rules: ResolveRules(key.rules)) { [weak self] lookup in
+      guard let self else { return }
+      let now = MonotonicTime.now
+      switch lookup {
+      case .answered(let answer):
+        let result = entry.answered(
+          key.place.name, endpoints(answer, entry.upstream), isCut: answer.isCut, room: registry.room(for: entry),
+          at: now)
+        log.found(result, entry, at: now)
+        if answer.unresolvedTargets > 0 {
+          log.failed(entry, "\(answer.unresolvedTargets) targets of \(question) could not be looked up", at: now)
+        }
+      case .failed(let problem):
+        entry.failed(key.place.name)
+        log.failed(entry, "\(question): \(problem)", at: now)
+      }
+    }
+  }
+
+  // MARK: Files
+
+  private func lookAtFiles() {
+    loop.cancel(timer)
+    if files.isEmpty { return }
+    let now = MonotonicTime.now
+    for file in files.values { look(at: file, now) }
+    loop.schedule(timer, at: now.advanced(bySeconds: Self.interval), handler: self)
+  }
+
+  private func look(at file: WatchedFile, _ now: MonotonicTime) {
+    let mark = FileMark(ofFile: file.path)
+    guard !file.isRead || mark != file.mark else { return }
+    file.isRead = true
+    file.mark = mark
+    do throws(ConfigurationError) {
+      let found = try EndpointFile(parsing: try ConfigurationFile.bytes(of: file.path), file: file.path)
+      // A file that is being written is read again, even if what was there looked whole.
+      guard FileMark(ofFile: file.path) == mark else {
+        file.isRead = false
+        return
+      }
+      let upstream = file.entry.upstream
+      let endpoints = found.endpoints.map { $0.named(by: upstream.url(of: $0)) }
+      let result = file.entry.answered(
+        file.place, endpoints, isCut: false, room: registry.room(for: file.entry), at: now)
+      log.found(result, file.entry, at: now)
+    } catch {
+      file.entry.failed(file.place)
+      log.failed(file.entry, error.lines.first ?? "the file can't be read", at: now)
+    }
+  }
+}
+
+extension EndpointDiscovery: TimerHandler {
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) { lookAtFiles() }
+}
+
+extension Question.Family {
+  fileprivate init(_ family: ResolveSettings.Family) {
+    switch family {
+    case .any: self = .any
+    case .ipv4: self = .ipv4
+    case .ipv6: self = .ipv6
+    }
+  }
+}
+
+extension ResolveRules {
+  fileprivate init(_ settings: ResolveSettings) {
+    self.init(
+      minimum: settings.minimum, maximum: settings.maximum, timeout: settings.timeout, servers: settings.servers)
+  }
+}
+
+extension Answer {
+  /// The endpoints of a service. Weights beyond those of endpoints are scaled down.
+  fileprivate func endpoints(of upstream: NamedUpstream) -> [EndpointSpec] {
+    let most = entries.map(\.weight).max() ?? 1
+    let scale = min(1, Double(EndpointSpec.weights.upperBound) / Double(most))
+    return entries.map { entry in
+      let port = Int(entry.port ?? 0)
+      let written = EndpointSpec(host: entry.target ?? "\(entry.address)", port: port)
+      return EndpointSpec(
+        host: "\(entry.address)", port: port, url: upstream.url(of: written),
+        weight: Int((Double(entry.weight) * scale).rounded(.up)), priority: entry.priority)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import WeirHTTP
+import WeirTransport
+
+/// The endpoints of a file in the form of Prometheus' `file_sd`: a list of groups, each with `targets` and `labels`, in
+/// JSON or YAML. Of the labels only `weir_weight` and `weir_priority` mean something here.
+struct EndpointFile {
+  let endpoints: [EndpointSpec]
+
+  /// - Parameter file: Only a name, for the error text.
+  init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
+    endpoints = try ConfigurationFile.parse(bytes, file: file) { root in
+      guard let groups = root.elements() else { return nil }
+      let endpoints = groups.flatMap { Self.endpoints(of: $0) }
+      if endpoints.isEmpty { root.report("holds no target") }
+      return endpoints
+    }
+  }
+
+  private static func endpoints(of group: ConfigurationReader) -> [EndpointSpec] {
+    group.mapping { keys in
+      var weight = 1, priority = 0
+      for (name, value) in keys.take("labels")?.entries() ?? [] {
+        switch name {
+        case "weir_weight": weight = value.number(in: EndpointSpec.weights) ?? weight
+        case "weir_priority": priority = value.number(in: EndpointSpec.priorities) ?? priority
+        default: break
+        }
+      }
+      let targets = keys.take("targets", required: "a list such as [\"10.0.0.7:8443\"]")?.elements() ?? []
+      return targets.compactMap { endpoint($0, weight: weight, priority: priority) }
+    } ?? []
+  }
+
+  private static func endpoint(_ reader: ConfigurationReader, weight: Int, priority: Int) -> EndpointSpec? {
+    guard let text = reader.read(as: .string) else { return nil }
+    do {
+      let endpoint = try EndpointSpec(parsing: text, weight: weight, priority: priority)
+      if endpoint.isAddress { return endpoint }
+      reader.report("must be an address; names are looked up only for endpoints and srv")
+    } catch {
+      reader.report(error.description)
+    }
+    return nil
+  }
+}
+
+extension ConfigurationReader {
+  /// A number of a label, which Prometheus writes as text.
+  fileprivate func number(in range: ClosedRange<Int>) -> Int? {
+    let text = read(as: .string) {
+      Int($0).map(range.contains) ?? false ? nil : "must be \"\(range.lowerBound)\" to \"\(range.upperBound)\""
+    }
+    return text.flatMap { Int($0) }
+  }
+}
