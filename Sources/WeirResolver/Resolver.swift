@@ -59,6 +59,9 @@ package final class Resolver {
     return lookup
   }
 
+  /// The number of lookups that wait or are under way.
+  package var pendingLookups: Int { lookups.count }
+
   /// Has later lookups read resolv.conf again. Those under way go on.
   package func reload() {
     loop.preconditionCurrent()
