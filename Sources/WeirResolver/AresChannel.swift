@@ -19,6 +19,7 @@ final class AresChannel {
   private let timer = LoopTimer()
   /// The calls that tell of questions which have ended.
   private var reports: [() -> Void] = []
+  private var isTelling = false
   private var underWay = 0
 
   init(loop: EventLoop, settings: AresSettings) throws(LookupProblem) {
@@ -41,7 +42,7 @@ final class AresChannel {
   }
 
   /// Whether no question is under way, and none has ended without being told.
-  var isIdle: Bool { underWay == 0 && reports.isEmpty }
+  var isIdle: Bool { underWay == 0 && reports.isEmpty && !isTelling }
 
   /// Asks for a name's addresses: in /etc/hosts, then the name servers. `tell` is called at the end of a turn, once.
   func findAddresses(
@@ -88,11 +89,10 @@ final class AresChannel {
   private func tellReports() {
     let due = reports
     reports = []
-    for report in due {
-      // A caller may have closed the channel.
-      guard handle != nil else { return }
-      report()
-    }
+    isTelling = true
+    // A caller may close the channel, which is then silent.
+    for report in due where handle != nil { report() }
+    isTelling = false
   }
 }
 

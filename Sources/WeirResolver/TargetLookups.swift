@@ -34,6 +34,7 @@ final class TargetLookups {
     for (target, places) in services.places {
       lookup.resolver?.enterNext { [weak lookup] in
         guard let lookup, lookup.isWanted else { return false }
+        // A target is a full name (RFC 2782). The dot keeps the search list away, and /etc/hosts too.
         return lookup.findAddresses(of: target + ".") { self.found($0, of: target, at: places) }
       }
     }

@@ -130,6 +130,27 @@ extension ResolverHost {
     #expect(log.all == ["told"])
   }
 
+  /// Two lookups end in one turn on a channel that a reload has retired.
+  @Test func closeWithinACallbackAfterAReload() throws {
+    let loop = try EventLoop(name: "test")
+    let log = Log()
+    loop.sync {
+      let gate = LookupGate(limit: 2)
+      let resolver = Resolver(loop: loop, gate: gate, resolvConf: "/dev/null")
+      for _ in 0..<2 {
+        resolver.lookUp(.addresses(of: "localhost"), timeout: 5) { _ in
+          log.append("told")
+          resolver.close()
+        }
+      }
+      #expect(gate.underWay == 2)
+      resolver.reload()
+      loop.atEndOfTurn { #expect(gate.underWay == 0) }
+    }
+    loop.sync {}
+    #expect(log.all == ["told"])
+  }
+
   @Test func cancelledLookupsTellNothing() async throws {
     let peer = try echo()
     let host = try ResolverHost(peer, limit: 1)
