@@ -44,9 +44,10 @@ let package = Package(
   ],
   targets: [
     system("CLinux"), system("CCurl"), system("CZlib"), system("CYaml"), system("CCrypt"),
-    system("CRevision"),
+    system("CAres"), system("CRevision"),
 
     module("WeirIO", ["CLinux"]),
+    module("WeirResolver", ["CAres", "WeirIO"]),
     module("WeirHTTP"),
     module("WeirCompression", ["CZlib", "WeirHTTP"]),
     module("WeirCurl", ["CCurl", "CLinux", "WeirHTTP", "WeirIO"]),
@@ -65,7 +66,7 @@ let package = Package(
       "WeirGateway",
       [
         "CLinux", "CYaml", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirExporter", "WeirMetrics",
-        "WeirServer", "WeirTransport",
+        "WeirResolver", "WeirServer", "WeirTransport",
       ]),
     module("WeirAlamofire", ["Weir"]),
     .executableTarget(name: "WeirCommand", dependencies: ["WeirGateway"], swiftSettings: settings),
@@ -85,6 +86,7 @@ let package = Package(
     fuzzTarget("FuzzGateway", ["CLinux", "FuzzSupport", "WeirExporter", "WeirGateway", "WeirIO", "WeirMetrics"]),
 
     tests("WeirIOTests", ["WeirIO"]),
+    tests("WeirResolverTests", ["WeirResolver", "WeirIO"]),
     tests("WeirHTTPTests", ["WeirHTTP"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
     tests("WeirCurlTests", ["WeirCurl", "WeirHTTP", "WeirHTTP1", "WeirIO", "WeirTransport", "CSlowResolver"]),

@@ -1,0 +1,144 @@
+package import WeirIO
+
+/// A lookup that waits for its start or is under way.
+///
+/// Confined to the loop. States: waiting (ends by `cancel`, `Resolver.close`, or goes on by `begin`), under way (ends by
+/// an answer, a problem, the timeout, `cancel`, `Resolver.close`), over (no exit).
+package final class PendingLookup {
+  let question: Question
+  let timeout: Double
+  private(set) weak var resolver: Resolver?
+  private let loop: EventLoop
+  /// Nil when the lookup is over.
+  private var done: ((Result<Answer, LookupProblem>) -> Void)?
+  private let timer = LoopTimer()
+  /// The service's targets, once its records have come.
+  private var targets: TargetLookups?
+
+  init(
+    _ question: Question, timeout: Double, resolver: Resolver,
+    done: @escaping (Result<Answer, LookupProblem>) -> Void
+  ) {
+    self.question = question
+    self.timeout = timeout
+    self.resolver = resolver
+    loop = resolver.loop
+    self.done = done
+  }
+
+  /// Whether the answer is still wanted.
+  var isWanted: Bool { done != nil }
+
+  /// Ends the lookup without telling. Does nothing when it is over. On the loop.
+  package func cancel() {
+    loop.preconditionCurrent()
+    resolver?.forget(self)
+    abandon()
+  }
+
+  func abandon() {
+    done = nil
+    targets = nil
+    loop.cancel(timer)
+  }
+
+  /// Starts the time and asks the first question. Returns false if there is none to ask.
+  func begin() -> Bool {
+    guard isWanted else { return false }
+    loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: timeout), handler: self)
+    switch question.kind {
+    case .addresses: return findAddresses(of: question.name) { self.addressesFound($0) }
+    case .services: return findServices()
+    }
+  }
+
+  /// Asks for a name's addresses. Returns false if they are known without a question; `tell` is called later anyway.
+  func findAddresses(of name: String, tell: @escaping AddressQuery.Tell) -> Bool {
+    if let known = knownAddresses(of: name) {
+      loop.atEndOfTurn { tell(known) }
+      return false
+    }
+    return ask(tell) { resolver throws(LookupProblem) in
+      try resolver.findAddresses(of: name, question.family, timeout: timeout, tell: tell)
+    }
+  }
+
+  func finish(_ result: Result<Answer, LookupProblem>) {
+    guard let done else { return }
+    resolver?.forget(self)
+    abandon()
+    done(result)
+  }
+
+  private func findServices() -> Bool {
+    let tell: ServiceQuery.Tell = { self.servicesFound($0) }
+    guard Self.isName(question.name) else {
+      loop.atEndOfTurn { tell(.failure(AresStatus.badName.problem(refusal: nil))) }
+      return false
+    }
+    return ask(tell) { resolver throws(LookupProblem) in
+      try resolver.findServices(of: question.name, timeout: timeout, tell: tell)
+    }
+  }
+
+  /// Asks by `question`. Returns false if that failed, which `tell` hears later.
+  private func ask<Reply>(
+    _ tell: @escaping (Result<Reply, LookupProblem>) -> Void, by question: (Resolver) throws(LookupProblem) -> Void
+  ) -> Bool {
+    guard let resolver else { return false }
+    do throws(LookupProblem) {
+      try question(resolver)
+      return true
+    } catch {
+      loop.atEndOfTurn { tell(.failure(error)) }
+      return false
+    }
+  }
+
+  private func addressesFound(_ result: Result<HostAddresses, LookupProblem>) {
+    finish(
+      result.flatMap { found in
+        var collector = EntryCollector()
+        for address in found.addresses { collector.add(Answer.Entry(address: address)) }
+        let entries = collector.sorted()
+        guard !entries.isEmpty else { return .failure(.noAddresses) }
+        return .success(Answer(entries: entries, ttl: found.ttl, isCut: collector.isCut))
+      })
+  }
+
+  private func servicesFound(_ result: Result<[ServiceRecord], LookupProblem>) {
+    guard isWanted else { return }
+    switch result {
+    case .failure(let problem): finish(.failure(problem))
+    case .success(let records):
+      let targets = TargetLookups(of: self, ServiceTargets(records))
+      self.targets = targets
+      targets.begin()
+    }
+  }
+
+  /// The addresses of a name that is an address itself, or the problem of a text that is no name.
+  private func knownAddresses(of name: String) -> Result<HostAddresses, LookupProblem>? {
+    guard let address = IPAddress(host: name) else {
+      return Self.isName(name) ? nil : .failure(AresStatus.badName.problem(refusal: nil))
+    }
+    switch (address, question.family) {
+    case (_, .any), (.v4, .ipv4), (.v6, .ipv6): return .success(HostAddresses(addresses: [address]))
+    case (.v4, .ipv6), (.v6, .ipv4): return .failure(.noAddresses)
+    }
+  }
+
+  /// Whether a text may be a name. c-ares looks closer, but reads texts up to the first NUL.
+  private static func isName(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= 255 && !text.utf8.contains(0)
+  }
+}
+
+extension PendingLookup: TimerHandler {
+  package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    // After a stall of the loop the answer may have come in this very turn. It is told at the turn's end, before this.
+    loop.atEndOfTurn { [self] in
+      finish(targets?.partialAnswer.map { .success($0) } ?? .failure(.timeout))
+    }
+  }
+}

@@ -1,0 +1,102 @@
+internal import WeirIO
+
+/// A name under watch, with its schedule and its watches.
+///
+/// Confined to the loop. States: looking (a lookup is pending; ends by its result or `end`), resting (the timer is armed;
+/// ends by the timer, `retryAtOnce` or `end`), ended (no exit).
+final class WatchedName {
+  private let question: Question
+  private let timeout: Double
+  private let resolver: Resolver
+  private let random: () -> Double
+  /// Called when the last watch has gone.
+  private let unwatched: () -> Void
+  private var schedule: LookupSchedule
+  private let timer = LoopTimer()
+  private var lookup: PendingLookup?
+  private var watches: [Watch] = []
+  private var lastAnswer: Answer?
+  /// The problem of the last lookup; nil if that brought an answer.
+  private var problem: LookupProblem?
+
+  init(
+    _ key: NameWatcher.Key, resolver: Resolver, random: @escaping () -> Double, unwatched: @escaping () -> Void
+  ) {
+    question = key.question
+    timeout = key.rules.timeout
+    schedule = LookupSchedule(minimum: key.rules.minimum, maximum: key.rules.maximum)
+    self.resolver = resolver
+    self.random = random
+    self.unwatched = unwatched
+  }
+
+  func begin() {
+    resolver.loop.cancel(timer)
+    lookup = resolver.lookUp(question, timeout: timeout) { [weak self] in self?.lookedUp($0) }
+  }
+
+  func add(_ watch: Watch) {
+    watch.name = self
+    watches.append(watch)
+    guard known != nil else { return }
+    resolver.loop.atEndOfTurn { [weak self] in
+      // A lookup that has ended since has told it something newer.
+      guard let known = self?.known, !watch.hasHeard else { return }
+      watch.tell(known)
+    }
+  }
+
+  func remove(_ watch: Watch) {
+    watches.removeAll { $0 === watch }
+    guard watches.isEmpty else { return }
+    end()
+    unwatched()
+  }
+
+  /// Looks the name up now if its last lookup failed.
+  func retryAtOnce() {
+    if problem != nil, lookup == nil { begin() }
+  }
+
+  /// Ends lookups. The watches hear nothing more.
+  func end() {
+    resolver.loop.cancel(timer)
+    lookup?.cancel()
+    lookup = nil
+    for watch in watches { watch.silence() }
+    watches = []
+  }
+
+  /// The news for a new watch.
+  private var known: Lookup? {
+    if let lastAnswer { return .answered(lastAnswer) }
+    return problem.map { .failed($0) }
+  }
+
+  private func lookedUp(_ result: Result<Answer, LookupProblem>) {
+    lookup = nil
+    let now = MonotonicTime.now
+    let due: MonotonicTime
+    let news: Lookup
+    switch result {
+    case .success(let answer):
+      lastAnswer = answer
+      problem = nil
+      news = .answered(answer)
+      due = schedule.answered(question.kind, ttl: answer.ttl, at: now, random: random())
+    case .failure(let failure):
+      problem = failure
+      news = .failed(failure)
+      due = schedule.failed(at: now)
+    }
+    resolver.loop.schedule(timer, at: due, handler: self)
+    // One that a watcher cancels meanwhile is not told.
+    for watch in watches { watch.tell(news) }
+  }
+}
+
+extension WatchedName: TimerHandler {
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    begin()
+  }
+}
