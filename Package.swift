@@ -103,8 +103,8 @@ let package = Package(
     tests(
       "WeirGatewayTests",
       [
-        "WeirGateway", "Weir", "WeirCompression", "WeirCurl", "WeirExporter", "WeirHTTP", "WeirMetrics", "WeirServer",
-        "WeirIO", "WeirTransport",
+        "WeirGateway", "Weir", "WeirCompression", "WeirCurl", "WeirExporter", "WeirHTTP", "WeirMetrics", "WeirResolver",
+        "WeirServer", "WeirIO", "WeirTransport",
       ]),
     tests(
       "EndToEndTests",

@@ -3,28 +3,10 @@ import WeirIO
 import WeirResolver
 import WeirTestSupport
 
-/// dnsmasq on a port of 127.0.0.1. It answers from these lines alone, without the machine's files and servers.
-private final class Dnsmasq: Sendable {
-  let server: String
-  private let peer: Peer
-
-  init(_ lines: [String]) async throws {
-    let port = LoopbackPort.free()
-    server = "127.0.0.1:\(port)"
-    peer = try Peer(
-      .dnsmasq,
-      [
-        "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--pid-file=", "--user=",
-        "--listen-address=127.0.0.1", "--bind-interfaces", "--port=\(port)", "--local=/test/",
-      ] + lines)
-    try await peer.waitForPort(port)
-  }
-}
-
 /// Lookups against a name server that others use.
 @Suite struct DnsmasqTests {
   @Test func addressesAndServices() async throws {
-    let dnsmasq = try await Dnsmasq(
+    let dnsmasq = try await DnsmasqServer(
       [
         "--host-record=both.test,10.1.0.1,2001:db8::1,300", "--host-record=four.test,10.1.0.2,77",
         "--cname=alias.test,four.test,9", "--srv-host=_http._tcp.test,both.test,8080,10,5",
@@ -49,7 +31,7 @@ private final class Dnsmasq: Sendable {
   }
 
   @Test func manyNamesAtOnce() async throws {
-    let dnsmasq = try await Dnsmasq((1...250).map { "--host-record=n\($0).test,10.3.0.\($0),60" })
+    let dnsmasq = try await DnsmasqServer((1...250).map { "--host-record=n\($0).test,10.3.0.\($0),60" })
     let host = try ResolverHost(servers: ResolverServers(parsing: [dnsmasq.server]))
     let outcomes = await withTaskGroup(of: (Int, Outcome).self) { group in
       for number in 1...250 {
@@ -63,7 +45,7 @@ private final class Dnsmasq: Sendable {
   @Test func stoppedServerIsAProblem() async throws {
     let host: ResolverHost
     do {
-      let dnsmasq = try await Dnsmasq(["--host-record=a.test,10.1.0.1,60"])
+      let dnsmasq = try await DnsmasqServer(["--host-record=a.test,10.1.0.1,60"])
       host = try ResolverHost(servers: ResolverServers(parsing: [dnsmasq.server]))
       #expect(await host.lookUp("a.test").text == "10.1.0.1 ttl=60")
     }

@@ -20,9 +20,11 @@ package final class ScriptedServer: Sendable {
     core.start()
   }
 
-  /// - Parameter host: the last number of another address of 127.0.0.0/8.
-  package init(host: UInt8, _ scripts: Script...) throws {
-    let (listener, port) = try ServerSocket.listenOnLoopback(host: host)
+  /// - Parameters:
+  ///   - host: The last number of another address of 127.0.0.0/8.
+  ///   - port: 0 for a free one.
+  package init(host: UInt8, port: Int = 0, _ scripts: Script...) throws {
+    let (listener, port) = try ServerSocket.listenOnLoopback(host: host, port: port)
     self.port = port
     core = ScriptedServerCore(listener, scripts)
     core.start()

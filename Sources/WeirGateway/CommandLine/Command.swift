@@ -26,6 +26,7 @@ package struct ServeOptions: Equatable, Sendable {
   package var webConfigFile: String?
   /// The number of upstreams that have series of their own.
   package var destinationLimit = 200
+  package var endpointLimit = 500
   /// The buckets of histograms, by name, in place of their default ones.
   package var buckets: [String: Buckets] = [:]
   /// Nil means one per core.

@@ -59,6 +59,10 @@ extension Flag<ServeOptions> {
         "--metrics.destination-limit", value: "N", help: "Upstreams with series of their own. Default: 200.",
         sets: \.destinationLimit, number(0...100_000)),
       Flag(
+        "--metrics.endpoint-limit", value: "N",
+        help: "Endpoints of upstreams with series of their own. Default: 500.",
+        sets: \.endpointLimit, number(0...100_000)),
+      Flag(
         name: "--metrics.buckets", value: "NAME=0.1,0.5,1",
         help: "Upper bounds of a histogram. May be given several times.", isRepeatable: true
       ) { options, text throws(FlagValueError) in

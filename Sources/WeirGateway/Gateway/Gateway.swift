@@ -48,8 +48,10 @@ package final class Gateway: Sendable {
     let upstreams = UpstreamLog(log, window: options.failureWindow)
     self.upstreams = upstreams
     let destinations = DestinationTable()
-    registry = UpstreamRegistry(destinations, log: log, lag: observer?.lagObserver(ofLoop: "control"))
+    let registry = UpstreamRegistry(destinations, log: log, lag: observer?.lagObserver(ofLoop: "control"))
+    self.registry = registry
     try registry.follow(configuration.upstreams)
+    metrics.endpoints.tell { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
     let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
     metrics.prepare(for: plan)
     let listener = try Listener(options.address)
@@ -100,7 +102,9 @@ package final class Gateway: Sendable {
 
 extension GatewayMetrics {
   fileprivate func prepare(for plan: ForwardingPlan) {
-    prepare(routes: plan.table.routes.map(\.name), upstreams: plan.upstreams)
+    let leads = plan.table.routes.compactMap { route in route.upstream.map { (route.name, $0.destination) } }
+    prepare(
+      routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first }, upstreams: plan.upstreams)
   }
 }
 

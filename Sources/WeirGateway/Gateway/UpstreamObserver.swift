@@ -27,8 +27,7 @@ final class UpstreamObserver: DestinationObserver {
     metrics?.destination(destination, entered: state)
   }
 
-  /// The gateway's upstreams have one endpoint each.
-  func destination(_ destination: Destination, endpoint event: EndpointEvent) {}
+  func destination(_ destination: Destination, endpoint event: EndpointEvent) { log.note(event, of: destination) }
 
   func destination(_ destination: Destination, overload report: OverloadReport) {
     metrics?.destination(destination, overload: report)

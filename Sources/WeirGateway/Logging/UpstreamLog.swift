@@ -21,6 +21,21 @@ final class UpstreamLog: Sendable {
     note(upstream) { $0.report(report, at: now) }
   }
 
+  /// Tells that an endpoint is left out, or is back. How often that happens is bounded by the rules of ejections.
+  func note(_ event: EndpointEvent, of upstream: Destination) {
+    let name = LogValue.string(Upstream.authority(of: upstream)), endpoint = LogValue.string(event.endpoint)
+    switch event.kind {
+    case .ejected(let reason, let seconds):
+      log.warn(
+        "endpoint is left out",
+        ["upstream": name, "endpoint": endpoint, "reason": .string(reason.rawValue), "seconds": .seconds(seconds)])
+    case .returned: log.info("endpoint is back", ["upstream": name, "endpoint": endpoint])
+    case .unhealthy: log.warn("endpoint fails its checks", ["upstream": name, "endpoint": endpoint])
+    case .healthy: log.info("endpoint passes its checks again", ["upstream": name, "endpoint": endpoint])
+    @unknown default: break
+    }
+  }
+
   func abandoned(_ upstream: Destination, in phase: AbandonedPhase, after seconds: Double, at now: MonotonicTime) {
     note(upstream) { $0.gaveUp(in: phase, after: seconds, at: now) }
   }

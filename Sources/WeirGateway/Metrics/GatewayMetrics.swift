@@ -14,6 +14,8 @@ package final class GatewayMetrics: Sendable {
   let failed: CounterFamily<String>
   let retried: CounterFamily<String>
   let abandoned: CounterFamily<String>
+  private let routeInfo: GaugeFamily<(String, String, String)>
+  let endpoints: EndpointMetrics
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
   private let client: MetricsMonitor?
@@ -46,6 +48,8 @@ package final class GatewayMetrics: Sendable {
 
   private struct Departed {
     var routes = Departures<String>()
+    /// Where each of the present routes leads.
+    var leads: [String: Destination?] = [:]
     var upstreams = Departures<Destination>()
     /// The shares of the family of durations, by route.
     var shares: [String: SeriesShare<DurationLabels>] = [:]
@@ -54,10 +58,15 @@ package final class GatewayMetrics: Sendable {
     var unused: [Destination: ControlGauges] = [:]
   }
 
-  /// - Parameter client: Measures the requests to upstreams. Its series, too, are made and removed with the
-  ///   configuration.
-  package init(_ registry: Registry, client: MetricsMonitor? = nil) throws(RegistryError) {
+  /// - Parameters:
+  ///   - client: Measures the requests to upstreams. Its series, too, are made and removed with the configuration.
+  ///   - endpointLimit: Endpoints with series of their own.
+  package init(
+    _ registry: Registry, client: MetricsMonitor? = nil, endpointLimit: Int = 500
+  ) throws(RegistryError) {
     self.client = client
+    endpoints = EndpointMetrics(limit: endpointLimit)
+    try registry.register(endpoints)
     duration = try registry.histogram(
       "http_server_request_duration_seconds",
       help: "Duration of requests to the gateway, from their header to the end of the response.",
@@ -80,6 +89,10 @@ package final class GatewayMetrics: Sendable {
     abandoned = try registry.counter(
       "weir_gateway_requests_abandoned_total",
       help: "Requests to the gateway whose client left before the response had been sent.", labels: "route")
+    routeInfo = try registry.gauge(
+      "weir_route_info",
+      help: "The upstream of each route; without address and port if it has several, or answers itself.",
+      seriesLimit: Configuration.maximumRoutes, labels: "route", "server_address", "server_port")
     reloadSuccessful = try registry.gauge(
       "weir_config_last_reload_successful", help: "Whether the last attempt to load the configuration succeeded.")
     reloadTime = try registry.gauge(
@@ -89,10 +102,16 @@ package final class GatewayMetrics: Sendable {
 
   /// Makes the series at zero of these routes and upstreams, which are all in the configuration, so that the first
   /// failure is an increase.
-  func prepare(routes: [String], upstreams: [Destination: ControlGauges] = [:], at now: MonotonicTime = .now) {
+  ///
+  /// - Parameter leads: The upstreams of routes that have one.
+  func prepare(
+    routes: [String], leading leads: [String: Destination] = [:], upstreams: [Destination: ControlGauges] = [:],
+    at now: MonotonicTime = .now
+  ) {
     // Under one lock: the series of a route that returns at this moment must not be removed after they were made.
     departed.withLock { departed in
       departed.routes.follow(Set(routes), at: now)
+      tell(of: routes, leading: leads, &departed.leads)
       departed.ownDurations = min(Self.mostOwnDurations, Self.ownDurations / max(1, routes.count))
       departed.upstreams.follow(Set(upstreams.keys), at: now)
       departed.unused = upstreams.mapValues { ControlGauges.all.subtracting($0) }
@@ -107,6 +126,17 @@ package final class GatewayMetrics: Sendable {
       for upstream in upstreams.keys { client?.prepare(upstream) }
     }
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
+  }
+
+  /// Tells where routes lead. Unlike counters, what no longer holds goes at once.
+  private func tell(of routes: [String], leading leads: [String: Destination], _ told: inout [String: Destination?]) {
+    var present: [String: Destination?] = [:]
+    for route in routes { present[route] = .some(leads[route]) }
+    for (route, lead) in told where present[route] != .some(lead) { routeInfo.removeAll(where: ["route": route]) }
+    for (route, lead) in present {
+      routeInfo.with(route, lead?.host ?? "", lead.map { String($0.port) } ?? "").set(1)
+    }
+    told = present
   }
 
   /// The series of requests that ended in the way that `key` describes.

@@ -276,7 +276,7 @@ private final class Parts: Sendable {
     exporter = try Exporter(
       registry: Registry(buckets: options.buckets), listenAddress: "\(options.webAddress)", options: exporterOptions)
     let monitor = try MetricsMonitor(registry: exporter.registry, destinationLimit: options.destinationLimit)
-    metrics = try GatewayMetrics(exporter.registry, client: monitor)
+    metrics = try GatewayMetrics(exporter.registry, client: monitor, endpointLimit: options.endpointLimit)
     gateway = try Gateway(
       configuration,
       options: Gateway.Options(address: options.gatewayAddress, workers: workers, connections: shares.clients),

@@ -167,9 +167,10 @@ package final class Attempt {
   /// Puts a hop on the wire. Throws the error with which it could not be started.
   package func send(_ spec: consuming TransferSpec, headers: PreparedHeaders) throws(TransferError) {
     spec.tag = lease.destination
-    if let endpoint = stay?.endpoint {
-      spec.endpoint = endpoint.destination
-      if let url = endpoint.url { spec.url = url }
+    if let stay {
+      spec.tag = stay.endpoint.connections(of: stay.destination)
+      spec.endpoint = stay.endpoint.destination
+      if let url = stay.endpoint.url { spec.url = url }
     }
     if spec.body.leavesWithHead { hasUploaded() } else { uploads() }
     transfer = try transport.start(spec, headers: headers, delegate: self)

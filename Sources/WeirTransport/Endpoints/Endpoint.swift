@@ -34,6 +34,7 @@ package final class Endpoint: Sendable {
   private let failedLast = Atomic<Bool>(false)
   private let index = Atomic<Int>(-1)
 
+  private let connectionsTag = AtomicLazyReference<EndpointConnections>()
   private let successCount = Atomic<Int>(0)
   private let failureCount = Atomic<Int>(0)
   private let consecutiveCount = Atomic<Int>(0)
@@ -70,6 +71,16 @@ package final class Endpoint: Sendable {
     attempts.wrappingSubtract(1, ordering: .relaxed)
     totals.leaves()
   }
+
+  /// The tag of connections to the endpoint.
+  ///
+  /// - Parameter destination: The one for which they are counted.
+  func connections(of destination: Destination) -> EndpointConnections {
+    connectionsTag.load() ?? connectionsTag.storeIfNil(EndpointConnections(destination))
+  }
+
+  /// The number of open connections.
+  var connectionCount: Int { connectionsTag.load()?.count ?? 0 }
 
   // MARK: Availability
 

@@ -15,6 +15,8 @@ package struct EndpointReport: Sendable {
     package let state: State
     /// Attempts in flight.
     package let active: Int
+    /// Open connections, if the transports observe theirs.
+    package let connections: Int
     /// The mean time to the first byte, in seconds; nil while no endpoint has answered.
     package let latency: Double?
     /// Attempts since the endpoint is known.
@@ -38,7 +40,7 @@ extension EndpointRoster {
         let endpoint = member.endpoint
         return EndpointReport.Line(
           name: endpoint.name, state: state(of: member, at: now), active: endpoint.active,
-          latency: endpoint.latency(at: now), successes: endpoint.successes,
+          connections: endpoint.connectionCount, latency: endpoint.latency(at: now), successes: endpoint.successes,
           failures: endpoint.failures,
           ejections: [
             .consecutive: endpoint.ejections(.consecutive),

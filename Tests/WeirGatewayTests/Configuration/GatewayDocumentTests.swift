@@ -3,13 +3,35 @@ import Testing
 
 @testable import WeirGateway
 
-/// docs/gateway.md is the reference of the configuration file and of the flags.
+/// docs/gateway.md and docs/upstreams.md are the reference of the configuration file and of the flags.
 @Suite struct GatewayDocumentTests {
   private let text: String
+  private let upstreams: String
 
   init() throws {
     let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
     text = try String(contentsOf: root.appending(path: "docs/gateway.md"), encoding: .utf8)
+    upstreams = try String(contentsOf: root.appending(path: "docs/upstreams.md"), encoding: .utf8)
+  }
+
+  @Test func namesEveryKeyOfUpstreams() {
+    let asking =
+      "{upstreams: [{0: 0, endpoints: [{0: 0}], resolve: {0: 0}, balance: {0: 0}, outlier: {0: 0}, check: {0: 0}}]}"
+    let error = #expect(throws: ConfigurationError.self) {
+      try Configuration(parsing: Array(asking.utf8), file: "upstreams.md")
+    }
+    var keys: Set<String> = []
+    for problem in error?.problems ?? [] where problem.path.steps.first == .key("upstreams") {
+      guard let known = problem.message.split(separator: "known keys are ").dropFirst().first else { continue }
+      let steps = problem.path.steps.dropFirst(2).dropLast().filter { if case .key = $0 { true } else { false } }
+      let mapping = ConfigurationPath(Array(steps))
+      keys.formUnion(known.split(separator: ", ").map { mapping.key(String($0)).description })
+    }
+    #expect(keys.count == 56)
+    for key in keys.sorted() { #expect(upstreams.contains("| `\(key)` |"), "\(key)") }
+    for key in ["splitBy", "fallback", "fallback.upstream", "fallback.respond", "fallback.statusCodes"] {
+      #expect(upstreams.contains("| `\(key)` |"), "\(key)")
+    }
   }
 
   /// The reader itself is asked which keys it knows: it names them to whoever writes another.
@@ -26,25 +48,25 @@ import Testing
       let names = known.split(separator: ", ").map(String.init)
       keys += names.map { mapping.key($0).description }
     }
-    #expect(Set(keys).count == 86)
-    for key in Set(keys).sorted() { #expect(text.contains("| `\(key)` |"), "\(key)") }
+    #expect(Set(keys).count == 90)
+    for key in Set(keys).sorted() { #expect((text + upstreams).contains("| `\(key)` |"), "\(key)") }
   }
 
   @Test func namesEveryFlagAndOwnOutcome() {
     for flag in Flag<ServeOptions>.all { #expect(text.contains("| `\(flag.name)` |"), "\(flag.name)") }
     for flag in Flag<ProbeOptions>.all { #expect(text.contains("`\(flag.name)`"), "\(flag.name)") }
-    for outcome in [GatewayOutcome.unrouted, .refused, .loop, .answered] {
+    for outcome in [GatewayOutcome.unrouted, .refused, .loop, .answered, .noEndpoint] {
       #expect(text.contains("| `\(outcome.label)` |"), "\(outcome.label)")
     }
   }
 
   @Test func itsExamplesAreRight() throws {
-    let examples = text.split(separator: "```yaml\n").dropFirst().compactMap { $0.split(separator: "```").first }
+    let examples = (text + upstreams).split(separator: "```yaml\n").dropFirst().compactMap { $0.split(separator: "```").first }
     let names = try examples.map { example in
       let configuration = try Configuration(parsing: Array(example.utf8), file: "gateway.md")
       #expect(configuration.warnings.isEmpty)
       return configuration.routes.map(\.name)
     }
-    #expect(names == [["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"]])
+    #expect(names == [["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["pay"]])
   }
 }

@@ -124,16 +124,16 @@ struct UpstreamTLSTests {
     #expect(get().text == " weir.example /base/x")
     // Before a connection stands that was made with this certificate.
     let wrongKey = "certificate: \(client.certificate), key: \(certificates.server.key)"
-    await rig.gateway.reload(try configuration(certificates.authority, "\(name), \(wrongKey)"))
+    try await rig.gateway.reload(try configuration(certificates.authority, "\(name), \(wrongKey)"))
     #expect(get().status == 502)
-    await rig.gateway.reload(try configuration(certificates.authority, "\(name), \(pair), minimumVersion: 1.2"))
+    try await rig.gateway.reload(try configuration(certificates.authority, "\(name), \(pair), minimumVersion: 1.2"))
     #expect(get().text == "CN=weir test client weir.example /base/x")
-    await rig.gateway.reload(try configuration(certificates.authority, pair))
+    try await rig.gateway.reload(try configuration(certificates.authority, pair))
     #expect(get().status == 502, "the URL's host is not the certificate's")
     // The same path, another authority in it.
-    await rig.gateway.reload(try configuration(certificates.otherAuthority, name))
+    try await rig.gateway.reload(try configuration(certificates.otherAuthority, name))
     #expect(get().status == 502)
-    await rig.gateway.reload(try configuration(certificates.authority, name))
+    try await rig.gateway.reload(try configuration(certificates.authority, name))
     #expect(get().status == 200)
     #expect(eventually { rig.count("tls_error") == 3 })
   }

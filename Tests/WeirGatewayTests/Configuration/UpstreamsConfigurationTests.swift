@@ -1,4 +1,5 @@
 import Testing
+import WeirResolver
 import WeirTransport
 
 @testable import WeirGateway
@@ -74,7 +75,7 @@ import WeirTransport
           EndpointSpec(host: "2001:db8::7", port: 8443), EndpointSpec(unixPath: "/run/pay.sock"),
         ]))
     #expect(pay.host == .text("pay.example"))
-    #expect(pay.resolve.servers == ["127.0.0.1:5353", "[::1]:53"])
+    #expect(pay.resolve.servers.list.map(\.description) == ["127.0.0.1:5353", "[::1]:53"])
     #expect(pay.resolve.family == .ipv4)
     #expect([pay.resolve.minimum, pay.resolve.maximum, pay.resolve.timeout] == [2, 60, 0.5])
     #expect(pay.endpoints.balance == .consistentHash(factor: 2))

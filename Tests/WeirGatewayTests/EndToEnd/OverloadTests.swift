@@ -60,7 +60,7 @@ import WeirTransport
     #expect(eventually { load.callers.heard.count >= 20 && load.sample("weir_concurrency_limit") ?? 512 < 512 })
     var route = try Route(to: load.port)
     route.timeout = .seconds(29)
-    await load.rig.gateway.reload(Configuration(routes: [route]))
+    try await load.rig.gateway.reload(Configuration(routes: [route]))
     // The load control of before goes on: a new one would let everything through.
     let (refused, lines) = (load.callers.heard.count, load.lines.saying("overload is over").count)
     #expect(eventually { load.callers.heard.count > refused + 20 })
@@ -68,7 +68,7 @@ import WeirTransport
     #expect(load.lines.saying("overload is over").count == lines)
 
     route.overload = nil
-    await load.rig.gateway.reload(Configuration(routes: [route]))
+    try await load.rig.gateway.reload(Configuration(routes: [route]))
     #expect(load.sample("weir_concurrency_limit") == nil)
     let begun = load.callers.begun
     #expect(eventually { load.callers.begun > begun + 20 })

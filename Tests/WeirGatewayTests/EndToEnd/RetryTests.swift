@@ -155,9 +155,9 @@ import WeirTestSupport
     #expect(try attempts(rig, of: upstream, requests: 3) == 3)
     let open = "weir_circuit_state{server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\",state=\"open\"}"
     #expect(eventually { rig.sample(open) == 1 })
-    await rig.gateway.reload(Configuration(routes: [route]))
+    try await rig.gateway.reload(Configuration(routes: [route]))
     #expect(rig.sample(open) == 1)
-    await rig.gateway.reload(Configuration(routes: [try Route(to: upstream.port)]))
+    try await rig.gateway.reload(Configuration(routes: [try Route(to: upstream.port)]))
     #expect(rig.sample(open) == nil)
   }
 

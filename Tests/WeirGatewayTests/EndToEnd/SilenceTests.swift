@@ -127,7 +127,7 @@ import WeirTransport
     // Other settings, and another route: the upstream is the same.
     route.overload = OverloadSettings(initial: 4, silence: 0.5)
     route.name = "other"
-    await load.rig.gateway.reload(Configuration(routes: [route]))
+    try await load.rig.gateway.reload(Configuration(routes: [route]))
     #expect(try load.refusals().count >= 6)
     #expect(load.isIn("silent"))
     #expect(load.sample("weir_baseline_seconds") == baseline)
@@ -142,7 +142,7 @@ import WeirTransport
     let swallowed = try #require(try load.becomeSilent())
     var route = try Route(to: load.port)
     route.overload = nil
-    await load.rig.gateway.reload(Configuration(routes: [route]))
+    try await load.rig.gateway.reload(Configuration(routes: [route]))
     let gauges = [
       "weir_overload_state{", "weir_concurrency_limit{", "weir_concurrency_used{", "weir_baseline_seconds{",
       "weir_service_rate{",

@@ -184,9 +184,9 @@ import WeirTestSupport
     }
     let rig = try GatewayRig(configuration(one.port))
     #expect(try get(rig)?.text == "one")
-    await rig.gateway.reload(try configuration(two.port))
+    try await rig.gateway.reload(try configuration(two.port))
     #expect(try get(rig)?.text == "two")
-    await rig.gateway.reload(try configuration(one.port))
+    try await rig.gateway.reload(try configuration(one.port))
     #expect(try get(rig)?.text == "one")
   }
 }
