@@ -80,31 +80,12 @@ package final class Transport {
   /// The sets of endpoints by the destinations that they stand for; others are reached by their own host and port.
   package func use(_ sets: [Destination: EndpointSet]) {
     let before = choices
-    choices = sets.mapValues { set in before.values.first { $0.set === set } ?? makeChoice(set) }
+    choices = sets.mapValues { set in before.values.first { $0.set === set } ?? choice(among: set) }
   }
 
-  private func makeChoice(_ set: EndpointSet) -> EndpointChoice {
-    let bound = LoopBound(confining: WeakTransport(transport: self), on: loop)
-    return EndpointChoice(set) { gone in
-      bound.loop.post { bound.value.transport?.endpointsChanged(gone) }
-    }
-  }
-
-  private func endpointsChanged(_ gone: [TransferEndpoint]) {
-    closeIdleConnections(to: gone)
-    for choice in choices.values { choice.updated() }
-  }
-
-  /// Calls `then` once the destination has endpoints. Returns false, and does not, if it has some already, or none of
-  /// its own.
-  package func awaitsEndpoints(
-    of destination: Destination, _ owner: AnyObject, then: @escaping () -> Void
-  ) -> Bool {
-    endpoints(of: destination)?.awaitsEndpoints(owner, then: then) ?? false
-  }
-
-  package func stopsWaiting(forEndpointsOf destination: Destination, _ owner: AnyObject) {
-    endpoints(of: destination)?.stopsWaiting(owner)
+  /// Makes a choice among a set's endpoints for this transport's attempts.
+  package func choice(among set: EndpointSet) -> EndpointChoice {
+    EndpointChoice(set, on: loop) { [weak self] in self?.closeIdleConnections(to: $0) }
   }
 
   /// Whether any destination has endpoints of its own.
@@ -194,8 +175,4 @@ extension Transport: TransferEngineObserver {
       observer?.connection(ConnectionEvent(kind: kind, destination: state.destination))
     }
   }
-}
-
-private struct WeakTransport {
-  weak var transport: Transport?
 }

@@ -165,11 +165,11 @@ extension Forwarding: AttemptDelegate {
 
   func attemptIsDue(_ attempt: Attempt) {
     guard let outgoing else { return }
-    let upstream = outgoing.route.upstream
-    if upstream.isNamed,
-      let rejection = attempt.findEndpoint(at: upstream.destination, key: hash(by: outgoing.route.balanceKey))
-    {
-      return withoutEndpoint(attempt, rejection)
+    if let choice = plan.choice(for: outgoing.route), let destination {
+      let key = hash(by: outgoing.route.balanceKey)
+      if let rejection = attempt.findEndpoint(by: choice, at: destination, key: key) {
+        return withoutEndpoint(attempt, rejection)
+      }
     }
     attempt.hopStarts()
     if case .none = outgoing.body {

@@ -196,10 +196,8 @@ final class Forwarding: TransportExchange {
   /// An upstream may have no endpoint yet, because its lookups or files have not answered. Returns whether the request
   /// waits for one.
   private func waitsForEndpoints(of route: RoutePlan) -> Bool {
-    guard route.upstream.isNamed else { return false }
-    awaitsEndpoints = plan.transport.awaitsEndpoints(of: route.upstream.destination, self) { [weak self] in
-      self?.endpointsAreDue()
-    }
+    guard let choice = plan.choice(for: route) else { return false }
+    awaitsEndpoints = choice.awaitsEndpoints(self) { [weak self] in self?.endpointsAreDue() }
     guard awaitsEndpoints else { return false }
     let latest = MonotonicTime.now.advanced(bySeconds: route.patience)
     exchange.loop.schedule(delayTimer, at: latest, handler: self)
@@ -213,10 +211,10 @@ final class Forwarding: TransportExchange {
   }
 
   private func stopsWaitingForEndpoints() {
-    guard awaitsEndpoints, let destination else { return }
+    guard awaitsEndpoints, let outgoing else { return }
     awaitsEndpoints = false
     exchange.loop.cancel(delayTimer)
-    plan.transport.stopsWaiting(forEndpointsOf: destination, self)
+    plan.choice(for: outgoing.route)?.stopsWaiting(self)
   }
 
   /// Ends the request from outside, with `reason` as its failure.

@@ -15,7 +15,6 @@ final class ForwardingHandler: RequestHandler {
   ) {
     let loop = transport.loop
     self.log = log
-    loop.post { transport.value.use(plan.endpoints) }
     current = LoopBound(
       ActivePlan(
         plan, metrics, transport: transport, observer: observer,
@@ -27,7 +26,6 @@ final class ForwardingHandler: RequestHandler {
   /// Makes new requests follow `plan`. On the loop.
   func install(_ plan: ForwardingPlan, _ metrics: GatewayMetrics) {
     let before = current.value
-    before.transport.use(plan.endpoints)
     current.value = ActivePlan(
       plan, metrics, transport: before.boundTransport, observer: before.observer, log: before.log)
   }

@@ -34,8 +34,6 @@ final class ForwardingPlan: Sendable {
 
   /// All upstreams, each with the gauges of all limits that any route sets there.
   let upstreams: [Destination: ControlGauges]
-  /// The endpoints of upstreams that have some of their own.
-  let endpoints: [Destination: EndpointSet]
 
   /// - Parameters:
   ///   - pseudonym: The name of this gateway in Via.
@@ -50,10 +48,6 @@ final class ForwardingPlan: Sendable {
     work = routes.map { maker.work(of: $0) }
     planCount = maker.count
     upstreams = maker.upstreams
-    endpoints = Dictionary(
-      configuration.upstreams.compactMap { upstream in
-        named[upstream.name].map { (upstream.target.destination, $0.set) }
-      }, uniquingKeysWith: { first, _ in first })
   }
 
   /// A name that no other gateway on the way has, so that a request that comes back is recognized.
@@ -81,6 +75,8 @@ final class ActivePlan {
   @exclusivity(unchecked) private var states: [DestinationState?]
   /// The terms of a request that is not forwarded.
   let noTerms = DestinationTerms(DestinationControls(retryBudget: nil))
+  /// By the set, each from its first request on. They live as long as requests of this plan do.
+  @exclusivity(unchecked) private var choices: [ObjectIdentifier: EndpointChoice] = [:]
   @exclusivity(unchecked) private var random = PickRandom(seed: .random(in: .min ... .max))
   @exclusivity(unchecked) private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
 
@@ -118,6 +114,15 @@ final class ActivePlan {
     let state = transport.state(of: route.upstream.destination)
     states[route.number] = state
     return state
+  }
+
+  /// The choice among the endpoints of a route's upstream; nil if that is a URL.
+  func choice(for route: RoutePlan) -> EndpointChoice? {
+    guard let set = route.endpoints else { return nil }
+    if let made = choices[ObjectIdentifier(set)] { return made }
+    let made = transport.choice(among: set)
+    choices[ObjectIdentifier(set)] = made
+    return made
   }
 
   /// A number for a choice among upstreams.

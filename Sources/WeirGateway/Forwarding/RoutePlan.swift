@@ -22,6 +22,8 @@ final class RoutePlan: Sendable {
   let timeout: Double
   /// Limits the requests that stream a body to the upstream.
   let uploads: UploadGate
+  /// The upstream's endpoints; nil if it is a URL.
+  let endpoints: EndpointSet?
   /// The part of requests by which an endpoint is chosen; nil if it is not.
   let balanceKey: RequestKey?
   /// Seconds for which a request may wait for an upstream without any endpoint.
@@ -50,6 +52,7 @@ final class RoutePlan: Sendable {
     leavesRetriesAlone = route.retry.unlessRetried
     timeout = route.timeout / .seconds(1)
     uploads = maker.uploads(of: upstream)
+    endpoints = maker.endpoints(of: upstream)
     balanceKey = named?.balanceKey
     patience = named?.connection.connectTimeout ?? 0
     mayConnectElsewhere = (named?.endpoints.boundedConnectRetries ?? 0) > 0
@@ -110,6 +113,8 @@ final class RoutePlan: Sendable {
       upstreams[upstream.destination, default: []].formUnion(ControlGauges(of: plan.controls))
       return plan
     }
+
+    func endpoints(of upstream: Upstream) -> EndpointSet? { upstream.isNamed ? named[upstream.host]?.set : nil }
 
     func uploads(of upstream: Upstream) -> UploadGate {
       let gate = upstream.isNamed ? named[upstream.host]?.uploads : gates[upstream.destination]

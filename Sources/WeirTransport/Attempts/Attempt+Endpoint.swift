@@ -3,7 +3,7 @@ import WeirIO
 
 // The endpoint that an attempt goes to, where its destination has a set of them.
 extension Attempt {
-  /// Chooses the endpoint for the next hop. A hop to the same destination stays where the one before went.
+  /// Chooses the endpoint for the next hop, if its destination has endpoints of its own (``Transport/use(_:)``).
   ///
   /// - Parameters:
   ///   - destination: The hop's.
@@ -14,6 +14,13 @@ extension Attempt {
       leaveEndpoint()
       return nil
     }
+    return findEndpoint(by: choice, at: destination, key: key)
+  }
+
+  /// Chooses the endpoint for the next hop. A hop among the same endpoints stays where the one before went.
+  ///
+  /// - Returns: Why there is none; nil if the attempt may go on.
+  package func findEndpoint(by choice: EndpointChoice, at destination: Destination, key: UInt64?) -> Rejection? {
     if stay?.set === choice.set { return nil }
     leaveEndpoint()
     let now = MonotonicTime.now

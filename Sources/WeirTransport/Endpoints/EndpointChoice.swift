@@ -2,42 +2,50 @@ import WeirCurl
 import WeirIO
 
 /// One loop's choice among the endpoints of a set. Confined to the loop.
-final class EndpointChoice {
+package final class EndpointChoice {
   let set: EndpointSet
   @exclusivity(unchecked) private var picker: EndpointPicker
   /// Hears of updates for as long as this choice is used.
-  private let watch: EndpointWatch
-  /// Waits for the set to have endpoints.
-  @exclusivity(unchecked) private var waiting: [ObjectIdentifier: () -> Void] = [:]
+  private var watch: EndpointWatch?
+  private let closeIdleConnections: ([TransferEndpoint]) -> Void
+  /// Wait for the set to have endpoints.
+  private var waiting: [ObjectIdentifier: () -> Void] = [:]
 
-  /// - Parameter onUpdate: Called on any thread after an update, with the endpoints that are gone.
-  init(_ set: EndpointSet, onUpdate: @escaping @Sendable ([TransferEndpoint]) -> Void) {
+  /// - Parameter closeIdleConnections: Called on the loop with endpoints that are gone.
+  init(_ set: EndpointSet, on loop: EventLoop, closeIdleConnections: @escaping ([TransferEndpoint]) -> Void) {
     self.set = set
     picker = EndpointPicker(set)
-    watch = EndpointWatch(onUpdate)
+    self.closeIdleConnections = closeIdleConnections
+    let bound = LoopBound(confining: WeakChoice(choice: self), on: loop)
+    let watch = EndpointWatch { gone in bound.loop.post { bound.value.choice?.updated(gone) } }
+    self.watch = watch
     set.add(watch)
   }
 
-  /// Calls `then` once the set has endpoints. Returns false, and does not, if it has some already.
-  func awaitsEndpoints(_ owner: AnyObject, then: @escaping () -> Void) -> Bool {
-    guard set.isEmpty else { return false }
-    waiting[ObjectIdentifier(owner)] = then
-    return true
-  }
-
-  func stopsWaiting(_ owner: AnyObject) { waiting[ObjectIdentifier(owner)] = nil }
-
-  /// The set has other endpoints.
-  func updated() {
+  private func updated(_ gone: [TransferEndpoint]) {
+    closeIdleConnections(gone)
     guard !waiting.isEmpty, !set.isEmpty else { return }
     let ready = waiting.values
     waiting = [:]
     for then in ready { then() }
   }
 
+  /// Calls `then` once the set has endpoints. Returns false, and does not, if it has some already.
+  package func awaitsEndpoints(_ owner: AnyObject, then: @escaping () -> Void) -> Bool {
+    guard set.isEmpty else { return false }
+    waiting[ObjectIdentifier(owner)] = then
+    return true
+  }
+
+  package func stopsWaiting(_ owner: AnyObject) { waiting[ObjectIdentifier(owner)] = nil }
+
   func pick(key: UInt64?, excluding tried: TriedEndpoints, at now: MonotonicTime) -> Endpoint? {
     picker.pick(key: key, excluding: tried, at: now)
   }
+}
+
+private struct WeakChoice {
+  weak var choice: EndpointChoice?
 }
 
 /// Hears of a set's updates, with the endpoints that are gone, on any thread.
