@@ -1,22 +1,9 @@
-import Dispatch
 import Synchronization
 import Testing
 import WeirIO
 import WeirTestSupport
 
 @testable import WeirResolver
-
-/// Holds a peer's answers back until it is opened.
-final class Gate: Sendable {
-  private let isOpen = DispatchSemaphore(value: 0)
-
-  func wait() {
-    isOpen.wait()
-    isOpen.signal()
-  }
-
-  func open() { isOpen.signal() }
-}
 
 extension ResolverHost {
   /// Whether a lookup is under way.
@@ -65,9 +52,9 @@ extension ResolverHost {
   }
 
   @Test func gateLetsBegunLookupsGoFirst() {
-    let gate = LookupGate(limit: 2)
+    let gate = QuestionGate(limit: 2)
     var steps: [String] = []
-    func step(_ name: String, begins: Bool = true) -> LookupGate.Step {
+    func step(_ name: String, begins: Bool = true) -> QuestionGate.Step {
       {
         steps.append(name)
         return begins
@@ -106,7 +93,7 @@ extension ResolverHost {
     let servers = try [silent, good].map { try ResolverServers(parsing: [$0.server]) }
     let bound = LoopBound<[Resolver]>([], on: loop)
     loop.sync {
-      let gate = LookupGate(limit: 1)
+      let gate = QuestionGate(limit: 1)
       bound.value = servers.map { Resolver(loop: loop, servers: $0, gate: gate, resolvConf: "/dev/null") }
       bound.value[0].lookUp(.addresses(of: "a.test"), timeout: 60) { _ in log.append("told") }
       bound.value[1].lookUp(.addresses(of: "b.test", family: .ipv4), timeout: 5) { log.append($0.text) }
@@ -163,7 +150,7 @@ extension ResolverHost {
     let loop = try EventLoop(name: "test")
     let log = Log()
     loop.sync {
-      let gate = LookupGate(limit: 2)
+      let gate = QuestionGate(limit: 2)
       let resolver = Resolver(loop: loop, gate: gate, resolvConf: "/dev/null")
       for _ in 0..<2 {
         resolver.lookUp(.addresses(of: "localhost"), timeout: 5) { _ in

@@ -1,8 +1,9 @@
 import Glibc
 import Testing
 import WeirIO
-import WeirResolver
 import WeirTestSupport
+
+@testable import WeirResolver
 
 /// A resolv.conf of a test's own.
 final class ResolvConf: Sendable {
@@ -81,6 +82,22 @@ final class ResolvConf: Sendable {
     let file = try ResolvConf(text)
     let host = try ResolverHost(peer(), resolvConf: file.path)
     #expect(await host.lookUp("name.dot").text == "10.0.0.3 ttl=60")
+  }
+
+  /// The time of one try is shared by all servers, however many there are.
+  @Test(arguments: [0, 1, 2, 4])
+  func serversOfTheFile(_ count: Int) throws {
+    let file = try ResolvConf((0..<count).map { "nameserver 192.0.2.\($0 + 1)\n" }.joined())
+    let loop = try EventLoop(name: "test")
+    loop.sync {
+      let settings = AresSettings(servers: .system, resolvConf: file.path, timeout: 2)
+      #expect(throws: Never.self) {
+        let channel = try AresChannel(loop: loop, settings: settings)
+        // Without any the machine itself is asked.
+        #expect(channel.serverCount == max(1, count))
+        channel.close()
+      }
+    }
   }
 
   @Test func missingFile() async throws {
