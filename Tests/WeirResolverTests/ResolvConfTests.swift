@@ -44,6 +44,20 @@ final class ResolvConf: Sendable {
     #expect(await host.lookUp("name.dot.").text == "10.0.0.3 ttl=60")
   }
 
+  /// Each domain of the list brings c-ares' tries anew, but the timeout is for all of them.
+  @Test func timeoutIsForTheWholeSearchList() async throws {
+    let asked = Log()
+    let peer = try DNSPeer { question in
+      let isFirst = !asked.all.contains(question.name)
+      asked.append(question.name)
+      return isFirst ? [] : [DNSReply(code: 3).bytes(to: question)]
+    }
+    let file = try ResolvConf("search a.test b.test c.test d.test e.test f.test\n")
+    let host = try ResolverHost(peer, resolvConf: file.path)
+    #expect(await host.lookUp("name", .ipv4, timeout: 1) == .failure(.timeout))
+    #expect(Set(asked.all).count < 6)
+  }
+
   @Test func reloadReadsTheFileAgain() async throws {
     let file = try ResolvConf("search one.test\n")
     let host = try ResolverHost(peer(), resolvConf: file.path)
