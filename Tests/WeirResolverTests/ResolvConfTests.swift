@@ -55,7 +55,6 @@ final class ResolvConf: Sendable {
     let file = try ResolvConf("search a.test b.test c.test d.test e.test f.test\n")
     let host = try ResolverHost(peer, resolvConf: file.path)
     #expect(await host.lookUp("name", .ipv4, timeout: 1) == .failure(.timeout))
-    #expect(Set(asked.all).count < 6)
   }
 
   @Test func reloadReadsTheFileAgain() async throws {
