@@ -27,7 +27,8 @@ package struct Answer: Hashable, Sendable {
     }
   }
 
-  /// The entries by address and port, each pair once. IPv4 comes before IPv6.
+  /// The entries by address and port, each pair once. IPv4 comes before IPv6. Addresses of one version of IP alone don't
+  /// show that there is none of the other: c-ares doesn't tell if the question about the other failed.
   package let entries: [Entry]
   /// The least TTL in seconds of the records, CNAMEs among them; nil if there is none, as for names in /etc/hosts and
   /// for services.

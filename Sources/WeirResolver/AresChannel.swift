@@ -157,8 +157,8 @@ extension AresChannel: EventHandler, TimerHandler {
 // MARK: - The handle
 
 extension AresChannel {
-  /// The number of name servers that the handle asks.
-  private var serverCount: Int {
+  /// The number of name servers that the channel asks.
+  var serverCount: Int {
     var list: UnsafeMutablePointer<ares_addr_port_node>?
     guard let handle, ares_get_servers_ports(handle, &list) == ARES_SUCCESS else { return 1 }
     defer { ares_free_data(list) }

@@ -19,7 +19,7 @@ package final class NameWatcher {
   package let loop: EventLoop
   private let resolvConf: String
   private let random: () -> Double
-  private let gate = LookupGate()
+  private let gate = QuestionGate()
   private var resolvers: [ResolverServers: Resolver] = [:]
   private var names: [Key: WatchedName] = [:]
   private var isClosed = false

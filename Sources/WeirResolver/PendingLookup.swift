@@ -20,7 +20,7 @@ package final class PendingLookup {
     done: @escaping (Result<Answer, LookupProblem>) -> Void
   ) {
     self.question = question
-    self.timeout = timeout
+    self.timeout = min(timeout, Resolver.longestTimeout)
     self.resolver = resolver
     loop = resolver.loop
     self.done = done

@@ -7,13 +7,15 @@ package import WeirIO
 /// c-ares 1.18 can't read resolv.conf again, so a changed one means a new channel. Lookups under way end on the old one.
 package final class Resolver {
   package static let systemConfiguration = "/etc/resolv.conf"
+  /// The most seconds of one lookup.
+  static let longestTimeout = 3600.0
   /// The least seconds between two looks at resolv.conf.
   private static let lookInterval = 1.0
 
   package let loop: EventLoop
   private let servers: ResolverServers
   private let resolvConf: String
-  private let gate: LookupGate
+  private let gate: QuestionGate
 
   /// The channels of new lookups by their timeouts in milliseconds, which are fixed when a channel is made.
   private var channels: [Int: AresChannel] = [:]
@@ -30,7 +32,7 @@ package final class Resolver {
   /// - Parameter gate: The limit that this resolver shares with others of the loop; by default one of its own.
   /// - Parameter resolvConf: The path of resolv.conf, another one for tests.
   package init(
-    loop: EventLoop, servers: ResolverServers = .system, gate: LookupGate = LookupGate(),
+    loop: EventLoop, servers: ResolverServers = .system, gate: QuestionGate = QuestionGate(),
     resolvConf: String = Resolver.systemConfiguration
   ) {
     loop.preconditionCurrent()
@@ -42,8 +44,8 @@ package final class Resolver {
 
   /// Looks a name up. `done` is called on the loop, once, never from within this call, and not after `close`.
   ///
-  /// - Parameter timeout: The seconds that the whole lookup may take, with all its tries. They count from its start,
-  ///   which waits until the gate has room.
+  /// - Parameter timeout: The seconds that the whole lookup may take, with all its tries; at most an hour. They count from
+  ///   its start, which waits until the gate has room.
   @discardableResult
   package func lookUp(
     _ question: Question, timeout: Double, done: @escaping (Result<Answer, LookupProblem>) -> Void
@@ -113,7 +115,7 @@ extension Resolver {
   }
 
   /// Has a further question of a lookup asked as soon as there is room.
-  func enterNext(_ step: @escaping LookupGate.Step) {
+  func enterNext(_ step: @escaping QuestionGate.Step) {
     gate.enterNext(step)
   }
 

@@ -109,9 +109,9 @@ import WeirResolver
       return [reply.bytes(to: question)]
     }
     let start = MonotonicTime.now
-    #expect(try await ResolverHost(peer).lookUp("name.test", .ipv4, timeout: 0.3) == .failure(.timeout))
+    #expect(try await ResolverHost(peer).lookUp("name.test", .ipv4, timeout: 1) == .failure(.timeout))
     let taken = MonotonicTime.now.seconds(since: start)
-    #expect(taken > 0.25 && taken < 3)
+    #expect(taken > 0.85 && taken < 5)
     // Two tries, as the time allows.
     #expect(peer.questions.count == 2)
   }
@@ -122,7 +122,7 @@ import WeirResolver
       log.append("asked")
       return log.all.count == 1 ? [] : [DNSReply(records: [.address("10.0.0.1")]).bytes(to: question)]
     }
-    #expect(try await ResolverHost(peer).lookUp("name.test", .ipv4, timeout: 0.6).text == "10.0.0.1 ttl=60")
+    #expect(try await ResolverHost(peer).lookUp("name.test", .ipv4, timeout: 2).text == "10.0.0.1 ttl=60")
   }
 
   /// A firewall may drop the questions about IPv6 alone.
@@ -130,14 +130,14 @@ import WeirResolver
     let peer = try DNSPeer { question in
       question.kind == .ipv4 ? [DNSReply(records: [.address("10.0.0.1")]).bytes(to: question)] : []
     }
-    #expect(try await ResolverHost(peer).lookUp("name.test", timeout: 0.4).text == "10.0.0.1 ttl=60")
+    #expect(try await ResolverHost(peer).lookUp("name.test", timeout: 2).text == "10.0.0.1 ttl=60")
   }
 
   @Test func nextServerIsAskedAfterAFailure() async throws {
     let failing = try DNSPeer { [DNSReply(code: 2).bytes(to: $0)] }
     let silent = try DNSPeer { _ in [] }
     let good = try DNSPeer(zone: ["name.test": [.address("10.0.0.1")]])
-    #expect(try await ResolverHost(failing, silent, good).lookUp("name.test", timeout: 1).text == "10.0.0.1 ttl=60")
+    #expect(try await ResolverHost(failing, silent, good).lookUp("name.test", timeout: 4).text == "10.0.0.1 ttl=60")
     #expect(failing.names == ["name.test"])
     #expect(silent.names == ["name.test"])
   }

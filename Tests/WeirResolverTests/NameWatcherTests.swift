@@ -153,6 +153,22 @@ extension Lookup {
     #expect(log.all == ["a no_such_name", "b no_such_name"])
   }
 
+  /// A lookup that ends in the turn of the later watch tells it by itself.
+  @Test func laterWatchHearsOneNewsOfALookupThatEndsInItsTurn() async throws {
+    let (host, log) = (try WatcherHost(), Log())
+    let question = Question.addresses(of: "127.0.0.1", family: .ipv6)
+    let rules = ResolveRules(minimum: 3600, maximum: 3600)
+    host.watch("a", question, rules, to: log)
+    host.sync { _ in }
+    #expect(log.all == ["a no_addresses"])
+    host.sync { watcher in
+      watcher.reload()
+      _ = watcher.watch(question, rules: rules) { log.append("b \($0.text)") }
+    }
+    host.sync { _ in }
+    #expect(log.all == ["a no_addresses", "a no_addresses", "b no_addresses"])
+  }
+
   @Test func cancelledWatchHearsNothing() async throws {
     let (peer, host, log) = (try steady(), try WatcherHost(), Log())
     host.watch("a", Self.name, try rules(peer, minimum: 0.01), to: log)
@@ -187,6 +203,22 @@ extension Lookup {
     }
     try await eventually("the second is told often") { log.all.count >= 4 }
     #expect(log.all.prefix(4) == ["0", "1", "1", "1"])
+  }
+
+  @Test func watchWithinTheCallback() async throws {
+    let (peer, host, log) = (try steady(), try WatcherHost(), Log())
+    let rules = try rules(peer)
+    host.sync { watcher in
+      _ = watcher.watch(Self.name, rules: rules) { [unowned watcher] lookup in
+        log.append("a \(lookup.text)")
+        _ = watcher.watch(Self.name, rules: rules) { log.append("b \($0.text)") }
+        log.append("watched")
+      }
+    }
+    try await eventually("both are told") { log.all.count >= 3 }
+    host.sync { _ in }
+    #expect(log.all == ["a \(Self.good)", "watched", "b \(Self.good)"])
+    #expect(peer.questions.count == 1)
   }
 
   @Test func closeWithinTheCallback() async throws {
@@ -243,8 +275,8 @@ extension Lookup {
     let (host, log) = (try WatcherHost(random: 1), Log())
     let start = MonotonicTime.now
     host.watch("a", Self.name, try rules(peer, minimum: 0.01), to: log)
-    try await eventually("it is looked up again", within: 10) { log.all.count == 2 }
+    try await eventually("it is looked up again", within: 10) { log.all.count >= 2 }
     let taken = MonotonicTime.now.seconds(since: start)
-    #expect(taken >= 0.9 && taken < 3)
+    #expect(taken >= 0.9 && taken < 8)
   }
 }

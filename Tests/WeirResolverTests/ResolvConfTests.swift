@@ -1,8 +1,9 @@
 import Glibc
 import Testing
 import WeirIO
-import WeirResolver
 import WeirTestSupport
+
+@testable import WeirResolver
 
 /// A resolv.conf of a test's own.
 final class ResolvConf: Sendable {
@@ -43,6 +44,19 @@ final class ResolvConf: Sendable {
     #expect(await host.lookUp("name.dot.").text == "10.0.0.3 ttl=60")
   }
 
+  /// Each domain of the list brings c-ares' tries anew, but the timeout is for all of them.
+  @Test func timeoutIsForTheWholeSearchList() async throws {
+    let asked = Log()
+    let peer = try DNSPeer { question in
+      let isFirst = !asked.all.contains(question.name)
+      asked.append(question.name)
+      return isFirst ? [] : [DNSReply(code: 3).bytes(to: question)]
+    }
+    let file = try ResolvConf("search a.test b.test c.test d.test e.test f.test\n")
+    let host = try ResolverHost(peer, resolvConf: file.path)
+    #expect(await host.lookUp("name", .ipv4, timeout: 1) == .failure(.timeout))
+  }
+
   @Test func reloadReadsTheFileAgain() async throws {
     let file = try ResolvConf("search one.test\n")
     let host = try ResolverHost(peer(), resolvConf: file.path)
@@ -81,6 +95,22 @@ final class ResolvConf: Sendable {
     let file = try ResolvConf(text)
     let host = try ResolverHost(peer(), resolvConf: file.path)
     #expect(await host.lookUp("name.dot").text == "10.0.0.3 ttl=60")
+  }
+
+  /// The time of one try is shared by all servers, however many there are.
+  @Test(arguments: [0, 1, 2, 4])
+  func serversOfTheFile(_ count: Int) throws {
+    let file = try ResolvConf((0..<count).map { "nameserver 192.0.2.\($0 + 1)\n" }.joined())
+    let loop = try EventLoop(name: "test")
+    loop.sync {
+      let settings = AresSettings(servers: .system, resolvConf: file.path, timeout: 2)
+      #expect(throws: Never.self) {
+        let channel = try AresChannel(loop: loop, settings: settings)
+        // Without any the machine itself is asked.
+        #expect(channel.serverCount == max(1, count))
+        channel.close()
+      }
+    }
   }
 
   @Test func missingFile() async throws {

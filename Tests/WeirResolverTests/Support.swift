@@ -34,7 +34,7 @@ final class ResolverHost: Sendable {
 
   /// - Parameter resolvConf: The path of resolv.conf, by default one without a search list.
   init(
-    servers: ResolverServers, of peers: [DNSPeer] = [], limit: Int = LookupGate.standardLimit,
+    servers: ResolverServers, of peers: [DNSPeer] = [], limit: Int = QuestionGate.standardLimit,
     resolvConf: String = "/dev/null"
   ) throws {
     self.peers = peers
@@ -42,12 +42,13 @@ final class ResolverHost: Sendable {
     bound = LoopBound(nil, on: loop)
     loop.sync { [loop, bound] in
       bound.value = Resolver(
-        loop: loop, servers: servers, gate: LookupGate(limit: limit), resolvConf: resolvConf)
+        loop: loop, servers: servers, gate: QuestionGate(limit: limit), resolvConf: resolvConf)
     }
   }
 
-  convenience init(_ peers: DNSPeer..., limit: Int = LookupGate.standardLimit, resolvConf: String = "/dev/null") throws
-  {
+  convenience init(
+    _ peers: DNSPeer..., limit: Int = QuestionGate.standardLimit, resolvConf: String = "/dev/null"
+  ) throws {
     try self.init(
       servers: try ResolverServers(parsing: peers.map(\.server)), of: peers, limit: limit, resolvConf: resolvConf)
   }

@@ -3,7 +3,7 @@ internal import WeirIO
 /// Limits the questions that are under way at once, of all resolvers of one loop. Further ones wait in order.
 ///
 /// Confined to the loop.
-package final class LookupGate {
+package final class QuestionGate {
   /// The questions that may be under way at once.
   package static let standardLimit = 32
 
@@ -16,7 +16,7 @@ package final class LookupGate {
   private var begun = Deque<Step>()
   private var waiting = Deque<Step>()
 
-  package init(limit: Int = LookupGate.standardLimit) {
+  package init(limit: Int = QuestionGate.standardLimit) {
     self.limit = limit
   }
 
