@@ -98,8 +98,8 @@ final class EndpointDiscovery {
       switch lookup {
       case .answered(let answer):
         let result = entry.answered(
-          key.place.name, endpoints(answer, entry.upstream), isCut: answer.isCut, room: registry.room(for: entry),
-          at: now)
+          key.place.name, endpoints(answer, entry.upstream), isCut: answer.isCut,
+          isWhole: answer.unresolvedTargets == 0, room: registry.room(for: entry), at: now)
         log.found(result, entry, at: now)
         if answer.unresolvedTargets > 0 {
           log.failed(entry, "\(answer.unresolvedTargets) targets of \(question) could not be looked up", at: now)
@@ -136,7 +136,7 @@ final class EndpointDiscovery {
       let upstream = file.entry.upstream
       let endpoints = found.endpoints.map { $0.named(by: upstream.url(of: $0)) }
       let result = file.entry.answered(
-        file.place, endpoints, isCut: false, room: registry.room(for: file.entry), at: now)
+        file.place, endpoints, room: registry.room(for: file.entry), at: now)
       log.found(result, file.entry, at: now)
     } catch {
       file.entry.failed(file.place)

@@ -58,17 +58,20 @@ final class UpstreamEndpoints: Sendable {
 
   /// A place has answered, with its endpoints as they are looked up.
   ///
-  /// - Parameter isCut: Whether the place had more of them.
+  /// - Parameters:
+  ///   - isCut: Whether the place had more of them.
+  ///   - isWhole: False if some may be missing that are there.
   /// - Returns: What became of the answer.
   func answered(
-    _ place: EndpointSources.Place, _ endpoints: [EndpointSpec], isCut: Bool, room: Int, at now: MonotonicTime
+    _ place: EndpointSources.Place, _ endpoints: [EndpointSpec], isCut: Bool = false, isWhole: Bool = true, room: Int,
+    at now: MonotonicTime
   ) -> Discovery {
     let result: Discovery = fields.withLock { fields in
       if endpoints.isEmpty {
         fields.sources.failed(place)
         return .failed
       }
-      guard fields.sources.answered(place, endpoints) else { return .same }
+      guard fields.sources.answered(place, endpoints, isWhole: isWhole) else { return .same }
       publish(&fields, room: room, at: now)
       return fields.isCut || isCut ? .truncated : .changed
     }

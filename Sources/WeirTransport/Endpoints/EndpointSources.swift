@@ -24,12 +24,18 @@ package struct EndpointSources: Sendable {
 
   /// A place has answered. An empty answer is a failure.
   ///
+  /// - Parameter isWhole: False if endpoints may be missing: then none of the last answer goes.
   /// - Returns: Whether the endpoints have changed.
-  package mutating func answered(_ place: Place, _ endpoints: [EndpointSpec]) -> Bool {
+  package mutating func answered(_ place: Place, _ endpoints: [EndpointSpec], isWhole: Bool = true) -> Bool {
     guard places.contains(place) else { return false }
     silent.remove(place)
-    guard !endpoints.isEmpty, answers[place] != endpoints else { return false }
-    answers[place] = endpoints
+    var answer = endpoints
+    if !isWhole {
+      let names = Set(endpoints.map(\.name))
+      answer += (answers[place] ?? []).filter { !names.contains($0.name) }
+    }
+    guard !endpoints.isEmpty, answers[place] != answer else { return false }
+    answers[place] = answer
     return true
   }
 

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import WeirTransport
+
+/// Places that tell of endpoints, and what of their answers is used.
+@Suite struct EndpointSourcesTests {
+  private func specs(_ hosts: Int...) -> [EndpointSpec] { hosts.map { EndpointSpec(host: "10.0.0.\($0)", port: 80) } }
+
+  private func names(_ sources: EndpointSources, limit: Int = 10) -> [String] {
+    sources.endpoints(limit: limit).endpoints.map { String($0.name.dropFirst(7).dropLast(3)) }
+  }
+
+  @Test func answersOfAllPlacesAreOneList() {
+    var sources = EndpointSources()
+    sources.follow(specs(9, 1), ["a", "b"])
+    #expect(!sources.isSettled)
+    let changed1 = sources.answered("a", specs(3, 1))
+    #expect(changed1)
+    let changed2 = sources.answered("a", specs(3, 1))
+    #expect(!changed2)
+    #expect(names(sources) == ["1", "3", "9"])
+    let changed3 = sources.answered("c", specs(4))
+    #expect(!changed3)
+    sources.failed("b")
+    #expect(sources.isSettled)
+    #expect(sources.endpoints(limit: 2).areCut)
+    #expect(names(sources, limit: 2) == ["1", "3"])
+    #expect(!sources.endpoints(limit: 3).areCut)
+  }
+
+  @Test func failuresAndEmptyAnswersChangeNothing() {
+    var sources = EndpointSources()
+    sources.follow([], ["a"])
+    let changed4 = sources.answered("a", specs(1, 2))
+    #expect(changed4)
+    sources.failed("a")
+    let changed5 = sources.answered("a", [])
+    #expect(!changed5)
+    #expect(names(sources) == ["1", "2"])
+  }
+
+  @Test func anAnswerThatIsNotWholeTakesNothingAway() {
+    var sources = EndpointSources()
+    sources.follow([], ["a"])
+    let changed6 = sources.answered("a", specs(1, 2))
+    #expect(changed6)
+    let changed7 = sources.answered("a", specs(3), isWhole: false)
+    #expect(changed7)
+    #expect(names(sources) == ["1", "2", "3"])
+    let changed8 = sources.answered("a", specs(3))
+    #expect(changed8)
+    #expect(names(sources) == ["3"])
+  }
+
+  @Test func aPlaceThatStaysKeepsItsAnswer() {
+    var sources = EndpointSources()
+    sources.follow([], ["a", "b"])
+    let changed9 = sources.answered("a", specs(1))
+    #expect(changed9)
+    let changed10 = sources.answered("b", specs(2))
+    #expect(changed10)
+    sources.follow(specs(5), ["b", "c"])
+    #expect(names(sources) == ["2", "5"])
+    #expect(!sources.isSettled)
+  }
+}
