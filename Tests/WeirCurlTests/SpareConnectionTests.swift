@@ -75,6 +75,19 @@ struct SpareConnectionTests {
     await rig.close()
   }
 
+  /// The same with less time for a connection.
+  @Test func oneWithAShorterConnectTimeoutOpensItsOwn() async throws {
+    let (rig, server) = try await Self.rig(second: .awaitClose, third: .awaitClose)
+    let slow = await rig.start(TransferSpec(url: Self.url + "slow"))
+    var spec = TransferSpec(url: Self.url)
+    spec.rules = TransferRules(connectTimeout: 0.1)
+    let outcome = await rig.start(spec).outcome
+    #expect(outcome.error?.code == .timedOut, "\(outcome)")
+    #expect(await slow.outcome.text == "first")
+    #expect(server.connectionCount == 3)
+    await rig.close()
+  }
+
   /// It fails: the request that has come to wait for it opens a connection of its own.
   @Test func itsFailureIsNotTheFailureOfTheNextRequest() async throws {
     let second = Gate()

@@ -121,6 +121,22 @@ struct TransferRulesTests {
     await rig.close()
   }
 
+  @Test func anIdleUnixSocketClosesInItsTime() async throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.file("socket")
+    let server = try ScriptedServer(unixSocketPath: path, Script(.forever([.request, .send(okResponse("x"))])))
+    let rig = try await EngineRig()
+    for _ in 0..<2 {
+      var spec = Self.spec("http://pay.invalid/", idleTimeout: 1)
+      spec.endpoint = TransferEndpoint(.unixSocket(path))
+      let outcome = await rig.transfer(spec)
+      #expect(outcome.text == "x" && outcome.report?.isReusedConnection == false, "\(outcome)")
+      #expect(await eventually { rig.counts.open == 0 })
+    }
+    #expect(server.connectionCount == 2)
+    await rig.close()
+  }
+
   // MARK: - Age
 
   @Test func oldConnectionsAreNotUsedAgain() async throws {

@@ -49,6 +49,46 @@ struct VersionRulesTests {
     await rig.close()
   }
 
+  /// Connections by HTTP/2 keep to their times, between requests.
+  @Test(.enabled(if: CurlLibrary.hasReliableHTTP2))
+  func lifetimes() async throws {
+    let hole = try BlackHole()
+    let certificates = try await TestCertificates()
+    let nginx = try await NginxServer(
+      .init(
+        "tls", listen: "ssl http2",
+        """
+        \(certificates.server.directives)
+        location / { return 200 fine; }
+        location /never { proxy_pass http://127.0.0.1:\(hole.port); }
+        """))
+    let authority = certificates.authority.certificate
+    let rig = try await EngineRig { $0.tls.roots = .file(authority) }
+    func spec(_ path: String, idle: Double? = nil, age: Double? = nil) -> TransferSpec {
+      var spec = TransferSpec(url: nginx.url(https: "tls", path))
+      spec.rules = TransferRules(idleTimeout: idle, maximumAge: age, httpVersion: .http2)
+      return spec
+    }
+    for isReused in [false, true] {
+      #expect(await rig.transfer(spec("/", idle: 0.5)).report?.isReusedConnection == isReused)
+    }
+    try await Task.sleep(for: .milliseconds(600))
+    #expect(await rig.transfer(spec("/", idle: 0.5)).report?.isReusedConnection == false)
+    #expect(await eventually { rig.counts.open == 0 })
+
+    let never = await rig.start(spec("/never", age: 0.5))
+    try await Task.sleep(for: .milliseconds(700))
+    let shared = await rig.transfer(spec("/", age: 0.5))
+    #expect(shared.text == "fine" && shared.report?.isReusedConnection == true, "\(shared)")
+    #expect(!never.isFinished, "a request is not cut")
+    await never.onTransfer { transfer, _ in transfer.cancel() }
+    _ = await never.outcome
+    let fresh = await rig.transfer(spec("/", age: 0.5))
+    #expect(fresh.text == "fine" && fresh.report?.isReusedConnection == false, "\(fresh)")
+    #expect(await eventually { rig.counts.open == 0 })
+    await rig.close()
+  }
+
   /// An endpoint that speaks HTTP/1.1 only does not keep the others from HTTP/2.
   @Test(.enabled(if: CurlLibrary.hasReliableHTTP2))
   func endpointsOfOneOriginSpeakTheirVersions() async throws {

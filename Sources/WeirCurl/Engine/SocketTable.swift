@@ -124,6 +124,7 @@ struct SocketTable {
     entries[index].version = version
     entries[index].rules = rules
     entries[index].opened = now
+    entries[index].lastUsed = now
   }
 
   mutating func setRules(_ fd: CInt, _ rules: TransferRules?) {
@@ -134,7 +135,7 @@ struct SocketTable {
 
   func version(of fd: CInt) -> PreparedVersion? { index(of: fd).flatMap { entries[$0].version } }
 
-  /// Whether a connection that nobody uses has reached the end of its time.
+  /// Whether a connection has reached the end of its time, if nobody uses it.
   func isOver(_ fd: CInt, by limits: ConnectionLimits, at now: MonotonicTime) -> Bool {
     guard let index = index(of: fd) else { return false }
     let entry = entries[index]

@@ -44,7 +44,7 @@ final class Sweeper {
   func shorten(to seconds: Double, _ engine: TransferEngine) {
     guard seconds < lifetime else { return }
     lifetime = max(0, seconds)
-    if timer.isArmed, looksDue == 0 { arm(engine, after: period) }
+    if timer.isArmed, timer.due > MonotonicTime.now.advanced(bySeconds: period) { arm(engine, after: period) }
   }
 
   func timerFired(_ engine: TransferEngine) {

@@ -7,7 +7,8 @@ internal import WeirIO
 // When libcurl needs a connection, it judges all idle ones of its multi handle by the options of the transfer that asks
 // (CURLOPT_MAXAGE_CONN, CURLOPT_MAXLIFETIME_CONN). With limits of its own, each transfer would close the connections of
 // others. So libcurl gets the longest idle time of all transfers and no age, and the limits are kept here. A connection
-// goes by the rules of the transfer that used it last.
+// goes by the rules of the transfer that used it last. libcurl does not name a Unix socket before a request is written to
+// it, so that such a connection is ended by the sweeper only.
 extension TransferEngine {
   func connectTimeout(of spec: TransferSpec) -> Int { spec.rules?.connectMilliseconds ?? prepared.connectTimeout }
 
