@@ -53,6 +53,8 @@ package struct ConnectionPool {
   private var originLinks: [Links] = []
   package private(set) var openCount = 0
   package private(set) var idleCount = 0
+  /// Whether any connection has had terms of its own. If not, none of the questions about them costs anything.
+  package private(set) var hasOwnTerms = false
 
   /// - Parameters:
   ///   - idleLifetime: Seconds after which an idle connection is due to be closed, if it has no terms of its own.
@@ -64,9 +66,6 @@ package struct ConnectionPool {
 
   /// The terms of connections without their own.
   package var terms: Terms { groups[0].terms }
-
-  /// Whether any connection has had terms of its own.
-  package var hasOwnTerms: Bool { groups.count > 1 }
 
   /// A new connection to an origin; it is in use.
   ///
@@ -122,12 +121,14 @@ package struct ConnectionPool {
   }
 
   /// Whether an open connection must not be used for another request.
-  package func isTooOld(_ connection: Connection, at now: MonotonicTime) -> Bool { slots[connection].expiry <= now }
+  package func isTooOld(_ connection: Connection, at now: MonotonicTime) -> Bool {
+    hasOwnTerms && slots[connection].expiry <= now
+  }
 
   /// Whether a connection that was just taken had been due to be closed by terms of its own. The pool's own terms are
   /// left to `surplus`.
   package func isOver(_ connection: Connection, at now: MonotonicTime) -> Bool {
-    slots[connection].group > 0 && end(of: connection) <= now
+    hasOwnTerms && slots[connection].group > 0 && end(of: connection) <= now
   }
 
   /// An idle connection that is due to be closed: one that has reached the end of its time, or the one that has been
@@ -177,6 +178,7 @@ package struct ConnectionPool {
       groups[empty].terms = terms
       return empty
     }
+    hasOwnTerms = true
     groups.append(Group(terms: terms))
     return groups.count - 1
   }

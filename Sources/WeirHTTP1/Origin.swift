@@ -122,7 +122,10 @@ struct OriginTable {
   }
 
   private static func fits(_ key: Origin.Key, _ spec: TransferSpec) -> Bool {
-    key.trust == spec.trust && key.addresses == spec.addressPolicy && key.endpoint == spec.endpoint
-      && key.idleTimeout == spec.rules?.idleTimeout && key.maximumAge == spec.rules?.maximumAge
+    guard key.trust == spec.trust, key.addresses == spec.addressPolicy, key.endpoint == spec.endpoint else {
+      return false
+    }
+    guard let rules = spec.rules else { return key.idleTimeout == nil && key.maximumAge == nil }
+    return key.idleTimeout == rules.idleTimeout && key.maximumAge == rules.maximumAge
   }
 }
