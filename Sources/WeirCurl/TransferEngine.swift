@@ -47,8 +47,15 @@ package final class TransferEngine {
   var postponed: [Transfer] = []
   @exclusivity(unchecked) var pool: [EasyHandle] = []
   var unwatched: [CInt] = []
-  /// Whether a connection is closed after a response by HTTP/1, where HTTP/2 was possible: other engines go on there.
+  /// Whether another engine goes on where a choice of versions has led to HTTP/1, so that the connection is closed after
+  /// its response.
   package var leavesHTTP1 = false
+  /// Whether any transfer was allowed to use HTTP/2.
+  var mayMultiplex = false
+  /// Whether any transfer had rules of its own for its connection.
+  var hasRules = false
+  /// The longest time in seconds that any transfer lets its connection be idle.
+  var longestIdle: Int
   /// The descriptor that stays open when libcurl closes its connection; −1 for none.
   var keptOpen: CInt = -1
   /// TLS connections that are not libcurl's to use, by descriptor.
@@ -71,6 +78,7 @@ package final class TransferEngine {
     self.observer = observer
     self.workers = workers
     prepared = try PreparedOptions(options)
+    longestIdle = prepared.maximumIdle
     guard let caches = SharedCaches(lookups: options.maximumConcurrentLookups) else {
       throw TransferError(.curl, code: .outOfMemory, message: "no memory for libcurl's caches")
     }
@@ -86,6 +94,7 @@ package final class TransferEngine {
     observer = other.observer
     workers = other.workers
     prepared = other.prepared
+    longestIdle = prepared.maximumIdle
     caches = other.caches
     sweeper = Sweeper(idleLifetime: options.idleConnectionLifetime)
     multi = try makeMulti()

@@ -104,6 +104,10 @@ extension HTTP1Engine {
   /// Runs the transfer on an idle connection; false if there is none that can serve it.
   private func takeIdleConnection(_ transfer: HTTP1Transfer) -> Bool {
     while let number = pool.take(for: transfer.origin.number), let connection = connections[number] {
+      if pool.isOver(number, at: loop.turnTime) {
+        drop(connection)
+        continue
+      }
       if connection.isUsable {
         run(transfer, on: connection)
         return true
@@ -140,7 +144,7 @@ extension HTTP1Engine {
 
   /// The connection has served its transfer, and can serve another one.
   func release(_ connection: Connection) {
-    if isClosed { return drop(connection) }
+    if isClosed || pool.isTooOld(connection.number, at: loop.turnTime) { return drop(connection) }
     connection.origin.forgetServed()
     if !connection.origin.waiting.isEmpty {
       // Bytes may be there that came behind the response.
@@ -148,7 +152,11 @@ extension HTTP1Engine {
       if let waiting = connection.origin.waiting.popFirst() { return run(waiting, on: connection) }
     }
     pool.release(connection.number, at: loop.turnTime)
-    if !idleTimer.isArmed || pool.openCount + dialler.main.openConnections > options.maximumPooledConnections { trim() }
+    if !idleTimer.isArmed || pool.openCount + dialler.main.openConnections > options.maximumPooledConnections
+      || pool.hasOwnTerms && pool.end(of: connection.number) < idleTimer.due
+    {
+      trim()
+    }
   }
 
   /// Closes the connection.
@@ -161,12 +169,21 @@ extension HTTP1Engine {
   }
 
   func add(_ wire: Wire, to origin: Origin) -> Connection {
-    let number = pool.open(to: origin.number)
+    let number = pool.open(to: origin.number, at: loop.turnTime, under: terms(of: origin))
     let connection = Connection(wire, number: number, origin: origin, engine: self)
     while connections.count <= number { connections.append(nil) }
     connections[number] = connection
     origin.uses += 1
     return connection
+  }
+
+  /// The terms for an origin's connections; nil for the pool's own.
+  private func terms(of origin: Origin) -> ConnectionPool.Terms? {
+    guard origin.key.idleTimeout != nil || origin.key.maximumAge != nil else { return nil }
+    var terms = pool.terms
+    if let idle = origin.key.idleTimeout { terms.idleLifetime = idle }
+    if let age = origin.key.maximumAge { terms.maximumAge = age }
+    return terms
   }
 
   /// Closes idle connections that have reached the end of their lifetime, or are too many.
@@ -176,7 +193,7 @@ extension HTTP1Engine {
     {
       drop(connection)
     }
-    guard !idleTimer.isArmed, let due = pool.nextEnd else { return }
+    guard let due = pool.nextEnd, !idleTimer.isArmed || due < idleTimer.due else { return }
     loop.schedule(idleTimer, at: due, handler: self)
   }
 }

@@ -9,8 +9,7 @@ import WeirIO
 final class Opening {
   private let origin: Origin
   private let engine: HTTP1Engine
-  /// How long it may take without a sign of life, in seconds.
-  private let patience: Double
+  private let patience: Patience
   @exclusivity(unchecked) var dial: Dial?
   /// Nil while it is spare.
   @exclusivity(unchecked) private var transfer: HTTP1Transfer?
@@ -20,7 +19,7 @@ final class Opening {
   init(for transfer: HTTP1Transfer) {
     origin = transfer.origin
     engine = transfer.engine
-    patience = Self.patience(of: transfer)
+    patience = Patience(of: transfer)
     self.transfer = transfer
     origin.uses += 1
   }
@@ -35,16 +34,12 @@ final class Opening {
   /// The last begun of the spare ones that fail no later than one of the transfer's own would; it serves the transfer
   /// from now on. Nil if there is none.
   static func spare(for transfer: HTTP1Transfer) -> Opening? {
-    let patience = patience(of: transfer)
+    let patience = Patience(of: transfer)
     let spare = transfer.origin.spareOpenings
-    guard let index = spare.lastIndex(where: { $0.patience <= patience }) else { return nil }
+    guard let index = spare.lastIndex(where: { $0.patience.isWithin(patience) }) else { return nil }
     let opening = transfer.origin.spareOpenings.remove(at: index)
     opening.transfer = transfer
     return opening
-  }
-
-  private static func patience(of transfer: HTTP1Transfer) -> Double {
-    transfer.spec.silenceTimeout > 0 ? transfer.spec.silenceTimeout : .infinity
   }
 
   func cancel() {
@@ -74,6 +69,21 @@ final class Opening {
     transfer.opening = nil
     return transfer
   }
+}
+
+/// How long an opening may take, in seconds.
+private struct Patience {
+  /// Without a sign of life.
+  let silence: Double
+  let connect: Double
+
+  init(of transfer: HTTP1Transfer) {
+    silence = transfer.spec.silenceTimeout > 0 ? transfer.spec.silenceTimeout : .infinity
+    let connect = transfer.spec.rules?.connectTimeout ?? transfer.engine.options.connectTimeout
+    self.connect = connect > 0 ? connect : .infinity
+  }
+
+  func isWithin(_ other: Patience) -> Bool { silence <= other.silence && connect <= other.connect }
 }
 
 extension Opening: DialReceiver {

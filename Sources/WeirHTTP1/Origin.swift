@@ -13,6 +13,9 @@ final class Origin {
     let trust: TransferTrust?
     let addresses: AddressPolicy?
     let endpoint: TransferEndpoint?
+    /// Nil for the transport's own. Other rules say nothing of a connection that stands.
+    let idleTimeout: Double?
+    let maximumAge: Double?
   }
 
   let key: Key
@@ -71,7 +74,7 @@ struct OriginTable {
     guard let url = RequestURL(spec.url) else { return nil }
     let key = Origin.Key(
       isSecure: url.isSecure, host: String(url.host), port: url.port, trust: spec.trust, addresses: spec.addressPolicy,
-      endpoint: spec.endpoint)
+      endpoint: spec.endpoint, idleTimeout: spec.rules?.idleTimeout, maximumAge: spec.rules?.maximumAge)
     let origin = known[key] ?? add(key)
     if let endpoint = spec.endpoint {
       if lastByEndpoint.count >= Self.limit { lastByEndpoint = [:] }
@@ -119,6 +122,10 @@ struct OriginTable {
   }
 
   private static func fits(_ key: Origin.Key, _ spec: TransferSpec) -> Bool {
-    key.trust == spec.trust && key.addresses == spec.addressPolicy && key.endpoint == spec.endpoint
+    guard key.trust == spec.trust, key.addresses == spec.addressPolicy, key.endpoint == spec.endpoint else {
+      return false
+    }
+    guard let rules = spec.rules else { return key.idleTimeout == nil && key.maximumAge == nil }
+    return key.idleTimeout == rules.idleTimeout && key.maximumAge == rules.maximumAge
   }
 }

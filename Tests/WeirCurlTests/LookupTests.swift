@@ -101,6 +101,25 @@ struct LookupTests {
     await rig.close()
   }
 
+  @Test
+  func aTransferWaitsForANameAsLongAsItsRulesSay() async throws {
+    let names = Names()
+    let slow = names.hanging("slow")
+    let rig = try await EngineRig()
+    let patient = await rig.start(TransferSpec(url: "http://\(slow)/"))
+    // The first one waits for the lookup of another transfer, the second for its own.
+    for name in [slow, names.hanging("other")] {
+      var spec = TransferSpec(url: "http://\(name)/")
+      spec.rules = TransferRules(connectTimeout: 0.3)
+      let outcome = await rig.transfer(spec)
+      #expect(outcome.error?.message.hasPrefix("Resolving timed out") == true, "\(outcome)")
+      #expect(try #require(outcome.report?.total) < 5)
+      slow_resolver_open(name, 0)
+    }
+    _ = await patient.outcome
+    await rig.close()
+  }
+
   /// The caller is free when its time is over; the thread is not, and stays counted.
   @Test
   func timeoutsLeaveNoMoreThreadsThanMayRun() async throws {

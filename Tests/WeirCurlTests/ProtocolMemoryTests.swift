@@ -1,15 +1,24 @@
 import Testing
+import WeirIO
 
 @testable import WeirCurl
 
 /// Which origins are known to speak which protocol.
 @Suite
 struct ProtocolMemoryTests {
+  private static func spec(
+    _ url: String, as name: String? = nil, at endpoint: TransferEndpoint? = nil
+  ) -> TransferSpec {
+    var spec = TransferSpec(url: url, trust: name.map { TransferTrust(TLSOptions(), serverName: $0) })
+    spec.endpoint = endpoint
+    return spec
+  }
+
   @Test
   func originsAreToldApart() {
     var memory = ProtocolMemory()
-    memory.note(.multiplexed, of: "https://a.example/x/y?z")
-    memory.note(.http1, of: "https://a.example:8443")
+    memory.note(.multiplexed, of: Self.spec("https://a.example/x/y?z"))
+    memory.note(.http1, of: Self.spec("https://a.example:8443"))
     let cases: [(String, ProtocolExpectation)] = [
       ("https://a.example/", .multiplexed), ("https://a.example", .multiplexed), ("https://a.example?q", .multiplexed),
       ("https://a.example#f", .multiplexed), ("https://a.example:8443/", .http1), ("https://a.example:844/", .unknown),
@@ -18,7 +27,7 @@ struct ProtocolMemoryTests {
     ]
     for _ in 0..<2 {
       for (url, expected) in cases {
-        let found = memory.expectation(of: url)
+        let found = memory.expectation(of: Self.spec(url))
         #expect(found == expected, "\(url)")
       }
     }
@@ -28,13 +37,13 @@ struct ProtocolMemoryTests {
   func theLastAnswerCounts() {
     var memory = ProtocolMemory()
     let url = "https://a.example/"
-    memory.note(.multiplexed, of: url)
-    memory.note(.http1, of: url)
-    let first = memory.expectation(of: url)
+    memory.note(.multiplexed, of: Self.spec(url))
+    memory.note(.http1, of: Self.spec(url))
+    let first = memory.expectation(of: Self.spec(url))
     #expect(first == .http1)
-    memory.note(.multiplexed, of: "https://b.example/")
-    memory.note(.multiplexed, of: url)
-    let second = memory.expectation(of: url)
+    memory.note(.multiplexed, of: Self.spec("https://b.example/"))
+    memory.note(.multiplexed, of: Self.spec(url))
+    let second = memory.expectation(of: Self.spec(url))
     #expect(second == .multiplexed)
     #expect(memory.count == 2)
   }
@@ -43,12 +52,33 @@ struct ProtocolMemoryTests {
   func serversOfOneAddressAreToldApart() {
     var memory = ProtocolMemory()
     let url = "https://a.example/"
-    memory.note(.multiplexed, of: url, as: "b.example")
-    memory.note(.http1, of: url, as: "c.example")
+    memory.note(.multiplexed, of: Self.spec(url, as: "b.example"))
+    memory.note(.http1, of: Self.spec(url, as: "c.example"))
     for _ in 0..<2 {
       for (name, expected) in [("b.example", ProtocolExpectation.multiplexed), ("c.example", .http1), (nil, .unknown)] {
-        let found = memory.expectation(of: url, as: name)
+        let found = memory.expectation(of: Self.spec(url, as: name))
         #expect(found == expected, "\(name ?? "none")")
+      }
+    }
+  }
+
+  /// One endpoint that speaks HTTP/1.1 says nothing of the others.
+  @Test
+  func endpointsAreToldApart() {
+    var memory = ProtocolMemory()
+    let url = "https://a.example/"
+    func endpoint(_ port: Int) -> TransferEndpoint { TransferEndpoint(.host("a.example", port: port)) }
+    memory.note(.multiplexed, of: Self.spec(url, at: endpoint(1)))
+    memory.note(.http1, of: Self.spec(url, at: endpoint(2)))
+    memory.noteHTTP1(Self.spec(url, at: endpoint(2)), at: MonotonicTime(nanoseconds: 1))
+    for _ in 0..<2 {
+      for (place, expected) in [
+        (endpoint(1), ProtocolExpectation.multiplexed), (endpoint(2), .http1), (endpoint(3), .unknown), (nil, .unknown),
+      ] {
+        let found = memory.expectation(of: Self.spec(url, at: place))
+        #expect(found == expected, "\(String(describing: place?.place))")
+        let speaks = memory.speaksHTTP1(Self.spec(url, at: place), at: MonotonicTime(nanoseconds: 2))
+        #expect(speaks == (expected == .http1))
       }
     }
   }
@@ -56,18 +86,18 @@ struct ProtocolMemoryTests {
   @Test
   func credentialsAreNotKept() {
     var memory = ProtocolMemory()
-    memory.note(.multiplexed, of: "https://me:secret@a.example/")
+    memory.note(.multiplexed, of: Self.spec("https://me:secret@a.example/"))
     #expect(memory.count == 0)
-    let found = memory.expectation(of: "https://me:secret@a.example/")
+    let found = memory.expectation(of: Self.spec("https://me:secret@a.example/"))
     #expect(found == .unknown)
   }
 
   @Test
   func itIsBounded() {
     var memory = ProtocolMemory()
-    for number in 0..<5000 { memory.note(.multiplexed, of: "https://h\(number).example/") }
+    for number in 0..<5000 { memory.note(.multiplexed, of: Self.spec("https://h\(number).example/")) }
     #expect(memory.count <= 1024)
-    let found = memory.expectation(of: "https://h4999.example/")
+    let found = memory.expectation(of: Self.spec("https://h4999.example/"))
     #expect(found == .multiplexed)
   }
 }

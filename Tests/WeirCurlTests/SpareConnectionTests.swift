@@ -75,6 +75,40 @@ struct SpareConnectionTests {
     await rig.close()
   }
 
+  /// The same with less time for a connection.
+  @Test func oneWithAShorterConnectTimeoutOpensItsOwn() async throws {
+    let (rig, server) = try await Self.rig(second: .awaitClose, third: .awaitClose)
+    let slow = await rig.start(TransferSpec(url: Self.url + "slow"))
+    var spec = TransferSpec(url: Self.url)
+    spec.rules = TransferRules(connectTimeout: 0.1)
+    let outcome = await rig.start(spec).outcome
+    #expect(outcome.error?.code == .timedOut, "\(outcome)")
+    #expect(await slow.outcome.text == "first")
+    #expect(server.connectionCount == 3)
+    await rig.close()
+  }
+
+  /// A connection that has reached its age as its request ends is closed, though another request waits for one.
+  @Test func oneThatWaitsTakesNoOldConnection() async throws {
+    let (begun, dialled, ended) = (Gate(), Gate(), Gate())
+    let server = try ScriptedServer(
+      Script(
+        .socks5, .head, .call { begun.open() }, .wait(dialled), .sleep(0.4), .send(okResponse("first")), .awaitClose),
+      Script(.call { dialled.open() }, .wait(ended), .socks5, .forever([.head, .send(okResponse("second"))])))
+    let port = server.port
+    let rig = try await EngineRig { $0.proxy = .socks5(host: "127.0.0.1", port: port, credential: nil) }
+    var spec = TransferSpec(url: Self.url)
+    spec.rules = TransferRules(maximumAge: 0.3)
+    let first = await rig.start(spec)
+    begun.wait()
+    let waiting = await rig.start(spec)
+    #expect(await first.outcome.text == "first")
+    ended.open()
+    #expect(await waiting.outcome.text == "second")
+    await rig.close()
+    #expect(rig.counts.open == 0)
+  }
+
   /// It fails: the request that has come to wait for it opens a connection of its own.
   @Test func itsFailureIsNotTheFailureOfTheNextRequest() async throws {
     let second = Gate()

@@ -52,6 +52,29 @@ import WeirCurl
     #expect(table.all.count == numbers.count)
   }
 
+  /// A connection that stands is the same whatever time it was given to be opened in.
+  @Test func otherLifetimesAreOtherOrigins() throws {
+    var table = OriginTable()
+    var numbers: [TransferRules?: Int] = [:]
+    for _ in 0..<2 {
+      for (idle, age) in [(nil, nil), (1, nil), (2, nil), (nil, 1), (1, 1)] as [(Double?, Double?)] {
+        for connect in [nil, 1, 2] as [Double?] {
+          for version in [nil, HTTPVersionChoice.http1_1] {
+            var spec = TransferSpec(url: "http://a.example/")
+            spec.rules = TransferRules(
+              connectTimeout: connect, idleTimeout: idle, maximumAge: age, httpVersion: version)
+            let place = table.find(spec)
+            let number = try #require(place).origin.number
+            #expect(numbers.updateValue(number, forKey: spec.rules) ?? number == number)
+          }
+        }
+      }
+    }
+    #expect(numbers.count == 5 * 3 * 2)
+    #expect(Set(numbers.values).count == 5)
+    #expect(Self.find(&table, "http://a.example/")?.origin.number == numbers[TransferRules()])
+  }
+
   @Test(arguments: [
     ("http://a.example/", "a.example"), ("http://a.example:80/", "a.example"), ("https://a.example:443/", "a.example"),
     ("http://a.example:443/", "a.example:443"), ("https://a.example:80/", "a.example:80"),

@@ -14,6 +14,7 @@ extension EasyHandle {
       return TransferError(.invalidRequest, message: defect)
     }
     if let refusal = transfer.refusalOfLiteral() { return refusal }
+    if let rules = transfer.spec.rules, transfer.dialled == nil { engine.note(rules) }
     guard reset() else { return TransferError(.curl, code: .outOfMemory, message: "no memory for an easy handle") }
     var options = OptionSetter(easy)
     setConnection(&options, transfer, engine)
@@ -23,7 +24,8 @@ extension EasyHandle {
       options.set(CURLOPT_CONNECT_ONLY, 1)
       options.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     }
-    transfer.mayMultiplex = transfer.dialled == nil && engine.mayMultiplex(scheme)
+    transfer.mayMultiplex = transfer.dialled == nil && engine.version(of: transfer.spec).mayMultiplex(scheme)
+    if transfer.mayMultiplex { engine.mayMultiplex = true }
     transfer.expectation = transfer.mayMultiplex ? .unknown : .http1
     // With this option, other transfers to the origin wait while a connection is being made. With HTTP/1 that would be
     // of no use: they would run one after another. Where HTTP/2 is unreliable, the transfers that waited for the first
@@ -65,13 +67,14 @@ extension EasyHandle {
     options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(errorText))
     options.set(CURLOPT_NOSIGNAL, 1)
     options.set(CURLOPT_QUICK_EXIT, 1)
-    options.set(CURLOPT_CONNECTTIMEOUT_MS, prepared.connectTimeout)
-    options.set(CURLOPT_MAXAGE_CONN, prepared.maximumIdle)
+    let version = engine.version(of: transfer.spec)
+    options.set(CURLOPT_CONNECTTIMEOUT_MS, engine.connectTimeout(of: transfer.spec))
+    options.set(CURLOPT_MAXAGE_CONN, engine.longestIdle)
     // libcurl refuses this option when the handle still has a buffer. It keeps the buffer if other transfers used its
     // HTTP/2 connection when it ended. That buffer is no smaller.
     _ = weir_easy_set_long(easy, CURLOPT_BUFFERSIZE, prepared.bufferSize)
-    options.set(CURLOPT_HTTP_VERSION, prepared.httpVersion)
-    if !prepared.reusesConnections {
+    options.set(CURLOPT_HTTP_VERSION, version.number)
+    if !version.reusesConnections {
       options.set(CURLOPT_FRESH_CONNECT, 1)
       options.set(CURLOPT_FORBID_REUSE, 1)
     } else if transfer.spec.isForOneOfMany, transfer.headers.authenticatesConnection {

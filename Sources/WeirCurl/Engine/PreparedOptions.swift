@@ -12,29 +12,17 @@ final class PreparedOptions {
   let connectTimeout: Int
   let maximumIdle: Int
   let bufferSize: Int
-  let httpVersion: Int
-  /// Whether HTTP/2 may be used on http URLs.
-  let mayMultiplexPlain: Bool
-  let mayMultiplexSecure: Bool
-  /// Whether a connection may serve more than one transfer. Below 8.1, with prior knowledge, all but the first one
-  /// fail.
-  let reusesConnections: Bool
+  let version: PreparedVersion
   let unixSocketPath: String?
   let proxy: PreparedProxy
   let trust: TransferTrust
   let resolve: UnsafeMutablePointer<curl_slist>?
 
   init(_ options: TransportOptions) throws(TransferError) {
-    connectTimeout =
-      options.connectTimeout > 0
-      ? Int(clamping: options.connectTimeout, times: 1000) : Self.defaultConnectTimeout
+    connectTimeout = Self.milliseconds(ofConnectTimeout: options.connectTimeout)
     maximumIdle = Int(clamping: options.idleConnectionLifetime, times: 1)
     bufferSize = min(max(options.bufferSize, 1024), 512 * 1024)
-    let version = Self.version(options.httpVersion)
-    httpVersion = version
-    mayMultiplexPlain = version == Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
-    reusesConnections = CurlLibrary.hasReliableHTTP2 || !mayMultiplexPlain
-    mayMultiplexSecure = version != Int(CURL_HTTP_VERSION_1_1)
+    version = PreparedVersion(options.httpVersion)
     unixSocketPath = options.unixSocketPath
     proxy = PreparedProxy(options.proxy)
     trust = TransferTrust(options.tls)
@@ -77,13 +65,8 @@ final class PreparedOptions {
     return HostName.needsLookup(host) ? host.lowercased() : nil
   }
 
-  private static func version(_ choice: HTTPVersionChoice) -> Int {
-    switch choice {
-    case .automatic: Int(CurlLibrary.hasReliableHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
-    case .http1_1: Int(CURL_HTTP_VERSION_1_1)
-    case .http2: Int(CURL_HTTP_VERSION_2TLS)
-    case .http2PriorKnowledge: Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
-    }
+  static func milliseconds(ofConnectTimeout seconds: Double) -> Int {
+    seconds > 0 ? Int(clamping: seconds, times: 1000) : defaultConnectTimeout
   }
 
   /// CURLOPT_RESOLVE's `host:port:address,address`, with IPv6 addresses in brackets. libcurl takes no IPv6 address as the
@@ -95,6 +78,32 @@ final class PreparedOptions {
     let addresses = override.addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
     return "\(host):\(override.port):\(addresses.joined(separator: ","))"
   }
+}
+
+/// The HTTP versions that a transfer may use, in libcurl's terms.
+struct PreparedVersion: Equatable {
+  let number: Int
+
+  init(_ choice: HTTPVersionChoice) {
+    number =
+      switch choice {
+      case .automatic: Int(CurlLibrary.hasReliableHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+      case .http1_1: Int(CURL_HTTP_VERSION_1_1)
+      case .http2: Int(CURL_HTTP_VERSION_2TLS)
+      case .http2PriorKnowledge: Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+      }
+  }
+
+  /// Whether HTTP/2 may be used on http URLs.
+  var mayMultiplexPlain: Bool { number == Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE) }
+
+  var mayMultiplexSecure: Bool { number != Int(CURL_HTTP_VERSION_1_1) }
+
+  /// Whether a connection may serve more than one transfer. Below 8.1, with prior knowledge, all but the first one
+  /// fail.
+  var reusesConnections: Bool { CurlLibrary.hasReliableHTTP2 || !mayMultiplexPlain }
+
+  func mayMultiplex(_ scheme: Scheme) -> Bool { scheme == .https ? mayMultiplexSecure : mayMultiplexPlain }
 }
 
 /// A proxy in libcurl's terms.
@@ -174,7 +183,7 @@ enum HostName {
 
 extension Int {
   /// A number of seconds in smaller units, rounded up, for C's `long`. Values that libcurl does not accept are clamped.
-  fileprivate init(clamping seconds: Double, times unit: Double) {
+  init(clamping seconds: Double, times unit: Double) {
     let value = (seconds * unit).rounded(.up)
     self = value.isNaN ? 0 : Int(Swift.min(Swift.max(value, 0), Double(PreparedOptions.longestTimeout)))
   }

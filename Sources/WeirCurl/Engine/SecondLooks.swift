@@ -33,9 +33,7 @@ struct SecondLooks {
 extension TransferEngine {
   /// The data that was read on `fd` belonged to no response.
   func lookAgain(_ fd: CInt) {
-    guard CurlLibrary.noticesHTTP2EndLate, prepared.mayMultiplexPlain || prepared.mayMultiplexSecure,
-      sockets.mayBeHTTP2(fd)
-    else { return }
+    guard CurlLibrary.noticesHTTP2EndLate, mayMultiplex, sockets.mayBeHTTP2(fd) else { return }
     act(fd, 0)
     secondLooks.note(fd)
     if !secondLooksTimer.isArmed { armSecondLooks() }

@@ -30,6 +30,12 @@ struct SocketTable {
     /// The local port, and the next descriptor with the same local port; −1 for none.
     var localPort: CInt = 0
     var nextWithPort: CInt = -1
+    /// The versions of HTTP that may be spoken here.
+    var version: PreparedVersion?
+    /// The rules of the transfer that used the connection last.
+    var rules: TransferRules?
+    var opened = MonotonicTime.distantFuture
+    var lastUsed = MonotonicTime.distantFuture
   }
 
   private var entries: [Entry] = []
@@ -106,8 +112,34 @@ struct SocketTable {
   }
 
   /// `user` is done. By now `fd` may belong to another transfer.
-  mutating func leave(_ fd: CInt, _ user: UnsafeRawPointer) {
-    if let index = index(of: fd), entries[index].user == user { entries[index].user = nil }
+  mutating func leave(_ fd: CInt, _ user: UnsafeRawPointer, at now: MonotonicTime) {
+    guard let index = index(of: fd) else { return }
+    if entries[index].user == user { entries[index].user = nil }
+    entries[index].lastUsed = now
+  }
+
+  /// A socket was opened for a transfer with these rules.
+  mutating func begin(_ fd: CInt, _ version: PreparedVersion, _ rules: TransferRules?, at now: MonotonicTime) {
+    guard let index = index(of: fd) else { return }
+    entries[index].version = version
+    entries[index].rules = rules
+    entries[index].opened = now
+    entries[index].lastUsed = now
+  }
+
+  mutating func setRules(_ fd: CInt, _ rules: TransferRules?) {
+    if let index = index(of: fd) { entries[index].rules = rules }
+  }
+
+  func rules(of fd: CInt) -> TransferRules? { index(of: fd).flatMap { entries[$0].rules } }
+
+  func version(of fd: CInt) -> PreparedVersion? { index(of: fd).flatMap { entries[$0].version } }
+
+  /// Whether a connection has reached the end of its time, if nobody uses it.
+  func isOver(_ fd: CInt, by limits: ConnectionLimits, at now: MonotonicTime) -> Bool {
+    guard let index = index(of: fd) else { return false }
+    let entry = entries[index]
+    return now.seconds(since: entry.lastUsed) >= limits.idle || now.seconds(since: entry.opened) >= limits.age
   }
 
   /// The transfer that awaits something on `fd`; only for comparison.
@@ -186,6 +218,9 @@ struct SocketTable {
   var ownDescriptors: [CInt] {
     entries.indices.filter { entries[$0].isOwn }.map { CInt($0) }
   }
+
+  /// The descriptors with an established connection.
+  var connections: [CInt] { entries.indices.filter { entries[$0].isConnected }.map { CInt($0) } }
 
   private mutating func settle(_ index: Int, _ events: IOEvents) -> Change {
     let registered = entries[index].registered

@@ -4,10 +4,12 @@ internal import WeirIO
 /// Closes idle connections when they reach their age limit or their peer has left.
 ///
 /// libcurl checks its idle connections only when it needs one, at most once a second. In a quiet process they would
-/// stay open for good. The sweeper makes it check, by a transfer that is refused its socket.
+/// stay open for good. The sweeper makes it check, by a transfer that is refused its socket. Before that it ends the
+/// connections whose own limits are shorter than libcurl's.
 final class Sweeper {
   let timer = LoopTimer()
-  private let lifetime: Double
+  /// The shortest time in seconds for which a connection is kept.
+  private var lifetime: Double
   private var easy: UnsafeMutableRawPointer?
   private var isRunning = false
   /// How many more checks libcurl must make soon.
@@ -38,7 +40,15 @@ final class Sweeper {
     if !timer.isArmed || timer.due > due { arm(engine, after: Self.pace) }
   }
 
+  /// Some connections are kept for this time only.
+  func shorten(to seconds: Double, _ engine: TransferEngine) {
+    guard seconds < lifetime else { return }
+    lifetime = max(0, seconds)
+    if timer.isArmed, timer.due > MonotonicTime.now.advanced(bySeconds: period) { arm(engine, after: period) }
+  }
+
   func timerFired(_ engine: TransferEngine) {
+    if engine.endOverdueConnections() { looksDue = Self.looksAtOnce }
     guard engine.openConnections > 0, !isRunning, let multi = engine.multi, let easy = prepared(engine) else { return }
     isRunning = curl_multi_add_handle(multi, easy) == CURLM_OK
   }
@@ -64,7 +74,10 @@ final class Sweeper {
   }
 
   private func prepared(_ engine: TransferEngine) -> UnsafeMutableRawPointer? {
-    if let easy { return easy }
+    if let easy {
+      _ = weir_easy_set_long(easy, CURLOPT_MAXAGE_CONN, engine.longestIdle)
+      return easy
+    }
     guard let made = curl_easy_init() else { return nil }
     var options = OptionSetter(made)
     // The URL has an address, so that no name is looked up. Its socket is refused, so that nothing is sent.
@@ -72,7 +85,7 @@ final class Sweeper {
     options.set(CURLOPT_PROXY, "")
     options.set(CURLOPT_NOSIGNAL, 1)
     options.set(CURLOPT_FRESH_CONNECT, 1)
-    options.set(CURLOPT_MAXAGE_CONN, engine.prepared.maximumIdle)
+    options.set(CURLOPT_MAXAGE_CONN, engine.longestIdle)
     options.keep(weir_easy_set_open_socket_callback(made, curlRefuseSocket))
     guard options.result == .ok else {
       curl_easy_cleanup(made)

@@ -15,6 +15,7 @@ extension Transfer {
     dial.shortage = fd < 0 && Self.isShortage(errno) ? errno : nil
     guard fd >= 0 else { return weir_socket_bad }
     let opened = engine.didOpen(fd, tag: spec.tag)
+    engine.sockets.begin(fd, engine.version(of: spec), spec.rules, at: engine.now)
     if mayMultiplex { engine.watch.opened(opened) }
     connecting.append(opened)
     return fd
@@ -38,6 +39,11 @@ extension Transfer {
     if !isPooled { engine.didConnect(self, localPort: localPort) }
     if let socket = engine.connection(localPort: localPort, peer: address) {
       if isPooled, !engine.isQuiet(socket, handle) {
+        repeats.needsFreshConnection = true
+        return false
+      }
+      if isPooled, engine.hasRules, !engine.mayReuse(socket, by: self) {
+        dial.avoidsPool = true
         repeats.needsFreshConnection = true
         return false
       }

@@ -66,7 +66,7 @@ struct DialState {
   var hasTried = false
   /// Why there was no socket for the last address: no descriptors or no memory were left.
   var shortage: CInt?
-  /// Whether the pooled connection leads to a refused address.
+  /// Whether the pooled connection is alive and not for this transfer: it leads to a refused address, or is too old.
   var avoidsPool = false
 }
 

@@ -147,7 +147,7 @@ extension Transfer {
     receiving.status = line.status
     receiving.version = line.version
     engine.note(line.version, of: self)
-    if engine.leavesHTTP1, mayMultiplex, line.version.major == 1, !closesAfterResponse() {
+    if mayMultiplex, line.version.major == 1, engine.leavesHTTP1(to: self), !closesAfterResponse() {
       return fail(.connectionLost)
     }
     engine.sockets.noteResponse(awaitedSocket, isHTTP1: line.version.major == 1)

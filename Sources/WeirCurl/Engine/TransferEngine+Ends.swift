@@ -92,7 +92,7 @@ extension TransferEngine {
       reconcile(transfer)
     }
     endLookup(of: transfer)
-    sockets.leave(transfer.awaitedSocket, Unmanaged.passUnretained(transfer).toOpaque())
+    sockets.leave(transfer.awaitedSocket, Unmanaged.passUnretained(transfer).toOpaque(), at: now)
     transfer.handle = nil
     handle.transfer = nil
     if pool.count < Self.pooledHandles { pool.append(handle) } else { loop.cancel(handle.silenceTimer) }

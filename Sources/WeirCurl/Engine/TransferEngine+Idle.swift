@@ -29,7 +29,7 @@ extension TransferEngine {
 
   /// Whether every transfer's socket is known. libcurl names a Unix socket only when it waits for it, and a response
   /// that is there at once may be paused before that.
-  private var knowsAllSockets: Bool {
+  var knowsAllSockets: Bool {
     transfers.allSatisfy { $0.awaitedSocket >= 0 || $0.repeats.requests == 0 }
   }
 

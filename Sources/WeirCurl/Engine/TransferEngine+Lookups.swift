@@ -80,7 +80,7 @@ extension Transfer {
     let timer = connectTimer ?? LoopTimer()
     guard !timer.isArmed else { return }
     connectTimer = timer
-    let seconds = Double(engine.prepared.connectTimeout) / 1000
+    let seconds = Double(engine.connectTimeout(of: spec)) / 1000
     // When libcurl repeats a request, the time starts again.
     let start = clock.ready == nil ? clock.start : engine.now
     engine.loop.schedule(timer, at: start.advanced(bySeconds: seconds), handler: self)
@@ -90,8 +90,8 @@ extension Transfer {
   /// versions of libcurl give half of the time to the first of several addresses.
   private func limitLookup() {
     guard lookup == .running, let handle else { return }
-    let patient = engine.prepared.connectTimeout + engine.prepared.connectTimeout / 4
-    weir_easy_set_long(handle.easy, CURLOPT_CONNECTTIMEOUT_MS, patient)
+    let timeout = engine.connectTimeout(of: spec)
+    weir_easy_set_long(handle.easy, CURLOPT_CONNECTTIMEOUT_MS, timeout + timeout / 4)
   }
 }
 

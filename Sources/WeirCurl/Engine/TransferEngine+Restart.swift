@@ -32,7 +32,7 @@ extension TransferEngine {
     }
     curl_multi_remove_handle(multi, handle.easy)
     handle.errorText[0] = 0
-    sockets.leave(transfer.awaitedSocket, Unmanaged.passUnretained(transfer).toOpaque())
+    sockets.leave(transfer.awaitedSocket, Unmanaged.passUnretained(transfer).toOpaque(), at: now)
     transfer.awaitedSocket = -1
     transfer.repeats.startAnew(isStale: isStale)
     transfer.clock.restarted = MonotonicTime.now.seconds(since: transfer.clock.start)

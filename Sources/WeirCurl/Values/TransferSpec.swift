@@ -23,6 +23,8 @@ package struct TransferSpec: Sendable {
   /// The place to connect to in place of the URL's host and port, which stay the names in the request and in TLS. Nil
   /// means the URL's own.
   package var endpoint: TransferEndpoint?
+  /// Settings in place of the transport's; nil means all of the transport's.
+  package var rules: TransferRules?
   /// Whether requests of other users may follow on the connection. If so, a connection that this transfer authenticated
   /// (NTLM, Negotiate) is not used again.
   package var isForOneOfMany = false

@@ -2,14 +2,10 @@ import WeirCurl
 
 /// Decides which engine runs a request: our own, which speaks HTTP/1.1, or libcurl's. ARCHITECTURE.md has the table.
 struct EngineRules {
-  private let plain: Bool
-  private let secure: Secure
-
-  private enum Secure {
-    case never, always
-    /// Once the origin has answered by HTTP/1.1, as it may prefer HTTP/2.
-    case onceKnown
-  }
+  /// Whether our own engine reaches plain origins, and secure ones.
+  private let reachesPlain: Bool
+  private let reachesSecure: Bool
+  private let version: HTTPVersionChoice
 
   init(_ options: TransportOptions) {
     let reachesOrigin =
@@ -20,24 +16,16 @@ struct EngineRules {
       }
     let reachesByTunnel = if case .http = options.proxy { true } else { reachesOrigin }
     let isOwn = options.http1Engine == .own
-    plain = isOwn && reachesOrigin && options.httpVersion != .http2PriorKnowledge
-    secure =
-      if !isOwn || !reachesByTunnel || !CurlLibrary.hasKnownTLS {
-        .never
-      } else {
-        switch options.httpVersion {
-        case .http1_1: .always
-        case .automatic: CurlLibrary.hasReliableHTTP2 ? .onceKnown : .always
-        case .http2, .http2PriorKnowledge: .never
-        }
-      }
+    reachesPlain = isOwn && reachesOrigin
+    reachesSecure = isOwn && reachesByTunnel && CurlLibrary.hasKnownTLS
+    version = options.httpVersion
   }
 
-  /// Whether any request may go by our own engine.
-  var usesOwn: Bool { if case .never = secure { plain } else { true } }
+  /// Whether any request may go by our own engine: a request may have a choice of versions of its own.
+  var usesOwn: Bool { reachesPlain || reachesSecure }
 
-  /// Whether libcurl's connections of an origin that answered by HTTP/1.1 are of no more use.
-  var isOwnOnceKnown: Bool { if case .onceKnown = secure { true } else { false } }
+  /// Whether libcurl's connections of an origin that had the choice and answered by HTTP/1.1 are of no more use.
+  var isOwnOnceKnown: Bool { reachesSecure }
 
   /// Whether our own engine may run the request, as far as it decides.
   ///
@@ -48,13 +36,18 @@ struct EngineRules {
 
   /// Whether our own engine may run a request of this scheme.
   ///
-  /// - Parameter speaksHTTP1: Whether the origin has lately answered by HTTP/1.1.
-  func isOwn(isSecure: Bool, speaksHTTP1: @autoclosure () -> Bool) -> Bool {
-    guard isSecure else { return plain }
-    return switch secure {
-    case .never: false
-    case .always: true
-    case .onceKnown: speaksHTTP1()
+  /// - Parameters:
+  ///   - choice: The request's own choice of versions; nil for the transport's.
+  ///   - speaksHTTP1: Whether the origin has lately answered by HTTP/1.1.
+  func isOwn(isSecure: Bool, _ choice: HTTPVersionChoice?, speaksHTTP1: @autoclosure () -> Bool) -> Bool {
+    let version = choice ?? version
+    guard isSecure else { return reachesPlain && version != .http2PriorKnowledge }
+    guard reachesSecure else { return false }
+    return switch version {
+    case .http1_1: true
+    // The origin may prefer HTTP/2.
+    case .automatic: !CurlLibrary.hasReliableHTTP2 || speaksHTTP1()
+    case .http2, .http2PriorKnowledge: false
     }
   }
 }

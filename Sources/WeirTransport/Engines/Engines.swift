@@ -25,7 +25,7 @@ extension Engines: TransportEngine {
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> any TransferHandle {
     if let own, rules.mayBeOwn(spec, headers), let place = own.place(of: spec),
-      rules.isOwn(isSecure: place.isSecure, speaksHTTP1: libcurl.speaksHTTP1(spec))
+      rules.isOwn(isSecure: place.isSecure, spec.rules?.httpVersion, speaksHTTP1: libcurl.speaksHTTP1(spec))
     {
       return own.start(spec, at: place, headers: headers, delegate: delegate)
     }

@@ -5,11 +5,14 @@ import WeirHTTP
 /// Extends libcurl's text of a failed transfer: with the setting that matters and its value, or with what to look at.
 package struct TransferAdvice {
   private let options: TransportOptions
+  /// The transfer's settings in place of the transport's.
+  private let rules: TransferRules?
   /// Whether the silence exceeded the URL request's own `timeoutInterval`.
   private let hasOwnTimeout: Bool
 
-  package init(options: TransportOptions, hasOwnTimeout: Bool = false) {
+  package init(options: TransportOptions, rules: TransferRules? = nil, hasOwnTimeout: Bool = false) {
     self.options = options
+    self.rules = rules
     self.hasOwnTimeout = hasOwnTimeout
   }
 
@@ -55,7 +58,7 @@ package struct TransferAdvice {
     case .couldNotConnect where error.osErrno == ECONNREFUSED:
       if case .none = options.proxy { "nothing listens there" } else { "nothing listens there; see proxy" }
     case .emptyReply: "the server has closed the connection without an answer; perhaps it speaks https there"
-    case .timedOut: "connectTimeout: \(options.connectTimeout) s"
+    case .timedOut: "connectTimeout: \(rules?.connectTimeout ?? options.connectTimeout) s"
     case .tlsConnect where error.message.contains("wrong version number"): "the server seems to speak plain http there"
     case .tlsConnect where error.message.contains("SSL_ERROR_SYSCALL"):
       "the server has closed the connection in the handshake; perhaps it speaks plain http there"
