@@ -198,7 +198,11 @@ extension ConfigurationBuilder {
     }
     settings.uploads = keys.takeCount("uploads", within: EndpointSettings.connectionsRange)
     settings.parked = keys.takeCount("parked", within: EndpointSettings.connectionsRange)
-    if let version = keys.take("httpVersion", as: .httpVersion) { settings.httpVersion = version }
+    let version = keys.take("httpVersion", as: .httpVersion) {
+      let isReliable = $0 == .http1_1 || CurlLibrary.hasReliableHTTP2
+      return isReliable ? nil : "HTTP/2 needs libcurl 8.1 or later; this is \(CurlLibrary.version)"
+    }
+    if let version { settings.httpVersion = version }
     upstream.connection = settings
   }
 

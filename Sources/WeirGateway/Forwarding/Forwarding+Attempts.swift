@@ -252,7 +252,7 @@ extension Forwarding: AttemptDelegate {
   private func finish(_ attempt: Attempt, _ error: TransferError?, _ report: TransferReport) {
     attempt.measured(report)
     let failure = attempt.judged(error).map {
-      TransferFailure($0, advice: TransferAdvice(options: plan.transport.options))
+      TransferFailure($0, advice: TransferAdvice(options: plan.transport.options, rules: outgoing?.route.spec.rules))
     }
     ended(attempt, failure, hasBroken: error != nil)
   }

@@ -45,6 +45,7 @@ final class RoutePlan: Sendable {
     spec.addressPolicy = (named?.destinationPolicy ?? route.destinationPolicy).rules
     spec.trust = (named?.tls ?? route.tls)?.trust
     spec.silenceTimeout = named?.connection.silenceTimeout ?? 0
+    spec.rules = named.map { TransferRules($0.connection) }
     self.spec = spec
     headers = HeaderPolicy(route: route, upstream: upstream, host: named?.host, pseudonym: maker.pseudonym)
     rules = RetryRules(route.retry)
@@ -131,6 +132,14 @@ extension DestinationControls {
   fileprivate convenience init(_ upstream: NamedUpstream) {
     self.init(
       retryBudget: upstream.retryBudget, circuitBreaker: upstream.circuitBreaker, overload: upstream.overload)
+  }
+}
+
+extension TransferRules {
+  fileprivate convenience init(_ settings: ConnectionSettings) {
+    self.init(
+      connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout, maximumAge: settings.maximumAge,
+      httpVersion: settings.httpVersion)
   }
 }
 

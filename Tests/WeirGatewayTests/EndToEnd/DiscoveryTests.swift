@@ -41,7 +41,7 @@ import WeirTestSupport
   // MARK: Names
 
   /// The bytes that the test's machine would not be asked for: dnsmasq alone knows the name.
-  @Test(.needs(.dnsmasq)) func aNameChangesItsAddresses() async throws {
+  @Test func aNameChangesItsAddresses() async throws {
     let servers = try servers(4)
     let directory = try TemporaryDirectory()
     let hosts = try directory.file("hosts", "127.0.0.2 pay.test\n")
@@ -77,7 +77,7 @@ import WeirTestSupport
     #expect(rig.sample("weir_upstream_endpoints{upstream=\"u\",state=\"available\"}") == 1)
   }
 
-  @Test(.needs(.dnsmasq)) func servicesHaveWeights() async throws {
+  @Test func servicesHaveWeights() async throws {
     let servers = try servers(3)
     let port = servers[0].port
     let dnsmasq = try await DnsmasqServer([
