@@ -168,11 +168,9 @@ extension Transport: TransferEngineObserver {
   package func engineDidCloseConnection(tag: AnyObject?) { connection(.closed, tag: tag) }
 
   private func connection(_ kind: ConnectionEvent.Kind, tag: AnyObject?) {
-    if let connections = tag as? EndpointConnections {
-      if kind == .opened { connections.opened() } else { connections.closed() }
-      observer?.connection(ConnectionEvent(kind: kind, destination: connections.destination))
-    } else if let state = tag as? DestinationState {
-      observer?.connection(ConnectionEvent(kind: kind, destination: state.destination))
-    }
+    let endpoint = tag as? EndpointConnections
+    if kind == .opened { endpoint?.opened() } else { endpoint?.closed() }
+    guard let state = (endpoint?.owner ?? tag) as? DestinationState else { return }
+    observer?.connection(ConnectionEvent(kind: kind, destination: state.destination))
   }
 }

@@ -71,7 +71,7 @@ extension ConfigurationBuilder {
       redirect.host = host?.read(as: .string, unless: RouteHost.problem(ofName:)).map(RouteHost.normalized)
       redirect.port = port?.read(as: .integer) { (1...65535).contains($0) ? nil : "must be 1 to 65535" }
       let whole = keys.take("path"), prefix = keys.take("prefix")
-      if let whole, let prefix { max(whole, prefix).report("give only one of path and prefix") }
+      if let whole, let prefix { later(whole, prefix).report("give only one of path and prefix") }
       if let text = whole?.read(as: .string, unless: PathPrefix.problem) { redirect.path = .replaced(text) }
       if let text = prefix?.read(as: .string, unless: PathPrefix.problem) { redirect.path = .prefix(text) }
       if let prefix, !path.isPrefix { prefix.report(needsPrefix) }
@@ -83,7 +83,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  static func max(_ one: ConfigurationReader, _ other: ConfigurationReader) -> ConfigurationReader {
+  static func later(_ one: ConfigurationReader, _ other: ConfigurationReader) -> ConfigurationReader {
     one.node.position < other.node.position ? other : one
   }
 
@@ -119,12 +119,17 @@ extension ConfigurationBuilder {
     if let replace, !route.match.path.isPrefix { replace.report(Self.needsPrefix) }
     if let strip, route.stripPrefix {
       if !route.match.path.isPrefix { strip.report("needs a match by pathPrefix") }
-      if let replace { Self.max(strip, replace).report("give only one of stripPrefix and replacePrefix") }
+      if let replace { Self.later(strip, replace).report("give only one of stripPrefix and replacePrefix") }
     }
     guard let rewrite = keys.take("rewriteHost") else { return }
-    let host = rewrite.read(as: .string) { $0 == "client" ? nil : Self.problem(hostField: $0) }
-    route.rewriteHost = host.map { $0 == "client" ? .client : .text($0) }
+    route.rewriteHost = Self.hostRewrite(rewrite)
     if setsHost { rewrite.report("headers.set has Host too; give only one of them") }
+  }
+
+  /// Reads a host, or `client`.
+  static func hostRewrite(_ reader: ConfigurationReader) -> HostRewrite? {
+    let host = reader.read(as: .string) { $0 == "client" ? nil : problem(hostField: $0) }
+    return host.map { $0 == "client" ? .client : .text($0) }
   }
 
   /// The reason why a text is not a host with or without a port; nil if it is one.

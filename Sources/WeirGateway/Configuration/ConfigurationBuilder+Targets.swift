@@ -67,7 +67,8 @@ extension ConfigurationBuilder {
   private func split(_ reader: ConfigurationReader, by key: RequestKey?) -> UpstreamSplit? {
     guard let list = reader.elements() else { return nil }
     if !UpstreamSplit.counts.contains(list.count) {
-      reader.report("holds \(list.count) upstreams; give 2 to \(UpstreamSplit.counts.upperBound), or one without a list")
+      let most = UpstreamSplit.counts.upperBound
+      reader.report("holds \(list.count) upstreams; give 2 to \(most), or one without a list")
     }
     var parts: [UpstreamSplit.Part] = []
     for element in list {
@@ -94,8 +95,10 @@ extension ConfigurationBuilder {
   private func fallback(_ reader: ConfigurationReader) -> RouteFallback? {
     reader.mapping { keys in
       let upstream = keys.take("upstream"), respond = keys.take("respond")
-      let codes = keys.take("statusCodes")?.elements()?.compactMap { $0.read(as: .integer, unless: Self.problem(replaced:)) }
-      if let upstream, let respond { Self.max(upstream, respond).report("give only one of upstream and respond") }
+      let codes = keys.take("statusCodes")?.elements()?.compactMap {
+        $0.read(as: .integer, unless: Self.problem(replaced:))
+      }
+      if let upstream, let respond { Self.later(upstream, respond).report("give only one of upstream and respond") }
       if upstream == nil, respond == nil { reader.report("needs upstream or respond") }
       let action: RouteFallback.Action? =
         if let upstream { named(upstream).map { .upstream($0) } } else {

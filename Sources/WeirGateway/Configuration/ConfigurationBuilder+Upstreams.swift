@@ -44,17 +44,15 @@ extension ConfigurationBuilder {
       keys.misplaced = Self.misplacedInUpstreams
       let nameReader = keys.take("name", required: "routes name the upstream by it, and it labels its metrics")
       let name = nameReader?.read(as: .string, unless: Self.problem(upstreamName:))
-      let scheme = keys.take("scheme")?.word(among: ["http", "https"]).flatMap(Upstream.Scheme.init(rawValue:)) ?? .http
+      let scheme =
+        keys.take("scheme")?.word(among: ["http", "https"]).flatMap(Upstream.Scheme.init(rawValue:)) ?? .http
       let base = keys.take("basePath").flatMap(Self.basePath)
       let source = Self.source(&keys, at: reader)
       var upstream = NamedUpstream(
         Upstream(
           named: name ?? "", scheme: scheme, port: source.flatMap(Self.onePort), basePath: base ?? ""),
         source ?? .listed([]))
-      if let host = keys.take("host")?.read(as: .string, unless: { $0 == "client" ? nil : Self.problem(hostField: $0) })
-      {
-        upstream.host = host == "client" ? .client : .text(host)
-      }
+      upstream.host = keys.take("host").flatMap(Self.hostRewrite)
       if let resolve = keys.take("resolve")?.resolveSettings() { upstream.resolve = resolve }
       Self.readHealth(&keys, into: &upstream)
       Self.readConnections(&keys, into: &upstream)

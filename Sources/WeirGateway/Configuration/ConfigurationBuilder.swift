@@ -234,7 +234,11 @@ struct ConfigurationBuilder {
         rules.methods = Set(methods.compactMap { method($0) })
       }
       if let budget = keys.take("budget") {
-        if isNamed { budget.report("\(Self.belongsToUpstream), as retryBudget") } else { rules.budget = budget.retryBudget() }
+        if isNamed {
+          budget.report("\(Self.belongsToUpstream), as retryBudget")
+        } else {
+          rules.budget = budget.retryBudget()
+        }
       }
       if let fields = keys.take("finalResponseFields")?.elements() {
         rules.finalResponseFields = fields.compactMap { $0.read(as: .string, unless: Self.problem(fieldName:)) }

@@ -104,7 +104,8 @@ extension GatewayMetrics {
   fileprivate func prepare(for plan: ForwardingPlan) {
     let leads = plan.table.routes.compactMap { route in route.upstream.map { (route.name, $0.destination) } }
     prepare(
-      routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first }, upstreams: plan.upstreams)
+      routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first }, upstreams: plan.upstreams
+    )
   }
 }
 

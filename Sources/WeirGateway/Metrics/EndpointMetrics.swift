@@ -31,15 +31,16 @@ final class EndpointMetrics: Collector {
         "weir_upstream_last_discovery_timestamp_seconds",
         "When a place that tells of the upstream's endpoints last answered, Unix time.", .gauge, upstream),
       metric(
-        "weir_endpoint_attempts_total", "Attempts at the endpoint that ended with a head or failed before it.", .counter,
-        endpoint + ["result"]),
+        "weir_endpoint_attempts_total", "Attempts at the endpoint that ended with a head, or failed before it.",
+        .counter, endpoint + ["result"]),
       metric(
         "weir_endpoint_ejections_total", "How often the endpoint was left out for its failures.", .counter,
         endpoint + ["reason"]),
       metric("weir_endpoint_active_attempts", "Attempts at the endpoint under way.", .gauge, endpoint),
       metric("weir_endpoint_connections", "Open connections to the endpoint.", .gauge, endpoint),
       metric(
-        "weir_endpoint_ewma_seconds", "Mean time to the first byte, by which endpoints are compared.", .gauge, endpoint),
+        "weir_endpoint_ewma_seconds", "Mean time to the first byte, by which endpoints are compared.", .gauge,
+        endpoint),
     ]
   }
 

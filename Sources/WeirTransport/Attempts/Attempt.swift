@@ -168,7 +168,7 @@ package final class Attempt {
   package func send(_ spec: consuming TransferSpec, headers: PreparedHeaders) throws(TransferError) {
     spec.tag = lease.destination
     if let stay {
-      spec.tag = stay.endpoint.connections(of: stay.destination)
+      if let owner = lease.destination { spec.tag = stay.endpoint.connections(of: owner) }
       spec.endpoint = stay.endpoint.destination
       if let url = stay.endpoint.url { spec.url = url }
     }

@@ -74,9 +74,9 @@ package final class Endpoint: Sendable {
 
   /// The tag of connections to the endpoint.
   ///
-  /// - Parameter destination: The one for which they are counted.
-  func connections(of destination: Destination) -> EndpointConnections {
-    connectionsTag.load() ?? connectionsTag.storeIfNil(EndpointConnections(destination))
+  /// - Parameter owner: For whom they are opened, the same in each call.
+  func connections(of owner: any AnyObject & Sendable) -> EndpointConnections {
+    connectionsTag.load() ?? connectionsTag.storeIfNil(EndpointConnections(owner))
   }
 
   /// The number of open connections.

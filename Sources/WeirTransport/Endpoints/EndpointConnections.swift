@@ -2,11 +2,12 @@ import Synchronization
 
 /// The open connections to one endpoint. Connections that lead there have it as their tag.
 final class EndpointConnections: Sendable {
-  let destination: Destination
+  /// For whom the connections are opened.
+  let owner: any AnyObject & Sendable
   private let number = Atomic<Int>(0)
 
-  init(_ destination: Destination) {
-    self.destination = destination
+  init(_ owner: any AnyObject & Sendable) {
+    self.owner = owner
   }
 
   var count: Int { number.load(ordering: .relaxed) }

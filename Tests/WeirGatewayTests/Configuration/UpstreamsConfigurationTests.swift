@@ -71,7 +71,8 @@ import WeirTransport
     #expect(
       pay.source
         == .listed([
-          EndpointSpec(host: "pay.internal", port: 8443), EndpointSpec(host: "10.0.0.9", port: 8443, weight: 3, priority: 1),
+          EndpointSpec(host: "pay.internal", port: 8443),
+          EndpointSpec(host: "10.0.0.9", port: 8443, weight: 3, priority: 1),
           EndpointSpec(host: "2001:db8::7", port: 8443), EndpointSpec(unixPath: "/run/pay.sock"),
         ]))
     #expect(pay.host == .text("pay.example"))
@@ -112,8 +113,10 @@ import WeirTransport
       ("outlier: {longest", ["x}", "5s}", "2h}"]), ("outlier: {maximumShare", ["x}", "-0.1}", "1.1}"]),
       ("slowStart", ["x", "0.5s", "16m"]), ("panicThreshold", ["x", "-1", "1.1"]),
       ("connectRetries", ["x", "-1", "6"]),
-      ("check", ["true", "3"]), ("check: {path", ["3}", "a}"]), ("check: {path: /, method", ["3}", "\"a b\"}", "CONNECT}"]),
-      ("check: {path: /, host", ["3}", "a/b}"]), ("check: {path: /, headers", ["3}", "{Host: a}}", "{Connection: a}}"]),
+      ("check", ["true", "3"]), ("check: {path", ["3}", "a}"]),
+      ("check: {path: /, method", ["3}", "\"a b\"}", "CONNECT}"]),
+      ("check: {path: /, host", ["3}", "a/b}"]),
+      ("check: {path: /, headers", ["3}", "{Host: a}}", "{Connection: a}}"]),
       ("check: {port", ["x}", "0}", "65536}"]),
       ("check: {path: /, status", ["x}", "[100]}", "[600]}", "[399-200]}", "[]}", "[ok]}"]),
       ("check: {interval", ["x}", "0.4s}", "2h}"]), ("check: {timeout", ["x}", "0.05s}", "11s}"]),
@@ -124,10 +127,11 @@ import WeirTransport
       ("connections", ["x", "0", "8193"]), ("uploads", ["x", "0", "8193"]), ("parked", ["x", "0", "8193"]),
       ("httpVersion", ["x", "3", "[]"]), ("retryBudget", ["x", "3"]), ("circuitBreaker", ["x"]), ("overload", ["x"]),
       ("destinationPolicy", ["x", "{otherwise: some}"]),
-      ("resolve", ["x"]), ("resolve: {minimum", ["x}", "0.5s}", "61s}"]), ("resolve: {maximum", ["x}", "0.5s}", "2h}"]),
+      ("resolve", ["x"]), ("resolve: {minimum", ["x}", "0.5s}", "61s}"]),
+      ("resolve: {maximum", ["x}", "0.5s}", "2h}"]),
       ("resolve: {minimum: 5s, maximum", ["4s}"]), ("resolve: {timeout", ["x}", "0.05s}", "31s}"]),
       ("resolve: {family", ["3}", "ipv5}"]),
-      ("resolve: {servers", ["x}", "[]}", "[a.example:53]}", "[\"1.1.1.1\"]}", "[\"1.1.1.1:0\"]}"]),
+      ("resolve: {servers", ["x}", "[]}", "[a.example:53]}", "[\"1.1.1.1:0\"]}"]),
       ("resolve: {servers", ["[\"1.1.1.1:1\",\"1.1.1.1:2\",\"1.1.1.1:3\",\"1.1.1.1:4\",\"1.1.1.1:5\"]}"]),
     ])
   func valuesAreChecked(key: String, values: [String]) {
@@ -188,7 +192,10 @@ import WeirTransport
       "2:63: routes[0].splitBy: must be client or header NAME"
     ),
     ("upstream: u, overload: off", "2:43: routes[0].overload: all routes to an entry of upstreams share it; "),
-    ("upstream: u, circuitBreaker: {}", "2:49: routes[0].circuitBreaker: all routes to an entry of upstreams share it; "),
+    (
+      "upstream: u, circuitBreaker: {}",
+      "2:49: routes[0].circuitBreaker: all routes to an entry of upstreams share it; "
+    ),
     (
       "upstream: u, destinationPolicy: {otherwise: any}",
       "2:52: routes[0].destinationPolicy: all routes to an entry of upstreams share it; "
@@ -198,7 +205,10 @@ import WeirTransport
       "2:59: routes[0].retry.budget: all routes to an entry of upstreams share it; "
     ),
     ("upstream: u, fallback: {}", "2:43: routes[0].fallback: needs upstream or respond"),
-    ("upstream: u, fallback: {upstream: w}", "2:54: routes[0].fallback.upstream: no entry of upstreams is named \"w\"; "),
+    (
+      "upstream: u, fallback: {upstream: w}",
+      "2:54: routes[0].fallback.upstream: no entry of upstreams is named \"w\"; "
+    ),
     (
       "upstream: u, fallback: {upstream: v, respond: {status: 200}}",
       "2:66: routes[0].fallback.respond: give only one of upstream and respond"
@@ -224,7 +234,8 @@ import WeirTransport
     let shared = problems(of: "\(Self.entry)routes: [{name: r, upstream: \"http://u:8080\"}]")
     #expect(shared == ["1:20: upstreams[0].name: a route has a URL with the host \"u\"; their metrics would be one"])
     #expect(
-      problems(of: "upstreams: [{name: u, endpoints: [\"h:1\"]}, {name: u, srv: _a._tcp.b}]\nroutes: [{name: r, upstream: u}]")
+      problems(
+        of: "upstreams: [{name: u, endpoints: [\"h:1\"]}, {name: u, srv: _a._tcp.b}]\nroutes: [{name: r, upstream: u}]")
         == ["1:51: upstreams[1].name: another upstream is named \"u\" (line 1)"])
   }
 }
