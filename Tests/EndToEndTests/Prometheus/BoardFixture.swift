@@ -21,6 +21,8 @@ struct BoardFixture {
 
   /// The destination to which everything happens.
   static let host = "everything.test"
+  /// The gateway's upstream that has endpoints, and its route.
+  static let pool = "pool"
 
   private let exporter: Exporter
   private let weir: WeirProgram
@@ -36,7 +38,7 @@ struct BoardFixture {
     client = try Self.client(measuredBy: MetricsMonitor(registry: exporter.registry), port: upstream.port)
     caller = Session(configuration: SessionConfiguration())
     weir = try await WeirProgram([
-      "--config.file=\(try directory.file("weir.yml", Self.routes(to: upstream.port)))", "--log.level=error",
+      "--config.file=\(try Self.configuration(in: directory, port: upstream.port))", "--log.level=error",
     ])
     let servicePort = Int((exporter.address ?? "").split(separator: ":").last ?? "") ?? 0
     service = "127.0.0.1:\(servicePort)"
@@ -80,6 +82,10 @@ struct BoardFixture {
     "rate(http_server_request_duration_seconds_count{error_type=\"rejected\"}[5m]) > 0",
     "rate(weir_cache_requests_total[5m]) > 0", "rate(weir_hedges_total{result=\"lost\"}[5m]) > 0",
     "rate(weir_gateway_requests_abandoned_total{route=\"shop\"}[5m]) > 0",
+    "rate(weir_endpoint_attempts_total{upstream=\"\(pool)\", result=\"success\"}[5m]) > 0",
+    "rate(weir_endpoint_attempts_total{upstream=\"\(pool)\", result=\"failure\"}[5m]) > 0",
+    "weir_endpoint_ewma_seconds{upstream=\"\(pool)\"} > 0",
+    "rate(weir_upstream_discoveries_total{upstream=\"\(pool)\", result=\"failed\"}[5m]) >= 0",
     "job_destination:weir_requests_abandoned:ratio_rate2m > 0",
     "job_destination:weir_responses_limited:ratio_rate2m > 0",
     "weir_baseline_seconds{server_address=\"\(host)\"}",
@@ -140,9 +146,21 @@ struct BoardFixture {
       eventMonitors: [monitor])
   }
 
-  private static func routes(to port: Int) -> String {
+  /// The pool's endpoint is in a file, so that it is discovered.
+  private static func configuration(in directory: TemporaryDirectory, port: Int) throws -> String {
+    let endpoints = try directory.file("pool.json", "[{\"targets\": [\"127.0.0.1:\(port)\"]}]")
+    return try directory.file("weir.yml", routes(to: port, endpoints: endpoints))
+  }
+
+  private static func routes(to port: Int, endpoints: String) -> String {
     """
+    upstreams:
+      - name: \(pool)
+        file: \(endpoints)
     routes:
+      - name: pool
+        match: {pathPrefix: /pool}
+        upstream: \(pool)
       - name: shop
         match: {pathPrefix: /shop}
         upstream: http://127.0.0.1:\(port)
@@ -185,7 +203,11 @@ private struct Traffic {
     let post = client.request("\(base)/ok", method: .post, parameters: ["a": "b"], encoder: body)
     #expect(await post.serializingString().response.value == "ok")
 
-    for (path, status) in [("shop/ok", 200), ("shop/fail", 503), ("shop/limited", 429), ("nowhere", 404)] {
+    let answers = [
+      ("shop/ok", 200), ("shop/fail", 503), ("shop/limited", 429), ("nowhere", 404), ("pool/ok", 200),
+      ("pool/fail", 503),
+    ]
+    for (path, status) in answers {
       let response = await caller.request(weir.url("/\(path)")).serializingData().response.response
       #expect(response?.statusCode == status, "\(path)")
     }

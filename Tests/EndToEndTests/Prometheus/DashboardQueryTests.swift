@@ -11,7 +11,7 @@ import WeirTestSupport
     case chosen
 
     func values(_ uid: String, _ fixture: BoardFixture) -> [String: String] {
-      var values = ["job": ".*", "instance": ".*", "route": ".*", "port": fixture.port]
+      var values = ["job": ".*", "instance": ".*", "route": ".*", "upstream": ".*", "port": fixture.port]
       values["destination"] = uid == "weir-client" && self == .all ? ".*" : BoardFixture.host
       guard self == .chosen else { return values }
       let both = [fixture.service, fixture.gateway].map { $0.replacing(".", with: "\\\\.") }
@@ -21,6 +21,7 @@ import WeirTestSupport
       values["instance"] = instances[uid]
       values["job"] = "weir"
       values["route"] = "shop|dead"
+      values["upstream"] = BoardFixture.pool
       return values
     }
   }
@@ -86,7 +87,8 @@ import WeirTestSupport
     case "instance": uid == "weir-gateway" ? [fixture.gateway] : [fixture.service, fixture.gateway]
     case "destination": [BoardFixture.host, "127.0.0.1"]
     case "port": [fixture.port]
-    case "route": ["shop", "dead"]
+    case "route": ["shop", "dead", "pool"]
+    case "upstream": [BoardFixture.pool]
     default: ["something that this test doesn't know"]
     }
   }
@@ -109,8 +111,9 @@ import WeirTestSupport
   }
 
   @Test(arguments: [
-    Lines("weir-client", "Requests by destination", "server_address", [BoardFixture.host, "127.0.0.1"]),
-    Lines("weir-client", "Destinations", "server_address", [BoardFixture.host, "127.0.0.1"]),
+    Lines(
+      "weir-client", "Requests by destination", "server_address", [BoardFixture.host, "127.0.0.1", BoardFixture.pool]),
+    Lines("weir-client", "Destinations", "server_address", [BoardFixture.host, "127.0.0.1", BoardFixture.pool]),
     Lines("weir-client", "Answers of 429 by destination", "server_address", ["127.0.0.1"]),
     Lines("weir-client", "Callers that gave up by destination", "server_address", ["127.0.0.1"]),
     Lines("weir-client", "Open circuits by destination", "server_address", ["127.0.0.1"]),
@@ -132,6 +135,9 @@ import WeirTestSupport
     Lines("weir-gateway", "Requests without a route", "outcome", ["no_route"]),
     Lines("weir-gateway", "Callers' retries by route", "route", ["shop"]),
     Lines("weir-gateway", "Callers that gave up by route", "route", ["shop"]),
+    Lines("weir-gateway", "Available endpoints by upstream", "upstream", [BoardFixture.pool]),
+    Lines("weir-gateway", "Attempts by endpoint", "upstream", [BoardFixture.pool]),
+    Lines("weir-gateway", "Failing attempts by endpoint", "upstream", [BoardFixture.pool]),
     Lines("weir-gateway", "Reloads", "job", ["weir"]),
   ])
   func aPanelHasTheLinesThatMoved(lines: Lines) async throws {

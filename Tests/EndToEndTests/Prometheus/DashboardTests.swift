@@ -11,14 +11,14 @@ import WeirTestSupport
       "Circuit, hedges", "Adapters", "Bodies, protocols, redirects", "Against a day ago",
       "The job's routes, if it is a gateway",
     ],
-    "weir-gateway": ["The metrics page"],
+    "weir-gateway": ["Endpoints", "The metrics page"],
   ]
 
   /// What alerts and other boards lead there with, and what all boards have.
   private static let variables: [String: [String]] = [
     "weir-client": ["datasource", "job", "instance", "destination", "runbook_base"],
     "weir-destination": ["datasource", "job", "instance", "destination", "port", "runbook_base"],
-    "weir-gateway": ["datasource", "job", "instance", "route", "runbook_base"],
+    "weir-gateway": ["datasource", "job", "instance", "route", "upstream", "runbook_base"],
   ]
 
   @Test func allFilesAreLookedAt() throws {
@@ -229,7 +229,9 @@ import WeirTestSupport
     for panel in try Board(uid).content where panel.type == "timeseries" {
       for target in panel.targets ?? [] {
         let legend = try #require(target.legendFormat, "\(panel.title)")
-        let many = ["{{server_address}}", "{{instance}}", "{{http_route}}", "{{route}}"]
+        let many = [
+          "{{server_address}}", "{{instance}}", "{{http_route}}", "{{route}}", "{{upstream}}", "{{endpoint}}",
+        ]
         let isBounded = target.expr.contains("topk(10, ") || target.expr.contains("bottomk(10, ")
         #expect(!many.contains(where: legend.contains) || isBounded, "\(panel.title): \(legend)")
         #expect(

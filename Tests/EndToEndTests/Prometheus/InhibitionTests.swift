@@ -22,13 +22,14 @@ import WeirTestSupport
       [
         "WeirUpstreamSilent page", "WeirOverload ticket", "WeirOverload page", "WeirCallersGiveUp ticket",
         "WeirCallersGiveUp page", "WeirDestinationErrorBudgetBurn page", "WeirDestinationErrorBudgetBurn ticket",
-        "WeirDestinationDown page", "WeirRetryStorm page", "WeirLatencyHigh ticket",
+        "WeirDestinationDown page", "WeirRouteFailing page", "WeirRetryStorm page", "WeirLatencyHigh ticket",
       ], told: "WeirUpstreamSilent page"),
     Cause(
       "three times as many requests as can be answered",
       [
         "WeirOverload ticket", "WeirOverload page", "WeirCallersGiveUp ticket", "WeirCallersGiveUp page",
         "WeirDestinationErrorBudgetBurn page", "WeirDestinationErrorBudgetBurn ticket", "WeirLatencyHigh ticket",
+        "WeirRouteFailing page",
       ], told: "WeirOverload page"),
     Cause(
       "a fifth more than can be answered",
@@ -51,8 +52,14 @@ import WeirTestSupport
       [
         "WeirDestinationDown page", "WeirDestinationErrorBudgetBurn page", "WeirDestinationErrorBudgetBurn ticket",
         "WeirCallersGiveUp ticket", "WeirCallersGiveUp page", "WeirRetriesRising ticket",
-        "WeirRetryBudgetExhausted ticket", "WeirConnectSlow ticket",
+        "WeirRetryBudgetExhausted ticket", "WeirConnectSlow ticket", "WeirRouteFailing page", "WeirEndpointsOut ticket",
       ], told: "WeirDestinationDown page"),
+    Cause(
+      "an upstream without endpoints",
+      [
+        "WeirNoEndpoint page", "WeirDestinationDown page", "WeirRouteFailing page", "WeirDiscoveryFailing ticket",
+        "WeirDestinationErrorBudgetBurn page", "WeirCallersGiveUp page",
+      ], told: "WeirNoEndpoint page"),
     Cause(
       "a brown-out",
       [
@@ -82,14 +89,51 @@ import WeirTestSupport
     try await eventually("all three are told of") { Set(try await server.alerts().map(\.labels)) == expected }
   }
 
+  // MARK: Routes
+
+  /// One upstream is down behind three routes. Another has no endpoint, and the last of its routes leads to others too.
+  @Test func anUpstreamIsOneNotificationWhateverItsRoutes() async throws {
+    let server = try await Self.server()
+    let down = Self.labels("WeirDestinationDown page", of: "first")
+    let routes = ["a", "b", "c"].map { Self.labels("WeirRouteFailing page", of: "first", route: $0) }
+    let empty = Self.labels("WeirNoEndpoint page", of: "second")
+    let others = [("d", "second"), ("e", "second"), ("f", "")].flatMap { route, address in
+      ["WeirNoEndpoint page", "WeirRouteFailing page"].map { Self.labels($0, of: address, route: route) }
+    }
+    try await server.fire([down] + routes + others)
+    try await eventually("without an alert of the second, its routes are told of once each") {
+      let told = try await server.alerts().map(\.labels)
+      return told.count == 4 && told.count { $0["alertname"] == "WeirNoEndpoint" } == 3
+    }
+    try await server.fire([empty])
+    try await eventually("both are told of once") { Set(try await server.alerts().map(\.labels)) == [down, empty] }
+  }
+
+  /// While one destination is down, a route to another one and a route with several upstreams fail by themselves.
+  @Test func aRouteThatFailsByItselfIsToldOf() async throws {
+    let server = try await Self.server()
+    let down = Self.labels("WeirDestinationDown page", of: "first")
+    let others = [
+      Self.labels("WeirRouteFailing page", of: "second", route: "b"),
+      Self.labels("WeirRouteFailing page", of: "", route: "c"),
+    ]
+    try await server.fire(others + [down, Self.labels("WeirRouteFailing page", of: "first", route: "a")])
+    try await eventually("both are told of, and the destination") {
+      Set(try await server.alerts().map(\.labels)) == Set(others + [down])
+    }
+    #expect(try await server.alerts().allSatisfy { $0.receivers.map(\.name) == ["pages"] })
+  }
+
   private static func server() async throws -> AlertmanagerServer {
     try await AlertmanagerServer(config: "\(PackageRoot.path)/deploy/alertmanager/alertmanager.yml")
   }
 
-  private static func labels(_ alert: String, of address: String) -> [String: String] {
+  /// - Parameter address: The destination; empty for none.
+  private static func labels(_ alert: String, of address: String, route: String? = nil) -> [String: String] {
     let words = alert.split(separator: " ").map(String.init)
-    return [
-      "alertname": words[0], "severity": words[1], "job": "weir", "server_address": address, "server_port": "80",
-    ]
+    var labels = ["alertname": words[0], "severity": words[1], "job": "weir"]
+    if !address.isEmpty { labels.merge(["server_address": address, "server_port": "80"]) { $1 } }
+    labels["route"] = route
+    return labels
   }
 }

@@ -9,7 +9,7 @@ struct KnownMetrics {
   private static let levels: [Substring: Set<String>] = [
     "weir": [], "job": ["job"], "job_destination": ["job", "server_address", "server_port"],
     "job_destination_adapter": ["job", "server_address", "server_port", "adapter"],
-    "job_interceptor": ["job", "interceptor"], "job_route": ["job", "route"],
+    "job_interceptor": ["job", "interceptor"], "job_route": ["job", "route"], "job_upstream": ["job", "upstream"],
   ]
 
   init() throws {
@@ -29,7 +29,7 @@ struct KnownMetrics {
     }
     labels["up"] = ["job", "instance"]
     labels["ALERTS"] = [
-      "alertname", "alertstate", "severity", "job", "instance", "server_address", "server_port", "route",
+      "alertname", "alertstate", "severity", "job", "instance", "server_address", "server_port", "route", "upstream",
     ]
   }
 
