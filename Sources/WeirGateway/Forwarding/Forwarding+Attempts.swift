@@ -45,7 +45,9 @@ extension Forwarding {
   private func decide() {
     guard let outgoing else { return }
     let now = MonotonicTime.now
-    guard let decision = attempt?.elsewhere() ?? outgoing.rules.map({ self.decision(of: $0, about: outgoing) }) else {
+    let elsewhere = attempt?.elsewhere()
+    if elsewhere != nil { retriesElsewhere += 1 }
+    guard let decision = elsewhere ?? outgoing.rules.map({ self.decision(of: $0, about: outgoing) }) else {
       return perform(machine.decided(nil))
     }
     let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
@@ -67,7 +69,7 @@ extension Forwarding {
       method: outgoing.method, status: attempt?.status, code: transferFailure?.code,
       isDestinationRefused: transferFailure?.isDestinationRefused ?? false)
     return rules.decision(
-      about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries,
+      about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries - retriesElsewhere,
       values: { [head] in head?.values(ofField: $0) ?? [] }, random: .random(in: 0..<1),
       now: Double(LogTime.now.milliseconds) / 1000)
   }

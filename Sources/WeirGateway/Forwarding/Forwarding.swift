@@ -41,6 +41,8 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) var startedBefore = 0
   /// Whether the upstream has no endpoint, for which the request waits.
   @exclusivity(unchecked) private var awaitsEndpoints = false
+  /// The number of retries that no rule was asked about, as nothing had been sent.
+  @exclusivity(unchecked) var retriesElsewhere = 0
   /// The reason why the next attempt was granted.
   @exclusivity(unchecked) var grantedReason: RetryReason?
   /// The time at which the request to the upstream began, and the time at which it must be over.

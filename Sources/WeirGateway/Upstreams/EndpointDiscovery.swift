@@ -10,6 +10,8 @@ final class EndpointDiscovery {
 
   private struct Key: Hashable {
     let upstream: String
+    /// The endpoints' URLs have it.
+    let scheme: Upstream.Scheme
     let place: EndpointPlace
     let rules: ResolveSettings
   }
@@ -20,12 +22,15 @@ final class EndpointDiscovery {
     let place: EndpointSources.Place
     /// The file as it was read last; nil before the first look, and if there was none.
     var mark: FileMark?
-    var isRead = false
+    /// When it is read even if it has not changed: at once before the first look, and again after a failure.
+    var due: MonotonicTime? = .now
+    var schedule: LookupSchedule
 
-    init(_ path: String, _ entry: UpstreamEndpoints, _ place: EndpointSources.Place) {
+    init(_ path: String, _ entry: UpstreamEndpoints, _ place: EndpointSources.Place, _ rules: ResolveSettings) {
       self.path = path
       self.entry = entry
       self.place = place
+      schedule = LookupSchedule(minimum: rules.minimum, maximum: rules.maximum)
     }
   }
 
@@ -49,7 +54,9 @@ final class EndpointDiscovery {
     for entry in entries {
       let upstream = entry.upstream
       for place in upstream.places {
-        wanted[Key(upstream: upstream.name, place: place, rules: upstream.resolve)] = entry
+        let key = Key(
+          upstream: upstream.name, scheme: upstream.target.scheme, place: place, rules: upstream.resolve)
+        wanted[key] = entry
       }
     }
     for (key, watch) in watches where wanted[key] == nil {
@@ -82,7 +89,7 @@ final class EndpointDiscovery {
       }
     case .services(let name):
       watch(key, .services(of: name, family: family), entry) { $0.endpoints(of: $1) }
-    case .file(let path): files[key] = WatchedFile(path, entry, key.place.name)
+    case .file(let path): files[key] = WatchedFile(path, entry, key.place.name, key.rules)
     }
   }
 
@@ -123,14 +130,14 @@ final class EndpointDiscovery {
 
   private func look(at file: WatchedFile, _ now: MonotonicTime) {
     let mark = FileMark(ofFile: file.path)
-    guard !file.isRead || mark != file.mark else { return }
-    file.isRead = true
+    guard mark != file.mark || file.due.map({ $0 <= now }) ?? false else { return }
     file.mark = mark
+    file.due = nil
     do throws(ConfigurationError) {
       let found = try EndpointFile(parsing: try ConfigurationFile.bytes(of: file.path), file: file.path)
       // A file that is being written is read again, even if what was there looked whole.
       guard FileMark(ofFile: file.path) == mark else {
-        file.isRead = false
+        file.due = now
         return
       }
       let upstream = file.entry.upstream
@@ -138,7 +145,9 @@ final class EndpointDiscovery {
       let result = file.entry.answered(
         file.place, endpoints, room: registry.room(for: file.entry), at: now)
       log.found(result, file.entry, at: now)
+      _ = file.schedule.answered(.addresses, ttl: nil, at: now, random: 0)
     } catch {
+      file.due = file.schedule.failed(at: now)
       file.entry.failed(file.place)
       log.failed(file.entry, error.lines.first ?? "the file can't be read", at: now)
     }
