@@ -30,7 +30,8 @@ final class EndpointDiscovery {
   }
 
   private let loop: EventLoop
-  private let registry: UpstreamRegistry
+  /// Owns this object.
+  private weak let registry: UpstreamRegistry?
   private let log: DiscoveryLog
   private lazy var names = NameWatcher(loop: loop)
   private var watches: [Key: Watch] = [:]
@@ -98,7 +99,7 @@ final class EndpointDiscovery {
       switch lookup {
       case .answered(let answer):
         let result = entry.answered(
-          key.place.name, endpoints(answer, entry.upstream), isCut: answer.isCut, room: registry.room(for: entry),
+          key.place.name, endpoints(answer, entry.upstream), isCut: answer.isCut, room: registry?.room(for: entry) ?? 0,
           at: now)
         log.found(result, entry, at: now)
         if answer.unresolvedTargets > 0 {
@@ -136,7 +137,7 @@ final class EndpointDiscovery {
       let upstream = file.entry.upstream
       let endpoints = found.endpoints.map { $0.named(by: upstream.url(of: $0)) }
       let result = file.entry.answered(
-        file.place, endpoints, isCut: false, room: registry.room(for: file.entry), at: now)
+        file.place, endpoints, isCut: false, room: registry?.room(for: file.entry) ?? 0, at: now)
       log.found(result, file.entry, at: now)
     } catch {
       file.entry.failed(file.place)
