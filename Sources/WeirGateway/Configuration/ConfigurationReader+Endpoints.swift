@@ -133,7 +133,7 @@ extension ConfigurationReader {
       check.port = keys.takeCount("port", within: 1...65_535)
       if let seconds = keys.takeSeconds("interval", within: 0.5...3600) { check.interval = seconds }
       check.timeout = min(check.timeout, check.interval)
-      if let seconds = timeout?.seconds(within: 0.1...3600) {
+      if let seconds = timeout?.seconds(within: EndpointCheck.timeouts) {
         check.timeout = seconds
         if seconds > check.interval { timeout?.report("must be at most interval, \(text(check.interval))s") }
       }

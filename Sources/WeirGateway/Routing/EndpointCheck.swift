@@ -17,4 +17,7 @@ package struct EndpointCheck: Sendable, Equatable {
   package var thresholds = CheckThresholds()
 
   package init() {}
+
+  /// The range of `timeout`, which is also at most `interval`.
+  static let timeouts = 0.1...3600
 }

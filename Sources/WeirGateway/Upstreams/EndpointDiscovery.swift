@@ -35,7 +35,8 @@ final class EndpointDiscovery {
   }
 
   private let loop: EventLoop
-  private let registry: UpstreamRegistry
+  /// Owns this object.
+  private weak let registry: UpstreamRegistry?
   private let log: DiscoveryLog
   private lazy var names = NameWatcher(loop: loop)
   private var watches: [Key: Watch] = [:]
@@ -106,7 +107,7 @@ final class EndpointDiscovery {
       case .answered(let answer):
         let result = entry.answered(
           key.place.name, endpoints(answer, entry.upstream), isCut: answer.isCut,
-          isWhole: answer.unresolvedTargets == 0, room: registry.room(for: entry), at: now)
+          isWhole: answer.unresolvedTargets == 0, room: registry?.room(for: entry) ?? 0, at: now)
         log.found(result, entry, at: now)
         if answer.unresolvedTargets > 0 {
           log.failed(entry, "\(answer.unresolvedTargets) targets of \(question) could not be looked up", at: now)
@@ -143,7 +144,7 @@ final class EndpointDiscovery {
       let upstream = file.entry.upstream
       let endpoints = found.endpoints.map { $0.named(by: upstream.url(of: $0)) }
       let result = file.entry.answered(
-        file.place, endpoints, room: registry.room(for: file.entry), at: now)
+        file.place, endpoints, room: registry?.room(for: file.entry) ?? 0, at: now)
       log.found(result, file.entry, at: now)
       _ = file.schedule.answered(.addresses, ttl: nil, at: now, random: 0)
     } catch {

@@ -21,6 +21,7 @@ final class UpstreamEndpoints: Sendable {
   let set: EndpointSet
   let uploads: UploadGate
   let discoveries = DiscoveryCounts()
+  let checks = CheckCounts()
   private let fields: Mutex<Fields>
 
   init(_ upstream: NamedUpstream, at now: MonotonicTime) {

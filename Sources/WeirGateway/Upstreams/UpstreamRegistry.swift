@@ -10,20 +10,32 @@ final class UpstreamRegistry: Sendable {
 
   private struct Control: Sendable {
     let discovery: LoopBound<EndpointDiscovery>
+    let checks: LoopBound<EndpointChecks>
   }
 
   private let destinations: DestinationTable
   private let log: Logger
   private let lag: (@Sendable (Double) -> Void)?
+  private let checksObserver: EndpointChecks.Observer
   private let entries = Mutex<[String: UpstreamEndpoints]>([:])
   /// Nil until an entry needs it.
   private let control = Mutex<Control?>(nil)
 
-  /// - Parameter lag: Hears of the loop's lag.
-  init(_ destinations: DestinationTable, log: Logger, lag: (@Sendable (Double) -> Void)?) {
+  /// - Parameters:
+  ///   - lag: Hears of the loop's lag.
+  ///   - checks: Hears of endpoints whose health has changed.
+  init(
+    _ destinations: DestinationTable, log: Logger, lag: (@Sendable (Double) -> Void)?,
+    checks: @escaping EndpointChecks.Observer = { _, _ in }
+  ) {
     self.destinations = destinations
     self.log = log
     self.lag = lag
+    checksObserver = checks
+  }
+
+  deinit {
+    close()
   }
 
   /// All entries, by name.
@@ -44,7 +56,10 @@ final class UpstreamRegistry: Sendable {
       let state = destinations.state(for: upstream.target.destination, limits: .gateway)
       entry.follow(upstream, state, room: room(for: entry), at: now)
     }
-    control?.discovery.loop.post { control?.discovery.value.follow(Array(present.values)) }
+    control?.discovery.loop.post {
+      control?.discovery.value.follow(Array(present.values))
+      control?.checks.value.follow(Array(present.values))
+    }
   }
 
   /// Waits until each place has answered or failed.
@@ -58,7 +73,10 @@ final class UpstreamRegistry: Sendable {
   /// Ends lookups, looks at files, and checks.
   func close() {
     let control = control.withLock { $0 }
-    control?.discovery.loop.post { control?.discovery.value.close() }
+    control?.discovery.loop.post {
+      control?.discovery.value.close()
+      control?.checks.value.close()
+    }
   }
 
   /// The number of endpoints that an entry may have beside all others.
@@ -71,7 +89,9 @@ final class UpstreamRegistry: Sendable {
     guard upstreams.contains(where: { $0.check != nil || !$0.places.isEmpty }) else { return nil }
     let loop = try EventLoop(name: "weir.control")
     if let lag { loop.post { loop.observeLag(lag) } }
-    let made = Control(discovery: LoopBound(EndpointDiscovery(self, log: log, on: loop), on: loop))
+    let made = Control(
+      discovery: LoopBound(EndpointDiscovery(self, log: log, on: loop), on: loop),
+      checks: LoopBound(EndpointChecks(log: log, on: loop, observer: checksObserver), on: loop))
     control.withLock { $0 = made }
     return made
   }

@@ -19,7 +19,7 @@ package final class Endpoint: Sendable {
   /// Where its connections lead.
   package let destination: TransferEndpoint
   /// The URL whose host and port are the names in requests and in TLS; nil: the request's own.
-  let url: String?
+  package let url: String?
   /// Its number in the set, from 1 on.
   let number: UInt32
   private let totals: EndpointTotals

@@ -1,4 +1,4 @@
-import WeirCurl
+package import WeirCurl
 import WeirIO
 
 /// One loop's choice among the endpoints of a set. Confined to the loop.
@@ -49,10 +49,10 @@ private struct WeakChoice {
 }
 
 /// Hears of a set's updates, with the endpoints that are gone, on any thread.
-final class EndpointWatch: Sendable {
+package final class EndpointWatch: Sendable {
   let onUpdate: @Sendable ([TransferEndpoint]) -> Void
 
-  init(_ onUpdate: @escaping @Sendable ([TransferEndpoint]) -> Void) {
+  package init(_ onUpdate: @escaping @Sendable ([TransferEndpoint]) -> Void) {
     self.onUpdate = onUpdate
   }
 }

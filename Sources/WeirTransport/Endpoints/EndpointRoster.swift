@@ -24,7 +24,7 @@ struct EndpointRoster: Sendable {
   }
 
   /// Seconds for which an endpoint that is gone is remembered.
-  private static let memory = 60.0
+  static let memory = 60.0
   /// Seconds between two looks at all endpoints.
   private static let round = 1.0
   /// Seconds below which a wait that a caller gave up is no failure.

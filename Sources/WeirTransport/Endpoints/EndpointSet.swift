@@ -80,7 +80,7 @@ package final class EndpointSet: Sendable {
   }
 
   /// Tells the watch of updates, for as long as there is another reference to it.
-  func add(_ watch: EndpointWatch) {
+  package func add(_ watch: EndpointWatch) {
     watches.withLock { watches in
       watches.removeAll { $0.watch == nil }
       watches.append(WeakWatch(watch: watch))
@@ -91,6 +91,9 @@ package final class EndpointSet: Sendable {
     update.lastNumber += 1
     return Endpoint(spec, number: update.lastNumber, totals: totals)
   }
+
+  /// Seconds for which an endpoint that is gone is remembered.
+  package static var memory: Double { EndpointRoster.memory }
 
   package var settings: EndpointSettings { fields.withLock { $0.roster.settings } }
 

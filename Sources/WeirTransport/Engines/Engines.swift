@@ -9,14 +9,23 @@ package final class Engines {
   /// Nil if no request may go by it.
   package let own: HTTP1Engine?
   private let rules: EngineRules
+  private let dialler: Dialler
 
   package init(
     loop: EventLoop, options: TransportOptions, observer: (any TransferEngineObserver)?, workers: WorkerPool? = nil
   ) throws(TransferError) {
     libcurl = try TransferEngine(loop: loop, options: options, observer: observer, workers: workers)
     rules = EngineRules(options)
-    own = rules.usesOwn ? HTTP1Engine(options: options, dialler: Dialler(libcurl)) : nil
+    dialler = Dialler(libcurl)
+    own = rules.usesOwn ? HTTP1Engine(options: options, dialler: dialler) : nil
     libcurl.leavesHTTP1 = rules.isOwnOnceKnown
+  }
+}
+
+extension Engines {
+  /// Opens a connection for the request, and sends nothing on it.
+  package func dial(_ spec: TransferSpec, receiver: any DialReceiver) -> Dial {
+    dialler.dial(spec, receiver: receiver)
   }
 }
 
@@ -37,6 +46,8 @@ extension Engines: TransportEngine {
 
   package func close() {
     // Our own engine's connections may live in libcurl's handles, so it closes libcurl's engine behind them.
-    if let own { own.close() } else { libcurl.close() }
+    if let own { return own.close() }
+    libcurl.close()
+    libcurl.loop.atEndOfTurn { [dialler] in dialler.close() }
   }
 }

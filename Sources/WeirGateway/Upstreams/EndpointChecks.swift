@@ -1,0 +1,181 @@
+import WeirCurl
+import WeirIO
+import WeirTransport
+
+/// Checks the endpoints of upstreams that ask for it, each by itself, and tells their sets. The checks draw on no budget,
+/// have no slots of the upstream, and are no requests in the client's metrics. Confined to the loop.
+final class EndpointChecks {
+  /// Hears of endpoints whose health has changed, on the loop.
+  typealias Observer = @Sendable (EndpointEvent, NamedUpstream) -> Void
+
+  /// The most checks that are under way at once.
+  static let limit = 64
+
+  private let loop: EventLoop
+  private let log: Logger
+  private let observer: Observer
+  private var upstreams: [String: CheckedUpstream] = [:]
+  private var endpoints: [Int: CheckedEndpoint] = [:]
+  private var lastNumber = 0
+  private var turns = CheckTurns<Int>(limit: EndpointChecks.limit)
+  /// Nil until the first check.
+  private var engines: Engines?
+
+  init(log: Logger, on loop: EventLoop, observer: @escaping Observer) {
+    self.log = log
+    self.loop = loop
+    self.observer = observer
+  }
+
+  /// Checks the endpoints of these entries, as far as they ask for it, and no others any more. An entry whose check has
+  /// changed begins anew.
+  func follow(_ entries: [UpstreamEndpoints], at now: MonotonicTime = .now) {
+    let entries = Dictionary(entries.map { ($0.name, $0) }) { first, _ in first }
+    for (name, upstream) in upstreams {
+      let present = entries[name]?.upstream
+      if upstream.entry === entries[name], let present, upstream.terms.holds(for: present) { continue }
+      end(upstream)
+      // A check may have ended since the entry forgot its results.
+      if let present, present.check == nil { upstream.entry.set.forgetChecks(at: now) }
+    }
+    for entry in entries.values where upstreams[entry.name] == nil {
+      guard let terms = CheckTerms(entry.upstream) else { continue }
+      let upstream = CheckedUpstream(entry, terms, watch: watch(entry.name))
+      upstreams[entry.name] = upstream
+      compare(upstream, at: now)
+    }
+    giveTurns()
+    if upstreams.isEmpty { closeEngines() }
+  }
+
+  /// Ends all checks.
+  func close() {
+    for upstream in upstreams.values { end(upstream) }
+    closeEngines()
+  }
+
+  private func closeEngines() {
+    engines?.close()
+    engines = nil
+  }
+
+  // MARK: Endpoints
+
+  /// Watches for updates of the entry's endpoints, which come from any thread.
+  private func watch(_ name: String) -> EndpointWatch {
+    let bound = LoopBound(confining: WeakChecks(checks: self), on: loop)
+    return EndpointWatch { _ in
+      bound.loop.post {
+        guard let checks = bound.value.checks, let upstream = checks.upstreams[name] else { return }
+        checks.compare(upstream, at: .now)
+      }
+    }
+  }
+
+  /// Begins with endpoints that have come, and ends with those that are gone.
+  private func compare(_ upstream: CheckedUpstream, at now: MonotonicTime) {
+    let present = upstream.entry.set.endpoints
+    let identities = Set(present.map(ObjectIdentifier.init))
+    for (identity, number) in upstream.numbers where !identities.contains(identity) {
+      end(number)
+      upstream.numbers[identity] = nil
+    }
+    for endpoint in present where upstream.numbers[ObjectIdentifier(endpoint)] == nil {
+      lastNumber += 1
+      upstream.numbers[ObjectIdentifier(endpoint)] = lastNumber
+      let schedule = CheckSchedule(interval: upstream.terms.check.interval, random: .random(in: 0..<1), at: now)
+      let checked = CheckedEndpoint(endpoint, of: upstream, number: lastNumber, schedule) { [weak self] in
+        self?.isDue($0)
+      }
+      endpoints[lastNumber] = checked
+      checked.wait(on: loop)
+    }
+    upstream.entry.checks.follow(Set(present.map(\.name)), at: now)
+    giveTurns()
+  }
+
+  private func end(_ upstream: CheckedUpstream) {
+    for number in upstream.numbers.values { end(number) }
+    upstreams[upstream.entry.name] = nil
+  }
+
+  private func end(_ number: Int) {
+    endpoints.removeValue(forKey: number)?.end(on: loop)
+    turns.leave(number)
+  }
+
+  // MARK: Checks
+
+  private func isDue(_ endpoint: CheckedEndpoint) {
+    if turns.take(endpoint.number) { begin(endpoint) }
+  }
+
+  private func giveTurns() {
+    while let number = turns.next() { if let endpoint = endpoints[number] { begin(endpoint) } }
+  }
+
+  private func begin(_ endpoint: CheckedEndpoint) {
+    guard endpoint.schedule.begin(random: .random(in: 0..<1), at: .now) else { return turns.leave(endpoint.number) }
+    let terms = endpoint.upstream.terms
+    do throws(TransferError) {
+      let engines = if let engines { engines } else { try Engines(loop: loop, options: Self.options, observer: nil) }
+      self.engines = engines
+      endpoint.run = CheckRun(
+        terms.spec(of: endpoint.endpoint), terms, by: engines, advice: TransferAdvice(options: Self.options)
+      ) { [weak self, weak endpoint] outcome in
+        if let endpoint { self?.ended(endpoint, outcome) }
+      }
+    } catch {
+      // It is our own defect that no engine can be made.
+      ended(endpoint, nil)
+    }
+  }
+
+  private func ended(_ endpoint: CheckedEndpoint, _ outcome: CheckOutcome?) {
+    let now = MonotonicTime.now
+    endpoint.run = nil
+    endpoint.schedule.end(at: now)
+    endpoint.wait(on: loop)
+    if let outcome { tell(outcome, endpoint, at: now) }
+    turns.leave(endpoint.number)
+    giveTurns()
+  }
+
+  private func tell(_ outcome: CheckOutcome, _ checked: CheckedEndpoint, at now: MonotonicTime) {
+    let entry = checked.upstream.entry
+    entry.checks.count(outcome.result, at: checked.endpoint.name)
+    let thresholds = checked.upstream.terms.check.thresholds
+    for event in entry.set.checked(checked.endpoint, isGood: outcome.result == .good, thresholds, at: now) {
+      tell(event, outcome, entry.name)
+      observer(event, entry.upstream)
+    }
+  }
+
+  private func tell(_ event: EndpointEvent, _ outcome: CheckOutcome, _ upstream: String) {
+    let name = LogValue.string(upstream), endpoint = LogValue.string(event.endpoint)
+    switch event.kind {
+    case .healthy: log.info("endpoint passes its checks again", ["upstream": name, "endpoint": endpoint])
+    case .unhealthy:
+      log.warn(
+        "endpoint fails its checks",
+        ["upstream": name, "endpoint": endpoint, "problem": .string(outcome.problem)])
+    case .ejected, .returned: break
+    }
+  }
+
+  /// Each check opens a connection of its own, which shows that the endpoint takes new ones. A check's own timeout is the
+  /// only one.
+  private static let options: TransportOptions = {
+    var options = TransportOptions()
+    options.connectTimeout = EndpointCheck.timeouts.upperBound
+    options.idleConnectionLifetime = 0
+    options.maximumPooledConnections = limit
+    options.maximumHeaderSize = 65_536
+    options.httpVersion = .http1_1
+    return options
+  }()
+}
+
+private struct WeakChecks {
+  weak var checks: EndpointChecks?
+}

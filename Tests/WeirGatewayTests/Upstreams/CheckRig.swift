@@ -1,0 +1,105 @@
+import Foundation
+import Synchronization
+import WeirIO
+import WeirTestSupport
+import WeirTransport
+
+@testable import WeirGateway
+
+/// The upstreams of a configuration with their checks, without a gateway.
+final class CheckRig: Sendable {
+  let registry: UpstreamRegistry
+  private let state: CheckRigState
+
+  /// - Parameter upstreams: The value of `upstreams`.
+  init(_ upstreams: String) throws {
+    let state = CheckRigState()
+    self.state = state
+    let log = Logger(level: .info, format: .logfmt) { line in
+      state.lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+    }
+    registry = UpstreamRegistry(DestinationTable(), log: log, lag: nil) { event, upstream in
+      state.events.withLock { $0.append("\(upstream.name): \(event)") }
+    }
+    try follow(upstreams)
+  }
+
+  deinit {
+    registry.close()
+  }
+
+  func follow(_ upstreams: String) throws {
+    let text = "upstreams: \(upstreams)\nroutes: [{name: r, respond: {status: 200}}]"
+    try registry.follow(Configuration(parsing: Array(text.utf8), file: "f").upstreams)
+  }
+
+  /// The changes of health so far.
+  var events: [String] { state.events.withLock { $0 } }
+  var log: [String] { state.lines.withLock { $0 } }
+
+  func counts(_ upstream: String = "u") -> [String: [CheckResult: Int]] { registry.all[upstream]?.checks.all ?? [:] }
+
+  func count(_ result: CheckResult, _ endpoint: String? = nil, of upstream: String = "u") -> Int {
+    counts(upstream).reduce(0) { $0 + (endpoint == nil || $1.key == endpoint ? $1.value[result] ?? 0 : 0) }
+  }
+
+  /// The results of all checks of an upstream so far.
+  func results(_ upstream: String = "u") -> Set<CheckResult> { Set(counts(upstream).values.flatMap(\.keys)) }
+}
+
+private final class CheckRigState: Sendable {
+  let events = Mutex<[String]>([])
+  let lines = Mutex<[String]>([])
+}
+
+/// Waits until something is so, and holds no thread meanwhile; false after half a minute.
+func soon(_ condition: () -> Bool) async -> Bool {
+  let end = MonotonicTime.now.advanced(bySeconds: 30)
+  while !condition() {
+    if MonotonicTime.now > end { return false }
+    try? await Task.sleep(for: .milliseconds(5))
+  }
+  return true
+}
+
+/// A server with a path `/healthz` whose status a test chooses, and an answer of its own to all other requests.
+final class HealthServer: Sendable {
+  private let server: ScriptedServer
+  private let state: HealthState
+
+  init(_ name: String, status: Int = 200) throws {
+    let state = HealthState(status)
+    self.state = state
+    server = try ScriptedServer(
+      Script(
+        .forever([
+          .dispatchHead { head in
+            let isCheck = head.contains(" /healthz ")
+            state.requests.withLock { $0.append(head) }
+            if !isCheck { return [.send(okResponse(name))] }
+            return [.send("HTTP/1.1 \(state.status.load(ordering: .relaxed)) S\r\nContent-Length: 2\r\n\r\nab")]
+          }
+        ])))
+  }
+
+  var port: Int { server.port }
+  /// How `endpoints` has it.
+  var endpoint: String { "127.0.0.1:\(port)" }
+
+  var status: Int {
+    get { state.status.load(ordering: .relaxed) }
+    set { state.status.store(newValue, ordering: .relaxed) }
+  }
+
+  var requests: [String] { state.requests.withLock { $0 } }
+  var checks: [String] { requests.filter { $0.contains(" /healthz ") } }
+}
+
+private final class HealthState: Sendable {
+  let status: Atomic<Int>
+  let requests = Mutex<[String]>([])
+
+  init(_ status: Int) {
+    self.status = Atomic(status)
+  }
+}
