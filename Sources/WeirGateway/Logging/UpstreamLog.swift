@@ -30,8 +30,8 @@ final class UpstreamLog: Sendable {
         "endpoint is left out",
         ["upstream": name, "endpoint": endpoint, "reason": .string(reason.rawValue), "seconds": .seconds(seconds)])
     case .returned: log.info("endpoint is back", ["upstream": name, "endpoint": endpoint])
-    case .unhealthy: log.warn("endpoint fails its checks", ["upstream": name, "endpoint": endpoint])
-    case .healthy: log.info("endpoint passes its checks again", ["upstream": name, "endpoint": endpoint])
+    // Checks write lines of their own, with the problem.
+    case .unhealthy, .healthy: break
     @unknown default: break
     }
   }

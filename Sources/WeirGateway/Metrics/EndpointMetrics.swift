@@ -36,6 +36,9 @@ final class EndpointMetrics: Collector {
       metric(
         "weir_endpoint_ejections_total", "How often the endpoint was left out for its failures.", .counter,
         endpoint + ["reason"]),
+      metric(
+        "weir_endpoint_checks_total", "Active checks of the endpoint, by how they ended.", .counter,
+        endpoint + ["result"]),
       metric("weir_endpoint_active_attempts", "Attempts at the endpoint under way.", .gauge, endpoint),
       metric("weir_endpoint_connections", "Open connections to the endpoint.", .gauge, endpoint),
       metric(
@@ -63,9 +66,9 @@ final class EndpointMetrics: Collector {
       if !entry.upstream.places.isEmpty { collect(entry.name, entry.discoveries, into: &samples) }
       let shown = report.endpoints.prefix(left)
       left -= shown.count
-      for line in shown { collect(entry.name, line.name, [line], into: &samples) }
+      for line in shown { collect(entry, line.name, [line], into: &samples) }
       let rest = report.endpoints.dropFirst(shown.count)
-      if !rest.isEmpty { collect(entry.name, Self.rest, Array(rest), into: &samples) }
+      if !rest.isEmpty { collect(entry, Self.rest, Array(rest), into: &samples) }
     }
   }
 
@@ -82,10 +85,10 @@ final class EndpointMetrics: Collector {
 
   /// - Parameter lines: One endpoint, or several that are counted together.
   private func collect(
-    _ upstream: String, _ endpoint: String, _ lines: [EndpointReport.Line], into samples: inout CollectedSamples
+    _ entry: UpstreamEndpoints, _ endpoint: String, _ lines: [EndpointReport.Line], into samples: inout CollectedSamples
   ) {
     func set(_ metric: String, _ label: String? = nil, _ value: (EndpointReport.Line) -> Int) {
-      let labels = [upstream, endpoint] + (label.map { [$0] } ?? [])
+      let labels = [entry.name, endpoint] + (label.map { [$0] } ?? [])
       samples.set(metric, Double(lines.reduce(0) { $0 + value($1) }), labels: labels)
     }
     set("weir_endpoint_attempts_total", "success") { $0.successes }
@@ -93,12 +96,17 @@ final class EndpointMetrics: Collector {
     for reason in EjectionReason.allCases {
       set("weir_endpoint_ejections_total", reason.rawValue) { $0.ejections[reason] ?? 0 }
     }
+    if entry.upstream.check != nil {
+      for result in CheckResult.allCases {
+        set("weir_endpoint_checks_total", result.rawValue) { entry.checks.number(of: result, at: $0.name) }
+      }
+    }
     set("weir_endpoint_active_attempts") { $0.active }
     set("weir_endpoint_connections") { $0.connections }
     let latencies = lines.compactMap(\.latency)
     if !latencies.isEmpty {
       let mean = latencies.reduce(0, +) / Double(latencies.count)
-      samples.set("weir_endpoint_ewma_seconds", mean, labels: [upstream, endpoint])
+      samples.set("weir_endpoint_ewma_seconds", mean, labels: [entry.name, endpoint])
     }
   }
 }

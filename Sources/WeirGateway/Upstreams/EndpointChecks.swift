@@ -5,15 +5,11 @@ import WeirTransport
 /// Checks the endpoints of upstreams that ask for it, each by itself, and tells their sets. The checks draw on no budget,
 /// have no slots of the upstream, and are no requests in the client's metrics. Confined to the loop.
 final class EndpointChecks {
-  /// Hears of endpoints whose health has changed, on the loop.
-  typealias Observer = @Sendable (EndpointEvent, NamedUpstream) -> Void
-
   /// The most checks that are under way at once.
   static let limit = 64
 
   private let loop: EventLoop
   private let log: Logger
-  private let observer: Observer
   private var upstreams: [String: CheckedUpstream] = [:]
   private var endpoints: [Int: CheckedEndpoint] = [:]
   private var lastNumber = 0
@@ -21,10 +17,9 @@ final class EndpointChecks {
   /// Nil until the first check.
   private var engines: Engines?
 
-  init(log: Logger, on loop: EventLoop, observer: @escaping Observer) {
+  init(log: Logger, on loop: EventLoop) {
     self.log = log
     self.loop = loop
-    self.observer = observer
   }
 
   /// Checks the endpoints of these entries, as far as they ask for it, and no others any more. An entry whose check has
@@ -147,7 +142,6 @@ final class EndpointChecks {
     let thresholds = checked.upstream.terms.check.thresholds
     for event in entry.set.checked(checked.endpoint, isGood: outcome.result == .good, thresholds, at: now) {
       tell(event, outcome, entry.name)
-      observer(event, entry.upstream)
     }
   }
 
@@ -159,7 +153,8 @@ final class EndpointChecks {
       log.warn(
         "endpoint fails its checks",
         ["upstream": name, "endpoint": endpoint, "problem": .string(outcome.problem)])
-    case .ejected, .returned: break
+    case .returned: log.info("endpoint is back", ["upstream": name, "endpoint": endpoint])
+    case .ejected: break
     }
   }
 

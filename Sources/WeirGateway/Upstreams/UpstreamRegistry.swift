@@ -16,22 +16,15 @@ final class UpstreamRegistry: Sendable {
   private let destinations: DestinationTable
   private let log: Logger
   private let lag: (@Sendable (Double) -> Void)?
-  private let checksObserver: EndpointChecks.Observer
   private let entries = Mutex<[String: UpstreamEndpoints]>([:])
   /// Nil until an entry needs it.
   private let control = Mutex<Control?>(nil)
 
-  /// - Parameters:
-  ///   - lag: Hears of the loop's lag.
-  ///   - checks: Hears of endpoints whose health has changed.
-  init(
-    _ destinations: DestinationTable, log: Logger, lag: (@Sendable (Double) -> Void)?,
-    checks: @escaping EndpointChecks.Observer = { _, _ in }
-  ) {
+  /// - Parameter lag: Hears of the loop's lag.
+  init(_ destinations: DestinationTable, log: Logger, lag: (@Sendable (Double) -> Void)?) {
     self.destinations = destinations
     self.log = log
     self.lag = lag
-    checksObserver = checks
   }
 
   deinit {
@@ -91,7 +84,7 @@ final class UpstreamRegistry: Sendable {
     if let lag { loop.post { loop.observeLag(lag) } }
     let made = Control(
       discovery: LoopBound(EndpointDiscovery(self, log: log, on: loop), on: loop),
-      checks: LoopBound(EndpointChecks(log: log, on: loop, observer: checksObserver), on: loop))
+      checks: LoopBound(EndpointChecks(log: log, on: loop), on: loop))
     control.withLock { $0 = made }
     return made
   }
