@@ -24,7 +24,7 @@ import WeirTestSupport
     let rig = try CheckRig(
       upstream("\"\(server.endpoint)\"", "{path: /healthz, interval: 0.5s, unhealthyAfter: 2, healthyAfter: 1}"))
     #expect(await soon { rig.events == ["u: \(server.endpoint) fails its checks"] })
-    #expect(rig.count(.status) == 2)
+    #expect(rig.count(.status) >= 2)
     server.status = 200
     #expect(await soon { rig.events.count == 2 })
     #expect(rig.events.last == "u: \(server.endpoint) passes its checks again")
