@@ -56,7 +56,11 @@ extension ConfigurationBuilder {
       if let resolve = keys.take("resolve")?.resolveSettings() { upstream.resolve = resolve }
       Self.readHealth(&keys, into: &upstream)
       Self.readConnections(&keys, into: &upstream)
-      upstream.check = keys.take("check").flatMap { $0.endpointCheck(scheme: scheme) }
+      let check = keys.take("check")
+      upstream.check = check?.endpointCheck()
+      if upstream.connection.httpVersion == .http2PriorKnowledge, upstream.check?.path != nil {
+        check?.report("requests of checks are HTTP/1.1, which 2-prior-knowledge rules out; leave path out")
+      }
       upstream.tls = keys.take("tls").flatMap { $0.upstreamTLS(of: upstream.target) }
       if let budget = keys.take("retryBudget") { upstream.retryBudget = budget.retryBudget() }
       upstream.circuitBreaker = keys.take("circuitBreaker").flatMap { circuitBreaker($0) }

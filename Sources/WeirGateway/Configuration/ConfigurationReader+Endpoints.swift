@@ -115,7 +115,7 @@ extension ConfigurationReader {
   }
 
   /// Nil for `off`, and for an invalid value. An empty mapping checks that endpoints can be connected to.
-  func endpointCheck(scheme: Upstream.Scheme) -> EndpointCheck? {
+  func endpointCheck() -> EndpointCheck? {
     mapping(orOff: true) { keys in
       var check = EndpointCheck()
       let timeout = keys.take("timeout")
