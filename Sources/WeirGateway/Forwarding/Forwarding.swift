@@ -118,12 +118,13 @@ final class Forwarding: TransportExchange {
   private func routePlan(_ index: Int) -> RoutePlan? {
     switch plan.plan.work[index] {
     case .forward(let route): return route
-    case .split(let split, let routes): return routes[split.part(at: hash(by: split.key) ?? plan.draw())]
+    case .split(let split, let routes):
+      return routes[hash(by: split.key).map(split.part(ofHash:)) ?? split.part(at: plan.draw())]
     case .answer: return nil
     }
   }
 
-  /// The hash of the request's part that a key names, evenly spread; nil without one.
+  /// The hash of the request's part that a key names; nil without one.
   func hash(by key: RequestKey?) -> UInt64? {
     key?.hash(exchange.head.fields, client: plan.text(of: exchange.peer))
   }

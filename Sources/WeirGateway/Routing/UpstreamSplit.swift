@@ -1,3 +1,5 @@
+import WeirTransport
+
 /// Several upstreams of one route, of which each request goes to one.
 package struct UpstreamSplit: Sendable, Equatable {
   package struct Part: Sendable, Equatable {
@@ -23,6 +25,10 @@ package struct UpstreamSplit: Sendable, Equatable {
 
   static let counts = 2...16
   static let weights = 0...1000
+
+  /// The index of the part to which all requests with this hash go. It says nothing about the place that the hash has
+  /// among an upstream's endpoints.
+  func part(ofHash hash: UInt64) -> Int { part(at: EndpointKey.mixed(hash ^ 0x9E37_79B9_7F4A_7C15)) }
 
   /// The index of the part that stands at a share of all weights.
   ///

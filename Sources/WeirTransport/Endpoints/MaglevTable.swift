@@ -70,7 +70,7 @@ package enum EndpointKey {
   }
 
   /// Spreads each bit over all: the last step of MurmurHash3.
-  static func mixed(_ key: UInt64) -> UInt64 {
+  package static func mixed(_ key: UInt64) -> UInt64 {
     var key = key
     key = (key ^ key >> 33) &* 0xFF51_AFD7_ED55_8CCD
     key = (key ^ key >> 33) &* 0xC4CE_B9FE_1A85_EC53

@@ -97,7 +97,7 @@ import WeirTestSupport
     let down = Self.labels("WeirDestinationDown page", of: "first")
     let routes = ["a", "b", "c"].map { Self.labels("WeirRouteFailing page", of: "first", route: $0) }
     let empty = Self.labels("WeirNoEndpoint page", of: "second")
-    let others = [("d", "second"), ("e", "second"), ("f", "")].flatMap { route, address in
+    let others = [("d", "second"), ("e", "second"), ("f", "")].flatMap { (route, address) -> [[String: String]] in
       ["WeirNoEndpoint page", "WeirRouteFailing page"].map { Self.labels($0, of: address, route: route) }
     }
     try await server.fire([down] + routes + others)

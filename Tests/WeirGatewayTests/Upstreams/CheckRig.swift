@@ -18,9 +18,7 @@ final class CheckRig: Sendable {
     let log = Logger(level: .info, format: .logfmt) { line in
       state.lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
     }
-    registry = UpstreamRegistry(DestinationTable(), log: log, lag: nil) { event, upstream in
-      state.events.withLock { $0.append("\(upstream.name): \(event)") }
-    }
+    registry = UpstreamRegistry(DestinationTable(), log: log, lag: nil)
     try follow(upstreams)
   }
 
@@ -33,8 +31,17 @@ final class CheckRig: Sendable {
     try registry.follow(Configuration(parsing: Array(text.utf8), file: "f").upstreams)
   }
 
-  /// The changes of health so far.
-  var events: [String] { state.events.withLock { $0 } }
+  /// The changes of health so far, as the log tells them.
+  var events: [String] {
+    log.compactMap { line in
+      guard let match = line.firstMatch(of: /msg="endpoint (.* its checks.*)" upstream=([^ ]+) endpoint=([^ \n]+)/)
+      else {
+        return nil
+      }
+      return "\(match.2): \(match.3) \(match.1)"
+    }
+  }
+
   var log: [String] { state.lines.withLock { $0 } }
 
   func counts(_ upstream: String = "u") -> [String: [CheckResult: Int]] { registry.all[upstream]?.checks.all ?? [:] }
@@ -48,7 +55,6 @@ final class CheckRig: Sendable {
 }
 
 private final class CheckRigState: Sendable {
-  let events = Mutex<[String]>([])
   let lines = Mutex<[String]>([])
 }
 
