@@ -17,7 +17,7 @@ SHARE = 0.999
 """Of the requests with a method that may be retried."""
 BUDGET = {"ratio": 0.2, "minimum": 1, "burst": 10, "window": 10}
 """The defaults of `retryBudget`."""
-FAULTS = ("fails", "hangs", "resets", "cuts", "dead")
+FAULTS = ("fails", "hangs", "resets", "dead")
 LONGEST = 3.0
 """Seconds of one fault."""
 
@@ -190,15 +190,13 @@ def judge(page: str, sent: int, counts: dict[str, int], seconds: float) -> list[
     answered = sum(counts.values())
     if answered != sent:
         wrong.append(f"{sent} requests have {answered} ends")
-    for kind in ("wrong", "none", "broken"):
+    for kind in ("wrong", "none"):
         for method in ("GET", "POST"):
-            # A response that broke off after its head can't be answered anew; that is what `cuts` does.
-            if kind != "broken" and counts.get(f"{method} {kind}"):
+            if counts.get(f"{method} {kind}"):
                 wrong.append(f"{counts[f'{method} {kind}']} answers to {method} are {kind}")
     gets = sum(number for key, number in counts.items() if key.startswith("GET"))
-    cut = counts.get("GET broken", 0)
-    good = counts.get("GET 200", 0) / max(1, gets - cut)
-    print(f"{good:.5f} of {gets} GETs are good, without {cut} that broke off within the response")
+    good = counts.get("GET 200", 0) / max(1, gets)
+    print(f"{good:.5f} of {gets} GETs are good")
     if good < SHARE:
         wrong.append(f"only {good:.5f} of the GETs are good, not {SHARE}")
     counted = sums(page, "weir_gateway_requests_total", 'route="chaos"')

@@ -1,5 +1,5 @@
 """An endpoint that obeys: `well` answers, `fails` answers 503, `hangs` reads and never answers, `resets` breaks each
-connection at its first byte, `cuts` breaks off within a response, `dead` does not listen."""
+connection at its first byte, `dead` does not listen."""
 
 import asyncio
 import socket
@@ -7,8 +7,6 @@ import struct
 import sys
 
 from child import serve, tell
-
-KINDS = ("well", "fails", "hangs", "resets", "cuts", "dead")
 
 
 class Origin:
@@ -55,11 +53,6 @@ class Origin:
         while self.kind == "hangs":
             await asyncio.sleep(0.05)
         if self.kind in ("resets", "dead"):
-            self.reset(writer)
-            raise ConnectionError
-        if self.kind == "cuts":
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + body)
-            await writer.drain()
             self.reset(writer)
             raise ConnectionError
         status = b"503 Service Unavailable" if self.kind == "fails" else b"200 OK"

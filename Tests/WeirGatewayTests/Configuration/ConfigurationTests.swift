@@ -322,7 +322,10 @@ import Weir
   }
 
   @Test(arguments: [
-    ("a: 1", ["1:1: a: unknown key; known keys are routes", "1:1: routes: is missing; list at least one route"]),
+    (
+      "a: 1",
+      ["1:1: a: unknown key; known keys are routes, upstreams", "1:1: routes: is missing; list at least one route"]
+    ),
     ("routes: []", ["1:9: routes: holds 0 routes; give 1 to 1000"]),
     ("routes:", ["1:8: routes: expected a list (- item), found nothing"]),
     ("routes: [null]", ["1:10: routes[0]: expected a mapping (key: value), found nothing"]),
@@ -331,7 +334,8 @@ import Weir
       "routes:\n  - {}",
       [
         "2:5: routes[0].name: is missing; it labels the route's metrics and log lines",
-        "2:5: routes[0].upstream: is missing; the URL that requests are sent to, such as http://127.0.0.1:9000",
+        "2:5: routes[0].upstream: is missing; the URL that requests are sent to, such as http://127.0.0.1:9000, or an "
+          + "entry of upstreams",
       ]
     ),
   ])
@@ -361,8 +365,9 @@ import Weir
         "weir.yml:8:11: routes[2].name: must be 1 to 64 bytes of text without control characters",
         "weir.yml:10:12: routes[2].match: takes the same requests as route \"a\" (line 7, column 12)",
         "weir.yml:11:5: routes[2].surprise: unknown key; known keys are "
-          + "adaptiveConcurrency, circuitBreaker, destinationPolicy, headers, hedge, match, name, overload, redirect, "
-          + "replacePrefix, respond, responseHeaders, retry, rewriteHost, stripPrefix, timeout, upstream",
+          + "adaptiveConcurrency, circuitBreaker, destinationPolicy, fallback, headers, hedge, match, name, overload, "
+          + "redirect, replacePrefix, respond, responseHeaders, retry, rewriteHost, splitBy, stripPrefix, timeout, "
+          + "upstream",
       ])
   }
 

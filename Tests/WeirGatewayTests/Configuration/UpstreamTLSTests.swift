@@ -64,7 +64,7 @@ struct UpstreamTLSTests {
         "cert: 1",
         [
           "\(head)11: \(place).cert: unknown key; "
-            + "known keys are ca, certificate, key, minimumVersion, serverName"
+            + "known keys are ca, certificate, key, minimumVersion, pins, serverName"
         ]
       ),
     ]
