@@ -34,6 +34,7 @@ function table(label, load) {
   row("nginx as proxy", "nginx", load)
   row("haproxy", "haproxy", load)
   row("weir as gateway", "weir", load)
+  row("weir as gateway, ten endpoints", "endpoints", load)
   row("old: weir as gateway", "old", load)
 }
 
@@ -46,4 +47,7 @@ END {
   goal("gateway, CPU, wrk -c64 (must 1.6)", "weir", "nginx", "wrk-64", cpu, 1.2)
   goal("gateway, CPU, wrk -c512 (must 1.6)", "weir", "nginx", "wrk-512", cpu, 1.2)
   goal("gateway, p99, wrk -c64 (must 1.5)", "weir", "nginx", "wrk-64", p99, 1.2)
+  printf "\n%-52s    value   goal\n", "ten endpoints to one"
+  goal("gateway, CPU, wrk -c64", "endpoints", "weir", "wrk-64", cpu, 1.05)
+  goal("gateway, CPU, wrk -c512", "endpoints", "weir", "wrk-512", cpu, 1.05)
 }
