@@ -19,6 +19,13 @@ extension ConfigurationBuilder {
     for key in ["keepQuery", "port", "prefix", "scheme"] { hints[key] = "it belongs into redirect" }
     for key in ["body", "contentType"] { hints[key] = "it belongs into respond" }
     hints["status"] = "it belongs into redirect or respond"
+    for key in [
+      "balance", "basePath", "check", "connectRetries", "connectTimeout", "connections", "endpoints", "file", "httpVersion",
+      "idleTimeout", "maximumAge", "outlier", "panicThreshold", "parked", "resolve", "retryBudget", "silenceTimeout",
+      "slowStart", "srv", "uploads",
+    ] {
+      hints[key] = "it belongs into an entry of upstreams"
+    }
     return hints
   }()
 

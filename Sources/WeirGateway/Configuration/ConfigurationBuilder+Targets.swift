@@ -21,6 +21,9 @@ extension ConfigurationBuilder {
     let (target, tls) = self.upstream(upstream)
     action.value = target.map { .upstream($0) }
     action.tls = tls
+    if let target, case .upstream(target)? = action.fallback?.action {
+      upstream.report("is its own fallback")
+    }
     action.isNamed = target?.isNamed ?? false
     return action
   }
@@ -48,6 +51,8 @@ extension ConfigurationBuilder {
   private func named(_ value: ConfigurationReader) -> Upstream? {
     guard let name = value.read(as: .string) else { return nil }
     if let known = upstreams[name] { return known.value.target }
+    // The entry has problems of its own, which are told.
+    if writtenUpstreams.contains(name) { return nil }
     let hint = suggestion(for: name, among: Set(upstreams.keys)).map { "did you mean \(quoted($0))?" }
     value.report(
       "no entry of upstreams is named \(quoted(name)); \(hint ?? "a URL begins with http:// or https://")")

@@ -68,6 +68,7 @@ extension ConfigurationBuilder {
       if let policy = keys.take("destinationPolicy").flatMap({ destinationPolicy($0, nil) }) {
         upstream.destinationPolicy = policy
       }
+      if let name { writtenUpstreams.insert(name) }
       guard let nameReader, name != nil, source != nil else { return nil }
       return (upstream, nameReader)
     }

@@ -24,6 +24,8 @@ struct ConfigurationBuilder {
   private var matches: [ReadMatch] = []
   /// The entries of `upstreams`, by name.
   var upstreams: [String: ReadUpstream] = [:]
+  /// The names of all entries, those with problems too.
+  var writtenUpstreams: Set<String> = []
   /// The load control of each upstream that is a URL, and the first route that goes there.
   private var controls: [Destination: (overload: OverloadSettings?, isReplaced: Bool, route: String)] = [:]
 

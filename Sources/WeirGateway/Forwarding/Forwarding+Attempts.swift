@@ -45,11 +45,8 @@ extension Forwarding {
   private func decide() {
     guard let outgoing else { return }
     let now = MonotonicTime.now
-    let elsewhere = attempt?.elsewhere()
-    if elsewhere != nil { retriesElsewhere += 1 }
-    guard let decision = elsewhere ?? outgoing.rules.map({ self.decision(of: $0, about: outgoing) }) else {
-      return perform(machine.decided(nil))
-    }
+    let answer = attempt?.elsewhere() ?? outgoing.rules.map { self.decision(of: $0, about: outgoing) }
+    guard let decision = answer else { return perform(machine.decided(nil)) }
     let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
     let final = terms.withinBudget(permitted, at: now)
     switch final {
@@ -69,7 +66,7 @@ extension Forwarding {
       method: outgoing.method, status: attempt?.status, code: transferFailure?.code,
       isDestinationRefused: transferFailure?.isDestinationRefused ?? false)
     return rules.decision(
-      about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries - retriesElsewhere,
+      about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries - terms.connectRetries,
       values: { [head] in head?.values(ofField: $0) ?? [] }, random: .random(in: 0..<1),
       now: Double(LogTime.now.milliseconds) / 1000)
   }

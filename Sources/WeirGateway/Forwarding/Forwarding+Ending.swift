@@ -64,7 +64,7 @@ extension Forwarding {
     plan.ended(
       SeriesCache.Key(route: route, method: knownMethod, isHTTP10: isHTTP10, status: status, outcome: outcome),
       seconds: seconds)
-    if isFailure, outcome != .answeredByRoute { logFailure(outcome, seconds) }
+    if isFailure, outcome != .answeredByRoute { logFailure(outcome, status: status) }
     logAccess(outcome, seconds)
     outgoing = nil
   }
@@ -80,14 +80,14 @@ extension Forwarding {
     }
   }
 
-  private func logFailure(_ outcome: GatewayOutcome, _ seconds: Double) {
+  func logFailure(_ outcome: GatewayOutcome, status: Int) {
     let name = route < 0 ? "" : plan.plan.table.routes[route].name
     let text = failure?.cause ?? ownAnswer?.line ?? ""
     plan.log.failed(
       FailedRequest(
         kind: .init(route: name, status: status, outcome: outcome.label), method: exchange.head.method,
-        upstream: outgoing?.route.upstream.authority ?? "", seconds: seconds, attempts: startedCount,
-        error: failure?.label ?? "", text: text))
+        upstream: outgoing?.route.upstream.authority ?? "", endpoint: terms.lastEndpoint,
+        seconds: MonotonicTime.now.seconds(since: began), attempts: startedCount, error: failure?.label ?? "", text: text))
   }
 
   /// Logs the request without its query and header fields, since they may hold secrets.

@@ -14,12 +14,12 @@ extension Forwarding {
     case .answer(let answer):
       self.answer(by: answer, as: .answered)
       return true
-    case .forward(let route): return forwards(request, by: route)
+    case .forward(let route): return forwards(request, by: route, from: answer)
     }
   }
 
   /// Sends the request to another upstream, once, if a retry of it could be sent there.
-  private func forwards(_ request: OutgoingRequest, by route: RoutePlan) -> Bool {
+  private func forwards(_ request: OutgoingRequest, by route: RoutePlan, from answer: GatewayAnswer) -> Bool {
     let now = MonotonicTime.now
     guard request.route.route.retry.methods.contains(request.method),
       case .forward(let fields, _, _) = exchange.head.withAuthorityBytes({ self.fields($0, by: route) })
@@ -29,7 +29,14 @@ extension Forwarding {
     next.callerLeaves = terms.callerLeaves
     let wanted = RetryDecision.retry(after: 0, source: .backoff)
     let permitted = wanted.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
-    guard case .retry = next.withinBudget(permitted, at: now) else { return false }
+    if case .deny(let reason) = next.withinBudget(permitted, at: now) {
+      denyFallback(by: next, reason)
+      return false
+    }
+    // Refusals of load control have lines of their own.
+    if answer.refusal == nil {
+      logFailure(GatewayOutcome(RequestOutcome(failure, status: nil), failure), status: answer.status)
+    }
     terms = next
     outgoing = OutgoingRequest(fallback: request, by: route, fields: fields)
     machine = ForwardMachine(mayRetry: route.mayConnectElsewhere)
@@ -39,5 +46,13 @@ extension Forwarding {
     forwardBegan = now
     beginExchange(by: route)
     return true
+  }
+
+  /// Tells the observer that the other upstream refuses the request, as it refuses a retry.
+  private func denyFallback(by next: DestinationTerms, _ reason: RetryDenial.Reason) {
+    let own = terms
+    terms = next
+    observer?.exchange(self, didDenyRetry: reason)
+    terms = own
   }
 }

@@ -41,8 +41,6 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) var startedBefore = 0
   /// Whether the upstream has no endpoint, for which the request waits.
   @exclusivity(unchecked) private var awaitsEndpoints = false
-  /// The number of retries that no rule was asked about, as nothing had been sent.
-  @exclusivity(unchecked) var retriesElsewhere = 0
   /// The reason why the next attempt was granted.
   @exclusivity(unchecked) var grantedReason: RetryReason?
   /// The time at which the request to the upstream began, and the time at which it must be over.
@@ -199,9 +197,9 @@ final class Forwarding: TransportExchange {
   /// An upstream may have no endpoint yet, because its lookups or files have not answered. Returns whether the request
   /// waits for one.
   private func waitsForEndpoints(of route: RoutePlan) -> Bool {
-    guard let choice = plan.choice(for: route) else { return false }
-    awaitsEndpoints = choice.awaitsEndpoints(self) { [weak self] in self?.endpointsAreDue() }
-    guard awaitsEndpoints else { return false }
+    guard let choice = plan.choice(for: route), choice.isEmpty else { return false }
+    awaitsEndpoints = true
+    choice.awaitsEndpoints(self) { [self] in endpointsAreDue() }
     let latest = MonotonicTime.now.advanced(bySeconds: route.patience)
     exchange.loop.schedule(delayTimer, at: latest, handler: self)
     return true
@@ -267,8 +265,8 @@ final class Forwarding: TransportExchange {
   private var hasGivenUp: Bool { isClientGone && exchange.hasClientLeft && !waitsForClient }
 
   private func noteAbandoned() {
-    guard hasGivenUp, !machine.isEnding, let attempt, let destination else { return }
-    let phase = machine.stage == .delaying ? .queue : attempt.abandonedPhase
+    guard hasGivenUp, !machine.isEnding, attempt != nil || awaitsEndpoints, let destination else { return }
+    let phase = machine.stage == .delaying ? .queue : attempt?.abandonedPhase ?? .queue
     observer?.exchange(self, abandonedIn: phase)
     plan.countAbandoned(route)
     plan.log.abandoned(destination, in: phase, after: MonotonicTime.now.seconds(since: forwardBegan))
@@ -305,7 +303,7 @@ final class Forwarding: TransportExchange {
   /// Too many requests stream a body to the upstream.
   func uploadIsRefused() {
     exchange.closeAfterResponse()
-    answer(.tooManyUploads, as: .forwarded(.rejected))
+    if !fallsBack(from: .tooManyUploads) { answer(.tooManyUploads, as: .forwarded(.rejected)) }
   }
 }
 

@@ -1,3 +1,4 @@
+import WeirCurl
 import WeirIO
 import WeirServer
 import WeirTransport
@@ -28,6 +29,15 @@ final class ForwardingHandler: RequestHandler {
     let before = current.value
     current.value = ActivePlan(
       plan, metrics, transport: before.boundTransport, observer: before.observer, log: before.log)
+    current.value.watchEndpoints()
+  }
+
+  /// Follows the endpoints of the first plan. On the loop.
+  func begin() { current.value.watchEndpoints() }
+
+  /// Closes idle connections to endpoints of upstreams that are gone. On the loop.
+  func closeIdleConnections(to endpoints: [TransferEndpoint]) {
+    current.value.transport.closeIdleConnections(to: endpoints)
   }
 
   /// Counts and logs a request that the server itself refused. A request that was being forwarded counts for its route

@@ -50,6 +50,20 @@ final class ForwardingPlan: Sendable {
     upstreams = maker.upstreams
   }
 
+  /// All plans of routes, those of fallbacks too.
+  var forwarding: [RoutePlan] {
+    work.flatMap { work -> [RoutePlan] in
+      let plans: [RoutePlan] =
+        switch work {
+        case .forward(let plan): [plan]
+        case .split(_, let plans): plans
+        case .answer: []
+        }
+      if case .forward(let plan)? = plans.first?.fallback?.action { return plans + [plan] }
+      return plans
+    }
+  }
+
   /// A name that no other gateway on the way has, so that a request that comes back is recognized.
   static func pseudonym(using random: inout some RandomNumberGenerator) -> String {
     let digits = String(UInt32.random(in: 0 ... .max, using: &random), radix: 16)
@@ -115,6 +129,9 @@ final class ActivePlan {
     states[route.number] = state
     return state
   }
+
+  /// Hears of endpoints that go from now on, whether requests come or not.
+  func watchEndpoints() { for route in plan.forwarding { _ = choice(for: route) } }
 
   /// The choice among the endpoints of a route's upstream; nil if that is a URL.
   func choice(for route: RoutePlan) -> EndpointChoice? {

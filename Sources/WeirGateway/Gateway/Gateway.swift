@@ -80,11 +80,15 @@ package final class Gateway: Sendable {
   /// Returns once all new requests follow `configuration`. Requests under way end by the old one. Throws if the loop of
   /// lookups and checks can't be made; then nothing has changed.
   package func reload(_ configuration: Configuration) async throws {
+    let before = registry.all.values
     try registry.follow(configuration.upstreams)
     await findEndpoints()
     let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
+    let present = Set(registry.all.values.map(ObjectIdentifier.init))
+    let gone = before.filter { !present.contains(ObjectIdentifier($0)) }.flatMap(\.set.endpoints).map(\.destination)
+    if !gone.isEmpty { for worker in workers { worker.closeIdleConnections(to: gone) } }
   }
 
   /// Stops accepting, and returns when all requests under way have ended, at the latest after `grace` seconds. A

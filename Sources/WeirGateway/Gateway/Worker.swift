@@ -1,3 +1,4 @@
+import WeirCurl
 import WeirIO
 import WeirServer
 import WeirTransport
@@ -36,7 +37,13 @@ final class Worker: Sendable {
   }
 
   func start() {
+    loop.post { [handler] in handler.begin() }
     server.start()
+  }
+
+  /// Closes idle connections to endpoints of upstreams that are gone.
+  func closeIdleConnections(to endpoints: [TransferEndpoint]) {
+    loop.post { [handler] in handler.closeIdleConnections(to: endpoints) }
   }
 
   /// Returns once new requests follow `plan`.

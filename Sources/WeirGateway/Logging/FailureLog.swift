@@ -12,6 +12,8 @@ struct FailedRequest: Sendable {
   var kind: Kind
   var method: String
   var upstream: String
+  /// The last one that was tried; nil if the upstream has none of its own.
+  var endpoint: String?
   var seconds: Double
   var attempts: Int
   var error: String
@@ -46,15 +48,15 @@ final class FailureLog: Sendable {
   }
 
   private func write(_ request: FailedRequest) {
-    log.warn(
-      "request failed",
-      [
-        "route": .string(request.kind.route), "method": .string(request.method),
-        "status": .integer(request.kind.status),
-        "outcome": .string(request.kind.outcome), "upstream": .string(request.upstream),
-        "seconds": .seconds(request.seconds), "attempts": .integer(request.attempts), "error": .string(request.error),
-        "text": .string(request.text),
-      ])
+    var fields: LogFields = [
+      "route": .string(request.kind.route), "method": .string(request.method),
+      "status": .integer(request.kind.status),
+      "outcome": .string(request.kind.outcome), "upstream": .string(request.upstream),
+      "seconds": .seconds(request.seconds), "attempts": .integer(request.attempts), "error": .string(request.error),
+      "text": .string(request.text),
+    ]
+    fields.add("endpoint", request.endpoint.map { .string($0) })
+    log.warn("request failed", fields)
   }
 
   private func write(_ count: Int, _ last: FailedRequest) {

@@ -32,7 +32,20 @@ package enum LogValue: Sendable, Equatable {
 }
 
 /// The fields of a line behind its message, in this order.
-package typealias LogFields = KeyValuePairs<String, LogValue>
+package struct LogFields: ExpressibleByDictionaryLiteral, Sequence {
+  private var fields: [(key: String, value: LogValue)]
+
+  package init(dictionaryLiteral elements: (String, LogValue)...) {
+    fields = elements.map { (key: $0.0, value: $0.1) }
+  }
+
+  /// Adds a field, unless it is nil.
+  mutating func add(_ key: String, _ value: LogValue?) {
+    if let value { fields.append((key: key, value: value)) }
+  }
+
+  package func makeIterator() -> Array<(key: String, value: LogValue)>.Iterator { fields.makeIterator() }
+}
 
 extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
   ExpressibleByBooleanLiteral

@@ -10,7 +10,7 @@ package struct LogFormatter: Sendable {
   }
 
   package func line(
-    at time: LogTime, _ level: LogLevel, _ message: String, _ fields: KeyValuePairs<String, LogValue> = [:]
+    at time: LogTime, _ level: LogLevel, _ message: String, _ fields: LogFields = [:]
   ) -> [UInt8] {
     var line: [UInt8] = []
     line.reserveCapacity(256)

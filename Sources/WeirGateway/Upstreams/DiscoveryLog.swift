@@ -1,6 +1,6 @@
 import WeirIO
 
-/// The lines about places of endpoints that fail, and about answers that can't be used whole: at most one line of a kind
+/// The lines about places of endpoints that fail, and about answers that can't be used whole: at most one line of a text
 /// and upstream in a minute. Confined to the control loop.
 final class DiscoveryLog {
   /// Seconds between two lines of one kind.
@@ -13,21 +13,29 @@ final class DiscoveryLog {
 
   private let log: Logger
   private var told: [Kind: MonotonicTime] = [:]
+  /// The entries of which a failure was told last.
+  private var failing: Set<String> = []
+  /// The lines that are remembered.
+  private static let mostKinds = 1000
 
   init(_ log: Logger) {
     self.log = log
   }
 
   func found(_ result: Discovery, _ entry: UpstreamEndpoints, at now: MonotonicTime) {
-    let name = LogValue.string(entry.name)
-    if result == .changed || result == .truncated {
-      log.debug("endpoints changed", ["upstream": name, "endpoints": .integer(entry.count)])
+    let name = LogValue.string(entry.name), count = LogValue.integer(entry.count)
+    if failing.remove(entry.name) != nil {
+      // The next failure is news, however soon it comes.
+      told = told.filter { $0.key.upstream != entry.name }
+      log.info("endpoints are found again", ["upstream": name, "endpoints": count])
+    } else if result == .changed || result == .truncated {
+      log.debug("endpoints changed", ["upstream": name, "endpoints": count])
     }
     if result == .truncated, isDue("cut", entry, at: now) {
-      log.warn("too many endpoints; the first are used", ["upstream": name, "endpoints": .integer(entry.count)])
+      log.warn("too many endpoints; the first are used", ["upstream": name, "endpoints": count])
     }
     let refused = entry.refused
-    if result == .changed, let first = refused.first, isDue("refused", entry, at: now) {
+    if let first = refused.first, isDue("refused", entry, at: now) {
       log.warn(
         "the destination policy refuses endpoints",
         ["upstream": name, "endpoints": .integer(refused.count), "endpoint": .string(first)])
@@ -35,15 +43,18 @@ final class DiscoveryLog {
   }
 
   func failed(_ entry: UpstreamEndpoints, _ problem: String, at now: MonotonicTime) {
-    guard isDue("failed", entry, at: now) else { return }
+    failing.insert(entry.name)
+    guard isDue(problem, entry, at: now) else { return }
+    let consequence = entry.count > 0 ? "the last ones stay" : "there are none yet"
     log.warn(
-      "endpoints can't be found; the last ones stay",
+      "endpoints can't be found; \(consequence)",
       ["upstream": .string(entry.name), "endpoints": .integer(entry.count), "problem": .string(problem)])
   }
 
   private func isDue(_ text: String, _ entry: UpstreamEndpoints, at now: MonotonicTime) -> Bool {
     let kind = Kind(upstream: entry.name, text: text)
     if let last = told[kind], now.seconds(since: last) < Self.interval { return false }
+    if told.count >= Self.mostKinds { told = [:] }
     told[kind] = now
     return true
   }

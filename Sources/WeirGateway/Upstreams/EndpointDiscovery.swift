@@ -9,9 +9,8 @@ final class EndpointDiscovery {
   private static let interval = 1.0
 
   private struct Key: Hashable {
-    let upstream: String
-    /// The endpoints' URLs have it.
-    let scheme: Upstream.Scheme
+    /// The identity of the entry.
+    let entry: ObjectIdentifier
     let place: EndpointPlace
     let rules: ResolveSettings
   }
@@ -55,9 +54,7 @@ final class EndpointDiscovery {
     for entry in entries {
       let upstream = entry.upstream
       for place in upstream.places {
-        let key = Key(
-          upstream: upstream.name, scheme: upstream.target.scheme, place: place, rules: upstream.resolve)
-        wanted[key] = entry
+        wanted[Key(entry: ObjectIdentifier(entry), place: place, rules: upstream.resolve)] = entry
       }
     }
     for (key, watch) in watches where wanted[key] == nil {

@@ -11,7 +11,7 @@ struct EndpointFile {
     endpoints = try ConfigurationFile.parse(bytes, file: file) { root in
       guard let groups = root.elements() else { return nil }
       let endpoints = groups.flatMap { Self.endpoints(of: $0) }
-      if endpoints.isEmpty { root.report("holds no target") }
+      if endpoints.isEmpty, root.findings.problems.isEmpty { root.report("holds no target") }
       return endpoints
     }
   }

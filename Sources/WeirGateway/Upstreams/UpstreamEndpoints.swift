@@ -18,6 +18,8 @@ final class UpstreamEndpoints: Sendable {
   }
 
   let name: String
+  /// What its requests are counted for.
+  let destination: Destination
   let set: EndpointSet
   let uploads: UploadGate
   let discoveries = DiscoveryCounts()
@@ -26,6 +28,7 @@ final class UpstreamEndpoints: Sendable {
 
   init(_ upstream: NamedUpstream, at now: MonotonicTime) {
     name = upstream.name
+    destination = upstream.target.destination
     set = EndpointSet(settings: upstream.endpoints, at: now)
     uploads = UploadGate(limit: upstream.connection.perEndpoint / 2)
     fields = Mutex(Fields(upstream: upstream))
@@ -72,7 +75,8 @@ final class UpstreamEndpoints: Sendable {
         fields.sources.failed(place)
         return .failed
       }
-      guard fields.sources.answered(place, endpoints, isWhole: isWhole) else { return .same }
+      // There may be room now for what was cut before.
+      guard fields.sources.answered(place, endpoints, isWhole: isWhole) || fields.isCut else { return .same }
       publish(&fields, room: room, at: now)
       return fields.isCut || isCut ? .truncated : .changed
     }

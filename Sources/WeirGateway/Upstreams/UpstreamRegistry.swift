@@ -40,7 +40,9 @@ final class UpstreamRegistry: Sendable {
     let before = all
     var entries: [String: UpstreamEndpoints] = [:]
     for upstream in upstreams {
-      entries[upstream.name] = before[upstream.name] ?? UpstreamEndpoints(upstream, at: now)
+      // Under another scheme or port it is another destination: requests by the present plan keep the old endpoints.
+      let known = before[upstream.name].flatMap { $0.destination == upstream.target.destination ? $0 : nil }
+      entries[upstream.name] = known ?? UpstreamEndpoints(upstream, at: now)
     }
     let present = entries
     self.entries.withLock { $0 = present }
@@ -74,7 +76,7 @@ final class UpstreamRegistry: Sendable {
 
   /// The number of endpoints that an entry may have beside all others.
   func room(for entry: UpstreamEndpoints) -> Int {
-    Self.maximumEndpoints - all.values.reduce(0) { $0 + ($1 === entry ? 0 : $1.count) }
+    max(1, Self.maximumEndpoints - all.values.reduce(0) { $0 + ($1 === entry ? 0 : $1.count) })
   }
 
   private func control(for upstreams: [NamedUpstream]) throws(Errno) -> Control? {

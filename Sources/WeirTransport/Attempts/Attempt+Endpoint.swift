@@ -30,6 +30,7 @@ extension Attempt {
       return choice.set.isEmpty ? .noEndpoint : .queueFull
     }
     trail.tried.insert(endpoint)
+    trail.last = endpoint
     endpoint.begins()
     stay = EndpointStay(at: endpoint, of: choice.set, destination: destination, began: now)
     return nil

@@ -15,6 +15,10 @@ package final class DestinationTerms {
   @exclusivity(unchecked) package var callerLeaves: MonotonicTime?
   /// Nil before the first attempt at an endpoint.
   @exclusivity(unchecked) var trail: EndpointTrail?
+  /// The retries that no rule was asked about, as no connection could be opened.
+  package var connectRetries: Int { trail?.connectRetries ?? 0 }
+  /// The name of the endpoint to which the last attempt went; nil without one.
+  package var lastEndpoint: String? { trail?.last?.name }
   @exclusivity(unchecked) private var kept: AnyObject?
   /// Whether the exchange counts as started at its destination.
   @exclusivity(unchecked) private var isCounted = false

@@ -7,8 +7,9 @@ package final class EndpointChoice {
   @exclusivity(unchecked) private var picker: EndpointPicker
   /// Hears of updates for as long as this choice is used.
   private var watch: EndpointWatch?
+  private var bound: LoopBound<WeakChoice>?
   private let closeIdleConnections: ([TransferEndpoint]) -> Void
-  /// Wait for the set to have endpoints.
+  /// The calls of those that wait for the set to have endpoints.
   private var waiting: [ObjectIdentifier: () -> Void] = [:]
 
   /// - Parameter closeIdleConnections: Called on the loop with endpoints that are gone.
@@ -17,6 +18,7 @@ package final class EndpointChoice {
     picker = EndpointPicker(set)
     self.closeIdleConnections = closeIdleConnections
     let bound = LoopBound(confining: WeakChoice(choice: self), on: loop)
+    self.bound = bound
     let watch = EndpointWatch { gone in bound.loop.post { bound.value.choice?.updated(gone) } }
     self.watch = watch
     set.add(watch)
@@ -24,17 +26,25 @@ package final class EndpointChoice {
 
   private func updated(_ gone: [TransferEndpoint]) {
     closeIdleConnections(gone)
-    guard !waiting.isEmpty, !set.isEmpty else { return }
-    let ready = waiting.values
-    waiting = [:]
-    for then in ready { then() }
+    wake()
   }
 
-  /// Calls `then` once the set has endpoints. Returns false, and does not, if it has some already.
-  package func awaitsEndpoints(_ owner: AnyObject, then: @escaping () -> Void) -> Bool {
-    guard set.isEmpty else { return false }
+  /// Lets those go on that wait, some in each turn.
+  private func wake() {
+    guard !waiting.isEmpty, !set.isEmpty else { return }
+    for owner in Array(waiting.keys.prefix(Self.mostAtOnce)) { waiting.removeValue(forKey: owner)?() }
+    if !waiting.isEmpty { bound?.loop.post { [bound] in bound?.value.choice?.wake() } }
+  }
+
+  /// The most that go on in one turn.
+  private static let mostAtOnce = 64
+
+  /// Whether there is no endpoint at all.
+  package var isEmpty: Bool { self.set.isEmpty }
+
+  /// Calls `then` once the set has endpoints.
+  package func awaitsEndpoints(_ owner: AnyObject, then: @escaping () -> Void) {
     waiting[ObjectIdentifier(owner)] = then
-    return true
   }
 
   package func stopsWaiting(_ owner: AnyObject) { waiting[ObjectIdentifier(owner)] = nil }
@@ -62,6 +72,8 @@ final class EndpointTrail {
   let set: EndpointSet
   /// The endpoints that were tried.
   @exclusivity(unchecked) var tried = TriedEndpoints()
+  /// The last of them.
+  @exclusivity(unchecked) var last: Endpoint?
   /// Retries because no connection could be opened.
   @exclusivity(unchecked) var connectRetries = 0
 

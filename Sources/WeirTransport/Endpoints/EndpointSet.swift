@@ -27,6 +27,8 @@ package final class EndpointSet: Sendable {
   private let fields: Mutex<Fields>
   private let totals: EndpointTotals
   private let updates = Atomic<Int>(0)
+  /// The number of endpoints.
+  private let count = Atomic<Int>(0)
   private let watches = Mutex<[WeakWatch]>([])
 
   private struct WeakWatch: Sendable {
@@ -65,6 +67,7 @@ package final class EndpointSet: Sendable {
       }
       let balancer = Balancer(present, settings, totals)
       fields.withLock { $0.roster.install(present, balancer, settings, at: now) }
+      count.store(present.count, ordering: .releasing)
       updates.wrappingAdd(1, ordering: .releasing)
       update.specs = specs
       update.settings = settings
@@ -98,7 +101,7 @@ package final class EndpointSet: Sendable {
   package var settings: EndpointSettings { fields.withLock { $0.roster.settings } }
 
   /// Whether there is no endpoint at all.
-  package var isEmpty: Bool { fields.withLock { $0.roster.members.isEmpty } }
+  package var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
   /// The endpoints, sorted by name.
   package var endpoints: [Endpoint] { fields.withLock { $0.roster.members.map(\.endpoint) } }

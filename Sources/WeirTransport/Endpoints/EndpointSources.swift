@@ -9,7 +9,7 @@ package struct EndpointSources: Sendable {
   /// The last good answer of each place.
   private var answers: [Place: [EndpointSpec]] = [:]
   private var places: Set<Place> = []
-  /// Places that have neither answered nor failed.
+  /// New places that have neither answered nor failed.
   private var silent: Set<Place> = []
 
   package init() {}
@@ -17,9 +17,9 @@ package struct EndpointSources: Sendable {
   /// Replaces the places. One that stays keeps its answer.
   package mutating func follow(_ written: [EndpointSpec], _ places: Set<Place>) {
     self.written = written
+    silent = silent.intersection(places).union(places.subtracting(self.places))
     self.places = places
     answers = answers.filter { places.contains($0.key) }
-    silent = places.filter { answers[$0] == nil }
   }
 
   /// A place has answered. An empty answer is a failure.

@@ -22,6 +22,9 @@ extension EndpointSpec {
       self.init(unixPath: path, weight: weight, priority: priority)
       return
     }
+    if text.contains("/") {
+      throw EndpointProblem(description: "write host:port, without scheme and path")
+    }
     let (host, port) = try Self.hostAndPort(text)
     self.init(host: host, port: port, weight: weight, priority: priority)
   }

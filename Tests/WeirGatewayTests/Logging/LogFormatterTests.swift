@@ -24,7 +24,7 @@ import Testing
   ])
   func escapesValues(value: String, logfmt: String, json: String) {
     let time = LogTime(milliseconds: 0)
-    let fields: KeyValuePairs<String, LogValue> = ["key": .string(value)]
+    let fields: LogFields = ["key": .string(value)]
     #expect(
       text(LogFormatter(.logfmt).line(at: time, .info, "m", fields))
         == "time=1970-01-01T00:00:00.000Z level=info msg=m key=\(logfmt)\n")
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func writesEveryKindOfValue() {
-    let fields: KeyValuePairs<String, LogValue> = [
+    let fields: LogFields = [
       "i": -3, "d": 0.5, "inf": .double(.infinity), "b": true, "s": "a\(1)", "t": LogValue(.milliseconds(1500)),
       "bad key=\"": 1,
     ]
