@@ -87,7 +87,7 @@ routes:
     callers = Impatient(gateway.address)
     began = time.monotonic()
     running: set[asyncio.Task[None]] = set()
-    troubled: Counter[str] = Counter()
+    troubled = Counter[str]()
     watching = asyncio.ensure_future(watch(gateway, troubled))
     for number in range(RATE * (HANGS_AFTER + HANGS_FOR)):
         due = number / RATE
@@ -160,39 +160,45 @@ async def weights(place: Place) -> list[Bar]:
     ports = [free_port(), free_port()]
     await nginx(place, ports)
     first, second = (f"127.0.0.1:{port}" for port in ports)
+    both = f'[{{ address: "{first}", weight: 95 }}, {{ address: "{second}", weight: 5 }}]'
     gateway = await Gateway.start(
         place,
         f"""upstreams:
   - {{ name: much, endpoints: {flow([first])} }}
   - {{ name: little, endpoints: {flow([second])} }}
-  - {{ name: one, endpoints: [{{ address: "{first}", weight: 95 }}, {{ address: "{second}", weight: 5 }}], balance: roundRobin }}
-  - {{ name: least, endpoints: [{{ address: "{first}", weight: 95 }}, {{ address: "{second}", weight: 5 }}] }}
+  - {{ name: turns, endpoints: {both}, balance: roundRobin }}
+  - {{ name: least, endpoints: {both} }}
 routes:
   - {{ name: split, match: {{ pathPrefix: /split }}, upstream: [{{ name: much, weight: 95 }}, {{ name: little, weight: 5 }}] }}
-  - {{ name: one, match: {{ pathPrefix: /one }}, upstream: one }}
+  - {{ name: turns, match: {{ pathPrefix: /turns }}, upstream: turns }}
   - {{ name: least, match: {{ pathPrefix: /least }}, upstream: least }}
 """,
     )
     bars = []
-    for path, names in (("split", ("much", "little")), ("one", ("one",)), ("least", ("least",))):
+    ways = (
+        ("split", "two upstreams", ("much", "little")),
+        ("turns", "roundRobin", ("turns",)),
+        ("least", "leastRequests", ("least",)),
+    )
+    for path, title, names in ways:
         attempts: Counter[str] = Counter()
         while attempts.total() < WEIGHED:
             loaded = await (await Wrk(place, f"http://{gateway.address}/{path}", 4, connections=8).begin()).end()
             if loaded.failed:
-                return [*bars, Bar(f"{path}: {loaded.failed} failed", False)]
+                return [*bars, Bar(f"{title}: {loaded.failed} failed", False)]
             attempts = Counter()
             for name in names:
                 attempts.update((await gateway.page()).by("endpoint", "weir_endpoint_attempts_total", upstream=name))
         share = 100 * attempts[second] / attempts.total()
-        text = f"{path}: {share:.2f} % of {attempts.total():.0f}"
-        bars.append(Bar(text, abs(share - 5) <= 0.5))
+        bars.append(Bar(f"{title}: {share:.2f} % of {attempts.total():.0f}", abs(share - 5) <= 0.5))
     return bars
 
 
 async def srv(place: Place) -> list[Bar]:
     ports = [free_port(), free_port()]
     await nginx(place, ports)
-    records = [f"--srv-host=_http._tcp.pair.test,host.test,{port},0,{weight}" for port, weight in zip(ports, (1, 3), strict=True)]
+    targets = zip(ports, (1, 3), strict=True)
+    records = [f"--srv-host=_http._tcp.pair.test,host.test,{port},0,{weight}" for port, weight in targets]
     server = Names(place, "--host-record=host.test,127.0.0.1", *records)
     await server.start()
     gateway = await Gateway.start(
@@ -218,7 +224,10 @@ routes:
 
 
 DEAD_ENDPOINT = Row(
-    "dead-endpoint", "-", f"{REQUESTS} requests to ten endpoints of which one is dead: 0 failed, 0 retries to the dead one", dead_endpoint
+    "dead-endpoint",
+    "-",
+    f"one of ten is dead, {REQUESTS} requests: 0 failed, 0 retries to the dead one",
+    dead_endpoint,
 )
 HANGING_ENDPOINT = Row(
     "hanging-endpoint",
@@ -226,5 +235,5 @@ HANGING_ENDPOINT = Row(
     f"one of four hangs: {GRACE} s later <= 1 % of the callers leave, 0 shed, the others not throttled",
     hanging_endpoint,
 )
-WEIGHTS = Row("weights", "-", f"95:5 within 0.5 % of {WEIGHED} requests", weights)
-SRV = Row("srv", "-", f"1:3 gives 25 % +- 2 of {REQUESTS} requests", srv)
+WEIGHTS = Row("weights", "-", f"95:5 of upstreams and of endpoints within 0.5 % of {WEIGHED} requests, eight at once", weights)
+SRV = Row("srv", "-", f"1:3 gives 25 % +- 2 of {REQUESTS} requests, whether one or 16 come at once", srv)

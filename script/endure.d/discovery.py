@@ -69,7 +69,7 @@ routes:
     alone = await wrk.end()
     lookups = (await gateway.page()).by("result", "weir_upstream_discoveries_total")
     used, left, unused = delays(place.directory / "nginx.access", watch, changes)
-    place.notes.append(f"{changing.requests} requests while the name changed, {alone.requests} without a name server; {lookups}")
+    place.notes.append(f"{changing.requests} requests with changes, {alone.requests} without a name server; {lookups}")
     return [
         Bar(f"{changing.failed} failed", changing.failed == 0),
         Bar(f"a new address is used within {max(used):.2f} s, {unused} never", max(used) <= 2 and unused == 0),
@@ -156,7 +156,8 @@ routes:
             await asyncio.sleep(0.05)
 
     counting = asyncio.ensure_future(count())
-    connection, wrong, current, delays = Connection(gateway.address), 0, ports[0], {kind: [0.0] for kind in KINDS}
+    connection, wrong, current = Connection(gateway.address), 0, ports[0]
+    delays = {kind: [0.0] for kind in KINDS}
     for number in range(1, REPLACEMENTS + 1):
         kind, port = KINDS[number % len(KINDS)], ports[number % len(ports)]
         await targets.replace(kind, port)
@@ -188,7 +189,8 @@ routes:
 NAMES = Row(
     "names",
     "-",
-    f"{CHANGES} changes of an address, {AWAY} s without a name server: 0 failed, new within 2 s, gone ones without connections within 1 s",
+    f"{CHANGES} changes of an address, {AWAY} s without a name server: 0 failed, new ones used within 2 s, "
+    "gone ones without connections within 1 s",
     names,
 )
 FILES = Row("files", "-", f"{REPLACEMENTS} replacements: never 0 endpoints, each used within 2 s", files)

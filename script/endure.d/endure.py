@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 import shutil
 import sys
 import time
@@ -22,7 +23,7 @@ async def measure(row: Row, program: str, directory: Path) -> list[Bar]:
     place = Place(program, directory, Processes(directory))
     try:
         bars = await row.run(place)
-    except Failure as failure:
+    except (Failure, OSError, asyncio.IncompleteReadError) as failure:
         bars = [Bar(f"failed: {failure}", False)]
     finally:
         await place.processes.stop()
@@ -54,11 +55,11 @@ def main() -> None:
     for row in ROWS:
         if arguments.rows and row.name not in arguments.rows:
             continue
-        began = time.monotonic()
+        began, others = time.monotonic(), os.getloadavg()[0]
         bars = asyncio.run(measure(row, arguments.program, arguments.directory / row.name))
         missed = missed or not all(bar.held for bar in bars)
         lines.append(line(row, bars))
-        print(f"# {row.name}: {time.monotonic() - began:.0f} s", flush=True)
+        print(f"# {row.name}: {time.monotonic() - began:.0f} s; the machine's load was {others:.1f} before", flush=True)
     print("\n".join(lines))
     (arguments.directory / "table.md").write_text("\n".join(lines) + "\n")
     sys.exit(1 if missed else 0)

@@ -1,6 +1,7 @@
 """The gateway that a row measures, and what the system tells of it."""
 
 import asyncio
+import os
 import re
 import signal
 import time
@@ -65,6 +66,11 @@ class Gateway:
 
     def descriptors(self) -> int:
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
+
+    def processor_time(self) -> float:
+        """Seconds of all threads."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def resident(self) -> int:
         """KiB of memory."""

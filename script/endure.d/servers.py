@@ -11,7 +11,8 @@ from row import Place
 async def nginx(place: Place, ports: Sequence[int], name: str = "nginx") -> Process:
     """Listens on these ports of all loopback addresses. A response shows the address and the port that it comes from.
     Requests under /logged stand in the file `nginx.access`: when they ended, and at which address."""
-    temporary = "\n".join(f"  {kind}_temp_path {place.directory}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = "\n".join(f"  {kind}_temp_path {place.directory}/{kind};" for kind in kinds)
     listens = "\n".join(f"    listen 0.0.0.0:{port} backlog=4096;" for port in ports)
     config = f"""daemon off;
 master_process off;
