@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gateway import Gateway, connected, flow
 from load import Connection, Wrk
-from processes import free_port
+from processes import Failure, free_port
 from row import Bar, Place, Row
 from servers import Names, nginx, write_anew
 
@@ -69,6 +69,9 @@ routes:
     alone = await wrk.end()
     lookups = (await gateway.page()).by("result", "weir_upstream_discoveries_total")
     used, left, unused = delays(place.directory / "nginx.access", watch, changes)
+    seen = set[str]().union(*(found for _, found in watch.seen))
+    if not seen.issuperset(ADDRESSES):
+        raise Failure(f"connections were only seen to {sorted(seen)}")
     place.notes.append(f"{changing.requests} requests with changes, {alone.requests} without a name server; {lookups}")
     return [
         Bar(f"{changing.failed} failed", changing.failed == 0),
