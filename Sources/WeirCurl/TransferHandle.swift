@@ -26,6 +26,10 @@ package protocol TransportEngine: AnyObject {
   ) -> any TransferHandle
   /// Closes the idle connections to an endpoint that is gone.
   func closeIdleConnections(to endpoint: TransferEndpoint)
+  /// Closes the idle connections to an origin that is reached by its own host and port.
+  ///
+  /// - Parameter authority: The Host field's value: without the scheme's own port.
+  func closeIdleConnections(toOrigin authority: String, isSecure: Bool)
   /// Fails all transfers and closes all connections. Delegates hear the end by the end of this turn.
   func close()
 }
@@ -33,6 +37,8 @@ package protocol TransportEngine: AnyObject {
 extension TransferEngine: TransportEngine {
   /// libcurl does not close single idle connections; theirs ends with their idle lifetime.
   package func closeIdleConnections(to endpoint: TransferEndpoint) {}
+
+  package func closeIdleConnections(toOrigin authority: String, isSecure: Bool) {}
 
   package func start(
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate

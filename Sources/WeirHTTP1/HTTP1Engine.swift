@@ -79,9 +79,18 @@ extension HTTP1Engine {
   /// Closes the idle connections to an endpoint that is gone.
   package func closeIdleConnections(to endpoint: TransferEndpoint) {
     loop.preconditionCurrent()
-    for origin in origins.all where origin.key.endpoint == endpoint {
-      while let number = pool.take(for: origin.number), let connection = connections[number] { drop(connection) }
+    for origin in origins.all where origin.key.endpoint == endpoint { closeIdleConnections(of: origin) }
+  }
+
+  package func closeIdleConnections(toOrigin authority: String, isSecure: Bool) {
+    loop.preconditionCurrent()
+    for origin in origins.all where origin.key.endpoint == nil && origin.key.isSecure == isSecure {
+      if origin.hostField.elementsEqual(authority.utf8) { closeIdleConnections(of: origin) }
     }
+  }
+
+  private func closeIdleConnections(of origin: Origin) {
+    while let number = pool.take(for: origin.number), let connection = connections[number] { drop(connection) }
   }
 
   /// Fails all transfers and closes all connections. Delegates hear the end by the end of this turn.

@@ -102,6 +102,11 @@ package final class Transport {
     for endpoint in endpoints { engine?.closeIdleConnections(to: endpoint) }
   }
 
+  /// Closes the idle connections to an origin to which no requests will go, as far as they are not libcurl's.
+  package func closeIdleConnections(toOrigin authority: String, isSecure: Bool) {
+    engine?.closeIdleConnections(toOrigin: authority, isSecure: isSecure)
+  }
+
   /// Ends all transfers and closes all connections.
   package func close() {
     guard !isClosed else { return }

@@ -20,7 +20,8 @@ extension ConfigurationBuilder {
     for key in ["body", "contentType"] { hints[key] = "it belongs into respond" }
     hints["status"] = "it belongs into redirect or respond"
     for key in [
-      "balance", "basePath", "check", "connectRetries", "connectTimeout", "connections", "endpoints", "file", "httpVersion",
+      "balance", "basePath", "check", "connectRetries", "connectTimeout", "connections", "endpoints", "file",
+      "httpVersion",
       "idleTimeout", "maximumAge", "outlier", "panicThreshold", "parked", "resolve", "retryBudget", "silenceTimeout",
       "slowStart", "srv", "uploads",
     ] {

@@ -45,9 +45,13 @@ extension Forwarding {
   private func decide() {
     guard let outgoing else { return }
     let now = MonotonicTime.now
-    let answer = attempt?.elsewhere() ?? outgoing.rules.map { self.decision(of: $0, about: outgoing) }
-    guard let decision = answer else { return perform(machine.decided(nil)) }
-    let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
+    let elsewhere = attempt?.elsewhere()
+    guard let decision = elsewhere ?? outgoing.rules.map({ self.decision(of: $0, about: outgoing) }) else {
+      return perform(machine.decided(nil))
+    }
+    // Without a connection nothing of the body was taken.
+    let canReplay = elsewhere != nil ? buffer.canRewind : canReplayBody
+    let permitted = decision.permitted(canReplayBody: canReplay, deadline: deadline, now: now)
     let final = terms.withinBudget(permitted, at: now)
     switch final {
     case .retry(let delay, let source, _, _):

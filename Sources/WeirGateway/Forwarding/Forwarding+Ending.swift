@@ -87,7 +87,8 @@ extension Forwarding {
       FailedRequest(
         kind: .init(route: name, status: status, outcome: outcome.label), method: exchange.head.method,
         upstream: outgoing?.route.upstream.authority ?? "", endpoint: terms.lastEndpoint,
-        seconds: MonotonicTime.now.seconds(since: began), attempts: startedCount, error: failure?.label ?? "", text: text))
+        seconds: MonotonicTime.now.seconds(since: began), attempts: startedCount, error: failure?.label ?? "",
+        text: text))
   }
 
   /// Logs the request without its query and header fields, since they may hold secrets.

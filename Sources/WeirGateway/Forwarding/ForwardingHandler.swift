@@ -35,9 +35,13 @@ final class ForwardingHandler: RequestHandler {
   /// Follows the endpoints of the first plan. On the loop.
   func begin() { current.value.watchEndpoints() }
 
-  /// Closes idle connections to endpoints of upstreams that are gone. On the loop.
-  func closeIdleConnections(to endpoints: [TransferEndpoint]) {
-    current.value.transport.closeIdleConnections(to: endpoints)
+  /// Closes idle connections to upstreams that are gone, and to endpoints of such. On the loop.
+  func closeIdleConnections(to endpoints: [TransferEndpoint], _ upstreams: Set<Upstream>) {
+    let transport = current.value.transport
+    transport.closeIdleConnections(to: endpoints)
+    for upstream in upstreams {
+      transport.closeIdleConnections(toOrigin: upstream.authority, isSecure: upstream.scheme == .https)
+    }
   }
 
   /// Counts and logs a request that the server itself refused. A request that was being forwarded counts for its route

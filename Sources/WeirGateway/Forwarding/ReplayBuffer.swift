@@ -53,6 +53,9 @@ package struct ReplayBuffer {
     return .bytes(count)
   }
 
+  /// Whether no attempt has taken bytes that are gone.
+  package var canRewind: Bool { !hasLetGo }
+
   /// Begins again for another attempt. Returns false if bytes that an earlier one took are gone.
   package mutating func rewind() -> Bool {
     guard !hasLetGo else { return false }

@@ -1,3 +1,4 @@
+import Synchronization
 package import WeirIO
 import WeirMetrics
 import WeirServer
@@ -28,6 +29,8 @@ package final class Gateway: Sendable {
   private let workers: [Worker]
   private let pseudonym: String
   private let registry: UpstreamRegistry
+  /// The upstreams of the present configuration.
+  private let present: Mutex<Set<Upstream>>
   private let gates = UploadGates(limit: TransportLimits.gatewayUploads)
   private let failures: FailureLog
   private let upstreams: UpstreamLog
@@ -50,6 +53,7 @@ package final class Gateway: Sendable {
     let destinations = DestinationTable()
     let registry = UpstreamRegistry(destinations, log: log, lag: observer?.lagObserver(ofLoop: "control"))
     self.registry = registry
+    present = Mutex(Set(configuration.routes.flatMap(\.upstreams)))
     try registry.follow(configuration.upstreams)
     metrics.endpoints.tell { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
     let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
@@ -80,15 +84,29 @@ package final class Gateway: Sendable {
   /// Returns once all new requests follow `configuration`. Requests under way end by the old one. Throws if the loop of
   /// lookups and checks can't be made; then nothing has changed.
   package func reload(_ configuration: Configuration) async throws {
-    let before = registry.all.values
+    let before = Array(registry.all.values)
     try registry.follow(configuration.upstreams)
     await findEndpoints()
     let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
-    let present = Set(registry.all.values.map(ObjectIdentifier.init))
-    let gone = before.filter { !present.contains(ObjectIdentifier($0)) }.flatMap(\.set.endpoints).map(\.destination)
-    if !gone.isEmpty { for worker in workers { worker.closeIdleConnections(to: gone) } }
+    closeIdleConnections(before, Set(configuration.routes.flatMap(\.upstreams)))
+  }
+
+  /// Closes idle connections to upstreams that are gone.
+  ///
+  /// - Parameters:
+  ///   - before: The entries of the configuration before.
+  ///   - present: The upstreams of the present one.
+  private func closeIdleConnections(_ before: [UpstreamEndpoints], _ present: Set<Upstream>) {
+    let entries = Set(registry.all.values.map(ObjectIdentifier.init))
+    let endpoints = before.filter { !entries.contains(ObjectIdentifier($0)) }.flatMap(\.set.endpoints)
+    let gone = self.present.withLock { known in
+      defer { known = present }
+      return known.subtracting(present)
+    }
+    if endpoints.isEmpty, gone.isEmpty { return }
+    for worker in workers { worker.closeIdleConnections(to: endpoints.map(\.destination), gone) }
   }
 
   /// Stops accepting, and returns when all requests under way have ended, at the latest after `grace` seconds. A

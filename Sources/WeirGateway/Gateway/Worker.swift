@@ -41,9 +41,9 @@ final class Worker: Sendable {
     server.start()
   }
 
-  /// Closes idle connections to endpoints of upstreams that are gone.
-  func closeIdleConnections(to endpoints: [TransferEndpoint]) {
-    loop.post { [handler] in handler.closeIdleConnections(to: endpoints) }
+  /// Closes idle connections to upstreams that are gone, and to endpoints of such.
+  func closeIdleConnections(to endpoints: [TransferEndpoint], _ upstreams: Set<Upstream>) {
+    loop.post { [handler] in handler.closeIdleConnections(to: endpoints, upstreams) }
   }
 
   /// Returns once new requests follow `plan`.

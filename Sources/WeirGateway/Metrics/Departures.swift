@@ -7,6 +7,8 @@ struct Departures<Element: Hashable> {
 
   /// Seconds for which the series of an element that has left stay on the page, so that its last requests are seen.
   static var patience: Double { 600 }
+  /// The most elements that stay so.
+  static var most: Int { 50 }
 
   mutating func follow(_ elements: Set<Element>, at now: MonotonicTime) {
     for element in current.subtracting(elements) { gone[element] = now }
@@ -20,9 +22,11 @@ struct Departures<Element: Hashable> {
     if !current.contains(element) { gone[element] = now }
   }
 
-  /// Returns, and forgets, the elements that left long enough ago.
+  /// Returns, and forgets, the elements that left long enough ago, or before the last fifty.
   mutating func expired(at now: MonotonicTime) -> [Element] {
-    let expired = gone.filter { now.seconds(since: $0.value) >= Self.patience }.map(\.key)
+    let kept = gone.sorted { $0.value > $1.value }.prefix(Self.most)
+      .filter { now.seconds(since: $0.value) < Self.patience }.map(\.key)
+    let expired = gone.keys.filter { !kept.contains($0) }
     for element in expired { gone[element] = nil }
     return expired
   }

@@ -32,6 +32,12 @@ package struct NamedUpstream: Sendable, Equatable {
     self.source = source
   }
 
+  /// Whether requests go to endpoints in the same way as by `other`.
+  func talks(like other: NamedUpstream) -> Bool {
+    target == other.target && host == other.host && tls == other.tls
+      && connection.httpVersion == other.connection.httpVersion
+  }
+
   static let maximumCount = 1000
   static let maximumEndpoints = 1000
   /// The most endpoints that an upstream may have once names are looked up and files are read.

@@ -178,8 +178,8 @@ extension Answer {
   fileprivate func endpoints(of upstream: NamedUpstream) -> [EndpointSpec] {
     let most = entries.map(\.weight).max() ?? 1
     let scale = min(1, Double(EndpointSpec.weights.upperBound) / Double(most))
-    return entries.map { entry in
-      let port = Int(entry.port ?? 0)
+    return entries.compactMap { entry in
+      guard let port = entry.port.map(Int.init), port > 0 else { return nil }
       let written = EndpointSpec(host: entry.target ?? "\(entry.address)", port: port)
       return EndpointSpec(
         host: "\(entry.address)", port: port, url: upstream.url(of: written),

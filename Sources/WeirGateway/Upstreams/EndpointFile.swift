@@ -45,8 +45,9 @@ struct EndpointFile {
 }
 
 extension ConfigurationReader {
-  /// A number of a label, which Prometheus writes as text.
+  /// A number of a label, which Prometheus has as text.
   fileprivate func number(in range: ClosedRange<Int>) -> Int? {
+    if case .scalar(let scalar) = node.content, case .integer = scalar.value { return count(within: range) }
     let text = read(as: .string) {
       Int($0).map(range.contains) ?? false ? nil : "must be \"\(range.lowerBound)\" to \"\(range.upperBound)\""
     }

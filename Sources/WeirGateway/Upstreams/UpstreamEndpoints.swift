@@ -8,13 +8,17 @@ final class UpstreamEndpoints: Sendable {
   private struct Fields: Sendable {
     var upstream: NamedUpstream
     var sources = EndpointSources()
-    /// Keeps the state of the destination, with its limits, for as long as the entry is there.
-    var state: DestinationState?
     /// The number of endpoints in use.
     var count = 0
     var isCut = false
     /// The endpoints that the destination policy leaves out.
     var refused: [String] = []
+  }
+
+  private struct Limits: Sendable {
+    var connection: ConnectionSettings
+    /// The state of the destination, kept for as long as the entry is there.
+    var state: DestinationState?
   }
 
   let name: String
@@ -25,6 +29,7 @@ final class UpstreamEndpoints: Sendable {
   let discoveries = DiscoveryCounts()
   let checks = CheckCounts()
   private let fields: Mutex<Fields>
+  private let limits: Mutex<Limits>
 
   init(_ upstream: NamedUpstream, at now: MonotonicTime) {
     name = upstream.name
@@ -32,6 +37,8 @@ final class UpstreamEndpoints: Sendable {
     set = EndpointSet(settings: upstream.endpoints, at: now)
     uploads = UploadGate(limit: upstream.connection.perEndpoint / 2)
     fields = Mutex(Fields(upstream: upstream))
+    limits = Mutex(Limits(connection: upstream.connection))
+    set.onAvailable { [weak self] in self?.resize($0) }
   }
 
   var upstream: NamedUpstream { fields.withLock { $0.upstream } }
@@ -51,10 +58,15 @@ final class UpstreamEndpoints: Sendable {
   ///   - state: That of the entry's destination.
   ///   - room: The number of endpoints that there may be.
   func follow(_ upstream: NamedUpstream, _ state: DestinationState, room: Int, at now: MonotonicTime) {
+    limits.withLock { $0 = Limits(connection: upstream.connection, state: state) }
+    resize(set.serving)
     fields.withLock { fields in
       fields.upstream = upstream
-      fields.state = state
-      fields.sources.follow(upstream.written, Set(upstream.places.map(\.name)))
+      let places = Dictionary(upstream.places.map { ($0.name, $0) }) { first, _ in first }
+      fields.sources.follow(upstream.written, Set(places.keys)) { place, endpoint in
+        guard case .name(let spec)? = places[place]?.kind else { return endpoint }
+        return endpoint.with(weight: spec.weight, priority: spec.priority)
+      }
       publish(&fields, room: room, at: now)
     }
     if upstream.check == nil { set.forgetChecks(at: now) }
@@ -101,9 +113,16 @@ final class UpstreamEndpoints: Sendable {
     fields.refused = refused.map(\.name)
     fields.count = used.count
     set.update(used, settings: upstream.endpoints, at: now)
-    let slots = upstream.connection.perEndpoint * max(1, used.count)
-    fields.state?.resize(slots: slots, parked: upstream.connection.parked ?? slots)
-    uploads.resize(upstream.connection.uploads ?? slots / 2)
+  }
+
+  /// The slots are those of the endpoints that get requests.
+  ///
+  /// - Parameter count: Their number.
+  private func resize(_ count: Int) {
+    let (connection, state) = limits.withLock { ($0.connection, $0.state) }
+    let slots = connection.perEndpoint * max(1, count)
+    state?.resize(slots: slots, parked: connection.parked ?? slots)
+    uploads.resize(connection.uploads ?? slots / 2)
   }
 }
 

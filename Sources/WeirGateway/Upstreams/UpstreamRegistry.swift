@@ -40,8 +40,8 @@ final class UpstreamRegistry: Sendable {
     let before = all
     var entries: [String: UpstreamEndpoints] = [:]
     for upstream in upstreams {
-      // Under another scheme or port it is another destination: requests by the present plan keep the old endpoints.
-      let known = before[upstream.name].flatMap { $0.destination == upstream.target.destination ? $0 : nil }
+      // Requests by the present plan keep the endpoints that they know if the new ones are talked to in another way.
+      let known = before[upstream.name].flatMap { $0.upstream.talks(like: upstream) ? $0 : nil }
       entries[upstream.name] = known ?? UpstreamEndpoints(upstream, at: now)
     }
     let present = entries

@@ -27,7 +27,7 @@ extension Attempt {
     let trail = terms.trail.flatMap { $0.set === choice.set ? $0 : nil } ?? EndpointTrail(choice.set)
     terms.trail = trail
     guard let endpoint = choice.pick(key: key, excluding: trail.tried, at: now) else {
-      return choice.set.isEmpty ? .noEndpoint : .queueFull
+      return .noEndpoint
     }
     trail.tried.insert(endpoint)
     trail.last = endpoint
@@ -73,7 +73,7 @@ extension Attempt {
     guard let stay else { return }
     tellEndpoint(.withdrawn, at: now())
     self.stay = nil
-    stay.endpoint.leaves()
+    stay.leave()
     if !stay.endpoint.isMember { transport.closeIdleConnections(to: [stay.endpoint.destination]) }
   }
 
@@ -97,11 +97,20 @@ final class EndpointStay {
   let began: MonotonicTime
   /// Whether the set knows how the attempt went.
   @exclusivity(unchecked) var isTold = false
+  /// Whether the attempt counts no more at the endpoint.
+  @exclusivity(unchecked) private var hasLeft = false
 
   init(at endpoint: Endpoint, of set: EndpointSet, destination: Destination, began: MonotonicTime) {
     self.endpoint = endpoint
     self.set = set
     self.destination = destination
     self.began = began
+  }
+
+  /// The attempt counts no more at the endpoint.
+  func leave() {
+    if hasLeft { return }
+    hasLeft = true
+    endpoint.leaves()
   }
 }

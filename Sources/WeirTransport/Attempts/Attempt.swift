@@ -256,6 +256,8 @@ package final class Attempt {
     status: Int?, at now: MonotonicTime = .now, _ ending: @autoclosure () -> Ending?
   ) -> AttemptReport {
     let hasStarted = machine.hasStarted
+    // Before the slot goes to another attempt, which may want the endpoint's place.
+    stay?.leave()
     perform(machine.end())
     decideHedge(.lost)
     if !hasStarted { tally = AttemptTally(queue: lease.waited(until: now), now: now) }

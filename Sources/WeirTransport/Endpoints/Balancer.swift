@@ -35,19 +35,23 @@ struct Balancer: Sendable {
   /// - Parameters:
   ///   - key: For a consistent hash; nil for a request without one.
   ///   - tried: Endpoints to avoid while others of their priority are available.
-  /// - Returns: Nil without endpoints, and when each has as many attempts as it may have.
+  /// - Returns: Nil without endpoints. If each that is available has as many attempts as it may have, one of them gets one
+  ///   more: the destination's slots have let the attempt through.
   func pick(
     key: UInt64?, excluding tried: TriedEndpoints, _ turn: inout Turn, at now: MonotonicTime
   ) -> Endpoint? {
-    pick(key, tried, ignoresHealth: false, &turn, at: now) ?? pick(key, tried, ignoresHealth: true, &turn, at: now)
+    var demand = EndpointTier.Demand(key: key, tried: tried, now: now)
+    if let endpoint = pick(demand, &turn) { return endpoint }
+    demand.ignoresLimit = true
+    demand.ignoresHealth = !tiers.contains { $0.hasAvailable }
+    return pick(demand, &turn)
   }
 
-  private func pick(
-    _ key: UInt64?, _ tried: TriedEndpoints, ignoresHealth: Bool, _ turn: inout Turn, at now: MonotonicTime
-  ) -> Endpoint? {
+  private func pick(_ wanted: EndpointTier.Demand, _ turn: inout Turn) -> Endpoint? {
+    let tried = wanted.tried
     for tier in tiers {
-      let ignoresHealth = ignoresHealth || tier.isInPanic
-      var demand = EndpointTier.Demand(key: key, tried: tried, ignoresHealth: ignoresHealth, now: now)
+      var demand = wanted
+      if tier.isInPanic { demand.ignoresHealth = true }
       if let endpoint = tier.pick(demand, &turn) { return endpoint }
       if tried.isEmpty { continue }
       demand.tried = TriedEndpoints()

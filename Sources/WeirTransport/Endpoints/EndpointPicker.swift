@@ -20,7 +20,7 @@ package struct EndpointPicker: Sendable {
   ///   - key: ``EndpointKey/hash(_:)`` of what a consistent hash goes by; nil for a request without it.
   ///   - tried: The endpoints that the request has tried. One of them is picked only if its priority has no other.
   ///   - now: Also the earliest time at which the attempt begins.
-  /// - Returns: Nil without endpoints, and while each has as many attempts as it may have.
+  /// - Returns: Nil without endpoints.
   package mutating func pick(
     key: UInt64? = nil, excluding tried: TriedEndpoints = TriedEndpoints(), at now: MonotonicTime
   ) -> Endpoint? {

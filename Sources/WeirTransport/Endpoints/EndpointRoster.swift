@@ -25,6 +25,8 @@ struct EndpointRoster: Sendable {
 
   /// Seconds for which an endpoint that is gone is remembered.
   static let memory = 60.0
+  /// The most endpoints that are remembered so.
+  private static let mostDeparted = 4096
   /// Seconds between two looks at all endpoints.
   private static let round = 1.0
   /// Seconds below which a wait that a caller gave up is no failure.
@@ -105,6 +107,7 @@ struct EndpointRoster: Sendable {
       member.latencyPart = nil
       departed.append((member, now))
     }
+    if departed.count > Self.mostDeparted { departed.removeFirst(departed.count - Self.mostDeparted) }
     return joined
   }
 

@@ -30,6 +30,7 @@ package final class EndpointSet: Sendable {
   /// The number of endpoints.
   private let count = Atomic<Int>(0)
   private let watches = Mutex<[WeakWatch]>([])
+  private let listener = Mutex<(@Sendable (Int) -> Void)?>(nil)
 
   private struct WeakWatch: Sendable {
     weak var watch: EndpointWatch?
@@ -73,7 +74,10 @@ package final class EndpointSet: Sendable {
       update.settings = settings
       return before.filter { !$0.isMember }
     }
-    if let gone { tellUpdate(gone.map(\.destination)) }
+    if let gone {
+      tellUpdate(gone.map(\.destination))
+      tellAvailable()
+    }
     return gone != nil
   }
 
@@ -126,11 +130,13 @@ package final class EndpointSet: Sendable {
   package func ended(
     _ ending: EndpointEnding, of endpoint: Endpoint, began: MonotonicTime, at now: MonotonicTime
   ) -> EndpointEvent? {
-    fields.withLock { fields in
+    let event = fields.withLock { fields in
       let event = fields.roster.ended(ending, of: endpoint, began: began, random: fields.jitter, at: now)
       if case .ejected? = event?.kind { fields.stepJitter() }
       return event
     }
+    if event != nil { tellAvailable() }
+    return event
   }
 
   /// Tells the result of an active check. A good one ends an ejection.
@@ -139,12 +145,29 @@ package final class EndpointSet: Sendable {
   package func checked(
     _ endpoint: Endpoint, isGood: Bool, _ thresholds: CheckThresholds, at now: MonotonicTime
   ) -> [EndpointEvent] {
-    fields.withLock { $0.roster.checked(endpoint, isGood: isGood, thresholds, at: now) }
+    let events = fields.withLock { $0.roster.checked(endpoint, isGood: isGood, thresholds, at: now) }
+    if !events.isEmpty { tellAvailable() }
+    return events
   }
 
   /// There are no active checks any more: endpoints that they found unhealthy count as available.
   package func forgetChecks(at now: MonotonicTime) {
     fields.withLock { $0.roster.forgetChecks(at: now) }
+    tellAvailable()
+  }
+
+  /// Has `hear` called, on any thread, with the number of endpoints that get requests whenever it may have changed.
+  package func onAvailable(_ hear: @escaping @Sendable (Int) -> Void) { listener.withLock { $0 = hear } }
+
+  private func tellAvailable() {
+    let hear = listener.withLock { $0 }
+    hear?(serving)
+  }
+
+  /// The number of endpoints that get requests: the available ones, or all if none is.
+  package var serving: Int {
+    let available = totals.available
+    return available > 0 ? available : count.load(ordering: .relaxed)
   }
 
   /// The numbers for metrics.

@@ -15,11 +15,17 @@ package struct EndpointSources: Sendable {
   package init() {}
 
   /// Replaces the places. One that stays keeps its answer.
-  package mutating func follow(_ written: [EndpointSpec], _ places: Set<Place>) {
+  ///
+  /// - Parameter adapt: Gives the endpoint of an answer the weight and priority that the place has now.
+  package mutating func follow(
+    _ written: [EndpointSpec], _ places: Set<Place>, adapt: (Place, EndpointSpec) -> EndpointSpec = { $1 }
+  ) {
     self.written = written
     silent = silent.intersection(places).union(places.subtracting(self.places))
     self.places = places
-    answers = answers.filter { places.contains($0.key) }
+    for (place, endpoints) in answers {
+      answers[place] = places.contains(place) ? endpoints.map { adapt(place, $0) } : nil
+    }
   }
 
   /// A place has answered. An empty answer is a failure.

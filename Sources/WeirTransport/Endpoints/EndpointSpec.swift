@@ -20,6 +20,11 @@ package struct EndpointSpec: Sendable, Hashable {
   /// Whether no lookup is needed: the host is an address, or there is none.
   package var isAddress: Bool { isUnixSocket || IPAddress(host: host) != nil }
 
+  /// The same endpoint with another weight and priority.
+  package func with(weight: Int, priority: Int) -> EndpointSpec {
+    EndpointSpec(name: name, host: host, port: port, url: url, weight, priority)
+  }
+
   /// The same endpoint with a URL for the names in requests and in TLS.
   package func named(by url: String) -> EndpointSpec {
     EndpointSpec(name: name, host: host, port: port, url: url, weight, priority)

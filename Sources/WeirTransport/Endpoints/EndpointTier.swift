@@ -14,7 +14,9 @@ final class EndpointTier: Sendable {
   struct Demand {
     let key: UInt64?
     var tried: TriedEndpoints
-    let ignoresHealth: Bool
+    var ignoresHealth = false
+    /// Whether an endpoint may have more attempts than it should.
+    var ignoresLimit = false
     let now: MonotonicTime
   }
 
@@ -72,6 +74,8 @@ final class EndpointTier: Sendable {
     available.store(count, ordering: .relaxed)
     availableWeight.store(weight, ordering: .relaxed)
   }
+
+  var hasAvailable: Bool { available.load(ordering: .relaxed) > 0 }
 
   /// Whether so few are available that all are to be used. If none is, the next priority is better.
   var isInPanic: Bool {
@@ -184,7 +188,7 @@ final class EndpointTier: Sendable {
   /// The part of its weight that counts for this request; 0 if the endpoint may not be picked.
   private func part(of place: Int, _ demand: Demand) -> Double {
     reading(place) { endpoint in
-      if endpoint.active >= connections { return 0 }
+      if endpoint.active >= connections, !demand.ignoresLimit { return 0 }
       if !demand.tried.isEmpty, demand.tried.contains(endpoint) { return 0 }
       if demand.ignoresHealth { return 1 }
       switch endpoint.availability {

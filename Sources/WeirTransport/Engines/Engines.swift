@@ -44,6 +44,10 @@ extension Engines: TransportEngine {
 
   package func closeIdleConnections(to endpoint: TransferEndpoint) { own?.closeIdleConnections(to: endpoint) }
 
+  package func closeIdleConnections(toOrigin authority: String, isSecure: Bool) {
+    own?.closeIdleConnections(toOrigin: authority, isSecure: isSecure)
+  }
+
   package func close() {
     // Our own engine's connections may live in libcurl's handles, so it closes libcurl's engine behind them.
     if let own { return own.close() }
