@@ -171,7 +171,7 @@ struct EndpointGroupTests {
       ("::1:80", "\"::1:80\": an IPv6 address needs brackets, as in [2001:db8::7]:8443"),
       ("[::g]:80", "\"[::g]:80\": what is in brackets must be an IPv6 address"),
       ("unix:relative", "\"unix:relative\": unix: needs an absolute path of less than 108 bytes"),
-      ("http://a:80", "\"http://a:80\": an IPv6 address needs brackets, as in [2001:db8::7]:8443"),
+      ("http://a:80", "\"http://a:80\": write host:port, without scheme and path"),
     ])
   func badEndpoints(text: String, reason: String) throws {
     let error = #expect(throws: EndpointProblem.self) { try EndpointGroup(origin: Self.origin, endpoints: [text]) }

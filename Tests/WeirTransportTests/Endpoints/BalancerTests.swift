@@ -80,16 +80,20 @@ import WeirIO
     #expect(line.picked() == [name(1)])
     line.occupy(1, times: 2)
     #expect(line.picked() == [name(2)])
+    // The destination's slots decide how many attempts there are in all.
     line.occupy(2, times: 2)
-    #expect(line.pick() == nil)
+    #expect(line.picked() == [name(0), name(1)])
     line[0].leaves()
     #expect(line.picked() == [name(0)])
   }
 
-  @Test func anUnhealthyEndpointIsBetterThanAFullOne() {
+  /// One that fails fast would take all that a full one can't.
+  @Test func aFullEndpointIsBetterThanAnUnhealthyOne() {
     let line = EndpointLine(2, EndpointSettings(connections: 1))
     line.check(0, good: false, times: 3)
     line.occupy(1)
+    #expect(line.picked() == [name(1)])
+    line.check(1, good: false, times: 3)
     #expect(line.picked() == [name(0)])
   }
 

@@ -63,4 +63,14 @@ import Testing
     #expect(names(sources) == ["2", "5"])
     #expect(!sources.isSettled)
   }
+
+  @Test func anAnswerThatStaysTakesThePlacesNewWeight() {
+    var sources = EndpointSources()
+    sources.follow([], ["a"])
+    let changed = sources.answered("a", specs(1))
+    #expect(changed)
+    sources.follow([], ["a"]) { $1.with(weight: 5, priority: 2) }
+    #expect(sources.endpoints(limit: 1).endpoints == [EndpointSpec(host: "10.0.0.1", port: 80, weight: 5, priority: 2)])
+    #expect(sources.isSettled)
+  }
 }
