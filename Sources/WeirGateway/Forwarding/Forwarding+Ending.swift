@@ -81,12 +81,13 @@ extension Forwarding {
   }
 
   func logFailure(_ outcome: GatewayOutcome, status: Int) {
-    let name = route < 0 ? "" : plan.plan.table.routes[route].name
+    let route = route < 0 ? nil : plan.plan.table.routes[route]
+    let upstream = outgoing?.route.upstream ?? route?.upstream
     let text = failure?.cause ?? ownAnswer?.line ?? ""
     plan.log.failed(
       FailedRequest(
-        kind: .init(route: name, status: status, outcome: outcome.label), method: exchange.head.method,
-        upstream: outgoing?.route.upstream.authority ?? "", endpoint: terms.lastEndpoint,
+        kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,
+        upstream: upstream?.authority ?? "", endpoint: terms.lastEndpoint,
         seconds: MonotonicTime.now.seconds(since: began), attempts: startedCount, error: failure?.label ?? "",
         text: text))
   }
