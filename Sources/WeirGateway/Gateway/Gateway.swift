@@ -51,7 +51,7 @@ package final class Gateway: Sendable {
     let upstreams = UpstreamLog(log, window: options.failureWindow)
     self.upstreams = upstreams
     let destinations = DestinationTable()
-    let registry = UpstreamRegistry(destinations, log: log, lag: observer?.lagObserver(ofLoop: "control"))
+    let registry = UpstreamRegistry(destinations, log: log, lag: { observer?.lagObserver(ofLoop: "control") })
     self.registry = registry
     present = Mutex(Set(configuration.routes.flatMap(\.upstreams)))
     try registry.follow(configuration.upstreams)

@@ -15,13 +15,15 @@ final class UpstreamRegistry: Sendable {
 
   private let destinations: DestinationTable
   private let log: Logger
-  private let lag: (@Sendable (Double) -> Void)?
+  private let lag: @Sendable () -> (@Sendable (Double) -> Void)?
   private let entries = Mutex<[String: UpstreamEndpoints]>([:])
   /// Nil until an entry needs it.
   private let control = Mutex<Control?>(nil)
 
-  /// - Parameter lag: Hears of the loop's lag.
-  init(_ destinations: DestinationTable, log: Logger, lag: (@Sendable (Double) -> Void)?) {
+  /// - Parameter lag: Makes the observer of the loop's lag, once there is the loop.
+  init(
+    _ destinations: DestinationTable, log: Logger, lag: @escaping @Sendable () -> (@Sendable (Double) -> Void)?
+  ) {
     self.destinations = destinations
     self.log = log
     self.lag = lag
@@ -83,7 +85,7 @@ final class UpstreamRegistry: Sendable {
     if let present = control.withLock({ $0 }) { return present }
     guard upstreams.contains(where: { $0.check != nil || !$0.places.isEmpty }) else { return nil }
     let loop = try EventLoop(name: "weir.control")
-    if let lag { loop.post { loop.observeLag(lag) } }
+    if let lag = lag() { loop.post { loop.observeLag(lag) } }
     let made = Control(
       discovery: LoopBound(EndpointDiscovery(self, log: log, on: loop), on: loop),
       checks: LoopBound(EndpointChecks(log: log, on: loop), on: loop))

@@ -18,7 +18,7 @@ final class CheckRig: Sendable {
     let log = Logger(level: .info, format: .logfmt) { line in
       state.lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
     }
-    registry = UpstreamRegistry(DestinationTable(), log: log, lag: nil)
+    registry = UpstreamRegistry(DestinationTable(), log: log, lag: { nil })
     try follow(upstreams)
   }
 
