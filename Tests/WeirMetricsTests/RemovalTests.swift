@@ -48,6 +48,23 @@ import Testing
       ])
   }
 
+  @Test func takesAllWithOneOfManyValuesOffThePage() throws {
+    let family = try registry.counter("a_total", help: "", labels: "host", "port")
+    let tricky = "x\",port=\"1", slash = "y\\"
+    for (host, port) in [("h", "1"), ("h", "2"), ("hh", "1"), (tricky, "2"), (slash, "3"), ("", "")] {
+      family.with(host, port).increment()
+    }
+    #expect(family.removeAll(where: "host", isOneOf: []) == 0)
+    #expect(family.removeAll(where: "hos", isOneOf: ["h"]) == 0)
+    #expect(family.removeAll(where: "port", isOneOf: ["4", "\""]) == 0)
+    #expect(family.removeAll(where: "port", isOneOf: ["2", "7"]) == 2)
+    #expect(family.removeAll(where: "host", isOneOf: ["h", slash, "z"]) == 2)
+    #expect(
+      registry.text().split(separator: "\n").dropFirst() == [
+        #"a_total{host="",port=""} 1"#, #"a_total{host="hh",port="1"} 1"#,
+      ])
+  }
+
   @Test func givesTheirPlaceFree() throws {
     let family = try registry.counter("a_total", help: "", seriesLimit: 2, labels: "x")
     for value in ["a", "b", "c"] { family.with(value).increment() }

@@ -24,8 +24,8 @@ struct Departures<Element: Hashable> {
 
   /// Returns, and forgets, the elements that left long enough ago, or before the last fifty.
   mutating func expired(at now: MonotonicTime) -> [Element] {
-    let kept = gone.sorted { $0.value > $1.value }.prefix(Self.most)
-      .filter { now.seconds(since: $0.value) < Self.patience }.map(\.key)
+    let recent = gone.filter { now.seconds(since: $0.value) < Self.patience }
+    let kept = Set(recent.sorted { $0.value > $1.value }.prefix(Self.most).map(\.key))
     let expired = gone.keys.filter { !kept.contains($0) }
     for element in expired { gone[element] = nil }
     return expired

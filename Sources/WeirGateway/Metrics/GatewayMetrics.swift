@@ -132,7 +132,8 @@ package final class GatewayMetrics: Sendable {
   private func tell(of routes: [String], leading leads: [String: Destination], _ told: inout [String: Destination?]) {
     var present: [String: Destination?] = [:]
     for route in routes { present[route] = .some(leads[route]) }
-    for (route, lead) in told where present[route] != .some(lead) { routeInfo.removeAll(where: ["route": route]) }
+    let changed = told.filter { present[$0.key] != .some($0.value) }.map(\.key)
+    routeInfo.removeAll(where: "route", isOneOf: Set(changed))
     for (route, lead) in present {
       routeInfo.with(route, lead?.host ?? "", lead.map { String($0.port) } ?? "").set(1)
     }
@@ -167,14 +168,13 @@ package final class GatewayMetrics: Sendable {
   }
 
   private func drop(from departed: inout Departed, at now: MonotonicTime) {
-    for route in departed.routes.expired(at: now) {
-      requests.removeAll(where: ["route": route])
-      failed.removeAll(where: ["route": route])
-      retried.removeAll(where: ["route": route])
-      abandoned.removeAll(where: ["route": route])
-      duration.removeAll(where: ["http_route": route])
-      departed.shares[route] = nil
-    }
+    let gone = Set(departed.routes.expired(at: now))
+    requests.removeAll(where: "route", isOneOf: gone)
+    failed.removeAll(where: "route", isOneOf: gone)
+    retried.removeAll(where: "route", isOneOf: gone)
+    abandoned.removeAll(where: "route", isOneOf: gone)
+    duration.removeAll(where: "http_route", isOneOf: gone)
+    for route in gone { departed.shares[route] = nil }
     // Requests under way by an older configuration may still have set these gauges.
     for (upstream, gauges) in departed.unused { client?.remove(gauges, of: upstream) }
     for upstream in departed.upstreams.expired(at: now) where client?.forget(upstream) == false {

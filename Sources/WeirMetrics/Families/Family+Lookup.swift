@@ -131,6 +131,12 @@ extension Family {
   public func removeAll(where values: [String: String]) -> Int {
     store.removeAll(where: values)
   }
+
+  /// Takes all series in which the label has one of these values off the page, in one look at each; returns their number.
+  @discardableResult
+  package func removeAll(where name: String, isOneOf values: Set<String>) -> Int {
+    values.isEmpty ? 0 : store.removeAll(where: name, isOneOf: values)
+  }
 }
 
 extension LabelText {

@@ -26,3 +26,38 @@ struct LabelSelection {
     }
   }
 }
+
+/// Selects the label sets of a family in which one label has one of many values, in one look at each.
+struct LabelChoice {
+  /// `name="`
+  private let begin: [UInt8]
+  /// Each `name="value"`, as in a label set's text.
+  private let pairs: Set<[UInt8]>
+
+  init(_ name: String, _ values: Set<String>) {
+    begin = Array("\(name)=\"".utf8)
+    pairs = Set(
+      values.map { value in
+        var text: [UInt8] = []
+        LabelSchema.append(name, value, to: &text)
+        return text
+      })
+  }
+
+  /// Whether the label set of this text has one of the values.
+  func includes(_ text: UnsafeRawBufferPointer) -> Bool {
+    guard let start = start(in: text) else { return false }
+    // Quotes inside a value are escaped, and so are the backslashes before them.
+    var end = start + begin.count
+    while end < text.count, text[end] != UInt8(ascii: "\"") { end += text[end] == UInt8(ascii: "\\") ? 2 : 1 }
+    return end < text.count && pairs.contains(Array(text[start...end]))
+  }
+
+  private func start(in text: UnsafeRawBufferPointer) -> Int? {
+    guard text.count > begin.count else { return nil }
+    return (0...(text.count - begin.count)).first { start in
+      (start == 0 || text[start - 1] == UInt8(ascii: ","))
+        && UnsafeRawBufferPointer(rebasing: text[start..<(start + begin.count)]).elementsEqual(begin)
+    }
+  }
+}

@@ -128,8 +128,18 @@ final class SeriesStore: MetricFamily {
   /// Takes the series with these values, by label name, off the page; returns their number.
   func removeAll(where values: [String: String]) -> Int {
     let selection = LabelSelection(values, of: schema)
+    return removeAll { selection.includes($0) }
+  }
+
+  /// Takes the series in which the label has one of these values off the page; returns their number.
+  func removeAll(where name: String, isOneOf values: Set<String>) -> Int {
+    let choice = LabelChoice(name, values)
+    return removeAll { choice.includes($0) }
+  }
+
+  private func removeAll(_ isWanted: (UnsafeRawBufferPointer) -> Bool) -> Int {
     let (removed, pending) = state.withLock { state -> ([Series], Int) in
-      let found = state.table.all.filter { $0.series !== overflow.load() && selection.includes($0.series.text) }
+      let found = state.table.all.filter { $0.series !== overflow.load() && isWanted($0.series.text) }
       guard !found.isEmpty else { return ([], 0) }
       endLockFreeReading(&state)
       for (series, hash) in found {
