@@ -22,6 +22,8 @@ final class RoutePlan: Sendable {
   let timeout: Double
   /// Limits the requests that stream a body to the upstream.
   let uploads: UploadGate
+  /// Whether the base path of the upstream is not in the targets that the route table makes.
+  private let joinsBaseLate: Bool
   /// The upstream's endpoints; nil if it is a URL.
   let endpoints: EndpointSet?
   /// The part of requests by which an endpoint is chosen; nil if it is not.
@@ -38,6 +40,7 @@ final class RoutePlan: Sendable {
     _ fallback: ForwardingPlan.Fallback?
   ) {
     self.number = number
+    joinsBaseLate = route.joinsBaseLate
     self.route = route
     self.upstream = upstream
     var spec = TransferSpec(url: upstream.origin)
@@ -61,7 +64,7 @@ final class RoutePlan: Sendable {
   }
 
   /// The target of a request, as the route's decision has it.
-  func target(_ decided: String) -> String { route.joinsBaseLate ? upstream.target(of: decided) : decided }
+  func target(_ decided: String) -> String { joinsBaseLate ? upstream.target(of: decided) : decided }
 
   /// Makes the plans of a configuration.
   struct Maker {
