@@ -43,23 +43,8 @@ struct EmptyRecordTests {
     while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
     """
 
-  /// - Returns: What has to live as long as the rig is `kept`.
-  private static func rig() async throws -> (EngineRig, url: String, kept: (Peer, TestCertificates)) {
-    let certificates = try await TestCertificates()
-    let port = LoopbackPort.free()
-    let pair = certificates.server
-    let peer = try Peer(Tool(named: "python3"), ["-c", script, pair.certificate, pair.key, "\(port)"])
-    try await peer.waitForPort(port)
-    let authority = certificates.authority.certificate
-    let rig = try await EngineRig {
-      $0.httpVersion = .http1_1
-      $0.tls.roots = .file(authority)
-    }
-    return (rig, "https://127.0.0.1:\(port)/", (peer, certificates))
-  }
-
   @Test func aResponseComesBehindThem() async throws {
-    let (rig, url, kept) = try await Self.rig()
+    let (rig, url, kept) = try await EngineRig.before(tlsServer: Self.script)
     for count in [0, 1, 20, 1] { #expect(await rig.get("\(url)before/\(count)").text == "fine") }
     #expect(rig.counts.value.opened == 1)
     await rig.close()
@@ -67,7 +52,7 @@ struct EmptyRecordTests {
   }
 
   @Test func anIdleConnectionStandsSome() async throws {
-    let (rig, url, kept) = try await Self.rig()
+    let (rig, url, kept) = try await EngineRig.before(tlsServer: Self.script)
     for _ in 0..<3 {
       #expect(await rig.get("\(url)behind/10").text == "fine")
       try await Task.sleep(for: .milliseconds(150))
@@ -78,7 +63,7 @@ struct EmptyRecordTests {
   }
 
   @Test func anIdleConnectionDoesNotStandMany() async throws {
-    let (rig, url, kept) = try await Self.rig()
+    let (rig, url, kept) = try await EngineRig.before(tlsServer: Self.script)
     #expect(await rig.get("\(url)behind/500").text == "fine")
     #expect(await eventually { rig.counts.open == 0 })
     #expect(await rig.get("\(url)behind/0").text == "fine")

@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 import WeirIO
+import WeirTestSupport
 import WeirTransport
 
 @testable import WeirCurl
@@ -136,4 +137,27 @@ func eventually(_ condition: () async -> Bool) async -> Bool {
     try? await Task.sleep(for: .milliseconds(5))
   }
   return false
+}
+
+extension EngineRig {
+  /// A rig before a TLS server in Python, whose script gets the certificate, the key and the port.
+  ///
+  /// - Returns: What has to live as long as the rig is `kept`.
+  static func before(
+    tlsServer script: String
+  ) async throws -> (
+    EngineRig, url: String, kept: (Peer, TestCertificates)
+  ) {
+    let certificates = try await TestCertificates()
+    let port = LoopbackPort.free()
+    let pair = certificates.server
+    let peer = try Peer(Tool(named: "python3"), ["-c", script, pair.certificate, pair.key, "\(port)"])
+    try await peer.waitForPort(port)
+    let authority = certificates.authority.certificate
+    let rig = try await EngineRig {
+      $0.httpVersion = .http1_1
+      $0.tls.roots = .file(authority)
+    }
+    return (rig, "https://127.0.0.1:\(port)/", (peer, certificates))
+  }
 }

@@ -150,7 +150,7 @@ struct PoolSimulation {
     while violations.isEmpty {
       let due = pool.surplus(at: now, others: others)
       let isTooMany = open.count + others > limit
-      // Of several, any may be the first: those that became idle at the same time, or whose time is over.
+      // Any of several may be the first: those that became idle at the same time, or whose time is over.
       let over = idle.filter { end(of: $0) <= now }
       let expected = isTooMany ? idle.filter { $0.since == idle.first?.since } : over
       let fits = due.map { due in expected.contains { $0.connection == due } } ?? expected.isEmpty

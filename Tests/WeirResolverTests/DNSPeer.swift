@@ -52,7 +52,7 @@ final class DNSPeer: Sendable {
   /// As it stands in a list of servers.
   var server: String { "127.0.0.1:\(port)" }
 
-  /// What was asked so far.
+  /// The questions so far.
   var questions: [DNSQuestion] { received.withLock { $0 } }
   var names: Set<String> { Set(questions.map(\.name)) }
 

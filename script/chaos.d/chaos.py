@@ -14,7 +14,7 @@ from processes import Failure, Process, Processes, free_port
 
 CALLERS = 16
 SHARE = 0.999
-"""Of the requests with a method that may be retried."""
+"""The good ones among the requests with a method that may be retried."""
 BUDGET = {"ratio": 0.2, "minimum": 1, "burst": 10, "window": 10}
 """The defaults of `retryBudget`."""
 FAULTS = ("fails", "hangs", "resets", "dead")

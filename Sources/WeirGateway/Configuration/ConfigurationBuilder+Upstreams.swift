@@ -65,13 +65,25 @@ extension ConfigurationBuilder {
       if let budget = keys.take("retryBudget") { upstream.retryBudget = budget.retryBudget() }
       upstream.circuitBreaker = keys.take("circuitBreaker").flatMap { circuitBreaker($0) }
       if let overload = keys.take("overload") { upstream.overload = overload.overload() }
-      if let policy = keys.take("destinationPolicy").flatMap({ destinationPolicy($0, nil) }) {
+      if let reader = keys.take("destinationPolicy"), let policy = destinationPolicy(reader, nil) {
         upstream.destinationPolicy = policy
+        judge(upstream, by: policy, at: reader)
       }
       if let name { writtenUpstreams.insert(name) }
       guard let nameReader, name != nil, source != nil else { return nil }
       return (upstream, nameReader)
     }
+  }
+
+  /// Compares the addresses that the file lists with the destination policy.
+  private mutating func judge(
+    _ upstream: NamedUpstream, by policy: DestinationPolicy, at reader: ConfigurationReader
+  ) {
+    guard case .listed(let endpoints) = upstream.source else { return }
+    let refused = endpoints.filter { !$0.isUnixSocket && policy.refusal(ofHost: $0.host) != nil }
+    guard let first = refused.first else { return }
+    let others = refused.count > 1 ? " and \(refused.count - 1) more" : ""
+    warn(reader, "refuses \(first.name)\(others)")
   }
 
   private static func problem(upstreamName name: String) -> String? {

@@ -170,9 +170,7 @@ extension Forwarding: AttemptDelegate {
     guard let outgoing else { return }
     if let choice = plan.choice(for: outgoing.route), let destination {
       let key = hash(by: outgoing.route.balanceKey)
-      if let rejection = attempt.findEndpoint(by: choice, at: destination, key: key) {
-        return withoutEndpoint(attempt, rejection)
-      }
+      guard attempt.findEndpoint(by: choice, at: destination, key: key) else { return withoutEndpoint(attempt) }
     }
     attempt.hopStarts()
     if case .none = outgoing.body {
@@ -187,9 +185,9 @@ extension Forwarding: AttemptDelegate {
   }
 
   /// There is no endpoint for the attempt. One beside another just ends.
-  private func withoutEndpoint(_ attempt: Attempt, _ rejection: Rejection) {
-    if attempt === self.attempt, rivals.isEmpty { return self.attempt(attempt, wasRejected: rejection) }
-    ended(attempt, TransferFailure(.cancelled, "no endpoint takes another attempt"))
+  private func withoutEndpoint(_ attempt: Attempt) {
+    if attempt === self.attempt, rivals.isEmpty { return self.attempt(attempt, wasRejected: .noEndpoint) }
+    ended(attempt, TransferFailure(.cancelled, "the upstream has no endpoint"))
   }
 
   func attemptBegan(_ attempt: Attempt) {

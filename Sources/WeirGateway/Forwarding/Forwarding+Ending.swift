@@ -12,18 +12,22 @@ extension Forwarding {
       end(.forwarded(outcome))
     } else if isResponseBad {
       failure = nil
-      if !fallsBack(from: .badResponse) { answer(.badResponse, as: .forwarded(.transportError)) }
+      answerUnlessFallback(.badResponse, as: .forwarded(.transportError))
     } else if status == 0, isBodyTooSlow || outcome == .cancelled && waitsForClient {
       isBodyTooSlow = true
       answerSlowBody()
     } else if status == 0 {
-      let answer = GatewayAnswer(outcome, failure)
-      if !fallsBack(from: answer) { self.answer(answer, as: GatewayOutcome(outcome, failure)) }
+      answerUnlessFallback(GatewayAnswer(outcome, failure), as: GatewayOutcome(outcome, failure))
     } else {
       // A truncated response must not look like a complete one.
       if failure == nil { exchange.end() } else { exchange.abort() }
       end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome), at: now)
     }
+  }
+
+  /// Answers the client in place of an upstream, unless the route has a better answer.
+  func answerUnlessFallback(_ answer: GatewayAnswer, as outcome: GatewayOutcome) {
+    if !fallsBack(from: answer, as: outcome) { self.answer(answer, as: outcome) }
   }
 
   /// Answers the client in place of an upstream.
@@ -64,7 +68,7 @@ extension Forwarding {
     plan.ended(
       SeriesCache.Key(route: route, method: knownMethod, isHTTP10: isHTTP10, status: status, outcome: outcome),
       seconds: seconds)
-    if isFailure, outcome != .answeredByRoute { logFailure(outcome, status: status) }
+    if isFailure, outcome != .answeredByRoute { logFailure(outcome, status: status, line: ownAnswer?.line) }
     logAccess(outcome, seconds)
     outgoing = nil
   }
@@ -80,10 +84,11 @@ extension Forwarding {
     }
   }
 
-  func logFailure(_ outcome: GatewayOutcome, status: Int) {
+  /// - Parameter line: The text of the gateway's own answer.
+  func logFailure(_ outcome: GatewayOutcome, status: Int, line: String?) {
     let route = route < 0 ? nil : plan.plan.table.routes[route]
     let upstream = outgoing?.route.upstream ?? route?.upstream
-    let text = failure?.cause ?? ownAnswer?.line ?? ""
+    let text = failure?.cause ?? line ?? ""
     plan.log.failed(
       FailedRequest(
         kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,

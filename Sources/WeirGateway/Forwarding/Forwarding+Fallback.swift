@@ -6,7 +6,9 @@ import WeirTransport
 // Another upstream, or a fixed response, in place of a failure of the gateway's own.
 extension Forwarding {
   /// Replaces an answer of the gateway's own as the route says. Returns false if the route leaves it as it is.
-  func fallsBack(from answer: GatewayAnswer) -> Bool {
+  ///
+  /// - Parameter outcome: The one that the answer would have.
+  func fallsBack(from answer: GatewayAnswer, as outcome: GatewayOutcome) -> Bool {
     guard let request = outgoing, let fallback = request.route.fallback,
       fallback.statusCodes.contains(answer.status), failure != .cancelled, failure != .ended
     else { return false }
@@ -14,12 +16,14 @@ extension Forwarding {
     case .answer(let answer):
       self.answer(by: answer, as: .answered)
       return true
-    case .forward(let route): return forwards(request, by: route, from: answer)
+    case .forward(let route): return forwards(request, by: route, from: answer, as: outcome)
     }
   }
 
   /// Sends the request to another upstream, once, if a retry of it could be sent there.
-  private func forwards(_ request: OutgoingRequest, by route: RoutePlan, from answer: GatewayAnswer) -> Bool {
+  private func forwards(
+    _ request: OutgoingRequest, by route: RoutePlan, from answer: GatewayAnswer, as outcome: GatewayOutcome
+  ) -> Bool {
     let now = MonotonicTime.now
     guard request.route.route.retry.methods.contains(request.method),
       case .forward(let fields, _, _) = exchange.head.withAuthorityBytes({ self.fields($0, by: route) })
@@ -34,9 +38,7 @@ extension Forwarding {
       return false
     }
     // Refusals of load control have lines of their own.
-    if answer.refusal == nil {
-      logFailure(GatewayOutcome(RequestOutcome(failure, status: nil), failure), status: answer.status)
-    }
+    if answer.refusal == nil { logFailure(outcome, status: answer.status, line: answer.line) }
     terms = next
     outgoing = OutgoingRequest(fallback: request, by: route, fields: fields)
     machine = ForwardMachine(mayRetry: route.mayConnectElsewhere)

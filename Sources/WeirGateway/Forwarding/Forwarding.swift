@@ -303,7 +303,7 @@ final class Forwarding: TransportExchange {
   /// Too many requests stream a body to the upstream.
   func uploadIsRefused() {
     exchange.closeAfterResponse()
-    if !fallsBack(from: .tooManyUploads) { answer(.tooManyUploads, as: .forwarded(.rejected)) }
+    answerUnlessFallback(.tooManyUploads, as: .forwarded(.rejected))
   }
 }
 

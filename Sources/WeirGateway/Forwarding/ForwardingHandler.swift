@@ -29,11 +29,11 @@ final class ForwardingHandler: RequestHandler {
     let before = current.value
     current.value = ActivePlan(
       plan, metrics, transport: before.boundTransport, observer: before.observer, log: before.log)
-    current.value.watchEndpoints()
+    current.value.begin()
   }
 
-  /// Follows the endpoints of the first plan. On the loop.
-  func begin() { current.value.watchEndpoints() }
+  /// Begins with the first plan. On the loop, before the first request.
+  func begin() { current.value.begin() }
 
   /// Closes idle connections to upstreams that are gone, and to endpoints of such. On the loop.
   func closeIdleConnections(to endpoints: [TransferEndpoint], _ upstreams: Set<Upstream>) {

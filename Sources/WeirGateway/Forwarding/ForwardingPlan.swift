@@ -89,8 +89,8 @@ final class ActivePlan {
   @exclusivity(unchecked) private var states: [DestinationState?]
   /// The terms of a request that is not forwarded.
   let noTerms = DestinationTerms(DestinationControls(retryBudget: nil))
-  /// By the set, each from its first request on. They live as long as requests of this plan do.
-  @exclusivity(unchecked) private var choices: [ObjectIdentifier: EndpointChoice] = [:]
+  /// By the numbers of routes' plans. They live as long as requests of this plan do.
+  @exclusivity(unchecked) private var choices: [EndpointChoice?]
   @exclusivity(unchecked) private var random = PickRandom(seed: .random(in: .min ... .max))
   @exclusivity(unchecked) private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
 
@@ -105,6 +105,7 @@ final class ActivePlan {
     self.log = log
     let names = plan.table.routes.map(\.name)
     states = Array(repeating: nil, count: plan.planCount)
+    choices = Array(repeating: nil, count: plan.planCount)
     cache = SeriesCache(metrics, routes: names)
     retried = names.map { metrics.retried.with($0) }
     abandoned = names.map { metrics.abandoned.with($0) }
@@ -130,17 +131,19 @@ final class ActivePlan {
     return state
   }
 
-  /// Hears of endpoints that go from now on, whether requests come or not.
-  func watchEndpoints() { for route in plan.forwarding { _ = choice(for: route) } }
+  /// Makes the choices among endpoints, which hear of endpoints that go. On the loop, before the first request.
+  func begin() {
+    var made: [ObjectIdentifier: EndpointChoice] = [:]
+    for route in plan.forwarding {
+      guard let set = route.endpoints else { continue }
+      let choice = made[ObjectIdentifier(set)] ?? transport.choice(among: set)
+      made[ObjectIdentifier(set)] = choice
+      choices[route.number] = choice
+    }
+  }
 
   /// The choice among the endpoints of a route's upstream; nil if that is a URL.
-  func choice(for route: RoutePlan) -> EndpointChoice? {
-    guard let set = route.endpoints else { return nil }
-    if let made = choices[ObjectIdentifier(set)] { return made }
-    let made = transport.choice(among: set)
-    choices[ObjectIdentifier(set)] = made
-    return made
-  }
+  func choice(for route: RoutePlan) -> EndpointChoice? { choices[route.number] }
 
   /// A number for a choice among upstreams.
   func draw() -> UInt64 { random.next() }

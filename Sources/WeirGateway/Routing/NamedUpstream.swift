@@ -5,7 +5,7 @@ package import WeirTransport
 
 /// An entry of the file's `upstreams`: where its endpoints come from, and how requests go to them.
 package struct NamedUpstream: Sendable, Equatable {
-  /// What requests are sent to: the name stands for the host.
+  /// The target of requests: the name stands for the host.
   package var target: Upstream
   package var source: EndpointSource
   /// The Host field in place of the endpoint's own, as it is written; nil for that.
@@ -65,7 +65,7 @@ package struct ResolveSettings: Sendable, Hashable {
   /// The bounds of the time to the next lookup, which the answer's TTL sets.
   package var minimum = 1.0
   package var maximum = 30.0
-  /// Of one lookup, with all its tries.
+  /// The time of one lookup, with all its tries.
   package var timeout = 2.0
   package var family = Family.any
   package var servers = ResolverServers.system

@@ -3,7 +3,7 @@ import WeirCurl
 import WeirHTTP
 import WeirTransport
 
-/// What the checks of one upstream have in common. Confined to the control loop, as its header fields are.
+/// The parts that all checks of one upstream have in common. Confined to the control loop, as its header fields are.
 final class CheckTerms {
   let upstream: NamedUpstream
   let check: EndpointCheck

@@ -1,4 +1,5 @@
 import WeirIO
+import WeirTransport
 
 /// The lines about places of endpoints that fail, and about answers that can't be used whole: at most one line of a text
 /// and upstream in a minute. Confined to the control loop.
@@ -13,8 +14,8 @@ final class DiscoveryLog {
 
   private let log: Logger
   private var told: [Kind: MonotonicTime] = [:]
-  /// The entries of which a failure was told last.
-  private var failing: Set<String> = []
+  /// The places of which a failure was told last.
+  private var failing: Set<Kind> = []
   /// The lines that are remembered.
   private static let mostKinds = 1000
 
@@ -22,12 +23,12 @@ final class DiscoveryLog {
     self.log = log
   }
 
-  func found(_ result: Discovery, _ entry: UpstreamEndpoints, at now: MonotonicTime) {
+  func found(
+    _ result: Discovery, _ entry: UpstreamEndpoints, at place: EndpointSources.Place, at now: MonotonicTime
+  ) {
     let name = LogValue.string(entry.name), count = LogValue.integer(entry.count)
-    if failing.remove(entry.name) != nil {
-      // The next failure is news, however soon it comes.
-      told = told.filter { $0.key.upstream != entry.name }
-      log.info("endpoints are found again", ["upstream": name, "endpoints": count])
+    if failing.remove(Kind(upstream: entry.name, text: place)) != nil {
+      log.info("endpoints are found again", ["upstream": name, "place": .string(place), "endpoints": count])
     } else if result == .changed || result == .truncated {
       log.debug("endpoints changed", ["upstream": name, "endpoints": count])
     }
@@ -42,8 +43,10 @@ final class DiscoveryLog {
     }
   }
 
-  func failed(_ entry: UpstreamEndpoints, _ problem: String, at now: MonotonicTime) {
-    failing.insert(entry.name)
+  func failed(
+    _ entry: UpstreamEndpoints, at place: EndpointSources.Place, _ problem: String, at now: MonotonicTime
+  ) {
+    failing.insert(Kind(upstream: entry.name, text: place))
     guard isDue(problem, entry, at: now) else { return }
     let consequence = entry.count > 0 ? "the last ones stay" : "there are none yet"
     log.warn(

@@ -97,21 +97,26 @@ final class EndpointDiscovery {
     _ key: Key, _ question: Question, _ entry: UpstreamEndpoints,
     _ endpoints: @escaping (Answer, NamedUpstream) -> [EndpointSpec]
   ) {
+    let place = key.place.name
     watches[key] = names.watch(question, rules: ResolveRules(key.rules)) { [weak self] lookup in
       guard let self else { return }
       let now = MonotonicTime.now
       switch lookup {
       case .answered(let answer):
         let result = entry.answered(
-          key.place.name, endpoints(answer, entry.upstream), isCut: answer.isCut,
-          isWhole: answer.unresolvedTargets == 0, room: registry?.room(for: entry) ?? 0, at: now)
-        log.found(result, entry, at: now)
+          place, endpoints(answer, entry.upstream), isCut: answer.isCut, isWhole: answer.unresolvedTargets == 0,
+          room: registry?.room(for: entry) ?? 0, at: now)
         if answer.unresolvedTargets > 0 {
-          log.failed(entry, "\(answer.unresolvedTargets) targets of \(question) could not be looked up", at: now)
+          let problem = "\(answer.unresolvedTargets) targets of \(question) could not be looked up"
+          log.failed(entry, at: place, problem, at: now)
+        } else if result == .failed {
+          log.failed(entry, at: place, "\(question): no record has a port", at: now)
+        } else {
+          log.found(result, entry, at: place, at: now)
         }
       case .failed(let problem):
-        entry.failed(key.place.name)
-        log.failed(entry, "\(question): \(problem)", at: now)
+        entry.failed(place)
+        log.failed(entry, at: place, "\(question): \(problem)", at: now)
       }
     }
   }
@@ -142,12 +147,13 @@ final class EndpointDiscovery {
       let endpoints = found.endpoints.map { $0.named(by: upstream.url(of: $0)) }
       let result = file.entry.answered(
         file.place, endpoints, room: registry?.room(for: file.entry) ?? 0, at: now)
-      log.found(result, file.entry, at: now)
+      log.found(result, file.entry, at: file.place, at: now)
       _ = file.schedule.answered(.addresses, ttl: nil, at: now, random: 0)
     } catch {
       file.due = file.schedule.failed(at: now)
       file.entry.failed(file.place)
-      log.failed(file.entry, error.lines.first ?? "the file can't be read", at: now)
+      log.failed(
+        file.entry, at: file.place, error.lines.first ?? "the file can't be read", at: now)
     }
   }
 }

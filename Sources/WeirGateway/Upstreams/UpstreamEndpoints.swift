@@ -15,29 +15,23 @@ final class UpstreamEndpoints: Sendable {
     var refused: [String] = []
   }
 
-  private struct Limits: Sendable {
-    var connection: ConnectionSettings
-    /// The state of the destination, kept for as long as the entry is there.
-    var state: DestinationState?
-  }
-
   let name: String
-  /// What its requests are counted for.
-  let destination: Destination
+  /// The state of its destination, with the slots; kept for as long as the entry is there.
+  private let state: DestinationState
   let set: EndpointSet
   let uploads: UploadGate
   let discoveries = DiscoveryCounts()
   let checks = CheckCounts()
   private let fields: Mutex<Fields>
-  private let limits: Mutex<Limits>
+  private let connection: Mutex<ConnectionSettings>
 
-  init(_ upstream: NamedUpstream, at now: MonotonicTime) {
+  init(_ upstream: NamedUpstream, _ state: DestinationState, at now: MonotonicTime) {
     name = upstream.name
-    destination = upstream.target.destination
-    set = EndpointSet(settings: upstream.endpoints, at: now)
+    self.state = state
+    set = EndpointSet(settings: upstream.endpoints, owner: state, at: now)
     uploads = UploadGate(limit: upstream.connection.perEndpoint / 2)
     fields = Mutex(Fields(upstream: upstream))
-    limits = Mutex(Limits(connection: upstream.connection))
+    connection = Mutex(upstream.connection)
     set.onAvailable { [weak self] in self?.resize($0) }
   }
 
@@ -54,11 +48,9 @@ final class UpstreamEndpoints: Sendable {
 
   /// Takes the entry as a configuration has it.
   ///
-  /// - Parameters:
-  ///   - state: That of the entry's destination.
-  ///   - room: The number of endpoints that there may be.
-  func follow(_ upstream: NamedUpstream, _ state: DestinationState, room: Int, at now: MonotonicTime) {
-    limits.withLock { $0 = Limits(connection: upstream.connection, state: state) }
+  /// - Parameter room: The number of endpoints that there may be.
+  func follow(_ upstream: NamedUpstream, room: Int, at now: MonotonicTime) {
+    connection.withLock { $0 = upstream.connection }
     resize(set.serving)
     fields.withLock { fields in
       fields.upstream = upstream
@@ -77,7 +69,6 @@ final class UpstreamEndpoints: Sendable {
   /// - Parameters:
   ///   - isCut: Whether the place had more of them.
   ///   - isWhole: False if some may be missing that are there.
-  /// - Returns: What became of the answer.
   func answered(
     _ place: EndpointSources.Place, _ endpoints: [EndpointSpec], isCut: Bool = false, isWhole: Bool = true, room: Int,
     at now: MonotonicTime
@@ -119,14 +110,14 @@ final class UpstreamEndpoints: Sendable {
   ///
   /// - Parameter count: Their number.
   private func resize(_ count: Int) {
-    let (connection, state) = limits.withLock { ($0.connection, $0.state) }
+    let connection = connection.withLock { $0 }
     let slots = connection.perEndpoint * max(1, count)
-    state?.resize(slots: slots, parked: connection.parked ?? slots)
+    state.resize(slots: slots, parked: connection.parked ?? slots)
     uploads.resize(connection.uploads ?? slots / 2)
   }
 }
 
-/// What came of the question for an upstream's endpoints.
+/// The result of a question for an upstream's endpoints.
 enum Discovery: String, CaseIterable, Sendable {
   case changed
   case same
@@ -135,7 +126,7 @@ enum Discovery: String, CaseIterable, Sendable {
   case truncated
 }
 
-/// How often each came of it, and when there was an answer last.
+/// How often there was each result, and when there was an answer last.
 final class DiscoveryCounts: Sendable {
   private let counts = Mutex<[Discovery: Int]>([:])
   private let time = Mutex<LogTime?>(nil)

@@ -44,14 +44,14 @@ final class UpstreamRegistry: Sendable {
     for upstream in upstreams {
       // Requests by the present plan keep the endpoints that they know if the new ones are talked to in another way.
       let known = before[upstream.name].flatMap { $0.upstream.talks(like: upstream) ? $0 : nil }
-      entries[upstream.name] = known ?? UpstreamEndpoints(upstream, at: now)
+      let state = destinations.state(for: upstream.target.destination, limits: .gateway)
+      entries[upstream.name] = known ?? UpstreamEndpoints(upstream, state, at: now)
     }
     let present = entries
     self.entries.withLock { $0 = present }
     for upstream in upstreams {
       guard let entry = entries[upstream.name] else { continue }
-      let state = destinations.state(for: upstream.target.destination, limits: .gateway)
-      entry.follow(upstream, state, room: room(for: entry), at: now)
+      entry.follow(upstream, room: room(for: entry), at: now)
     }
     control?.discovery.loop.post {
       control?.discovery.value.follow(Array(present.values))

@@ -8,32 +8,30 @@ extension Attempt {
   /// - Parameters:
   ///   - destination: The hop's.
   ///   - key: The hash of the part of the request by which an endpoint is chosen; nil if it has none.
-  /// - Returns: Why there is none, if the destination should have endpoints; nil if the attempt may go on.
-  package func findEndpoint(at destination: Destination?, key: UInt64?) -> Rejection? {
+  /// - Returns: False if the destination should have endpoints and has none.
+  package func findEndpoint(at destination: Destination?, key: UInt64?) -> Bool {
     guard let destination, let choice = transport.endpoints(of: destination) else {
       leaveEndpoint()
-      return nil
+      return true
     }
     return findEndpoint(by: choice, at: destination, key: key)
   }
 
   /// Chooses the endpoint for the next hop. A hop among the same endpoints stays where the one before went.
   ///
-  /// - Returns: Why there is none; nil if the attempt may go on.
-  package func findEndpoint(by choice: EndpointChoice, at destination: Destination, key: UInt64?) -> Rejection? {
-    if stay?.set === choice.set { return nil }
+  /// - Returns: False if there is none.
+  package func findEndpoint(by choice: EndpointChoice, at destination: Destination, key: UInt64?) -> Bool {
+    if stay?.set === choice.set { return true }
     leaveEndpoint()
     let now = MonotonicTime.now
     let trail = terms.trail.flatMap { $0.set === choice.set ? $0 : nil } ?? EndpointTrail(choice.set)
     terms.trail = trail
-    guard let endpoint = choice.pick(key: key, excluding: trail.tried, at: now) else {
-      return .noEndpoint
-    }
+    guard let endpoint = choice.pick(key: key, excluding: trail.tried, at: now) else { return false }
     trail.tried.insert(endpoint)
     trail.last = endpoint
     endpoint.begins()
     stay = EndpointStay(at: endpoint, of: choice.set, destination: destination, began: now)
-    return nil
+    return true
   }
 
   /// Whether load control should hear nothing of a caller that left: the endpoint is slower than the others by far, and

@@ -168,7 +168,7 @@ package final class Attempt {
   package func send(_ spec: consuming TransferSpec, headers: PreparedHeaders) throws(TransferError) {
     spec.tag = lease.destination
     if let stay {
-      if let owner = lease.destination { spec.tag = stay.endpoint.connections(of: owner) }
+      if let connections = stay.endpoint.connections { spec.tag = connections }
       spec.endpoint = stay.endpoint.destination
       if let url = stay.endpoint.url { spec.url = url }
     }

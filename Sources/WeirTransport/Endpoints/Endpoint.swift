@@ -20,6 +20,8 @@ package final class Endpoint: Sendable {
   package let destination: TransferEndpoint
   /// The URL whose host and port are the names in requests and in TLS; nil: the request's own.
   package let url: String?
+  /// The tag of its connections, which counts them; nil if its set counts none.
+  let connections: EndpointConnections?
   /// Its number in the set, from 1 on.
   let number: UInt32
   private let totals: EndpointTotals
@@ -34,13 +36,16 @@ package final class Endpoint: Sendable {
   private let failedLast = Atomic<Bool>(false)
   private let index = Atomic<Int>(-1)
 
-  private let connectionsTag = AtomicLazyReference<EndpointConnections>()
   private let successCount = Atomic<Int>(0)
   private let failureCount = Atomic<Int>(0)
   private let consecutiveCount = Atomic<Int>(0)
   private let ratioCount = Atomic<Int>(0)
 
-  init(_ spec: EndpointSpec, number: UInt32, totals: EndpointTotals) {
+  /// - Parameter connections: The tag of its connections.
+  init(
+    _ spec: EndpointSpec, number: UInt32, totals: EndpointTotals, connections: EndpointConnections? = nil
+  ) {
+    self.connections = connections
     name = spec.name
     host = spec.host
     port = spec.port
@@ -71,16 +76,6 @@ package final class Endpoint: Sendable {
     attempts.wrappingSubtract(1, ordering: .relaxed)
     totals.leaves()
   }
-
-  /// The tag of connections to the endpoint.
-  ///
-  /// - Parameter owner: For whom they are opened, the same in each call.
-  func connections(of owner: any AnyObject & Sendable) -> EndpointConnections {
-    connectionsTag.load() ?? connectionsTag.storeIfNil(EndpointConnections(owner))
-  }
-
-  /// The number of open connections.
-  var connectionCount: Int { connectionsTag.load()?.count ?? 0 }
 
   // MARK: Availability
 

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The open connections to one endpoint. Connections that lead there have it as their tag.
 final class EndpointConnections: Sendable {
-  /// For whom the connections are opened.
+  /// The tag that the connections would have without endpoints.
   let owner: any AnyObject & Sendable
   private let number = Atomic<Int>(0)
 

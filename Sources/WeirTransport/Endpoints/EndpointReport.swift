@@ -15,7 +15,7 @@ package struct EndpointReport: Sendable {
     package let state: State
     /// Attempts in flight.
     package let active: Int
-    /// Open connections, if the transports observe theirs.
+    /// Open connections, if the set counts them and the transports observe theirs.
     package let connections: Int
     /// The mean time to the first byte, in seconds; nil while no endpoint has answered.
     package let latency: Double?
@@ -40,7 +40,8 @@ extension EndpointRoster {
         let endpoint = member.endpoint
         return EndpointReport.Line(
           name: endpoint.name, state: state(of: member, at: now), active: endpoint.active,
-          connections: endpoint.connectionCount, latency: endpoint.latency(at: now), successes: endpoint.successes,
+          connections: endpoint.connections?.count ?? 0, latency: endpoint.latency(at: now),
+          successes: endpoint.successes,
           failures: endpoint.failures,
           ejections: [
             .consecutive: endpoint.ejections(.consecutive),

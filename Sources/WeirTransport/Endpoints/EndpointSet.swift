@@ -26,6 +26,7 @@ package final class EndpointSet: Sendable {
   private let update: Mutex<Update>
   private let fields: Mutex<Fields>
   private let totals: EndpointTotals
+  private let owner: (any AnyObject & Sendable)?
   private let updates = Atomic<Int>(0)
   /// The number of endpoints.
   private let count = Atomic<Int>(0)
@@ -38,8 +39,14 @@ package final class EndpointSet: Sendable {
 
   /// Makes a set without endpoints.
   ///
-  /// - Parameter seed: Of the random part of ejections' lengths.
-  package init(settings: EndpointSettings, at now: MonotonicTime, seed: UInt64 = .random(in: .min ... .max)) {
+  /// - Parameters:
+  ///   - owner: The tag of connections in place of which each endpoint has one of its own; nil to count none.
+  ///   - seed: Of the random part of ejections' lengths.
+  package init(
+    settings: EndpointSettings, owner: (any AnyObject & Sendable)? = nil, at now: MonotonicTime,
+    seed: UInt64 = .random(in: .min ... .max)
+  ) {
+    self.owner = owner
     totals = EndpointTotals()
     update = Mutex(Update(settings: settings))
     var random = PickRandom(seed: seed)
@@ -96,7 +103,8 @@ package final class EndpointSet: Sendable {
 
   private func newEndpoint(_ spec: EndpointSpec, _ update: inout Update) -> Endpoint {
     update.lastNumber += 1
-    return Endpoint(spec, number: update.lastNumber, totals: totals)
+    return Endpoint(
+      spec, number: update.lastNumber, totals: totals, connections: owner.map { EndpointConnections($0) })
   }
 
   /// Seconds for which an endpoint that is gone is remembered.

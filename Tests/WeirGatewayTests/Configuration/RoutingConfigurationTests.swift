@@ -9,12 +9,7 @@ import Testing
     let hasAction = ["upstream", "redirect", "respond"].contains { line.hasPrefix($0) }
     let action = hasAction ? "" : "    upstream: http://h\n"
     let text = "routes:\n  - \(line)\n    name: a\n\(action)"
-    do {
-      _ = try Configuration(parsing: Array(text.utf8), file: "f")
-      return []
-    } catch {
-      return error.problems.map { String($0.description(file: "").dropFirst()) }
-    }
+    return Configuration.problems(of: text)
   }
 
   @Test func readsEveryKey() throws {
@@ -297,4 +292,16 @@ import Testing
     ),
   ])
   func responses(line: String, expected: String) { #expect(problems(line) == [expected]) }
+}
+
+extension Configuration {
+  /// The problems of a file's text, each as `line:column: path: message`.
+  static func problems(of text: String) -> [String] {
+    do {
+      _ = try Configuration(parsing: Array(text.utf8), file: "f")
+      return []
+    } catch {
+      return error.problems.map { String($0.description(file: "").dropFirst()) }
+    }
+  }
 }

@@ -10,16 +10,7 @@ import WeirTransport
   func problems(_ line: String, name: String = "u", endpoints: Bool = true) -> [String] {
     let lines = ["name: \(name)"] + (endpoints ? ["endpoints: [\"127.0.0.1:1\"]"] : []) + [line]
     let text = "upstreams:\n  - \(lines.joined(separator: "\n    "))\nroutes: [{name: r, upstream: u}]\n"
-    return problems(of: text)
-  }
-
-  func problems(of text: String) -> [String] {
-    do {
-      _ = try Configuration(parsing: Array(text.utf8), file: "f")
-      return []
-    } catch {
-      return error.problems.map { String($0.description(file: "").dropFirst()) }
-    }
+    return Configuration.problems(of: text)
   }
 
   @Test func readsEveryKey() throws {
@@ -223,7 +214,7 @@ import WeirTransport
     ),
   ])
   func routesAreChecked(keys: String, problem: String) {
-    let found = problems(of: "\(Self.entry)routes: [{name: r, \(keys)}]\n")
+    let found = Configuration.problems(of: "\(Self.entry)routes: [{name: r, \(keys)}]\n")
     #expect(found.contains { $0.hasPrefix(problem) }, "\(found)")
   }
 
@@ -231,10 +222,10 @@ import WeirTransport
     let unused = try Configuration(
       parsing: Array("\(Self.entry)routes: [{name: r, upstream: u}]".utf8), file: "f")
     #expect(unused.warnings.map { $0.description(file: "f") }.contains { $0.contains("upstreams[1].name: no route") })
-    let shared = problems(of: "\(Self.entry)routes: [{name: r, upstream: \"http://u:8080\"}]")
+    let shared = Configuration.problems(of: "\(Self.entry)routes: [{name: r, upstream: \"http://u:8080\"}]")
     #expect(shared == ["1:20: upstreams[0].name: a route has a URL with the host \"u\"; their metrics would be one"])
     #expect(
-      problems(
+      Configuration.problems(
         of: "upstreams: [{name: u, endpoints: [\"h:1\"]}, {name: u, srv: _a._tcp.b}]\nroutes: [{name: r, upstream: u}]")
         == ["1:51: upstreams[1].name: another upstream is named \"u\" (line 1)"])
   }

@@ -130,7 +130,7 @@ import WeirTestSupport
     let client = try rig.client()
     #expect(seconds(until: "2", client).1.isEmpty)
     for (step, host) in [3, 4, 5, 2].enumerated() {
-      // What is not whole, or names no endpoint, changes nothing.
+      // A file that is not whole, or names no endpoint, changes nothing.
       for broken in ["[{\"targets\": [\"127.0.0", "[]", "", "[{\"targets\": [\"pay.test:80\"]}]"].prefix(step) {
         _ = try directory.file("a.json", broken)
       }

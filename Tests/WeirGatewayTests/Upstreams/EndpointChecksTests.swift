@@ -7,7 +7,7 @@ import WeirTestSupport
 
 @testable import WeirGateway
 
-/// What checks send, and what they make of the answers.
+/// The requests of checks, and their verdicts on the answers.
 @Suite("Checks of endpoints", .timeLimit(.minutes(2))) struct EndpointChecksTests {
   private static let often = "interval: 0.5s"
 

@@ -15,7 +15,7 @@ extension RequestAttempt {
     } catch {
       return refuse(untrusted: error)
     }
-    if let rejection = findEndpoint() { return self.attempt(attempt, wasRejected: rejection) }
+    guard findEndpoint() else { return self.attempt(attempt, wasRejected: .noEndpoint) }
     attempt.hopStarts()
     body = ResponseBody(limit: request.maximumBodySize)
     guard let transferBody = makeBody() else {
@@ -47,8 +47,8 @@ extension RequestAttempt {
   }
 
   /// Chooses the endpoint, if the hop's origin has a group of them.
-  private func findEndpoint() -> Rejection? {
-    guard attempt.transport.usesEndpoints else { return nil }
+  private func findEndpoint() -> Bool {
+    guard attempt.transport.usesEndpoints else { return true }
     let destination = core.destination(of: hop.request)?.destination
     return attempt.findEndpoint(at: destination, key: core.balanceKey(of: hop.request, at: destination))
   }
