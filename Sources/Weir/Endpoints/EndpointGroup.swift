@@ -21,7 +21,7 @@ import WeirTransport
 public final class EndpointGroup: Sendable {
   /// How an endpoint is chosen for an attempt.
   public enum Balance: Sendable, Hashable {
-    /// The one with fewer attempts under way for its weight, of two drawn by weight.
+    /// The first of two drawn by weight, unless it has more than its share of the attempts that both have under way.
     case leastRequests
     /// In turn by weight, evenly spread.
     case roundRobin

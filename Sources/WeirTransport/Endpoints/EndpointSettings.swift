@@ -28,7 +28,7 @@ package struct EndpointSettings: Sendable, Equatable {
 
   /// How an endpoint is chosen for an attempt.
   package enum Balance: Sendable, Equatable {
-    /// The one with fewer attempts in flight ÷ weight, of two drawn by weight.
+    /// The first of two drawn by weight, unless it has more than its share of the attempts that both have in flight.
     case leastRequests
     /// In turn by weight, evenly spread, as nginx does. Each worker has a turn of its own.
     case roundRobin

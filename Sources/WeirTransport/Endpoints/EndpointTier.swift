@@ -24,6 +24,13 @@ final class EndpointTier: Sendable {
     let place: Int
     /// The weight that counts now.
     let weight: Double
+
+    /// Whether one has more attempts in flight than its share of what both have. Between different weights the share is
+    /// rounded up: of two with 95 and 5 the small one would otherwise get a request whenever it has nothing to do.
+    func exceedsShare(_ active: Int, beside otherActive: Int, of other: Candidate) -> Bool {
+      if weight == other.weight { return active > otherActive }
+      return Double(active) > (Double(active + otherActive) * weight / (weight + other.weight)).rounded(.up)
+    }
   }
 
   /// Draws before all endpoints are looked at.
@@ -108,10 +115,11 @@ final class EndpointTier: Sendable {
     reading(first.place) { one in
       reading(second.place) { other in
         if other.hasFailed, !one.hasFailed { return false }
-        let load = Double(one.active) * second.weight
-        let otherLoad = Double(other.active) * first.weight
-        if otherLoad < load { return true }
-        if load < otherLoad, !one.hasFailed || other.hasFailed { return false }
+        let (active, otherActive) = (one.active, other.active)
+        if first.exceedsShare(active, beside: otherActive, of: second) { return true }
+        if second.exceedsShare(otherActive, beside: active, of: first), !one.hasFailed || other.hasFailed {
+          return false
+        }
         guard let latency = one.latency(at: now), let otherLatency = other.latency(at: now) else { return false }
         return latency > 2 * otherLatency
       }

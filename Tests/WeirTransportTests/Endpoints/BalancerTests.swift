@@ -102,10 +102,10 @@ import WeirIO
   /// Attempts in flight at two endpoints of these weights, and the one that gets the next: nil for either.
   @Test(
     arguments: [
-      (1, 1, 3, 2, 1), (1, 1, 2, 3, 0), (1, 1, 2, 2, nil), (2, 1, 3, 2, 0), (2, 1, 4, 2, nil), (2, 1, 5, 2, 1),
-      (1000, 1, 0, 0, 0),
+      (1, 1, 3, 2, 1), (1, 1, 2, 3, 0), (1, 1, 2, 2, nil), (2, 1, 2, 3, 0), (2, 1, 2, 2, nil), (2, 1, 6, 2, nil),
+      (2, 1, 7, 2, 1), (1000, 1, 0, 0, 0),
     ] as [(Int, Int, Int, Int, Int?)])
-  func fewerInFlightForTheirWeightWin(_ weight: Int, _ other: Int, _ active: Int, _ others: Int, _ winner: Int?) {
+  func moreInFlightThanItsShareLoses(_ weight: Int, _ other: Int, _ active: Int, _ others: Int, _ winner: Int?) {
     let line = EndpointLine([.p(0, 0, weight), .p(1, 0, other)])
     line.occupy(0, times: active)
     line.occupy(1, times: others)

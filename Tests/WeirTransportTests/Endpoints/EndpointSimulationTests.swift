@@ -34,6 +34,18 @@ import WeirIO
     }
   }
 
+  /// Requests per second, of which each takes about 50 ms: from less than one in flight to hundreds.
+  @Test(arguments: [10.0, 40, 80, 160, 320, 1_300, 5_000], [[1, 3], [5, 95], [1, 2]])
+  func ofTwoTheSmallOneGetsItsShare(_ rate: Double, _ weights: [Int]) {
+    var simulation = EndpointSimulation(
+      [EndpointModel](repeating: EndpointModel(), count: 2), weights: weights,
+      EndpointSettings(outlier: nil, connections: 8_192), seed: 7)
+    simulation.rate = rate
+    let share = simulation.run(seconds: 20_000 / rate).share(0)
+    let due = Double(weights[0]) / Double(weights[0] + weights[1])
+    #expect(abs(share - due) < 0.02, "\(share) of \(due)")
+  }
+
   /// Requests per second, the policy and the largest share of one that is ten times as slow.
   @Test(arguments: [
     (20.0, EndpointSettings.Balance.leastRequests, 0.03), (200, .leastRequests, 0.03), (1_000, .leastRequests, 0.03),
