@@ -54,14 +54,31 @@ import Testing
     for (host, port) in [("h", "1"), ("h", "2"), ("hh", "1"), (tricky, "2"), (slash, "3"), ("", "")] {
       family.with(host, port).increment()
     }
-    #expect(family.removeAll(where: "host", isOneOf: []) == 0)
-    #expect(family.removeAll(where: "hos", isOneOf: ["h"]) == 0)
-    #expect(family.removeAll(where: "port", isOneOf: ["4", "\""]) == 0)
-    #expect(family.removeAll(where: "port", isOneOf: ["2", "7"]) == 2)
-    #expect(family.removeAll(where: "host", isOneOf: ["h", slash, "z"]) == 2)
+    #expect(family.removeAll(where: ["host"], areOneOf: []) == 0)
+    #expect(family.removeAll(where: ["hos"], areOneOf: [["h"]]) == 0)
+    #expect(family.removeAll(where: ["port"], areOneOf: [["4"], ["\""]]) == 0)
+    #expect(family.removeAll(where: ["port"], areOneOf: [["2"], ["7"]]) == 2)
+    #expect(family.removeAll(where: ["host"], areOneOf: [["h"], [slash], ["z"]]) == 2)
     #expect(
       registry.text().split(separator: "\n").dropFirst() == [
         #"a_total{host="",port=""} 1"#, #"a_total{host="hh",port="1"} 1"#,
+      ])
+  }
+
+  @Test func severalLabelsCountTogether() throws {
+    let family = try registry.counter("a_total", help: "", labels: "host", "port", "code")
+    let tricky = "h\",port=\"1"
+    for (host, port) in [("h", "1"), ("h", "2"), ("i", "1"), (tricky, "2"), ("", "")] {
+      for code in ["200", "500"] { family.with(host, port, code).increment() }
+    }
+    #expect(family.removeAll(where: ["host", "port"], areOneOf: [["h", "1"], ["i", "2"], ["h", ""]]) == 2)
+    #expect(family.removeAll(where: ["port", "host"], areOneOf: [["1", "h"]]) == 0)
+    #expect(family.removeAll(where: ["port", "code"], areOneOf: [["2", "200"], ["", "404"]]) == 2)
+    #expect(family.removeAll(where: ["host", "port"], areOneOf: [[tricky, "2"], ["", ""]]) == 3)
+    #expect(
+      registry.text().split(separator: "\n").dropFirst() == [
+        #"a_total{host="h",port="2",code="500"} 1"#, #"a_total{host="i",port="1",code="200"} 1"#,
+        #"a_total{host="i",port="1",code="500"} 1"#,
       ])
   }
 

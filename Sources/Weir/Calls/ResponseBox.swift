@@ -6,8 +6,12 @@ final class ResponseBox: Sendable {
   private enum State {
     case pending
     /// Nearly always one task waits. Each further continuation is the new head of a list.
-    indirect case awaited(UnsafeContinuation<AwaitedResponse, Never>, others: State)
+    indirect case awaited(UnsafeContinuation<Void, Never>, others: State)
     case done(AwaitedResponse)
+
+    var response: AwaitedResponse? {
+      if case .done(let response) = self { response } else { nil }
+    }
   }
 
   private let state = Mutex(State.pending)
@@ -18,20 +22,25 @@ final class ResponseBox: Sendable {
       return state
     }
     while case .awaited(let continuation, let others) = waiting {
-      continuation.resume(returning: response)
+      continuation.resume()
       waiting = others
     }
   }
 
+  /// A waiting task reads the response from the state, not from its continuation: ThreadSanitizer doesn't see that the
+  /// runtime orders memory where a continuation is resumed before its task has stopped.
   var response: AwaitedResponse {
     get async {
-      await withUnsafeContinuation { continuation in
-        let response = state.withLock { state -> AwaitedResponse? in
-          if case .done(let response) = state { return response }
-          state = .awaited(continuation, others: state)
-          return nil
+      while true {
+        if let response = state.withLock({ $0.response }) { return response }
+        await withUnsafeContinuation { continuation in
+          let isDone = state.withLock { state in
+            if state.response != nil { return true }
+            state = .awaited(continuation, others: state)
+            return false
+          }
+          if isDone { continuation.resume() }
         }
-        if let response { continuation.resume(returning: response) }
       }
     }
   }

@@ -170,9 +170,10 @@ final class ClientMetrics: Sendable {
     removals = families.removals
   }
 
-  /// Removes a destination's series from the page.
-  func remove(address: String, port: String) {
-    for remove in removals { remove(["server_address": address, "server_port": port]) }
+  /// Removes the series of destinations from the page.
+  func remove(_ destinations: [Destination]) {
+    let labels = Set(destinations.map { [$0.host, String($0.port)] })
+    for remove in removals { remove(labels) }
   }
 }
 
@@ -180,8 +181,8 @@ final class ClientMetrics: Sendable {
 private struct DestinationFamilies {
   let registry: Registry
   let limits: SeriesLimits
-  /// Removes the series that have some labels from one of the families.
-  typealias Removal = @Sendable (_ labels: [String: String]) -> Void
+  /// Removes the series of these addresses and ports from one of the families.
+  typealias Removal = @Sendable (Set<[String]>) -> Void
   /// One removal for each family, in the order of registration.
   var removals: [Removal] = []
   private static let address: Label<String> = "server_address"
@@ -214,7 +215,7 @@ private struct DestinationFamilies {
   }
 
   private mutating func noted<Handle, Labels>(_ family: Family<Handle, Labels>) -> Family<Handle, Labels> {
-    removals.append { family.removeAll(where: $0) }
+    removals.append { family.removeAll(where: ["server_address", "server_port"], areOneOf: $0) }
     return family
   }
 }

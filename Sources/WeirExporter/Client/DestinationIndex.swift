@@ -48,17 +48,17 @@ final class DestinationIndex: Sendable {
     return new
   }
 
-  /// Removes a destination and its series. Returns false, and does nothing, while the destination is in use.
-  func forget(_ destination: Destination) -> Bool {
-    let isGone = state.withLock { state in
-      guard let metrics = state.known[destination] else { return true }
-      guard metrics.isQuiet else { return false }
-      state.known[destination] = nil
-      if state.last?.metrics === metrics { state.last = nil }
-      return true
+  /// Removes destinations and their series, but for those that are in use. Returns these.
+  func forget(_ destinations: [Destination]) -> [Destination] {
+    var gone = destinations
+    let used = state.withLock { state in
+      let end = gone.partition(by: { state.known[$0]?.isQuiet == false })
+      for destination in gone[..<end] { state.known[destination] = nil }
+      state.last = nil
+      return Array(gone[end...])
     }
-    if isGone { families.remove(address: destination.host, port: String(destination.port)) }
-    return isGone
+    families.remove(gone.dropLast(used.count))
+    return used
   }
 
   private func shared(_ metrics: inout DestinationMetrics?, named name: String) -> DestinationMetrics {

@@ -28,9 +28,9 @@ extension DestinationMetrics {
     show(report.serviceRate, in: families.serviceRate, hasServiceRate)
   }
 
-  /// Shows a value, or removes its series once it is unknown. A removal looks at the series of all destinations.
+  /// Shows a value, or removes its series once it is unknown.
   private func show(_ value: Double?, in family: GaugeFamily<(String, String)>, _ isShown: borrowing Atomic<Bool>) {
     let wasShown = isShown.exchange(value != nil, ordering: .relaxed)
-    if let value { family.with(address, port).set(value) } else if wasShown { family.removeAll(where: labels) }
+    if let value { family.with(address, port).set(value) } else if wasShown { family.remove(address, port) }
   }
 }

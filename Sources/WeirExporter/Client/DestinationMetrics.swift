@@ -183,8 +183,6 @@ final class DestinationMetrics: Sendable {
     if isOne { families.retryBudget.with(address, port).set(available) }
   }
 
-  var labels: [String: String] { ["server_address": address, "server_port": port] }
-
   /// Sets the circuit's state. The first call only tells that the circuit is in use: it makes its series at zero.
   func circuit(entered state: CircuitState) {
     let isKnown = hasCircuit.exchange(true, ordering: .relaxed)
@@ -197,15 +195,15 @@ final class DestinationMetrics: Sendable {
 
   /// Removes from the page the gauges that are no longer updated.
   func remove(_ gauges: ControlGauges) {
-    if gauges.contains(.budget) { families.retryBudget.removeAll(where: labels) }
+    if gauges.contains(.budget) { families.retryBudget.remove(address, port) }
     if gauges.contains(.overload) {
       for family in [families.concurrencyLimit, families.concurrencyUsed, families.baseline, families.serviceRate] {
-        family.removeAll(where: labels)
+        family.remove(address, port)
       }
-      families.overloadState.removeAll(where: labels)
+      for state in OverloadState.allCases { families.overloadState.remove(address, port, state.rawValue) }
     }
     guard gauges.contains(.circuit), hasCircuit.exchange(false, ordering: .relaxed) else { return }
-    families.circuitState.removeAll(where: labels)
+    for state in CircuitState.allCases { families.circuitState.remove(address, port, state.rawValue) }
   }
 
   func prepare(adapter: String) {

@@ -63,7 +63,12 @@ public final class MetricsMonitor: InlineEventMonitor {
   /// Returns false, and does nothing, while requests are under way or connections are open.
   @discardableResult
   public func forget(_ destination: Destination) -> Bool {
-    destinations.forget(destination)
+    destinations.forget([destination]).isEmpty
+  }
+
+  /// Does the same with many destinations, and returns those of which nothing was removed.
+  package func forget(_ destinations: [Destination]) -> [Destination] {
+    self.destinations.forget(destinations)
   }
 
   /// Removes from the page those gauges of a destination whose limits no longer apply to it.

@@ -28,6 +28,7 @@ package final class Gateway: Sendable {
   private let listener: Listener
   private let workers: [Worker]
   private let pseudonym: String
+  private let destinations: DestinationTable
   private let registry: UpstreamRegistry
   /// The upstreams of the present configuration.
   private let present: Mutex<Set<Upstream>>
@@ -51,6 +52,7 @@ package final class Gateway: Sendable {
     let upstreams = UpstreamLog(log, window: options.failureWindow)
     self.upstreams = upstreams
     let destinations = DestinationTable()
+    self.destinations = destinations
     let registry = UpstreamRegistry(destinations, log: log, lag: { observer?.lagObserver(ofLoop: "control") })
     self.registry = registry
     present = Mutex(Set(configuration.routes.flatMap(\.upstreams)))
@@ -91,6 +93,7 @@ package final class Gateway: Sendable {
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
     closeIdleConnections(before, Set(configuration.routes.flatMap(\.upstreams)))
+    destinations.keep(Set(plan.upstreams.keys))
   }
 
   /// Closes idle connections to upstreams that are gone.

@@ -49,9 +49,12 @@ final class UpstreamRegistry: Sendable {
     }
     let present = entries
     self.entries.withLock { $0 = present }
+    var used = count
     for upstream in upstreams {
       guard let entry = entries[upstream.name] else { continue }
-      entry.follow(upstream, room: room(for: entry), at: now)
+      used -= entry.count
+      entry.follow(upstream, room: max(1, Self.maximumEndpoints - used), at: now)
+      used += entry.count
     }
     control?.discovery.loop.post {
       control?.discovery.value.follow(Array(present.values))
@@ -77,9 +80,10 @@ final class UpstreamRegistry: Sendable {
   }
 
   /// The number of endpoints that an entry may have beside all others.
-  func room(for entry: UpstreamEndpoints) -> Int {
-    max(1, Self.maximumEndpoints - all.values.reduce(0) { $0 + ($1 === entry ? 0 : $1.count) })
-  }
+  func room(for entry: UpstreamEndpoints) -> Int { max(1, Self.maximumEndpoints - count + entry.count) }
+
+  /// The endpoints of all entries.
+  private var count: Int { all.values.reduce(0) { $0 + $1.count } }
 
   private func control(for upstreams: [NamedUpstream]) throws(Errno) -> Control? {
     if let present = control.withLock({ $0 }) { return present }

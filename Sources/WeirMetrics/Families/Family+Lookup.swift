@@ -132,10 +132,15 @@ extension Family {
     store.removeAll(where: values)
   }
 
-  /// Takes all series in which the label has one of these values off the page, in one look at each; returns their number.
+  /// Takes all series in which some labels have one of these values off the page, in one look at each; returns their
+  /// number.
+  ///
+  /// - Parameters:
+  ///   - names: At least one label; several follow each other in the family.
+  ///   - values: A value for each of the labels.
   @discardableResult
-  package func removeAll(where name: String, isOneOf values: Set<String>) -> Int {
-    values.isEmpty ? 0 : store.removeAll(where: name, isOneOf: values)
+  package func removeAll(where names: [String], areOneOf values: Set<[String]>) -> Int {
+    values.isEmpty ? 0 : store.removeAll(where: names, areOneOf: values)
   }
 }
 

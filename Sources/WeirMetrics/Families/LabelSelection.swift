@@ -27,19 +27,27 @@ struct LabelSelection {
   }
 }
 
-/// Selects the label sets of a family in which one label has one of many values, in one look at each.
+/// Selects the label sets of a family in which neighbouring labels have one of many values, in one look at each.
 struct LabelChoice {
-  /// `name="`
+  /// `name="`, of the first of the labels.
   private let begin: [UInt8]
-  /// Each `name="value"`, as in a label set's text.
-  private let pairs: Set<[UInt8]>
+  private let count: Int
+  /// Each `name="value",name="value"`, as in a label set's text.
+  private let texts: Set<[UInt8]>
 
-  init(_ name: String, _ values: Set<String>) {
-    begin = Array("\(name)=\"".utf8)
-    pairs = Set(
-      values.map { value in
+  /// - Parameters:
+  ///   - names: Labels that follow each other in the family; at least one.
+  ///   - values: A value for each of the labels.
+  init(_ names: [String], _ values: Set<[String]>) {
+    begin = Array("\(names[0])=\"".utf8)
+    count = names.count
+    texts = Set(
+      values.map { values in
         var text: [UInt8] = []
-        LabelSchema.append(name, value, to: &text)
+        for (name, value) in zip(names, values) {
+          if !text.isEmpty { text.append(UInt8(ascii: ",")) }
+          LabelSchema.append(name, value, to: &text)
+        }
         return text
       })
   }
@@ -47,10 +55,13 @@ struct LabelChoice {
   /// Whether the label set of this text has one of the values.
   func includes(_ text: UnsafeRawBufferPointer) -> Bool {
     guard let start = start(in: text) else { return false }
-    // Quotes inside a value are escaped, and so are the backslashes before them.
-    var end = start + begin.count
-    while end < text.count, text[end] != UInt8(ascii: "\"") { end += text[end] == UInt8(ascii: "\\") ? 2 : 1 }
-    return end < text.count && pairs.contains(Array(text[start...end]))
+    var end = start
+    // Each label has two quotes. Quotes inside a value are escaped, and so are the backslashes before them.
+    for _ in 0..<2 * count {
+      while end < text.count, text[end] != UInt8(ascii: "\"") { end += text[end] == UInt8(ascii: "\\") ? 2 : 1 }
+      end += 1
+    }
+    return end <= text.count && texts.contains(Array(text[start..<end]))
   }
 
   private func start(in text: UnsafeRawBufferPointer) -> Int? {

@@ -131,9 +131,9 @@ final class SeriesStore: MetricFamily {
     return removeAll { selection.includes($0) }
   }
 
-  /// Takes the series in which the label has one of these values off the page; returns their number.
-  func removeAll(where name: String, isOneOf values: Set<String>) -> Int {
-    let choice = LabelChoice(name, values)
+  /// Takes the series in which neighbouring labels have one of these values off the page; returns their number.
+  func removeAll(where names: [String], areOneOf values: Set<[String]>) -> Int {
+    let choice = LabelChoice(names, values)
     return removeAll { choice.includes($0) }
   }
 

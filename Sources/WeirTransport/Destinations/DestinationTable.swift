@@ -22,12 +22,13 @@ package final class DestinationTable: Sendable {
     var share: Int { max(1, capacity / 8) }
 
     mutating func letGo() {
-      let idle = idleLongestFirst()
-      for destination in idle.prefix(max(share, states.count - capacity + share)) { states[destination] = nil }
+      let idle = idle().prefix(max(share, states.count - capacity + share))
+      for destination in idle { states[destination] = nil }
       limit = max(capacity, states.count + share)
     }
 
-    private mutating func idleLongestFirst() -> [Destination] {
+    /// The destinations whose states nothing else refers to, the longest idle first.
+    mutating func idle() -> [Destination] {
       var idle: [(destination: Destination, lastAsked: MonotonicTime)] = []
       var index = states.startIndex
       while index < states.endIndex {
@@ -54,6 +55,14 @@ package final class DestinationTable: Sendable {
   }
 
   package var count: Int { entries.withLock { $0.states.count } }
+
+  /// Drops the states of all other destinations, as no more requests will go there; but for those in use, which a later
+  /// call drops.
+  package func keep(_ destinations: Set<Destination>) {
+    entries.withLock { entries in
+      for destination in entries.idle() where !destinations.contains(destination) { entries.states[destination] = nil }
+    }
+  }
 
   /// - Parameter limits: The limits of a new destination; a known one keeps its own.
   package func state(for destination: Destination, limits: TransportLimits) -> DestinationState {

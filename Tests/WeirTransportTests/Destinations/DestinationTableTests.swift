@@ -40,6 +40,22 @@ struct DestinationTableTests {
     #expect(table.count <= 100)
   }
 
+  @Test("Those to which no requests will go are dropped once nobody holds them")
+  func keeping() {
+    let table = DestinationTable()
+    let kept = ObjectIdentifier(state(0, of: table))
+    for number in 1..<10 { _ = state(number, of: table) }
+    do {
+      let held = state(5, of: table)
+      table.keep([destination(0), destination(77)])
+      #expect(table.count == 2)
+      #expect(state(5, of: table) === held)
+    }
+    table.keep([destination(0)])
+    #expect(table.count == 1)
+    #expect(ObjectIdentifier(state(0, of: table)) == kept)
+  }
+
   /// What a destination remembers is shown by its budget: one retry in a minute, none after it.
   private static let once = RetryBudget(ratio: 0, minimumPerSecond: 0, burst: 1, window: 60)
 
