@@ -54,11 +54,11 @@ import Testing
     for (host, port) in [("h", "1"), ("h", "2"), ("hh", "1"), (tricky, "2"), (slash, "3"), ("", "")] {
       family.with(host, port).increment()
     }
-    #expect(family.removeAll(where: ["host"], areOneOf: []) == 0)
-    #expect(family.removeAll(where: ["hos"], areOneOf: [["h"]]) == 0)
-    #expect(family.removeAll(where: ["port"], areOneOf: [["4"], ["\""]]) == 0)
-    #expect(family.removeAll(where: ["port"], areOneOf: [["2"], ["7"]]) == 2)
-    #expect(family.removeAll(where: ["host"], areOneOf: [["h"], [slash], ["z"]]) == 2)
+    #expect(family.removeAll(LabelChoice(["host"], [])) == 0)
+    #expect(family.removeAll(LabelChoice(["hos"], [["h"]])) == 0)
+    #expect(family.removeAll(LabelChoice(["port"], [["4"], ["\""]])) == 0)
+    #expect(family.removeAll(LabelChoice(["port"], [["2"], ["7"]])) == 2)
+    #expect(family.removeAll(LabelChoice(["host"], [["h"], [slash], ["z"]])) == 2)
     #expect(
       registry.text().split(separator: "\n").dropFirst() == [
         #"a_total{host="",port=""} 1"#, #"a_total{host="hh",port="1"} 1"#,
@@ -71,10 +71,10 @@ import Testing
     for (host, port) in [("h", "1"), ("h", "2"), ("i", "1"), (tricky, "2"), ("", "")] {
       for code in ["200", "500"] { family.with(host, port, code).increment() }
     }
-    #expect(family.removeAll(where: ["host", "port"], areOneOf: [["h", "1"], ["i", "2"], ["h", ""]]) == 2)
-    #expect(family.removeAll(where: ["port", "host"], areOneOf: [["1", "h"]]) == 0)
-    #expect(family.removeAll(where: ["port", "code"], areOneOf: [["2", "200"], ["", "404"]]) == 2)
-    #expect(family.removeAll(where: ["host", "port"], areOneOf: [[tricky, "2"], ["", ""]]) == 3)
+    #expect(family.removeAll(LabelChoice(["host", "port"], [["h", "1"], ["i", "2"], ["h", ""]])) == 2)
+    #expect(family.removeAll(LabelChoice(["port", "host"], [["1", "h"]])) == 0)
+    #expect(family.removeAll(LabelChoice(["port", "code"], [["2", "200"], ["", "404"]])) == 2)
+    #expect(family.removeAll(LabelChoice(["host", "port"], [[tricky, "2"], ["", ""]])) == 3)
     #expect(
       registry.text().split(separator: "\n").dropFirst() == [
         #"a_total{host="h",port="2",code="500"} 1"#, #"a_total{host="i",port="1",code="200"} 1"#,

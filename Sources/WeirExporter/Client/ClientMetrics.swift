@@ -172,8 +172,9 @@ final class ClientMetrics: Sendable {
 
   /// Removes the series of destinations from the page.
   func remove(_ destinations: [Destination]) {
-    let labels = Set(destinations.map { [$0.host, String($0.port)] })
-    for remove in removals { remove(labels) }
+    let choice = LabelChoice(
+      ["server_address", "server_port"], destinations.map { [$0.host, String($0.port)] })
+    for remove in removals { remove(choice) }
   }
 }
 
@@ -181,8 +182,8 @@ final class ClientMetrics: Sendable {
 private struct DestinationFamilies {
   let registry: Registry
   let limits: SeriesLimits
-  /// Removes the series of these addresses and ports from one of the families.
-  typealias Removal = @Sendable (Set<[String]>) -> Void
+  /// Removes series from one of the families.
+  typealias Removal = @Sendable (LabelChoice) -> Void
   /// One removal for each family, in the order of registration.
   var removals: [Removal] = []
   private static let address: Label<String> = "server_address"
@@ -215,7 +216,7 @@ private struct DestinationFamilies {
   }
 
   private mutating func noted<Handle, Labels>(_ family: Family<Handle, Labels>) -> Family<Handle, Labels> {
-    removals.append { family.removeAll(where: ["server_address", "server_port"], areOneOf: $0) }
+    removals.append { family.removeAll($0) }
     return family
   }
 }

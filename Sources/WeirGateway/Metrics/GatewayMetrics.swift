@@ -133,7 +133,7 @@ package final class GatewayMetrics: Sendable {
     var present: [String: Destination?] = [:]
     for route in routes { present[route] = .some(leads[route]) }
     let changed = told.filter { present[$0.key] != .some($0.value) }.map(\.key)
-    routeInfo.removeAll(where: ["route"], areOneOf: Set(changed.map { [$0] }))
+    routeInfo.removeAll(LabelChoice(["route"], changed.map { [$0] }))
     for (route, lead) in present {
       routeInfo.with(route, lead?.host ?? "", lead.map { String($0.port) } ?? "").set(1)
     }
@@ -170,10 +170,10 @@ package final class GatewayMetrics: Sendable {
   private func drop(from departed: inout Departed, at now: MonotonicTime) {
     let expired = departed.routes.expired(at: now)
     for route in expired { departed.shares[route] = nil }
-    let gone = Set(expired.map { [$0] })
-    requests.removeAll(where: ["route"], areOneOf: gone)
-    for family in [failed, retried, abandoned] { family.removeAll(where: ["route"], areOneOf: gone) }
-    duration.removeAll(where: ["http_route"], areOneOf: gone)
+    let gone = LabelChoice(["route"], expired.map { [$0] })
+    requests.removeAll(gone)
+    for family in [failed, retried, abandoned] { family.removeAll(gone) }
+    duration.removeAll(LabelChoice(["http_route"], expired.map { [$0] }))
     // Requests under way by an older configuration may still have set these gauges.
     for (upstream, gauges) in departed.unused { client?.remove(gauges, of: upstream) }
     for upstream in client?.forget(departed.upstreams.expired(at: now)) ?? [] {

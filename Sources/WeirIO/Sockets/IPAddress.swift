@@ -24,17 +24,17 @@ package enum IPAddress: Hashable, Sendable {
   /// Reads a URL's host as a resolver does, including `127.1`, `0x7f000001`, `0177.0.0.1` and `2130706433`. A dot at
   /// the end is accepted, and so are brackets and a zone of an IPv6 address. Nil for names.
   package init?(host: some StringProtocol) {
-    var text = host[...]
-    guard !text.utf8.contains(0) else { return nil }
-    if text.first == "[", text.last == "]" { text = text.dropFirst().dropLast() }
-    if text.contains(":") {
-      self.init(text.prefix { $0 != "%" })
+    var bytes = Array(host.utf8)[...]
+    if bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]") { bytes = bytes.dropFirst().dropLast() }
+    if bytes.contains(UInt8(ascii: ":")) {
+      self.init(String(decoding: bytes.prefix { $0 != UInt8(ascii: "%") }, as: UTF8.self))
       return
     }
-    if text.last == "." { text = text.dropLast() }
+    if bytes.last == UInt8(ascii: ".") { bytes = bytes.dropLast() }
     var number = in_addr()
     // `inet_aton` stops at blanks, which no host holds.
-    guard !text.contains(where: \.isWhitespace), inet_aton(String(text), &number) == 1 else { return nil }
+    guard !bytes.contains(where: { $0 <= UInt8(ascii: " ") }) else { return nil }
+    guard inet_aton(String(decoding: bytes, as: UTF8.self), &number) == 1 else { return nil }
     self = .v4(UInt32(bigEndian: number.s_addr))
   }
 

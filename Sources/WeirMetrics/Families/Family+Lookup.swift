@@ -132,15 +132,10 @@ extension Family {
     store.removeAll(where: values)
   }
 
-  /// Takes all series in which some labels have one of these values off the page, in one look at each; returns their
-  /// number.
-  ///
-  /// - Parameters:
-  ///   - names: At least one label; several follow each other in the family.
-  ///   - values: A value for each of the labels.
+  /// Takes all chosen series off the page, in one look at each; returns their number.
   @discardableResult
-  package func removeAll(where names: [String], areOneOf values: Set<[String]>) -> Int {
-    values.isEmpty ? 0 : store.removeAll(where: names, areOneOf: values)
+  package func removeAll(_ choice: LabelChoice) -> Int {
+    store.removeAll(choice)
   }
 }
 

@@ -28,7 +28,7 @@ struct LabelSelection {
 }
 
 /// Selects the label sets of a family in which neighbouring labels have one of many values, in one look at each.
-struct LabelChoice {
+package struct LabelChoice: Sendable {
   /// `name="`, of the first of the labels.
   private let begin: [UInt8]
   private let count: Int
@@ -38,7 +38,7 @@ struct LabelChoice {
   /// - Parameters:
   ///   - names: Labels that follow each other in the family; at least one.
   ///   - values: A value for each of the labels.
-  init(_ names: [String], _ values: Set<[String]>) {
+  package init(_ names: [String], _ values: [[String]]) {
     begin = Array("\(names[0])=\"".utf8)
     count = names.count
     texts = Set(
@@ -51,6 +51,8 @@ struct LabelChoice {
         return text
       })
   }
+
+  var isEmpty: Bool { texts.isEmpty }
 
   /// Whether the label set of this text has one of the values.
   func includes(_ text: UnsafeRawBufferPointer) -> Bool {

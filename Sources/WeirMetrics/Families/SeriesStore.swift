@@ -131,10 +131,9 @@ final class SeriesStore: MetricFamily {
     return removeAll { selection.includes($0) }
   }
 
-  /// Takes the series in which neighbouring labels have one of these values off the page; returns their number.
-  func removeAll(where names: [String], areOneOf values: Set<[String]>) -> Int {
-    let choice = LabelChoice(names, values)
-    return removeAll { choice.includes($0) }
+  /// Takes the chosen series off the page; returns their number.
+  func removeAll(_ choice: LabelChoice) -> Int {
+    choice.isEmpty ? 0 : removeAll { choice.includes($0) }
   }
 
   private func removeAll(_ isWanted: (UnsafeRawBufferPointer) -> Bool) -> Int {

@@ -242,6 +242,14 @@ package final class DestinationState: Sendable {
     return reports
   }
 
+  /// Lets go of what is reported soon after the last attempt, unless another one comes.
+  func retire() {
+    fields.withLock { fields in
+      fields.reports.budget = nil
+      fields.gate?.isRetired = true
+    }
+  }
+
   /// The reporting session stops reporting.
   func isWatchedNoMore() {
     fields.withLock { $0.reports.isWatched = false }

@@ -57,11 +57,13 @@ package final class DestinationTable: Sendable {
   package var count: Int { entries.withLock { $0.states.count } }
 
   /// Drops the states of all other destinations, as no more requests will go there; but for those in use, which a later
-  /// call drops.
+  /// call drops. These are reported on no more once their last attempts have ended.
   package func keep(_ destinations: Set<Destination>) {
-    entries.withLock { entries in
+    let used = entries.withLock { entries in
       for destination in entries.idle() where !destinations.contains(destination) { entries.states[destination] = nil }
+      return entries.states.filter { !destinations.contains($0.key) }
     }
+    for state in used.values { state.retire() }
   }
 
   /// - Parameter limits: The limits of a new destination; a known one keeps its own.
