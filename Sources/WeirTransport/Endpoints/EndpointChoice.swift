@@ -5,23 +5,56 @@ import WeirIO
 package final class EndpointChoice {
   let set: EndpointSet
   @exclusivity(unchecked) private var picker: EndpointPicker
+  private let follower: EndpointFollower
   /// Hears of updates for as long as this choice is used.
-  private var watch: EndpointWatch?
-  private var bound: LoopBound<WeakChoice>?
-  private let closeIdleConnections: ([TransferEndpoint]) -> Void
-  /// The calls of those that wait for the set to have endpoints.
-  private var waiting: [ObjectIdentifier: () -> Void] = [:]
+  private let watch: EndpointWatch
 
   /// - Parameter closeIdleConnections: Called on the loop with endpoints that are gone.
   init(_ set: EndpointSet, on loop: EventLoop, closeIdleConnections: @escaping ([TransferEndpoint]) -> Void) {
     self.set = set
     picker = EndpointPicker(set)
-    self.closeIdleConnections = closeIdleConnections
-    let bound = LoopBound(confining: WeakChoice(choice: self), on: loop)
-    self.bound = bound
-    let watch = EndpointWatch { gone in bound.loop.post { bound.value.choice?.updated(gone) } }
-    self.watch = watch
+    let follower = EndpointFollower(set, on: loop, closeIdleConnections)
+    self.follower = follower
+    watch = follower.watch()
     set.add(watch)
+  }
+
+  /// Whether there is no endpoint at all.
+  package var isEmpty: Bool { self.set.isEmpty }
+
+  /// Calls `then` once the set has endpoints.
+  package func awaitsEndpoints(_ owner: AnyObject, then: @escaping () -> Void) {
+    follower.waiting[ObjectIdentifier(owner)] = then
+  }
+
+  package func stopsWaiting(_ owner: AnyObject) { follower.waiting[ObjectIdentifier(owner)] = nil }
+
+  func pick(key: UInt64?, excluding tried: TriedEndpoints, at now: MonotonicTime) -> Endpoint? {
+    picker.pick(key: key, excluding: tried, at: now)
+  }
+}
+
+/// What a choice does when its set is updated. Updates refer to it weakly, and a weak reference to the choice itself would
+/// make each of its retains slow. Confined to the loop.
+private final class EndpointFollower {
+  /// The most that go on in one turn.
+  private static let mostAtOnce = 64
+
+  /// The calls of those that wait for the set to have endpoints.
+  var waiting: [ObjectIdentifier: () -> Void] = [:]
+  private let set: EndpointSet
+  private let loop: EventLoop
+  private let closeIdleConnections: ([TransferEndpoint]) -> Void
+
+  init(_ set: EndpointSet, on loop: EventLoop, _ closeIdleConnections: @escaping ([TransferEndpoint]) -> Void) {
+    self.set = set
+    self.loop = loop
+    self.closeIdleConnections = closeIdleConnections
+  }
+
+  func watch() -> EndpointWatch {
+    let bound = LoopBound(confining: WeakFollower(follower: self), on: loop)
+    return EndpointWatch { gone in bound.loop.post { bound.value.follower?.updated(gone) } }
   }
 
   private func updated(_ gone: [TransferEndpoint]) {
@@ -33,29 +66,14 @@ package final class EndpointChoice {
   private func wake() {
     guard !waiting.isEmpty, !set.isEmpty else { return }
     for owner in Array(waiting.keys.prefix(Self.mostAtOnce)) { waiting.removeValue(forKey: owner)?() }
-    if !waiting.isEmpty { bound?.loop.post { [bound] in bound?.value.choice?.wake() } }
-  }
-
-  /// The most that go on in one turn.
-  private static let mostAtOnce = 64
-
-  /// Whether there is no endpoint at all.
-  package var isEmpty: Bool { self.set.isEmpty }
-
-  /// Calls `then` once the set has endpoints.
-  package func awaitsEndpoints(_ owner: AnyObject, then: @escaping () -> Void) {
-    waiting[ObjectIdentifier(owner)] = then
-  }
-
-  package func stopsWaiting(_ owner: AnyObject) { waiting[ObjectIdentifier(owner)] = nil }
-
-  func pick(key: UInt64?, excluding tried: TriedEndpoints, at now: MonotonicTime) -> Endpoint? {
-    picker.pick(key: key, excluding: tried, at: now)
+    if waiting.isEmpty { return }
+    let bound = LoopBound(confining: WeakFollower(follower: self), on: loop)
+    loop.post { bound.value.follower?.wake() }
   }
 }
 
-private struct WeakChoice {
-  weak var choice: EndpointChoice?
+private struct WeakFollower {
+  weak var follower: EndpointFollower?
 }
 
 /// Hears of a set's updates, with the endpoints that are gone, on any thread.
