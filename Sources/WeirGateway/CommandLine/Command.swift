@@ -20,7 +20,8 @@ package enum HelpTopic: String, CaseIterable, Sendable {
 package struct ServeOptions: Equatable, Sendable {
   /// Nil means the embedded default, a demo origin behind the gateway.
   package var configFile: String?
-  package var gatewayAddress = SocketAddress.loopback(port: 8080)
+  /// Nil means ``standardGatewayAddress``, or the listeners of the configuration.
+  package var gatewayAddress: SocketAddress?
   package var webAddress = SocketAddress.loopback(port: 9464)
   /// Restricts access to the metrics address. Nil lets everybody in.
   package var webConfigFile: String?
@@ -37,6 +38,8 @@ package struct ServeOptions: Equatable, Sendable {
   package var drainTimeout: Duration = .seconds(30)
   package var logLevel = LogLevel.info
   package var logFormat = LogFormat.logfmt
+
+  package static let standardGatewayAddress = SocketAddress.loopback(port: 8080)
 
   package init() {}
 }

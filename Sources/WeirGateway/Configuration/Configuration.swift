@@ -4,6 +4,8 @@ package struct Configuration: Sendable, Equatable {
 
   /// The routes in the order of the file. Their names are unique, and no two match the same requests.
   package var routes: [Route]
+  /// The listeners in the order of the file; none for that of `--gateway.listen-address`.
+  package var listeners: [ListenerSettings] = []
   /// The upstreams that routes may name, in the order of the file.
   package var upstreams: [NamedUpstream] = []
   /// Notes on parts that break no rule but are probably mistakes, in the order of the file. Those that come of a comparison

@@ -7,6 +7,7 @@ package import WeirTransport
 /// Forwards HTTP requests by configured routes, on one event loop per worker.
 package final class Gateway: Sendable {
   package struct Options: Sendable {
+    /// The address of a listener named `gateway`, for configurations without listeners.
     package var address: SocketAddress
     package var workers: Int
     /// The name of this gateway in Via; a token. With nil, a random one is made.
@@ -25,7 +26,8 @@ package final class Gateway: Sendable {
     }
   }
 
-  private let listener: Listener
+  private let listeners: GatewayListeners
+  private let standard: ListenerSettings
   private let workers: [Worker]
   private let pseudonym: String
   private let destinations: DestinationTable
@@ -60,38 +62,52 @@ package final class Gateway: Sendable {
     metrics.endpoints.tell { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
     let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
     metrics.prepare(for: plan)
-    let listener = try Listener(options.address)
-    self.listener = listener
-    let limits = ServerLimits.gateway(connections: options.connections / options.workers)
-    let crowd = CrowdLog(listener: "gateway", connections: limits.connections * options.workers, log: log)
-    workers = try (0..<options.workers).map { number in
+    let share = min(max(1, options.connections / options.workers), ServerLimits.mostConnections)
+    let workers = try (0..<options.workers).map { number in
       try Worker(
-        number: number, listener: listener, plan: plan, destinations: destinations, observer: observer,
-        metrics: metrics, limits: limits, crowd: crowd, log: log, failures: failures, upstreams: upstreams)
+        number: number, plan: plan, destinations: destinations, observer: observer, metrics: metrics,
+        connections: share, log: log, failures: failures, upstreams: upstreams)
+    }
+    self.workers = workers
+    standard = ListenerSettings(address: options.address)
+    let listeners = try GatewayListeners(
+      configuration.listeners.isEmpty ? [standard] : configuration.listeners, workers: workers,
+      connections: options.connections, log: log)
+    self.listeners = listeners
+    metrics.listeners.tell { [weak listeners] in
+      (listeners?.all ?? []).map { ($0.settings.name, $0.tallies) }
     }
   }
 
-  /// The address it listens on.
-  package var address: SocketAddress { listener.address }
+  /// The address of the first listener.
+  package var address: SocketAddress { addresses.first?.address ?? .unnamed }
+
+  /// The listeners' names and addresses, in the order of the configuration.
+  package var addresses: [(name: String, address: SocketAddress)] {
+    listeners.all.map { ($0.settings.name, $0.listener.address) }
+  }
 
   package var workerCount: Int { workers.count }
 
   package func start() {
     for worker in workers { worker.start() }
+    listeners.start()
   }
 
   /// Waits for the first answers of places that tell of endpoints, but no longer than five seconds.
   package func findEndpoints() async { await registry.settle(within: 5) }
 
-  /// Returns once all new requests follow `configuration`. Requests under way end by the old one. Throws if the loop of
-  /// lookups and checks can't be made; then nothing has changed.
+  /// Returns once all new requests follow `configuration`. Requests under way end by the old one. Throws if a listener
+  /// can't be opened, or the loop of lookups and checks can't be made; then nothing has changed.
   package func reload(_ configuration: Configuration) async throws {
+    let change = try listeners.prepare(configuration.listeners.isEmpty ? [standard] : configuration.listeners)
     let before = Array(registry.all.values)
     try registry.follow(configuration.upstreams)
     await findEndpoints()
     let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
+    await listeners.commit(change)
     closeIdleConnections(before, Set(configuration.routes.flatMap(\.upstreams)))
     destinations.keep(Set(plan.upstreams.keys))
   }
@@ -115,9 +131,8 @@ package final class Gateway: Sendable {
   /// Stops accepting, and returns when all requests under way have ended, at the latest after `grace` seconds. A
   /// request that arrives on an open connection within a second counts as under way.
   package func stop(grace: Double) async {
-    await withTaskGroup { group in
-      for worker in workers { group.addTask { await worker.stop(grace: grace) } }
-    }
+    await listeners.stop(grace: grace)
+    for worker in workers { worker.close() }
     registry.close()
     // Events that were only counted are logged before the end.
     _ = failures.windowsEnded(at: .distantFuture)
@@ -131,16 +146,5 @@ extension GatewayMetrics {
     prepare(
       routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first }, upstreams: plan.upstreams
     )
-  }
-}
-
-extension ServerLimits {
-  /// The limits of the gateway's server. The upstream limits the size of bodies, since they are streamed.
-  static func gateway(connections: Int) -> ServerLimits {
-    var limits = ServerLimits()
-    limits.bodyBytes = nil
-    limits.connections = min(max(1, connections), 8192)
-    limits.stopLinger = 1
-    return limits
   }
 }

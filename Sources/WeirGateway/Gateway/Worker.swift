@@ -7,26 +7,27 @@ import WeirTransport
 final class Worker: Sendable {
   let loop: EventLoop
   private let transport: LoopBound<Transport>
-  private let server: Server
   private let handler: ForwardingHandler
 
   init(
-    number: Int, listener: Listener, plan: ForwardingPlan, destinations: DestinationTable,
-    observer: (any SharedTransportObserver)?, metrics: GatewayMetrics, limits: ServerLimits, crowd: CrowdLog,
-    log: Logger, failures: FailureLog, upstreams: UpstreamLog
+    number: Int, plan: ForwardingPlan, destinations: DestinationTable, observer: (any SharedTransportObserver)?,
+    metrics: GatewayMetrics, connections: Int, log: Logger, failures: FailureLog, upstreams: UpstreamLog
   ) throws(Errno) {
     loop = try EventLoop(name: "weir.gateway.\(number)")
     // Each request under way has a client's connection, so no more connections to upstreams are needed.
     transport = LoopBound(
       Transport(
-        loop: loop, options: .gateway(connections: limits.connections), limits: .gateway, table: destinations,
+        loop: loop, options: .gateway(connections: connections), limits: .gateway, table: destinations,
         observer: UpstreamObserver(metrics: observer, log: upstreams)), on: loop)
     if let lag = observer?.lagObserver(ofLoop: "gateway.\(number)") { loop.post { [loop] in loop.observeLag(lag) } }
-    let handler = ForwardingHandler(
+    handler = ForwardingHandler(
       transport: transport, plan: plan, metrics: metrics, observer: observer, log: log, failures: failures,
       upstreams: upstreams)
-    self.handler = handler
-    server = Server(listener: listener, loop: loop, limits: limits, handler: handler) { event in
+  }
+
+  /// Makes the server of a listener on this worker's loop.
+  func server(for listener: Listener, limits: ServerLimits, tally: ServerTally, crowd: CrowdLog) -> Server {
+    Server(listener: listener, loop: loop, limits: limits, handler: handler, tally: tally) { [handler] event in
       switch event {
       case .requestRefused(let refusal, let peer, let wasHandled):
         handler.noteRefusal(refusal, of: peer, wasHandled: wasHandled)
@@ -38,7 +39,6 @@ final class Worker: Sendable {
 
   func start() {
     loop.post { [handler] in handler.begin() }
-    server.start()
   }
 
   /// Closes idle connections to upstreams that are gone, and to endpoints of such.
@@ -56,9 +56,13 @@ final class Worker: Sendable {
     }
   }
 
-  /// Lets requests under way end, and after `grace` seconds cuts those that have not.
-  func stop(grace: Double) async {
-    await server.stop(grace: grace)
+  /// Returns once the loop has done what it was asked for before.
+  func catchUp() async {
+    await withCheckedContinuation { continuation in loop.post { continuation.resume() } }
+  }
+
+  /// Ends all transfers, and closes the connections to upstreams.
+  func close() {
     loop.post { [transport] in transport.value.close() }
   }
 }

@@ -16,6 +16,7 @@ package final class GatewayMetrics: Sendable {
   let abandoned: CounterFamily<String>
   private let routeInfo: GaugeFamily<(String, String, String)>
   let endpoints: EndpointMetrics
+  let listeners = ListenerMetrics()
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
   private let client: MetricsMonitor?
@@ -67,6 +68,7 @@ package final class GatewayMetrics: Sendable {
     self.client = client
     endpoints = EndpointMetrics(limit: endpointLimit)
     try registry.register(endpoints)
+    try registry.register(listeners)
     duration = try registry.histogram(
       "http_server_request_duration_seconds",
       help: "Duration of requests to the gateway, from their header to the end of the response.",

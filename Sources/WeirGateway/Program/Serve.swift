@@ -130,7 +130,8 @@ struct Serve {
       do {
         try await parts.gateway.reload(configuration)
       } catch {
-        log.error("configuration", ["problem": "the loop of lookups can't be made: \(error)"])
+        let text = error is ListenError ? Self.startText(error) : "the loop of lookups can't be made: \(error)"
+        log.error("configuration", ["problem": .string(text)])
         return false
       }
       let file = LogValue.string(options.configFile ?? "")
@@ -153,7 +154,17 @@ struct Serve {
     var areRight = true
     if let file = options.configFile {
       do {
-        files.configuration = try Configuration(file: file)
+        let configuration = try Configuration(file: file)
+        files.configuration = configuration
+        if options.gatewayAddress != nil, !configuration.listeners.isEmpty {
+          log.error(
+            "configuration",
+            [
+              "problem": .string(
+                "\(file): listeners replace --gateway.listen-address, which is given too; leave one of them out")
+            ])
+          areRight = false
+        }
       } catch {
         log(error)
         areRight = false
@@ -183,11 +194,14 @@ struct Serve {
   }
 
   private func announce(_ configuration: Configuration, _ parts: Parts, isDemo: Bool) {
-    let gateway = Self.url(parts.gateway.address)
     let metrics = Self.url(parts.exporterAddress) + "/metrics"
     let routes = LogValue.integer(configuration.routes.count), workers = LogValue.integer(parts.gateway.workerCount)
-    let forwarding = Self.place(parts.gateway.address, url: gateway)
-    log.info("forwarding", [forwarding.key: forwarding.value, "routes": routes, "workers": workers])
+    for (name, address) in parts.gateway.addresses {
+      let place = Self.place(address, url: Self.url(address))
+      var fields: LogFields = [place.key: place.value, "routes": routes, "workers": workers]
+      if !configuration.listeners.isEmpty { fields.add("listener", .string(name)) }
+      log.info("forwarding", fields)
+    }
     let serving = Self.place(parts.exporterAddress, url: metrics)
     log.info("serving metrics", [serving.key: serving.value])
     if Self.isReachableFromElsewhere(parts.exporterAddress), options.webConfigFile == nil {
@@ -196,6 +210,7 @@ struct Serve {
         ["address": .string("\(parts.exporterAddress)")])
     }
     guard isDemo else { return }
+    let gateway = Self.url(parts.gateway.address)
     log.info("without --config.file, a demo origin stands behind the gateway", ["try": "curl \(gateway)/echo"])
     log.info(
       "a path that fails two times of three: retries hide it until their budget is used up",
@@ -212,7 +227,8 @@ struct Serve {
   static func startText(_ error: any Error) -> String {
     switch error {
     case let error as ListenError where error.error == .addressInUse:
-      "\(error); stop it, or give another --gateway.listen-address (port 0 lets the system choose)"
+      "\(error); stop it, or give another address, by --gateway.listen-address or in listeners (port 0 lets the "
+        + "system choose)"
     case let error as ExporterError: error.description.replacing("listenAddress", with: "--web.listen-address")
     default: "\(error)"
     }
@@ -279,7 +295,9 @@ private final class Parts: Sendable {
     metrics = try GatewayMetrics(exporter.registry, client: monitor, endpointLimit: options.endpointLimit)
     gateway = try Gateway(
       configuration,
-      options: Gateway.Options(address: options.gatewayAddress, workers: workers, connections: shares.clients),
+      options: Gateway.Options(
+        address: options.gatewayAddress ?? ServeOptions.standardGatewayAddress, workers: workers,
+        connections: shares.clients),
       metrics: metrics, observer: monitor, log: log)
     try Self.checkNames(of: options.buckets, exporter.registry)
     try exporter.start()

@@ -15,7 +15,7 @@ extension Connection {
 
   func write(_ response: OutgoingHead, fields: ResponseFields, version: RequestHead.Version) {
     let keepsAlive = machine.beginResponse(
-      delimitedByClose: response.framing == .close, hasInput: hasUnreadInput)
+      delimitedByClose: response.framing == .close, hasInput: hasUnreadInput, now: now)
     server.date.refresh(now: now)
     output.beginResponse()
     response.write(
@@ -85,7 +85,10 @@ extension Connection {
 
   /// Goes on with the input that follows the request.
   private func responseEnded() {
-    exchange?.detach()
+    if let exchange {
+      exchange.detach()
+      server.tally.ends()
+    }
     exchange = nil
     server.notePlace()
     if isProcessing {

@@ -208,6 +208,7 @@ extension Connection: EventHandler, TimerHandler {
   private func begin(_ head: RequestHead) {
     let exchange = Exchange(connection: self, head: head)
     self.exchange = exchange
+    server.tally.begins()
     server.handler.handle(exchange)
   }
 
@@ -250,7 +251,9 @@ extension Connection {
   }
 
   /// Closes the connection and tells the exchange that still waits for it.
-  func finish(_ action: ConnectionMachine.Action) {
+  ///
+  /// - Parameter ending: Why, if the machine doesn't know it.
+  func finish(_ action: ConnectionMachine.Action, _ ending: ConnectionEnding? = nil) {
     if isFinished { return }
     isFinished = true
     machine.noteClosed()
@@ -263,14 +266,20 @@ extension Connection {
     exchange = nil
     // A connection is cut without an answer only if its client has left.
     let isByClient = if case .cut = action { true } else { false }
-    abandoned?.abandon(byClient: isByClient)
-    server.remove(self)
+    if let abandoned {
+      abandoned.abandon(byClient: isByClient)
+      server.tally.ends()
+    }
+    server.remove(self, ending ?? machine.ending)
   }
 
   private func refuse(_ refusal: RequestRefusal) {
     let abandoned = exchange
     exchange = nil
-    abandoned?.abandon(byClient: false)
+    if let abandoned {
+      abandoned.abandon(byClient: false)
+      server.tally.ends()
+    }
     server.noteRefusal(refusal, of: peer, wasHandled: abandoned != nil)
     sendRefusal(refusal)
   }

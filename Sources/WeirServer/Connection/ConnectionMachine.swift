@@ -84,6 +84,10 @@ struct ConnectionMachine {
   /// Whether there may be input under way that will not be read.
   private var mustLinger = false
   private var drained = 0
+  /// When the connection takes no more requests.
+  private let expiry: MonotonicTime
+  /// Why the connection ends, once it does.
+  private(set) var ending = ConnectionEnding.client
   private(set) var readDeadline: MonotonicTime
   private(set) var writeDeadline = MonotonicTime.distantFuture
   /// The time since which the client has taken none of the output that waits for it; nil while no output waits.
@@ -103,7 +107,8 @@ struct ConnectionMachine {
   init(limits: ServerLimits, now: MonotonicTime) {
     timing = Timing(limits)
     parser = RequestParser(limits: RequestParser.Limits(limits))
-    readDeadline = now.advanced(bySeconds: limits.headerTimeout)
+    expiry = limits.maximumAge.map { now.advanced(bySeconds: $0) } ?? .distantFuture
+    readDeadline = min(now.advanced(bySeconds: limits.headerTimeout), expiry)
     since = now
   }
 
@@ -122,7 +127,7 @@ struct ConnectionMachine {
       switch request {
       case .none where position == input.count:
         if output == .unsent { return .flush }
-        if isStopping, !parser.isInsideHead, timing.stopLinger == 0 { return end(.close) }
+        if isStopping, !parser.isInsideHead, timing.stopLinger == 0 { return end(.close, .drain) }
       case .none: break
       case .arriving where response != .ended && reader != .active: return .pause
       case .arriving: break
@@ -161,11 +166,15 @@ struct ConnectionMachine {
   ///
   /// - Parameter hasInput: Whether there is unread input. While stopping, a pipelined request in it is answered as
   ///   well, so this response must not announce that the connection closes.
-  mutating func beginResponse(delimitedByClose: Bool, hasInput: Bool = false) -> Bool {
+  mutating func beginResponse(delimitedByClose: Bool, hasInput: Bool = false, now: MonotonicTime) -> Bool {
     response = .begun
     wasPersistent = isPersistent
+    isPersistent = isPersistent && head.keepsAlive && !delimitedByClose && !mayBeLeftUnread
     let isLast = isStopping && !(hasInput && request == .complete)
-    isPersistent = isPersistent && head.keepsAlive && !isLast && !delimitedByClose && !mayBeLeftUnread
+    if isPersistent, isLast || now >= expiry {
+      isPersistent = false
+      ending = isLast ? .drain : .age
+    }
     return isPersistent
   }
 
@@ -250,7 +259,7 @@ extension ConnectionMachine {
 
   /// A deadline may have passed. Returns nil if none has.
   mutating func timerFired(now: MonotonicTime) -> Action? {
-    if now >= writeDeadline { return end(.reset) }
+    if now >= writeDeadline { return end(.reset, .slowRead) }
     guard now >= readDeadline, phase != .closed else { return nil }
     if phase == .lingering || response == .ended { return end(.close) }
     if request == .none, output == .blocked {
@@ -258,7 +267,12 @@ extension ConnectionMachine {
       readDeadline = waitForRequest > 0 ? now.advanced(bySeconds: waitForRequest) : .distantFuture
       return nil
     }
-    if isIdle { return isStopping ? abandonInput(now: now) : end(.close) }
+    if isIdle {
+      ending = isStopping ? .drain : now >= expiry ? .age : .idle
+      return isStopping ? abandonInput(now: now) : end(.close)
+    }
+    let isInsideBody = request == .arriving
+    defer { ending = isInsideBody ? .slowBody : .slowHeader }
     return refuse(.slowRequest)
   }
 
@@ -308,6 +322,7 @@ extension ConnectionMachine {
   }
 
   private mutating func refuse(_ refusal: RequestRefusal) -> Action {
+    ending = .refused
     if response == .begun { return end(.reset) }
     parser.forget()
     isPersistent = false
@@ -332,7 +347,7 @@ extension ConnectionMachine {
     if request == .complete {
       (request, response) = (.none, .none)
       since = now
-      readDeadline = now.advanced(bySeconds: waitForRequest)
+      readDeadline = min(now.advanced(bySeconds: waitForRequest), isStopping ? .distantFuture : expiry)
     }
     return nil
   }
@@ -363,7 +378,8 @@ extension ConnectionMachine {
     return inputEnded || drained > timing.drainBytes ? end(.close) : .read
   }
 
-  private mutating func end(_ action: Action) -> Action {
+  private mutating func end(_ action: Action, _ ending: ConnectionEnding? = nil) -> Action {
+    if let ending { self.ending = ending }
     noteClosed()
     return action
   }

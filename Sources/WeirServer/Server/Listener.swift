@@ -14,6 +14,7 @@ package final class Listener: Sendable {
   let socket: Socket
   /// The file at a Unix socket's path, which this listener removes unless another file has taken the path.
   private let file: SocketFile?
+  let clients = ClientCounts()
   private let isListening = Atomic(true)
   private let servers = Atomic(0)
   private let connections = Atomic(0)
@@ -38,11 +39,11 @@ package final class Listener: Sendable {
 
   var isOpen: Bool { isListening.load(ordering: .acquiring) }
 
-  /// The number of servers that have begun to accept from it, and below that of open connections of all these servers.
+  /// The number of servers that accept from it, and below that of open connections of all these servers.
   var serverCount: Int { servers.load(ordering: .relaxed) }
   var connectionCount: Int { connections.load(ordering: .relaxed) }
 
-  func noteServer() { servers.add(1, ordering: .relaxed) }
+  func noteServers(_ change: Int) { servers.add(change, ordering: .relaxed) }
   func noteConnections(_ change: Int) { connections.add(change, ordering: .relaxed) }
 
   private static func open(_ address: SocketAddress, backlog: Int) throws(ListenError) -> (Socket, SocketAddress) {

@@ -9,16 +9,19 @@ package final class Server: Sendable {
   package let limits: ServerLimits
   let core: LoopBound<ServerCore>
 
-  /// - Parameter onEvent: Called on the loop for events that no handler sees; must not block.
+  /// - Parameters:
+  ///   - tally: Counts this server's connections; of a server that ended on the same loop, to go on counting.
+  ///   - onEvent: Called on the loop for events that no handler sees; must not block.
   package init(
     listener: Listener, loop: EventLoop, limits: ServerLimits = ServerLimits(), handler: any RequestHandler,
-    onEvent: (@Sendable (ServerEvent) -> Void)? = nil
+    tally: ServerTally = ServerTally(), onEvent: (@Sendable (ServerEvent) -> Void)? = nil
   ) {
     self.listener = listener
     self.loop = loop
     self.limits = limits
     core = LoopBound(
-      ServerCore(listener: listener, loop: loop, limits: limits, handler: handler, onEvent: onEvent), on: loop)
+      ServerCore(
+        listener: listener, loop: loop, limits: limits, handler: handler, tally: tally, onEvent: onEvent), on: loop)
   }
 
   deinit {
@@ -35,6 +38,12 @@ package final class Server: Sendable {
   /// `grace` seconds are cut. `completion` is called on the loop when the last connection has closed.
   package func stop(grace: Double, completion: @escaping @Sendable () -> Void = {}) {
     loop.run { [core] in core.value.stop(grace: grace, completion: completion) }
+  }
+
+  /// Stops as `stop(grace:completion:)` does, but leaves the listener and the connections that wait there to other
+  /// servers.
+  package func retire(grace: Double, completion: @escaping @Sendable () -> Void = {}) {
+    loop.run { [core] in core.value.stop(grace: grace, leavesListener: true, completion: completion) }
   }
 
   /// Stops as `stop(grace:completion:)` does and returns when all connections have closed.

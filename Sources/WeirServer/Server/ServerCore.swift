@@ -17,6 +17,7 @@ final class ServerCore {
   let loop: EventLoop
   let limits: ServerLimits
   let handler: any RequestHandler
+  let tally: ServerTally
   /// The buffer into which each connection receives its input; input that must stay is copied.
   let scratch: UnsafeMutableBufferPointer<UInt8>
   var date = DateField()
@@ -31,13 +32,14 @@ final class ServerCore {
   private let graceTimer = LoopTimer()
 
   init(
-    listener: Listener, loop: EventLoop, limits: ServerLimits, handler: any RequestHandler,
+    listener: Listener, loop: EventLoop, limits: ServerLimits, handler: any RequestHandler, tally: ServerTally,
     onEvent: (@Sendable (ServerEvent) -> Void)?
   ) {
     self.listener = listener
     self.loop = loop
     self.limits = limits
     self.handler = handler
+    self.tally = tally
     self.onEvent = onEvent
     scratch = .allocate(capacity: 64 * 1024)
   }
@@ -48,15 +50,20 @@ final class ServerCore {
 
   func start() {
     guard state == .idle else { return }
-    listener.noteServer()
+    listener.noteServers(1)
     resumeAccepting()
   }
 
-  func stop(grace: Double, completion: (@Sendable () -> Void)?) {
+  /// - Parameter leavesListener: Whether the listener and the connections that wait there stay for other servers.
+  func stop(grace: Double, leavesListener: Bool = false, completion: (@Sendable () -> Void)?) {
     if let completion { drained.append(completion) }
-    if state == .accepting || state == .paused { acceptWaiting() }
-    listener.close()
+    let isServing = state == .accepting || state == .paused
+    if !leavesListener {
+      if isServing { acceptWaiting() }
+      listener.close()
+    }
     if state == .accepting { loop.unregister(listener.socket.descriptor) }
+    if isServing { listener.noteServers(-1) }
     state = .stopping
     loop.cancel(acceptTimer)
     for connection in connections { connection.stop() }
@@ -69,9 +76,11 @@ final class ServerCore {
 
   var connectionCount: Int { connections.count }
 
-  func remove(_ connection: Connection) {
+  func remove(_ connection: Connection, _ ending: ConnectionEnding) {
     guard let last = connections.popLast() else { return }
     listener.noteConnections(-1)
+    tally.closes(ending)
+    if limits.connectionsPerClient != nil, let client = IPAddress(connection.peer) { listener.clients.closes(client) }
     if last !== connection {
       connections[connection.slot] = last
       last.slot = connection.slot
@@ -179,7 +188,7 @@ extension ServerCore: EventHandler, TimerHandler {
     } else if timer === acceptTimer {
       if state == .paused { resumeAccepting() }
     } else {
-      for connection in connections { connection.finish(connection.machine.isIdle ? .close : .reset) }
+      for connection in connections { connection.finish(connection.machine.isIdle ? .close : .reset, .drain) }
     }
   }
 
@@ -201,14 +210,21 @@ extension ServerCore: EventHandler, TimerHandler {
   }
 
   private func admit(_ socket: Socket, _ peer: SocketAddress) {
+    let client = limits.connectionsPerClient == nil ? nil : IPAddress(peer)
+    if let client, let limit = limits.connectionsPerClient, !listener.clients.opens(client, limit: limit) {
+      socket.close()
+      return tally.turnsAway()
+    }
     let connection = Connection(server: self, socket: socket, peer: peer)
     do {
       try connection.open()
     } catch {
       socket.close()
+      if let client { listener.clients.closes(client) }
       onEvent?(.acceptFailed(error))
       return
     }
+    tally.opens()
     connection.slot = connections.count
     connections.append(connection)
     listener.noteConnections(1)
@@ -250,7 +266,7 @@ extension ServerCore: EventHandler, TimerHandler {
     }
     guard let victim else { return isSoon ? .soon : .impossible }
     onEvent?(.connectionEvicted)
-    victim.finish(.close)
+    victim.finish(.close, .evicted)
     return .done
   }
 

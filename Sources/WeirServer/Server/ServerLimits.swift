@@ -1,5 +1,5 @@
 /// The limits of a server for each client, all finite by default. Sizes in bytes, times in seconds.
-package struct ServerLimits: Sendable {
+package struct ServerLimits: Sendable, Equatable {
   /// The size of the request target; a longer one is answered 414.
   package var targetBytes = 8 * 1024
   /// The size of all header fields of a request, or of all its trailer fields; more are answered 431.
@@ -11,12 +11,18 @@ package struct ServerLimits: Sendable {
   /// The number of open connections of one `Server`. At the limit, the connection that has waited longest for a request
   /// is closed for a new one. While none waits, new connections stay in the listener's queue.
   package var connections = 1024
+  /// The number of open connections of one client's address, over all servers of the listener; one more is closed at
+  /// once. Nil means no limit. Clients of Unix sockets have no address, and no limit.
+  package var connectionsPerClient: Int?
   /// The time from the first byte of a request, or from accepting the connection, to the end of the header; then 408.
   package var headerTimeout = 10.0
   /// The time without a byte while the body of a request is awaited; then 408.
   package var bodyTimeout = 30.0
   /// The time between requests of a connection.
   package var idleTimeout = 75.0
+  /// The time after which a connection takes no more requests: the response under way is its last, or it closes if it
+  /// waits for a request. Nil means no limit.
+  package var maximumAge: Double?
   /// The time for which a connection that waits for a request stays readable once the server stops, since a request may
   /// be under way. Such a request is answered with `Connection: close`. With 0, such connections close at once.
   package var stopLinger = 0.0

@@ -13,7 +13,8 @@ import WeirMetrics
     let options = ServeOptions()
     #expect(try Command(parsing: []) == .serve(options))
     #expect(try Command(parsing: ["serve"]) == .serve(options))
-    #expect(options.gatewayAddress.description == "127.0.0.1:8080")
+    #expect(options.gatewayAddress == nil)
+    #expect(ServeOptions.standardGatewayAddress.description == "127.0.0.1:8080")
     #expect(options.webAddress.description == "127.0.0.1:9464")
   }
 

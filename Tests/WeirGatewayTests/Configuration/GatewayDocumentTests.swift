@@ -34,6 +34,22 @@ import Testing
     }
   }
 
+  @Test func namesEveryKeyOfListeners() {
+    let asking = "listeners: [{0: 0, timeouts: {0: 0}, limits: {0: 0}}]\nroutes: []\n"
+    let error = #expect(throws: ConfigurationError.self) {
+      try Configuration(parsing: Array(asking.utf8), file: "gateway.md")
+    }
+    var keys: Set<String> = []
+    for problem in error?.problems ?? [] where problem.path.steps.first == .key("listeners") {
+      guard let known = problem.message.split(separator: "known keys are ").dropFirst().first else { continue }
+      let steps = problem.path.steps.dropLast().filter { if case .key = $0 { true } else { false } }
+      let mapping = ConfigurationPath(Array(steps))
+      keys.formUnion(known.split(separator: ", ").map { mapping.key(String($0)).description })
+    }
+    #expect(keys.count == 15)
+    for key in keys.sorted() { #expect(text.contains("| `\(key)` |"), "\(key)") }
+  }
+
   /// The reader itself is asked which keys it knows: it names them to whoever writes another.
   @Test func namesEveryKey() throws {
     let asking =
@@ -48,7 +64,7 @@ import Testing
       let names = known.split(separator: ", ").map(String.init)
       keys += names.map { mapping.key($0).description }
     }
-    #expect(Set(keys).count == 90)
+    #expect(Set(keys).count == 91)
     for key in Set(keys).sorted() { #expect((text + upstreams).contains("| `\(key)` |"), "\(key)") }
   }
 
@@ -69,6 +85,6 @@ import Testing
       #expect(configuration.warnings.isEmpty)
       return configuration.routes.map(\.name)
     }
-    #expect(names == [["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["pay"]])
+    #expect(names == [["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["all"], ["pay"]])
   }
 }

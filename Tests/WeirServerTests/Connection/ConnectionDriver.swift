@@ -27,7 +27,7 @@ struct ConnectionDriver {
   /// A whole response, as the shell sends it: buffered, then flushed when the machine says so.
   mutating func respond(flushed: Bool = true) -> String {
     guard machine.response == .pending || machine.response == .begun else { return proceed() }
-    if machine.response == .pending { _ = machine.beginResponse(delimitedByClose: false) }
+    if machine.response == .pending { _ = machine.beginResponse(delimitedByClose: false, now: now) }
     if flushed { machine.noteOutput(.unsent, now: now) }
     machine.endResponse(now: now)
     return proceed()

@@ -91,7 +91,7 @@ import WeirTestSupport
     driver = ConnectionDriver()
     _ = driver.receive(head + "a")
     #expect(driver.machine.activateReader(hasInput: true, now: driver.now) == false)
-    #expect(driver.machine.beginResponse(delimitedByClose: false) == true)
+    #expect(driver.machine.beginResponse(delimitedByClose: false, now: driver.now) == true)
   }
 
   /// Thousands of connections may have had one.
@@ -120,7 +120,7 @@ import WeirTestSupport
     var driver = ConnectionDriver(.with { $0.drainBytes = 10 })
     _ = driver.receive("POST / HTTP/1.1\r\nHost: a\r\n\(framing)\r\n\r\n")
     if isRead { _ = driver.attach() }
-    #expect(driver.machine.beginResponse(delimitedByClose: false) == staysOpen)
+    #expect(driver.machine.beginResponse(delimitedByClose: false, now: driver.now) == staysOpen)
   }
 
   @Test func refusalLingers() {
@@ -133,7 +133,7 @@ import WeirTestSupport
   @Test func refusalInTheMidstOfAResponseResets() {
     var driver = ConnectionDriver()
     #expect(driver.receive("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n") == "begin pause")
-    _ = driver.machine.beginResponse(delimitedByClose: false)
+    _ = driver.machine.beginResponse(delimitedByClose: false, now: driver.now)
     _ = driver.attach()
     #expect(driver.receive("x") == "reset")
   }
@@ -173,12 +173,12 @@ import WeirTestSupport
     driver.machine.stop(now: driver.now)
     #expect(driver.proceed() == "read")
     #expect(driver.receive("TP/1.1\r\nHost: a\r\n\r\n") == "begin wait")
-    #expect(driver.machine.beginResponse(delimitedByClose: false) == false)
+    #expect(driver.machine.beginResponse(delimitedByClose: false, now: driver.now) == false)
     #expect(driver.respond() == "flush close")
 
     driver = ConnectionDriver()
     _ = driver.receive(Self.get)
-    _ = driver.machine.beginResponse(delimitedByClose: false)
+    _ = driver.machine.beginResponse(delimitedByClose: false, now: driver.now)
     driver.machine.stop(now: driver.now)
     #expect(driver.respond() == "flush close")
   }
@@ -193,7 +193,7 @@ import WeirTestSupport
     #expect(driver.receive("GET / HT") == "read")
     #expect(driver.wait(2) == nil, "a head that has begun has its own time")
     #expect(driver.receive("TP/1.1\r\nHost: a\r\n\r\n") == "begin wait")
-    #expect(driver.machine.beginResponse(delimitedByClose: false) == false)
+    #expect(driver.machine.beginResponse(delimitedByClose: false, now: driver.now) == false)
     #expect(driver.respond() == "flush shutdown read")
     #expect(driver.end() == "close")
 
@@ -207,29 +207,29 @@ import WeirTestSupport
     // Its client was promised that the connection goes on.
     driver = ConnectionDriver(limits)
     _ = driver.receive(Self.get)
-    #expect(driver.machine.beginResponse(delimitedByClose: false) == true)
+    #expect(driver.machine.beginResponse(delimitedByClose: false, now: driver.now) == true)
     driver.machine.stop(now: driver.now)
     #expect(driver.respond() == "flush read")
     #expect(driver.receive(Self.get) == "begin wait")
-    #expect(driver.machine.beginResponse(delimitedByClose: false) == false)
+    #expect(driver.machine.beginResponse(delimitedByClose: false, now: driver.now) == false)
     #expect(driver.respond() == "flush shutdown read")
 
     // Pipelined requests have arrived as well.
     driver = ConnectionDriver(limits)
     _ = driver.receive(Self.get + Self.get)
     driver.machine.stop(now: driver.now)
-    #expect(driver.machine.beginResponse(delimitedByClose: false, hasInput: true) == true)
+    #expect(driver.machine.beginResponse(delimitedByClose: false, hasInput: true, now: driver.now) == true)
     #expect(driver.respond() == "begin wait")
-    #expect(driver.machine.beginResponse(delimitedByClose: false, hasInput: false) == false)
+    #expect(driver.machine.beginResponse(delimitedByClose: false, hasInput: false, now: driver.now) == false)
     #expect(driver.respond() == "flush shutdown read")
   }
 
   @Test func responsesTakenBackAndCut() {
     var driver = ConnectionDriver()
     _ = driver.receive(Self.get)
-    #expect(driver.machine.beginResponse(delimitedByClose: true) == false)
+    #expect(driver.machine.beginResponse(delimitedByClose: true, now: driver.now) == false)
     driver.machine.retractResponse()
-    #expect(driver.machine.beginResponse(delimitedByClose: false) == true)
+    #expect(driver.machine.beginResponse(delimitedByClose: false, now: driver.now) == true)
     #expect(driver.machine.cutResponse(isDelimitedByClose: true, now: driver.now) == false, "a reset must tell it")
     #expect(driver.machine.cutResponse(isDelimitedByClose: false, now: driver.now) == true)
     #expect(driver.machine.cutResponse(isDelimitedByClose: false, now: driver.now) == false, "it has ended")
@@ -275,7 +275,7 @@ import WeirTestSupport
 
     driver = ConnectionDriver(limits)
     _ = driver.receive(Self.get)
-    _ = driver.machine.beginResponse(delimitedByClose: false)
+    _ = driver.machine.beginResponse(delimitedByClose: false, now: driver.now)
     driver.machine.noteOutput(.blocked, now: driver.now)
     #expect(driver.wait(19.9) == nil)
     driver.machine.noteOutput(.blocked, now: driver.now)

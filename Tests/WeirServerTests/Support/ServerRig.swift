@@ -7,6 +7,7 @@ import WeirServer
 final class ServerRig: Sendable {
   let server: Server
   let events = Events()
+  let tally = ServerTally()
   var port: UInt16 { server.listener.address.port ?? 0 }
 
   convenience init(limits: ServerLimits = ServerLimits(), _ handler: @escaping @Sendable (Exchange) -> Void) throws {
@@ -16,7 +17,7 @@ final class ServerRig: Sendable {
   init(limits: ServerLimits = ServerLimits(), _ handler: any RequestHandler) throws {
     let listener = try Listener(.loopback(port: 0))
     server = Server(
-      listener: listener, loop: try EventLoop(name: "test"), limits: limits, handler: handler,
+      listener: listener, loop: try EventLoop(name: "test"), limits: limits, handler: handler, tally: tally,
       onEvent: { [events] in events.append($0) })
     server.start()
   }

@@ -1,0 +1,103 @@
+import WeirIO
+import WeirServer
+
+// The entries of `listeners`.
+
+extension ConfigurationBuilder {
+  private static let seconds = 0.1...3600.0
+
+  private static let misplacedInListeners: [String: String] = {
+    var hints: [String: String] = [:]
+    for key in ["header", "body", "idle", "write", "maximumAge"] { hints[key] = "it belongs into timeouts" }
+    for key in ["targetBytes", "headerBytes", "headerFields", "bodyBytes"] { hints[key] = "it belongs into limits" }
+    for key in ["port", "host"] { hints[key] = "give address, such as 127.0.0.1:8080" }
+    return hints
+  }()
+
+  func listeners(_ reader: ConfigurationReader) -> [ListenerSettings] {
+    guard let list = reader.elements() else { return [] }
+    if !(1...ListenerSettings.maximumCount).contains(list.count) {
+      reader.report(
+        "holds \(list.count) listeners; give 1 to \(ListenerSettings.maximumCount), or leave the key out")
+    }
+    var names: [String: Int] = [:], addresses: [SocketAddress: Int] = [:]
+    return list.compactMap { element in
+      element.mapping { keys in
+        keys.misplaced = Self.misplacedInListeners
+        let name = keys.take("name", required: "it labels the listener's metrics and log lines")
+        let address = keys.take("address", required: "such as 127.0.0.1:8080, :8080 or unix:/run/weir.sock")
+        let settings = Self.listener(&keys, name: name, address: address)
+        if let name, let settings { Self.note(settings.name, in: &names, at: name, "named \(quoted(settings.name))") }
+        if let address, let settings { Self.note(settings.address, in: &addresses, at: address, "at this address") }
+        return settings
+      }
+    }
+  }
+
+  private static func note<Value: Hashable>(
+    _ value: Value, in known: inout [Value: Int], at reader: ConfigurationReader, _ what: String
+  ) {
+    if let line = known[value] {
+      reader.report("another listener is \(what) (line \(line))")
+    } else {
+      known[value] = reader.node.position.line
+    }
+  }
+
+  private static func listener(
+    _ keys: inout ConfigurationKeys, name: ConfigurationReader?, address: ConfigurationReader?
+  ) -> ListenerSettings? {
+    let name = name?.read(as: .string, unless: problem(listenerName:))
+    let address = address.flatMap(Self.address)
+    var settings = ListenerSettings(name: name ?? "", address: address ?? .unnamed)
+    settings.connections = keys.takeCount("connections", within: 1...ServerLimits.mostConnections)
+    if let reader = keys.take("connectionsPerClient"), !reader.isOff {
+      settings.limits.connectionsPerClient = reader.count(within: 1...100_000)
+    }
+    if let timeouts = keys.take("timeouts") { Self.timeouts(timeouts, into: &settings.limits) }
+    if let limits = keys.take("limits") { Self.limits(limits, into: &settings.limits) }
+    return name == nil || address == nil ? nil : settings
+  }
+
+  private static func problem(listenerName name: String) -> String? {
+    let isName = name.unicodeScalars.allSatisfy {
+      $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || "-_.".unicodeScalars.contains($0))
+    }
+    return isName && (1...64).contains(name.utf8.count)
+      ? nil : "must be 1 to 64 letters, digits, hyphens, underscores and dots"
+  }
+
+  private static func address(_ reader: ConfigurationReader) -> SocketAddress? {
+    guard let text = reader.read(as: .string) else { return nil }
+    do {
+      return try SocketAddress(parsing: text)
+    } catch {
+      reader.report("\(error); write an address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080, or unix:/path")
+      return nil
+    }
+  }
+
+  private static func timeouts(_ reader: ConfigurationReader, into limits: inout ServerLimits) {
+    let _: Void? = reader.mapping { keys in
+      keys.misplaced["connect"] = "it belongs into an upstream, as connectTimeout"
+      if let value = keys.takeSeconds("header", within: seconds) { limits.headerTimeout = value }
+      if let value = keys.takeSeconds("body", within: seconds) { limits.bodyTimeout = value }
+      if let value = keys.takeSeconds("idle", within: seconds) { limits.idleTimeout = value }
+      if let value = keys.takeSeconds("write", within: seconds) { limits.writeTimeout = value }
+      if let value = keys.takeSecondsOrOff("maximumAge", within: seconds) { limits.maximumAge = value }
+      return ()
+    }
+  }
+
+  private static func limits(_ reader: ConfigurationReader, into limits: inout ServerLimits) {
+    let _: Void? = reader.mapping { keys in
+      if let value = keys.takeCount("targetBytes", within: 1 << 10...64 << 10) { limits.targetBytes = value }
+      if let value = keys.takeCount("headerBytes", within: 4 << 10...256 << 10) { limits.headerBytes = value }
+      if let value = keys.takeCount("headerFields", within: 16...1000) { limits.headerFields = value }
+      if let reader = keys.take("bodyBytes"), !reader.isOff {
+        limits.bodyBytes = reader.count(within: 1...1 << 40).map(Int64.init)
+      }
+      return ()
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import WeirIO
+import WeirServer
+
+/// A listener as a configuration has it. A value.
+package struct ListenerSettings: Sendable, Equatable {
+  static let maximumCount = 16
+  /// The name of the listener that `--gateway.listen-address` makes.
+  static let standardName = "gateway"
+
+  /// The name by which metrics and log lines tell listeners apart.
+  var name: String
+  var address: SocketAddress
+  /// Open connections of each worker; nil for an equal part of those for which there are descriptors.
+  var connections: Int?
+  /// The limits for each client; `connections` follows from the property above.
+  var limits = ServerLimits.gateway
+
+  init(name: String = standardName, address: SocketAddress) {
+    self.name = name
+    self.address = address
+  }
+
+  /// The limits with the number of connections that a worker may have.
+  ///
+  /// - Parameter share: The connections for which a worker has descriptors, if the listener doesn't say.
+  func limits(share: Int) -> ServerLimits {
+    var limits = limits
+    limits.connections = min(max(1, connections ?? share), ServerLimits.mostConnections)
+    return limits
+  }
+}
+
+extension ServerLimits {
+  /// The most connections that a worker has for one listener.
+  static let mostConnections = 8192
+
+  /// The limits of a listener without settings of its own. The upstream limits the size of bodies, since they are streamed.
+  static let gateway: ServerLimits = {
+    var limits = ServerLimits()
+    limits.bodyBytes = nil
+    limits.stopLinger = 1
+    return limits
+  }()
+}

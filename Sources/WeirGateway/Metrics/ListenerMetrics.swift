@@ -1,0 +1,45 @@
+import Synchronization
+import WeirMetrics
+import WeirServer
+
+/// The metrics of the listeners, computed for each page from what their servers count.
+final class ListenerMetrics: Collector {
+  typealias Counts = (name: String, tallies: [ServerTally])
+
+  private static let connections = "weir_listener_connections"
+  private static let accepted = "weir_listener_connections_accepted_total"
+  private static let closed = "weir_listener_connections_closed_total"
+
+  private let source = Mutex<@Sendable () -> [Counts]>({ [] })
+
+  /// Takes the listeners to tell of.
+  func tell(of listeners: @escaping @Sendable () -> [Counts]) { source.withLock { $0 = listeners } }
+
+  var metrics: [CollectedMetric] {
+    [
+      CollectedMetric(
+        Self.connections, help: "Open connections of clients, with and without a request under way.", kind: .gauge,
+        labels: ["listener", "state"]),
+      CollectedMetric(
+        Self.accepted, help: "Connections of clients that were accepted.", kind: .counter, labels: ["listener"]),
+      CollectedMetric(
+        Self.closed, help: "Connections of clients that have ended, by why.", kind: .counter,
+        labels: ["listener", "reason"]),
+    ]
+  }
+
+  func collect(into samples: inout CollectedSamples) {
+    for (name, tallies) in source.withLock({ $0 })() {
+      let open = tallies.reduce(0) { $0 + $1.open }
+      // Each number is read at a moment of its own.
+      let active = min(open, max(0, tallies.reduce(0) { $0 + $1.active }))
+      samples.set(Self.connections, Double(active), labels: [name, "active"])
+      samples.set(Self.connections, Double(open - active), labels: [name, "idle"])
+      samples.set(Self.accepted, Double(tallies.reduce(0) { $0 + $1.accepted }), labels: [name])
+      for ending in ConnectionEnding.allCases {
+        let count = tallies.reduce(0) { $0 + $1.ended(ending) }
+        samples.set(Self.closed, Double(count), labels: [name, ending.rawValue])
+      }
+    }
+  }
+}

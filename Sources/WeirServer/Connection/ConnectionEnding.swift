@@ -1,0 +1,21 @@
+/// How a client's connection came to its end.
+package enum ConnectionEnding: String, CaseIterable, Sendable {
+  /// The client closed it, asked for that, or left; also when a handler ended it.
+  case client
+  /// It waited too long for another request.
+  case idle
+  /// It was closed to make place for a new one.
+  case evicted
+  /// Its request's head took too long.
+  case slowHeader = "slow_header"
+  /// A part of its request's body took too long.
+  case slowBody = "slow_body"
+  /// It took none of its response for too long.
+  case slowRead = "slow_read"
+  /// Its request was refused, or its client had too many connections.
+  case refused
+  /// It was as old as a connection may become.
+  case age
+  /// The server stops.
+  case drain
+}
