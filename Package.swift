@@ -79,6 +79,7 @@ let package = Package(
     fuzzTarget("FuzzContentDecoder", ["WeirCompression"]),
     fuzzTarget("FuzzAccept", ["WeirExporter", "WeirHTTP", "WeirMetrics"]),
     fuzzTarget("FuzzRequestParser", ["WeirServer"]),
+    fuzzTarget("FuzzProxyHeader", ["WeirIO", "WeirServer"]),
     fuzzTarget("FuzzHTTP1", ["WeirHTTP1", "WeirHTTP"]),
     .target(
       name: "FuzzSupport", dependencies: ["CLinux", "WeirIO"], path: "Tests/Fuzz/FuzzSupport", swiftSettings: settings),
