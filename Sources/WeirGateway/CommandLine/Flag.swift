@@ -37,7 +37,8 @@ extension Flag<ServeOptions> {
         "--config.file", value: "FILE", help: "Routes, as YAML. Default: a demo origin behind the gateway.",
         sets: \.configFile, path),
       Flag(
-        "--gateway.listen-address", value: "ADDRESS", help: "Requests to forward. Default: 127.0.0.1:8080, or the file's listeners.",
+        "--gateway.listen-address", value: "ADDRESS",
+        help: "Requests to forward. Default: 127.0.0.1:8080, or the file's listeners.",
         sets: \.gatewayAddress, address),
       Flag(
         "--gateway.workers", value: "N", help: "Event loops that forward. Default: one per core.",

@@ -8,7 +8,7 @@ extension ConfigurationBuilder {
 
   private static let misplacedInListeners: [String: String] = {
     var hints: [String: String] = [:]
-    for key in ["header", "body", "idle", "write", "maximumAge"] { hints[key] = "it belongs into timeouts" }
+    for key in ["handshake", "header", "body", "idle", "write", "maximumAge"] { hints[key] = "it belongs into timeouts" }
     for key in ["targetBytes", "headerBytes", "headerFields", "bodyBytes"] { hints[key] = "it belongs into limits" }
     for key in ["port", "host"] { hints[key] = "give address, such as 127.0.0.1:8080" }
     return hints
@@ -54,6 +54,15 @@ extension ConfigurationBuilder {
     if let reader = keys.take("connectionsPerClient"), !reader.isOff {
       settings.limits.connectionsPerClient = reader.count(within: 1...100_000)
     }
+    if let proxy = keys.take("proxyProtocol", as: .boolean) { settings.proxyProtocol = proxy }
+    if let proxies = keys.take("trustedProxies") { settings.trustedProxies = trustedProxies(proxies) }
+    let fields = [ClientAddress.Field.xForwardedFor, .forwarded]
+    if let reader = keys.take("clientAddress"), let word = reader.word(among: fields.map(\.name)) {
+      if settings.trustedProxies == nil {
+        reader.report("only trustedProxies are asked for the client's address; list them")
+      }
+      settings.clientAddress = fields.first { $0.name == word } ?? .xForwardedFor
+    }
     if let timeouts = keys.take("timeouts") { Self.timeouts(timeouts, into: &settings.limits) }
     if let limits = keys.take("limits") { Self.limits(limits, into: &settings.limits) }
     return name == nil || address == nil ? nil : settings
@@ -77,9 +86,28 @@ extension ConfigurationBuilder {
     }
   }
 
+  private static func trustedProxies(_ reader: ConfigurationReader) -> TrustedProxies? {
+    guard let list = reader.elements() else { return nil }
+    if list.count > TrustedProxies.maximumCount {
+      reader.report("holds \(list.count) networks; give at most \(TrustedProxies.maximumCount)")
+    }
+    let texts = list.prefix(TrustedProxies.maximumCount).compactMap { $0.read(as: .string, unless: problem(proxy:)) }
+    return try? TrustedProxies.parse(texts)
+  }
+
+  private static func problem(proxy text: String) -> String? {
+    do {
+      _ = try TrustedProxies.parse([text])
+      return nil
+    } catch {
+      return "\(error); write a network, an address or unix"
+    }
+  }
+
   private static func timeouts(_ reader: ConfigurationReader, into limits: inout ServerLimits) {
     let _: Void? = reader.mapping { keys in
       keys.misplaced["connect"] = "it belongs into an upstream, as connectTimeout"
+      if let value = keys.takeSeconds("handshake", within: seconds) { limits.handshakeTimeout = value }
       if let value = keys.takeSeconds("header", within: seconds) { limits.headerTimeout = value }
       if let value = keys.takeSeconds("body", within: seconds) { limits.bodyTimeout = value }
       if let value = keys.takeSeconds("idle", within: seconds) { limits.idleTimeout = value }

@@ -13,6 +13,7 @@ import WeirTransport
 /// The exchange keeps it alive until the exchange has ended, and its attempts until they have.
 final class Forwarding: TransportExchange {
   let exchange: Exchange
+  let edge: ListenerEdge
   let plan: ActivePlan
   let knownMethod: KnownMethod
   let isHTTP10: Bool
@@ -70,8 +71,9 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) var isBodyTooSlow = false
   @exclusivity(unchecked) var isOver = false
 
-  private init(_ exchange: Exchange, method: String, plan: ActivePlan) {
+  private init(_ exchange: Exchange, from edge: ListenerEdge, method: String, plan: ActivePlan) {
     self.exchange = exchange
+    self.edge = edge
     self.plan = plan
     knownMethod = KnownMethod(method)
     isHTTP10 = exchange.head.version == .http10
@@ -81,9 +83,9 @@ final class Forwarding: TransportExchange {
   }
 
   /// Forwards or answers the request of an exchange.
-  static func start(_ exchange: Exchange, plan: ActivePlan) {
+  static func start(_ exchange: Exchange, from edge: ListenerEdge, plan: ActivePlan) {
     let method = exchange.head.method
-    let forwarding = Forwarding(exchange, method: method, plan: plan)
+    let forwarding = Forwarding(exchange, from: edge, method: method, plan: plan)
     plan.began(forwarding.knownMethod)
     forwarding.start(method: method)
   }
@@ -124,7 +126,12 @@ final class Forwarding: TransportExchange {
 
   /// The hash of the request's part that a key names; nil without one.
   func hash(by key: RequestKey?) -> UInt64? {
-    key?.hash(exchange.head.fields, client: plan.text(of: exchange.peer))
+    key?.hash(exchange.head.fields, client: clientText)
+  }
+
+  /// The address of the client, which a trusted proxy may report; empty if there is none.
+  private var clientText: [UInt8] {
+    edge.reportedClient(of: exchange).map { Array("\($0)".utf8) } ?? plan.text(of: exchange.peer)
   }
 
   private func decision(_ authority: UnsafeRawBufferPointer, _ method: String) -> RouteTable.Decision {
@@ -142,7 +149,7 @@ final class Forwarding: TransportExchange {
   ) -> HeaderPolicy.Verdict {
     plan.text(of: exchange.peer).withUnsafeBytes { address in
       let client = HeaderPolicy.Client(
-        address: address, authority: authority, isHTTP10: isHTTP10,
+        address: address, authority: authority, trust: edge.trust(in: exchange.peer), isHTTP10: isHTTP10,
         countsForwards: knownMethod == .trace || knownMethod == .options)
       return route.headers.request(exchange.head.fields, from: client)
     }

@@ -4,7 +4,7 @@ import WeirServer
 import WeirTransport
 
 /// Forwards the requests of one worker's server over its transport. Called on the worker's loop.
-final class ForwardingHandler: RequestHandler {
+final class ForwardingHandler: Sendable {
   private let log: Logger
   private let current: LoopBound<ActivePlan>
 
@@ -22,7 +22,9 @@ final class ForwardingHandler: RequestHandler {
         log: RequestLog(log, failures, upstreams, on: loop)), on: loop)
   }
 
-  func handle(_ exchange: Exchange) { Forwarding.start(exchange, plan: current.value) }
+  func handle(_ exchange: Exchange, from edge: ListenerEdge) {
+    Forwarding.start(exchange, from: edge, plan: current.value)
+  }
 
   /// Makes new requests follow `plan`. On the loop.
   func install(_ plan: ForwardingPlan, _ metrics: GatewayMetrics) {
@@ -44,6 +46,11 @@ final class ForwardingHandler: RequestHandler {
     }
   }
 
+  /// Logs a connection that has no PROXY header.
+  func noteRefusal(_ refusal: ProxyHeader.Refusal, of peer: SocketAddress) {
+    log.debug("connection refused", ["client": .string("\(peer)"), "text": .string(refusal.rawValue)])
+  }
+
   /// Counts and logs a request that the server itself refused. A request that was being forwarded counts for its route
   /// instead. On the loop.
   func noteRefusal(_ refusal: RequestRefusal, of peer: SocketAddress, wasHandled: Bool) {
@@ -52,4 +59,12 @@ final class ForwardingHandler: RequestHandler {
       "request refused",
       ["status": .integer(refusal.status), "client": .string("\(peer)"), "text": .string(refusal.reason)])
   }
+}
+
+/// Hands the requests of one listener to the worker's handler.
+struct EdgeHandler: RequestHandler {
+  let handler: ForwardingHandler
+  let edge: ListenerEdge
+
+  func handle(_ exchange: Exchange) { handler.handle(exchange, from: edge) }
 }

@@ -9,7 +9,8 @@ import WeirTransport
 /// - Via is extended in both directions. A request that already carries this gateway's pseudonym has come in a loop.
 /// - Host is the upstream's, unless the route says otherwise. The client's value goes to X-Forwarded-Host.
 /// - X-Forwarded-For is extended; X-Forwarded-Host and -Proto are replaced, since a client could claim anything there.
-///   Behind a TLS terminator, a route sets `X-Forwarded-Proto: https`.
+///   Behind a TLS terminator, a route sets `X-Forwarded-Proto: https`. Where the listener names its trusted proxies, theirs
+///   pass, and all such fields of others are dropped.
 /// - X-Retry-Attempt is one number: how often others tried the request, by that field or Envoy's.
 /// - Forwarded (RFC 7239) is extended if an earlier hop uses it, and not begun here, since it would only repeat the
 ///   other fields.
@@ -21,6 +22,7 @@ final class HeaderPolicy: Sendable {
     var address: UnsafeRawBufferPointer
     /// The host and port that the client asked for; empty if it named none.
     var authority: UnsafeRawBufferPointer
+    var trust = ForwardingTrust.unstated
     var isHTTP10 = false
     /// Whether the method is TRACE or OPTIONS, whose hops Max-Forwards counts.
     var countsForwards = false
@@ -41,6 +43,8 @@ final class HeaderPolicy: Sendable {
   /// Fields that every request gets: before all others, and behind them.
   private let first: HeaderBlock
   private let last: HeaderBlock
+  /// The scheme that the client used, before the last ones; empty if the route has a rule about it.
+  private let scheme: HeaderBlock
   /// Fields of the route's rules whose values depend on the request.
   private let made: [FieldTemplate]
   /// Whether the client's Host goes to the upstream.
@@ -60,14 +64,15 @@ final class HeaderPolicy: Sendable {
   init(route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String) {
     let rules = route.headers
     let ruled = (rules.set.map(\.name) + rules.remove).map { Array(FieldSyntax.lowercased($0).utf8) }
-    var first = HeaderBlock(), last = HeaderBlock()
+    var first = HeaderBlock(), scheme = HeaderBlock(), last = HeaderBlock()
     let rewrite = route.rewriteHost ?? host
     let own = upstream.isNamed ? nil : upstream.authority
     let text = if case .text(let text)? = rewrite { text } else { own }
     if let text, rewrite != .client, !ruled.contains(Array("host".utf8)) { first.append(line: "Host: \(text)") }
     sendsClientsHost = rewrite == .client && !ruled.contains(Array("host".utf8))
     hostInNeed = own
-    if !ruled.contains(Array("x-forwarded-proto".utf8)) { last.append(line: "X-Forwarded-Proto: http") }
+    if !ruled.contains(Array("x-forwarded-proto".utf8)) { scheme.append(line: "X-Forwarded-Proto: http") }
+    self.scheme = scheme
     var made: [FieldTemplate] = []
     for template in (rules.set + rules.add).map({ FieldTemplate($0, route: route.name) }) {
       guard let value = template.fixedValue else {
@@ -96,15 +101,21 @@ final class HeaderPolicy: Sendable {
     var isFinal = false
     var retries = 0
     var wishes = CallerWishes()
+    var isSchemeKnown = false
     list.append(contentsOf: first)
     if sendsClientsHost { addHost(of: client, to: &list) }
     fields.forEach { name, value in
       if options.contains(name) { return }
+      if client.trust == .foreign, FieldKind.isForwardingFact(name) { return }
       switch FieldKind(name) {
       case .endToEnd:
         // The server's parser has checked the field.
         if !isRuled(name), !FieldKind.isDisguised(name) { list.append(name: name, value: value, isChecked: true) }
-      case .connection, .hopByHop, .host, .forwardedFact: break
+      case .connection, .hopByHop, .host: break
+      case .forwardedFact:
+        guard client.trust == .trusted, !isRuled(name) else { break }
+        if name.spells("x-forwarded-proto") { isSchemeKnown = true } else { chains.hasHost = true }
+        list.append(name: name, value: value)
       case .retryAttempt: retries = max(retries, AttemptHeader.count(value))
       case .envoyAttempt:
         // Envoy's field counts the first attempt as 1.
@@ -137,6 +148,7 @@ final class HeaderPolicy: Sendable {
     if isFinal { return .finalRecipient }
     addOwn(client, chains, to: &list)
     if retries > 0 { add("X-Retry-Attempt", Array("\(retries)".utf8), to: &list) }
+    if !isSchemeKnown { list.append(contentsOf: scheme) }
     list.append(contentsOf: last)
     if !made.isEmpty { addMade(client, to: &list) }
     return .forward(list, retries: retries, wishes)
@@ -159,7 +171,7 @@ final class HeaderPolicy: Sendable {
     } else {
       add("X-Forwarded-For", chains.forwardedFor, Array(client.address), to: &list)
     }
-    if !client.authority.isEmpty { add("X-Forwarded-Host", client.authority, to: &list) }
+    if !client.authority.isEmpty, !chains.hasHost { add("X-Forwarded-Host", client.authority, to: &list) }
   }
 
   /// Adds the client's Host. If that names no host, or several, the upstream's own is sent.
@@ -241,6 +253,8 @@ final class HeaderPolicy: Sendable {
     var via: [UInt8] = []
     var forwarded: [UInt8] = []
     var forwardedFor: [UInt8] = []
+    /// Whether a trusted proxy has told of the client's Host.
+    var hasHost = false
 
     /// Appends a value. Several fields of one name are one list (RFC 9110 §5.3).
     static func extend(_ chain: inout [UInt8], with value: some Collection<UInt8>) {

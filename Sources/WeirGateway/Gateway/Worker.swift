@@ -26,9 +26,16 @@ final class Worker: Sendable {
   }
 
   /// Makes the server of a listener on this worker's loop.
-  func server(for listener: Listener, limits: ServerLimits, tally: ServerTally, crowd: CrowdLog) -> Server {
-    Server(listener: listener, loop: loop, limits: limits, handler: handler, tally: tally) { [handler] event in
+  func server(
+    for listener: Listener, _ edge: ListenerEdge, limits: ServerLimits,
+    expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?, tally: ServerTally, crowd: CrowdLog
+  ) -> Server {
+    Server(
+      listener: listener, loop: loop, limits: limits, handler: EdgeHandler(handler: handler, edge: edge),
+      expectsProxyHeader: expectsProxyHeader, tally: tally
+    ) { [handler] event in
       switch event {
+      case .proxyHeaderRefused(let refusal, let peer): handler.noteRefusal(refusal, of: peer)
       case .requestRefused(let refusal, let peer, let wasHandled):
         handler.noteRefusal(refusal, of: peer, wasHandled: wasHandled)
       case .acceptFailed, .connectionsWait, .connectionEvicted: crowd.note(event)

@@ -12,12 +12,25 @@ package struct ListenerSettings: Sendable, Equatable {
   var address: SocketAddress
   /// Open connections of each worker; nil for an equal part of those for which there are descriptors.
   var connections: Int?
+  /// Whether connections begin with a PROXY header: all of them, or those of the trusted proxies if there are any.
+  var proxyProtocol = false
+  /// The proxies whose word about the client counts; nil if the file doesn't say.
+  var trustedProxies: TrustedProxies?
+  /// The field in which trusted proxies tell of the client.
+  var clientAddress = ClientAddress.Field.xForwardedFor
   /// The limits for each client; `connections` follows from the property above.
   var limits = ServerLimits.gateway
 
   init(name: String = standardName, address: SocketAddress) {
     self.name = name
     self.address = address
+  }
+
+  /// Whether a connection of a peer has to begin with a PROXY header; nil if none has to.
+  var expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)? {
+    guard proxyProtocol else { return nil }
+    guard let proxies = trustedProxies else { return { _ in true } }
+    return { proxies.contains(ClientAddress(peer: $0)) }
   }
 
   /// The limits with the number of connections that a worker may have.

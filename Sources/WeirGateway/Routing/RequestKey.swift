@@ -21,13 +21,15 @@ package enum RequestKey: Sendable, Hashable {
   /// The hash of a request's part; nil if the request has none.
   ///
   /// - Parameter client: The address of the request's sender; empty if it has none.
-  func hash(_ fields: some FieldSource, client: [UInt8]) -> UInt64? {
+  func hash(_ fields: some FieldSource, client: @autoclosure () -> [UInt8]) -> UInt64? {
     switch self {
-    case .client: client.isEmpty ? nil : EndpointKey.hash(client)
+    case .client: Self.hash(client())
     case .header(let name): Self.first(name, in: fields) { EndpointKey.hash($0) }
     case .cookie(let name): Self.first("cookie", in: fields) { Self.cookie(name, in: $0).map { EndpointKey.hash($0) } }
     }
   }
+
+  private static func hash(_ client: [UInt8]) -> UInt64? { client.isEmpty ? nil : EndpointKey.hash(client) }
 
   /// The first result that `body` makes of a field of this name.
   private static func first(

@@ -14,7 +14,11 @@ final class Connection {
 
   let server: ServerCore
   let socket: Socket
-  let peer: SocketAddress
+  /// The client: the socket's peer, or the source that its PROXY header tells.
+  private(set) var peer: SocketAddress
+  private(set) var awaitsProxyHeader: Bool
+  /// Whether the connection counts for its client's limit.
+  var isCounted = false
   /// The connection's index in the server's list.
   var slot = 0
   @exclusivity(unchecked) var machine: ConnectionMachine
@@ -34,11 +38,13 @@ final class Connection {
   @exclusivity(unchecked) private var unread = 0
   private let timer = LoopTimer()
 
-  init(server: ServerCore, socket: Socket, peer: SocketAddress) {
+  init(server: ServerCore, socket: Socket, peer: SocketAddress, awaitsProxyHeader: Bool) {
     self.server = server
     self.socket = socket
     self.peer = peer
-    machine = ConnectionMachine(limits: server.limits, now: server.loop.turnTime)
+    self.awaitsProxyHeader = awaitsProxyHeader
+    machine = ConnectionMachine(
+      limits: server.limits, awaitsHandshake: awaitsProxyHeader, now: server.loop.turnTime)
   }
 
   var now: MonotonicTime { server.loop.turnTime }
@@ -89,7 +95,7 @@ final class Connection {
 
   /// Whether a request has begun to arrive that this connection has not read yet.
   var hasUnseenRequest: Bool {
-    guard machine.isIdle, isReading else { return false }
+    guard machine.isIdle, isReading, !awaitsProxyHeader else { return false }
     var octet: UInt8 = 0
     return recv(socket.descriptor, &octet, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) > 0
   }
@@ -107,6 +113,9 @@ extension Connection: EventHandler, TimerHandler {
   }
 
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    if awaitsProxyHeader, now >= machine.deadline {
+      return finish(.close, machine.isStopping ? .drain : .proxyProtocol)
+    }
     if let action = machine.timerFired(now: now) {
       server.noteTimeout(action)
       process(held: true, first: action)
@@ -127,7 +136,10 @@ extension Connection: EventHandler, TimerHandler {
     }
     if count == 0 { return inputEnded() }
     let received = UnsafeBufferPointer(rebasing: buffer[..<count])
-    if !held.isEmpty {
+    if awaitsProxyHeader {
+      held.append(contentsOf: received)
+      takeProxyHeader()
+    } else if !held.isEmpty {
       held.append(contentsOf: received)
       process(held: true)
     } else {
@@ -138,7 +150,25 @@ extension Connection: EventHandler, TimerHandler {
     if held.count >= Self.heldInput { setReading(false) }
   }
 
+  /// Reads the PROXY header at the beginning of the held input, and goes on with what follows it.
+  private func takeProxyHeader() {
+    switch ProxyHeader.read(held.span) {
+    case .needsMore: break
+    case .refused(let refusal):
+      server.noteRefusal(refusal, of: peer)
+      finish(.close, .proxyProtocol)
+    case .header(let length, let source):
+      awaitsProxyHeader = false
+      if let source { peer = source }
+      guard server.countsClient(of: self) else { return finish(.close, .refused) }
+      held.removeFirst(length)
+      machine.handshakeEnded(now: now)
+      process(held: true)
+    }
+  }
+
   private func inputEnded() {
+    if awaitsProxyHeader { return die() }
     isInputOver = true
     setReading(false)
     if machine.noteInputEnd() { exchange?.noteAbort() }
@@ -147,6 +177,7 @@ extension Connection: EventHandler, TimerHandler {
 
   /// Runs the machine over the held input, or over no input.
   private func process(held useHeld: Bool, first: ConnectionMachine.Action? = nil) {
+    if awaitsProxyHeader { return armTimer() }
     var input: [UInt8] = []
     swap(&input, &held)
     var position = 0

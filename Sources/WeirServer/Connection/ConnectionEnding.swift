@@ -14,6 +14,8 @@ package enum ConnectionEnding: String, CaseIterable, Sendable {
   case slowRead = "slow_read"
   /// Its request was refused, or its client had too many connections.
   case refused
+  /// Its PROXY header was missing, malformed or late.
+  case proxyProtocol = "proxy_protocol"
   /// It was as old as a connection may become.
   case age
   /// The server stops.

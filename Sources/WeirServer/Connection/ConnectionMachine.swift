@@ -76,7 +76,7 @@ struct ConnectionMachine {
   private(set) var output = Output.empty
   private var parser: RequestParser
   private var head = RequestFacts()
-  private var isStopping = false
+  private(set) var isStopping = false
   private var isPersistent = true
   /// The value of `isPersistent` before the response began.
   private var wasPersistent = true
@@ -104,12 +104,19 @@ struct ConnectionMachine {
     var awaitsContinue = false
   }
 
-  init(limits: ServerLimits, now: MonotonicTime) {
+  /// - Parameter awaitsHandshake: Whether requests are awaited only after ``handshakeEnded(now:)``.
+  init(limits: ServerLimits, awaitsHandshake: Bool = false, now: MonotonicTime) {
     timing = Timing(limits)
     parser = RequestParser(limits: RequestParser.Limits(limits))
     expiry = limits.maximumAge.map { now.advanced(bySeconds: $0) } ?? .distantFuture
-    readDeadline = min(now.advanced(bySeconds: limits.headerTimeout), expiry)
+    let first = awaitsHandshake ? limits.handshakeTimeout : limits.headerTimeout
+    readDeadline = min(now.advanced(bySeconds: first), expiry)
     since = now
+  }
+
+  /// What comes from now on is a request.
+  mutating func handshakeEnded(now: MonotonicTime) {
+    readDeadline = min(now.advanced(bySeconds: isStopping ? timing.stopLinger : timing.header), expiry)
   }
 
   var deadline: MonotonicTime { min(readDeadline, writeDeadline) }
@@ -235,26 +242,6 @@ extension ConnectionMachine {
     if phase == .lingering { return 0 }
     if request == .none, output == .empty { return 1 }
     return response == .ended || request == .none ? 2 : nil
-  }
-
-  /// The time limits of a client, in seconds.
-  struct Timing {
-    var header: Double
-    var body: Double
-    var idle: Double
-    var write: Double
-    var linger = 2.0
-    var stopLinger: Double
-    var drainBytes: Int
-
-    init(_ limits: ServerLimits) {
-      header = limits.headerTimeout
-      body = limits.bodyTimeout
-      idle = limits.idleTimeout
-      write = limits.writeTimeout
-      stopLinger = limits.stopLinger
-      drainBytes = limits.drainBytes
-    }
   }
 
   /// A deadline may have passed. Returns nil if none has.

@@ -10,18 +10,22 @@ package final class Server: Sendable {
   let core: LoopBound<ServerCore>
 
   /// - Parameters:
+  ///   - expectsProxyHeader: Whether a connection of this peer has to begin with a PROXY header, whose source then stands
+  ///     for the peer. Nil if none has to.
   ///   - tally: Counts this server's connections; of a server that ended on the same loop, to go on counting.
   ///   - onEvent: Called on the loop for events that no handler sees; must not block.
   package init(
     listener: Listener, loop: EventLoop, limits: ServerLimits = ServerLimits(), handler: any RequestHandler,
-    tally: ServerTally = ServerTally(), onEvent: (@Sendable (ServerEvent) -> Void)? = nil
+    expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)? = nil, tally: ServerTally = ServerTally(),
+    onEvent: (@Sendable (ServerEvent) -> Void)? = nil
   ) {
     self.listener = listener
     self.loop = loop
     self.limits = limits
     core = LoopBound(
       ServerCore(
-        listener: listener, loop: loop, limits: limits, handler: handler, tally: tally, onEvent: onEvent), on: loop)
+        listener: listener, loop: loop, limits: limits, handler: handler, expectsProxyHeader: expectsProxyHeader,
+        tally: tally, onEvent: onEvent), on: loop)
   }
 
   deinit {

@@ -18,6 +18,7 @@ final class ServerCore {
   let limits: ServerLimits
   let handler: any RequestHandler
   let tally: ServerTally
+  private let expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?
   /// The buffer into which each connection receives its input; input that must stay is copied.
   let scratch: UnsafeMutableBufferPointer<UInt8>
   var date = DateField()
@@ -32,13 +33,15 @@ final class ServerCore {
   private let graceTimer = LoopTimer()
 
   init(
-    listener: Listener, loop: EventLoop, limits: ServerLimits, handler: any RequestHandler, tally: ServerTally,
+    listener: Listener, loop: EventLoop, limits: ServerLimits, handler: any RequestHandler,
+    expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?, tally: ServerTally,
     onEvent: (@Sendable (ServerEvent) -> Void)?
   ) {
     self.listener = listener
     self.loop = loop
     self.limits = limits
     self.handler = handler
+    self.expectsProxyHeader = expectsProxyHeader
     self.tally = tally
     self.onEvent = onEvent
     scratch = .allocate(capacity: 64 * 1024)
@@ -80,7 +83,7 @@ final class ServerCore {
     guard let last = connections.popLast() else { return }
     listener.noteConnections(-1)
     tally.closes(ending)
-    if limits.connectionsPerClient != nil, let client = IPAddress(connection.peer) { listener.clients.closes(client) }
+    if connection.isCounted, let client = IPAddress(connection.peer) { listener.clients.closes(client) }
     if last !== connection {
       connections[connection.slot] = last
       last.slot = connection.slot
@@ -210,17 +213,17 @@ extension ServerCore: EventHandler, TimerHandler {
   }
 
   private func admit(_ socket: Socket, _ peer: SocketAddress) {
-    let client = limits.connectionsPerClient == nil ? nil : IPAddress(peer)
-    if let client, let limit = limits.connectionsPerClient, !listener.clients.opens(client, limit: limit) {
+    let connection = Connection(
+      server: self, socket: socket, peer: peer, awaitsProxyHeader: expectsProxyHeader?(peer) ?? false)
+    if !connection.awaitsProxyHeader, !countsClient(of: connection) {
       socket.close()
       return tally.turnsAway()
     }
-    let connection = Connection(server: self, socket: socket, peer: peer)
     do {
       try connection.open()
     } catch {
       socket.close()
-      if let client { listener.clients.closes(client) }
+      if connection.isCounted, let client = IPAddress(peer) { listener.clients.closes(client) }
       onEvent?(.acceptFailed(error))
       return
     }
@@ -228,6 +231,17 @@ extension ServerCore: EventHandler, TimerHandler {
     connection.slot = connections.count
     connections.append(connection)
     listener.noteConnections(1)
+  }
+
+  /// Counts the connection for its client's address. Returns false if the client has as many as it may have.
+  func countsClient(of connection: Connection) -> Bool {
+    guard let limit = limits.connectionsPerClient, let client = IPAddress(connection.peer) else { return true }
+    connection.isCounted = listener.clients.opens(client, limit: limit)
+    return connection.isCounted
+  }
+
+  func noteRefusal(_ refusal: ProxyHeader.Refusal, of peer: SocketAddress) {
+    onEvent?(.proxyHeaderRefused(refusal, peer: peer))
   }
 
   private func acceptFailed(_ error: Errno, mayEvict: Bool) {

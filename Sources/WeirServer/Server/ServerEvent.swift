@@ -9,6 +9,8 @@ package enum ServerEvent: Sendable {
   /// A request was refused, either before any handler saw it or because of its body. In the second case its handler has
   /// been told that the request is over.
   case requestRefused(RequestRefusal, peer: SocketAddress, wasHandled: Bool)
+  /// A connection was closed because it doesn't begin with a PROXY header that can be read.
+  case proxyHeaderRefused(ProxyHeader.Refusal, peer: SocketAddress)
   /// A waiting connection was closed to make place for a new one.
   case connectionEvicted
   /// A client was too slow: in sending its header or body (408), or in reading its response (no status).

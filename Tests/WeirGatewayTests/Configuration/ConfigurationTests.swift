@@ -324,7 +324,10 @@ import Weir
   @Test(arguments: [
     (
       "a: 1",
-      ["1:1: a: unknown key; known keys are listeners, routes, upstreams", "1:1: routes: is missing; list at least one route"]
+      [
+        "1:1: a: unknown key; known keys are listeners, routes, upstreams",
+        "1:1: routes: is missing; list at least one route",
+      ]
     ),
     ("routes: []", ["1:9: routes: holds 0 routes; give 1 to 1000"]),
     ("routes:", ["1:8: routes: expected a list (- item), found nothing"]),

@@ -19,7 +19,9 @@ import WeirTestSupport
   }
 
   /// A listener at a port that was free a moment ago: a file can't name one that the system chooses.
-  private func listener(_ name: String, _ change: (inout ListenerSettings) -> Void = { _ in }) throws -> ListenerSettings {
+  private func listener(
+    _ name: String, _ change: (inout ListenerSettings) -> Void = { _ in }
+  ) throws -> ListenerSettings {
     let address = try Listener(.loopback(port: 0)).address
     var settings = ListenerSettings(name: name, address: address)
     change(&settings)

@@ -2,6 +2,9 @@ import WeirIO
 
 /// The proxies that are believed when they say whose requests they pass on.
 struct TrustedProxies: Hashable, Sendable {
+  /// The most networks, as each request may compare all of them with each entry of its field.
+  static let maximumCount = 100
+
   let networks: [IPNetwork]
   /// Whether all peers on Unix sockets are trusted.
   let unix: Bool

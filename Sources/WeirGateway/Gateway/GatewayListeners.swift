@@ -73,8 +73,11 @@ final class GatewayListeners: Sendable {
   ) -> Entry {
     let crowd = CrowdLog(
       listener: settings.name, connections: limits.connections * workers.count, log: log)
+    let edge = ListenerEdge(settings)
     let servers = zip(workers, tallies).map { worker, tally in
-      worker.server(for: listener, limits: limits, tally: tally, crowd: crowd)
+      worker.server(
+        for: listener, edge, limits: limits, expectsProxyHeader: settings.expectsProxyHeader, tally: tally,
+        crowd: crowd)
     }
     return Entry(settings: settings, limits: limits, listener: listener, servers: servers, tallies: tallies)
   }
