@@ -24,6 +24,7 @@ final class ServerCore {
   var date = DateField()
   private let onEvent: (@Sendable (ServerEvent) -> Void)?
   private var state = State.idle
+  private var hasLeftListener = false
   private var connections: [Connection] = []
   private var resuming: [Connection] = []
   @exclusivity(unchecked) private var flushing: [Connection] = []
@@ -61,7 +62,9 @@ final class ServerCore {
   func stop(grace: Double, leavesListener: Bool = false, completion: (@Sendable () -> Void)?) {
     if let completion { drained.append(completion) }
     let isServing = state == .accepting || state == .paused
-    if !leavesListener {
+    // A server that has left its listener to others never touches it again, not even when it goes.
+    hasLeftListener = hasLeftListener || leavesListener
+    if !hasLeftListener {
       if isServing { acceptWaiting() }
       listener.close()
     }

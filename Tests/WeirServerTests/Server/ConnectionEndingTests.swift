@@ -122,6 +122,21 @@ import WeirTestSupport
     #expect(try rig.client().status(of: Self.get) == 200)
   }
 
+  @Test func aRetiredServerThatGoesLeavesTheListenerOpen() async throws {
+    let listener = try Listener(.loopback(port: 0))
+    let handler = ClosureHandler { $0.respond(status: 200) }
+    let loop = try EventLoop(name: "test")
+    var old: Server? = Server(listener: listener, loop: loop, handler: handler)
+    old?.start()
+    let next = Server(listener: listener, loop: loop, handler: handler)
+    next.start()
+    await withCheckedContinuation { continuation in old?.retire(grace: 1) { continuation.resume() } }
+    old = nil
+    await withCheckedContinuation { continuation in loop.post { continuation.resume() } }
+    #expect(try RawClient(port: listener.address.port ?? 0).status(of: Self.get) == 200)
+    withExtendedLifetime(next) {}
+  }
+
   @Test func aRetiredServerLeavesTheListenerToOthers() async throws {
     let rig = try rig { $0.stopLinger = 1 }
     let old = try rig.client()
