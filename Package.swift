@@ -44,10 +44,11 @@ let package = Package(
   ],
   targets: [
     system("CLinux"), system("CCurl"), system("CZlib"), system("CYaml"), system("CCrypt"),
-    system("CAres"), system("CRevision"),
+    system("CAres"), system("CRevision"), system("CTLS"),
 
     module("WeirIO", ["CLinux"]),
     module("WeirResolver", ["CAres", "WeirIO"]),
+    module("WeirTLS", ["CTLS", "WeirIO"]),
     module("WeirHTTP"),
     module("WeirCompression", ["CZlib", "WeirHTTP"]),
     module("WeirCurl", ["CCurl", "CLinux", "WeirHTTP", "WeirIO"]),
@@ -88,6 +89,7 @@ let package = Package(
 
     tests("WeirIOTests", ["WeirIO"]),
     tests("WeirResolverTests", ["WeirResolver", "WeirIO"]),
+    tests("WeirTLSTests", ["WeirTLS", "CLinux", "CTLS"]),
     tests("WeirHTTPTests", ["WeirHTTP"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
     tests("WeirCurlTests", ["WeirCurl", "WeirHTTP", "WeirHTTP1", "WeirIO", "WeirTransport", "CSlowResolver"]),

@@ -1,0 +1,1 @@
+// This target is its header; a package target needs one source file.

@@ -1,0 +1,98 @@
+internal import CTLS
+
+// OpenSSL calls these from within a stream's own calls alone, on its thread. So the stream that an SSL refers to, and
+// the context that the stream keeps, are alive.
+
+/// The stream of a connection.
+private func stream(of ssl: OpaquePointer?) -> TLSStream? {
+  guard let owner = weir_ssl_owner(ssl) else { return nil }
+  return Unmanaged<TLSStream>.fromOpaque(owner).takeUnretainedValue()
+}
+
+/// Notes the client's server_name (RFC 6066 §3) and finds the certificates for it.
+let chooseByName: @convention(c) (OpaquePointer?, UnsafeMutablePointer<CInt>?, UnsafeMutableRawPointer?) -> CInt = {
+  ssl, alert, _ in
+  guard let stream = stream(of: ssl) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+  let name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }
+  switch stream.choose(name: name) {
+  case .known: return SSL_TLSEXT_ERR_OK
+  case .unknown: return SSL_TLSEXT_ERR_NOACK
+  case .refused:
+    alert?.pointee = SSL_AD_UNRECOGNIZED_NAME
+    return SSL_TLSEXT_ERR_ALERT_FATAL
+  }
+}
+
+/// Gives the connection its certificates. OpenSSL chooses among their kinds by the client's signature algorithms.
+let installIdentities: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> CInt = { ssl, _ in
+  guard let ssl, let stream = stream(of: ssl) else { return 0 }
+  SSL_certs_clear(ssl)
+  return stream.chosen.allSatisfy { $0.install(in: ssl) } ? 1 : 0
+}
+
+/// Chooses http/1.1 from the client's protocols (RFC 7301).
+let chooseProtocol:
+  @convention(c) (
+    OpaquePointer?, UnsafeMutablePointer<UnsafePointer<UInt8>?>?, UnsafeMutablePointer<UInt8>?, UnsafePointer<UInt8>?,
+    UInt32, UnsafeMutableRawPointer?
+  ) -> CInt = { ssl, chosen, chosenLength, offered, offeredLength, _ in
+    var rest = UnsafeBufferPointer(start: offered, count: Int(offeredLength))[...]
+    while let length = rest.popFirst() {
+      let name = rest.prefix(Int(length))
+      if name.elementsEqual("http/1.1".utf8) {
+        chosen?.pointee = UnsafeBufferPointer(rebasing: name).baseAddress
+        chosenLength?.pointee = length
+        return SSL_TLSEXT_ERR_OK
+      }
+      rest = rest.dropFirst(Int(length))
+    }
+    stream(of: ssl)?.rejection = .applicationProtocol
+    return SSL_TLSEXT_ERR_ALERT_FATAL
+  }
+
+/// Prepares the sealing or opening of a ticket: 1 for success, 0 for an unknown key, 2 for a ticket to be replaced, and
+/// -1 for an error (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)).
+let sealTicket:
+  @convention(c) (
+    OpaquePointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt8>?, OpaquePointer?, OpaquePointer?, CInt
+  ) -> CInt = { ssl, name, vector, cipher, mac, encrypts in
+    guard let context = stream(of: ssl)?.context, let name, let vector else { return -1 }
+    let keys = context.ticketKeys
+    var (key, isOld): (TicketKey, Bool)
+    if encrypts != 0 {
+      guard let current = keys.forEncrypting(now: context.now),
+        RAND_bytes(vector, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) == 1
+      else {
+        return -1
+      }
+      (key, isOld) = (current, false)
+      name.update(from: current.name, count: current.name.count)
+    } else {
+      guard let found = keys.forDecrypting(name: UnsafeBufferPointer(start: name, count: 16), now: context.now) else {
+        return 0
+      }
+      (key, isOld) = found
+    }
+    var macKey = key.mac
+    guard EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nil, key.cipher, vector, encrypts) == 1,
+      weir_mac_set_key(mac, &macKey, macKey.count)
+    else { return -1 }
+    return isOld ? 2 : 1
+  }
+
+/// Decides on an opened ticket where clients have certificates: one whose certificate has expired meanwhile is ignored,
+/// and the client shows its certificate anew.
+let judgeTicket:
+  @convention(c) (
+    OpaquePointer?, OpaquePointer?, UnsafePointer<UInt8>?, Int, SSL_TICKET_STATUS, UnsafeMutableRawPointer?
+  ) -> SSL_TICKET_RETURN = { _, session, _, _, status, _ in
+    guard status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW else {
+      return SSL_TICKET_RETURN_IGNORE_RENEW
+    }
+    if let session, let certificate = SSL_SESSION_get0_peer(session),
+      X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0
+    {
+      return SSL_TICKET_RETURN_IGNORE_RENEW
+    }
+    return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW
+  }

@@ -1,0 +1,120 @@
+internal import CTLS
+internal import Glibc
+
+/// A certificate with its key and chain, as OpenSSL's objects, which it owns.
+///
+/// It is unchecked because the compiler can't see into pointers. The objects don't change once made, and OpenSSL counts
+/// references to them atomically.
+final class Identity: @unchecked Sendable {
+  let names: CertificateNames
+  /// The end of the certificate's validity, in seconds since 1970.
+  let notAfter: Int64
+  /// OpenSSL's number for the kind of key. A server may show one certificate of each kind for a name.
+  let keyKind: CInt
+
+  private let leaf: OpaquePointer
+  private let key: OpaquePointer
+  /// The certificates after the first.
+  private let chain: OpaquePointer
+
+  /// - Parameter index: The certificate's place in the settings, for problems.
+  init(_ pem: TLSCertificate, index: Int) throws(TLSProblem) {
+    let chain = try CertificateList(Identity.readChain(pem.chain, index))
+    let key = try Identity.readKey(pem.key, index)
+    guard let leaf = chain.takeFirst() else {
+      EVP_PKEY_free(key)
+      throw .chainEmpty(index: index)
+    }
+    OpenSSLError.clear()
+    let fits = X509_check_private_key(leaf, key) == 1
+    let fitsAnother = !fits && chain.contains { X509_check_private_key($0, key) == 1 }
+    OpenSSLError.clear()
+    guard fits, let stack = chain.takeStack() else {
+      X509_free(leaf)
+      EVP_PKEY_free(key)
+      throw fits
+        ? .internalFailure(detail: "no memory") : fitsAnother ? .chainOrder(index: index) : .keyMismatch(index: index)
+    }
+    self.leaf = leaf
+    self.key = key
+    self.chain = stack
+    names = CertificateNames(leaf)
+    notAfter = Identity.seconds(of: X509_get0_notAfter(leaf))
+    keyKind = EVP_PKEY_get_base_id(key)
+  }
+
+  deinit {
+    weir_certificates_free(chain)
+    EVP_PKEY_free(key)
+    X509_free(leaf)
+  }
+
+  /// Whether OpenSSL takes it into a context. It refuses keys and signatures below its security level.
+  func install(inContext context: OpaquePointer) -> Bool {
+    SSL_CTX_use_cert_and_key(context, leaf, key, chain, 1) == 1
+  }
+
+  /// Whether OpenSSL takes it for a connection.
+  func install(in ssl: OpaquePointer) -> Bool { SSL_use_cert_and_key(ssl, leaf, key, chain, 1) == 1 }
+
+  func isCertificate(_ certificate: OpaquePointer) -> Bool { certificate == leaf }
+
+  private static func readChain(_ bytes: [UInt8], _ index: Int) throws(TLSProblem) -> [OpaquePointer] {
+    do {
+      return try PEM.certificates(bytes)
+    } catch {
+      switch error {
+      case .notPEM: throw .chainNotPEM(index: index)
+      case .empty: throw .chainEmpty(index: index)
+      case .damaged(let detail): throw .chainDamaged(index: index, detail: detail)
+      case .encrypted: throw .chainDamaged(index: index, detail: "it is encrypted")
+      }
+    }
+  }
+
+  private static func readKey(_ bytes: [UInt8], _ index: Int) throws(TLSProblem) -> OpaquePointer {
+    do {
+      return try PEM.privateKey(bytes)
+    } catch {
+      switch error {
+      case .notPEM: throw .keyNotPEM(index: index)
+      case .empty: throw .keyUnreadable(index: index, detail: "there is none")
+      case .damaged(let detail): throw .keyUnreadable(index: index, detail: detail)
+      case .encrypted: throw .keyEncrypted(index: index)
+      }
+    }
+  }
+
+  private static func seconds(of time: UnsafePointer<ASN1_TIME>?) -> Int64 {
+    var parts = tm()
+    // A time that is no time counts as long past.
+    guard ASN1_TIME_to_tm(time, &parts) == 1 else { return 0 }
+    return Int64(timegm(&parts))
+  }
+}
+
+/// References to certificates that are released unless they are taken.
+final class CertificateList {
+  private var certificates: ArraySlice<OpaquePointer>
+
+  init(_ certificates: [OpaquePointer]) { self.certificates = certificates[...] }
+
+  deinit { certificates.forEach { X509_free($0) } }
+
+  func contains(where matches: (OpaquePointer) -> Bool) -> Bool { certificates.contains(where: matches) }
+
+  func takeFirst() -> OpaquePointer? { certificates.popFirst() }
+
+  /// Moves them to a stack of OpenSSL, which the caller frees; nil without memory.
+  func takeStack() -> OpaquePointer? {
+    guard let stack = weir_certificates_new() else { return nil }
+    while let certificate = certificates.first {
+      guard weir_certificates_push(stack, certificate) else {
+        weir_certificates_free(stack)
+        return nil
+      }
+      certificates.removeFirst()
+    }
+    return stack
+  }
+}

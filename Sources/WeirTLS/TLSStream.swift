@@ -1,0 +1,218 @@
+internal import CTLS
+
+/// The server's side of one TLS connection. It has no socket: the caller hands it the bytes that come and sends those
+/// that it puts out.
+///
+/// Confined to one thread at a time. In a turn the caller hands over input, calls `step` until the handshake is done and
+/// `read` until either needs more input, then sends the output. There may be output after every call, after failures
+/// too, since an alert tells the client of them.
+///
+/// A client can make it hold at most: the input that the caller hands over before the next call (`inputSpace` leads to
+/// 32 KiB), a record of 16 KiB, during the handshake a message of 128 KiB, and 16 KiB of answers after it. An idle
+/// connection holds no record, input or output.
+package final class TLSStream {
+  package enum State: Sendable, Equatable {
+    case needsInput
+    case done
+    case failed(TLSFailure)
+    /// The first bytes are an HTTP request. They stay in the stream, and nothing is put out.
+    case plainHTTP
+  }
+
+  package enum ReadResult: Sendable, Equatable {
+    case bytes(Int)
+    case needsInput
+    /// The client has sent close_notify, and sends no more. It may still be written to.
+    case closed
+    case failed(TLSFailure)
+  }
+
+  /// The input that a stream should hold at most.
+  package static let inputLimit = 32 << 10
+  /// The bytes that OpenSSL may put out in answer to the client's key updates and alerts before the caller has sent
+  /// everything.
+  static let answerLimit = 16 << 10
+
+  let context: TLSServerContext
+  /// The certificates for the client's name, one for each kind of key.
+  private(set) var chosen: [Identity] = []
+  /// The reason for which a callback refuses the client.
+  var rejection: TLSFailure.Reason?
+  /// The name that the client asked for, as it sent it; nil if it named none. Clients may send any text.
+  package private(set) var serverName: String?
+
+  private enum Phase {
+    case opening, handshake, open, plain, failed(TLSFailure)
+  }
+
+  let ssl: OpaquePointer
+  private var phase = Phase.opening
+  private var input = ByteQueue()
+  private var outgoing = ByteQueue()
+  private var isReading = false
+  private var answered = 0
+  private var hasClosed = false
+  private var isClosedByClient = false
+
+  package init(_ context: TLSServerContext) throws(TLSFailure) {
+    OpenSSLError.clear()
+    guard let ssl = context.makeConnection() else {
+      throw TLSFailure(.internalFailure, detail: OpenSSLError.take().text)
+    }
+    self.context = context
+    self.ssl = ssl
+    guard weir_ssl_set_owner(ssl, Unmanaged.passUnretained(self).toOpaque()), let bio = StreamBIO.make(for: self) else {
+      throw TLSFailure(.internalFailure, detail: OpenSSLError.take().text)
+    }
+    // The SSL owns the BIO from here on.
+    SSL_set_bio(ssl, bio, bio)
+    SSL_set_accept_state(ssl)
+  }
+
+  deinit { SSL_free(ssl) }
+
+  /// The number of bytes that the caller may hand over so that the stream stays within `inputLimit`.
+  package var inputSpace: Int { max(0, Self.inputLimit - input.count) }
+
+  /// Adds bytes that came from the client. After a failure and after close_notify they are dropped.
+  package func take(_ ciphertext: UnsafeRawBufferPointer) {
+    if case .failed = phase { return }
+    guard !isClosedByClient else { return }
+    input.append(ciphertext)
+  }
+
+  /// Goes on with the handshake as far as the input allows.
+  package func step() -> State {
+    switch phase {
+    case .open: return .done
+    case .plain: return .plainHTTP
+    case .failed(let failure): return .failed(failure)
+    case .handshake: break
+    case .opening:
+      switch FirstBytes(input.bytes) {
+      case .undecided: return .needsInput
+      case .http:
+        phase = .plain
+        return .plainHTTP
+      case .text: return .failed(fail(TLSFailure(.notTLS)))
+      case .other: phase = .handshake
+      }
+    }
+    OpenSSLError.clear()
+    let result = SSL_do_handshake(ssl)
+    if result == 1 {
+      phase = .open
+      return .done
+    }
+    if SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ { return .needsInput }
+    return .failed(fail())
+  }
+
+  /// Decrypts into `target` as many bytes as there are and fit. Before the end of the handshake there are none.
+  package func read(into target: UnsafeMutableRawBufferPointer) -> ReadResult {
+    switch phase {
+    case .open: break
+    case .failed(let failure): return .failed(failure)
+    case .opening, .handshake, .plain: return .needsInput
+    }
+    guard target.count > 0 else { return .bytes(0) }
+    isReading = true
+    defer { isReading = false }
+    OpenSSLError.clear()
+    var count = 0
+    let result = SSL_read_ex(ssl, target.baseAddress, target.count, &count)
+    if result == 1 { return .bytes(count) }
+    switch SSL_get_error(ssl, result) {
+    case SSL_ERROR_WANT_READ: return .needsInput
+    case SSL_ERROR_ZERO_RETURN:
+      isClosedByClient = true
+      input.removeAll()
+      return .closed
+    default: return .failed(fail())
+    }
+  }
+
+  /// Encrypts all bytes and adds them to the output. The caller bounds the output by what it writes.
+  package func write(_ plaintext: UnsafeRawBufferPointer) throws(TLSFailure) {
+    if case .failed(let failure) = phase { throw failure }
+    guard case .open = phase, !hasClosed else { throw TLSFailure(.notOpen) }
+    guard plaintext.count > 0 else { return }
+    // The head and the tag of a record have less than 64 bytes.
+    outgoing.reserve(plaintext.count + (plaintext.count >> 14 + 1) * 64)
+    OpenSSLError.clear()
+    var count = 0
+    guard SSL_write_ex(ssl, plaintext.baseAddress, plaintext.count, &count) == 1 else { throw fail() }
+  }
+
+  /// Says to the client that no more bytes follow. Does nothing before the end of the handshake and after a failure.
+  package func closeNotify() {
+    guard case .open = phase, !hasClosed else { return }
+    hasClosed = true
+    OpenSSLError.clear()
+    // 0 says that the client's close_notify has not come yet.
+    if SSL_shutdown(ssl) < 0 { _ = fail() }
+  }
+
+  /// The bytes to be sent, valid until the next call of this stream.
+  package var output: UnsafeRawBufferPointer { outgoing.bytes }
+
+  /// Drops the first `count` bytes of the output, which were sent.
+  package func consumeOutput(_ count: Int) {
+    outgoing.removeFirst(count)
+    if outgoing.count == 0 { answered = 0 }
+  }
+
+  /// Whether the handshake is done, and nothing has failed since.
+  package var isOpen: Bool {
+    if case .open = phase { true } else { false }
+  }
+}
+
+// MARK: - OpenSSL's calls
+
+extension TLSStream {
+  enum NameChoice {
+    case known, unknown, refused
+  }
+
+  func choose(name: String?) -> NameChoice {
+    serverName = name
+    if let found = name.flatMap({ context.identities.find($0) }) {
+      chosen = found
+      return .known
+    }
+    if name != nil, context.settings.strictNames {
+      rejection = .unknownName
+      return .refused
+    }
+    chosen = context.identities.first
+    return .unknown
+  }
+
+  func moveInput(into target: UnsafeMutableRawBufferPointer) -> Int { input.move(into: target) }
+
+  /// - Returns: Whether the bytes were added. They are not if the client asks for too many answers.
+  func addOutput(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if isReading {
+      answered += bytes.count
+      guard answered <= Self.answerLimit else {
+        rejection = .flood
+        return false
+      }
+    }
+    outgoing.append(bytes)
+    return true
+  }
+
+  private func fail() -> TLSFailure {
+    let error = OpenSSLError.take()
+    if let rejection { return fail(TLSFailure(rejection)) }
+    return fail(TLSFailure(error, verification: SSL_get_verify_result(ssl)))
+  }
+
+  private func fail(_ failure: TLSFailure) -> TLSFailure {
+    phase = .failed(failure)
+    input.removeAll()
+    return failure
+  }
+}
