@@ -25,6 +25,8 @@ final class ContextHandle {
     try check(SSL_CTX_set_max_early_data(pointer, 0) == 1)
     try check(SSL_CTX_set_recv_max_early_data(pointer, 0) == 1)
     try check(weir_ctx_set_ticket_callback(pointer, sealTicket))
+    try check(SSL_CTX_set_session_ticket_cb(pointer, nil, judgeTicket, nil) == 1)
+    SSL_CTX_set_client_hello_cb(pointer, noteHello, nil)
     weir_ctx_set_name_callback(pointer, chooseByName)
     SSL_CTX_set_cert_cb(pointer, installIdentities, nil)
     SSL_CTX_set_alpn_select_cb(pointer, chooseProtocol, nil)
@@ -55,7 +57,6 @@ final class ContextHandle {
     let required = clientAuth == .required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0
     SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER | required, nil)
     weir_ctx_set_max_cert_list(pointer, TLSServerContext.maximumClientCertificateBytes)
-    try check(SSL_CTX_set_session_ticket_cb(pointer, nil, judgeTicket, nil) == 1)
   }
 
   private static func readAuthorities(_ pem: [UInt8]) throws(TLSProblem) -> [OpaquePointer] {

@@ -9,6 +9,24 @@ private func stream(of ssl: OpaquePointer?) -> TLSStream? {
   return Unmanaged<TLSStream>.fromOpaque(owner).takeUnretainedValue()
 }
 
+/// Notes the name in the client's first message before OpenSSL reads it: tickets are opened earlier than that.
+let noteHello: @convention(c) (OpaquePointer?, UnsafeMutablePointer<CInt>?, UnsafeMutableRawPointer?) -> CInt = {
+  ssl, _, _ in
+  guard let stream = stream(of: ssl) else { return SSL_CLIENT_HELLO_ERROR }
+  var bytes: UnsafePointer<UInt8>?
+  var count = 0
+  let isThere = SSL_client_hello_get0_ext(ssl, UInt32(TLSEXT_TYPE_server_name), &bytes, &count) == 1
+  stream.helloName = isThere ? hostName(in: UnsafeBufferPointer(start: bytes, count: count)) : nil
+  return SSL_CLIENT_HELLO_SUCCESS
+}
+
+/// The name of a server_name extension: the list's length, the type 0, the name's length and the name. Nil for another
+/// form, which OpenSSL refuses later.
+private func hostName(in bytes: UnsafeBufferPointer<UInt8>) -> String? {
+  guard bytes.count > 5, bytes[2] == 0, Int(bytes[3]) << 8 | Int(bytes[4]) == bytes.count - 5 else { return nil }
+  return String(decoding: bytes[5...], as: UTF8.self)
+}
+
 /// Notes the client's server_name (RFC 6066 §3) and finds the certificates for it.
 let chooseByName: @convention(c) (OpaquePointer?, UnsafeMutablePointer<CInt>?, UnsafeMutableRawPointer?) -> CInt = {
   ssl, alert, _ in
@@ -80,19 +98,23 @@ let sealTicket:
     return isOld ? 2 : 1
   }
 
-/// Decides on an opened ticket where clients have certificates: one whose certificate has expired meanwhile is ignored,
-/// and the client shows its certificate anew.
+/// Decides on an opened ticket. One whose client certificate has expired meanwhile is ignored, so that the client shows
+/// its certificate anew, and so is one for another name.
 let judgeTicket:
   @convention(c) (
     OpaquePointer?, OpaquePointer?, UnsafePointer<UInt8>?, Int, SSL_TICKET_STATUS, UnsafeMutableRawPointer?
-  ) -> SSL_TICKET_RETURN = { _, session, _, _, status, _ in
-    guard status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW else {
-      return SSL_TICKET_RETURN_IGNORE_RENEW
-    }
-    if let session, let certificate = SSL_SESSION_get0_peer(session),
+  ) -> SSL_TICKET_RETURN = { ssl, session, _, _, status, _ in
+    guard status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW, let session,
+      let stream = stream(of: ssl)
+    else { return SSL_TICKET_RETURN_IGNORE_RENEW }
+    if let certificate = SSL_SESSION_get0_peer(session),
       X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0
     {
       return SSL_TICKET_RETURN_IGNORE_RENEW
     }
+    // OpenSSL resumes whatever the client names (RFC 6066 §3 forbids it), although the client has seen no certificate
+    // for that name.
+    let began = SSL_SESSION_get0_hostname(session).map { String(cString: $0) }
+    guard stream.isSameChoice(began, stream.helloName) else { return SSL_TICKET_RETURN_IGNORE_RENEW }
     return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW
   }

@@ -1,8 +1,8 @@
 internal import CTLS
 internal import WeirIO
 
-/// What all connections of a listener share: certificates, trust and ticket keys. It never changes, so that a reload
-/// makes another, and connections keep the one that they began with.
+/// The certificates, trust and ticket keys that the connections of a listener share. It never changes: a reload makes
+/// another, and connections keep the one that they began with.
 ///
 /// It may be used from all threads. It is unchecked because the compiler can't see into pointers: OpenSSL's object is
 /// changed by `init` alone, and OpenSSL guards what it changes itself.

@@ -38,6 +38,8 @@ package final class TLSStream {
   private(set) var chosen: [Identity] = []
   /// The reason for which a callback refuses the client.
   var rejection: TLSFailure.Reason?
+  /// The name in the client's first message, during the handshake.
+  var helloName: String?
   /// The name that the client asked for, as it sent it; nil if it named none. Clients may send any text.
   package private(set) var serverName: String?
 
@@ -101,11 +103,15 @@ package final class TLSStream {
     OpenSSLError.clear()
     let result = SSL_do_handshake(ssl)
     if result == 1 {
+      helloName = nil
       phase = .open
       return .done
     }
-    if SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ { return .needsInput }
-    return .failed(fail())
+    switch SSL_get_error(ssl, result) {
+    case SSL_ERROR_WANT_READ: return .needsInput
+    case SSL_ERROR_ZERO_RETURN: return .failed(fail(TLSFailure(.alert, detail: "close notify")))
+    default: return .failed(fail())
+    }
   }
 
   /// Decrypts into `target` as many bytes as there are and fit. Before the end of the handshake there are none.
@@ -187,6 +193,14 @@ extension TLSStream {
     }
     chosen = context.identities.first
     return .unknown
+  }
+
+  /// Whether two names stand for the same choice of certificates. Names that no certificate covers do, and no name.
+  func isSameChoice(_ one: String?, _ other: String?) -> Bool {
+    let known = { [context] (name: String?) -> String? in
+      name.flatMap { context.identities.find($0) == nil ? nil : CertificateNames.normal($0) }
+    }
+    return known(one) == known(other)
   }
 
   func moveInput(into target: UnsafeMutableRawBufferPointer) -> Int { input.move(into: target) }

@@ -44,6 +44,10 @@ final class MadeCertificate: @unchecked Sendable {
   var encryptedKeyPEM: [UInt8] {
     Self.pem { PEM_write_bio_PrivateKey($0, key, EVP_aes_128_cbc(), "secret", 6, nil, nil) }
   }
+  /// In the form of keys before PKCS #8.
+  var encryptedKeyPEMOfOld: [UInt8] {
+    Self.pem { PEM_write_bio_PrivateKey_traditional($0, key, EVP_aes_128_cbc(), "secret", 6, nil, nil) }
+  }
 
   /// The pair as settings have it, with the certificates that lead to the authority.
   func pair(with chain: [MadeCertificate] = []) -> TLSCertificate {

@@ -142,6 +142,63 @@ import WeirTLS
     #expect(place > 50)
   }
 
+  @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION]) func alertsOfTheClientAreTold(maximum: CInt) throws {
+    let context = try TLSServerContext(settings)
+    let connection = try Connection.opened(context, .init(maximum: maximum, verifies: true))
+    guard case .failed(let failure) = connection.state else {
+      Issue.record("\(connection.state)")
+      return
+    }
+    #expect(failure.reason == .alert)
+    #expect(failure.detail.contains("unknown ca"))
+
+    let (stream, client) = (try TLSStream(context), try TestClient(.init(maximum: maximum)))
+    client.handshake()
+    stream.take(client.takeOutput())
+    #expect(stream.step() == .needsInput)
+    // close_notify in the clear
+    stream.take([21, 3, 3, 0, 2, 1, 0])
+    guard case .failed(let failure) = stream.step() else {
+      Issue.record("no failure")
+      return
+    }
+    #expect(failure.reason == .alert)
+  }
+
+  @Test func firstMessageIsBounded() throws {
+    func state(claiming length: Int) throws -> TLSStream.State {
+      let stream = try TLSStream(try TLSServerContext(settings))
+      stream.take([22, 3, 1, 0, 4, 1, UInt8(length >> 16), UInt8(length >> 8 & 0xff), UInt8(length & 0xff)])
+      return stream.step()
+    }
+    #expect(try state(claiming: 131_396) == .needsInput)
+    guard case .failed(let failure) = try state(claiming: 131_397) else {
+      Issue.record("a longer message is taken")
+      return
+    }
+    #expect(failure.reason == .protocolError)
+  }
+
+  @Test func contextServesAllThreadsAtOnce() async throws {
+    let clock = TicketTests.Clock()
+    let context = try TLSServerContext(settings) { clock.now }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          for round in 0..<20 {
+            let maximum = round % 2 == 0 ? TLS1_2_VERSION : TLS1_3_VERSION
+            let first = try Connection.opened(context, .init(serverName: "server.example", maximum: maximum))
+            #expect(first.state == .done)
+            clock.advance(hours: 1)
+            let second = try Connection.opened(context, .init(maximum: maximum, session: first.client.session))
+            #expect(second.state == .done)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
   @Test func flightsOfTheFirstMessageMayBeAnything() throws {
     let context = try TLSServerContext(settings)
     let client = try TestClient()

@@ -34,6 +34,10 @@ import WeirTLS
     #expect(try problem(chain: one.keyPEM) == .chainEmpty(index: 1))
     #expect(try problem(key: []) == .keyNotPEM(index: 1))
     #expect(try problem(key: one.encryptedKeyPEM) == .keyEncrypted(index: 1))
+    #expect(try problem(key: one.encryptedKeyPEMOfOld) == .keyEncrypted(index: 1))
+    let parameters = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"
+    #expect(try problem(key: Array(parameters.utf8) + one.keyPEM) == nil)
+    #expect(try problem(key: one.certificatePEM + one.keyPEM) == nil)
     #expect(try problem(key: two.keyPEM) == .keyMismatch(index: 1))
     #expect(try problem(key: try MadeCertificate("rsa", kind: .rsa).keyPEM) == .keyMismatch(index: 1))
     #expect(try problem(chain: two.certificatePEM + one.certificatePEM) == .chainOrder(index: 1))

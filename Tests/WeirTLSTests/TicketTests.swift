@@ -112,6 +112,29 @@ import WeirTLS
     }
   }
 
+  /// A resumed connection is for the name that its certificate was shown for, whatever the client names now.
+  @Test func ticketsKeepTheirName() throws {
+    var settings = settings
+    settings.certificates.append(try MadeCertificate("other", alternatives: "DNS:other.example").pair())
+    let context = try TLSServerContext(settings)
+    for version in versions {
+      let first = try Connection.opened(context, .init(serverName: "other.example", maximum: version))
+      let second = try Connection.opened(
+        context, .init(serverName: "server.example", maximum: version, session: first.client.session))
+      #expect(second.state == .done)
+      let isResumed = second.stream.isResumed
+      #expect(second.stream.certificateCovers(host: "other.example") == isResumed)
+      #expect(second.stream.certificateCovers(host: "server.example") == !isResumed)
+      // Names in other letters, and names that are unknown both times, are no other names.
+      for (one, two) in [("other.example", "OTHER.example"), ("one.unknown", "two.unknown")] {
+        let first = try Connection.opened(context, .init(serverName: one, maximum: version))
+        let second = try Connection.opened(
+          context, .init(serverName: two, maximum: version, session: first.client.session))
+        #expect(second.stream.isResumed)
+      }
+    }
+  }
+
   @Test func changedTicketsAreNotTaken() throws {
     let context = try TLSServerContext(settings)
     let first = try Connection.opened(context, .init(maximum: TLS1_2_VERSION))
