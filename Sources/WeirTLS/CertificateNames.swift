@@ -25,10 +25,12 @@ struct CertificateNames: Sendable, Equatable {
     return wildcards.contains(rest)
   }
 
-  /// A name in the spelling of the tables: in lower case and without a dot at its end.
-  static func normal(_ name: some StringProtocol) -> String {
-    let name = name.lowercased()
-    return name.hasSuffix(".") ? String(name.dropLast()) : name
+  /// A name in the spelling of the tables: in lower case and without a dot at its end. Letters beyond ASCII stay, since
+  /// Unicode has some whose lower case is in ASCII.
+  static func normal(_ name: String) -> String {
+    let bytes = name.utf8.last == UInt8(ascii: ".") ? name.utf8.dropLast() : name.utf8[...]
+    let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
+    return String(decoding: bytes.map { capitals.contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
   }
 
   /// The rest of a name from its first dot on; nil if a wildcard can't stand for what precedes the dot.

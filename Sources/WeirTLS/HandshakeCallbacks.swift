@@ -44,7 +44,6 @@ let chooseByName: @convention(c) (OpaquePointer?, UnsafeMutablePointer<CInt>?, U
 /// Gives the connection its certificates. OpenSSL chooses among their kinds by the client's signature algorithms.
 let installIdentities: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> CInt = { ssl, _ in
   guard let ssl, let stream = stream(of: ssl) else { return 0 }
-  SSL_certs_clear(ssl)
   return stream.chosen.allSatisfy { $0.install(in: ssl) } ? 1 : 0
 }
 

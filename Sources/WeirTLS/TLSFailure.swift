@@ -2,11 +2,13 @@ internal import CTLS
 
 /// The reason why a connection's TLS ended other than by close_notify.
 package struct TLSFailure: Error, Sendable, Hashable {
+  /// The reasons, by the words that metrics use for them.
   package enum Reason: String, Sendable, Hashable, CaseIterable {
     /// The client's first bytes are no TLS.
     case notTLS = "not_tls"
     /// The client speaks no version that the listener allows.
     case version
+    /// The client and the server have no cipher, signature or group in common.
     case noSharedCipher = "no_shared_cipher"
     /// The client named a host that no certificate covers, and names are strict.
     case unknownName = "unknown_name"
@@ -28,6 +30,7 @@ package struct TLSFailure: Error, Sendable, Hashable {
     case internalFailure = "internal_failure"
   }
 
+  /// The reason, of which callers may make a decision.
   package let reason: Reason
   /// OpenSSL's words; empty if the reason says all.
   package let detail: String

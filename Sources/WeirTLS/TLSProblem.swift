@@ -1,6 +1,8 @@
 /// The reason why settings make no context. Indices count certificates and keys from 0.
 package enum TLSProblem: Error, Sendable, Equatable {
+  /// The list of certificates is empty.
   case noCertificates
+  /// There are more than `TLSSettings.maximumCertificates`.
   case tooManyCertificates(Int)
   /// The bytes of the chain hold no PEM block.
   case chainNotPEM(index: Int)
@@ -8,19 +10,27 @@ package enum TLSProblem: Error, Sendable, Equatable {
   case chainEmpty(index: Int)
   /// A certificate of the chain can't be read, for OpenSSL's reason.
   case chainDamaged(index: Int, detail: String)
+  /// The bytes of the key hold no PEM block.
   case keyNotPEM(index: Int)
   /// The key's PEM blocks hold no private key that can be read.
   case keyUnreadable(index: Int, detail: String)
+  /// The key has a passphrase, for which a server has no one to ask.
   case keyEncrypted(index: Int)
+  /// The key belongs to no certificate of the chain.
   case keyMismatch(index: Int)
   /// The key belongs to a certificate further down the chain.
   case chainOrder(index: Int)
   /// OpenSSL refuses the pair, as it does with weak keys.
   case certificateRefused(index: Int, detail: String)
+  /// The bytes of the clients' authorities hold no PEM block.
   case clientCANotPEM
+  /// The PEM blocks of the clients' authorities hold no certificate.
   case clientCAEmpty
+  /// An authority's certificate can't be read, for OpenSSL's reason.
   case clientCADamaged(detail: String)
+  /// There are no ticket keys in the list, or more than `TLSSettings.maximumTicketKeys`.
   case ticketKeyCount(Int)
+  /// A ticket key has another length than `TLSSettings.ticketKeyLength`.
   case ticketKeyLength(index: Int, length: Int)
   /// OpenSSL failed for want of memory or of random numbers.
   case internalFailure(detail: String)

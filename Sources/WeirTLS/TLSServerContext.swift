@@ -18,6 +18,7 @@ package final class TLSServerContext: @unchecked Sendable {
   /// The most bytes that a client's certificates may have together.
   static let maximumClientCertificateBytes = 32 << 10
 
+  /// The settings that it was made of, private keys among them.
   package let settings: TLSSettings
   let identities: IdentityTable
   let ticketKeys: TicketKeys

@@ -11,19 +11,27 @@ internal import CTLS
 /// 32 KiB), a record of 16 KiB, during the handshake a message of 128 KiB, and 16 KiB of answers after it. An idle
 /// connection holds no record, input or output.
 package final class TLSStream {
+  /// The state of the handshake.
   package enum State: Sendable, Equatable {
+    /// The handshake waits for bytes of the client.
     case needsInput
+    /// Plaintext may be read and written.
     case done
+    /// The connection is to be closed once its output is sent.
     case failed(TLSFailure)
     /// The first bytes are an HTTP request. They stay in the stream, and nothing is put out.
     case plainHTTP
   }
 
+  /// The result of reading plaintext.
   package enum ReadResult: Sendable, Equatable {
+    /// So many bytes were read. More may be there.
     case bytes(Int)
+    /// There is no more plaintext until the client sends more.
     case needsInput
     /// The client has sent close_notify, and sends no more. It may still be written to.
     case closed
+    /// The connection is to be closed once its output is sent.
     case failed(TLSFailure)
   }
 
@@ -56,6 +64,8 @@ package final class TLSStream {
   private var hasClosed = false
   private var isClosedByClient = false
 
+  /// A stream whose client has sent nothing yet.
+  /// - Throws: `TLSFailure` with the reason `internalFailure`, without memory.
   package init(_ context: TLSServerContext) throws(TLSFailure) {
     OpenSSLError.clear()
     guard let ssl = context.makeConnection() else {

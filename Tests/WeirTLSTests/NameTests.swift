@@ -21,7 +21,8 @@ import WeirTLS
   @Test(arguments: [
     (nil, "first"), ("first.example", "first"), ("FIRST.example", "first"), ("a.wild.example", "wild"),
     ("A.WILD.EXAMPLE", "wild"), ("exact.wild.example", "exact"), ("a.b.wild.example", "first"),
-    ("wild.example", "first"), ("unknown.example", "first"), ("127.0.0.1", "first"),
+    ("wild.example", "first"), ("\u{212A}.wild.example", "wild"), ("exact.\u{175}ild.example", "first"),
+    ("unknown.example", "first"), ("127.0.0.1", "first"),
   ])
   func certificateIsChosenByName(name: String?, expected: String) throws {
     let context = try TLSServerContext(settings)
@@ -75,7 +76,9 @@ import WeirTLS
     for host in ["first.example", "FIRST.EXAMPLE", "first.example.", "127.0.0.1", "[2001:db8::1]", "2001:db8:0::1"] {
       #expect(first.certificateCovers(host: host), "\(host)")
     }
-    for host in ["exact.wild.example", "127.0.0.2", "[::1]", "", ".", ".example", "x.first.example"] {
+    for host in [
+      "exact.wild.example", "fir\u{17F}t.example", "127.0.0.2", "[::1]", "", ".", ".example", "x.first.example",
+    ] {
       #expect(!first.certificateCovers(host: host), "\(host)")
     }
     let wild = try Connection.opened(context, .init(serverName: "a.wild.example")).stream
