@@ -3,8 +3,8 @@ internal import CTLS
 /// The server's side of one TLS connection. It has no socket: the caller hands it the bytes that come and sends those
 /// that it puts out.
 ///
-/// Confined to one thread at a time. In a turn the caller hands over input, calls `step` until the handshake is done and
-/// `read` until either needs more input, then sends the output. There may be output after every call, after failures
+/// Confined to one thread at a time. In a turn the caller hands over input, calls `step` until the handshake is done,
+/// then `read` until it needs more input, and sends the output. There may be output after every call, after failures
 /// too, since an alert tells the client of them.
 ///
 /// A client can make it hold at most: the input that the caller hands over before the next call (`inputSpace` leads to

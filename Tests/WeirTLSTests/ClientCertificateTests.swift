@@ -78,6 +78,23 @@ import WeirTLS
     #expect(!second.stream.isResumed)
   }
 
+  /// A client can't make the server hold what it likes before it is known.
+  @Test func certificatesHaveALimit() throws {
+    let context = try TLSServerContext(settings)
+    for (count, isGood) in [(1500, true), (3000, false)] {
+      let names = (0..<count).map { "DNS:\($0).a.example" }.joined(separator: ",")
+      let certificate = try MadeCertificate("client", alternatives: names, by: authority)
+      for maximum in [TLS1_2_VERSION, TLS1_3_VERSION] {
+        let connection = try Connection.opened(context, .init(maximum: maximum, certificate: certificate))
+        #expect((connection.state == .done) == isGood, "\(connection.state)")
+        #expect(connection.failure == (isGood ? nil : .protocolError))
+        guard isGood else { continue }
+        let second = try Connection.opened(context, .init(maximum: maximum, session: connection.client.session))
+        #expect(second.stream.isResumed)
+      }
+    }
+  }
+
   @Test func ticketWithoutCertificateIsNoWayIn() throws {
     var optional = settings
     optional.clientAuth = .optional

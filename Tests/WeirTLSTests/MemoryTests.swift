@@ -4,8 +4,8 @@ import Testing
 import WeirTLS
 import WeirTestSupport
 
-/// The memory that streams hold. Other tests run meanwhile, so that the limits leave room for them; alone, this suite prints exact
-/// figures.
+/// The memory that streams hold. Other tests run meanwhile, so that the limits leave room for them. Alone, this suite
+/// prints exact figures.
 @Suite(.serialized) struct MemoryTests {
   private let context: TLSServerContext
 
