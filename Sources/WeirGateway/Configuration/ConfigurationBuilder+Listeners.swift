@@ -100,7 +100,7 @@ extension ConfigurationBuilder {
       _ = try TrustedProxies.parse([text])
       return nil
     } catch {
-      return "\(error); write a network, an address or unix"
+      return error.description
     }
   }
 

@@ -46,7 +46,7 @@ import Testing
       let mapping = ConfigurationPath(Array(steps))
       keys.formUnion(known.split(separator: ", ").map { mapping.key(String($0)).description })
     }
-    #expect(keys.count == 15)
+    #expect(keys.count == 19)
     for key in keys.sorted() { #expect(text.contains("| `\(key)` |"), "\(key)") }
   }
 

@@ -13,8 +13,10 @@ final class LoggedLines: Sendable {
   private let text = Mutex("")
 
   /// Writes at level `info` and above.
-  var log: Logger {
-    Logger(level: .info, format: .logfmt) { line in
+  var log: Logger { log(.info) }
+
+  func log(_ level: LogLevel) -> Logger {
+    Logger(level: level, format: .logfmt) { line in
       self.text.withLock { $0 += String(decoding: line, as: UTF8.self) }
     }
   }

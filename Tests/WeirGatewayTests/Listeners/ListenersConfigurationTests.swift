@@ -18,7 +18,10 @@ import WeirServer
           address: "0.0.0.0:8080"
           connections: 100
           connectionsPerClient: 20
-          timeouts: {header: 1s, body: 2s, idle: 3s, write: 4s, maximumAge: 1h}
+          proxyProtocol: true
+          trustedProxies: [10.0.0.0/8, "2001:db8::1", unix]
+          clientAddress: Forwarded
+          timeouts: {handshake: 500ms, header: 1s, body: 2s, idle: 3s, write: 4s, maximumAge: 1h}
           limits: {targetBytes: 2048, headerBytes: 8192, headerFields: 50, bodyBytes: 1048576}
         - {name: local, address: "unix:/run/weir.sock", connectionsPerClient: off,
            timeouts: {maximumAge: off}, limits: {bodyBytes: off}}
@@ -30,6 +33,10 @@ import WeirServer
     first.address = try SocketAddress(parsing: "0.0.0.0:8080")
     first.connections = 100
     first.limits.connectionsPerClient = 20
+    first.proxyProtocol = true
+    first.trustedProxies = try TrustedProxies.parse(["10.0.0.0/8", "2001:db8::1", "unix"])
+    first.clientAddress = .forwarded
+    first.limits.handshakeTimeout = 0.5
     first.limits.headerTimeout = 1
     first.limits.bodyTimeout = 2
     first.limits.idleTimeout = 3
@@ -50,6 +57,8 @@ import WeirServer
   /// A value below and above the range of each key, and one of a wrong type.
   @Test(arguments: [
     ("connections", ["0", "8193", "x", "[1]"]), ("connectionsPerClient", ["0", "100001", "x", "{}"]),
+    ("proxyProtocol", ["yes please", "1", "[]"]), ("trustedProxies", ["10.0.0.0/8", "[10.0.0.1/8]", "[h]", "[{}]"]),
+    ("clientAddress", ["X-Real-IP", "true"]), ("timeouts: {handshake", ["50ms}", "61m}", "x}"]),
     ("timeouts", ["3s", "[]"]), ("timeouts: {header", ["50ms}", "61m}", "x}", "off}"]),
     ("timeouts: {body", ["50ms}", "61m}", "x}"]), ("timeouts: {idle", ["50ms}", "61m}", "true}"]),
     ("timeouts: {write", ["50ms}", "61m}", "{}}"]), ("timeouts: {maximumAge", ["50ms}", "61m}", "x}"]),
@@ -67,6 +76,14 @@ import WeirServer
   @Test(arguments: [
     ("idle: 3s", "4:5: listeners[0].idle: unknown key; it belongs into timeouts"),
     ("bodyBytes: 3", "4:5: listeners[0].bodyBytes: unknown key; it belongs into limits"),
+    (
+      "clientAddress: Forwarded",
+      "4:20: listeners[0].clientAddress: only trustedProxies are asked for the client's address; list them"
+    ),
+    (
+      "trustedProxies: [10.0.0.1/8]",
+      "4:22: listeners[0].trustedProxies[0]: '10.0.0.1/8' has bits set behind its length; the network is 10.0.0.0/8"
+    ),
     ("port: 3", "4:5: listeners[0].port: unknown key; give address, such as 127.0.0.1:8080"),
     ("limits: {targetBytes: 1}", "4:27: listeners[0].limits.targetBytes: must be 1024 to 65536"),
     ("timeouts: {idle: 0s}", "4:22: listeners[0].timeouts.idle: must be 0.1s to 3600s"),
