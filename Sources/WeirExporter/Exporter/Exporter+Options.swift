@@ -3,6 +3,8 @@ package import WeirServer
 extension Exporter {
   /// The options of an ``Exporter``. The defaults suit a service.
   public struct Options: Sendable {
+    /// What may be done to the program, by path.
+    package var actions: [String: AdminAction] = [:]
     /// The name at the top of the landing page.
     public var title = "weir"
     /// Whether `/-/ready` answers 200; otherwise it answers 503. Called on the exporter's thread; must not block.

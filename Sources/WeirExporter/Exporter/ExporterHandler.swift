@@ -8,9 +8,10 @@ struct ExporterHandler: RequestHandler {
   let landingPage: LandingPage
   let fields: FixedFields
   let isReady: @Sendable () -> Bool
+  let actions: [String: AdminAction]
 
   func handle(_ exchange: Exchange) {
-    let route = ExporterRoute(method: exchange.head.method, path: exchange.head.path)
+    let route = ExporterRoute(method: exchange.head.method, path: exchange.head.path, actions: actions.keys)
     door.value.admit(exchange.head.fields.combined("Authorization")) { verdict in
       // Checking a password takes long enough for a client to leave.
       if exchange.isEnded { return }
@@ -42,10 +43,25 @@ struct ExporterHandler: RequestHandler {
     case .ready:
       let isReady = isReady()
       exchange.respond(status: isReady ? 200 : 503, fields: fields.common, text: isReady ? "ready\n" : "not ready\n")
+    case .action(let path): perform(actions[path], for: exchange)
     case .notFound:
       exchange.respond(status: 404, fields: fields.common, text: "not found; there are /metrics and /\n")
     case .wrongMethod:
       exchange.respond(status: 405, fields: fields.wrongMethod, text: "only GET and HEAD\n")
+    case .wrongMethodOfAction:
+      exchange.respond(status: 405, fields: fields.wrongMethodOfAction, text: "only POST and PUT\n")
+    }
+  }
+
+  private func perform(_ action: AdminAction?, for exchange: Exchange) {
+    guard let act = action?.act else {
+      return exchange.respond(status: 403, fields: fields.common, text: action?.refusal ?? "")
+    }
+    let bound = LoopBound(confining: exchange, on: exchange.loop)
+    act { [fields = fields.common] result in
+      bound.loop.post {
+        if !bound.value.isEnded { bound.value.respond(status: result.status, fields: fields, text: result.text) }
+      }
     }
   }
 }

@@ -4,18 +4,26 @@ enum ExporterRoute: Hashable, Sendable {
   case metrics
   case healthy
   case ready
+  /// What is done to the program at a path.
+  case action(String)
   case notFound
   /// The path exists, but the method is neither GET nor HEAD.
   case wrongMethod
+  /// The path is one of an action, but the method is neither POST nor PUT.
+  case wrongMethodOfAction
 
-  /// - Parameter path: The path as received; other spellings of a path are other paths.
-  init(method: String, path: String) {
+  /// - Parameters:
+  ///   - path: The path as received; other spellings of a path are other paths.
+  ///   - actions: The paths of actions.
+  init(method: String, path: String, actions: some Collection<String> = []) {
     let isRead = method == "GET" || method == "HEAD"
     switch path {
     case "/": self = isRead ? .landing : .wrongMethod
     case "/metrics": self = isRead ? .metrics : .wrongMethod
     case "/-/healthy": self = isRead ? .healthy : .wrongMethod
     case "/-/ready": self = isRead ? .ready : .wrongMethod
+    case _ where actions.contains(path):
+      self = method == "POST" || method == "PUT" ? .action(path) : .wrongMethodOfAction
     default: self = .notFound
     }
   }

@@ -54,6 +54,8 @@ struct FixedFields: Sendable {
     return fields
   }
 
+  var wrongMethodOfAction: ResponseFields { fields(("Allow", "POST, PUT")) }
+
   var busy: ResponseFields { fields(("Retry-After", "1")) }
 
   func refusal(retryAfter: Int?) -> ResponseFields {

@@ -6,6 +6,7 @@ import WeirServer
 struct Site: Sendable {
   let title: String
   let isReady: @Sendable () -> Bool
+  let actions: [String: AdminAction]
   /// The limits as the user gave them.
   let limits: Exporter.Limits
   let onServerEvent: (@Sendable (ServerEvent) -> Void)?
@@ -17,6 +18,7 @@ struct Site: Sendable {
   init(registry: Registry, options: Exporter.Options) throws(ExporterError) {
     title = options.title
     isReady = options.isReady
+    actions = options.actions
     limits = options.limits
     onServerEvent = options.onServerEvent
     access = AccessPolicy(try AccessRules.of(options.access))
@@ -43,7 +45,7 @@ struct Site: Sendable {
     let landingPage = LandingPage(title: title, address: "\(address)", since: .now)
     return ExporterHandler(
       door: LoopBound(Door(access, on: loop), on: loop), scraper: scraper, landingPage: landingPage, fields: fields,
-      isReady: isReady)
+      isReady: isReady, actions: actions)
   }
 
   func serverLimits(_ limits: Exporter.Limits) -> ServerLimits {

@@ -25,6 +25,8 @@ package struct ServeOptions: Equatable, Sendable {
   package var webAddress = SocketAddress.loopback(port: 9464)
   /// Restricts access to the metrics address. Nil lets everybody in.
   package var webConfigFile: String?
+  /// Whether `/-/reload` and `/-/quit` of the metrics address do anything.
+  package var enablesLifecycle = false
   /// The number of upstreams that have series of their own.
   package var destinationLimit = 200
   package var endpointLimit = 500

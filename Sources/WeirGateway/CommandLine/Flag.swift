@@ -57,6 +57,10 @@ extension Flag<ServeOptions> {
         "--web.config.file", value: "FILE", help: "Access to the metrics, as YAML. Default: everybody.",
         sets: \.webConfigFile, path),
       Flag(
+        name: "--web.enable-lifecycle", value: nil,
+        help: "POST to /-/reload and /-/quit of the metrics address reloads and ends weir."
+      ) { options, _ in options.enablesLifecycle = true },
+      Flag(
         "--metrics.destination-limit", value: "N", help: "Upstreams with series of their own. Default: 200.",
         sets: \.destinationLimit, number(0...100_000)),
       Flag(

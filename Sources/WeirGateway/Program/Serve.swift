@@ -20,7 +20,10 @@ struct Serve {
   func run() async -> CInt {
     DescriptorLimit.raise()
     log.info("weir is starting", ["version": .string(WeirInfo.version)])
-    guard let files = readFiles() else {
+    var problems: [String] = []
+    let files = readFiles(&problems)
+    guard problems.isEmpty else {
+      for problem in problems { log.error("configuration", ["problem": .string(problem)]) }
       log.error("weir can't start", ["error": "the configuration has the problems above"])
       return 1
     }
@@ -36,14 +39,15 @@ struct Serve {
       }
       let workers = options.workers ?? max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
       let shares = DescriptorShares(limit: DescriptorLimit.current, workers: workers, hasOrigin: origin != nil)
-      let parts = try Parts(configuration, files.web ?? WebConfiguration(), options, workers, shares, log)
+      let occasions = Occasions()
+      let parts = try Parts(configuration, files.web ?? WebConfiguration(), options, workers, shares, log, occasions)
       await parts.gateway.findEndpoints()
       parts.gateway.start()
       parts.isReady.value.store(true, ordering: .relaxed)
       parts.metrics.configurationLoaded()
       warn(of: configuration)
       announce(configuration, parts, isDemo: origin != nil)
-      let status = try await supervise(parts)
+      let status = try await supervise(parts, occasions)
       await origin?.stop()
       return status
     } catch {
@@ -57,17 +61,20 @@ struct Serve {
   static let signals = [SIGTERM, SIGINT, SIGHUP]
 
   /// Carries out the lifecycle's actions until it exits.
-  private func supervise(_ parts: Parts) async throws -> CInt {
-    let events = AsyncStream.makeStream(of: Lifecycle.Event.self)
+  private func supervise(_ parts: Parts, _ occasions: Occasions) async throws -> CInt {
     let loop = try EventLoop(name: "weir.signals")
     try await SignalSource.start(Self.signals, on: loop) { signal in
-      events.continuation.yield(signal == SIGHUP ? .hangUp : .terminate)
+      occasions.note(signal == SIGHUP ? .hangUp : .terminate)
     }
     var lifecycle = Lifecycle(hasDelay: options.shutdownDelay > .zero)
-    for await event in events.stream {
-      for action in lifecycle.handle(event) {
+    for await occasion in occasions.stream {
+      let actions = lifecycle.handle(occasion.event)
+      if actions.isEmpty { occasion.answer?(.ending) }
+      for action in actions {
         switch action {
-        case .reload: await reload(parts)
+        case .reload:
+          let problems = await reload(parts)
+          occasion.answer?(AdminAction.Result(reloadedWith: problems))
         case .becomeUnready: parts.isReady.value.store(false, ordering: .relaxed)
         case .delay:
           log.info(
@@ -75,7 +82,7 @@ struct Serve {
             ["delay": LogValue(options.shutdownDelay)])
           Task {
             try? await Task.sleep(for: options.shutdownDelay)
-            events.continuation.yield(.delayed)
+            occasions.note(.delayed)
           }
         case .drain:
           log.info("draining; another signal ends at once", ["timeout": LogValue(options.drainTimeout)])
@@ -85,7 +92,7 @@ struct Serve {
             if options.drainTimeout > .zero, ContinuousClock.now - began >= options.drainTimeout {
               log.warn("the drain's time is over; requests that were still under way have been cut off", [:])
             }
-            events.continuation.yield(.drained)
+            occasions.note(.drained)
           }
         case .exit(let status):
           await parts.exporter.stop(grace: 0)
@@ -97,27 +104,34 @@ struct Serve {
     return 1
   }
 
-  private func reload(_ parts: Parts) async {
+  /// Returns the reasons why everything stays as it was; none if the files hold now.
+  private func reload(_ parts: Parts) async -> [String] {
     guard options.configFile != nil || options.webConfigFile != nil else {
-      return log.warn("there is nothing to reload: weir was started without --config.file", [:])
+      let text = "there is nothing to reload: weir was started without --config.file"
+      log.warn(text, [:])
+      return [text]
     }
     // Both files are read before either is applied.
-    if let files = readFiles(), await follow(files, parts) {
+    var problems: [String] = []
+    let files = readFiles(&problems)
+    if problems.isEmpty { problems = await follow(files, parts).map { [$0] } ?? [] }
+    for problem in problems { log.error("configuration", ["problem": .string(problem)]) }
+    if problems.isEmpty {
       parts.metrics.configurationLoaded()
     } else {
       parts.metrics.configurationRefused()
       log.error("the configuration stays as it was", [:])
     }
+    return problems
   }
 
-  /// Applies the files. Returns whether that succeeded.
-  private func follow(_ files: Files, _ parts: Parts) async -> Bool {
+  /// Applies the files. Returns the reason why that failed, if it did.
+  private func follow(_ files: Files, _ parts: Parts) async -> String? {
     if let web = files.web {
       do {
         try parts.exporter.setAccess(web.access)
       } catch {
-        log.error("configuration", ["problem": "\(error)"])
-        return false
+        return "\(error)"
       }
       log.info("web configuration reloaded", ["file": .string(options.webConfigFile ?? "")])
       if web.access == nil { log.warn("the web configuration asks nobody for a password or token", [:]) }
@@ -130,14 +144,12 @@ struct Serve {
       do {
         try await parts.gateway.reload(configuration)
       } catch {
-        let text = error is ListenError ? Self.startText(error) : "the loop of lookups can't be made: \(error)"
-        log.error("configuration", ["problem": .string(text)])
-        return false
+        return error is ListenError ? Self.startText(error) : "the loop of lookups can't be made: \(error)"
       }
       let file = LogValue.string(options.configFile ?? "")
       log.info("configuration reloaded", ["file": file, "routes": .integer(configuration.routes.count)])
     }
-    return true
+    return nil
   }
 
   // MARK: Files
@@ -148,44 +160,32 @@ struct Serve {
     var web: WebConfiguration?
   }
 
-  /// Reads both files. If either is wrong, logs all problems of both and returns nil.
-  private func readFiles() -> Files? {
+  /// Reads both files, and adds all problems of both.
+  private func readFiles(_ problems: inout [String]) -> Files {
     var files = Files()
-    var areRight = true
     if let file = options.configFile {
       do {
         let configuration = try Configuration(file: file)
         files.configuration = configuration
         if options.gatewayAddress != nil, !configuration.listeners.isEmpty {
-          log.error(
-            "configuration",
-            [
-              "problem": .string(
-                "\(file): listeners replace --gateway.listen-address, which is given too; leave one of them out")
-            ])
-          areRight = false
+          problems.append(
+            "\(file): listeners replace --gateway.listen-address, which is given too; leave one of them out")
         }
       } catch {
-        log(error)
-        areRight = false
+        problems += error.lines
       }
     }
     if let file = options.webConfigFile {
       do {
         files.web = try WebConfiguration(file: file)
       } catch {
-        log(error)
-        areRight = false
+        problems += error.lines
       }
     }
-    return areRight ? files : nil
+    return files
   }
 
   // MARK: Log lines
-
-  private func log(_ error: ConfigurationError) {
-    for line in error.lines { log.error("configuration", ["problem": .string(line)]) }
-  }
 
   private func warn(of configuration: Configuration) {
     for warning in configuration.warnings {
@@ -277,7 +277,7 @@ private final class Parts: Sendable {
 
   init(
     _ configuration: Configuration, _ web: WebConfiguration, _ options: ServeOptions, _ workers: Int,
-    _ shares: DescriptorShares, _ log: Logger
+    _ shares: DescriptorShares, _ log: Logger, _ occasions: Occasions
   ) throws {
     let isReady = Flag()
     self.isReady = isReady
@@ -286,6 +286,7 @@ private final class Parts: Sendable {
     exporterOptions.access = web.access
     exporterOptions.headers = web.headers
     webHeaders = web.headers
+    exporterOptions.actions = occasions.actions(areEnabled: options.enablesLifecycle)
     exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
     let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)
     exporterOptions.onServerEvent = { crowd.note($0) }

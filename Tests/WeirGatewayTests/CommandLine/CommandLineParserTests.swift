@@ -24,6 +24,7 @@ import WeirMetrics
     options.gatewayAddress = .any(port: 80)
     options.webAddress = .v6(high: 0, low: 1, port: 0)
     options.webConfigFile = "web.yml"
+    options.enablesLifecycle = true
     options.workers = 4
     options.shutdownDelay = .seconds(5)
     options.drainTimeout = .milliseconds(1500)
@@ -32,7 +33,7 @@ import WeirMetrics
     options.logLevel = .debug
     options.logFormat = .json
     let arguments = [
-      "--config.file=weir.yml", "--gateway.listen-address", ":80", "--web.listen-address=[::1]:0",
+      "--web.enable-lifecycle", "--config.file=weir.yml", "--gateway.listen-address", ":80", "--web.listen-address=[::1]:0",
       "--web.config.file=web.yml",
       "--gateway.workers=4", "--gateway.shutdown-delay=5s",
       "--gateway.drain-timeout=1.5s", "--metrics.destination-limit=20", "--metrics.buckets=weir_request_attempts=1,2",

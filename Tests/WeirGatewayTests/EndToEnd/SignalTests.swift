@@ -117,19 +117,13 @@ import WeirTestSupport
   }
 
   private static func status(of path: String, _ weir: WeirProcess) throws -> Int? {
-    let client = try RawClient(port: metricsPort(weir))
+    let client = try RawClient(port: weir.metricsPort ?? 0)
     client.send("GET \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
     return client.response()?.status
   }
 
-  private static func metricsPort(_ weir: WeirProcess) -> UInt16 {
-    let line = weir.text.split(separator: "\n").first { $0.contains("msg=\"serving metrics\"") } ?? ""
-    let url = line.split(separator: " ").first { $0.hasPrefix("url=") } ?? ""
-    return url.split(separator: ":").last.flatMap { UInt16($0.prefix { $0.isNumber }) } ?? 0
-  }
-
   private static func page(_ weir: WeirProcess) throws -> String {
-    let client = try RawClient(port: metricsPort(weir))
+    let client = try RawClient(port: weir.metricsPort ?? 0)
     client.send("GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
     return client.response()?.text ?? ""
   }

@@ -73,6 +73,13 @@ final class WeirProcess: Sendable {
     if process.poll() == nil { kill(process.identifier, signal) }
   }
 
+  /// The port of the metrics address, once the log names it.
+  var metricsPort: UInt16? {
+    let line = text.split(separator: "\n").first { $0.contains("msg=\"serving metrics\"") } ?? ""
+    let url = line.split(separator: " ").first { $0.hasPrefix("url=") } ?? ""
+    return url.split(separator: ":").last.flatMap { UInt16($0.prefix { $0.isNumber }) }
+  }
+
   /// The port in the log line with this message.
   func port(of message: String) -> UInt16? {
     let line = text.split(separator: "\n").first { $0.contains("msg=\(message) ") }
