@@ -8,13 +8,15 @@ extension ConfigurationBuilder {
 
   private static let misplacedInListeners: [String: String] = {
     var hints: [String: String] = [:]
-    for key in ["handshake", "header", "body", "idle", "write", "maximumAge"] { hints[key] = "it belongs into timeouts" }
+    for key in ["handshake", "header", "body", "idle", "write", "maximumAge"] {
+      hints[key] = "it belongs into timeouts"
+    }
     for key in ["targetBytes", "headerBytes", "headerFields", "bodyBytes"] { hints[key] = "it belongs into limits" }
     for key in ["port", "host"] { hints[key] = "give address, such as 127.0.0.1:8080" }
     return hints
   }()
 
-  func listeners(_ reader: ConfigurationReader) -> [ListenerSettings] {
+  mutating func readListeners(_ reader: ConfigurationReader) -> [ListenerSettings] {
     guard let list = reader.elements() else { return [] }
     if !(1...ListenerSettings.maximumCount).contains(list.count) {
       reader.report(
@@ -27,6 +29,9 @@ extension ConfigurationBuilder {
         let name = keys.take("name", required: "it labels the listener's metrics and log lines")
         let address = keys.take("address", required: "such as 127.0.0.1:8080, :8080 or unix:/run/weir.sock")
         let settings = Self.listener(&keys, name: name, address: address)
+        if let settings, settings.proxyProtocol, settings.trustedProxies == TrustedProxies() {
+          warn(element, "no connection begins with a PROXY header, as trustedProxies is empty")
+        }
         if let name, let settings { Self.note(settings.name, in: &names, at: name, "named \(quoted(settings.name))") }
         if let address, let settings { Self.note(settings.address, in: &addresses, at: address, "at this address") }
         return settings

@@ -41,7 +41,7 @@ struct ConfigurationBuilder {
   mutating func configuration(_ root: ConfigurationReader) -> Configuration? {
     root.mapping { keys in
       for key in Self.routeKeys { keys.misplaced[key] = "it belongs into the routes it is meant for" }
-      let listeners = keys.take("listeners").map { self.listeners($0) }
+      let listeners = keys.take("listeners").map { readListeners($0) } ?? []
       if let upstreams = keys.take("upstreams") { readUpstreams(upstreams) }
       guard let list = keys.take("routes", required: "list at least one route"), let routes = list.elements() else {
         return nil
@@ -50,7 +50,7 @@ struct ConfigurationBuilder {
         list.report("holds \(routes.count) routes; give 1 to \(Configuration.maximumRoutes)")
       }
       var configuration = Configuration(routes: routes.compactMap { route($0) })
-      configuration.listeners = listeners ?? []
+      configuration.listeners = listeners
       configuration.upstreams = upstreams.values.map(\.value).sorted { $0.name < $1.name }
       compare(matches)
       compareUpstreams(configuration.routes)

@@ -78,6 +78,18 @@ enum FieldKind {
   }
 }
 
+extension ForwardingTrust {
+  /// Whether a field of a sender that is trusted so ends here. A proxy that replaces the fields of its own clients may
+  /// leave their disguises.
+  func drops(_ name: UnsafeRawBufferPointer) -> Bool {
+    switch self {
+    case .unstated: false
+    case .trusted: FieldKind.isForwardingFact(name) && name.contains(UInt8(ascii: "_"))
+    case .foreign: FieldKind.isForwardingFact(name)
+    }
+  }
+}
+
 extension UnsafeRawBufferPointer {
   /// Whether these octets are `name`, compared without case; `name` is in lower case. An underscore counts as a hyphen,
   /// because programs that read fields as environment variables see one name.

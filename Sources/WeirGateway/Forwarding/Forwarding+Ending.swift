@@ -106,7 +106,8 @@ extension Forwarding {
         "route": .string(route < 0 ? "" : plan.plan.table.routes[route].name),
         "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
         "outcome": .string(outcome.label), "seconds": .seconds(seconds),
-        "attempts": .integer(startedCount), "client": .string(edge.reportedClient(of: exchange).map { "\($0)" } ?? "\(exchange.peer)"),
+        "attempts": .integer(startedCount),
+        "client": .string(edge.reportedClient(of: exchange).map { "\($0)" } ?? "\(exchange.peer)"),
         "error": .string(failure?.label ?? ""),
       ])
   }

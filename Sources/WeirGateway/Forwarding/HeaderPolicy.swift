@@ -106,15 +106,17 @@ final class HeaderPolicy: Sendable {
     if sendsClientsHost { addHost(of: client, to: &list) }
     fields.forEach { name, value in
       if options.contains(name) { return }
-      if client.trust == .foreign, FieldKind.isForwardingFact(name) { return }
+      if client.trust.drops(name) { return }
       switch FieldKind(name) {
       case .endToEnd:
         // The server's parser has checked the field.
         if !isRuled(name), !FieldKind.isDisguised(name) { list.append(name: name, value: value, isChecked: true) }
       case .connection, .hopByHop, .host: break
       case .forwardedFact:
-        guard client.trust == .trusted, !isRuled(name) else { break }
-        if name.spells("x-forwarded-proto") { isSchemeKnown = true } else { chains.hasHost = true }
+        guard client.trust == .trusted, !isRuled(name), !value.isEmpty else { break }
+        let isScheme = name.spells("x-forwarded-proto")
+        if isScheme ? isSchemeKnown : chains.hasHost { break }
+        if isScheme { isSchemeKnown = true } else { chains.hasHost = true }
         list.append(name: name, value: value)
       case .retryAttempt: retries = max(retries, AttemptHeader.count(value))
       case .envoyAttempt:

@@ -4,22 +4,23 @@ import WeirServer
 
 /// The listeners of a gateway. Each has a server on the loop of every worker. Reloads open, change and close them.
 final class GatewayListeners: Sendable {
-  /// Seconds that requests may take on connections of a listener that a reload has closed or changed.
-  private static let grace = 30.0
+  /// Seconds that requests may take on connections of a listener that a reload has closed or changed: as long as the
+  /// longest timeout of a route.
+  private static let grace = 86_400.0
 
   /// A listener with its servers, one for each worker.
   struct Entry: Sendable {
     let settings: ListenerSettings
-    let limits: ServerLimits
     let listener: Listener
     let servers: [Server]
     /// The counts of the servers, which also count on for those that follow them.
     let tallies: [ServerTally]
+    let crowd: CrowdLog
   }
 
-  /// What a configuration asks for, ready to begin.
+  /// What a configuration asks for. All sockets are open.
   struct Change: Sendable {
-    fileprivate let entries: [Entry]
+    fileprivate let listeners: [(settings: ListenerSettings, listener: Listener)]
   }
 
   private let workers: [Worker]
@@ -39,7 +40,8 @@ final class GatewayListeners: Sendable {
     self.log = log
     entries = Mutex([])
     let change = try prepare(settings)
-    entries.withLock { $0 = change.entries }
+    let first = change.listeners.map { entry($0.settings, at: $0.listener, beside: change.listeners.count, after: []) }
+    entries.withLock { $0 = first }
   }
 
   /// Begins to accept connections.
@@ -53,54 +55,60 @@ final class GatewayListeners: Sendable {
   /// Opens the sockets that are missing. Throws, and changes nothing, if one can't be opened.
   func prepare(_ wanted: [ListenerSettings]) throws(ListenError) -> Change {
     let present = all
-    var entries: [Entry] = []
+    var listeners: [(ListenerSettings, Listener)] = []
     for settings in wanted {
-      let limits = settings.limits(share: share / max(1, wanted.count))
       let known = present.first { $0.settings.address == settings.address }
-      if let known, known.settings == settings, known.limits == limits {
-        entries.append(known)
-        continue
-      }
       let listener = if let known { known.listener } else { try Listener(settings.address) }
-      let sameName = present.first { $0.settings.name == settings.name }
-      entries.append(entry(settings, limits, listener, sameName?.tallies ?? workers.map { _ in ServerTally() }))
+      listeners.append((settings, listener))
     }
-    return Change(entries: entries)
+    return Change(listeners: listeners)
   }
 
+  /// Makes the servers of a listener.
+  ///
+  /// - Parameters:
+  ///   - count: The number of listeners, which share the connections.
+  ///   - before: The listeners until now.
   private func entry(
-    _ settings: ListenerSettings, _ limits: ServerLimits, _ listener: Listener, _ tallies: [ServerTally]
+    _ settings: ListenerSettings, at listener: Listener, beside count: Int, after before: [Entry]
   ) -> Entry {
-    let crowd = CrowdLog(
-      listener: settings.name, connections: limits.connections * workers.count, log: log)
+    let limits = settings.limits(share: share / count)
+    let crowd = CrowdLog(listener: settings.name, connections: limits.connections * workers.count, log: log)
+    let sameName = before.first { $0.settings.name == settings.name }
+    let tallies = sameName?.tallies ?? workers.map { _ in ServerTally() }
     let edge = ListenerEdge(settings)
     let servers = zip(workers, tallies).map { worker, tally in
       worker.server(
         for: listener, edge, limits: limits, expectsProxyHeader: settings.expectsProxyHeader, tally: tally,
         crowd: crowd)
     }
-    return Entry(settings: settings, limits: limits, listener: listener, servers: servers, tallies: tallies)
+    return Entry(settings: settings, listener: listener, servers: servers, tallies: tallies, crowd: crowd)
   }
 
   /// Begins with what was prepared, and lets the other listeners' connections end. Connections of a listener whose
   /// settings have changed end by the old ones. Returns once new connections follow the new settings.
   func commit(_ change: Change) async {
-    let before = entries.withLock { entries in
-      defer { entries = change.entries }
-      return entries
+    let before = all
+    let count = change.listeners.count
+    var new: [Entry] = []
+    let entries = change.listeners.map { settings, listener in
+      if let known = before.first(where: { $0.settings == settings && $0.listener === listener }) { return known }
+      let entry = entry(settings, at: listener, beside: count, after: before)
+      new.append(entry)
+      return entry
     }
-    let kept = Set(change.entries.flatMap(\.servers).map(ObjectIdentifier.init))
-    let listeners = Set(change.entries.map { ObjectIdentifier($0.listener) })
-    for entry in change.entries {
-      for server in entry.servers where !before.contains(where: { $0.servers.contains { $0 === server } }) {
-        server.start()
-      }
+    self.entries.withLock { $0 = entries }
+    for entry in entries where !new.contains(where: { $0.listener === entry.listener }) {
+      let connections = entry.settings.limits(share: share / count).connections
+      entry.crowd.limit(connections: connections * workers.count)
+      for server in entry.servers { server.limit(connections: connections) }
     }
-    for entry in before {
-      for server in entry.servers where !kept.contains(ObjectIdentifier(server)) {
-        leave(server, closesListener: !listeners.contains(ObjectIdentifier(entry.listener)))
-      }
+    // On each loop the old server leaves the socket before the new one takes it.
+    for entry in before where !entries.contains(where: { $0.servers.first === entry.servers.first }) {
+      let isClosed = !entries.contains { $0.listener === entry.listener }
+      for server in entry.servers { leave(server, closesListener: isClosed) }
     }
+    for server in new.flatMap(\.servers) { server.start() }
     for worker in workers { await worker.catchUp() }
   }
 

@@ -95,7 +95,7 @@ final class Connection {
 
   /// Whether a request has begun to arrive that this connection has not read yet.
   var hasUnseenRequest: Bool {
-    guard machine.isIdle, isReading, !awaitsProxyHeader else { return false }
+    guard machine.isIdle, isReading else { return false }
     var octet: UInt8 = 0
     return recv(socket.descriptor, &octet, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) > 0
   }

@@ -84,7 +84,8 @@ struct ConnectionMachine {
   /// Whether there may be input under way that will not be read.
   private var mustLinger = false
   private var drained = 0
-  /// When the connection takes no more requests.
+  /// The first response after this time is the connection's last. A connection that waits for a request waits as long as
+  /// ever: if it closed now, a request under way would be lost.
   private let expiry: MonotonicTime
   /// Why the connection ends, once it does.
   private(set) var ending = ConnectionEnding.client
@@ -109,14 +110,13 @@ struct ConnectionMachine {
     timing = Timing(limits)
     parser = RequestParser(limits: RequestParser.Limits(limits))
     expiry = limits.maximumAge.map { now.advanced(bySeconds: $0) } ?? .distantFuture
-    let first = awaitsHandshake ? limits.handshakeTimeout : limits.headerTimeout
-    readDeadline = min(now.advanced(bySeconds: first), expiry)
+    readDeadline = now.advanced(bySeconds: awaitsHandshake ? limits.handshakeTimeout : limits.headerTimeout)
     since = now
   }
 
   /// What comes from now on is a request.
   mutating func handshakeEnded(now: MonotonicTime) {
-    readDeadline = min(now.advanced(bySeconds: isStopping ? timing.stopLinger : timing.header), expiry)
+    readDeadline = now.advanced(bySeconds: isStopping ? timing.stopLinger : timing.header)
   }
 
   var deadline: MonotonicTime { min(readDeadline, writeDeadline) }
@@ -255,7 +255,7 @@ extension ConnectionMachine {
       return nil
     }
     if isIdle {
-      ending = isStopping ? .drain : now >= expiry ? .age : .idle
+      ending = isStopping ? .drain : .idle
       return isStopping ? abandonInput(now: now) : end(.close)
     }
     let isInsideBody = request == .arriving
@@ -334,7 +334,7 @@ extension ConnectionMachine {
     if request == .complete {
       (request, response) = (.none, .none)
       since = now
-      readDeadline = min(now.advanced(bySeconds: waitForRequest), isStopping ? .distantFuture : expiry)
+      readDeadline = now.advanced(bySeconds: waitForRequest)
     }
     return nil
   }

@@ -6,7 +6,6 @@ package import WeirIO
 package final class Server: Sendable {
   package let listener: Listener
   package let loop: EventLoop
-  package let limits: ServerLimits
   let core: LoopBound<ServerCore>
 
   /// - Parameters:
@@ -21,7 +20,6 @@ package final class Server: Sendable {
   ) {
     self.listener = listener
     self.loop = loop
-    self.limits = limits
     core = LoopBound(
       ServerCore(
         listener: listener, loop: loop, limits: limits, handler: handler, expectsProxyHeader: expectsProxyHeader,
@@ -29,7 +27,12 @@ package final class Server: Sendable {
   }
 
   deinit {
-    loop.run { [core] in core.value.stop(grace: 0, completion: nil) }
+    loop.run { [core] in core.value.abandon() }
+  }
+
+  /// Changes the number of connections from now on; open ones beyond it stay until others come.
+  package func limit(connections: Int) {
+    loop.run { [core] in core.value.limits.connections = connections }
   }
 
   /// Begins to accept connections. A stopped server doesn't start again.

@@ -15,7 +15,7 @@ final class ServerCore {
 
   let listener: Listener
   let loop: EventLoop
-  let limits: ServerLimits
+  var limits: ServerLimits
   let handler: any RequestHandler
   let tally: ServerTally
   private let expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?
@@ -56,6 +56,11 @@ final class ServerCore {
     guard state == .idle else { return }
     listener.noteServers(1)
     resumeAccepting()
+  }
+
+  /// Stops because nobody refers to the server any more. One that never began leaves the listener alone.
+  func abandon() {
+    if state != .idle { stop(grace: 0, completion: nil) }
   }
 
   /// - Parameter leavesListener: Whether the listener and the connections that wait there stay for other servers.

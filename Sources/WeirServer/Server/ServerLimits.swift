@@ -22,8 +22,8 @@ package struct ServerLimits: Sendable, Equatable {
   package var bodyTimeout = 30.0
   /// The time between requests of a connection.
   package var idleTimeout = 75.0
-  /// The time after which a connection takes no more requests: the response under way is its last, or it closes if it
-  /// waits for a request. Nil means no limit.
+  /// The age from which on a connection's next response is its last. One that waits for a request closes by
+  /// ``idleTimeout``, as no request under way may be lost. Nil means no limit.
   package var maximumAge: Double?
   /// The time for which a connection that waits for a request stays readable once the server stops, since a request may
   /// be under way. Such a request is answered with `Connection: close`. With 0, such connections close at once.

@@ -33,7 +33,8 @@ import WeirMetrics
     options.logLevel = .debug
     options.logFormat = .json
     let arguments = [
-      "--web.enable-lifecycle", "--config.file=weir.yml", "--gateway.listen-address", ":80", "--web.listen-address=[::1]:0",
+      "--web.enable-lifecycle", "--config.file=weir.yml", "--gateway.listen-address", ":80",
+      "--web.listen-address=[::1]:0",
       "--web.config.file=web.yml",
       "--gateway.workers=4", "--gateway.shutdown-delay=5s",
       "--gateway.drain-timeout=1.5s", "--metrics.destination-limit=20", "--metrics.buckets=weir_request_attempts=1,2",

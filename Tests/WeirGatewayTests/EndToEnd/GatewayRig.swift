@@ -21,11 +21,12 @@ final class GatewayRig: Sendable {
   }
 
   init(
-    _ configuration: Configuration, workers: Int = 1, pseudonym: String = "weir", window: Double = 10,
-    log: Logger = Logger(level: .error)
+    _ configuration: Configuration, workers: Int = 1, pseudonym: String = "weir", connections: Int = .max,
+    window: Double = 10, log: Logger = Logger(level: .error)
   ) throws {
     let monitor = try MetricsMonitor(registry: registry)
     var options = Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: pseudonym)
+    options.connections = connections
     options.failureWindow = window
     gateway = try Gateway(
       configuration, options: options,

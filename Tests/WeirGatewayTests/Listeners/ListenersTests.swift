@@ -92,6 +92,50 @@ import WeirTestSupport
     withExtendedLifetime(other) {}
   }
 
+  /// A listener that would have changed goes on when another one can't open.
+  @Test func aRefusedReloadLeavesChangedListenersAlone() async throws {
+    let (a, taken) = (try listener("a"), try listener("taken"))
+    let rig = try GatewayRig(configuration(a), workers: 2)
+    let other = try Listener(taken.address)
+    var changed = a
+    changed.limits.idleTimeout = 5
+    for _ in 0..<3 {
+      await #expect(throws: ListenError.self) { try await rig.gateway.reload(configuration(changed, taken)) }
+      #expect(try client(of: a).status(of: Self.get) == 200)
+    }
+    other.close()
+    try await rig.gateway.reload(configuration(changed, status: 201))
+    #expect(try client(of: a).status(of: Self.get) == 201)
+  }
+
+  /// With few descriptors each listener has a part of them, which a reload may change.
+  @Test func listenersThatStayKeepTheirConnections() async throws {
+    let (a, b) = (try listener("a"), try listener("b"))
+    let rig = try GatewayRig(configuration(a), connections: 20)
+    let kept = try client(of: a)
+    #expect(kept.status(of: Self.get) == 200)
+    for _ in 0..<3 {
+      try await rig.gateway.reload(configuration(a, b))
+      #expect(kept.status(of: Self.get) == 200)
+      try await rig.gateway.reload(configuration(a))
+      #expect(kept.status(of: Self.get) == 200)
+    }
+    try await Task.sleep(for: .seconds(1.2))
+    #expect(kept.status(of: Self.get) == 200)
+  }
+
+  @Test func aChangedListenerAcceptsAtOnce() async throws {
+    var a = try listener("a")
+    let lines = LoggedLines()
+    let rig = try GatewayRig(configuration(a), workers: 2, log: lines.log)
+    for round in 0..<10 {
+      a.limits.headerFields = 100 + round
+      try await rig.gateway.reload(configuration(a))
+      #expect(try client(of: a).status(of: Self.get) == 200)
+    }
+    #expect(lines.all.isEmpty)
+  }
+
   @Test func unixSocketsComeAndGo() async throws {
     let path = FileManager.default.temporaryDirectory.path + "/weir-\(UUID().uuidString.prefix(8)).sock"
     let (a, socket) = (try listener("a"), ListenerSettings(name: "u", address: .unix(path: path)))

@@ -122,25 +122,26 @@ import WeirTestSupport
     + "Forwarded: for=192.0.2.9\r\nX-Forwarded-Port: 444\r\nX_Forwarded_Prefix: /p\r\n"
 
   /// What goes upstream of the fields above.
-  @Test(arguments: [
-    (
-      nil,
-      [
-        "Forwarded: for=192.0.2.9, for=127.0.0.1;host=shop.example;proto=http",
-        "X-Forwarded-For: 192.0.2.9, 198.51.100.1, 127.0.0.1", "X-Forwarded-Host: shop.example",
-        "X-Forwarded-Port: 444", "X-Forwarded-Proto: http", "X_Forwarded_Prefix: /p",
-      ]
-    ),
-    ([], ["X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example", "X-Forwarded-Proto: http"]),
-    (
-      ["127.0.0.0/8"],
-      [
-        "Forwarded: for=192.0.2.9, for=127.0.0.1;host=shop.example;proto=http",
-        "X-Forwarded-For: 192.0.2.9, 198.51.100.1, 127.0.0.1", "X-Forwarded-Host: outer.example",
-        "X-Forwarded-Port: 444", "X-Forwarded-Proto: https", "X_Forwarded_Prefix: /p",
-      ]
-    ),
-  ] as [([String]?, [String])])
+  @Test(
+    arguments: [
+      (
+        nil,
+        [
+          "Forwarded: for=192.0.2.9, for=127.0.0.1;host=shop.example;proto=http",
+          "X-Forwarded-For: 192.0.2.9, 198.51.100.1, 127.0.0.1", "X-Forwarded-Host: shop.example",
+          "X-Forwarded-Port: 444", "X-Forwarded-Proto: http", "X_Forwarded_Prefix: /p",
+        ]
+      ),
+      ([], ["X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example", "X-Forwarded-Proto: http"]),
+      (
+        ["127.0.0.0/8"],
+        [
+          "Forwarded: for=192.0.2.9, for=127.0.0.1;host=shop.example;proto=http",
+          "X-Forwarded-For: 192.0.2.9, 198.51.100.1, 127.0.0.1", "X-Forwarded-Host: outer.example",
+          "X-Forwarded-Port: 444", "X-Forwarded-Proto: https",
+        ]
+      ),
+    ] as [([String]?, [String])])
   func whatGoesUpstream(_ proxies: [String]?, _ expected: [String]) throws {
     let upstream = try ScriptedServer(.answering(okResponse("hi")))
     let (rig, port) = try rig(upstream) { $0.trustedProxies = try proxies.map { try TrustedProxies.parse($0) } }

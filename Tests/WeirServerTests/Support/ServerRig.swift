@@ -10,14 +10,21 @@ final class ServerRig: Sendable {
   let tally = ServerTally()
   var port: UInt16 { server.listener.address.port ?? 0 }
 
-  convenience init(limits: ServerLimits = ServerLimits(), _ handler: @escaping @Sendable (Exchange) -> Void) throws {
-    try self.init(limits: limits, ClosureHandler(body: handler))
+  convenience init(
+    limits: ServerLimits = ServerLimits(), expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)? = nil,
+    _ handler: @escaping @Sendable (Exchange) -> Void
+  ) throws {
+    try self.init(limits: limits, expectsProxyHeader: expectsProxyHeader, ClosureHandler(body: handler))
   }
 
-  init(limits: ServerLimits = ServerLimits(), _ handler: any RequestHandler) throws {
+  init(
+    limits: ServerLimits = ServerLimits(), expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)? = nil,
+    _ handler: any RequestHandler
+  ) throws {
     let listener = try Listener(.loopback(port: 0))
     server = Server(
-      listener: listener, loop: try EventLoop(name: "test"), limits: limits, handler: handler, tally: tally,
+      listener: listener, loop: try EventLoop(name: "test"), limits: limits, handler: handler,
+      expectsProxyHeader: expectsProxyHeader, tally: tally,
       onEvent: { [events] in events.append($0) })
     server.start()
   }
