@@ -39,6 +39,10 @@ package final class NginxServer: Sendable {
     self.ports = ports
     directory = try TemporaryDirectory()
     let config = try directory.file("nginx.conf", Self.config(sites, ports, directory.path))
+    // The workers of one that was killed hold its port for a moment longer than it lives.
+    for port in ports.values {
+      try await eventually("port \(port) is free") { !LoopbackPort.accepts(port) }
+    }
     peer = try Peer(.nginx, ["-p", directory.path, "-c", config, "-e", "stderr"])
     for port in ports.values { try await peer.waitForPort(port) }
   }
