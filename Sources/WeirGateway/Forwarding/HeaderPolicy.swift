@@ -43,8 +43,8 @@ final class HeaderPolicy: Sendable {
   /// Fields that every request gets: before all others, and behind them.
   private let first: HeaderBlock
   private let last: HeaderBlock
-  /// The scheme that the client used, before the last ones; empty if the route has a rule about it.
-  private let scheme: HeaderBlock
+  /// The last ones without the scheme, for a request whose scheme a trusted proxy tells.
+  private let lastWithoutScheme: HeaderBlock
   /// Fields of the route's rules whose values depend on the request.
   private let made: [FieldTemplate]
   /// Whether the client's Host goes to the upstream.
@@ -64,22 +64,26 @@ final class HeaderPolicy: Sendable {
   init(route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String) {
     let rules = route.headers
     let ruled = (rules.set.map(\.name) + rules.remove).map { Array(FieldSyntax.lowercased($0).utf8) }
-    var first = HeaderBlock(), scheme = HeaderBlock(), last = HeaderBlock()
+    var first = HeaderBlock(), last = HeaderBlock(), lastWithoutScheme = HeaderBlock()
     let rewrite = route.rewriteHost ?? host
     let own = upstream.isNamed ? nil : upstream.authority
     let text = if case .text(let text)? = rewrite { text } else { own }
     if let text, rewrite != .client, !ruled.contains(Array("host".utf8)) { first.append(line: "Host: \(text)") }
     sendsClientsHost = rewrite == .client && !ruled.contains(Array("host".utf8))
     hostInNeed = own
-    if !ruled.contains(Array("x-forwarded-proto".utf8)) { scheme.append(line: "X-Forwarded-Proto: http") }
-    self.scheme = scheme
+    if !ruled.contains(Array("x-forwarded-proto".utf8)) { last.append(line: "X-Forwarded-Proto: http") }
     var made: [FieldTemplate] = []
     for template in (rules.set + rules.add).map({ FieldTemplate($0, route: route.name) }) {
       guard let value = template.fixedValue else {
         made.append(template)
         continue
       }
-      template.name.withUnsafeBytes { name in value.withUnsafeBytes { last.append(name: name, value: $0) } }
+      template.name.withUnsafeBytes { name in
+        value.withUnsafeBytes {
+          last.append(name: name, value: $0)
+          lastWithoutScheme.append(name: name, value: $0)
+        }
+      }
     }
     self.made = made
     responseRules = ResponseRules(route)
@@ -88,6 +92,7 @@ final class HeaderPolicy: Sendable {
     announcesRetries = !ruled.contains(Array(FieldSyntax.lowercased(AttemptHeader.standard.name).utf8))
     self.first = first
     self.last = last
+    self.lastWithoutScheme = lastWithoutScheme
     via = (Array("1.1 \(pseudonym)".utf8), Array("1.0 \(pseudonym)".utf8))
   }
 
@@ -106,7 +111,7 @@ final class HeaderPolicy: Sendable {
     if sendsClientsHost { addHost(of: client, to: &list) }
     fields.forEach { name, value in
       if options.contains(name) { return }
-      if client.trust.drops(name) { return }
+      if client.trust != .unstated, client.trust.drops(name) { return }
       switch FieldKind(name) {
       case .endToEnd:
         // The server's parser has checked the field.
@@ -150,8 +155,7 @@ final class HeaderPolicy: Sendable {
     if isFinal { return .finalRecipient }
     addOwn(client, chains, to: &list)
     if retries > 0 { add("X-Retry-Attempt", Array("\(retries)".utf8), to: &list) }
-    if !isSchemeKnown { list.append(contentsOf: scheme) }
-    list.append(contentsOf: last)
+    list.append(contentsOf: isSchemeKnown ? lastWithoutScheme : last)
     if !made.isEmpty { addMade(client, to: &list) }
     return .forward(list, retries: retries, wishes)
   }
