@@ -62,9 +62,14 @@ final class ForwardingHandler: Sendable {
 }
 
 /// Hands the requests of one listener to the worker's handler.
-struct EdgeHandler: RequestHandler {
-  let handler: ForwardingHandler
-  let edge: ListenerEdge
+final class EdgeHandler: RequestHandler {
+  private let handler: ForwardingHandler
+  private let edge: ListenerEdge
+
+  init(_ handler: ForwardingHandler, from edge: ListenerEdge) {
+    self.handler = handler
+    self.edge = edge
+  }
 
   func handle(_ exchange: Exchange) { handler.handle(exchange, from: edge) }
 }

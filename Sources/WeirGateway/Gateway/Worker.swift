@@ -31,7 +31,7 @@ final class Worker: Sendable {
     expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?, tally: ServerTally, crowd: CrowdLog
   ) -> Server {
     Server(
-      listener: listener, loop: loop, limits: limits, handler: EdgeHandler(handler: handler, edge: edge),
+      listener: listener, loop: loop, limits: limits, handler: EdgeHandler(handler, from: edge),
       expectsProxyHeader: expectsProxyHeader, tally: tally
     ) { [handler] event in
       switch event {

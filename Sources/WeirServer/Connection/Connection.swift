@@ -15,8 +15,8 @@ final class Connection {
   let server: ServerCore
   let socket: Socket
   /// The client: the socket's peer, or the source that its PROXY header tells.
-  private(set) var peer: SocketAddress
-  private(set) var awaitsProxyHeader: Bool
+  @exclusivity(unchecked) private(set) var peer: SocketAddress
+  @exclusivity(unchecked) private(set) var awaitsProxyHeader: Bool
   /// Whether the connection counts for its client's limit.
   var isCounted = false
   /// The connection's index in the server's list.

@@ -15,7 +15,7 @@ final class ServerCore {
 
   let listener: Listener
   let loop: EventLoop
-  var limits: ServerLimits
+  @exclusivity(unchecked) var limits: ServerLimits
   let handler: any RequestHandler
   let tally: ServerTally
   private let expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?
