@@ -22,7 +22,7 @@ import WeirTestSupport
   private func listener(
     _ name: String, _ change: (inout ListenerSettings) -> Void = { _ in }
   ) throws -> ListenerSettings {
-    let address = try Listener(.loopback(port: 0)).address
+    let address = SocketAddress.loopback(port: UInt16(LoopbackPort.free()))
     var settings = ListenerSettings(name: name, address: address)
     change(&settings)
     return settings

@@ -14,7 +14,7 @@ import WeirTestSupport
   private func rig(
     _ upstream: ScriptedServer, _ change: (inout ListenerSettings) throws -> Void
   ) throws -> (rig: GatewayRig, port: UInt16) {
-    let address = try Listener(.loopback(port: 0)).address
+    let address = SocketAddress.loopback(port: UInt16(LoopbackPort.free()))
     var settings = ListenerSettings(name: "a", address: address)
     try change(&settings)
     var configuration = Configuration(routes: [try Route(to: upstream.port)])
@@ -156,7 +156,7 @@ import WeirTestSupport
   /// The reported client decides where requests go that are split by it, and is in the log.
   @Test func theReportedClientIsTheKey() throws {
     let hosts = try (0..<2).map { try ScriptedServer(.answering(okResponse("\($0)"))) }
-    let address = try Listener(.loopback(port: 0)).address
+    let address = SocketAddress.loopback(port: UInt16(LoopbackPort.free()))
     let text = """
       listeners: [{name: a, address: "\(address)", trustedProxies: [127.0.0.1], clientAddress: Forwarded}]
       upstreams: [{name: u, endpoints: ["127.0.0.1:\(hosts[0].port)"]}, {name: v, endpoints: ["127.0.0.1:\(hosts[1].port)"]}]
