@@ -3,7 +3,7 @@ package import WeirServer
 extension Exporter {
   /// The options of an ``Exporter``. The defaults suit a service.
   public struct Options: Sendable {
-    /// What may be done to the program, by path.
+    /// The actions that may be performed on the program, by path.
     package var actions: [String: AdminAction] = [:]
     /// The name at the top of the landing page.
     public var title = "weir"

@@ -4,7 +4,7 @@ enum ExporterRoute: Hashable, Sendable {
   case metrics
   case healthy
   case ready
-  /// What is done to the program at a path.
+  /// An action on the program, by its path.
   case action(String)
   case notFound
   /// The path exists, but the method is neither GET nor HEAD.

@@ -52,7 +52,7 @@ extension ConfigurationBuilder {
   private static func listener(
     _ keys: inout ConfigurationKeys, name: ConfigurationReader?, address: ConfigurationReader?
   ) -> ListenerSettings? {
-    let name = name?.read(as: .string, unless: problem(listenerName:))
+    let name = name?.read(as: .string, unless: problem(plainName:))
     let address = address.flatMap(Self.address)
     var settings = ListenerSettings(name: name ?? "", address: address ?? .unnamed)
     settings.connections = keys.takeCount("connections", within: 1...ServerLimits.mostConnections)
@@ -71,14 +71,6 @@ extension ConfigurationBuilder {
     if let timeouts = keys.take("timeouts") { Self.timeouts(timeouts, into: &settings.limits) }
     if let limits = keys.take("limits") { Self.limits(limits, into: &settings.limits) }
     return name == nil || address == nil ? nil : settings
-  }
-
-  private static func problem(listenerName name: String) -> String? {
-    let isName = name.unicodeScalars.allSatisfy {
-      $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || "-_.".unicodeScalars.contains($0))
-    }
-    return isName && (1...64).contains(name.utf8.count)
-      ? nil : "must be 1 to 64 letters, digits, hyphens, underscores and dots"
   }
 
   private static func address(_ reader: ConfigurationReader) -> SocketAddress? {

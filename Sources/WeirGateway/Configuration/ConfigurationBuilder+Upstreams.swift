@@ -87,15 +87,19 @@ extension ConfigurationBuilder {
   }
 
   private static func problem(upstreamName name: String) -> String? {
-    let isName = name.unicodeScalars.allSatisfy {
-      $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || "-_.".unicodeScalars.contains($0))
-    }
-    guard isName, (1...64).contains(name.utf8.count) else {
-      return "must be 1 to 64 letters, digits, hyphens, underscores and dots"
-    }
+    if let problem = problem(plainName: name) { return problem }
     if IPAddress(host: name) != nil { return "\(quoted(name)) reads as an address; give it letters" }
     if name != FieldSyntax.lowercased(name) { return "must be in lower case, as it stands for a host in labels" }
     return name.hasSuffix(".") ? "must not end with a dot" : nil
+  }
+
+  /// The problem of a name that labels metrics of what is configured once.
+  static func problem(plainName name: String) -> String? {
+    let isName = name.unicodeScalars.allSatisfy {
+      $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || "-_.".unicodeScalars.contains($0))
+    }
+    return isName && (1...64).contains(name.utf8.count)
+      ? nil : "must be 1 to 64 letters, digits, hyphens, underscores and dots"
   }
 
   private static func basePath(_ reader: ConfigurationReader) -> String? {

@@ -64,10 +64,13 @@ enum FieldKind {
   /// Whether a field tells of the client on behalf of a proxy: `Forwarded` and `X-Forwarded-*`, also in the disguise of
   /// underscores.
   static func isForwardingFact(_ name: UnsafeRawBufferPointer) -> Bool {
-    guard name.count >= 9 else { return false }
-    if name.count == 9 { return name.isNameForCGI(Array("forwarded".utf8)) }
-    return name.count > 12 && name.octets(0..<12).isNameForCGI(Array("x-forwarded-".utf8))
+    if name.count == forwardedName.count { return name.isNameForCGI(forwardedName) }
+    let count = forwardingPrefix.count
+    return name.count > count && name.octets(0..<count).isNameForCGI(forwardingPrefix)
   }
+
+  private static let forwardedName = Array("forwarded".utf8)
+  private static let forwardingPrefix = Array("x-forwarded-".utf8)
 
   /// Whether a name with underscores would be a field with a special meaning here if they were hyphens. Upstreams that
   /// pass fields on as environment variables (RFC 3875 §4.1.18) can't tell the two apart.

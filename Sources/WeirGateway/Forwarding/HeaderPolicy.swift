@@ -106,7 +106,6 @@ final class HeaderPolicy: Sendable {
     var isFinal = false
     var retries = 0
     var wishes = CallerWishes()
-    var isSchemeKnown = false
     list.append(contentsOf: first)
     if sendsClientsHost { addHost(of: client, to: &list) }
     fields.forEach { name, value in
@@ -120,8 +119,8 @@ final class HeaderPolicy: Sendable {
       case .forwardedFact:
         guard client.trust == .trusted, !isRuled(name), !value.isEmpty else { break }
         let isScheme = name.spells("x-forwarded-proto")
-        if isScheme ? isSchemeKnown : chains.hasHost { break }
-        if isScheme { isSchemeKnown = true } else { chains.hasHost = true }
+        if isScheme ? chains.hasScheme : chains.hasHost { break }
+        if isScheme { chains.hasScheme = true } else { chains.hasHost = true }
         list.append(name: name, value: value)
       case .retryAttempt: retries = max(retries, AttemptHeader.count(value))
       case .envoyAttempt:
@@ -155,7 +154,7 @@ final class HeaderPolicy: Sendable {
     if isFinal { return .finalRecipient }
     addOwn(client, chains, to: &list)
     if retries > 0 { add("X-Retry-Attempt", Array("\(retries)".utf8), to: &list) }
-    list.append(contentsOf: isSchemeKnown ? lastWithoutScheme : last)
+    list.append(contentsOf: chains.hasScheme ? lastWithoutScheme : last)
     if !made.isEmpty { addMade(client, to: &list) }
     return .forward(list, retries: retries, wishes)
   }
@@ -259,8 +258,9 @@ final class HeaderPolicy: Sendable {
     var via: [UInt8] = []
     var forwarded: [UInt8] = []
     var forwardedFor: [UInt8] = []
-    /// Whether a trusted proxy has told of the client's Host.
+    /// Whether a trusted proxy has told of the client's Host and scheme.
     var hasHost = false
+    var hasScheme = false
 
     /// Appends a value. Several fields of one name are one list (RFC 9110 §5.3).
     static func extend(_ chain: inout [UInt8], with value: some Collection<UInt8>) {

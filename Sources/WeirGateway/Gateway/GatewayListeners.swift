@@ -18,7 +18,7 @@ final class GatewayListeners: Sendable {
     let crowd: CrowdLog
   }
 
-  /// What a configuration asks for. All sockets are open.
+  /// The listeners that a configuration asks for. All sockets are open.
   struct Change: Sendable {
     fileprivate let listeners: [(settings: ListenerSettings, listener: Listener)]
   }

@@ -1,7 +1,7 @@
 import WeirIO
 import WeirServer
 
-/// What requests of one listener have in common: who is believed about their clients. An object, so that each request
+/// The facts that requests of one listener share: who is believed about their clients. An object, so that each request
 /// keeps it at the cost of a reference.
 final class ListenerEdge: Sendable {
   /// Nil if the configuration says nothing about proxies: then everybody's fields are extended.

@@ -1,6 +1,6 @@
 import WeirExporter
 
-/// What happens to the program from outside, one after the other: signals, and requests at the metrics address.
+/// Events from outside, one after the other: signals, and requests at the metrics address.
 struct Occasions: Sendable {
   struct Occasion: Sendable {
     let event: Lifecycle.Event

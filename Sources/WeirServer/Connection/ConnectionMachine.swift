@@ -114,7 +114,7 @@ struct ConnectionMachine {
     since = now
   }
 
-  /// What comes from now on is a request.
+  /// From now on requests come.
   mutating func handshakeEnded(now: MonotonicTime) {
     readDeadline = now.advanced(bySeconds: isStopping ? timing.stopLinger : timing.header)
   }

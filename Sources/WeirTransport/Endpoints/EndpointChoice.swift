@@ -34,7 +34,7 @@ package final class EndpointChoice {
   }
 }
 
-/// What a choice does when its set is updated. Updates refer to it weakly, and a weak reference to the choice itself would
+/// Acts for a choice when its set is updated. Updates refer to it weakly, and a weak reference to the choice itself would
 /// make each of its retains slow. Confined to the loop.
 private final class EndpointFollower {
   /// The most that go on in one turn.

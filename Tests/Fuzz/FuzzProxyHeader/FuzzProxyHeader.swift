@@ -2,7 +2,7 @@ import Foundation
 import WeirIO
 import WeirServer
 
-// What must hold for any input: no trap; the same result however the input is cut, decided by the same octet whatever
+// These must hold for any input: no trap; the same result however the input is cut, decided by the same octet whatever
 // follows; lengths within the bounds; and a header that was accepted names its source, written out again in both
 // versions.
 private func check(_ input: UnsafeRawBufferPointer) {

@@ -29,7 +29,6 @@ import WeirTestSupport
       0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a, 0x21, 0x11, 0, 12,
     ]
     let bytes = head + source + [127, 0, 0, 1, UInt8(port >> 8), UInt8(port & 0xff), 0, 80]
-    // The bytes above 127 are none of these tests'.
     return String(decoding: bytes, as: UTF8.self)
   }
 
@@ -121,7 +120,7 @@ import WeirTestSupport
     "X-Forwarded-For: 192.0.2.9, 198.51.100.1\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: outer.example\r\n"
     + "Forwarded: for=192.0.2.9\r\nX-Forwarded-Port: 444\r\nX_Forwarded_Prefix: /p\r\n"
 
-  /// What goes upstream of the fields above.
+  /// The lines of the fields above that go upstream.
   @Test(
     arguments: [
       (
