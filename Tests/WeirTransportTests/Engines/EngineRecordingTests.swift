@@ -5,8 +5,8 @@ import WeirTestSupport
 /// An engine without a recording with this libcurl is left out.
 @Suite(.timeLimit(.minutes(2)))
 struct EngineRecordingTests {
-  /// Rows that run at a time. Most of them wait.
-  private static let parallelRows = 24
+  /// Rows that run at a time. Most of them wait. Under a sanitizer so many would take longer than the waits they time.
+  private static let parallelRows = ThisProcess.isSanitized ? 3 : 24
 
   @Test(arguments: EngineUnderTest.allCases.filter { EngineRecording($0).exists })
   func theEngineDoesWhatWasRecorded(engine: EngineUnderTest) async throws {
