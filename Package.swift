@@ -67,7 +67,7 @@ let package = Package(
       "WeirGateway",
       [
         "CLinux", "CYaml", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirExporter", "WeirMetrics",
-        "WeirResolver", "WeirServer", "WeirTransport",
+        "WeirResolver", "WeirServer", "WeirTLS", "WeirTransport",
       ]),
     module("WeirAlamofire", ["Weir"]),
     .executableTarget(name: "WeirCommand", dependencies: ["WeirGateway"], swiftSettings: settings),
@@ -107,7 +107,7 @@ let package = Package(
       "WeirGatewayTests",
       [
         "WeirGateway", "Weir", "WeirCompression", "WeirCurl", "WeirExporter", "WeirHTTP", "WeirMetrics", "WeirResolver",
-        "WeirServer", "WeirIO", "WeirTransport",
+        "WeirServer", "WeirIO", "WeirTLS", "WeirTransport",
       ]),
     tests(
       "EndToEndTests",

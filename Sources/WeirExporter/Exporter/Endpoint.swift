@@ -17,7 +17,8 @@ final class Endpoint: Sendable {
     let limits = site.limits.within(descriptors: DescriptorLimit.current)
     server = Server(
       listener: listener, loop: loop, limits: site.serverLimits(limits),
-      handler: site.handler(on: loop, address: listener.address, limits: limits), onEvent: site.onServerEvent)
+      handler: site.handler(on: loop, address: listener.address, limits: limits), secure: site.secure,
+      onEvent: site.onServerEvent)
     server.start()
   }
 

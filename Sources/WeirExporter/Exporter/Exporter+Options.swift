@@ -20,6 +20,8 @@ extension Exporter {
     public var showsCreated = false
     /// The limits for clients. The defaults are small enough that no scraper starves the service.
     public var limits = Limits()
+    /// Makes the channel of a new connection; nil for plain HTTP. See ``Server``.
+    package var secure: (@Sendable () -> (any SecureChannel)?)?
     /// Called for server events that no page shows, on the exporter's thread; must not block.
     package var onServerEvent: (@Sendable (ServerEvent) -> Void)?
 

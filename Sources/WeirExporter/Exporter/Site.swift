@@ -9,6 +9,7 @@ struct Site: Sendable {
   let actions: [String: AdminAction]
   /// The limits as the user gave them.
   let limits: Exporter.Limits
+  let secure: (@Sendable () -> (any SecureChannel)?)?
   let onServerEvent: (@Sendable (ServerEvent) -> Void)?
   let fields: FixedFields
   let access: AccessPolicy
@@ -20,6 +21,7 @@ struct Site: Sendable {
     isReady = options.isReady
     actions = options.actions
     limits = options.limits
+    secure = options.secure
     onServerEvent = options.onServerEvent
     access = AccessPolicy(try AccessRules.of(options.access))
     fields = try FixedFields(extra: options.headers)

@@ -46,9 +46,9 @@ final class ForwardingHandler: Sendable {
     }
   }
 
-  /// Logs a connection that has no PROXY header.
-  func noteRefusal(_ refusal: ProxyHeader.Refusal, of peer: SocketAddress) {
-    log.debug("connection refused", ["client": .string("\(peer)"), "text": .string(refusal.rawValue)])
+  /// Logs a connection that ended before its first request.
+  func noteRefusal(_ reason: String, of peer: SocketAddress) {
+    log.debug("connection refused", ["client": .string("\(peer)"), "text": .string(reason)])
   }
 
   /// Counts and logs a request that the server itself refused. A request that was being forwarded counts for its route

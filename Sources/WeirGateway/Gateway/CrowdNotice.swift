@@ -35,7 +35,7 @@ struct CrowdNotice {
     case .acceptFailed(let error):
       tally.failures += 1
       tally.error = error
-    case .requestRefused, .timedOut, .proxyHeaderRefused: return nil
+    case .requestRefused, .timedOut, .proxyHeaderRefused, .handshakeFailed: return nil
     }
     if let due, now < due { return nil }
     due = now.advanced(bySeconds: Self.interval)

@@ -35,7 +35,8 @@ final class Worker: Sendable {
       expectsProxyHeader: expectsProxyHeader, tally: tally
     ) { [handler] event in
       switch event {
-      case .proxyHeaderRefused(let refusal, let peer): handler.noteRefusal(refusal, of: peer)
+      case .proxyHeaderRefused(let refusal, let peer): handler.noteRefusal(refusal.rawValue, of: peer)
+      case .handshakeFailed(let reason, let peer): handler.noteRefusal(reason, of: peer)
       case .requestRefused(let refusal, let peer, let wasHandled):
         handler.noteRefusal(refusal, of: peer, wasHandled: wasHandled)
       case .acceptFailed, .connectionsWait, .connectionEvicted: crowd.note(event)

@@ -27,7 +27,7 @@ extension Connection {
   func retractResponse() -> Bool {
     guard machine.phase == .open, !isBroken, output.retractResponse() else { return false }
     machine.retractResponse()
-    if output.isEmpty {
+    if !hasOutput {
       let wasBlocked = machine.output == .blocked
       machine.noteOutput(.empty, now: now)
       if wasBlocked { updateInterest() }
@@ -40,6 +40,7 @@ extension Connection {
   /// The buffered part is sent first. A client that gets nothing at all takes the connection for a stale one, and sends
   /// its request again.
   func cutResponse(isDelimitedByClose: Bool) {
+    isCut = true
     if machine.cutResponse(isDelimitedByClose: isDelimitedByClose, now: now) {
       responseEnded()
     } else {
@@ -110,9 +111,10 @@ extension Connection {
 
   /// Sends the buffered output, as far as the socket takes it.
   func flush() {
-    guard machine.phase != .closed, !isBroken, !output.isEmpty else { return }
+    guard machine.phase != .closed, !isBroken, hasOutput else { return }
     do {
-      try output.flush(to: socket)
+      try output.flush(to: wire)
+      try drainChannel()
       noteFlushed()
     } catch {
       breakSoon()
@@ -124,21 +126,52 @@ extension Connection {
     flush()
     guard machine.phase != .closed, !isBroken else { return }
     if output.count <= server.limits.writeHighWaterMark / 2 { exchange?.noteWritable() }
-    if output.isEmpty { proceed() }
+    if !hasOutput { proceed() }
+  }
+
+  /// Says to the client that nothing follows.
+  func endSending() {
+    sayEnd()
+    socket.shutdownSending()
+  }
+
+  /// Has the channel say that the output is complete, unless some of it is missing.
+  func sayEnd() {
+    guard let channel, !isCut, !hasOutput else { return }
+    channel.closeNotify()
+    // A socket that takes no 24 bytes when all else was sent has a client that doesn't read.
+    try? wire.drain(channel)
   }
 
   private func flush(_ bytes: UnsafeRawBufferPointer, tail: [UInt8]) {
     do {
-      try output.flush(bytes, tail: tail, to: socket)
+      try output.flush(bytes, tail: tail, to: wire)
+      try drainChannel()
       noteFlushed()
     } catch {
       breakSoon()
     }
   }
 
+  private var wire: Wire { Wire(socket: socket, channel: channel) }
+
+  /// Whether there are bytes that the socket has not taken.
+  private var hasOutput: Bool {
+    if !output.isEmpty { return true }
+    guard let channel else { return false }
+    return !channel.output.isEmpty
+  }
+
+  private func drainChannel() throws(Errno) {
+    guard let channel else { return }
+    do {
+      try wire.drain(channel)
+    } catch .wouldBlock {}
+  }
+
   private func noteFlushed() {
     let wasBlocked = machine.output == .blocked
-    machine.noteOutput(output.isEmpty ? .empty : .blocked, now: now)
+    machine.noteOutput(hasOutput ? .blocked : .empty, now: now)
     if wasBlocked != (machine.output == .blocked) { updateInterest() }
     armTimer()
   }

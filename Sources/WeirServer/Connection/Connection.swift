@@ -16,7 +16,10 @@ final class Connection {
   let socket: Socket
   /// The client: the socket's peer, or the source that its PROXY header tells.
   @exclusivity(unchecked) private(set) var peer: SocketAddress
-  @exclusivity(unchecked) private(set) var awaitsProxyHeader: Bool
+  /// What has to come before requests.
+  @exclusivity(unchecked) var prelude: ConnectionPrelude
+  /// The channel between the socket and HTTP; nil before the first byte, and for plain connections.
+  @exclusivity(unchecked) var channel: (any SecureChannel)?
   /// Whether the connection counts for its client's limit.
   var isCounted = false
   /// The connection's index in the server's list.
@@ -30,21 +33,25 @@ final class Connection {
   @exclusivity(unchecked) private var isDeferred = false
   /// Whether `resume` must read the socket before the connection goes on.
   @exclusivity(unchecked) private var receivesFirst = false
-  @exclusivity(unchecked) private var isFinished = false
-  @exclusivity(unchecked) private var isReading = true
+  @exclusivity(unchecked) private(set) var isFinished = false
+  @exclusivity(unchecked) private(set) var isReading = true
   @exclusivity(unchecked) private var isInputOver = false
+  /// Whether the client has ended its side of the socket. Its channel may still hold input.
+  @exclusivity(unchecked) var isSocketOver = false
+  /// Whether the response was cut, of which the client must not hear a clean end.
+  @exclusivity(unchecked) var isCut = false
   @exclusivity(unchecked) private var held: [UInt8] = []
   /// The number of input bytes behind the action that is being carried out.
   @exclusivity(unchecked) private var unread = 0
   private let timer = LoopTimer()
 
-  init(server: ServerCore, socket: Socket, peer: SocketAddress, awaitsProxyHeader: Bool) {
+  init(server: ServerCore, socket: Socket, peer: SocketAddress, prelude: ConnectionPrelude) {
     self.server = server
     self.socket = socket
     self.peer = peer
-    self.awaitsProxyHeader = awaitsProxyHeader
+    self.prelude = prelude
     machine = ConnectionMachine(
-      limits: server.limits, awaitsHandshake: awaitsProxyHeader, now: server.loop.turnTime)
+      limits: server.limits, awaitsHandshake: prelude != .none, now: server.loop.turnTime)
   }
 
   var now: MonotonicTime { server.loop.turnTime }
@@ -89,8 +96,7 @@ final class Connection {
     guard machine.isIdle else { return proceed() }
     // A request that has arrived but was not read would be reset. It isn't read here, since a handler may be on the
     // stack.
-    receivesFirst = true
-    proceedSoon()
+    receiveSoon()
   }
 
   /// Whether a request has begun to arrive that this connection has not read yet.
@@ -113,9 +119,7 @@ extension Connection: EventHandler, TimerHandler {
   }
 
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    if awaitsProxyHeader, now >= machine.deadline {
-      return finish(.close, machine.isStopping ? .drain : .proxyProtocol)
-    }
+    if prelude != .none, now >= machine.deadline { return preludeTimedOut() }
     if let action = machine.timerFired(now: now) {
       server.noteTimeout(action)
       process(held: true, first: action)
@@ -125,8 +129,8 @@ extension Connection: EventHandler, TimerHandler {
   }
 
   private func receive() {
-    let isHolding = !held.isEmpty || machine.request == .complete
-    let buffer = isHolding ? UnsafeMutableBufferPointer(rebasing: server.scratch[..<Self.heldInput]) : server.scratch
+    if prelude == .handshake || channel != nil { return receiveSecurely() }
+    let buffer = target
     let count: Int
     do {
       count = try socket.receive(into: UnsafeMutableRawBufferPointer(buffer))
@@ -135,8 +139,18 @@ extension Connection: EventHandler, TimerHandler {
       return
     }
     if count == 0 { return inputEnded() }
-    let received = UnsafeBufferPointer(rebasing: buffer[..<count])
-    if awaitsProxyHeader {
+    accept(UnsafeBufferPointer(rebasing: buffer[..<count]))
+  }
+
+  /// The memory for the next input. Input that can't be used at once is held, and bounded.
+  var target: UnsafeMutableBufferPointer<UInt8> {
+    let isHolding = !held.isEmpty || machine.request == .complete || prelude != .none
+    return isHolding ? UnsafeMutableBufferPointer(rebasing: server.scratch[..<Self.heldInput]) : server.scratch
+  }
+
+  /// Goes on with input: a PROXY header, or requests.
+  func accept(_ received: UnsafeBufferPointer<UInt8>) {
+    if prelude == .proxyHeader {
       held.append(contentsOf: received)
       takeProxyHeader()
     } else if !held.isEmpty {
@@ -145,7 +159,7 @@ extension Connection: EventHandler, TimerHandler {
     } else {
       var position = 0
       process(received.span, at: &position, first: nil)
-      if position < count, machine.phase != .closed { held.append(contentsOf: received[position...]) }
+      if position < received.count, machine.phase != .closed { held.append(contentsOf: received[position...]) }
     }
     if held.count >= Self.heldInput { setReading(false) }
   }
@@ -158,17 +172,36 @@ extension Connection: EventHandler, TimerHandler {
       server.noteRefusal(refusal, of: peer)
       finish(.close, .proxyProtocol)
     case .header(let length, let source):
-      awaitsProxyHeader = false
       if let source { peer = source }
       guard server.countsClient(of: self) else { return finish(.close, .refused) }
       held.removeFirst(length)
-      machine.handshakeEnded(now: now)
+      if server.isSecure { return awaitHandshake() }
+      preludeEnded()
       process(held: true)
     }
   }
 
-  private func inputEnded() {
-    if awaitsProxyHeader { return die() }
+  /// Requests come from now on.
+  func preludeEnded() {
+    prelude = .none
+    server.tally.endsPrelude()
+    machine.preludeEnded(now: now)
+  }
+
+  private func awaitHandshake() {
+    prelude = .handshake
+    if held.isEmpty { armTimer() } else { receiveSecurely() }
+  }
+
+  /// Hands over what came behind a PROXY header.
+  func takeHeld(_ channel: any SecureChannel) {
+    guard prelude == .handshake, !held.isEmpty else { return }
+    held.withUnsafeBytes { channel.take($0) }
+    held = []
+  }
+
+  func inputEnded() {
+    if prelude != .none { return die() }
     isInputOver = true
     setReading(false)
     if machine.noteInputEnd() { exchange?.noteAbort() }
@@ -176,8 +209,8 @@ extension Connection: EventHandler, TimerHandler {
   }
 
   /// Runs the machine over the held input, or over no input.
-  private func process(held useHeld: Bool, first: ConnectionMachine.Action? = nil) {
-    if awaitsProxyHeader { return armTimer() }
+  func process(held useHeld: Bool, first: ConnectionMachine.Action? = nil) {
+    if prelude != .none { return armTimer() }
     var input: [UInt8] = []
     swap(&input, &held)
     var position = 0
@@ -221,7 +254,7 @@ extension Connection: EventHandler, TimerHandler {
     case .endBody: exchange?.deliverEnd()
     case .refuse(let refusal): refuse(refusal)
     case .flush: flush()
-    case .shutdown: socket.shutdownSending()
+    case .shutdown: endSending()
     case .cut, .close, .reset:
       finish(action)
       return false
@@ -243,15 +276,23 @@ extension Connection: EventHandler, TimerHandler {
     server.handler.handle(exchange)
   }
 
-  private func setReading(_ isOn: Bool) {
+  func setReading(_ isOn: Bool) {
     let isOn = isOn && !isInputOver
     guard isOn != isReading, machine.phase != .closed else { return }
     isReading = isOn
     updateInterest()
+    // The channel may hold input, of which the socket tells nothing.
+    if isOn, channel != nil { receiveSoon() }
+  }
+
+  /// Reads the socket once the callers on the stack have returned.
+  func receiveSoon() {
+    receivesFirst = true
+    proceedSoon()
   }
 
   func updateInterest() {
-    var interest: IOEvents = isReading ? .read : []
+    var interest: IOEvents = isReading && !isSocketOver ? .read : []
     if machine.output == .blocked { interest.insert(.write) }
     do {
       try server.loop.update(socket.descriptor, for: interest)
@@ -287,12 +328,18 @@ extension Connection {
   func finish(_ action: ConnectionMachine.Action, _ ending: ConnectionEnding? = nil) {
     if isFinished { return }
     isFinished = true
+    switch prelude {
+    case .none: if case .close = action { sayEnd() }
+    case .proxyHeader: server.tally.endsPrelude()
+    case .handshake: handshakeEnded(.abandoned)
+    }
     machine.noteClosed()
     server.loop.unregister(socket.descriptor)
     server.loop.cancel(timer)
     if case .reset = action { socket.reset() } else { socket.close() }
     held = []
     output = OutputBuffer()
+    channel = nil
     let abandoned = exchange
     exchange = nil
     // A connection is cut without an answer only if its client has left.

@@ -16,6 +16,8 @@ package enum ConnectionEnding: String, CaseIterable, Sendable {
   case refused
   /// Its PROXY header was missing, malformed or late.
   case proxyProtocol = "proxy_protocol"
+  /// Its TLS handshake failed or took too long, or it broke TLS later.
+  case tls
   /// It was as old as a connection may become.
   case age
   /// The server stops.

@@ -105,7 +105,7 @@ struct ConnectionMachine {
     var awaitsContinue = false
   }
 
-  /// - Parameter awaitsHandshake: Whether requests are awaited only after ``handshakeEnded(now:)``.
+  /// - Parameter awaitsHandshake: Whether requests are awaited only after ``preludeEnded(now:)``.
   init(limits: ServerLimits, awaitsHandshake: Bool = false, now: MonotonicTime) {
     timing = Timing(limits)
     parser = RequestParser(limits: RequestParser.Limits(limits))
@@ -115,8 +115,20 @@ struct ConnectionMachine {
   }
 
   /// From now on requests come.
-  mutating func handshakeEnded(now: MonotonicTime) {
+  mutating func preludeEnded(now: MonotonicTime) {
     readDeadline = now.advanced(bySeconds: isStopping ? timing.stopLinger : timing.header)
+  }
+
+  /// The handshake failed. What still comes is discarded, so that the client can read why.
+  mutating func handshakeFailed(now: MonotonicTime) {
+    (ending, phase) = (.tls, .lingering)
+    readDeadline = now.advanced(bySeconds: timing.linger)
+  }
+
+  /// The client speaks HTTP where a handshake has to come. Returns the action that tells it.
+  mutating func refusePlainHTTP() -> Action {
+    defer { ending = .tls }
+    return refuse(.plainHTTP)
   }
 
   var deadline: MonotonicTime { min(readDeadline, writeDeadline) }

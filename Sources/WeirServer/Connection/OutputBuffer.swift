@@ -1,6 +1,6 @@
 internal import WeirIO
 
-/// Response octets that the socket has not taken yet: a buffer of its own, and behind it at most one body that is not
+/// Response octets that the wire has not taken yet: a buffer of its own, and behind it at most one body that is not
 /// copied. So a page that many clients fetch is held only once, however slowly they read.
 struct OutputBuffer {
   /// Bodies up to this size are copied behind their head, which costs less than a second piece in the system call.
@@ -12,14 +12,14 @@ struct OutputBuffer {
   private var sent = 0
   private var body: [UInt8] = []
   private var bodySent = 0
-  /// The index in `bytes` at which the present response begins. Nil if there is none, or if the socket has some of it.
+  /// The index in `bytes` at which the present response begins. Nil if there is none, or if the wire has some of it.
   private var mark: Int?
 
   var count: Int { bytes.count - sent + body.count - bodySent }
   var isEmpty: Bool { count == 0 }
   var holdsBody: Bool { !body.isEmpty }
 
-  /// Marks the beginning of a response, which can be taken back until the socket gets a byte of it.
+  /// Marks the beginning of a response, which can be taken back until the wire gets a byte of it.
   mutating func beginResponse() {
     mark = bytes.count
   }
@@ -41,11 +41,11 @@ struct OutputBuffer {
     }
   }
 
-  /// Sends as much as the socket takes. Throws the socket's errors, except `wouldBlock`.
-  mutating func flush(to socket: Socket) throws(Errno) {
+  /// Sends as much as the wire takes. Throws the socket's errors, except `wouldBlock`.
+  mutating func flush(to wire: Wire) throws(Errno) {
     while !isEmpty {
       do {
-        note(sent: try send(to: socket))
+        note(sent: try send(to: wire))
       } catch .wouldBlock {
         return
       }
@@ -53,14 +53,14 @@ struct OutputBuffer {
     reset()
   }
 
-  /// Sends the buffered octets, `piece` and `tail` in one system call, and keeps copies of what the socket didn't take.
-  mutating func flush(_ piece: UnsafeRawBufferPointer, tail: [UInt8], to socket: Socket) throws(Errno) {
+  /// Sends the buffered octets, `piece` and `tail` in one system call, and keeps copies of what the wire didn't take.
+  mutating func flush(_ piece: UnsafeRawBufferPointer, tail: [UInt8], to wire: Wire) throws(Errno) {
     let buffered = bytes.count - sent
     var taken = 0
     do {
       taken = try bytes.span.withUnsafeBytes { bytes throws(Errno) in
         try tail.span.withUnsafeBytes { tail throws(Errno) in
-          try socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent...]), piece, tail)
+          try wire.send(UnsafeRawBufferPointer(rebasing: bytes[sent...]), piece, tail)
         }
       }
     } catch .wouldBlock {}
@@ -71,12 +71,12 @@ struct OutputBuffer {
     bytes.append(contentsOf: tail[min(max(taken - buffered - piece.count, 0), tail.count)...])
   }
 
-  private func send(to socket: Socket) throws(Errno) -> Int {
+  private func send(to wire: Wire) throws(Errno) -> Int {
     try bytes.span.withUnsafeBytes { bytes throws(Errno) in
       let own = UnsafeRawBufferPointer(rebasing: bytes[sent...])
-      if body.isEmpty { return try socket.send(own) }
+      if body.isEmpty { return try wire.send(own) }
       return try body.span.withUnsafeBytes { body throws(Errno) in
-        try socket.send(own, UnsafeRawBufferPointer(rebasing: body[bodySent...]))
+        try wire.send(own, UnsafeRawBufferPointer(rebasing: body[bodySent...]))
       }
     }
   }

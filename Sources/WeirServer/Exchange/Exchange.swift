@@ -54,6 +54,9 @@ package final class Exchange {
     onWritable = nil
   }
 
+  /// The channel through which the request came; nil without one, and when the exchange has ended.
+  package var channel: (any SecureChannel)? { connection?.channel }
+
   /// Whether the response has ended or the connection has gone.
   package var isEnded: Bool { connection == nil }
 

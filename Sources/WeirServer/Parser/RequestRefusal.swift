@@ -7,6 +7,7 @@ package struct RequestRefusal: Error, Hashable, Sendable {
 
   static func badRequest(_ reason: String) -> RequestRefusal { RequestRefusal(status: 400, reason: reason) }
 
+  static let plainHTTP = RequestRefusal.badRequest("this address speaks TLS; use https://")
   static let slowRequest = RequestRefusal(status: 408, reason: "the request took too long to arrive")
   static let bodyTooLarge = RequestRefusal(status: 413, reason: "the body is too large")
   static let targetTooLong = RequestRefusal(status: 414, reason: "the request target is too long")

@@ -11,11 +11,14 @@ package final class Server: Sendable {
   /// - Parameters:
   ///   - expectsProxyHeader: Whether a connection of this peer has to begin with a PROXY header, whose source then stands
   ///     for the peer. Nil if none has to.
+  ///   - secure: Makes the channel of a new connection; returns nil if that is impossible, which closes the connection.
+  ///     Nil if clients speak HTTP without a channel. Called on the loop.
   ///   - tally: Counts this server's connections; of a server that ended on the same loop, to go on counting.
   ///   - onEvent: Called on the loop for events that no handler sees; must not block.
   package init(
     listener: Listener, loop: EventLoop, limits: ServerLimits = ServerLimits(), handler: any RequestHandler,
-    expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)? = nil, tally: ServerTally = ServerTally(),
+    expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)? = nil,
+    secure: (@Sendable () -> (any SecureChannel)?)? = nil, tally: ServerTally = ServerTally(),
     onEvent: (@Sendable (ServerEvent) -> Void)? = nil
   ) {
     self.listener = listener
@@ -23,7 +26,7 @@ package final class Server: Sendable {
     core = LoopBound(
       ServerCore(
         listener: listener, loop: loop, limits: limits, handler: handler, expectsProxyHeader: expectsProxyHeader,
-        tally: tally, onEvent: onEvent), on: loop)
+        secure: secure, tally: tally, onEvent: onEvent), on: loop)
   }
 
   deinit {

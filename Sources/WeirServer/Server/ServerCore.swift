@@ -19,6 +19,8 @@ final class ServerCore {
   let handler: any RequestHandler
   let tally: ServerTally
   private let expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?
+  let secure: (@Sendable () -> (any SecureChannel)?)?
+  lazy var handshakes = Handshakes(on: loop)
   /// The buffer into which each connection receives its input; input that must stay is copied.
   let scratch: UnsafeMutableBufferPointer<UInt8>
   var date = DateField()
@@ -35,14 +37,15 @@ final class ServerCore {
 
   init(
     listener: Listener, loop: EventLoop, limits: ServerLimits, handler: any RequestHandler,
-    expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?, tally: ServerTally,
-    onEvent: (@Sendable (ServerEvent) -> Void)?
+    expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?, secure: (@Sendable () -> (any SecureChannel)?)?,
+    tally: ServerTally, onEvent: (@Sendable (ServerEvent) -> Void)?
   ) {
     self.listener = listener
     self.loop = loop
     self.limits = limits
     self.handler = handler
     self.expectsProxyHeader = expectsProxyHeader
+    self.secure = secure
     self.tally = tally
     self.onEvent = onEvent
     scratch = .allocate(capacity: 64 * 1024)
@@ -86,6 +89,7 @@ final class ServerCore {
   }
 
   var connectionCount: Int { connections.count }
+  var isSecure: Bool { secure != nil }
 
   func remove(_ connection: Connection, _ ending: ConnectionEnding) {
     guard let last = connections.popLast() else { return }
@@ -118,6 +122,10 @@ final class ServerCore {
 
   func noteRefusal(_ refusal: RequestRefusal, of peer: SocketAddress, wasHandled: Bool) {
     onEvent?(.requestRefused(refusal, peer: peer, wasHandled: wasHandled))
+  }
+
+  func noteHandshakeFailure(_ reason: String, of peer: SocketAddress) {
+    onEvent?(.handshakeFailed(reason, peer: peer))
   }
 
   func noteTimeout(_ action: ConnectionMachine.Action) {
@@ -221,9 +229,10 @@ extension ServerCore: EventHandler, TimerHandler {
   }
 
   private func admit(_ socket: Socket, _ peer: SocketAddress) {
-    let connection = Connection(
-      server: self, socket: socket, peer: peer, awaitsProxyHeader: expectsProxyHeader?(peer) ?? false)
-    if !connection.awaitsProxyHeader, !countsClient(of: connection) {
+    let first: ConnectionPrelude = secure == nil ? .none : .handshake
+    let prelude = expectsProxyHeader?(peer) ?? false ? .proxyHeader : first
+    let connection = Connection(server: self, socket: socket, peer: peer, prelude: prelude)
+    if prelude != .proxyHeader, !countsClient(of: connection) {
       socket.close()
       return tally.turnsAway()
     }
@@ -236,6 +245,7 @@ extension ServerCore: EventHandler, TimerHandler {
       return
     }
     tally.opens()
+    if prelude != .none { tally.beginsPrelude() }
     connection.slot = connections.count
     connections.append(connection)
     listener.noteConnections(1)

@@ -11,6 +11,8 @@ package enum ServerEvent: Sendable {
   case requestRefused(RequestRefusal, peer: SocketAddress, wasHandled: Bool)
   /// A connection was closed because it doesn't begin with a PROXY header that can be read.
   case proxyHeaderRefused(ProxyHeader.Refusal, peer: SocketAddress)
+  /// A connection ended because of its handshake. With the reason in words.
+  case handshakeFailed(String, peer: SocketAddress)
   /// A waiting connection was closed to make place for a new one.
   case connectionEvicted
   /// A client was too slow: in sending its header or body (408), or in reading its response (no status).

@@ -14,8 +14,10 @@ package struct ServerLimits: Sendable, Equatable {
   /// The number of open connections of one client's address, over all servers of the listener; one more is closed at
   /// once. Nil means no limit. Clients of Unix sockets have no address, and no limit.
   package var connectionsPerClient: Int?
-  /// The time from accepting a connection to the end of its PROXY header, if it has to begin with one.
+  /// The time from accepting a connection to the end of its PROXY header and its handshake, if it has to begin so.
   package var handshakeTimeout = 10.0
+  /// The number of handshakes that are under way at once. Further clients wait unread.
+  package var handshakes = 256
   /// The time from the first byte of a request, or from accepting the connection, to the end of the header; then 408.
   package var headerTimeout = 10.0
   /// The time without a byte while the body of a request is awaited; then 408.

@@ -4,6 +4,7 @@ internal import Synchronization
 /// atomic as a whole; any thread may read. A server that follows another on the same loop may go on with its counts.
 package final class ServerTally: Sendable {
   private let openCount = Atomic(0)
+  private let preludeCount = Atomic(0)
   private let activeCount = Atomic(0)
   private let acceptedCount = Atomic(0)
   private let ended: [Count] = ConnectionEnding.allCases.map { _ in Count() }
@@ -16,6 +17,8 @@ package final class ServerTally: Sendable {
 
   /// Open connections.
   package var open: Int { openCount.load(ordering: .relaxed) }
+  /// Open connections whose PROXY header or handshake is not complete.
+  package var handshaking: Int { preludeCount.load(ordering: .relaxed) }
   /// Open connections on which a request is under way.
   package var active: Int { activeCount.load(ordering: .relaxed) }
   /// Connections that were accepted.
@@ -41,6 +44,10 @@ package final class ServerTally: Sendable {
     Self.add(1, to: acceptedCount)
     note(.refused)
   }
+
+  func beginsPrelude() { Self.add(1, to: preludeCount) }
+
+  func endsPrelude() { Self.add(-1, to: preludeCount) }
 
   func begins() { Self.add(1, to: activeCount) }
 
