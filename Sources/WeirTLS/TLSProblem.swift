@@ -66,16 +66,26 @@ extension TLSProblem: CustomStringConvertible {
     }
   }
 
-  /// The certificate that the problem is about, from 0; nil if it is about something else.
-  package var certificateIndex: Int? {
+  /// The part of the settings that the problem is about. Certificates and keys count from 0.
+  package enum Place: Sendable, Equatable {
+    case certificate(Int)
+    case key(Int)
+    case clientCA
+    case ticketKeys
+    case settings
+  }
+
+  /// Where to look for the reason.
+  package var place: Place {
     switch self {
-    case .chainNotPEM(let index), .chainEmpty(let index), .chainDamaged(let index, _), .keyNotPEM(let index),
-      .keyUnreadable(let index, _), .keyEncrypted(let index), .keyMismatch(let index), .chainOrder(let index),
+    case .chainNotPEM(let index), .chainEmpty(let index), .chainDamaged(let index, _), .chainOrder(let index),
       .certificateRefused(let index, _):
-      index
-    case .noCertificates, .tooManyCertificates, .clientCANotPEM, .clientCAEmpty, .clientCADamaged, .ticketKeyCount,
-      .ticketKeyLength, .internalFailure:
-      nil
+      .certificate(index)
+    case .keyNotPEM(let index), .keyUnreadable(let index, _), .keyEncrypted(let index), .keyMismatch(let index):
+      .key(index)
+    case .clientCANotPEM, .clientCAEmpty, .clientCADamaged: .clientCA
+    case .ticketKeyCount, .ticketKeyLength: .ticketKeys
+    case .noCertificates, .tooManyCertificates, .internalFailure: .settings
     }
   }
 }

@@ -13,6 +13,9 @@ extension TLSStream {
   /// The version of TLS, as "1.2" or "1.3".
   package var version: String { SSL_version(ssl) == TLS1_3_VERSION ? "1.3" : "1.2" }
 
+  /// Whether only hosts are to be served that the certificate covers.
+  package var hasStrictNames: Bool { context.settings.strictNames }
+
   /// Whether the connection began with a ticket in place of certificates.
   package var isResumed: Bool { SSL_session_reused(ssl) == 1 }
 

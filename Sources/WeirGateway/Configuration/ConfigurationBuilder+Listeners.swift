@@ -12,6 +12,10 @@ extension ConfigurationBuilder {
       hints[key] = "it belongs into timeouts"
     }
     for key in ["targetBytes", "headerBytes", "headerFields", "bodyBytes"] { hints[key] = "it belongs into limits" }
+    for key in [
+      "certificates", "certificate", "key", "strictNames", "minimumVersion", "clientCA", "clientAuth", "forward",
+      "ticketKeys",
+    ] { hints[key] = "it belongs into tls" }
     for key in ["port", "host"] { hints[key] = "give address, such as 127.0.0.1:8080" }
     return hints
   }()
@@ -23,8 +27,8 @@ extension ConfigurationBuilder {
         "holds \(list.count) listeners; give 1 to \(ListenerSettings.maximumCount), or leave the key out")
     }
     var names: [String: Int] = [:], addresses: [SocketAddress: Int] = [:]
-    return list.compactMap { element in
-      element.mapping { keys in
+    var listeners = list.compactMap { element in
+      element.mapping { keys -> ListenerSettings? in
         keys.misplaced = Self.misplacedInListeners
         let name = keys.take("name", required: "it labels the listener's metrics and log lines")
         let address = keys.take("address", required: "such as 127.0.0.1:8080, :8080 or unix:/run/weir.sock")
@@ -37,6 +41,9 @@ extension ConfigurationBuilder {
         return settings
       }
     }
+    let reserved = Set(listeners.flatMap { $0.tls?.forward.names ?? [] }).sorted()
+    for index in listeners.indices { listeners[index].reservedFields = reserved }
+    return listeners
   }
 
   private static func note<Value: Hashable>(
@@ -69,6 +76,7 @@ extension ConfigurationBuilder {
       settings.clientAddress = fields.first { $0.name == word } ?? .xForwardedFor
     }
     if let timeouts = keys.take("timeouts") { Self.timeouts(timeouts, into: &settings.limits) }
+    if let tls = keys.take("tls") { settings.tls = tls.listenerTLS() }
     if let limits = keys.take("limits") { Self.limits(limits, into: &settings.limits) }
     return name == nil || address == nil ? nil : settings
   }

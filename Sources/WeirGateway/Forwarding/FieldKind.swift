@@ -93,19 +93,6 @@ extension ForwardingTrust {
   }
 }
 
-extension UnsafeRawBufferPointer {
-  /// Whether these octets are `name`, compared without case; `name` is in lower case. An underscore counts as a hyphen,
-  /// because programs that read fields as environment variables see one name.
-  func isNameForCGI(_ name: [UInt8]) -> Bool {
-    guard count == name.count else { return false }
-    for index in 0..<name.count {
-      let byte = self[index].lowercased
-      guard byte == name[index] || byte == UInt8(ascii: "_") && name[index] == UInt8(ascii: "-") else { return false }
-    }
-    return true
-  }
-}
-
 extension ResponseHead: FieldSource {}
 
 /// The options of Connection fields that name other fields.

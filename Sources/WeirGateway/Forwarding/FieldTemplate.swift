@@ -1,7 +1,7 @@
 import WeirHTTP
 
-/// A header field of a route's rules. Its value may have places that are filled for each request: `{client}` and
-/// `{host}`. `{scheme}` and `{route}` are the same for all requests of a route. All other text is sent as written.
+/// A header field of a route's rules. Its value may have places that are filled for each request: `{client}`, `{host}`,
+/// `{listener}` and `{scheme}`. `{route}` is the same for all requests of a route. All other text is sent as written.
 struct FieldTemplate: Sendable {
   /// The facts about a request that values may name. The bytes are valid during the call.
   struct Facts {
@@ -9,12 +9,18 @@ struct FieldTemplate: Sendable {
     let address: UnsafeRawBufferPointer
     /// The host and port that the client asked for; empty if it named none.
     let authority: UnsafeRawBufferPointer
+    /// The name of the listener to which the request came.
+    let listener: [UInt8]
+    /// Whether the client speaks TLS.
+    let isSecure: Bool
   }
 
   private enum Piece {
     case text([UInt8])
     case client
     case host
+    case listener
+    case scheme
   }
 
   let name: [UInt8]
@@ -47,7 +53,8 @@ struct FieldTemplate: Sendable {
     guard rest.first == "{" else { return nil }
     if rest.hasPrefix("{client}") { return (.client, 8) }
     if rest.hasPrefix("{host}") { return (.host, 6) }
-    if rest.hasPrefix("{scheme}") { return (.text(Array("http".utf8)), 8) }
+    if rest.hasPrefix("{listener}") { return (.listener, 10) }
+    if rest.hasPrefix("{scheme}") { return (.scheme, 8) }
     return rest.hasPrefix("{route}") ? (.text(Array(route.utf8)), 7) : nil
   }
 
@@ -62,6 +69,8 @@ struct FieldTemplate: Sendable {
     for piece in pieces {
       switch piece {
       case .text(let text): value += text
+      case .listener: value += facts.listener
+      case .scheme: value += (facts.isSecure ? "https" : "http").utf8
       case .client: value += facts.address.lazy.filter(\.isFieldContent)
       case .host:
         let authority = facts.authority.bindMemory(to: UInt8.self).span

@@ -66,7 +66,9 @@ extension Forwarding {
     bodyIsOver()
     let seconds = now.seconds(since: began)
     plan.ended(
-      SeriesCache.Key(route: route, method: knownMethod, isHTTP10: isHTTP10, status: status, outcome: outcome),
+      SeriesCache.Key(
+        route: route, method: knownMethod, isHTTP10: isHTTP10, isSecure: edge.isSecure, status: status,
+        outcome: outcome),
       seconds: seconds)
     if isFailure, outcome != .answeredByRoute { logFailure(outcome, status: status, line: ownAnswer?.line) }
     logAccess(outcome, seconds)

@@ -86,13 +86,14 @@ final class Forwarding: TransportExchange {
   static func start(_ exchange: Exchange, from edge: ListenerEdge, plan: ActivePlan) {
     let method = exchange.head.method
     let forwarding = Forwarding(exchange, from: edge, method: method, plan: plan)
-    plan.began(forwarding.knownMethod)
+    plan.began(forwarding.knownMethod, isSecure: edge.isSecure)
     forwarding.start(method: method)
   }
 
   private func start(method name: String) {
     if knownMethod.isConnect(name) { return answer(.connectRefused, as: .refused) }
     exchange.head.withAuthorityBytes { authority in
+      if !edge.serves(authority, exchange) { return answer(.misdirected, as: .refused) }
       switch decision(authority, name) {
       case .noRoute: answer(.noRoute, as: .unrouted)
       case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
@@ -149,7 +150,8 @@ final class Forwarding: TransportExchange {
   ) -> HeaderPolicy.Verdict {
     plan.text(of: exchange.peer).withUnsafeBytes { address in
       let client = HeaderPolicy.Client(
-        address: address, authority: authority, trust: edge.trust(in: exchange.peer), isHTTP10: isHTTP10,
+        address: address, authority: authority, trust: edge.trust(in: exchange.peer),
+        facts: edge.facts(of: exchange), listener: edge.name, isHTTP10: isHTTP10,
         countsForwards: knownMethod == .trace || knownMethod == .options)
       return route.headers.request(exchange.head.fields, from: client)
     }
@@ -171,7 +173,9 @@ final class Forwarding: TransportExchange {
   func withFacts<Result>(_ body: (FieldTemplate.Facts) -> Result) -> Result {
     exchange.head.withAuthorityBytes { authority in
       plan.text(of: exchange.peer).withUnsafeBytes { address in
-        body(FieldTemplate.Facts(address: address, authority: authority))
+        body(
+          FieldTemplate.Facts(
+            address: address, authority: authority, listener: edge.name, isSecure: edge.isSecure))
       }
     }
   }

@@ -148,12 +148,12 @@ final class ActivePlan {
   /// A number for a choice among upstreams.
   func draw() -> UInt64 { random.next() }
 
-  func began(_ method: KnownMethod) {
-    cache.active(method).increment()
+  func began(_ method: KnownMethod, isSecure: Bool) {
+    cache.active(method, isSecure: isSecure).increment()
   }
 
   func ended(_ key: SeriesCache.Key, seconds: Double) {
-    cache.active(key.method).decrement()
+    cache.active(key.method, isSecure: key.isSecure).decrement()
     let series = cache.series(key)
     series.duration.observe(seconds)
     series.count.increment()

@@ -9,7 +9,7 @@ import WeirTransport
 /// - Via is extended in both directions. A request that already carries this gateway's pseudonym has come in a loop.
 /// - Host is the upstream's, unless the route says otherwise. The client's value goes to X-Forwarded-Host.
 /// - X-Forwarded-For is extended; X-Forwarded-Host and -Proto are replaced, since a client could claim anything there.
-///   Behind a TLS terminator, a route sets `X-Forwarded-Proto: https`. Where the listener names its trusted proxies, theirs
+///   The proto is the listener's; behind a TLS terminator, a route sets `X-Forwarded-Proto: https`. Where the listener names its trusted proxies, theirs
 ///   pass, and all such fields of others are dropped.
 /// - X-Retry-Attempt is one number: how often others tried the request, by that field or Envoy's.
 /// - Forwarded (RFC 7239) is extended if an earlier hop uses it, and not begun here, since it would only repeat the
@@ -23,6 +23,10 @@ final class HeaderPolicy: Sendable {
     /// The host and port that the client asked for; empty if it named none.
     var authority: UnsafeRawBufferPointer
     var trust = ForwardingTrust.unstated
+    /// What else the connection says; nil if that is nothing.
+    var facts: ClientFacts?
+    /// The name of the listener.
+    var listener: [UInt8] = []
     var isHTTP10 = false
     /// Whether the method is TRACE or OPTIONS, whose hops Max-Forwards counts.
     var countsForwards = false
@@ -40,11 +44,10 @@ final class HeaderPolicy: Sendable {
   private let pseudonym: [UInt8]
   /// This gateway's elements of Via, for messages received in HTTP/1.1 and in 1.0.
   private let via: (http11: [UInt8], http10: [UInt8])
-  /// Fields that every request gets: before all others, and behind them.
+  /// Fields that every request gets before all others.
   private let first: HeaderBlock
-  private let last: HeaderBlock
-  /// The last ones without the scheme, for a request whose scheme a trusted proxy tells.
-  private let lastWithoutScheme: HeaderBlock
+  /// Fields that every request gets behind all others: with the scheme, or without it where a trusted proxy tells it.
+  private let last: (http: HeaderBlock, https: HeaderBlock, schemeless: HeaderBlock)
   /// Fields of the route's rules whose values depend on the request.
   private let made: [FieldTemplate]
   /// Whether the client's Host goes to the upstream.
@@ -64,14 +67,18 @@ final class HeaderPolicy: Sendable {
   init(route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String) {
     let rules = route.headers
     let ruled = (rules.set.map(\.name) + rules.remove).map { Array(FieldSyntax.lowercased($0).utf8) }
-    var first = HeaderBlock(), last = HeaderBlock(), lastWithoutScheme = HeaderBlock()
+    var first = HeaderBlock()
+    var last = (http: HeaderBlock(), https: HeaderBlock(), schemeless: HeaderBlock())
     let rewrite = route.rewriteHost ?? host
     let own = upstream.isNamed ? nil : upstream.authority
     let text = if case .text(let text)? = rewrite { text } else { own }
     if let text, rewrite != .client, !ruled.contains(Array("host".utf8)) { first.append(line: "Host: \(text)") }
     sendsClientsHost = rewrite == .client && !ruled.contains(Array("host".utf8))
     hostInNeed = own
-    if !ruled.contains(Array("x-forwarded-proto".utf8)) { last.append(line: "X-Forwarded-Proto: http") }
+    if !ruled.contains(Array("x-forwarded-proto".utf8)) {
+      last.http.append(line: "X-Forwarded-Proto: http")
+      last.https.append(line: "X-Forwarded-Proto: https")
+    }
     var made: [FieldTemplate] = []
     for template in (rules.set + rules.add).map({ FieldTemplate($0, route: route.name) }) {
       guard let value = template.fixedValue else {
@@ -80,8 +87,9 @@ final class HeaderPolicy: Sendable {
       }
       template.name.withUnsafeBytes { name in
         value.withUnsafeBytes {
-          last.append(name: name, value: $0)
-          lastWithoutScheme.append(name: name, value: $0)
+          last.http.append(name: name, value: $0)
+          last.https.append(name: name, value: $0)
+          last.schemeless.append(name: name, value: $0)
         }
       }
     }
@@ -92,7 +100,6 @@ final class HeaderPolicy: Sendable {
     announcesRetries = !ruled.contains(Array(FieldSyntax.lowercased(AttemptHeader.standard.name).utf8))
     self.first = first
     self.last = last
-    self.lastWithoutScheme = lastWithoutScheme
     via = (Array("1.1 \(pseudonym)".utf8), Array("1.0 \(pseudonym)".utf8))
   }
 
@@ -111,6 +118,7 @@ final class HeaderPolicy: Sendable {
     fields.forEach { name, value in
       if options.contains(name) { return }
       if client.trust != .unstated, client.trust.drops(name) { return }
+      if let facts = client.facts, facts.reserves(name) { return }
       switch FieldKind(name) {
       case .endToEnd:
         // The server's parser has checked the field.
@@ -154,7 +162,9 @@ final class HeaderPolicy: Sendable {
     if isFinal { return .finalRecipient }
     addOwn(client, chains, to: &list)
     if retries > 0 { add("X-Retry-Attempt", Array("\(retries)".utf8), to: &list) }
-    list.append(contentsOf: chains.hasScheme ? lastWithoutScheme : last)
+    if let facts = client.facts { add(facts, to: &list) }
+    list.append(
+      contentsOf: chains.hasScheme ? last.schemeless : client.facts?.isSecure == true ? last.https : last.http)
     if !made.isEmpty { addMade(client, to: &list) }
     return .forward(list, retries: retries, wishes)
   }
@@ -179,6 +189,14 @@ final class HeaderPolicy: Sendable {
     if !client.authority.isEmpty, !chains.hasHost { add("X-Forwarded-Host", client.authority, to: &list) }
   }
 
+  private func add(_ facts: ClientFacts, to list: inout HeaderBlock) {
+    for field in facts.fields {
+      field.name.withUnsafeBytes { name in
+        if !isRuled(name) { field.value.withUnsafeBytes { list.append(name: name, value: $0) } }
+      }
+    }
+  }
+
   /// Adds the client's Host. If that names no host, or several, the upstream's own is sent.
   private func addHost(of client: Client, to list: inout HeaderBlock) {
     let authority = client.authority.bindMemory(to: UInt8.self).span
@@ -193,7 +211,9 @@ final class HeaderPolicy: Sendable {
   }
 
   private func addMade(_ client: Client, to list: inout HeaderBlock) {
-    let facts = FieldTemplate.Facts(address: client.address, authority: client.authority)
+    let facts = FieldTemplate.Facts(
+      address: client.address, authority: client.authority, listener: client.listener,
+      isSecure: client.facts?.isSecure == true)
     for template in made {
       template.name.withUnsafeBytes { name in
         template.value(facts).withUnsafeBytes { list.append(name: name, value: $0) }
@@ -218,7 +238,7 @@ final class HeaderPolicy: Sendable {
     {
       element += Array(";host=\"".utf8) + client.authority + Array("\"".utf8)
     }
-    return element + Array(";proto=http".utf8)
+    return element + Array((client.facts?.isSecure == true ? ";proto=https" : ";proto=http").utf8)
   }
 
   // MARK: Responses

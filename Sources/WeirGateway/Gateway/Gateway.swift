@@ -72,8 +72,11 @@ package final class Gateway: Sendable {
     standard = ListenerSettings(address: options.address)
     let listeners = try GatewayListeners(
       configuration.listeners.isEmpty ? [standard] : configuration.listeners, workers: workers,
-      connections: options.connections, log: log)
+      connections: options.connections, metrics: metrics.tls, log: log)
     self.listeners = listeners
+    metrics.tls.tell { [weak listeners] in
+      (listeners?.all ?? []).compactMap { entry in entry.tls.map { (entry.settings.name, $0.certificates) } }
+    }
     metrics.listeners.tell { [weak listeners] in
       (listeners?.all ?? []).map { ($0.settings.name, $0.tallies) }
     }
@@ -83,8 +86,8 @@ package final class Gateway: Sendable {
   package var address: SocketAddress { addresses.first?.address ?? .unnamed }
 
   /// The listeners' names and addresses, in the order of the configuration.
-  package var addresses: [(name: String, address: SocketAddress)] {
-    listeners.all.map { ($0.settings.name, $0.listener.address) }
+  package var addresses: [(name: String, address: SocketAddress, isSecure: Bool)] {
+    listeners.all.map { ($0.settings.name, $0.listener.address, $0.tls != nil) }
   }
 
   package var workerCount: Int { workers.count }

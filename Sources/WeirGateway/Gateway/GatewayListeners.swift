@@ -1,6 +1,7 @@
 import Synchronization
 import WeirIO
 import WeirServer
+import WeirTLS
 
 /// The listeners of a gateway. Each has a server on the loop of every worker. Reloads open, change and close them.
 final class GatewayListeners: Sendable {
@@ -10,22 +11,33 @@ final class GatewayListeners: Sendable {
 
   /// A listener with its servers, one for each worker.
   struct Entry: Sendable {
-    let settings: ListenerSettings
+    var settings: ListenerSettings
     let listener: Listener
     let servers: [Server]
     /// The counts of the servers, which also count on for those that follow them.
     let tallies: [ServerTally]
     let crowd: CrowdLog
+    /// Nil for plain HTTP.
+    let tls: TLSSource?
   }
 
   /// The listeners that a configuration asks for. All sockets are open.
   struct Change: Sendable {
-    fileprivate let listeners: [(settings: ListenerSettings, listener: Listener)]
+    fileprivate let listeners: [Prepared]
+  }
+
+  /// A listener whose socket is open and whose files are read.
+  fileprivate struct Prepared: Sendable {
+    let settings: ListenerSettings
+    let listener: Listener
+    /// Nil for plain HTTP.
+    let context: TLSServerContext?
   }
 
   private let workers: [Worker]
   /// Connections of each worker for which there are descriptors.
   private let share: Int
+  private let metrics: TLSMetrics
   private let log: Logger
   private let entries: Mutex<[Entry]>
   /// Servers that accept nothing more and have not yet ended.
@@ -34,13 +46,17 @@ final class GatewayListeners: Sendable {
   /// Opens the sockets.
   ///
   /// - Parameter connections: Connections of all workers together for which there are descriptors.
-  init(_ settings: [ListenerSettings], workers: [Worker], connections: Int, log: Logger) throws(ListenError) {
+  init(
+    _ settings: [ListenerSettings], workers: [Worker], connections: Int, metrics: TLSMetrics, log: Logger
+  ) throws(ListenerProblem) {
     self.workers = workers
     share = connections / max(1, workers.count)
+    self.metrics = metrics
     self.log = log
     entries = Mutex([])
     let change = try prepare(settings)
-    let first = change.listeners.map { entry($0.settings, at: $0.listener, beside: change.listeners.count, after: []) }
+    let first = change.listeners.map { entry($0, beside: change.listeners.count, after: []) }
+    metrics.follow(first.filter { $0.tls != nil }.map(\.settings.name))
     entries.withLock { $0 = first }
   }
 
@@ -52,14 +68,21 @@ final class GatewayListeners: Sendable {
   /// The listeners in the order of the configuration.
   var all: [Entry] { entries.withLock { $0 } }
 
-  /// Opens the sockets that are missing. Throws, and changes nothing, if one can't be opened.
-  func prepare(_ wanted: [ListenerSettings]) throws(ListenError) -> Change {
+  /// Opens the sockets that are missing, and reads the files of TLS. Throws, and changes nothing, if that fails.
+  func prepare(_ wanted: [ListenerSettings]) throws(ListenerProblem) -> Change {
     let present = all
-    var listeners: [(ListenerSettings, Listener)] = []
+    var listeners: [Prepared] = []
     for settings in wanted {
       let known = present.first { $0.settings.address == settings.address }
-      let listener = if let known { known.listener } else { try Listener(settings.address) }
-      listeners.append((settings, listener))
+      let tickets = present.first { $0.settings.name == settings.name }?.tls?.current
+      let context = try settings.tls.map { tls throws(ListenerProblem) in try tls.context(keysOf: tickets) }
+      let listener: Listener
+      do throws(ListenError) {
+        listener = if let known { known.listener } else { try Listener(settings.address) }
+      } catch {
+        throw .listening(error)
+      }
+      listeners.append(Prepared(settings: settings, listener: listener, context: context))
     }
     return Change(listeners: listeners)
   }
@@ -69,20 +92,23 @@ final class GatewayListeners: Sendable {
   /// - Parameters:
   ///   - count: The number of listeners, which share the connections.
   ///   - before: The listeners until now.
-  private func entry(
-    _ settings: ListenerSettings, at listener: Listener, beside count: Int, after before: [Entry]
-  ) -> Entry {
+  private func entry(_ prepared: Prepared, beside count: Int, after before: [Entry]) -> Entry {
+    let (settings, listener) = (prepared.settings, prepared.listener)
     let limits = settings.limits(share: share / count)
     let crowd = CrowdLog(listener: settings.name, connections: limits.connections * workers.count, log: log)
     let sameName = before.first { $0.settings.name == settings.name }
     let tallies = sameName?.tallies ?? workers.map { _ in ServerTally() }
     let edge = ListenerEdge(settings)
+    let tls = prepared.context.map { context in
+      TLSSource(context) { [metrics, name = settings.name] in metrics.ended($0, at: name) }
+    }
     let servers = zip(workers, tallies).map { worker, tally in
       worker.server(
-        for: listener, edge, limits: limits, expectsProxyHeader: settings.expectsProxyHeader, tally: tally,
-        crowd: crowd)
+        for: listener, edge, limits: limits, expectsProxyHeader: settings.expectsProxyHeader, tls: tls,
+        tally: tally, crowd: crowd)
     }
-    return Entry(settings: settings, listener: listener, servers: servers, tallies: tallies, crowd: crowd)
+    return Entry(
+      settings: settings, listener: listener, servers: servers, tallies: tallies, crowd: crowd, tls: tls)
   }
 
   /// Begins with what was prepared, and lets the other listeners' connections end. Connections of a listener whose
@@ -91,12 +117,20 @@ final class GatewayListeners: Sendable {
     let before = all
     let count = change.listeners.count
     var new: [Entry] = []
-    let entries = change.listeners.map { settings, listener in
-      if let known = before.first(where: { $0.settings == settings && $0.listener === listener }) { return known }
-      let entry = entry(settings, at: listener, beside: count, after: before)
+    let entries = change.listeners.map { prepared in
+      let known = before.first {
+        $0.listener === prepared.listener && $0.settings.canFollow(prepared.settings)
+      }
+      if var known {
+        known.settings = prepared.settings
+        if let context = prepared.context { known.tls?.follow(context) }
+        return known
+      }
+      let entry = entry(prepared, beside: count, after: before)
       new.append(entry)
       return entry
     }
+    metrics.follow(entries.filter { $0.tls != nil }.map(\.settings.name))
     self.entries.withLock { $0 = entries }
     for entry in entries where !new.contains(where: { $0.listener === entry.listener }) {
       let connections = entry.settings.limits(share: share / count).connections

@@ -28,11 +28,11 @@ final class Worker: Sendable {
   /// Makes the server of a listener on this worker's loop.
   func server(
     for listener: Listener, _ edge: ListenerEdge, limits: ServerLimits,
-    expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?, tally: ServerTally, crowd: CrowdLog
+    expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?, tls: TLSSource?, tally: ServerTally, crowd: CrowdLog
   ) -> Server {
     Server(
       listener: listener, loop: loop, limits: limits, handler: EdgeHandler(handler, from: edge),
-      expectsProxyHeader: expectsProxyHeader, tally: tally
+      expectsProxyHeader: expectsProxyHeader, secure: tls?.makeChannel, tally: tally
     ) { [handler] event in
       switch event {
       case .proxyHeaderRefused(let refusal, let peer): handler.noteRefusal(refusal.rawValue, of: peer)

@@ -7,10 +7,37 @@ final class ListenerEdge: Sendable {
   /// Nil if the configuration says nothing about proxies: then everybody's fields are extended.
   private let proxies: TrustedProxies?
   private let field: ClientAddress.Field
+  /// The facts of a client without a certificate; nil if there is nothing to say.
+  private let facts: ClientFacts?
+  private let forward: ListenerTLS.Forwarding
+  private let forwardsCertificates: Bool
+  /// Whether clients speak TLS.
+  let isSecure: Bool
+  let name: [UInt8]
 
   init(_ settings: ListenerSettings) {
     proxies = settings.trustedProxies
     field = settings.clientAddress
+    isSecure = settings.tls != nil
+    forward = settings.tls?.forward ?? ListenerTLS.Forwarding()
+    forwardsCertificates = !forward.names.isEmpty
+    name = Array(settings.name.utf8)
+    let isPlain = !isSecure && settings.reservedFields.isEmpty
+    facts = isPlain ? nil : ClientFacts(isSecure: isSecure, reserved: settings.reservedFields)
+  }
+
+  /// What a connection says of its client; nil if that is nothing.
+  func facts(of exchange: Exchange) -> ClientFacts? {
+    guard forwardsCertificates, let facts, let channel = exchange.channel as? TLSChannel else { return facts }
+    return channel.facts(as: forward, like: facts)
+  }
+
+  /// Whether the certificate that a client was shown is for the host that it asks for, unless names don't matter or it
+  /// names none.
+  func serves(_ authority: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
+    guard isSecure, !authority.isEmpty, let channel = exchange.channel as? TLSChannel, channel.hasStrictNames else { return true }
+    let host = authority.prefix(RequestAuthority.hostLength(authority.bindMemory(to: UInt8.self).span))
+    return channel.serves(String(decoding: host, as: UTF8.self))
   }
 
   /// How far a peer's word about the client counts.

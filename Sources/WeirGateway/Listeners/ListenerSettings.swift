@@ -18,12 +18,24 @@ package struct ListenerSettings: Sendable, Equatable {
   var trustedProxies: TrustedProxies?
   /// The field in which trusted proxies tell of the client.
   var clientAddress = ClientAddress.Field.xForwardedFor
+  /// Nil for plain HTTP.
+  var tls: ListenerTLS?
+  /// The fields that no client may send, since a listener of the configuration sends them.
+  var reservedFields: [String] = []
   /// The limits for each client; `connections` follows from the property above.
   var limits = ServerLimits.gateway
 
   init(name: String = standardName, address: SocketAddress) {
     self.name = name
     self.address = address
+  }
+
+  /// Whether the servers of these settings can go on with others: all that differs is the TLS of new connections.
+  func canFollow(_ other: ListenerSettings) -> Bool {
+    guard let tls, let next = other.tls, tls.forward == next.forward else { return self == other }
+    var same = other
+    same.tls = tls
+    return self == same
   }
 
   /// Whether a connection of a peer has to begin with a PROXY header; nil if none has to.

@@ -9,28 +9,38 @@ final class TLSSource: Sendable {
   private let observer: @Sendable (TLSHandshake) -> Void
 
   /// - Parameter observer: Called for each handshake that has ended, on the loop of its connection.
-  init(_ settings: TLSSettings, observer: @escaping @Sendable (TLSHandshake) -> Void) throws(TLSProblem) {
-    context = Mutex(try TLSServerContext(settings))
+  init(_ context: TLSServerContext, observer: @escaping @Sendable (TLSHandshake) -> Void) {
+    self.context = Mutex(context)
     self.observer = observer
   }
 
+  /// The context of new connections.
   var current: TLSServerContext { context.withLock { $0 } }
+
+  /// The certificates that new connections get.
+  var certificates: [TLSServerContext.CertificateFacts] { current.certificates }
+
+  /// Has new connections follow another context.
+  func follow(_ next: TLSServerContext) { context.withLock { $0 = next } }
 
   /// Has new connections follow other settings. Throws, and changes nothing, if they can't be used.
   func follow(_ settings: TLSSettings) throws(TLSProblem) {
-    let next = try TLSServerContext(settings, keysOf: current)
-    context.withLock { $0 = next }
+    follow(try TLSServerContext(settings, keysOf: current))
   }
 
-  /// The channel of a new connection; nil without memory.
-  func channel() -> (any SecureChannel)? {
-    guard let stream = try? TLSStream(current) else { return nil }
-    return TLSChannel(stream, observer)
+  /// Makes the channel of a new connection; returns nil without memory.
+  var makeChannel: @Sendable () -> (any SecureChannel)? {
+    { [self] in
+      guard let stream = try? TLSStream(current) else { return nil }
+      return TLSChannel(stream, observer)
+    }
   }
 }
 
 /// A handshake that has ended.
 struct TLSHandshake: Equatable {
+  static let success = "success"
+
   /// `success`, `plain_http`, `timeout`, `abandoned`, or the word of a ``TLSFailure``.
   var result: String
   /// The version, as "1.3"; empty without success.
@@ -42,14 +52,29 @@ struct TLSHandshake: Equatable {
 
 /// A stream of TLS as the channel of a connection.
 final class TLSChannel: SecureChannel {
-  let stream: TLSStream
+  private let stream: TLSStream
   private let observer: @Sendable (TLSHandshake) -> Void
   private let began = MonotonicTime.now
   private var failure = "internal_failure"
+  private var certificateFacts: ClientFacts?
 
   init(_ stream: TLSStream, _ observer: @escaping @Sendable (TLSHandshake) -> Void) {
     self.stream = stream
     self.observer = observer
+  }
+
+  /// Whether only hosts are served that the certificate covers.
+  var hasStrictNames: Bool { stream.hasStrictNames }
+
+  /// Whether a host, without port, is one of the certificate that the client was shown.
+  func serves(_ host: String) -> Bool { stream.certificateCovers(host: host) }
+
+  /// What the client's certificate says of it. Found once per connection.
+  func facts(as forward: ListenerTLS.Forwarding, like others: ClientFacts) -> ClientFacts {
+    if let certificateFacts { return certificateFacts }
+    let facts = stream.clientCertificate.map { ClientFacts($0, as: forward, like: others) } ?? others
+    certificateFacts = facts
+    return facts
   }
 
   var inputSpace: Int { stream.inputSpace }
@@ -74,7 +99,7 @@ final class TLSChannel: SecureChannel {
     switch end {
     case .done:
       observer(
-        TLSHandshake(result: "success", version: stream.version, isResumed: stream.isResumed, seconds: seconds))
+        TLSHandshake(result: TLSHandshake.success, version: stream.version, isResumed: stream.isResumed, seconds: seconds))
     case .failed: observer(TLSHandshake(result: failure, seconds: seconds))
     case .timedOut: observer(TLSHandshake(result: "timeout", seconds: seconds))
     case .abandoned: observer(TLSHandshake(result: "abandoned", seconds: seconds))

@@ -17,6 +17,7 @@ package final class GatewayMetrics: Sendable {
   private let routeInfo: GaugeFamily<(String, String, String)>
   let endpoints: EndpointMetrics
   let listeners = ListenerMetrics()
+  let tls: TLSMetrics
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
   private let client: MetricsMonitor?
@@ -31,7 +32,7 @@ package final class GatewayMetrics: Sendable {
   private static let ownDurations = 10_000
   private static let mostOwnDurations = 100
   private static let maximumDurationSeries =
-    2 * (ownDurations + Configuration.maximumRoutes * CoarseLabel.statusCount * CoarseLabel.errorCount)
+    2 * (ownDurations + 2 * Configuration.maximumRoutes * CoarseLabel.statusCount * CoarseLabel.errorCount)
 
   /// The labels that a route's client and upstream can influence.
   private struct DurationLabels: Hashable {
@@ -39,11 +40,12 @@ package final class GatewayMetrics: Sendable {
     let status: String
     let errorType: String
     let version: String
+    let scheme: String
 
     var coarse: Self {
       Self(
         method: KnownMethod.other.label, status: CoarseLabel.of(status), errorType: CoarseLabel.of(errorType),
-        version: "_other")
+        version: "_other", scheme: scheme)
     }
   }
 
@@ -69,6 +71,7 @@ package final class GatewayMetrics: Sendable {
     endpoints = EndpointMetrics(limit: endpointLimit)
     try registry.register(endpoints)
     try registry.register(listeners)
+    tls = try TLSMetrics(registry)
     duration = try registry.histogram(
       "http_server_request_duration_seconds",
       help: "Duration of requests to the gateway, from their header to the end of the response.",
@@ -148,7 +151,8 @@ package final class GatewayMetrics: Sendable {
   ) -> SeriesCache.Series {
     let labels = DurationLabels(
       method: key.method.label, status: key.status == 0 ? "" : String(key.status),
-      errorType: key.outcome.errorType(status: key.status), version: key.isHTTP10 ? "1.0" : "1.1")
+      errorType: key.outcome.errorType(status: key.status), version: key.isHTTP10 ? "1.0" : "1.1",
+      scheme: key.isSecure ? "https" : "http")
     let isOwn = departed.withLock { departed in
       if !route.isEmpty { departed.routes.seen(route, at: now) }
       return departed.shares[route, default: SeriesShare()].admits(labels, limit: departed.ownDurations)
@@ -158,7 +162,7 @@ package final class GatewayMetrics: Sendable {
 
   private func series(of key: SeriesCache.Key, route: String, _ labels: DurationLabels) -> SeriesCache.Series {
     SeriesCache.Series(
-      duration: duration.with(labels.method, "http", route, labels.status, labels.errorType, labels.version),
+      duration: duration.with(labels.method, labels.scheme, route, labels.status, labels.errorType, labels.version),
       count: requests.with(route, key.outcome.label),
       failed: route.isEmpty || !key.outcome.isFailure(status: key.status) ? nil : failed.with(route)
     )

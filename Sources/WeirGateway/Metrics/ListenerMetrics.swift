@@ -18,7 +18,7 @@ final class ListenerMetrics: Collector {
   var metrics: [CollectedMetric] {
     [
       CollectedMetric(
-        Self.connections, help: "Open connections of clients, with and without a request under way.", kind: .gauge,
+        Self.connections, help: "Open connections of clients: in a handshake, with a request under way, or idle.", kind: .gauge,
         labels: ["listener", "state"]),
       CollectedMetric(
         Self.accepted, help: "Connections of clients that were accepted.", kind: .counter, labels: ["listener"]),
@@ -32,9 +32,11 @@ final class ListenerMetrics: Collector {
     for (name, tallies) in source.withLock({ $0 })() {
       let open = tallies.reduce(0) { $0 + $1.open }
       // Each number is read at a moment of its own.
-      let active = min(open, max(0, tallies.reduce(0) { $0 + $1.active }))
+      let handshaking = min(open, max(0, tallies.reduce(0) { $0 + $1.handshaking }))
+      let active = min(open - handshaking, max(0, tallies.reduce(0) { $0 + $1.active }))
+      samples.set(Self.connections, Double(handshaking), labels: [name, "handshake"])
       samples.set(Self.connections, Double(active), labels: [name, "active"])
-      samples.set(Self.connections, Double(open - active), labels: [name, "idle"])
+      samples.set(Self.connections, Double(open - handshaking - active), labels: [name, "idle"])
       samples.set(Self.accepted, Double(tallies.reduce(0) { $0 + $1.accepted }), labels: [name])
       for ending in ConnectionEnding.allCases {
         let count = tallies.reduce(0) { $0 + $1.ended(ending) }

@@ -8,6 +8,8 @@ struct SeriesCache {
     var route: Int
     var method: KnownMethod
     var isHTTP10: Bool
+    /// Whether the client spoke TLS.
+    var isSecure = false
     /// 0 if no response was begun.
     var status: Int
     var outcome: GatewayOutcome
@@ -26,15 +28,21 @@ struct SeriesCache {
   /// The series used last, since requests of one kind mostly follow each other.
   private var last: (key: Key, series: Series)?
   private let active: [Gauge]
+  /// Those of clients with TLS, from the first of them on.
+  private lazy var activeSecure = Self.gauges(metrics, "https")
 
   init(_ metrics: GatewayMetrics, routes: [String]) {
     self.metrics = metrics
     self.routes = routes
-    active = KnownMethod.allCases.map { metrics.active.with($0.label, "http") }
+    active = Self.gauges(metrics, "http")
   }
 
-  func active(_ method: KnownMethod) -> Gauge {
-    active[Int(method.rawValue)]
+  private static func gauges(_ metrics: GatewayMetrics, _ scheme: String) -> [Gauge] {
+    KnownMethod.allCases.map { metrics.active.with($0.label, scheme) }
+  }
+
+  mutating func active(_ method: KnownMethod, isSecure: Bool = false) -> Gauge {
+    isSecure ? activeSecure[Int(method.rawValue)] : active[Int(method.rawValue)]
   }
 
   mutating func series(_ key: Key) -> Series {

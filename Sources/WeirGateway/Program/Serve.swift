@@ -144,7 +144,7 @@ struct Serve {
       do {
         try await parts.gateway.reload(configuration)
       } catch {
-        return error is ListenError ? Self.startText(error) : "the loop of lookups can't be made: \(error)"
+        return error is ListenerProblem ? Self.startText(error) : "the loop of lookups can't be made: \(error)"
       }
       let file = LogValue.string(options.configFile ?? "")
       log.info("configuration reloaded", ["file": file, "routes": .integer(configuration.routes.count)])
@@ -196,8 +196,8 @@ struct Serve {
   private func announce(_ configuration: Configuration, _ parts: Parts, isDemo: Bool) {
     let metrics = Self.url(parts.exporterAddress) + "/metrics"
     let routes = LogValue.integer(configuration.routes.count), workers = LogValue.integer(parts.gateway.workerCount)
-    for (name, address) in parts.gateway.addresses {
-      let place = Self.place(address, url: Self.url(address))
+    for (name, address, isSecure) in parts.gateway.addresses {
+      let place = Self.place(address, url: Self.url(address, isSecure: isSecure))
       var fields: LogFields = [place.key: place.value, "routes": routes, "workers": workers]
       if !configuration.listeners.isEmpty { fields.add("listener", .string(name)) }
       log.info("forwarding", fields)
@@ -226,7 +226,7 @@ struct Serve {
   /// The reason why the program can't start, with the program's flags in place of the library's options.
   static func startText(_ error: any Error) -> String {
     switch error {
-    case let error as ListenError where error.error == .addressInUse:
+    case ListenerProblem.listening(let error) where error.error == .addressInUse:
       "\(error); stop it, or give another address, by --gateway.listen-address or in listeners (port 0 lets the "
         + "system choose)"
     case let error as ExporterError: error.description.replacing("listenAddress", with: "--web.listen-address")
@@ -253,10 +253,11 @@ struct Serve {
   }
 
   /// A URL that curl accepts. A server that listens on all addresses is reached by loopback.
-  static func url(_ address: SocketAddress) -> String {
-    switch address {
-    case .v4(0, let port), .v6(0, 0, _, let port): "http://\(SocketAddress.loopback(port: port))"
-    default: "http://\(address)"
+  static func url(_ address: SocketAddress, isSecure: Bool = false) -> String {
+    let scheme = isSecure ? "https" : "http"
+    return switch address {
+    case .v4(0, let port), .v6(0, 0, _, let port): "\(scheme)://\(SocketAddress.loopback(port: port))"
+    default: "\(scheme)://\(address)"
     }
   }
 }

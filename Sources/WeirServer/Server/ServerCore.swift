@@ -233,8 +233,8 @@ extension ServerCore: EventHandler, TimerHandler {
     let prelude = expectsProxyHeader?(peer) ?? false ? .proxyHeader : first
     let connection = Connection(server: self, socket: socket, peer: peer, prelude: prelude)
     if prelude != .proxyHeader, !countsClient(of: connection) {
-      socket.close()
-      return tally.turnsAway()
+      tally.turnsAway()
+      return socket.close()
     }
     do {
       try connection.open()
