@@ -35,7 +35,9 @@ final class ListenerEdge: Sendable {
   /// Whether the certificate that a client was shown is for the host that it asks for, unless names don't matter or it
   /// names none.
   func serves(_ authority: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
-    guard isSecure, !authority.isEmpty, let channel = exchange.channel as? TLSChannel, channel.hasStrictNames else { return true }
+    guard isSecure, !authority.isEmpty, let channel = exchange.channel as? TLSChannel, channel.hasStrictNames else {
+      return true
+    }
     let host = authority.prefix(RequestAuthority.hostLength(authority.bindMemory(to: UInt8.self).span))
     return channel.serves(String(decoding: host, as: UTF8.self))
   }

@@ -99,7 +99,8 @@ final class TLSChannel: SecureChannel {
     switch end {
     case .done:
       observer(
-        TLSHandshake(result: TLSHandshake.success, version: stream.version, isResumed: stream.isResumed, seconds: seconds))
+        TLSHandshake(
+          result: TLSHandshake.success, version: stream.version, isResumed: stream.isResumed, seconds: seconds))
     case .failed: observer(TLSHandshake(result: failure, seconds: seconds))
     case .timedOut: observer(TLSHandshake(result: "timeout", seconds: seconds))
     case .abandoned: observer(TLSHandshake(result: "abandoned", seconds: seconds))

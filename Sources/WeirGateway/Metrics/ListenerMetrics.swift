@@ -18,7 +18,8 @@ final class ListenerMetrics: Collector {
   var metrics: [CollectedMetric] {
     [
       CollectedMetric(
-        Self.connections, help: "Open connections of clients: in a handshake, with a request under way, or idle.", kind: .gauge,
+        Self.connections, help: "Open connections of clients: in a handshake, with a request under way, or idle.",
+        kind: .gauge,
         labels: ["listener", "state"]),
       CollectedMetric(
         Self.accepted, help: "Connections of clients that were accepted.", kind: .counter, labels: ["listener"]),

@@ -23,7 +23,8 @@ final class TLSMetrics: Collector {
       "weir_tls_handshake_duration_seconds", help: "Duration of successful TLS handshakes, from their first byte on.",
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10], labels: "listener")
     reloads = try registry.counter(
-      "weir_tls_reloads_total", help: "Times that changed files of a listener's TLS were read, by whether they are used.",
+      "weir_tls_reloads_total",
+      help: "Times that changed files of a listener's TLS were read, by whether they are used.",
       labels: "listener", "result")
     try registry.register(self)
   }
@@ -31,8 +32,8 @@ final class TLSMetrics: Collector {
   /// Takes the listeners with TLS to tell of.
   func tell(of listeners: @escaping @Sendable () -> [Listener]) { source.withLock { $0 = listeners } }
 
-  /// Makes the series of these listeners with TLS at zero, so that the first failure is an increase, and removes those of
-  /// others.
+  /// Makes the series of these listeners with TLS at zero, so that the first failure is an increase, and removes those
+  /// of others.
   func follow(_ listeners: [String]) {
     let gone = known.withLock { known in
       defer { known = Set(listeners) }

@@ -12,19 +12,20 @@ final class ServerRig: Sendable {
 
   convenience init(
     limits: ServerLimits = ServerLimits(), expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)? = nil,
-    _ handler: @escaping @Sendable (Exchange) -> Void
+    secure: (@Sendable () -> (any SecureChannel)?)? = nil, _ handler: @escaping @Sendable (Exchange) -> Void
   ) throws {
-    try self.init(limits: limits, expectsProxyHeader: expectsProxyHeader, ClosureHandler(body: handler))
+    try self.init(
+      limits: limits, expectsProxyHeader: expectsProxyHeader, secure: secure, ClosureHandler(body: handler))
   }
 
   init(
     limits: ServerLimits = ServerLimits(), expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)? = nil,
-    _ handler: any RequestHandler
+    secure: (@Sendable () -> (any SecureChannel)?)? = nil, _ handler: any RequestHandler
   ) throws {
     let listener = try Listener(.loopback(port: 0))
     server = Server(
       listener: listener, loop: try EventLoop(name: "test"), limits: limits, handler: handler,
-      expectsProxyHeader: expectsProxyHeader, tally: tally,
+      expectsProxyHeader: expectsProxyHeader, secure: secure, tally: tally,
       onEvent: { [events] in events.append($0) })
     server.start()
   }
