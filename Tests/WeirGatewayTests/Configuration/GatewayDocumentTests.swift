@@ -35,7 +35,9 @@ import Testing
   }
 
   @Test func namesEveryKeyOfListeners() {
-    let asking = "listeners: [{0: 0, timeouts: {0: 0}, limits: {0: 0}}]\nroutes: []\n"
+    let asking =
+      "listeners: [{0: 0, timeouts: {0: 0}, limits: {0: 0}, tls: {0: 0, certificates: [{0: 0}], forward: {0: 0}}}]\n"
+      + "routes: []\n"
     let error = #expect(throws: ConfigurationError.self) {
       try Configuration(parsing: Array(asking.utf8), file: "gateway.md")
     }
@@ -46,7 +48,7 @@ import Testing
       let mapping = ConfigurationPath(Array(steps))
       keys.formUnion(known.split(separator: ", ").map { mapping.key(String($0)).description })
     }
-    #expect(keys.count == 19)
+    #expect(keys.count == 31)
     for key in keys.sorted() { #expect(text.contains("| `\(key)` |"), "\(key)") }
   }
 

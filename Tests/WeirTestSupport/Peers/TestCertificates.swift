@@ -12,6 +12,7 @@ package final class TestCertificates: Sendable {
   }
 
   private let directory: TemporaryDirectory
+  private let maker: CertificateMaker
   package let authority: Pair
   /// An authority that has issued nothing.
   package let otherAuthority: Pair
@@ -30,7 +31,7 @@ package final class TestCertificates: Sendable {
 
   package init() async throws {
     directory = try TemporaryDirectory()
-    let maker = CertificateMaker(directory: directory.path)
+    maker = CertificateMaker(directory: directory.path)
     authority = try await maker.authority("authority")
     otherAuthority = try await maker.authority("other-authority")
     let loopback = "subjectAltName=IP:127.0.0.1,DNS:localhost"
@@ -41,6 +42,18 @@ package final class TestCertificates: Sendable {
     foreign = try await maker.issue("foreign", by: otherAuthority, extensions: loopback)
     selfSigned = try await maker.authority("self-signed", extensions: [loopback])
     future = try await maker.issueForTheFuture("future", by: authority, extensions: loopback)
+  }
+
+  /// Another certificate, named `weir test NAME`.
+  ///
+  /// - Parameters:
+  ///   - alternatives: The value of subjectAltName, such as `DNS:a.example`.
+  ///   - authority: Its issuer; nil for the first authority.
+  package func issue(
+    _ name: String, for alternatives: String, by authority: Pair? = nil, isRSA: Bool = false, days: Int = 2
+  ) async throws -> Pair {
+    try await maker.issue(
+      name, by: authority ?? self.authority, extensions: "subjectAltName=\(alternatives)", isRSA: isRSA, days: days)
   }
 
   /// The base64 SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).
@@ -97,11 +110,12 @@ private struct CertificateMaker {
   }
 
   func issue(
-    _ name: String, by authority: TestCertificates.Pair, extensions: String, days: Int = 2
+    _ name: String, by authority: TestCertificates.Pair, extensions: String, isRSA: Bool = false, days: Int = 2
   ) async throws -> TestCertificates.Pair {
     let (pair, request, extensionFile) = (pair(name), "\(directory)/\(name).csr", "\(directory)/\(name).ext")
     try Data(extensions.utf8).write(to: URL(fileURLWithPath: extensionFile))
-    try await Tool.openssl.run(["req", "-new", "-subj", "/CN=weir test \(name)", "-out", request] + newKey(pair.key))
+    let key = isRSA ? ["-newkey", "rsa:2048", "-noenc", "-keyout", pair.key] : newKey(pair.key)
+    try await Tool.openssl.run(["req", "-new", "-subj", "/CN=weir test \(name)", "-out", request] + key)
     try await Tool.openssl.run(
       [
         "x509", "-req", "-in", request, "-CA", authority.certificate, "-CAkey", authority.key, "-CAcreateserial",
