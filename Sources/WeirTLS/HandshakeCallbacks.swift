@@ -47,21 +47,23 @@ let installIdentities: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?)
   return stream.chosen.allSatisfy { $0.install(in: ssl) } ? 1 : 0
 }
 
-/// Chooses http/1.1 from the client's protocols (RFC 7301).
+/// Chooses http/1.1 from the client's protocols (RFC 7301), or http/1.0, which `curl --http1.0` offers.
 let chooseProtocol:
   @convention(c) (
     OpaquePointer?, UnsafeMutablePointer<UnsafePointer<UInt8>?>?, UnsafeMutablePointer<UInt8>?, UnsafePointer<UInt8>?,
     UInt32, UnsafeMutableRawPointer?
   ) -> CInt = { ssl, chosen, chosenLength, offered, offeredLength, _ in
+    var names: [UnsafeBufferPointer<UInt8>] = []
     var rest = UnsafeBufferPointer(start: offered, count: Int(offeredLength))[...]
     while let length = rest.popFirst() {
-      let name = rest.prefix(Int(length))
-      if name.elementsEqual("http/1.1".utf8) {
-        chosen?.pointee = UnsafeBufferPointer(rebasing: name).baseAddress
-        chosenLength?.pointee = length
-        return SSL_TLSEXT_ERR_OK
-      }
+      names.append(UnsafeBufferPointer(rebasing: rest.prefix(Int(length))))
       rest = rest.dropFirst(Int(length))
+    }
+    for known in ["http/1.1", "http/1.0"] {
+      guard let name = names.first(where: { $0.elementsEqual(known.utf8) }) else { continue }
+      chosen?.pointee = name.baseAddress
+      chosenLength?.pointee = UInt8(name.count)
+      return SSL_TLSEXT_ERR_OK
     }
     stream(of: ssl)?.rejection = .applicationProtocol
     return SSL_TLSEXT_ERR_ALERT_FATAL

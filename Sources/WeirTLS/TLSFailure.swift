@@ -12,7 +12,7 @@ package struct TLSFailure: Error, Sendable, Hashable {
     case noSharedCipher = "no_shared_cipher"
     /// The client named a host that no certificate covers, and names are strict.
     case unknownName = "unknown_name"
-    /// The client offered protocols (ALPN), and not http/1.1.
+    /// The client offered protocols (ALPN), and neither http/1.1 nor http/1.0.
     case applicationProtocol = "application_protocol"
     /// The client has no certificate where one is required.
     case clientCertificateMissing = "client_certificate_missing"
@@ -85,7 +85,7 @@ extension TLSFailure: CustomStringConvertible {
     case .version: "the client speaks no TLS version that is allowed"
     case .noSharedCipher: "the client and the server have no cipher or signature in common"
     case .unknownName: "no certificate covers the name that the client asked for"
-    case .applicationProtocol: "the client does not offer http/1.1"
+    case .applicationProtocol: "the client offers neither http/1.1 nor http/1.0"
     case .clientCertificateMissing: "the client has no certificate"
     case .clientCertificateBad: "the client's certificate is not accepted"
     case .alert: "the client refused the connection"

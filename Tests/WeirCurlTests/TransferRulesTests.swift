@@ -165,7 +165,7 @@ struct TransferRulesTests {
     let rig = try await EngineRig()
     #expect(await rig.transfer(Self.spec(server.url, maximumAge: 1)).text == "x")
     #expect(await eventually { rig.counts.open == 0 })
-    #expect(server.closedByClientCount == 1)
+    #expect(await eventually { server.closedByClientCount == 1 })
     await rig.close()
   }
 

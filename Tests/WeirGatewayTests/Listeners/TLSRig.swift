@@ -26,21 +26,29 @@ struct TLSRig {
   let directory: TemporaryDirectory
   let ports: [Listener: Int]
   let gateway: GatewayRig
+  private let routes: String?
 
-  /// - Parameter routes: The entries of `routes`; by default one that answers with its listener and scheme.
-  init(routes: String? = nil) async throws {
-    let certificates = try await TestCertificates()
+  /// - Parameters:
+  ///   - routes: The entries of `routes`; by default one that answers with its listener and scheme.
+  ///   - known: The certificates of another rig.
+  init(routes: String? = nil, certificates known: TestCertificates? = nil) async throws {
+    let certificates = if let known { known } else { try await Self.makeCertificates() }
     let directory = try TemporaryDirectory()
     let ports = Dictionary(uniqueKeysWithValues: Listener.allCases.map { ($0, LoopbackPort.free()) })
+    (self.certificates, self.directory, self.ports, self.routes) = (certificates, directory, ports, routes)
+    let text = Self.text(certificates.path, ports, routes)
+    gateway = try GatewayRig(try Configuration(parsing: Array(text.utf8), file: "f"), workers: 2)
+  }
+
+  private static func makeCertificates() async throws -> TestCertificates {
+    let certificates = try await TestCertificates()
     _ = try await certificates.issue("a", for: "DNS:a.example,DNS:*.wild.example,IP:127.0.0.1")
     _ = try await certificates.issue("a-rsa", for: "DNS:a.example,DNS:*.wild.example,IP:127.0.0.1", isRSA: true)
     _ = try await certificates.issue("b", for: "DNS:b.example,DNS:x.wild.example")
     _ = try await certificates.issue("c", for: "DNS:c.example", days: 9)
     _ = try await certificates.issue("stale-client", for: "DNS:me.example", days: -1)
     _ = try await certificates.issue("other-client", for: "DNS:me.example", by: certificates.otherAuthority)
-    (self.certificates, self.directory, self.ports) = (certificates, directory, ports)
-    let text = Self.text(certificates.path, ports, routes)
-    gateway = try GatewayRig(try Configuration(parsing: Array(text.utf8), file: "f"), workers: 2)
+    return certificates
   }
 
   /// The configuration's text.
@@ -65,6 +73,12 @@ struct TLSRig {
           responseHeaders: {set: {X-Where: "{listener} {scheme}"}}
       """
     return "listeners:\n\(listeners.joined())routes:\n\(routes ?? standard)\n"
+  }
+
+  /// Reloads the configuration, as `change` makes it of the first one.
+  func reload(_ change: (String) -> String) async throws {
+    let text = change(Self.text(certificates.path, ports, routes))
+    try await gateway.gateway.reload(try Configuration(parsing: Array(text.utf8), file: "f"))
   }
 
   func port(_ listener: Listener) -> Int { ports[listener] ?? 0 }
