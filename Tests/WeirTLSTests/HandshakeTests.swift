@@ -13,7 +13,7 @@ import WeirTLS
     arguments: [
       ([], nil, true), (["http/1.1"], "http/1.1", true), (["h2", "http/1.1"], "http/1.1", true), (["h2"], nil, false),
       (["http/1.0"], "http/1.0", true), (["http/1.0", "http/1.1"], "http/1.1", true),
-      (["http/1.0", "http/1"], nil, false),
+      (["http/2", "http/1"], nil, false),
     ] as [([String], String?, Bool)])
   func protocolIsChosen(offered: [String], chosen: String?, isGood: Bool) throws {
     let context = try TLSServerContext(settings)
