@@ -44,16 +44,10 @@ struct CertificateNames: Sendable, Equatable {
   }
 
   private mutating func readAlternatives(of certificate: OpaquePointer) {
-    guard let found = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) else { return }
-    let names = OpaquePointer(found)
-    defer { GENERAL_NAMES_free(names) }
-    for index in 0..<weir_names_count(names) {
-      var type: CInt = 0
-      guard let value = GENERAL_NAME_get0_value(weir_names_at(names, index), &type) else { continue }
-      let string = value.assumingMemoryBound(to: ASN1_STRING.self)
+    AlternativeNames.visit(certificate) { type, bytes in
       switch type {
-      case GEN_DNS: add(name: Self.bytes(of: string))
-      case GEN_IPADD: add(address: Self.bytes(of: string))
+      case GEN_DNS: add(name: bytes)
+      case GEN_IPADD: if let address = AlternativeNames.address(bytes) { addresses.append(address) }
       default: break
       }
     }
@@ -71,15 +65,6 @@ struct CertificateNames: Sendable, Equatable {
     }
   }
 
-  private mutating func add(address bytes: [UInt8]) {
-    let number = { (range: Range<Int>) in bytes[range].reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
-    switch bytes.count {
-    case 4: addresses.append(.v4(UInt32(truncatingIfNeeded: number(0..<4))))
-    case 16: addresses.append(.v6(high: number(0..<8), low: number(8..<16)))
-    default: break
-    }
-  }
-
   private static func commonName(of certificate: OpaquePointer) -> String? {
     guard let subject = X509_get_subject_name(certificate) else { return nil }
     let index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1)
@@ -90,10 +75,5 @@ struct CertificateNames: Sendable, Equatable {
     guard length >= 0, let text else { return nil }
     defer { CRYPTO_free(text, nil, 0) }
     return String(decoding: UnsafeBufferPointer(start: text, count: Int(length)), as: UTF8.self)
-  }
-
-  private static func bytes(of string: UnsafePointer<ASN1_STRING>) -> [UInt8] {
-    guard let data = ASN1_STRING_get0_data(string) else { return [] }
-    return Array(UnsafeBufferPointer(start: data, count: Int(ASN1_STRING_length(string))))
   }
 }

@@ -47,6 +47,28 @@ let installIdentities: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?)
   return stream.chosen.allSatisfy { $0.install(in: ssl) } ? 1 : 0
 }
 
+/// Verifies a client's certificate, as far as the settings ask for it: 1 for a good one.
+let judgeCertificate: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> CInt = { verification, _ in
+  guard let verification,
+    let ssl = X509_STORE_CTX_get_ex_data(verification, SSL_get_ex_data_X509_STORE_CTX_idx()),
+    let settings = stream(of: OpaquePointer(ssl))?.context.settings
+  else { return 0 }
+  if settings.verifiesClients {
+    guard X509_verify_cert(verification) == 1 else { return 0 }
+  } else {
+    X509_STORE_CTX_set_error(verification, X509_V_OK)
+  }
+  guard let allowed = settings.allowedClientNames else { return 1 }
+  guard let certificate = X509_STORE_CTX_get0_cert(verification),
+    AlternativeNames.texts(of: certificate).contains(where: allowed.contains)
+  else {
+    // OpenSSL sends bad_certificate for this code.
+    X509_STORE_CTX_set_error(verification, X509_V_ERR_CERT_REJECTED)
+    return 0
+  }
+  return 1
+}
+
 /// Chooses http/1.1 from the client's protocols (RFC 7301), or http/1.0, which `curl --http1.0` offers.
 let chooseProtocol:
   @convention(c) (

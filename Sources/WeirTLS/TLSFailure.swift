@@ -51,6 +51,11 @@ package struct TLSFailure: Error, Sendable, Hashable {
     }
     switch number {
     case SSL_R_CERTIFICATE_VERIFY_FAILED:
+      // The code is given by judgeCertificate alone.
+      if verification == Int(X509_V_ERR_CERT_REJECTED) {
+        self.init(.clientCertificateBad, detail: "none of its subject alternative names is allowed")
+        return
+      }
       let text = X509_verify_cert_error_string(verification).map { String(cString: $0) }
       self.init(.clientCertificateBad, detail: text ?? error.text)
     default:

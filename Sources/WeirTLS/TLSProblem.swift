@@ -32,6 +32,14 @@ package enum TLSProblem: Error, Sendable, Equatable {
   case ticketKeyCount(Int)
   /// A ticket key has another length than `TLSSettings.ticketKeyLength`.
   case ticketKeyLength(index: Int, length: Int)
+  /// The oldest version is newer than the newest.
+  case versionsReversed
+  /// TLS 1.2 is the newest version, and the list of cipher suites has none of it.
+  case noCipherSuiteForVersion
+  /// OpenSSL does not know the group.
+  case unknownGroup(TLSGroup)
+  /// Names of clients are given, and clients need no certificate.
+  case namesWithoutCertificates
   /// OpenSSL failed for want of memory or of random numbers.
   case internalFailure(detail: String)
 }
@@ -62,30 +70,40 @@ extension TLSProblem: CustomStringConvertible {
       "there are \(count) ticket keys; give 1 to \(TLSSettings.maximumTicketKeys)"
     case .ticketKeyLength(let index, let length):
       "ticket key \(index + 1) has \(length) bytes; it needs \(TLSSettings.ticketKeyLength)"
+    case .versionsReversed: "the oldest version is newer than the newest; exchange them"
+    case .noCipherSuiteForVersion:
+      "TLS 1.2 is the newest version, and no cipher suite is one of it; add one, or allow TLS 1.3"
+    case .unknownGroup(let group):
+      "the OpenSSL that is installed does not know \(group.rawValue); leave it out"
+    case .namesWithoutCertificates:
+      "names of clients are given, and clients need no certificate; require certificates"
     case .internalFailure(let detail): "OpenSSL failed (\(detail)); this is no fault of the settings"
     }
   }
 
-  /// The part of the settings that the problem is about. Certificates and keys count from 0.
-  package enum Place: Sendable, Equatable {
-    case certificate(Int)
+  /// The part of the settings that a problem is about.
+  package enum Subject: Sendable, Equatable {
+    /// The chain of a certificate.
+    case chain(Int)
     case key(Int)
     case clientCA
     case ticketKeys
-    case settings
+    /// No part that is a file.
+    case other
   }
 
-  /// Where to look for the reason.
-  package var place: Place {
+  package var subject: Subject {
     switch self {
     case .chainNotPEM(let index), .chainEmpty(let index), .chainDamaged(let index, _), .chainOrder(let index),
       .certificateRefused(let index, _):
-      .certificate(index)
+      .chain(index)
     case .keyNotPEM(let index), .keyUnreadable(let index, _), .keyEncrypted(let index), .keyMismatch(let index):
       .key(index)
     case .clientCANotPEM, .clientCAEmpty, .clientCADamaged: .clientCA
     case .ticketKeyCount, .ticketKeyLength: .ticketKeys
-    case .noCertificates, .tooManyCertificates, .internalFailure: .settings
+    case .noCertificates, .tooManyCertificates, .versionsReversed, .noCipherSuiteForVersion, .unknownGroup,
+      .namesWithoutCertificates, .internalFailure:
+      .other
     }
   }
 }

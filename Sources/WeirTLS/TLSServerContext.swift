@@ -33,6 +33,7 @@ package final class TLSServerContext: @unchecked Sendable {
     _ settings: TLSSettings, keysOf previous: TLSServerContext? = nil,
     clock: @escaping @Sendable () -> Double = { Double(MonotonicTime.now.nanoseconds) * 1e-9 }
   ) throws(TLSProblem) {
+    if settings.allowedClientNames != nil, !settings.needsCertificates { throw .namesWithoutCertificates }
     self.settings = settings
     self.clock = clock
     identities = try Self.makeIdentities(settings.certificates)

@@ -15,12 +15,16 @@ package struct TLSSettings: Sendable, Equatable {
     case v1_3
   }
 
-  /// The rule for clients' certificates where there are authorities for them.
+  /// The rule for clients' certificates. A client always proves that it has the certificate's key.
   package enum ClientAuth: Sendable, Equatable {
-    /// A client without a certificate is refused.
+    /// A client without a certificate is refused. Means nothing without authorities.
     case required
-    /// A client may have no certificate. A bad one ends the handshake.
+    /// A client may have no certificate. A bad one ends the handshake. Means nothing without authorities.
     case optional
+    /// A client without a certificate is refused. Any certificate is taken, whoever issued it.
+    case requiredUnverified
+    /// A client may have no certificate, and any is taken.
+    case optionalUnverified
   }
 
   /// 1 to 100. The first is shown to clients that name no host, or one that no certificate covers.
@@ -31,11 +35,23 @@ package struct TLSSettings: Sendable, Equatable {
   package var strictNames: Bool
   /// PEM of the authorities that issue clients' certificates; nil asks clients for none.
   package var clientCA: [UInt8]?
-  /// Means nothing without `clientCA`.
+  /// Whether clients need certificates, and whether these are verified.
   package var clientAuth: ClientAuth
   /// 1 to 4 keys of 80 bytes: a name of 16, an HMAC key of 32, an AES-256 key of 32, as nginx and OpenSSL order them.
   /// The first encrypts, and all decrypt. Nil draws keys, and new ones every 12 hours.
   package var ticketKeys: [[UInt8]]?
+  /// The newest version that is spoken.
+  package var maximumVersion = Version.v1_3
+  /// The cipher suites, in the server's order; empty for OpenSSL's. If there are none of TLS 1.3 among them, that
+  /// version has OpenSSL's. If there are none of TLS 1.2, that version is not spoken.
+  package var cipherSuites: [TLSCipherSuite] = []
+  /// The groups for the exchange of keys, in the server's order; empty for OpenSSL's.
+  package var groups: [TLSGroup] = []
+  /// Whether the server's order of cipher suites counts, and not the client's.
+  package var prefersServerOrder = false
+  /// Subject alternative names (DNS, email, IP, URI) of which a client's certificate must have one, in just this
+  /// spelling; nil for any. Clients must need certificates then.
+  package var allowedClientNames: Set<String>?
 
   /// Settings as they are given. `TLSServerContext` finds what is wrong with them.
   package init(
@@ -48,6 +64,21 @@ package struct TLSSettings: Sendable, Equatable {
     self.clientCA = clientCA
     self.clientAuth = clientAuth
     self.ticketKeys = ticketKeys
+  }
+
+  /// Whether clients are asked for certificates.
+  var asksForCertificates: Bool { clientCA != nil || !verifiesClients }
+
+  /// Whether clients without a certificate are refused.
+  var needsCertificates: Bool {
+    asksForCertificates && (clientAuth == .required || clientAuth == .requiredUnverified)
+  }
+
+  var verifiesClients: Bool { clientAuth == .required || clientAuth == .optional }
+
+  /// The oldest version, in view of the cipher suites.
+  var oldestVersion: Version {
+    cipherSuites.isEmpty || cipherSuites.contains { $0.version == .v1_2 } ? minimumVersion : .v1_3
   }
 }
 

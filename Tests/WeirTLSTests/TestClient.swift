@@ -12,6 +12,10 @@ final class TestClient {
     var maximum = TLS1_3_VERSION
     var certificate: MadeCertificate?
     var signatures: String?
+    /// OpenSSL's names of the cipher suites of TLS 1.2, in the client's order.
+    var ciphers: String?
+    /// The groups for the exchange of keys.
+    var groups: String?
     var session: Session?
     /// Whether it trusts the authorities of the system alone, of which none has issued a test's certificate.
     var verifies = false
@@ -38,6 +42,8 @@ final class TestClient {
     _ = weir_ctx_set_min_version(context, options.minimum)
     _ = weir_ctx_set_max_version(context, options.maximum)
     if let signatures = options.signatures { setSignatures(context, signatures) }
+    if let ciphers = options.ciphers { try #require(SSL_CTX_set_cipher_list(context, ciphers) == 1) }
+    if let groups = options.groups { try #require(weir_ctx_set_groups(context, groups)) }
     if let certificate = options.certificate {
       SSL_CTX_use_certificate(context, certificate.x509)
       SSL_CTX_use_PrivateKey(context, certificate.key)
@@ -103,6 +109,9 @@ final class TestClient {
 
   var session: Session? { SSL_get1_session(ssl).map(Session.init) }
   var isResumed: Bool { SSL_session_reused(ssl) == 1 }
+
+  /// The name at IANA of the cipher suite.
+  var cipherSuite: String? { SSL_get_current_cipher(ssl).flatMap(SSL_CIPHER_standard_name).map { String(cString: $0) } }
 
   var chosenProtocol: String? {
     var bytes: UnsafePointer<UInt8>?

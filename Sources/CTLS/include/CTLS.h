@@ -26,6 +26,10 @@ static inline bool weir_ctx_set_max_version(SSL_CTX *context, int version) {
   return SSL_CTX_set_max_proto_version(context, version) == 1;
 }
 
+static inline bool weir_ctx_set_groups(SSL_CTX *context, const char *names) {
+  return SSL_CTX_set1_groups_list(context, names) == 1;
+}
+
 static inline void weir_ctx_set_mode(SSL_CTX *context, long mode) {
   SSL_CTX_set_mode(context, mode);
 }
@@ -137,6 +141,7 @@ static inline int weir_error_reason(unsigned long error) {
 // Constants whose macros hold casts or shifts, which Swift's importer does not import, or are of another type there.
 static const uint64_t weir_op_no_renegotiation = SSL_OP_NO_RENEGOTIATION;
 static const uint64_t weir_op_no_compression = SSL_OP_NO_COMPRESSION;
+static const uint64_t weir_op_server_preference = SSL_OP_CIPHER_SERVER_PREFERENCE;
 static const long weir_mode_release_buffers = SSL_MODE_RELEASE_BUFFERS;
 static const unsigned long weir_name_rfc2253 = XN_FLAG_RFC2253;
 static const int weir_alert_reason_offset = SSL_AD_REASON_OFFSET;

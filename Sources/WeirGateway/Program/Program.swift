@@ -45,7 +45,8 @@ package enum Program {
     let web = check(options.webConfigFile) { file throws(ConfigurationError) in
       let web = try WebConfiguration(file: file)
       for note in web.notes { write("\(file): note: \(note)\n", to: STDERR_FILENO) }
-      return "\(counted(web.users.count, "user")), \(counted(web.bearerTokens.count, "token")), no problems"
+      let tls = web.tls == nil ? "" : "TLS, "
+      return "\(tls)\(counted(web.users.count, "user")), \(counted(web.bearerTokens.count, "token")), no problems"
     }
     return max(routes, web)
   }

@@ -129,12 +129,13 @@ struct Serve {
   private func follow(_ files: Files, _ parts: Parts) async -> String? {
     if let web = files.web {
       do {
+        try follow(web.tls, parts)
         try parts.exporter.setAccess(web.access)
       } catch {
         return "\(error)"
       }
       log.info("web configuration reloaded", ["file": .string(options.webConfigFile ?? "")])
-      if web.access == nil { log.warn("the web configuration asks nobody for a password or token", [:]) }
+      if web.isOpenToAll { log.warn("the web configuration asks nobody for a password or token", [:]) }
       if web.headers != parts.webHeaders {
         log.warn("header fields of the metrics address change with a restart", [:])
       }
@@ -150,6 +151,14 @@ struct Serve {
       log.info("configuration reloaded", ["file": file, "routes": .integer(configuration.routes.count)])
     }
     return nil
+  }
+
+  private func follow(_ tls: WebTLS?, _ parts: Parts) throws(TLSFilesProblem) {
+    if (tls == nil) != (parts.webTLS == nil) {
+      log.warn("TLS of the metrics address begins and ends with a restart", [:])
+    } else if let tls {
+      try parts.webTLS?.follow(tls.files)
+    }
   }
 
   // MARK: Files
@@ -194,7 +203,7 @@ struct Serve {
   }
 
   private func announce(_ configuration: Configuration, _ parts: Parts, isDemo: Bool) {
-    let metrics = Self.url(parts.exporterAddress) + "/metrics"
+    let metrics = Self.url(parts.exporterAddress, isSecure: parts.webTLS != nil) + "/metrics"
     let routes = LogValue.integer(configuration.routes.count), workers = LogValue.integer(parts.gateway.workerCount)
     for (name, address, isSecure) in parts.gateway.addresses {
       let place = Self.place(address, url: Self.url(address, isSecure: isSecure))
@@ -267,6 +276,8 @@ private final class Parts: Sendable {
   let exporter: Exporter
   let exporterAddress: SocketAddress
   let webHeaders: [String: String]
+  /// Nil for plain HTTP at the metrics address.
+  let webTLS: TLSFilesWatch?
   let metrics: GatewayMetrics
   let gateway: Gateway
   /// Whether `/-/ready` answers 200.
@@ -287,6 +298,10 @@ private final class Parts: Sendable {
     exporterOptions.access = web.access
     exporterOptions.headers = web.headers
     webHeaders = web.headers
+    webTLS = try web.tls.map { tls throws(TLSFilesProblem) in
+      try TLSFilesWatch(tls.files, report: { log.note($0, listener: "metrics") })
+    }
+    if let source = webTLS?.source { exporterOptions.secure = { source.channel() } }
     exporterOptions.actions = occasions.actions(areEnabled: options.enablesLifecycle)
     exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
     let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)
@@ -303,6 +318,7 @@ private final class Parts: Sendable {
       metrics: metrics, observer: monitor, log: log)
     try Self.checkNames(of: options.buckets, exporter.registry)
     try exporter.start()
+    webTLS?.start()
     exporterAddress = try SocketAddress(parsing: exporter.address ?? "")
   }
 

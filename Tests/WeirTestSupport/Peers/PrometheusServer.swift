@@ -17,7 +17,10 @@ package final class PrometheusServer: Sendable {
   ///   - jobs: Where the exporters of each job listen.
   ///   - rules: Files of rules to load.
   ///   - alertmanager: The port of the Alertmanager that is to hear of alerts.
-  package init(jobs: [String: [Int]], rules: [String] = [], alertmanager: Int? = nil) async throws {
+  ///   - settings: Further keys of every job, as a flow mapping has them: `scheme: https`.
+  package init(
+    jobs: [String: [Int]], rules: [String] = [], alertmanager: Int? = nil, settings: String = ""
+  ) async throws {
     port = LoopbackPort.free()
     directory = try TemporaryDirectory()
     let config = try directory.file(
@@ -27,7 +30,7 @@ package final class PrometheusServer: Sendable {
       rule_files: [\(rules.joined(separator: ", "))]
       alerting: {alertmanagers: [static_configs: [targets: \(Self.targets(alertmanager.map { [$0] } ?? []))]]}
       scrape_configs:
-      \(jobs.map { "  - {job_name: \($0), static_configs: [targets: \(Self.targets($1))]}" }.joined(separator: "\n"))
+      \(jobs.map { Self.job($0, $1, settings) }.joined(separator: "\n"))
 
       """)
     peer = try Peer(
@@ -38,6 +41,11 @@ package final class PrometheusServer: Sendable {
       ])
     try await peer.waitForPort(port)
     _ = try await eventually("Prometheus is ready") { try? await get("/-/ready", ["--fail"]) }
+  }
+
+  private static func job(_ name: String, _ ports: [Int], _ settings: String) -> String {
+    let settings = settings.isEmpty ? "" : ", \(settings)"
+    return "  - {job_name: \(name), static_configs: [targets: \(targets(ports))]\(settings)}"
   }
 
   private static func targets(_ ports: [Int]) -> String {

@@ -2,10 +2,11 @@ import WeirExporter
 import WeirHTTP
 
 extension WebConfiguration {
-  /// Reads and checks a file's text. `file` is only a name, for the error text.
+  /// Reads and checks a file's text. The path `file` is for the error text, and the files that the text names are
+  /// looked for from its folder.
   package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
     self = try ConfigurationFile.parse(bytes, file: file, acceptsEmpty: true, quotesValues: false) { root in
-      root.mapping { Self(&$0) }
+      root.mapping { Self(&$0, folder: file.utf8.lastIndex(of: UInt8(ascii: "/")).map { file[...$0] } ?? "") }
     }
   }
 
@@ -15,7 +16,7 @@ extension WebConfiguration {
   }
 
   /// Reads the keys, which have the names of exporter-toolkit's.
-  private init(_ keys: inout ConfigurationKeys) {
+  private init(_ keys: inout ConfigurationKeys, folder: Substring) {
     self.init()
     for (name, hash) in Self.present(keys.take("basic_auth_users"), { $0.entries() }) {
       let problem = AccessControl.problem(userName: name)
@@ -25,7 +26,7 @@ extension WebConfiguration {
       if let token = token.read(as: .string, unless: AccessControl.problem(token:)) { bearerTokens.insert(token) }
     }
     _ = keys.take("http_server_config")?.mapping { keys in
-      // Without TLS, exporter-toolkit speaks HTTP/1.1 whatever this key says, and so does the gateway.
+      // The gateway speaks HTTP/1.1 to clients, whatever this key says.
       _ = keys.take("http2", as: .boolean)
       var seen: Set<String> = []
       for (name, value) in keys.take("headers")?.entries() ?? [] {
@@ -34,8 +35,7 @@ extension WebConfiguration {
       }
       return ()
     }
-    keys.take("tls_server_config")?.report(
-      "is not supported; let nginx terminate TLS in front of --web.listen-address, as in deploy/nginx/weir-tls.conf")
+    tls = keys.take("tls_server_config")?.webTLS(folder: folder)
     keys.take("rate_limit")?.report(
       "is not supported; scrapes that come at once share a page, and nginx limits rates in front of it")
   }

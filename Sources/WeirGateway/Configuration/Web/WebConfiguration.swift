@@ -1,13 +1,15 @@
 package import WeirExporter
 
-/// The access to the metrics address, and header fields of its responses: `--web.config.file`.
+/// TLS and access of the metrics address, and header fields of its responses: `--web.config.file`.
 ///
-/// The file has the format of Prometheus' exporter-toolkit, as far as that applies: `basic_auth_users` and
-/// `http_server_config.headers`. `bearer_tokens` is weir's own.
+/// The file has the format of Prometheus' exporter-toolkit, as far as that applies: `tls_server_config`,
+/// `basic_auth_users` and `http_server_config.headers`. `bearer_tokens` is weir's own.
 package struct WebConfiguration: Sendable, Equatable {
   package var users: [String: String] = [:]
   package var bearerTokens: Set<String> = []
   package var headers: [String: String] = [:]
+  /// Nil for plain HTTP.
+  package var tls: WebTLS?
 
   package init() {}
 
@@ -21,18 +23,24 @@ package struct WebConfiguration: Sendable, Equatable {
   package var access: AccessControl? {
     users.isEmpty && bearerTokens.isEmpty ? nil : AccessControl(users: users, bearerTokens: bearerTokens)
   }
+
+  /// Whether everybody who can connect may read the pages.
+  package var isOpenToAll: Bool { access == nil && tls?.needsCertificates != true }
 }
 
 /// Describes only how many users and tokens there are, since tokens and hashes don't belong in logs.
 extension WebConfiguration: CustomStringConvertible, CustomReflectable {
   package var description: String {
-    "WebConfiguration(users: \(users.count), bearerTokens: \(bearerTokens.count), headers: \(headers.count))"
+    "WebConfiguration(users: \(users.count), bearerTokens: \(bearerTokens.count), headers: \(headers.count), "
+      + "hasTLS: \(tls != nil))"
   }
 
   package var customMirror: Mirror {
     Mirror(
       self,
-      children: ["users": users.count, "bearerTokens": bearerTokens.count, "headers": headers.count],
+      children: [
+        "users": users.count, "bearerTokens": bearerTokens.count, "headers": headers.count, "hasTLS": tls != nil,
+      ],
       displayStyle: .struct)
   }
 }
