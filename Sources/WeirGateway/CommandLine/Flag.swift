@@ -54,7 +54,7 @@ extension Flag<ServeOptions> {
         "--web.listen-address", value: "ADDRESS", help: "Metrics and health. Default: 127.0.0.1:9464.",
         sets: \.webAddress, address),
       Flag(
-        "--web.config.file", value: "FILE", help: "TLS of and access to the metrics, as YAML. Default: none, everybody.",
+        "--web.config.file", value: "FILE", help: "TLS and access of the metrics, as YAML. Default: open.",
         sets: \.webConfigFile, path),
       Flag(
         name: "--web.enable-lifecycle", value: nil,
