@@ -45,7 +45,7 @@ package struct TLSSettings: Sendable, Equatable {
   /// The cipher suites, in the server's order; empty for OpenSSL's. If there are none of TLS 1.3 among them, that
   /// version has OpenSSL's. If there are none of TLS 1.2, that version is not spoken.
   package var cipherSuites: [TLSCipherSuite] = []
-  /// The groups for the exchange of keys, in the server's order; empty for OpenSSL's.
+  /// The groups for the exchange of keys, in the server's order and each once; empty for OpenSSL's.
   package var groups: [TLSGroup] = []
   /// Whether the server's order of cipher suites counts, and not the client's.
   package var prefersServerOrder = false

@@ -1,3 +1,4 @@
+import Glibc
 import WeirIO
 import WeirTLS
 
@@ -36,9 +37,9 @@ struct TLSFiles: Sendable {
       let bytes = try SmallFile.bytes(of: paths[index], limit: Self.limit + 1)
       if bytes.count <= Self.limit { return bytes }
     } catch {
-      throw TLSFilesProblem("\(quoted(paths[index])) \(error.text)", file: index)
+      throw TLSFilesProblem("\(name(index)) \(error.text)", file: index)
     }
-    throw TLSFilesProblem("\(quoted(paths[index])) is larger than 1 MiB", file: index)
+    throw TLSFilesProblem("\(name(index)) is larger than 1 MiB", file: index)
   }
 
   /// The settings that the files' bytes make.
@@ -47,8 +48,11 @@ struct TLSFiles: Sendable {
   /// The problem with the name of its file.
   func problem(_ problem: TLSProblem) -> TLSFilesProblem {
     guard let file = place(problem.subject) else { return TLSFilesProblem("\(problem)") }
-    return TLSFilesProblem("\(quoted(paths[file])): \(problem)", file: file)
+    return TLSFilesProblem("\(name(file)): \(problem)", file: file)
   }
+
+  /// The path in full: the part that tells files apart is at the end.
+  private func name(_ index: Int) -> String { quoted(paths[index], limit: Int(PATH_MAX)) }
 }
 
 /// The reason why files make no TLS.

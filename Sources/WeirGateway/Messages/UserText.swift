@@ -2,10 +2,10 @@ import WeirHTTP
 
 // Functions for messages about a user's input.
 
-/// A user's value for an error text: in quotes, control characters escaped, cut at 64 characters.
-func quoted(_ text: String) -> String {
+/// A user's value for an error text: in quotes, control characters escaped, cut at 64 characters or another limit.
+func quoted(_ text: String, limit: Int = 64) -> String {
   var result = "\""
-  for scalar in text.unicodeScalars.prefix(64) {
+  for scalar in text.unicodeScalars.prefix(limit) {
     switch scalar {
     case "\"": result += "\\\""
     case "\\": result += "\\\\"
@@ -17,7 +17,7 @@ func quoted(_ text: String) -> String {
     default: result.unicodeScalars.append(scalar)
     }
   }
-  return result + (text.unicodeScalars.count > 64 ? "…\"" : "\"")
+  return result + (text.unicodeScalars.count > limit ? "…\"" : "\"")
 }
 
 /// The candidate that the user who typed `name` may have meant: the nearest within two edits, or within one edit in

@@ -80,8 +80,7 @@ import WeirGateway
     ("basic_auth_user: {}", "1:1: basic_auth_user: unknown key; did you mean \"basic_auth_users\"?"),
     (
       "tls_server_config: {cert_file: a.pem}",
-      "1:20: tls_server_config: is not supported; let nginx terminate TLS in front of --web.listen-address, as in "
-        + "deploy/nginx/weir-tls.conf"
+      "1:20: tls_server_config.key_file: is missing; TLS needs a certificate and its key"
     ),
     (
       "rate_limit: {interval: 1s}",

@@ -144,7 +144,10 @@ import WeirTestSupport
         + TLSCipherSuite.allCases.map(\.rawValue).joined(separator: ", ")
     ),
     ("cipher_suites: TLS_AES_128_GCM_SHA256", "cipher_suites: expected a list (- item), found a string"),
-    ("curve_preferences: [P256]", "curve_preferences[0]: \"P256\" is not a curve; did you mean \"CurveP256\"?"),
+    (
+      "curve_preferences: [curveP256]",
+      "curve_preferences[0]: \"curveP256\" is not a curve; did you mean \"CurveP256\"?"
+    ),
     (
       "curve_preferences: [secp256k1]",
       "curve_preferences[0]: \"secp256k1\" is not a curve; known are CurveP256, CurveP384, CurveP521, X25519, "
