@@ -36,18 +36,13 @@ extension ConfigurationReader {
   }
 
   /// The bytes of the file that this value names.
-  private func file(unless problem: ([UInt8]) -> String?) -> [UInt8]? { namedFile(unless: problem)?.bytes }
-
-  /// The file that this value names, with its bytes.
-  func namedFile(unless problem: ([UInt8]) -> String? = { _ in nil }) -> (path: String, bytes: [UInt8])? {
+  private func file(unless problem: ([UInt8]) -> String?) -> [UInt8]? {
     guard let path = read(as: .string, unless: { $0.hasPrefix("/") ? nil : "give an absolute path" }) else {
       return nil
     }
     do throws(ConfigurationError) {
       let bytes = try ConfigurationFile.bytes(of: path)
-      guard let text = bytes.count > YAMLLimits().bytes ? "is larger than 1 MiB" : problem(bytes) else {
-        return (path, bytes)
-      }
+      guard let text = bytes.count > YAMLLimits().bytes ? "is larger than 1 MiB" : problem(bytes) else { return bytes }
       report("\(quoted(path)) \(text)")
     } catch {
       report("\(quoted(path)) \(error.problems.first?.message ?? "can't be read")")

@@ -13,18 +13,17 @@ extension ConfigurationReader {
         "key": "it belongs into certificates: a list of { certificate, key }", "ca": "write clientCA",
       ]
       let problems = findings.problems.count
-      var contents: [String: [UInt8]] = [:]
-      var places: [(certificate: ConfigurationReader?, key: ConfigurationReader?)] = []
-      var tls = ListenerTLS(certificates: [])
+      var tls = ListenerTLS()
+      var readers: [ConfigurationReader] = []
       let list = keys.take("certificates", required: "list at least one { certificate, key }")
       for element in list?.elements() ?? [] {
         let _: Void? = element.mapping { keys in
           let certificate = keys.take("certificate", required: "it names a file in PEM, the server's own one first")
           let key = keys.take("key", required: "it names the file of the certificate's private key, in PEM")
-          places.append((certificate, key))
-          tls.certificates.append(
-            ListenerTLS.Pair(
-              certificate: certificate?.path(into: &contents) ?? "", key: key?.path(into: &contents) ?? ""))
+          if let first = certificate?.filePath(), let second = key?.filePath() {
+            tls.certificates.append(ListenerTLS.Pair(certificate: first, key: second))
+            readers += [certificate, key].compactMap(\.self)
+          }
           return ()
         }
       }
@@ -33,26 +32,17 @@ extension ConfigurationReader {
       {
         list.report("holds \(entries.count) certificates; give 1 to \(TLSSettings.maximumCertificates)")
       }
-      if let strict = keys.take("strictNames", as: .boolean) { tls.strictNames = strict }
+      if let strict = keys.take("strictNames", as: .boolean) { tls.rules.strictNames = strict }
       if let version = keys.take("minimumVersion", as: .tlsVersion) {
-        tls.minimumVersion = version == .tls13 ? .v1_3 : .v1_2
+        tls.rules.minimumVersion = version == .tls13 ? .v1_3 : .v1_2
       }
       let authorities = keys.take("clientCA"), tickets = keys.take("ticketKeys")
-      tls.clientCA = authorities?.path(into: &contents)
-      tls.ticketKeys = tickets?.path(into: &contents)
+      tls.clientCA = authorities?.filePath()
+      tls.ticketKeys = tickets?.filePath()
+      readers += [authorities, tickets].compactMap(\.self)
       clientCertificates(&keys, into: &tls, areAsked: authorities != nil)
-      guard findings.problems.count == problems, let list else { return nil }
-      if let problem = tls.problem(of: contents) {
-        let reader: ConfigurationReader? =
-          switch problem.place {
-          case .certificate(let index): places[index].certificate
-          case .key(let index): places[index].key
-          case .clientCA: authorities
-          case .ticketKeys: tickets
-          case .settings: nil
-          }
-        (reader ?? list).report("\(problem)")
-      }
+      guard findings.problems.count == problems else { return nil }
+      check(tls.files, readers)
       return tls
     }
   }
@@ -62,7 +52,7 @@ extension ConfigurationReader {
     let unasked = "needs clientCA, the file of the authorities of clients' certificates"
     if let reader = keys.take("clientAuth"), let word = reader.word(among: ["required", "optional"]) {
       if !areAsked { reader.report(unasked) }
-      tls.clientAuth = word == "optional" ? .optional : .required
+      tls.rules.clientAuth = word == "optional" ? .optional : .required
     }
     guard let reader = keys.take("forward") else { return }
     if !areAsked { reader.report(unasked) }
@@ -79,22 +69,7 @@ extension ConfigurationReader {
     }
   }
 
-  /// The path of the file that this value names, whose bytes it adds to `contents`.
-  private func path(into contents: inout [String: [UInt8]]) -> String? {
-    guard let file = namedFile() else { return nil }
-    contents[file.path] = file.bytes
-    return file.path
-  }
-}
-
-extension ListenerTLS {
-  /// The reason why the files can't be used; nil if they can.
-  func problem(of contents: [String: [UInt8]]) -> TLSProblem? {
-    do throws(TLSProblem) {
-      _ = try TLSServerContext(settings { contents[$0] ?? [] })
-      return nil
-    } catch {
-      return error
-    }
+  private func filePath() -> String? {
+    read(as: .string) { $0.hasPrefix("/") ? nil : "give an absolute path" }
   }
 }

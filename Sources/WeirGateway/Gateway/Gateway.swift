@@ -75,7 +75,7 @@ package final class Gateway: Sendable {
       connections: options.connections, metrics: metrics.tls, log: log)
     self.listeners = listeners
     metrics.tls.tell { [weak listeners] in
-      (listeners?.all ?? []).compactMap { entry in entry.tls.map { (entry.settings.name, $0.certificates) } }
+      (listeners?.all ?? []).compactMap { entry in entry.tls.map { (entry.settings.name, $0.source.certificates) } }
     }
     metrics.listeners.tell { [weak listeners] in
       (listeners?.all ?? []).map { ($0.settings.name, $0.tallies) }

@@ -18,7 +18,7 @@ final class GatewayListeners: Sendable {
     let tallies: [ServerTally]
     let crowd: CrowdLog
     /// Nil for plain HTTP.
-    let tls: TLSSource?
+    let tls: TLSFilesWatch?
   }
 
   /// The listeners that a configuration asks for. All sockets are open.
@@ -30,8 +30,8 @@ final class GatewayListeners: Sendable {
   fileprivate struct Prepared: Sendable {
     let settings: ListenerSettings
     let listener: Listener
-    /// Nil for plain HTTP.
-    let context: TLSServerContext?
+    /// Nil for plain HTTP, and for a listener whose servers stay.
+    let tls: TLSFilesWatch?
   }
 
   private let workers: [Worker]
@@ -48,7 +48,7 @@ final class GatewayListeners: Sendable {
   /// - Parameter connections: Connections of all workers together for which there are descriptors.
   init(
     _ settings: [ListenerSettings], workers: [Worker], connections: Int, metrics: TLSMetrics, log: Logger
-  ) throws(ListenerProblem) {
+  ) throws {
     self.workers = workers
     share = connections / max(1, workers.count)
     self.metrics = metrics
@@ -63,28 +63,37 @@ final class GatewayListeners: Sendable {
   /// Begins to accept connections.
   func start() {
     for server in all.flatMap(\.servers) { server.start() }
+    for entry in all { entry.tls?.start() }
   }
 
   /// The listeners in the order of the configuration.
   var all: [Entry] { entries.withLock { $0 } }
 
   /// Opens the sockets that are missing, and reads the files of TLS. Throws, and changes nothing, if that fails.
-  func prepare(_ wanted: [ListenerSettings]) throws(ListenerProblem) -> Change {
+  func prepare(_ wanted: [ListenerSettings]) throws -> Change {
     let present = all
     var listeners: [Prepared] = []
     for settings in wanted {
       let known = present.first { $0.settings.address == settings.address }
-      let tickets = present.first { $0.settings.name == settings.name }?.tls?.current
-      let context = try settings.tls.map { tls throws(ListenerProblem) in try tls.context(keysOf: tickets) }
-      let listener: Listener
-      do throws(ListenError) {
-        listener = if let known { known.listener } else { try Listener(settings.address) }
-      } catch {
-        throw .listening(error)
-      }
-      listeners.append(Prepared(settings: settings, listener: listener, context: context))
+      let listener = if let known { known.listener } else { try Listener(settings.address) }
+      let isKept = known?.settings.canFollow(settings) ?? false
+      let tls = isKept ? nil : try watch(settings, after: present.first { $0.settings.name == settings.name }?.tls)
+      listeners.append(Prepared(settings: settings, listener: listener, tls: tls))
     }
     return Change(listeners: listeners)
+  }
+
+  /// Reads the files of a listener's TLS.
+  private func watch(_ settings: ListenerSettings, after previous: TLSFilesWatch?) throws -> TLSFilesWatch? {
+    try settings.tls.map { tls in
+      try TLSFilesWatch(
+        tls.files, after: previous?.source,
+        observer: { [metrics, name = settings.name] in metrics.ended($0, at: name) },
+        report: { [metrics, log, name = settings.name] event in
+          metrics.reloaded(name, isSuccess: event == .followed)
+          log.note(event, listener: name)
+        })
+    }
   }
 
   /// Makes the servers of a listener.
@@ -99,16 +108,13 @@ final class GatewayListeners: Sendable {
     let sameName = before.first { $0.settings.name == settings.name }
     let tallies = sameName?.tallies ?? workers.map { _ in ServerTally() }
     let edge = ListenerEdge(settings)
-    let tls = prepared.context.map { context in
-      TLSSource(context) { [metrics, name = settings.name] in metrics.ended($0, at: name) }
-    }
     let servers = zip(workers, tallies).map { worker, tally in
       worker.server(
-        for: listener, edge, limits: limits, expectsProxyHeader: settings.expectsProxyHeader, tls: tls,
+        for: listener, edge, limits: limits, expectsProxyHeader: settings.expectsProxyHeader, tls: prepared.tls?.source,
         tally: tally, crowd: crowd)
     }
     return Entry(
-      settings: settings, listener: listener, servers: servers, tallies: tallies, crowd: crowd, tls: tls)
+      settings: settings, listener: listener, servers: servers, tallies: tallies, crowd: crowd, tls: prepared.tls)
   }
 
   /// Begins with what was prepared, and lets the other listeners' connections end. Connections of a listener whose
@@ -123,7 +129,7 @@ final class GatewayListeners: Sendable {
       }
       if var known {
         known.settings = prepared.settings
-        if let context = prepared.context { known.tls?.follow(context) }
+        follow(prepared.settings, known)
         return known
       }
       let entry = entry(prepared, beside: count, after: before)
@@ -143,7 +149,21 @@ final class GatewayListeners: Sendable {
       for server in entry.servers { leave(server, closesListener: isClosed) }
     }
     for server in new.flatMap(\.servers) { server.start() }
+    for entry in new { entry.tls?.start() }
     for worker in workers { await worker.catchUp() }
+  }
+
+  /// Has new connections of a listener follow the files of its new settings. They were good when these were checked.
+  private func follow(_ settings: ListenerSettings, _ entry: Entry) {
+    guard let tls = settings.tls, let watch = entry.tls else { return }
+    do {
+      let before = watch.source.current.settings
+      try watch.follow(tls.files)
+      if watch.source.current.settings != before { metrics.reloaded(settings.name, isSuccess: true) }
+    } catch {
+      metrics.reloaded(settings.name, isSuccess: false)
+      log.note(.refused(error.description), listener: settings.name)
+    }
   }
 
   private func leave(_ server: Server, closesListener: Bool) {

@@ -30,7 +30,7 @@ package struct ListenerSettings: Sendable, Equatable {
     self.address = address
   }
 
-  /// Whether the servers of these settings can go on with others: all that differs is the TLS of new connections.
+  /// Whether the servers of these settings can go on with others: all that differs is what handshakes follow.
   func canFollow(_ other: ListenerSettings) -> Bool {
     guard let tls, let next = other.tls, tls.forward == next.forward else { return self == other }
     var same = other

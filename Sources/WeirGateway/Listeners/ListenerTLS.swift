@@ -18,37 +18,39 @@ struct ListenerTLS: Sendable, Equatable {
     var names: [String] { [subject, certificate].compactMap(\.self) }
   }
 
-  var certificates: [Pair]
+  var certificates: [Pair] = []
   var clientCA: String?
   var ticketKeys: String?
-  /// The rules of the configuration, without the contents of the files.
-  var minimumVersion = TLSSettings.Version.v1_2
-  var strictNames = false
-  var clientAuth = TLSSettings.ClientAuth.required
+  /// The settings without what the files hold.
+  var rules = TLSSettings(certificates: [])
   var forward = Forwarding()
 
-  /// All files, each once.
-  var files: [String] {
-    var seen: Set<String> = []
-    return (certificates.flatMap { [$0.certificate, $0.key] } + [clientCA, ticketKeys].compactMap(\.self))
-      .filter { seen.insert($0).inserted }
-  }
-
-  /// The settings with the contents of the files, which `bytes` returns.
-  func settings<Failure: Error>(_ bytes: (String) throws(Failure) -> [UInt8]) throws(Failure) -> TLSSettings {
-    var pairs: [TLSCertificate] = []
-    for pair in certificates {
-      pairs.append(TLSCertificate(chain: try bytes(pair.certificate), key: try bytes(pair.key)))
-    }
-    var settings = TLSSettings(
-      certificates: pairs, minimumVersion: minimumVersion, strictNames: strictNames, clientAuth: clientAuth)
-    if let clientCA { settings.clientCA = try bytes(clientCA) }
-    if let ticketKeys { settings.ticketKeys = Self.keys(in: try bytes(ticketKeys)) }
-    return settings
+  /// The files: each certificate and its key, then the authorities and the ticket keys, if there are.
+  var files: TLSFiles {
+    let pairs = certificates.count
+    let (hasAuthorities, hasTickets) = (clientCA != nil, ticketKeys != nil)
+    return TLSFiles(
+      certificates.flatMap { [$0.certificate, $0.key] } + [clientCA, ticketKeys].compactMap(\.self),
+      place: { part in
+        switch part {
+        case .chain(let index): 2 * index
+        case .key(let index): 2 * index + 1
+        case .clientCA: 2 * pairs
+        case .ticketKeys: 2 * pairs + (hasAuthorities ? 1 : 0)
+        case .other: nil
+        }
+      },
+      make: { [rules] bytes in
+        var settings = rules
+        settings.certificates = (0..<pairs).map { TLSCertificate(chain: bytes[2 * $0], key: bytes[2 * $0 + 1]) }
+        settings.clientCA = hasAuthorities ? bytes[2 * pairs] : nil
+        settings.ticketKeys = hasTickets ? bytes.last.map(Self.keys) : nil
+        return settings
+      })
   }
 
   /// The keys of a file that holds them one after the other. What is left at the end is a key that is too short.
-  static func keys(in bytes: [UInt8]) -> [[UInt8]] {
+  private static func keys(in bytes: [UInt8]) -> [[UInt8]] {
     stride(from: 0, to: bytes.count, by: TLSSettings.ticketKeyLength).map {
       Array(bytes[$0..<min(bytes.count, $0 + TLSSettings.ticketKeyLength)])
     }

@@ -8,9 +8,14 @@ final class TLSSource: Sendable {
   private let context: Mutex<TLSServerContext>
   private let observer: @Sendable (TLSHandshake) -> Void
 
-  /// - Parameter observer: Called for each handshake that has ended, on the loop of its connection.
-  init(_ context: TLSServerContext, observer: @escaping @Sendable (TLSHandshake) -> Void) {
-    self.context = Mutex(context)
+  /// - Parameters:
+  ///   - previous: The TLS that this one replaces, whose ticket keys stay good if they may.
+  ///   - observer: Called for each handshake that has ended, on the loop of its connection.
+  init(
+    _ settings: TLSSettings, after previous: TLSSource? = nil,
+    observer: @escaping @Sendable (TLSHandshake) -> Void
+  ) throws(TLSProblem) {
+    context = Mutex(try TLSServerContext(settings, keysOf: previous?.current))
     self.observer = observer
   }
 
@@ -20,12 +25,10 @@ final class TLSSource: Sendable {
   /// The certificates that new connections get.
   var certificates: [TLSServerContext.CertificateFacts] { current.certificates }
 
-  /// Has new connections follow another context.
-  func follow(_ next: TLSServerContext) { context.withLock { $0 = next } }
-
   /// Has new connections follow other settings. Throws, and changes nothing, if they can't be used.
   func follow(_ settings: TLSSettings) throws(TLSProblem) {
-    follow(try TLSServerContext(settings, keysOf: current))
+    let next = try TLSServerContext(settings, keysOf: current)
+    context.withLock { $0 = next }
   }
 
   /// Makes the channel of a new connection; returns nil without memory.

@@ -25,16 +25,18 @@ final class TLSFilesWatch: Sendable {
   /// Reads the files.
   ///
   /// - Parameters:
+  ///   - previous: The TLS that this one replaces.
   ///   - observer: Called for each handshake that has ended, on the loop of its connection.
   ///   - report: Called by looks, when there is new content.
   init(
-    _ files: TLSFiles, observer: @escaping @Sendable (TLSHandshake) -> Void = { _ in },
+    _ files: TLSFiles, after previous: TLSSource? = nil,
+    observer: @escaping @Sendable (TLSHandshake) -> Void = { _ in },
     report: @escaping @Sendable (Event) -> Void
   ) throws(TLSFilesProblem) {
     let marks = files.paths.map(FileMark.init(ofFile:)), bytes = try files.read()
     let settings = try files.settings(of: bytes)
     do {
-      source = try TLSSource(settings, observer: observer)
+      source = try TLSSource(settings, after: previous, observer: observer)
     } catch {
       throw files.problem(error)
     }

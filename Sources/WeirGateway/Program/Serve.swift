@@ -145,7 +145,7 @@ struct Serve {
       do {
         try await parts.gateway.reload(configuration)
       } catch {
-        return error is ListenerProblem ? Self.startText(error) : "the loop of lookups can't be made: \(error)"
+        return error is Errno ? "the loop of lookups can't be made: \(error)" : Self.startText(error)
       }
       let file = LogValue.string(options.configFile ?? "")
       log.info("configuration reloaded", ["file": file, "routes": .integer(configuration.routes.count)])
@@ -235,7 +235,7 @@ struct Serve {
   /// The reason why the program can't start, with the program's flags in place of the library's options.
   static func startText(_ error: any Error) -> String {
     switch error {
-    case ListenerProblem.listening(let error) where error.error == .addressInUse:
+    case let error as ListenError where error.error == .addressInUse:
       "\(error); stop it, or give another address, by --gateway.listen-address or in listeners (port 0 lets the "
         + "system choose)"
     case let error as ExporterError: error.description.replacing("listenAddress", with: "--web.listen-address")
@@ -301,7 +301,7 @@ private final class Parts: Sendable {
     webTLS = try web.tls.map { tls throws(TLSFilesProblem) in
       try TLSFilesWatch(tls.files, report: { log.note($0, listener: "metrics") })
     }
-    if let source = webTLS?.source { exporterOptions.secure = { source.channel() } }
+    if let source = webTLS?.source { exporterOptions.secure = source.makeChannel }
     exporterOptions.actions = occasions.actions(areEnabled: options.enablesLifecycle)
     exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
     let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)

@@ -19,32 +19,8 @@ extension ConfigurationReader {
       guard let certificate, let key else { return nil }
       let tls = WebTLS(
         certificateFile: certificate.path, keyFile: key.path, clientCAFile: authority?.path, rules: rules)
-      check(tls, [certificate.reader, key.reader] + (authority.map { [$0.reader] } ?? []))
+      check(tls.files, [certificate.reader, key.reader] + (authority.map { [$0.reader] } ?? []))
       return tls
-    }
-  }
-
-  /// - Parameter readers: The values that name the files.
-  private func check(_ tls: WebTLS, _ readers: [ConfigurationReader]) {
-    let files = tls.files
-    var all: [[UInt8]] = []
-    for (index, reader) in readers.enumerated() {
-      do {
-        all.append(try files.read(index))
-      } catch {
-        reader.report(error.description)
-      }
-    }
-    guard all.count == readers.count else { return }
-    do throws(TLSFilesProblem) {
-      let settings = try files.settings(of: all)
-      do {
-        _ = try TLSServerContext(settings)
-      } catch {
-        throw files.problem(error)
-      }
-    } catch {
-      (error.file.map { readers[$0] } ?? self).report(error.description)
     }
   }
 }
