@@ -21,7 +21,7 @@ package struct TLSSettings: Sendable, Equatable {
     case required
     /// A client may have no certificate. A bad one ends the handshake. Means nothing without authorities.
     case optional
-    /// A client without a certificate is refused. Any certificate is taken, whoever issued it.
+    /// A client without a certificate is refused. Any certificate is taken, of any issuer.
     case requiredUnverified
     /// A client may have no certificate, and any is taken.
     case optionalUnverified

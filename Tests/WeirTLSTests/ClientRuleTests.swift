@@ -120,7 +120,7 @@ import WeirTLS
     }
   }
 
-  /// What let a client in once lets it in no more once the rules are others.
+  /// A ticket of earlier rules lets no client in.
   @Test func ticketsEndWithTheRules() throws {
     var first = settings
     first.clientCA = authority.certificatePEM

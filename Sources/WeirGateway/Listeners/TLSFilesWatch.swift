@@ -4,7 +4,7 @@ import WeirTLS
 
 /// Keeps the TLS of a listener up to date with its files: looks at them every ten seconds, and when it is asked to.
 final class TLSFilesWatch: Sendable {
-  /// What new content of the files led to. Content that is refused is reported once.
+  /// The outcome of new content in the files. Content that is refused is reported once.
   enum Event: Equatable {
     /// New connections follow it.
     case followed

@@ -1,5 +1,5 @@
 extension Logger {
-  /// Logs what new content of a listener's TLS files led to.
+  /// Logs the outcome of new content in a listener's TLS files.
   func note(_ event: TLSFilesWatch.Event, listener: String) {
     switch event {
     case .followed: info("the TLS files have changed, and new connections follow them", ["listener": .string(listener)])

@@ -33,7 +33,7 @@ import WeirTestSupport
 
   private func url(_ weir: WeirProgram) -> String { "https://127.0.0.1:\(weir.metricsPort)/metrics" }
 
-  /// What curl says without a proxy, with trust in the authority.
+  /// The answer to curl without a proxy, with trust in the authority.
   private func curl(_ weir: WeirProgram, _ arguments: [String] = []) async throws -> (isGood: Bool, output: String) {
     let result = try await Tool.curl.runToEnd(
       ["-sS", "--fail", "--max-time", "60", "--noproxy", "*", "--cacert", certificates.authority.certificate]

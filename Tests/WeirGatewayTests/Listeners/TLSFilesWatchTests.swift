@@ -11,7 +11,7 @@ import WeirTestSupport
   private let directory: TemporaryDirectory
   private let files: TLSFiles
 
-  /// What was reported.
+  /// The events that were reported.
   private final class Reports: Sendable {
     let events = Mutex<[TLSFilesWatch.Event]>([])
     func take() -> [TLSFilesWatch.Event] {
