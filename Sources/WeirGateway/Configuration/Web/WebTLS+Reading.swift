@@ -1,7 +1,7 @@
 import WeirTLS
 
-// The keys have the names and values of exporter-toolkit's tls_server_config. The files are read with the configuration,
-// so their problems are problems of it.
+// The keys have the names and values of exporter-toolkit's tls_server_config. The files are read with the
+// configuration, so their problems are problems of it.
 
 extension ConfigurationReader {
   /// - Parameter folder: The configuration file's folder with a slash at its end, where relative paths begin.
