@@ -249,8 +249,8 @@ import WeirTestSupport
       (
         "server.key", "server.key",
         [
-          "2:14: cert_file: \"DIR/server.key\": the certificate file holds no certificate; give the chain, the server's "
-            + "own certificate first"
+          "2:14: cert_file: \"DIR/server.key\": the certificate file holds no certificate; give the chain, the "
+            + "server's own certificate first"
         ]
       ),
       (
