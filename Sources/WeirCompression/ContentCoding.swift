@@ -20,19 +20,22 @@ package enum ContentCoding: Hashable, Sendable {
   /// Names are compared without regard to case, `x-gzip` is `gzip`, and empty list elements are skipped (§5.6.1).
   /// - Returns: nil if one is unknown or there are more than `maximumCount`; the body is then left unchanged.
   package static func list(_ value: String) -> [ContentCoding]? {
-    value.withOctets { value in
-      var codings: [ContentCoding] = []
-      for name in value.listElements {
-        if name.isEmpty || name.spells("identity") { continue }
-        if name.spells("gzip") || name.spells("x-gzip") {
-          codings.append(.gzip)
-        } else if name.spells("deflate") {
-          codings.append(.deflate)
-        } else {
-          return nil
-        }
+    value.withOctets { list($0) }
+  }
+
+  /// As for a text.
+  package static func list(_ value: UnsafeRawBufferPointer) -> [ContentCoding]? {
+    var codings: [ContentCoding] = []
+    for name in value.listElements {
+      if name.isEmpty || name.spells("identity") { continue }
+      if name.spells("gzip") || name.spells("x-gzip") {
+        codings.append(.gzip)
+      } else if name.spells("deflate") {
+        codings.append(.deflate)
+      } else {
+        return nil
       }
-      return codings.count <= maximumCount ? codings : nil
     }
+    return codings.count <= maximumCount ? codings : nil
   }
 }

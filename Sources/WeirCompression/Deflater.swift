@@ -71,8 +71,9 @@ package final class Deflater {
     _ input: UnsafeRawBufferPointer, flush: Flush = .none, into sink: (UnsafeRawBufferPointer) -> Void
   ) throws(CompressionError) {
     guard !ended else { throw .misuse }
+    // A flush may write much more than its input.
     let scratch = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: min(Inflater.maximumSlice, max(1 << 10, input.count)), alignment: 16)
+      byteCount: min(Inflater.maximumSlice, max(flush == .none ? 1 << 10 : 16 << 10, input.count)), alignment: 16)
     defer { scratch.deallocate() }
     var rest = input
     repeat {

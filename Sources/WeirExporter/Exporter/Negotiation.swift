@@ -98,25 +98,15 @@ extension PageCoding {
       self = .identity
       return
     }
-    let codings = Preference.list(acceptEncoding)
-    let any = codings.quality(of: "*")
-    let gzip = codings.quality(of: "gzip") ?? codings.quality(of: "x-gzip") ?? any ?? .none
-    let plain = codings.quality(of: "identity") ?? any
-    if gzip > .none && gzip >= plain ?? .none {
+    let codings = AcceptedCodings(acceptEncoding)
+    if codings.prefersGzip {
       self = .gzip
-    } else if plain != Quality.none {
+    } else if codings.identity != Quality.none {
       // A coding that the field doesn't mention is acceptable.
       self = .identity
     } else {
       return nil
     }
-  }
-}
-
-extension [Preference] {
-  /// The weight given to a coding; if there are several, the greatest.
-  fileprivate func quality(of coding: String) -> Quality? {
-    lazy.filter { $0.name == coding }.map(\.quality).max()
   }
 }
 

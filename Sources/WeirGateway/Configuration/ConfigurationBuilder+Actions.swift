@@ -6,8 +6,8 @@ import WeirHTTP
 extension ConfigurationBuilder {
   /// Keys that say how requests are sent to an upstream.
   private static let upstreamKeys = [
-    "adaptiveConcurrency", "circuitBreaker", "destinationPolicy", "headers", "hedge", "overload", "replacePrefix",
-    "fallback", "retry", "rewriteHost", "splitBy", "stripPrefix", "timeout",
+    "adaptiveConcurrency", "circuitBreaker", "compression", "destinationPolicy", "headers", "hedge", "overload",
+    "replacePrefix", "fallback", "retry", "rewriteHost", "splitBy", "stripPrefix", "timeout",
   ]
 
   /// Keys that might be looked for in a route, with the place to which they belong.
@@ -17,6 +17,9 @@ extension ConfigurationBuilder {
       hints[key] = "it belongs into match"
     }
     for key in ["keepQuery", "port", "prefix", "scheme"] { hints[key] = "it belongs into redirect" }
+    for key in ["decodeRequests", "decodeResponses", "level", "minimumBytes", "responses", "types"] {
+      hints[key] = "it belongs into compression"
+    }
     for key in ["body", "contentType"] { hints[key] = "it belongs into respond" }
     hints["status"] = "it belongs into redirect or respond"
     for key in [

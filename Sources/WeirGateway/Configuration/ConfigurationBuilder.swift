@@ -31,7 +31,8 @@ struct ConfigurationBuilder {
 
   /// Keys of a route that might be expected to hold for all of them.
   private static let routeKeys: Set = [
-    "overload", "adaptiveConcurrency", "circuitBreaker", "destinationPolicy", "headers", "hedge", "responseHeaders",
+    "overload", "adaptiveConcurrency", "circuitBreaker", "compression", "destinationPolicy", "headers", "hedge",
+    "responseHeaders",
     "retry", "timeout",
   ]
   private static let maximumNameLength = 64
@@ -94,6 +95,7 @@ struct ConfigurationBuilder {
       $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
     }
     if let timeout { route.timeout = timeout }
+    route.compression = keys.take("compression").flatMap { compression($0, beside: route.responseHeaders) }
     route.hedge = keys.take("hedge").flatMap { $0.hedge(before: route.timeout) }
   }
 

@@ -212,7 +212,12 @@ extension Forwarding: AttemptDelegate {
   private func passOn() {
     guard let head, let outgoing else { return }
     var fields = WeirServer.ResponseFields(reservingBytes: 512)
-    let framing = outgoing.route.headers.response(head, isHTTP10: head.version == .http1_0, to: &fields)
+    let framing: Reframing
+    if let coding = outgoing.route.coding {
+      framing = codedHead(head, by: coding, outgoing.route.headers, to: &fields)
+    } else {
+      framing = outgoing.route.headers.response(head, isHTTP10: head.version == .http1_0, to: &fields)
+    }
     // The gateway never asks for Upgrade, which ends here, so an upstream that switches protocols violates HTTP.
     guard head.status >= 200, let length = framing.bodyLength(status: head.status, isHead: isHead) else {
       isResponseBad = true
@@ -222,11 +227,12 @@ extension Forwarding: AttemptDelegate {
     let rules = outgoing.route.headers.responseRules
     if rules.adds { withFacts { rules.add(to: &fields, $0) } }
     status = head.status
-    exchange.begin(status: status, fields: fields, length: length)
+    exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
   }
 
   func attempt(_ attempt: Attempt, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     if machine.isEnding { return .stop }
+    if let coder { return code(bytes, by: coder, attempt) }
     attempt.handedOn(bytes.count)
     if exchange.write(bytes) { return .proceed }
     if exchange.onWritable == nil { exchange.onWritable = { [self] in self.attempt?.release(.sink) } }
@@ -252,9 +258,10 @@ extension Forwarding: AttemptDelegate {
 
   private func finish(_ attempt: Attempt, _ error: TransferError?, _ report: TransferReport) {
     attempt.measured(report)
-    let failure = attempt.judged(error).map {
+    var failure = attempt.judged(error).map {
       TransferFailure($0, advice: TransferAdvice(options: plan.transport.options, rules: outgoing?.route.spec.rules))
     }
+    if let coder, failure == nil { failure = finish(coder) }
     ended(attempt, failure, hasBroken: error != nil)
   }
 
@@ -289,6 +296,7 @@ extension Forwarding: AttemptDelegate {
   /// The attempt has failed after its head was passed on. Unless the client may have got some of it, another attempt
   /// may follow.
   private func takeBack() {
+    if coder != nil { dropCoder() }
     guard status != 0, exchange.retract() else { return }
     status = 0
     exchange.onWritable = nil

@@ -44,6 +44,16 @@ extension Forwarding {
     bodyTimer = nil
   }
 
+  /// More of the body is in the buffer.
+  ///
+  /// - Parameter count: The bytes that came.
+  func noteReceived(_ count: Int) -> WeirServer.BodyFlow {
+    wakeSender()
+    isBufferFull = !buffer.wantsMore
+    if intake.received(count, isFull: isBufferFull) { beginStreaming() }
+    return isBufferFull && outgoing != nil ? .pause : .proceed
+  }
+
   private func wakeSender() {
     guard wantsBytes else { return }
     wantsBytes = false
@@ -55,14 +65,13 @@ extension Forwarding: BodyReader {
   func didReceive(_ bytes: UnsafeRawBufferPointer) -> WeirServer.BodyFlow {
     // The request isn't forwarded, or no longer, so the rest of its body is dropped.
     guard outgoing != nil else { return .proceed }
+    if let bodyDecoding { return decode(bytes, by: bodyDecoding) }
     buffer.append(bytes)
-    wakeSender()
-    isBufferFull = !buffer.wantsMore
-    if intake.received(bytes.count, isFull: isBufferFull) { beginStreaming() }
-    return isBufferFull && outgoing != nil ? .pause : .proceed
+    return noteReceived(bytes.count)
   }
 
   func didEnd() {
+    if let bodyDecoding, !isWhole(bodyDecoding) { return }
     let isToBegin = intake.ended()
     bodyIsOver()
     guard outgoing != nil else { return }
@@ -78,7 +87,7 @@ extension Forwarding {
     let read = buffer.read(into: target)
     if isBufferFull, buffer.wantsMore {
       isBufferFull = false
-      exchange.resumeReading()
+      if let bodyDecoding { goOn(bodyDecoding) } else { exchange.resumeReading() }
     }
     switch read {
     case .bytes(let count): return .bytes(count)

@@ -13,15 +13,15 @@ extension Forwarding {
     } else if isResponseBad {
       failure = nil
       answerUnlessFallback(.badResponse, as: .forwarded(.transportError))
-    } else if status == 0, isBodyTooSlow || outcome == .cancelled && waitsForClient {
-      isBodyTooSlow = true
-      answerSlowBody()
+    } else if status == 0, bodyDefect != nil || outcome == .cancelled && waitsForClient {
+      if bodyDefect == nil { bodyDefect = .tooSlow }
+      answerBadBody()
     } else if status == 0 {
       answerUnlessFallback(GatewayAnswer(outcome, failure), as: GatewayOutcome(outcome, failure))
     } else {
       // A truncated response must not look like a complete one.
       if failure == nil { exchange.end() } else { exchange.abort() }
-      end(isBodyTooSlow ? .bodyTimeout : .forwarded(outcome), at: now)
+      end(bodyDefect?.outcome ?? .forwarded(outcome), at: now)
     }
   }
 
@@ -36,6 +36,7 @@ extension Forwarding {
     ownAnswer = answer
     var fields = WeirServer.ResponseFields()
     if let seconds = answer.retryAfter { fields.add("Retry-After", String(seconds)) }
+    if let codings = answer.acceptedCodings { fields.add("Accept-Encoding", codings) }
     if let reason = answer.refusal {
       fields.add("X-No-Retry", ShedReason.overload.rawValue)
       // The field says that nothing was sent, which is not so if a retry was refused.
@@ -64,6 +65,8 @@ extension Forwarding {
     isOver = true
     exchange.forgetCallbacks()
     bodyIsOver()
+    if coder != nil { dropCoder() }
+    bodyDecoding?.end(for: self)
     let seconds = now.seconds(since: began)
     plan.ended(
       SeriesCache.Key(
@@ -79,7 +82,7 @@ extension Forwarding {
   /// says so. A client's mistakes and an application's own errors don't count.
   private var isFailure: Bool {
     // Refusals of load control have lines of their own (``UpstreamLog``).
-    guard !isClientGone, !isBodyTooSlow, ownAnswer?.refusal == nil else { return false }
+    guard !isClientGone, bodyDefect == nil, ownAnswer?.refusal == nil else { return false }
     switch status {
     case 502, 503, 504, 508: return true
     default: return failure != nil && ownAnswer == nil

@@ -61,6 +61,10 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) var bodyTimer: LoopTimer?
   /// The gate that the body has entered, while it streams.
   @exclusivity(unchecked) var gate: UploadGate?
+  /// Set for a body that is decoded on its way.
+  @exclusivity(unchecked) var bodyDecoding: BodyDecoding?
+  /// Codes or decodes the response's body; nil if it passes unchanged.
+  @exclusivity(unchecked) var coder: BodyCoder?
 
   /// The status sent to the client; 0 before it is sent.
   @exclusivity(unchecked) var status = 0
@@ -68,7 +72,8 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) var ownAnswer: GatewayAnswer?
   @exclusivity(unchecked) var isClientGone = false
   @exclusivity(unchecked) var isResponseBad = false
-  @exclusivity(unchecked) var isBodyTooSlow = false
+  /// Why the request's body is not taken, if it is not.
+  @exclusivity(unchecked) var bodyDefect: BodyDefect?
   @exclusivity(unchecked) var isOver = false
 
   private init(_ exchange: Exchange, from edge: ListenerEdge, method: String, plan: ActivePlan) {
@@ -102,14 +107,15 @@ final class Forwarding: TransportExchange {
       case .forward(let index, let target):
         guard let route = routePlan(index) else { return }
         self.route = index
+        if let coding = route.coding, !decodesBody(by: coding) { return }
         switch fields(authority, by: route) {
         case .loop: answer(.loop, as: .loop)
         case .finalRecipient: answer(.finalRecipient(isTrace: knownMethod == .trace), as: .answered)
         case .forward(let fields, let retries, let wishes):
           forward(
             OutgoingRequest(
-              route: route, method: name, target: target, fields: fields, body: exchange.head.bodyLength,
-              retriesBefore: retries), wishes)
+              route: route, method: name, target: target, fields: fields,
+              body: bodyDecoding == nil ? exchange.head.bodyLength : .chunked, retriesBefore: retries), wishes)
         }
       }
     }
@@ -153,6 +159,7 @@ final class Forwarding: TransportExchange {
         address: address, authority: authority, trust: edge.trust(in: exchange.peer),
         facts: edge.facts(of: exchange), listener: edge.name, isHTTP10: isHTTP10,
         countsForwards: knownMethod == .trace || knownMethod == .options)
+      if bodyDecoding != nil { return route.headers.request(DecodedRequest(head: exchange.head.fields), from: client) }
       return route.headers.request(exchange.head.fields, from: client)
     }
   }
@@ -233,6 +240,8 @@ final class Forwarding: TransportExchange {
   func fail(_ reason: ExchangeFailure) {
     if machine.isEnding { return }
     failure = reason
+    if coder != nil { dropCoder() }
+    bodyDecoding?.end(for: self)
     perform(machine.end())
   }
 
@@ -301,14 +310,20 @@ final class Forwarding: TransportExchange {
 
   /// The body comes too slowly.
   func bodyIsTooSlow() {
-    if intake.stage == .gathering { return answerSlowBody() }
-    isBodyTooSlow = true
-    fail(.cancelled)
+    refuseBody(.tooSlow)
   }
 
-  func answerSlowBody() {
+  /// Ends the request because of its body.
+  func refuseBody(_ defect: BodyDefect) {
+    if bodyDefect == nil { bodyDefect = defect }
+    bodyDecoding?.end(for: self)
+    if intake.stage == .gathering { answerBadBody() } else { fail(.cancelled) }
+  }
+
+  func answerBadBody() {
+    guard let bodyDefect else { return }
     exchange.closeAfterResponse()
-    answer(.slowBody, as: .bodyTimeout)
+    answer(bodyDefect.answer, as: bodyDefect.outcome)
   }
 
   /// Too many requests stream a body to the upstream.
@@ -326,6 +341,10 @@ extension Forwarding: TimerHandler {
       bodyTimeIsOver()
     } else if timer === hedgeTimer {
       hedgeIsDue()
+    } else if let coder, timer === coder.turnTimer || timer === coder.flushTimer {
+      coderIsDue(coder, isForTurn: timer === coder.turnTimer)
+    } else if timer === bodyDecoding?.turnTimer {
+      decodeMore()
     } else if awaitsEndpoints {
       endpointsAreDue()
     } else {

@@ -38,13 +38,15 @@ final class ForwardingPlan: Sendable {
   /// - Parameters:
   ///   - pseudonym: The name of this gateway in Via.
   ///   - gates: The gates of the process, which outlive a plan.
+  ///   - coders: The process's limit on bodies that are coded.
   ///   - named: The endpoints of the configuration's upstreams, by name.
   init(
-    _ configuration: Configuration, pseudonym: String, gates: UploadGates, named: [String: UpstreamEndpoints] = [:]
+    _ configuration: Configuration, pseudonym: String, gates: UploadGates, coders: CoderLimit = CoderLimit(),
+    named: [String: UpstreamEndpoints] = [:]
   ) {
     let routes = configuration.routes
     table = RouteTable(routes)
-    var maker = RoutePlan.Maker(configuration, pseudonym: pseudonym, gates: gates, named: named)
+    var maker = RoutePlan.Maker(configuration, pseudonym: pseudonym, gates: gates, coders: coders, named: named)
     work = routes.map { maker.work(of: $0) }
     planCount = maker.count
     upstreams = maker.upstreams
@@ -79,6 +81,10 @@ final class ActivePlan {
   /// The counters by route.
   private let retried: [Counter]
   private let abandoned: [Counter]
+  /// Nil for routes that code nothing.
+  private let coded: [CodedBytes?]
+  /// Compressors by their level.
+  @exclusivity(unchecked) private var pools: [Int: DeflaterPool] = [:]
   let boundTransport: LoopBound<Transport>
   /// Taken on the loop, when the plan is first used there.
   private(set) lazy var transport = boundTransport.value
@@ -109,6 +115,9 @@ final class ActivePlan {
     cache = SeriesCache(metrics, routes: names)
     retried = names.map { metrics.retried.with($0) }
     abandoned = names.map { metrics.abandoned.with($0) }
+    coded = plan.table.routes.map { route in
+      CodedDirections(route.compression).map { CodedBytes(metrics.coded, route: route.name, $0) }
+    }
   }
 
   /// Counts a request that its sender says it retries.
@@ -121,6 +130,19 @@ final class ActivePlan {
   /// Counts a request whose client left before its end.
   func countAbandoned(_ route: Int) {
     abandoned[route].increment()
+  }
+
+  /// Counts the bytes of a body that was coded or decoded.
+  func countCoded(_ route: Int, _ direction: CodedBytes.Direction, _ coder: BodyCoder) {
+    coded[route]?.count(direction, before: coder.before, after: coder.after, isCoded: !coder.isPassing)
+  }
+
+  /// The compressors of a level.
+  func deflaters(level: Int) -> DeflaterPool {
+    if let pool = pools[level] { return pool }
+    let pool = DeflaterPool(level: level)
+    pools[level] = pool
+    return pool
   }
 
   /// The state of the upstream of a route's plan.

@@ -9,12 +9,26 @@ struct GatewayAnswer: Equatable, Sendable {
   var retryAfter: Int?
   /// Why load control refused the request; nil if it did not. No gateway on the way should retry a refused request.
   var refusal: ShedReason?
+  /// The codings that a request's body may have; nil unless that is the reason.
+  var acceptedCodings: String?
 
   static let noRoute = GatewayAnswer(404, "no route matches this request")
   static let loop = GatewayAnswer(508, "this request has already passed this gateway")
   static let slowBody = GatewayAnswer(408, "the request's body did not arrive in time")
   static let tooManyUploads = GatewayAnswer(503, "too many large requests are arriving for the upstream")
   static let misdirected = GatewayAnswer(421, "the certificate of this connection is not for this host")
+  static let brokenBody = GatewayAnswer(400, "the body is not valid in its content coding")
+  static let bodyTooLarge = GatewayAnswer(413, "the body is too large once it is decoded")
+  static let tooManyCodedBodies = {
+    var answer = GatewayAnswer(503, "too many coded bodies are being decoded")
+    answer.retryAfter = 1
+    return answer
+  }()
+  static let unknownCoding = {
+    var answer = GatewayAnswer(415, "only the content codings gzip and deflate are known")
+    answer.acceptedCodings = "gzip, deflate"
+    return answer
+  }()
   static let connectRefused = GatewayAnswer(501, "this gateway makes no tunnels")
 
   /// The upstream's response has contradictory framing, or a status below 200.

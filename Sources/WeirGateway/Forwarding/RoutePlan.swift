@@ -1,5 +1,6 @@
 import WeirCurl
 import WeirExporter
+import WeirServer
 import WeirTransport
 
 /// A route with one of its upstreams, prepared for forwarding. A class, so that a request keeps the whole plan alive by
@@ -34,6 +35,8 @@ final class RoutePlan: Sendable {
   let mayConnectElsewhere: Bool
   /// The answer in place of the gateway's own failures; nil without one.
   let fallback: ForwardingPlan.Fallback?
+  /// What is done about content codings; nil for nothing.
+  let coding: CodingPlan?
 
   private init(
     _ number: Int, _ route: Route, to upstream: Upstream, _ named: NamedUpstream?, _ maker: Maker,
@@ -61,6 +64,7 @@ final class RoutePlan: Sendable {
     patience = named?.connection.connectTimeout ?? 0
     mayConnectElsewhere = (named?.endpoints.boundedConnectRetries ?? 0) > 0
     self.fallback = fallback
+    coding = CodingPlan(route.compression, limit: maker.coders, bodyBytes: maker.bodyBytes)
   }
 
   /// The target of a request, as the route's decision has it.
@@ -69,6 +73,9 @@ final class RoutePlan: Sendable {
   /// Makes the plans of a configuration.
   struct Maker {
     let pseudonym: String
+    let coders: CoderLimit
+    /// The most bytes of a request's body at any listener; nil if one of them has no limit.
+    let bodyBytes: Int64?
     private let gates: [Destination: UploadGate]
     private let named: [String: UpstreamEndpoints]
     private let entries: [String: NamedUpstream]
@@ -78,9 +85,13 @@ final class RoutePlan: Sendable {
     private(set) var upstreams: [Destination: ControlGauges] = [:]
 
     init(
-      _ configuration: Configuration, pseudonym: String, gates: UploadGates, named: [String: UpstreamEndpoints]
+      _ configuration: Configuration, pseudonym: String, gates: UploadGates, coders: CoderLimit,
+      named: [String: UpstreamEndpoints]
     ) {
       self.pseudonym = pseudonym
+      self.coders = coders
+      let limits = configuration.listeners.map(\.limits.bodyBytes)
+      bodyBytes = limits.contains(nil) ? nil : limits.compactMap(\.self).max()
       self.named = named
       entries = Dictionary(configuration.upstreams.map { ($0.name, $0) }) { first, _ in first }
       let urls = configuration.routes.flatMap(\.upstreams).filter { !$0.isNamed }

@@ -17,6 +17,8 @@ package final class Gateway: Sendable {
     /// The seconds for which, of similar failures, only the first is logged with a line of its own. The others are
     /// counted.
     package var failureWindow = 10.0
+    /// The bodies that are coded or decoded at one time.
+    package var coders = CoderLimit.standard
 
     package init(address: SocketAddress, workers: Int = 1, pseudonym: String? = nil, connections: Int = .max) {
       self.address = address
@@ -35,6 +37,7 @@ package final class Gateway: Sendable {
   /// The upstreams of the present configuration.
   private let present: Mutex<Set<Upstream>>
   private let gates = UploadGates(limit: TransportLimits.gatewayUploads)
+  private let coders: CoderLimit
   private let failures: FailureLog
   private let upstreams: UpstreamLog
   private let metrics: GatewayMetrics
@@ -49,6 +52,7 @@ package final class Gateway: Sendable {
     var random = SystemRandomNumberGenerator()
     pseudonym = options.pseudonym ?? ForwardingPlan.pseudonym(using: &random)
     self.metrics = metrics
+    coders = CoderLimit(options.coders)
     let failures = FailureLog(log, window: options.failureWindow)
     self.failures = failures
     let upstreams = UpstreamLog(log, window: options.failureWindow)
@@ -60,7 +64,7 @@ package final class Gateway: Sendable {
     present = Mutex(Set(configuration.routes.flatMap(\.upstreams)))
     try registry.follow(configuration.upstreams)
     metrics.endpoints.tell { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
-    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
+    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, coders: coders, named: registry.all)
     metrics.prepare(for: plan)
     let share = min(max(1, options.connections / options.workers), ServerLimits.mostConnections)
     let workers = try (0..<options.workers).map { number in
@@ -107,7 +111,7 @@ package final class Gateway: Sendable {
     let before = Array(registry.all.values)
     try registry.follow(configuration.upstreams)
     await findEndpoints()
-    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
+    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, coders: coders, named: registry.all)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
     await listeners.commit(change)
@@ -146,8 +150,11 @@ package final class Gateway: Sendable {
 extension GatewayMetrics {
   fileprivate func prepare(for plan: ForwardingPlan) {
     let leads = plan.table.routes.compactMap { route in route.upstream.map { (route.name, $0.destination) } }
+    let coding = plan.table.routes.compactMap { route in
+      CodedDirections(route.compression).map { (route.name, $0) }
+    }
     prepare(
-      routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first }, upstreams: plan.upstreams
-    )
+      routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first },
+      coding: Dictionary(coding) { first, _ in first }, upstreams: plan.upstreams)
   }
 }

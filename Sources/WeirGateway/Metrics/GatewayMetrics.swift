@@ -14,6 +14,7 @@ package final class GatewayMetrics: Sendable {
   let failed: CounterFamily<String>
   let retried: CounterFamily<String>
   let abandoned: CounterFamily<String>
+  let coded: CodedBytes.Family
   private let routeInfo: GaugeFamily<(String, String, String)>
   let endpoints: EndpointMetrics
   let listeners = ListenerMetrics()
@@ -94,6 +95,10 @@ package final class GatewayMetrics: Sendable {
     abandoned = try registry.counter(
       "weir_gateway_requests_abandoned_total",
       help: "Requests to the gateway whose client left before the response had been sent.", labels: "route")
+    coded = try registry.counter(
+      "weir_gateway_coded_bytes_total",
+      help: "Bytes of bodies that the gateway coded or decoded, before and after that, or that it left uncoded.",
+      seriesLimit: 2 * Configuration.maximumRoutes * 5, labels: "route", "direction", "stage")
     routeInfo = try registry.gauge(
       "weir_route_info",
       help: "The upstream of each route; without address and port if it has several, or answers itself.",
@@ -108,10 +113,12 @@ package final class GatewayMetrics: Sendable {
   /// Makes the series at zero of these routes and upstreams, which are all in the configuration, so that the first
   /// failure is an increase.
   ///
-  /// - Parameter leads: The upstreams of routes that have one.
+  /// - Parameters:
+  ///   - leads: The upstreams of routes that have one.
+  ///   - coding: The directions in which routes code bodies, for those that do.
   func prepare(
-    routes: [String], leading leads: [String: Destination] = [:], upstreams: [Destination: ControlGauges] = [:],
-    at now: MonotonicTime = .now
+    routes: [String], leading leads: [String: Destination] = [:], coding: [String: CodedDirections] = [:],
+    upstreams: [Destination: ControlGauges] = [:], at now: MonotonicTime = .now
   ) {
     // Under one lock: the series of a route that returns at this moment must not be removed after they were made.
     departed.withLock { departed in
@@ -128,6 +135,7 @@ package final class GatewayMetrics: Sendable {
         _ = retried.with(route)
         _ = abandoned.with(route)
       }
+      for (route, directions) in coding { _ = CodedBytes(coded, route: route, directions) }
       for upstream in upstreams.keys { client?.prepare(upstream) }
     }
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
@@ -179,6 +187,7 @@ package final class GatewayMetrics: Sendable {
     let gone = LabelChoice(["route"], expired.map { [$0] })
     requests.removeAll(gone)
     for family in [failed, retried, abandoned] { family.removeAll(gone) }
+    coded.removeAll(gone)
     duration.removeAll(LabelChoice(["http_route"], expired.map { [$0] }))
     // Requests under way by an older configuration may still have set these gauges.
     for (upstream, gauges) in departed.unused { client?.remove(gauges, of: upstream) }

@@ -31,6 +31,8 @@ package struct Route: Sendable, Equatable {
   package var destinationPolicy = DestinationPolicy.any
   /// The answer in place of the gateway's own failures; nil without one.
   package var fallback: RouteFallback?
+  /// Which bodies are coded or decoded; nil if none are.
+  package var compression: CompressionRules?
 
   static let defaultTimeout: Duration = .seconds(30)
 

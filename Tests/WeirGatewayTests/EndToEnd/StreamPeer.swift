@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 import WeirIO
+import WeirTestSupport
 
 /// One blocking connection on a thread of its own that moves a large body and counts it.
 final class StreamPeer: Sendable {
@@ -24,6 +25,17 @@ final class StreamPeer: Sendable {
       readHead(fd)
       write(fd, Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8))
       peer.push(size) { write(fd, $0) }
+    }
+  }
+
+  /// A server that answers one request with so many bytes that do not compress.
+  static func sendingNoise(_ size: Int, _ fields: String) throws -> StreamPeer {
+    try serve { peer, fd in
+      readHead(fd)
+      write(fd, Array("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(size)\r\n\r\n".utf8))
+      var random = SeededRandom(seed: 7)
+      let chunk = (0..<8192).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
+      peer.push(size, chunk) { write(fd, $0) }
     }
   }
 
@@ -65,8 +77,9 @@ final class StreamPeer: Sendable {
     return last
   }
 
-  private func push(_ size: Int, by send: ([UInt8]) -> Bool) {
-    let chunk = [UInt8](repeating: 0x61, count: 1 << 16)
+  private func push(
+    _ size: Int, _ chunk: [UInt8] = [UInt8](repeating: 0x61, count: 1 << 16), by send: ([UInt8]) -> Bool
+  ) {
     while moved < size, send(chunk) { count.wrappingAdd(chunk.count, ordering: .relaxed) }
   }
 

@@ -118,6 +118,33 @@ import WeirMetrics
     #expect(!registry.text().contains("route=\"b\""))
   }
 
+  /// Only routes that code bodies count them, in their directions, and as long as they are there.
+  @Test func countsBytesThatAreCoded() throws {
+    let metrics = try GatewayMetrics(registry)
+    let start = MonotonicTime.now
+    metrics.prepare(routes: ["a", "b", "c"], coding: ["a": .response, "b": [.request, .response]], at: start)
+    let bytes = CodedBytes(metrics.coded, route: "b", [.request, .response])
+    bytes.count(.response, before: 100, after: 30, isCoded: true)
+    bytes.count(.response, before: 5, after: 5, isCoded: false)
+    bytes.count(.request, before: 7, after: 70, isCoded: true)
+    CodedBytes(metrics.coded, route: "a", .response).count(.request, before: 1, after: 1, isCoded: true)
+    func samples() -> [String] {
+      registry.text().split(separator: "\n").filter { $0.hasPrefix("weir_gateway_coded_bytes_total{") }.map(String.init)
+        .sorted()
+    }
+    let ofA = ["after", "before", "uncoded"].map {
+      "weir_gateway_coded_bytes_total{route=\"a\",direction=\"response\",stage=\"\($0)\"} 0"
+    }
+    let ofB = [
+      ("request", "after", 70), ("request", "before", 7), ("response", "after", 30), ("response", "before", 100),
+      ("response", "uncoded", 5),
+    ].map { "weir_gateway_coded_bytes_total{route=\"b\",direction=\"\($0)\",stage=\"\($1)\"} \($2)" }
+    #expect(samples() == ofA + ofB)
+    metrics.prepare(routes: ["a"], coding: ["a": .response], at: start)
+    metrics.dropWhatIsGone(at: start.advanced(bySeconds: 600))
+    #expect(samples() == ofA)
+  }
+
   @Test func upstreamsThatAreGoneLeaveThePage() throws {
     let metrics = try GatewayMetrics(registry, client: MetricsMonitor(registry: registry))
     let start = MonotonicTime.now

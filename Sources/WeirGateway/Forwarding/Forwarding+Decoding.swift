@@ -1,0 +1,119 @@
+import WeirCompression
+import WeirHTTP
+import WeirIO
+import WeirServer
+import WeirTransport
+
+/// The decoding of a request's body. It outlives its decoder, since another attempt must not announce the coding
+/// either.
+final class BodyDecoding {
+  fileprivate(set) var coder: BodyCoder?
+
+  init(_ coder: BodyCoder) {
+    self.coder = coder
+  }
+
+  var turnTimer: LoopTimer? { coder?.turnTimer }
+
+  /// Counts what was decoded, and releases the decoder.
+  func end(for forwarding: Forwarding) {
+    guard let coder else { return }
+    self.coder = nil
+    forwarding.exchange.loop.cancel(coder.turnTimer)
+    forwarding.plan.countCoded(forwarding.route, .request, coder)
+  }
+}
+
+// A request's body is decoded once, before it is kept for the attempts.
+extension Forwarding {
+  /// Begins to decode the request's body, if the route says so. Returns false if the request was refused instead.
+  func decodesBody(by plan: CodingPlan) -> Bool {
+    guard plan.rules.decodesRequests else { return true }
+    switch exchange.head.bodyLength {
+    case .none, .length(0): return true
+    default: break
+    }
+    var codings: [ContentCoding]? = []
+    var forbidsChanges = false
+    exchange.head.fields.forEach { name, value in
+      if name.count == 16, name.spells("content-encoding") {
+        codings = ResponseFacts.join(codings, ContentCoding.list(value))
+      } else if name.count == 13, name.spells("cache-control") {
+        forbidsChanges = forbidsChanges || value.forbidsChanges
+      }
+    }
+    switch plan.rules.treatment(ofRequest: codings, forbidsChanges: forbidsChanges) {
+    case .none: return true
+    case .unknown:
+      answer(.unknownCoding, as: .refused)
+      return false
+    case .decode(let codings):
+      guard let decoder = plan.decoder(forRequest: codings) else {
+        answer(.tooManyCodedBodies, as: .forwarded(.rejected))
+        return false
+      }
+      bodyDecoding = BodyDecoding(decoder)
+      return true
+    }
+  }
+
+  /// Takes bytes of the coded body.
+  func decode(_ bytes: UnsafeRawBufferPointer, by decoding: BodyDecoding) -> WeirServer.BodyFlow {
+    guard let coder = decoding.coder else { return .proceed }
+    let isDecoded = decode(by: coder) { coder, sink throws(CompressionError) in
+      try coder.take(bytes, in: exchange.loop.turnTime, into: sink)
+    }
+    guard isDecoded else { return .proceed }
+    let flow = noteReceived(bytes.count)
+    return outgoing != nil && waits(for: coder) ? .pause : flow
+  }
+
+  /// The buffer has room again: decodes what is pending, or asks for more.
+  func goOn(_ decoding: BodyDecoding) {
+    if let coder = decoding.coder, waits(for: coder) { return }
+    exchange.resumeReading()
+  }
+
+  /// Whether bytes are pending, which are decoded in the next turn, or once there is room.
+  private func waits(for coder: BodyCoder) -> Bool {
+    guard coder.hasPending else { return false }
+    isBufferFull = !buffer.wantsMore
+    if !isBufferFull { exchange.loop.schedule(coder.turnTimer, at: .now, handler: self) }
+    return true
+  }
+
+  func decodeMore() {
+    guard outgoing != nil, let coder = bodyDecoding?.coder, buffer.wantsMore else { return }
+    let isDecoded = decode(by: coder) { coder, sink throws(CompressionError) in
+      try coder.step(in: exchange.loop.turnTime, into: sink)
+    }
+    guard isDecoded else { return }
+    let flow = noteReceived(0)
+    if outgoing != nil, !waits(for: coder), flow == .proceed { exchange.resumeReading() }
+  }
+
+  /// Whether the body that has ended is complete in its coding.
+  func isWhole(_ decoding: BodyDecoding) -> Bool {
+    guard let coder = decoding.coder else { return bodyDefect == nil }
+    let isDecoded = decode(by: coder) { coder, sink throws(CompressionError) in try coder.finish(into: sink) }
+    decoding.end(for: self)
+    return isDecoded
+  }
+
+  /// Returns false if the body is not decoded any further, and the request has been refused.
+  private func decode(
+    by coder: BodyCoder, _ work: (BodyCoder, (UnsafeRawBufferPointer) -> Void) throws(CompressionError) -> Void
+  ) -> Bool {
+    do throws(CompressionError) {
+      try work(coder) { buffer.append($0) }
+      return true
+    } catch {
+      switch error {
+      case .sizeLimit, .ratioLimit: refuseBody(.tooLarge)
+      case .corrupt, .truncated, .misuse: refuseBody(.broken)
+      case .outOfMemory: refuseBody(.crowded)
+      }
+      return false
+    }
+  }
+}
