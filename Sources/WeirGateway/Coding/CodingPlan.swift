@@ -5,16 +5,12 @@ import WeirHTTP
 final class CodingPlan: Sendable {
   let rules: CompressionRules
   private let limit: CoderLimit
-  private let requestLimits: DecodeLimits
 
   /// Nil if the rules code nothing.
-  ///
-  /// - Parameter bodyBytes: The most bytes of a decoded request; nil for no limit.
-  init?(_ rules: CompressionRules?, limit: CoderLimit, bodyBytes: Int64?) {
+  init?(_ rules: CompressionRules?, limit: CoderLimit) {
     guard let rules, !rules.isIdle else { return nil }
     self.rules = rules
     self.limit = limit
-    requestLimits = DecodeLimits(size: bodyBytes, ratio: Self.ratio)
   }
 
   /// The client library's limit on decoded ÷ received bytes, of what lies beyond 10 MiB.
@@ -35,7 +31,11 @@ final class CodingPlan: Sendable {
   }
 
   /// The decoder for a request. Nil if too many bodies are under way.
-  func decoder(forRequest codings: [ContentCoding]) -> BodyCoder? { decoder(codings, requestLimits) }
+  ///
+  /// - Parameter bodyBytes: The most bytes that the request may have once it is decoded; nil for no limit.
+  func decoder(forRequest codings: [ContentCoding], bodyBytes: Int64?) -> BodyCoder? {
+    decoder(codings, DecodeLimits(size: bodyBytes, ratio: Self.ratio))
+  }
 
   private func decoder(_ codings: [ContentCoding], _ limits: DecodeLimits) -> BodyCoder? {
     guard limit.enter() else { return nil }

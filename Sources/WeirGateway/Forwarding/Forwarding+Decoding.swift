@@ -48,7 +48,7 @@ extension Forwarding {
       answer(.unknownCoding, as: .refused)
       return false
     case .decode(let codings):
-      guard let decoder = plan.decoder(forRequest: codings) else {
+      guard let decoder = plan.decoder(forRequest: codings, bodyBytes: edge.bodyBytes) else {
         answer(.tooManyCodedBodies, as: .forwarded(.rejected))
         return false
       }

@@ -64,7 +64,7 @@ final class RoutePlan: Sendable {
     patience = named?.connection.connectTimeout ?? 0
     mayConnectElsewhere = (named?.endpoints.boundedConnectRetries ?? 0) > 0
     self.fallback = fallback
-    coding = CodingPlan(route.compression, limit: maker.coders, bodyBytes: maker.bodyBytes)
+    coding = CodingPlan(route.compression, limit: maker.coders)
   }
 
   /// The target of a request, as the route's decision has it.
@@ -74,8 +74,6 @@ final class RoutePlan: Sendable {
   struct Maker {
     let pseudonym: String
     let coders: CoderLimit
-    /// The most bytes of a request's body at any listener; nil if one of them has no limit.
-    let bodyBytes: Int64?
     private let gates: [Destination: UploadGate]
     private let named: [String: UpstreamEndpoints]
     private let entries: [String: NamedUpstream]
@@ -90,8 +88,6 @@ final class RoutePlan: Sendable {
     ) {
       self.pseudonym = pseudonym
       self.coders = coders
-      let limits = configuration.listeners.map(\.limits.bodyBytes)
-      bodyBytes = limits.contains(nil) ? nil : limits.compactMap(\.self).max()
       self.named = named
       entries = Dictionary(configuration.upstreams.map { ($0.name, $0) }) { first, _ in first }
       let urls = configuration.routes.flatMap(\.upstreams).filter { !$0.isNamed }

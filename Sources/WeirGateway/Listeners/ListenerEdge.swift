@@ -14,6 +14,8 @@ final class ListenerEdge: Sendable {
   /// Whether clients speak TLS.
   let isSecure: Bool
   let name: [UInt8]
+  /// The most bytes of a request's body; nil for no limit.
+  let bodyBytes: Int64?
 
   init(_ settings: ListenerSettings) {
     proxies = settings.trustedProxies
@@ -22,6 +24,7 @@ final class ListenerEdge: Sendable {
     forward = settings.tls?.forward ?? ListenerTLS.Forwarding()
     forwardsCertificates = !forward.names.isEmpty
     name = Array(settings.name.utf8)
+    bodyBytes = settings.limits.bodyBytes
     let isPlain = !isSecure && settings.reservedFields.isEmpty
     facts = isPlain ? nil : ClientFacts(isSecure: isSecure, reserved: settings.reservedFields)
   }

@@ -71,7 +71,7 @@ import WeirIO
     let limit = CoderLimit()
     var rules = CompressionRules()
     (rules.compressesResponses, rules.decodesRequests) = (true, true)
-    let plan = try #require(CodingPlan(rules, limit: limit, bodyBytes: nil))
+    let plan = try #require(CodingPlan(rules, limit: limit))
     let pool = DeflaterPool(level: 1)
     for _ in 0..<999 { #expect(limit.enter()) }
     do {
@@ -84,7 +84,7 @@ import WeirIO
     }
     #expect(limit.present == 999)
     #expect(plan.coder(for: .none, pool) == nil)
-    #expect(CodingPlan(CompressionRules(), limit: limit, bodyBytes: nil) == nil)
+    #expect(CodingPlan(CompressionRules(), limit: limit) == nil)
   }
 
   /// Compressors come back clean, after a body that broke off too.
