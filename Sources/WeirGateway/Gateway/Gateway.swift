@@ -1,7 +1,7 @@
 import Synchronization
 package import WeirIO
 import WeirMetrics
-import WeirServer
+package import WeirServer
 package import WeirTransport
 
 /// Forwards HTTP requests by configured routes, on one event loop per worker.
@@ -17,6 +17,8 @@ package final class Gateway: Sendable {
     /// The seconds for which, of similar failures, only the first is logged with a line of its own. The others are
     /// counted.
     package var failureWindow = 10.0
+    /// Listening sockets that are open already, from another process.
+    package var sockets = InheritedSockets()
 
     package init(address: SocketAddress, workers: Int = 1, pseudonym: String? = nil, connections: Int = .max) {
       self.address = address
@@ -72,7 +74,7 @@ package final class Gateway: Sendable {
     standard = ListenerSettings(address: options.address)
     let listeners = try GatewayListeners(
       configuration.listeners.isEmpty ? [standard] : configuration.listeners, workers: workers,
-      connections: options.connections, log: log)
+      connections: options.connections, sockets: options.sockets, log: log)
     self.listeners = listeners
     metrics.listeners.tell { [weak listeners] in
       (listeners?.all ?? []).map { ($0.settings.name, $0.tallies) }
@@ -87,7 +89,15 @@ package final class Gateway: Sendable {
     listeners.all.map { ($0.settings.name, $0.listener.address) }
   }
 
+  /// The listeners with the addresses that were asked for.
+  package var openListeners: [(address: SocketAddress, listener: Listener)] {
+    listeners.all.map { ($0.settings.address, $0.listener) }
+  }
+
   package var workerCount: Int { workers.count }
+
+  /// All loops that must turn for requests to be forwarded.
+  package var loops: [EventLoop] { workers.map(\.loop) + (registry.loop.map { [$0] } ?? []) }
 
   package func start() {
     for worker in workers { worker.start() }

@@ -26,6 +26,7 @@ final class GatewayListeners: Sendable {
   private let workers: [Worker]
   /// Connections of each worker for which there are descriptors.
   private let share: Int
+  private let sockets: InheritedSockets
   private let log: Logger
   private let entries: Mutex<[Entry]>
   /// Servers that accept nothing more and have not yet ended.
@@ -33,10 +34,15 @@ final class GatewayListeners: Sendable {
 
   /// Opens the sockets.
   ///
-  /// - Parameter connections: Connections of all workers together for which there are descriptors.
-  init(_ settings: [ListenerSettings], workers: [Worker], connections: Int, log: Logger) throws(ListenError) {
+  /// - Parameters:
+  ///   - connections: Connections of all workers together for which there are descriptors.
+  ///   - sockets: Those that are open already.
+  init(
+    _ settings: [ListenerSettings], workers: [Worker], connections: Int, sockets: InheritedSockets, log: Logger
+  ) throws(ListenError) {
     self.workers = workers
     share = connections / max(1, workers.count)
+    self.sockets = sockets
     self.log = log
     entries = Mutex([])
     let change = try prepare(settings)
@@ -58,7 +64,8 @@ final class GatewayListeners: Sendable {
     var listeners: [(ListenerSettings, Listener)] = []
     for settings in wanted {
       let known = present.first { $0.settings.address == settings.address }
-      let listener = if let known { known.listener } else { try Listener(settings.address) }
+      let listener =
+        if let known { known.listener } else { try sockets.listener(named: settings.name, at: settings.address) }
       listeners.append((settings, listener))
     }
     return Change(listeners: listeners)
