@@ -20,6 +20,8 @@ extension Exporter {
     public var showsCreated = false
     /// The limits for clients. The defaults are small enough that no scraper starves the service.
     public var limits = Limits()
+    /// Seconds for which idle connections stay readable while the exporter stops, for requests on their way.
+    package var stopLinger = 0.0
     /// Called for server events that no page shows, on the exporter's thread; must not block.
     package var onServerEvent: (@Sendable (ServerEvent) -> Void)?
 

@@ -9,6 +9,7 @@ struct Site: Sendable {
   let actions: [String: AdminAction]
   /// The limits as the user gave them.
   let limits: Exporter.Limits
+  private let stopLinger: Double
   let onServerEvent: (@Sendable (ServerEvent) -> Void)?
   let fields: FixedFields
   let access: AccessPolicy
@@ -20,6 +21,7 @@ struct Site: Sendable {
     isReady = options.isReady
     actions = options.actions
     limits = options.limits
+    stopLinger = options.stopLinger
     onServerEvent = options.onServerEvent
     access = AccessPolicy(try AccessRules.of(options.access))
     fields = try FixedFields(extra: options.headers)
@@ -56,6 +58,7 @@ struct Site: Sendable {
     // Longer than Prometheus keeps its side open (five minutes), so that no scrape meets a connection that is being
     // closed.
     server.idleTimeout = 330
+    server.stopLinger = stopLinger
     return server
   }
 }

@@ -34,6 +34,7 @@ final class Parts: Sendable {
     webHeaders = web.headers
     exporterOptions.actions = occasions.actions(areEnabled: options.enablesLifecycle)
     exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
+    exporterOptions.stopLinger = ServerLimits.gateway.stopLinger
     let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)
     exporterOptions.onServerEvent = { crowd.note($0) }
     exporter = try Exporter(

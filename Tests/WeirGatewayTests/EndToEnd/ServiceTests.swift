@@ -174,7 +174,7 @@ import WeirTestSupport
     #expect(weir.exitStatus == 0)
     let last = try #require(present)
     let status = try ThisProcess.text(ofFile: "/proc/\(last)/status")
-    #expect(status.contains("SigIgn:\t0000000000001000"), "SIGPIPE alone")
+    #expect(status.contains("SigBlk:\t0000000000004803\n"), "SIGHUP, SIGINT, SIGUSR2 and SIGTERM, which it reads")
     let marks = clients.map(\.count)
     #expect(eventually { zip(clients, marks).allSatisfy { $0.count > $1 + 10 } })
     for client in clients { #expect(client.end() == [], "\(weir.text)") }
