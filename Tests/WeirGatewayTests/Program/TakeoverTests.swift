@@ -184,11 +184,14 @@ import WeirTestSupport
     #expect(status.contains("SigBlk:\t0000000000000000\n"))
     let ignored = try #require(status.split(separator: "\n").first { $0.hasPrefix("SigIgn:\t") }?.dropFirst(8))
     #expect(try #require(UInt64(ignored, radix: 16)) & 1 << (UInt64(SIGPIPE) - 1) == 0)
-    let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.number)/fd")
-      .compactMap { CInt($0) }
-    #expect(descriptors.contains(listener.descriptor))
-    // The listener, and the channel.
-    #expect(Set(descriptors).subtracting([0, 1, 2]).subtracting(others).count == 2, "\(descriptors)")
+    // The listener and the channel, once its libraries are loaded.
+    #expect(
+      eventually {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.number)/fd")
+        let descriptors = Set(names?.compactMap { CInt($0) } ?? [])
+        return descriptors.contains(listener.descriptor)
+          && descriptors.subtracting([0, 1, 2]).subtracting(others).count == 2
+      })
   }
 
   @Test func aProgramThatIsNotThereIsAnError() throws {
