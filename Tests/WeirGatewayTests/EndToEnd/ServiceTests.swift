@@ -200,12 +200,20 @@ import WeirTestSupport
     weir.send(SIGUSR2)
     #expect(eventually { weir.count(of: "the takeover failed; this process goes on") == 1 }, "\(weir.text)")
     #expect(weir.text.contains("it ended with the status 1 before it was ready"))
+    let descriptors = Self.descriptors(of: weir.identifier)
     #expect(try status(at: old) == 201)
     _ = try write(new, 202)
     weir.send(SIGUSR2)
     #expect(eventually { weir.count(of: "this process has taken over") == 1 && weir.exitStatus == 0 }, "\(weir.text)")
+    let successor = try #require(weir.successor)
+    #expect(eventually { Self.descriptors(of: successor) == descriptors }, "none is left over")
     #expect(try status(at: new) == 202)
     #expect(throws: RawClient.ConnectFailure.self) { try RawClient(port: UInt16(old)) }
+  }
+
+  /// The number of open descriptors.
+  private static func descriptors(of process: pid_t) -> Int? {
+    try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
   }
 
   private func status(at port: Int) throws -> Int? {

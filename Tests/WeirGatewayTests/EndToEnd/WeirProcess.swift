@@ -80,6 +80,8 @@ final class WeirProcess: Sendable {
     }
   }
 
+  var identifier: pid_t { process.identifier }
+
   /// What it wrote so far.
   var text: String { output.withLock { $0 } }
 
