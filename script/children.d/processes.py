@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,8 @@ class Processes:
         self.logs = logs
         self.started: list[Process] = []
 
-    async def start(self, name: str, *command: object) -> Process:
+    async def start(self, name: str, *command: object, descriptors: Collection[int] = ()) -> Process:
+        """Starts a command. It inherits `descriptors`, under their numbers, beside the standard streams."""
         log = self.logs / f"{name}.log"
         try:
             with log.open("wb") as file:
@@ -89,6 +90,7 @@ class Processes:
                     # Ctrl-C is for the program that ends them.
                     start_new_session=True,
                     preexec_fn=end_with_parent,
+                    pass_fds=descriptors,
                     limit=1 << 20,
                 )
         except OSError as error:

@@ -58,16 +58,18 @@ class Answer:
 
 
 class Connection:
-    """A connection to the gateway that is kept, and opened anew where it has to be."""
+    """A connection to the gateway that is kept, and opened anew where it has to be. Its address has a host and a port, or
+    begins with `unix:`."""
 
     def __init__(self, address: str) -> None:
-        self.host, port = address.split(":")
-        self.port = int(port)
+        self.address = address
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, method: str = "GET", path: str = "/") -> Answer:
         if not self.streams:
-            self.streams = await asyncio.open_connection(self.host, self.port)
+            host, _, place = self.address.partition(":")
+            opening = asyncio.open_unix_connection(place) if host == "unix" else asyncio.open_connection(host, int(place))
+            self.streams = await opening
         reader, writer = self.streams
         body = "Content-Length: 4\r\n\r\nbody" if method == "POST" else "\r\n"
         writer.write(f"{method} {path} HTTP/1.1\r\nHost: endure\r\n{body}".encode())

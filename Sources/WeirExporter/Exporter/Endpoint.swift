@@ -5,12 +5,10 @@ import WeirServer
 /// The listening part of an exporter: its thread, its socket and its server.
 final class Endpoint: Sendable {
   let address: SocketAddress
-  private let loop: EventLoop
+  let loop: EventLoop
   private let server: Server
 
-  init(_ address: SocketAddress, _ site: Site) throws(ExporterError) {
-    let listener: Listener
-    do throws(ListenError) { listener = try Listener(address) } catch { throw ExporterError(error) }
+  init(_ listener: Listener, _ site: Site) throws(ExporterError) {
     do throws(Errno) { loop = try EventLoop(name: "weir-exporter") } catch { throw ExporterError(error) }
     loop.post { [loop, metrics = site.metrics] in loop.observeLag { metrics.loopLag($0) } }
     self.address = listener.address

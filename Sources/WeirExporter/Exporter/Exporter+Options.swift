@@ -22,6 +22,8 @@ extension Exporter {
     public var limits = Limits()
     /// Makes the channel of a new connection; nil for plain HTTP. See ``Server``.
     package var secure: (@Sendable () -> (any SecureChannel)?)?
+    /// Seconds for which idle connections stay readable while the exporter stops, for requests on their way.
+    package var stopLinger = 0.0
     /// Called for server events that no page shows, on the exporter's thread; must not block.
     package var onServerEvent: (@Sendable (ServerEvent) -> Void)?
 

@@ -1,7 +1,8 @@
 import Dispatch
 import Synchronization
-import WeirIO
+package import WeirIO
 public import WeirMetrics
+package import WeirServer
 
 /// Shows a registry to Prometheus over HTTP.
 ///
@@ -56,6 +57,18 @@ public final class Exporter: Sendable {
   /// - Throws: ``ExporterError`` when it can't listen at the address, or runs already.
   @discardableResult
   public func start() throws(ExporterError) -> Exporter {
+    try start { () throws(ExporterError) in
+      do throws(ListenError) { return try Listener(listenAddress) } catch { throw ExporterError(error) }
+    }
+    return self
+  }
+
+  /// Begins to answer at a socket that is open already.
+  package func start(on listener: Listener) throws(ExporterError) {
+    try start { () throws(ExporterError) in listener }
+  }
+
+  private func start(opening: () throws(ExporterError) -> Listener) throws(ExporterError) {
     let mayStart = state.withLock { state in
       guard case .idle = state else { return false }
       state = .starting
@@ -63,13 +76,20 @@ public final class Exporter: Sendable {
     }
     guard mayStart else { throw .alreadyStarted }
     do throws(ExporterError) {
-      let endpoint = try Endpoint(listenAddress, site)
+      let endpoint = try Endpoint(opening(), site)
       state.withLock { $0 = .running(endpoint, self) }
     } catch {
       state.withLock { $0 = .idle }
       throw error
     }
-    return self
+  }
+
+  /// The loop that answers; nil while it doesn't run.
+  package var loop: EventLoop? {
+    state.withLock { state -> EventLoop? in
+      guard case .running(let endpoint, _) = state else { return nil }
+      return endpoint.loop
+    }
   }
 
   /// The address on which it listens, with the real port; nil while it doesn't run.

@@ -1,7 +1,7 @@
 import Glibc
 import WeirIO
 public import WeirMetrics
-import WeirServer
+package import WeirServer
 
 /// The reason why an exporter can't be made or started. Its description says what to change.
 public struct ExporterError: Error, Sendable, CustomStringConvertible {
@@ -52,7 +52,7 @@ extension ExporterError {
       registryError: error)
   }
 
-  init(_ error: ListenError) {
+  package init(_ error: ListenError) {
     switch error.error.rawValue {
     case EADDRINUSE:
       self.init(.addressInUse, "\(error); stop it, or give another listenAddress (port 0 lets the system choose)")

@@ -10,6 +10,7 @@ struct Site: Sendable {
   /// The limits as the user gave them.
   let limits: Exporter.Limits
   let secure: (@Sendable () -> (any SecureChannel)?)?
+  private let stopLinger: Double
   let onServerEvent: (@Sendable (ServerEvent) -> Void)?
   let fields: FixedFields
   let access: AccessPolicy
@@ -22,6 +23,7 @@ struct Site: Sendable {
     actions = options.actions
     limits = options.limits
     secure = options.secure
+    stopLinger = options.stopLinger
     onServerEvent = options.onServerEvent
     access = AccessPolicy(try AccessRules.of(options.access))
     fields = try FixedFields(extra: options.headers)
@@ -58,6 +60,7 @@ struct Site: Sendable {
     // Longer than Prometheus keeps its side open (five minutes), so that no scrape meets a connection that is being
     // closed.
     server.idleTimeout = 330
+    server.stopLinger = stopLinger
     return server
   }
 }

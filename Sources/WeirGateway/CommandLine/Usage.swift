@@ -7,7 +7,8 @@ extension HelpTopic {
       weir forwards HTTP requests, and shows on /metrics how they fare.
 
       Usage:
-        weir [serve] [flags]    forward requests until SIGTERM; SIGHUP reads the configuration again
+        weir [serve] [flags]    forward requests until SIGTERM; SIGHUP reads the configuration again,
+                                and SIGUSR2 has a new process take over
         weir check FILE         say what is wrong with a configuration
         weir probe URL          make one request and show where its time went
         weir --version

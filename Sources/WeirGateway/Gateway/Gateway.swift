@@ -1,7 +1,7 @@
 import Synchronization
 package import WeirIO
 import WeirMetrics
-import WeirServer
+package import WeirServer
 package import WeirTransport
 
 /// Forwards HTTP requests by configured routes, on one event loop per worker.
@@ -19,6 +19,8 @@ package final class Gateway: Sendable {
     package var failureWindow = 10.0
     /// The bodies that are coded or decoded at one time.
     package var coders = CoderLimit.standard
+    /// Listening sockets that are open already, from another process.
+    package var sockets = InheritedSockets()
 
     package init(address: SocketAddress, workers: Int = 1, pseudonym: String? = nil, connections: Int = .max) {
       self.address = address
@@ -76,7 +78,7 @@ package final class Gateway: Sendable {
     standard = ListenerSettings(address: options.address)
     let listeners = try GatewayListeners(
       configuration.listeners.isEmpty ? [standard] : configuration.listeners, workers: workers,
-      connections: options.connections, metrics: metrics.tls, log: log)
+      connections: options.connections, metrics: metrics.tls, sockets: options.sockets, log: log)
     self.listeners = listeners
     metrics.tls.tell { [weak listeners] in
       (listeners?.all ?? []).compactMap { entry in entry.tls.map { (entry.settings.name, $0.source.certificates) } }
@@ -94,7 +96,15 @@ package final class Gateway: Sendable {
     listeners.all.map { ($0.settings.name, $0.listener.address, $0.tls != nil) }
   }
 
+  /// The listeners with the addresses that were asked for.
+  package var openListeners: [(address: SocketAddress, listener: Listener)] {
+    listeners.all.map { ($0.settings.address, $0.listener) }
+  }
+
   package var workerCount: Int { workers.count }
+
+  /// All loops that must turn for requests to be forwarded.
+  package var loops: [EventLoop] { workers.map(\.loop) + (registry.loop.map { [$0] } ?? []) }
 
   package func start() {
     for worker in workers { worker.start() }

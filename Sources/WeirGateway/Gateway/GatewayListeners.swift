@@ -38,6 +38,7 @@ final class GatewayListeners: Sendable {
   /// Connections of each worker for which there are descriptors.
   private let share: Int
   private let metrics: TLSMetrics
+  private let sockets: InheritedSockets
   private let log: Logger
   private let entries: Mutex<[Entry]>
   /// Servers that accept nothing more and have not yet ended.
@@ -45,13 +46,17 @@ final class GatewayListeners: Sendable {
 
   /// Opens the sockets.
   ///
-  /// - Parameter connections: Connections of all workers together for which there are descriptors.
+  /// - Parameters:
+  ///   - connections: Connections of all workers together for which there are descriptors.
+  ///   - sockets: Those that are open already.
   init(
-    _ settings: [ListenerSettings], workers: [Worker], connections: Int, metrics: TLSMetrics, log: Logger
+    _ settings: [ListenerSettings], workers: [Worker], connections: Int, metrics: TLSMetrics,
+    sockets: InheritedSockets, log: Logger
   ) throws {
     self.workers = workers
     share = connections / max(1, workers.count)
     self.metrics = metrics
+    self.sockets = sockets
     self.log = log
     entries = Mutex([])
     let change = try prepare(settings)
@@ -75,7 +80,8 @@ final class GatewayListeners: Sendable {
     var listeners: [Prepared] = []
     for settings in wanted {
       let known = present.first { $0.settings.address == settings.address }
-      let listener = if let known { known.listener } else { try Listener(settings.address) }
+      let listener =
+        if let known { known.listener } else { try sockets.listener(named: settings.name, at: settings.address) }
       let isKept = known?.settings.canFollow(settings) ?? false
       let tls = isKept ? nil : try watch(settings, after: present.first { $0.settings.name == settings.name }?.tls)
       listeners.append(Prepared(settings: settings, listener: listener, tls: tls))

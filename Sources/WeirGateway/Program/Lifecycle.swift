@@ -1,12 +1,15 @@
-/// Decides when the program begins to end, and with which exit status. A value; the shell carries out the actions in
-/// order.
+/// Decides when the program begins to end, and with which exit status, and when another process takes over. A value; the
+/// shell carries out the actions in order.
 ///
-/// Exits: a first SIGTERM or SIGINT leads from `running` to `delaying`, or to `draining` if there is no delay. The end
-/// of the delay, or another signal, leads from `delaying` to `draining`. The last request's end, the drain's timeout,
-/// or another signal leads from `draining` to `ended`.
+/// Exits: a first SIGTERM or SIGINT leads from `running` and `takingOver` to `delaying`, or to `draining` if there is no
+/// delay. The end of the delay, or another signal, leads from `delaying` to `draining`. SIGUSR2 leads from `running` to
+/// `takingOver`. A new process that is ready leads from there to `draining`, one that fails back to `running`. The last
+/// request's end, the drain's timeout, or another signal leads from `draining` to `ended`.
 struct Lifecycle: Equatable {
   enum State: Equatable {
     case running
+    /// A new process has been started and is not ready yet.
+    case takingOver
     /// Not ready, but still accepting, until load balancers have noticed.
     case delaying
     case draining
@@ -18,6 +21,12 @@ struct Lifecycle: Equatable {
     case terminate
     /// SIGHUP.
     case hangUp
+    /// SIGUSR2.
+    case takeOver
+    /// The new process is ready to accept.
+    case successorReady
+    /// The new process can't be started or has been ended.
+    case successorFailed
     /// The delay before the drain is over.
     case delayed
     /// The last request under way has ended.
@@ -28,6 +37,12 @@ struct Lifecycle: Equatable {
 
   enum Action: Equatable {
     case reload
+    /// Say why a signal is not followed.
+    case refuse(String)
+    case startSuccessor
+    case endSuccessor
+    /// The new process is the service from now on.
+    case handOver
     /// `/-/ready` answers 503 from now on.
     case becomeUnready
     /// Wait for the end of the delay.
@@ -44,9 +59,21 @@ struct Lifecycle: Equatable {
   mutating func handle(_ event: Event) -> [Action] {
     switch (state, event) {
     case (.running, .hangUp): return [.reload]
-    case (.running, .terminate):
-      state = hasDelay ? .delaying : .draining
-      return [.becomeUnready, hasDelay ? .delay : .drain]
+    case (.running, .terminate): return beginEnd()
+    case (.running, .takeOver):
+      state = .takingOver
+      return [.startSuccessor]
+    // The new process may have read its files already.
+    case (.takingOver, .hangUp): return [.refuse("a takeover is under way; reload when it is over")]
+    case (.takingOver, .takeOver): return [.refuse("a takeover is under way already")]
+    case (.takingOver, .terminate): return [.endSuccessor] + beginEnd()
+    case (.takingOver, .successorReady):
+      state = .draining
+      return [.handOver, .drain]
+    case (.takingOver, .successorFailed):
+      state = .running
+      return []
+    case (.delaying, .takeOver), (.draining, .takeOver): return [.refuse("weir is ending; there is no takeover")]
     // A second signal means that the operator does not want to wait any longer.
     case (.delaying, .terminate), (.delaying, .delayed):
       state = .draining
@@ -57,9 +84,13 @@ struct Lifecycle: Equatable {
     case (.draining, .drained), (.draining, .drainTimedOut):
       state = .ended
       return [.exit(0)]
-    case (.running, .drained), (.running, .drainTimedOut), (.running, .delayed), (.delaying, _),
-      (.draining, .hangUp), (.draining, .delayed), (.ended, _):
+    case (.running, _), (.takingOver, _), (.delaying, _), (.draining, _), (.ended, _):
       return []
     }
+  }
+
+  private mutating func beginEnd() -> [Action] {
+    state = hasDelay ? .delaying : .draining
+    return [.becomeUnready, hasDelay ? .delay : .drain]
   }
 }

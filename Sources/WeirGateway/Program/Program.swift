@@ -27,7 +27,9 @@ package enum Program {
     case .serve(let options):
       // Blocked here, because threads inherit the mask of the thread that starts them.
       SignalSource.block(Serve.signals)
-      return wait { await Serve(options).run() }
+      var problems: [String] = []
+      let environment = ServiceEnvironment.take(&problems)
+      return wait { [problems] in await Serve(options, environment, problems: problems).run() }
     case .probe(let options): return wait { await probe(options) }
     }
   }

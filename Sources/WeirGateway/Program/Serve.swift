@@ -8,11 +8,16 @@ import WeirServer
 
 /// `weir serve`: runs the gateway and its metrics page, and handles signals, until it is told to end.
 struct Serve {
-  private let options: ServeOptions
-  private let log: Logger
+  let options: ServeOptions
+  let log: Logger
+  private let environment: ServiceEnvironment
+  private let environmentProblems: [String]
 
-  init(_ options: ServeOptions) {
+  /// - Parameter problems: What is wrong with the environment.
+  init(_ options: ServeOptions, _ environment: ServiceEnvironment, problems: [String]) {
     self.options = options
+    self.environment = environment
+    environmentProblems = problems
     log = Logger(level: options.logLevel, format: options.logFormat)
   }
 
@@ -22,9 +27,12 @@ struct Serve {
     log.info("weir is starting", ["version": .string(WeirInfo.version)])
     var problems: [String] = []
     let files = readFiles(&problems)
-    guard problems.isEmpty else {
+    let (sockets, others) = inheritedSockets(files)
+    guard problems.isEmpty, others.isEmpty else {
       for problem in problems { log.error("configuration", ["problem": .string(problem)]) }
-      log.error("weir can't start", ["error": "the configuration has the problems above"])
+      for problem in others { log.error("environment", ["problem": .string(problem)]) }
+      let place = problems.isEmpty ? "environment" : "configuration"
+      log.error("weir can't start", ["error": .string("the \(place) has the problems above")])
       return 1
     }
     do {
@@ -40,14 +48,24 @@ struct Serve {
       let workers = options.workers ?? max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
       let shares = DescriptorShares(limit: DescriptorLimit.current, workers: workers, hasOrigin: origin != nil)
       let occasions = Occasions()
-      let parts = try Parts(configuration, files.web ?? WebConfiguration(), options, workers, shares, log, occasions)
-      await parts.gateway.findEndpoints()
-      parts.gateway.start()
-      parts.isReady.value.store(true, ordering: .relaxed)
-      parts.metrics.configurationLoaded()
+      let parts = try Parts(
+        configuration, files.web ?? WebConfiguration(), options, workers, shares, sockets, log, occasions)
+      let loop = try EventLoop(name: "weir.signals")
+      if let channel = environment.handedOver?.channel {
+        await parts.gateway.findEndpoints()
+        await Predecessor.take(over: channel, on: loop)
+        parts.start()
+        // Not before it is ready: the process before this one was.
+        try parts.showMetrics()
+        log.info("this process has taken over", [:])
+      } else {
+        try parts.showMetrics()
+        await parts.gateway.findEndpoints()
+        parts.start()
+      }
       warn(of: configuration)
       announce(configuration, parts, isDemo: origin != nil)
-      let status = try await supervise(parts, occasions)
+      let status = try await supervise(parts, occasions, on: loop)
       await origin?.stop()
       return status
     } catch {
@@ -58,14 +76,26 @@ struct Serve {
 
   // MARK: Signals
 
-  static let signals = [SIGTERM, SIGINT, SIGHUP]
+  static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR2]
 
   /// Carries out the lifecycle's actions until it exits.
-  private func supervise(_ parts: Parts, _ occasions: Occasions) async throws -> CInt {
-    let loop = try EventLoop(name: "weir.signals")
+  private func supervise(_ parts: Parts, _ occasions: Occasions, on loop: EventLoop) async throws -> CInt {
     try await SignalSource.start(Self.signals, on: loop) { signal in
-      occasions.note(signal == SIGHUP ? .hangUp : .terminate)
+      switch signal {
+      case SIGHUP: occasions.note(.hangUp)
+      case SIGUSR2: occasions.note(.takeOver)
+      default: occasions.note(.terminate)
+      }
     }
+    let manager = ServiceManager(environment.notifyAddress, log: log)
+    let takeover = Takeover(on: loop, log: log)
+    let watchdog = environment.watchdog.map { interval in
+      LoopBound(
+        Watchdog(on: loop, interval: interval, loops: { parts.loops }, sign: { manager.tell(.watchdog) }), on: loop)
+    }
+    manager.tell(.ready(status: Self.status(parts)))
+    loop.post { watchdog?.value.start() }
+    var hasSuccessor = false
     var lifecycle = Lifecycle(hasDelay: options.shutdownDelay > .zero)
     for await occasion in occasions.stream {
       let actions = lifecycle.handle(occasion.event)
@@ -73,9 +103,25 @@ struct Serve {
       for action in actions {
         switch action {
         case .reload:
+          manager.tell(.reloading(at: .now))
           let problems = await reload(parts)
+          manager.tell(.ready(status: Self.status(parts, isRefused: !problems.isEmpty)))
           occasion.answer?(AdminAction.Result(reloadedWith: problems))
-        case .becomeUnready: parts.isReady.value.store(false, ordering: .relaxed)
+        case .refuse(let reason):
+          log.warn("the signal is not followed", ["reason": .string(reason)])
+          occasion.answer?(AdminAction.Result(status: 503, text: reason + "\n"))
+        case .startSuccessor: takeover.start(with: parts.listeners, occasions)
+        case .endSuccessor: await takeover.end(with: parts.listeners)
+        case .handOver:
+          hasSuccessor = true
+          loop.post { watchdog?.value.stop() }
+          await takeover.finish { number in
+            manager.tell(.mainProcess(number, status: "a new process has taken over"))
+          }
+          log.info("the new process has taken over", [:])
+        case .becomeUnready:
+          manager.tell(.stopping(status: "requests under way may end"))
+          parts.isReady.value.store(false, ordering: .relaxed)
         case .delay:
           log.info(
             "no longer ready, still accepting; another signal ends the delay",
@@ -84,16 +130,7 @@ struct Serve {
             try? await Task.sleep(for: options.shutdownDelay)
             occasions.note(.delayed)
           }
-        case .drain:
-          log.info("draining; another signal ends at once", ["timeout": LogValue(options.drainTimeout)])
-          Task {
-            let began = ContinuousClock.now
-            await parts.gateway.stop(grace: options.drainTimeout / .seconds(1))
-            if options.drainTimeout > .zero, ContinuousClock.now - began >= options.drainTimeout {
-              log.warn("the drain's time is over; requests that were still under way have been cut off", [:])
-            }
-            occasions.note(.drained)
-          }
+        case .drain: drain(parts, occasions, endsMetrics: hasSuccessor)
         case .exit(let status):
           await parts.exporter.stop(grace: 0)
           log.info("weir has ended", ["status": .integer(Int(status))])
@@ -102,6 +139,22 @@ struct Serve {
       }
     }
     return 1
+  }
+
+  /// - Parameter endsMetrics: Whether another process shows the metrics from now on.
+  private func drain(_ parts: Parts, _ occasions: Occasions, endsMetrics: Bool) {
+    log.info("draining; another signal ends at once", ["timeout": LogValue(options.drainTimeout)])
+    Task {
+      let began = ContinuousClock.now
+      let grace = options.drainTimeout / .seconds(1)
+      async let metrics: Void = endsMetrics ? parts.exporter.stop(grace: grace) : ()
+      await parts.gateway.stop(grace: grace)
+      await metrics
+      if options.drainTimeout > .zero, ContinuousClock.now - began >= options.drainTimeout {
+        log.warn("the drain's time is over; requests that were still under way have been cut off", [:])
+      }
+      occasions.note(.drained)
+    }
   }
 
   /// Returns the reasons why everything stays as it was; none if the files hold now.
@@ -169,6 +222,19 @@ struct Serve {
     var web: WebConfiguration?
   }
 
+  /// Takes the sockets that the environment tells of. Returns also what is wrong with the environment.
+  private func inheritedSockets(_ files: Files) -> (InheritedSockets, [String]) {
+    var problems = environmentProblems
+    if let configuration = files.configuration {
+      let names = configuration.listeners.map(\.name)
+      problems += environment.problems(of: names.isEmpty ? [ListenerSettings.standardName] : names)
+    } else if options.configFile == nil {
+      problems += environment.problems(of: [ListenerSettings.standardName])
+    }
+    let sockets = environment.inheritedSockets(&problems)
+    return (sockets, problems)
+  }
+
   /// Reads both files, and adds all problems of both.
   private func readFiles(_ problems: inout [String]) -> Files {
     var files = Files()
@@ -192,161 +258,5 @@ struct Serve {
       }
     }
     return files
-  }
-
-  // MARK: Log lines
-
-  private func warn(of configuration: Configuration) {
-    for warning in configuration.warnings {
-      log.warn("configuration", ["problem": .string(warning.description(file: options.configFile ?? ""))])
-    }
-  }
-
-  private func announce(_ configuration: Configuration, _ parts: Parts, isDemo: Bool) {
-    let metrics = Self.url(parts.exporterAddress, isSecure: parts.webTLS != nil) + "/metrics"
-    let routes = LogValue.integer(configuration.routes.count), workers = LogValue.integer(parts.gateway.workerCount)
-    for (name, address, isSecure) in parts.gateway.addresses {
-      let place = Self.place(address, url: Self.url(address, isSecure: isSecure))
-      var fields: LogFields = [place.key: place.value, "routes": routes, "workers": workers]
-      if !configuration.listeners.isEmpty { fields.add("listener", .string(name)) }
-      log.info("forwarding", fields)
-    }
-    let serving = Self.place(parts.exporterAddress, url: metrics)
-    log.info("serving metrics", [serving.key: serving.value])
-    if Self.isReachableFromElsewhere(parts.exporterAddress), options.webConfigFile == nil {
-      log.warn(
-        "everybody who reaches the metrics address may read it; see --web.config.file",
-        ["address": .string("\(parts.exporterAddress)")])
-    }
-    guard isDemo else { return }
-    let gateway = Self.url(parts.gateway.address)
-    log.info("without --config.file, a demo origin stands behind the gateway", ["try": "curl \(gateway)/echo"])
-    log.info(
-      "a path that fails two times of three: retries hide it until their budget is used up",
-      ["try": "curl \(gateway)/flaky"])
-    log.info("what was measured of both", ["try": "curl \(metrics)"])
-  }
-
-  /// The field that tells where a listener is: its URL, or only its address if that stands for several addresses.
-  private static func place(_ address: SocketAddress, url: String) -> (key: String, value: LogValue) {
-    isOneAddress(address) ? ("url", .string(url)) : ("address", .string("\(address)"))
-  }
-
-  /// The reason why the program can't start, with the program's flags in place of the library's options.
-  static func startText(_ error: any Error) -> String {
-    switch error {
-    case let error as ListenError where error.error == .addressInUse:
-      "\(error); stop it, or give another address, by --gateway.listen-address or in listeners (port 0 lets the "
-        + "system choose)"
-    case let error as ExporterError: error.description.replacing("listenAddress", with: "--web.listen-address")
-    default: "\(error)"
-    }
-  }
-
-  /// Whether the address is a single one, which a URL can name.
-  static func isOneAddress(_ address: SocketAddress) -> Bool {
-    switch address {
-    case .v4(0, _), .v6(0, 0, _, _), .unix, .unnamed: false
-    case .v4, .v6: true
-    }
-  }
-
-  /// Whether other machines may reach the address: it is neither a loopback address (127.0.0.0/8, ::1) nor a socket
-  /// file.
-  static func isReachableFromElsewhere(_ address: SocketAddress) -> Bool {
-    switch address {
-    case .v4(let number, _): number >> 24 != 127
-    case .v6(let high, let low, _, _): !(high == 0 && low == 1)
-    case .unix, .unnamed: false
-    }
-  }
-
-  /// A URL that curl accepts. A server that listens on all addresses is reached by loopback.
-  static func url(_ address: SocketAddress, isSecure: Bool = false) -> String {
-    let scheme = isSecure ? "https" : "http"
-    return switch address {
-    case .v4(0, let port), .v6(0, 0, _, let port): "\(scheme)://\(SocketAddress.loopback(port: port))"
-    default: "\(scheme)://\(address)"
-    }
-  }
-}
-
-/// The running parts of the program.
-private final class Parts: Sendable {
-  let exporter: Exporter
-  let exporterAddress: SocketAddress
-  let webHeaders: [String: String]
-  /// Nil for plain HTTP at the metrics address.
-  let webTLS: TLSFilesWatch?
-  let metrics: GatewayMetrics
-  let gateway: Gateway
-  /// Whether `/-/ready` answers 200.
-  let isReady: Flag
-
-  final class Flag: Sendable {
-    let value = Atomic(false)
-  }
-
-  init(
-    _ configuration: Configuration, _ web: WebConfiguration, _ options: ServeOptions, _ workers: Int,
-    _ shares: DescriptorShares, _ log: Logger, _ occasions: Occasions
-  ) throws {
-    let isReady = Flag()
-    self.isReady = isReady
-    var exporterOptions = Exporter.Options()
-    exporterOptions.title = "weir gateway"
-    exporterOptions.access = web.access
-    exporterOptions.headers = web.headers
-    webHeaders = web.headers
-    webTLS = try web.tls.map { tls throws(TLSFilesProblem) in
-      try TLSFilesWatch(tls.files, report: { log.note($0, listener: "metrics") })
-    }
-    if let source = webTLS?.source { exporterOptions.secure = source.makeChannel }
-    exporterOptions.actions = occasions.actions(areEnabled: options.enablesLifecycle)
-    exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
-    let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)
-    exporterOptions.onServerEvent = { crowd.note($0) }
-    exporter = try Exporter(
-      registry: Registry(buckets: options.buckets), listenAddress: "\(options.webAddress)", options: exporterOptions)
-    let monitor = try MetricsMonitor(registry: exporter.registry, destinationLimit: options.destinationLimit)
-    metrics = try GatewayMetrics(exporter.registry, client: monitor, endpointLimit: options.endpointLimit)
-    gateway = try Gateway(
-      configuration,
-      options: Gateway.Options(
-        address: options.gatewayAddress ?? ServeOptions.standardGatewayAddress, workers: workers,
-        connections: shares.clients),
-      metrics: metrics, observer: monitor, log: log)
-    try Self.checkNames(of: options.buckets, exporter.registry)
-    try exporter.start()
-    webTLS?.start()
-    exporterAddress = try SocketAddress(parsing: exporter.address ?? "")
-  }
-
-  /// Checks that a histogram of each name exists. Called once all metrics are registered.
-  private static func checkNames(of buckets: [String: Buckets], _ registry: Registry) throws(CommandLineError) {
-    let names = registry.histogramNames
-    guard let unknown = buckets.keys.sorted().first(where: { !names.contains($0) }) else { return }
-    let hint = suggestion(for: unknown, among: names).map { "did you mean \(quoted($0))?" }
-    throw CommandLineError(
-      "--metrics.buckets: no histogram is called \(quoted(unknown)); "
-        + (hint ?? "there are \(names.joined(separator: ", "))"))
-  }
-}
-
-extension SignalSource {
-  /// Begins to deliver signals, until the loop is released. Returns once they are being delivered.
-  static func start(
-    _ signals: [CInt], on loop: EventLoop, _ handler: @escaping @Sendable (CInt) -> Void
-  ) async throws {
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      loop.post {
-        do {
-          try SignalSource(signals).start(on: loop, handler)
-          continuation.resume()
-        } catch {
-          continuation.resume(throwing: error)
-        }
-      }
-    }
   }
 }

@@ -51,3 +51,21 @@ final class SignalSource: EventHandler {
     return set
   }
 }
+
+extension SignalSource {
+  /// Begins to deliver signals, until the loop is released. Returns once they are being delivered.
+  static func start(
+    _ signals: [CInt], on loop: EventLoop, _ handler: @escaping @Sendable (CInt) -> Void
+  ) async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      loop.post {
+        do {
+          try SignalSource(signals).start(on: loop, handler)
+          continuation.resume()
+        } catch {
+          continuation.resume(throwing: error)
+        }
+      }
+    }
+  }
+}

@@ -82,6 +82,9 @@ final class UpstreamRegistry: Sendable {
   /// The number of endpoints that an entry may have beside all others.
   func room(for entry: UpstreamEndpoints) -> Int { max(1, Self.maximumEndpoints - count + entry.count) }
 
+  /// The loop that looks up, reads files and checks; nil until an entry needs it.
+  var loop: EventLoop? { control.withLock { $0 }?.discovery.loop }
+
   /// The endpoints of all entries.
   private var count: Int { all.values.reduce(0) { $0 + $1.count } }
 

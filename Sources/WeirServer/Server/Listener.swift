@@ -4,7 +4,10 @@ package import WeirIO
 /// A bound, listening socket that the servers of several loops share.
 ///
 /// Each loop registers it with `EPOLLEXCLUSIVE`. `SO_REUSEPORT` is left off: it would hide a second instance on the
-/// same port. The descriptor closes with the last reference.
+/// same port. The descriptor closes with the last server that leaves after `close()`, or with the last reference.
+///
+/// Other processes may listen at the same socket: one that gave it to this process, or one that it was given to. To such
+/// a listener `close()` does nothing more than that. The waiting connections, the socket and its file stay theirs.
 package final class Listener: Sendable {
   /// The default number of connections that may wait to be accepted.
   package static let backlog = 1024
@@ -16,6 +19,9 @@ package final class Listener: Sendable {
   private let file: SocketFile?
   let clients = ClientCounts()
   private let isListening = Atomic(true)
+  private let isInherited: Bool
+  private let isHandedOver = Atomic(false)
+  private let isDescriptorOpen = Atomic(true)
   private let servers = Atomic(0)
   private let connections = Atomic(0)
 
@@ -23,18 +29,43 @@ package final class Listener: Sendable {
   package init(_ address: SocketAddress, backlog: Int = Listener.backlog) throws(ListenError) {
     (socket, self.address) = try Listener.open(address, backlog: backlog)
     file = if case .unix(let path) = self.address { SocketFile(at: path) } else { nil }
+    isInherited = false
+  }
+
+  /// Takes a listening socket that another process has opened.
+  package init(inheriting socket: Socket) throws(Errno) {
+    address = try socket.localAddress()
+    self.socket = socket
+    file = nil
+    isInherited = true
   }
 
   deinit {
     close()
-    socket.close()
+    closeDescriptor()
   }
 
-  /// Refuses new connections from now on, in all loops. It is meant for when all servers of this listener stop.
+  /// Whether other processes listen at the socket too.
+  package var isShared: Bool { isInherited || isHandedOver.load(ordering: .acquiring) }
+
+  /// The socket's descriptor, for a process that inherits it.
+  package var descriptor: CInt { socket.descriptor }
+
+  /// Says whether another process has inherited the socket from this one.
+  package func handOver(_ isHandedOver: Bool) {
+    self.isHandedOver.store(isHandedOver, ordering: .releasing)
+  }
+
+  /// Accepts no new connections from now on, in all loops, and refuses them unless the listener is shared. It is meant
+  /// for when all servers of this listener stop.
   package func close() {
-    guard isListening.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    guard isListening.exchange(false, ordering: .acquiringAndReleasing), !isShared else { return }
     socket.shutdownListening()
     file?.remove()
+  }
+
+  private func closeDescriptor() {
+    if isDescriptorOpen.exchange(false, ordering: .acquiringAndReleasing) { socket.close() }
   }
 
   var isOpen: Bool { isListening.load(ordering: .acquiring) }
@@ -43,7 +74,21 @@ package final class Listener: Sendable {
   var serverCount: Int { servers.load(ordering: .relaxed) }
   var connectionCount: Int { connections.load(ordering: .relaxed) }
 
-  func noteServers(_ change: Int) { servers.add(change, ordering: .relaxed) }
+  /// Counts a server that begins to accept. Returns false, and counts none, if the listener is closed.
+  func enter() -> Bool {
+    // The count is raised before the look, so that no other server closes the descriptor in between.
+    servers.add(1, ordering: .acquiringAndReleasing)
+    if isOpen { return true }
+    leave()
+    return false
+  }
+
+  /// Counts a server that has left the socket.
+  func leave() {
+    let (_, rest) = servers.subtract(1, ordering: .acquiringAndReleasing)
+    if rest == 0, !isOpen { closeDescriptor() }
+  }
+
   func noteConnections(_ change: Int) { connections.add(change, ordering: .relaxed) }
 
   private static func open(_ address: SocketAddress, backlog: Int) throws(ListenError) -> (Socket, SocketAddress) {
@@ -60,6 +105,11 @@ package final class Listener: Sendable {
 package struct ListenError: Error, Sendable, CustomStringConvertible {
   package let address: SocketAddress
   package let error: Errno
+
+  package init(address: SocketAddress, error: Errno) {
+    self.address = address
+    self.error = error
+  }
 
   private var isOfFile: Bool { if case .unix = address { true } else { false } }
 

@@ -43,7 +43,8 @@ package final class Server: Sendable {
     loop.run { [core] in core.value.start() }
   }
 
-  /// Stops the server: accepts the waiting connections, then closes the listener for all servers that share it.
+  /// Stops the server: accepts the waiting connections, then closes the listener for all servers that share it. At a
+  /// listener that is shared with other processes it accepts none.
   /// Requests that have arrived or are under way are answered with `Connection: close`. The connections left after
   /// `grace` seconds are cut. `completion` is called on the loop when the last connection has closed.
   package func stop(grace: Double, completion: @escaping @Sendable () -> Void = {}) {

@@ -56,8 +56,7 @@ final class ServerCore {
   }
 
   func start() {
-    guard state == .idle else { return }
-    listener.noteServers(1)
+    guard state == .idle, listener.enter() else { return }
     resumeAccepting()
   }
 
@@ -73,11 +72,12 @@ final class ServerCore {
     // A server that has left its listener to others never touches it again, not even when it goes.
     hasLeftListener = hasLeftListener || leavesListener
     if !hasLeftListener {
-      if isServing { acceptWaiting() }
+      // Other processes accept what waits at a shared socket.
+      if isServing, !listener.isShared { acceptWaiting() }
       listener.close()
     }
     if state == .accepting { loop.unregister(listener.socket.descriptor) }
-    if isServing { listener.noteServers(-1) }
+    if isServing { listener.leave() }
     state = .stopping
     loop.cancel(acceptTimer)
     for connection in connections { connection.stop() }

@@ -27,12 +27,13 @@ import WeirTestSupport
 
   private static let systemdAnalyze = Tool(named: "systemd-analyze")
 
-  @Test(.needs(systemdAnalyze)) func systemdAcceptsTheUnit() async throws {
+  @Test(.needs(systemdAnalyze)) func systemdAcceptsTheUnits() async throws {
     let directory = try TemporaryDirectory()
     let unit = try PackageRoot.text(of: "deploy/systemd/weir.service")
     let program = "/usr/local/bin/weir"
     #expect(unit.contains("ExecStart=\(program) serve"))
     let file = try directory.file("weir.service", unit.replacing(program, with: try Tool.weir.path))
-    #expect(try await Self.systemdAnalyze.run(["verify", "--man=no", file]) == "")
+    let socket = try directory.file("weir.socket", try PackageRoot.text(of: "deploy/systemd/weir.socket"))
+    #expect(try await Self.systemdAnalyze.run(["verify", "--man=no", file, socket]) == "")
   }
 }

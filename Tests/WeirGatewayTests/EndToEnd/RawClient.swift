@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import WeirIO
 
 /// A blocking client that sends exact bytes and reads exact responses. Gives up on a silence of ten seconds.
 final class RawClient {
@@ -41,6 +42,18 @@ final class RawClient {
       }
     }
     guard result == 0 else { throw ConnectFailure(error: errno) }
+  }
+
+  /// Connects to a Unix socket.
+  init(path: String) throws {
+    do {
+      descriptor = try Socket.connecting(to: .unix(path: path)).descriptor
+    } catch {
+      throw ConnectFailure(error: error.rawValue)
+    }
+    _ = fcntl(descriptor, F_SETFL, 0)
+    var time = timeval(tv_sec: 10, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
   }
 
   struct ConnectFailure: Error {

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import WeirTestSupport
 
-/// The built program `weir` as a process of its own; killed when let go.
+/// The built program `weir` as a process of its own; killed when let go, with those that have taken over from it.
 final class WeirProcess: Sendable {
   private let process: Child
   private let output = Mutex("")
@@ -29,19 +29,33 @@ final class WeirProcess: Sendable {
     }
   }
 
-  /// - Parameter descriptors: how many it may have open, soft and hard; nil: as many as this process.
-  init(descriptors: Int? = nil, _ arguments: String...) throws {
+  /// - Parameters:
+  ///   - descriptors: how many it may have open, soft and hard; nil: as many as this process.
+  ///   - variables: its environment beside this process's, as a shell reads it: `A=1 B=$$`.
+  ///   - sockets: descriptors that it gets from 3 on.
+  init(descriptors: Int? = nil, variables: String = "", sockets: [CInt] = [], _ arguments: String...) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, STDERR_FILENO)
     posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, STDOUT_FILENO)
+    // Copies with higher numbers, which the targets can't overwrite.
+    let copies = sockets.map { fcntl($0, F_DUPFD_CLOEXEC, 200) }
+    defer { for copy in copies { close(copy) } }
+    for (copy, target) in zip(copies, CInt(3)...) { posix_spawn_file_actions_adddup2(&actions, copy, target) }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
     var command = [try Self.path()] + arguments
-    if let descriptors { command = ["/bin/sh", "-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\""] + command }
+    let limit = descriptors.map { "ulimit -n \($0); " } ?? ""
+    if !limit.isEmpty || !variables.isEmpty {
+      command = ["/bin/sh", "-c", "\(limit)\(variables) exec \"$0\" \"$@\""] + command
+    }
     var argv = command.map { strdup($0) } + [nil]
     defer { for argument in argv { free(argument) } }
     var identifier: pid_t = 0
-    let failure = posix_spawn(&identifier, command[0], &actions, nil, &argv, environ)
+    let failure = posix_spawn(&identifier, command[0], &actions, &attributes, &argv, environ)
     try pipe.fileHandleForWriting.close()
     guard failure == 0 else { throw StartFailure(reason: String(cString: strerror(failure))) }
     process = Child(identifier: identifier)
@@ -57,12 +71,16 @@ final class WeirProcess: Sendable {
   }
 
   deinit {
+    // As long as one that has taken over runs, no other group has this number.
+    if successor != nil { kill(-process.identifier, SIGKILL) }
     if process.poll() == nil {
       kill(process.identifier, SIGKILL)
       var status: CInt = 0
       waitpid(process.identifier, &status, 0)
     }
   }
+
+  var identifier: pid_t { process.identifier }
 
   /// What it wrote so far.
   var text: String { output.withLock { $0 } }
@@ -71,6 +89,17 @@ final class WeirProcess: Sendable {
 
   func send(_ signal: CInt) {
     if process.poll() == nil { kill(process.identifier, signal) }
+  }
+
+  /// The last process that was started to take over.
+  var successor: pid_t? {
+    let line = text.split(separator: "\n").last { $0.contains("msg=\"the new process runs\"") }
+    return line?.split(separator: " ").last.flatMap { pid_t($0.dropFirst("pid=".count)) }
+  }
+
+  /// The number of lines with this message.
+  func count(of message: String) -> Int {
+    text.split(separator: "\n").count { $0.contains("msg=\"\(message)\"") }
   }
 
   /// The port of the metrics address, once the log names it.

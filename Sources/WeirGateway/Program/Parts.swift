@@ -1,0 +1,95 @@
+import Synchronization
+import WeirExporter
+import WeirIO
+import WeirMetrics
+import WeirServer
+
+/// The running parts of the program.
+final class Parts: Sendable {
+  let exporter: Exporter
+  let exporterAddress: SocketAddress
+  private let exporterListener: Listener
+  private let webAddress: SocketAddress
+  let webHeaders: [String: String]
+  /// Nil for plain HTTP at the metrics address.
+  let webTLS: TLSFilesWatch?
+  let metrics: GatewayMetrics
+  let gateway: Gateway
+  /// Whether `/-/ready` answers 200.
+  let isReady: Flag
+
+  final class Flag: Sendable {
+    let value = Atomic(false)
+  }
+
+  /// Listens, but answers nothing before `start()` and `showMetrics()`.
+  init(
+    _ configuration: Configuration, _ web: WebConfiguration, _ options: ServeOptions, _ workers: Int,
+    _ shares: DescriptorShares, _ sockets: InheritedSockets, _ log: Logger, _ occasions: Occasions
+  ) throws {
+    let isReady = Flag()
+    self.isReady = isReady
+    var exporterOptions = Exporter.Options()
+    exporterOptions.title = "weir gateway"
+    exporterOptions.access = web.access
+    exporterOptions.headers = web.headers
+    webHeaders = web.headers
+    webTLS = try web.tls.map { tls throws(TLSFilesProblem) in
+      try TLSFilesWatch(tls.files, report: { log.note($0, listener: "metrics") })
+    }
+    exporterOptions.secure = webTLS?.source.makeChannel
+    exporterOptions.actions = occasions.actions(areEnabled: options.enablesLifecycle)
+    exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
+    exporterOptions.stopLinger = ServerLimits.gateway.stopLinger
+    let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)
+    exporterOptions.onServerEvent = { crowd.note($0) }
+    exporter = try Exporter(
+      registry: Registry(buckets: options.buckets), listenAddress: "\(options.webAddress)", options: exporterOptions)
+    let monitor = try MetricsMonitor(registry: exporter.registry, destinationLimit: options.destinationLimit)
+    metrics = try GatewayMetrics(exporter.registry, client: monitor, endpointLimit: options.endpointLimit)
+    var gatewayOptions = Gateway.Options(
+      address: options.gatewayAddress ?? ServeOptions.standardGatewayAddress, workers: workers,
+      connections: shares.clients)
+    gatewayOptions.sockets = sockets
+    gateway = try Gateway(
+      configuration, options: gatewayOptions, metrics: metrics, observer: monitor, log: log)
+    try Self.checkNames(of: options.buckets, exporter.registry)
+    webAddress = options.webAddress
+    do throws(ListenError) {
+      exporterListener = try sockets.listener(named: InheritedSockets.metricsName, at: webAddress)
+    } catch {
+      throw ExporterError(error)
+    }
+    exporterAddress = exporterListener.address
+    sockets.closeRest()
+  }
+
+  func showMetrics() throws {
+    try exporter.start(on: exporterListener)
+    webTLS?.start()
+  }
+
+  func start() {
+    gateway.start()
+    isReady.value.store(true, ordering: .relaxed)
+    metrics.configurationLoaded()
+  }
+
+  /// All listeners with the addresses that were asked for, the metrics' last.
+  var listeners: [(address: SocketAddress, listener: Listener)] {
+    gateway.openListeners + [(webAddress, exporterListener)]
+  }
+
+  /// The loops that must turn for the program to do its work.
+  var loops: [EventLoop] { gateway.loops + (exporter.loop.map { [$0] } ?? []) }
+
+  /// Checks that a histogram of each name exists. Called once all metrics are registered.
+  private static func checkNames(of buckets: [String: Buckets], _ registry: Registry) throws(CommandLineError) {
+    let names = registry.histogramNames
+    guard let unknown = buckets.keys.sorted().first(where: { !names.contains($0) }) else { return }
+    let hint = suggestion(for: unknown, among: names).map { "did you mean \(quoted($0))?" }
+    throw CommandLineError(
+      "--metrics.buckets: no histogram is called \(quoted(unknown)); "
+        + (hint ?? "there are \(names.joined(separator: ", "))"))
+  }
+}

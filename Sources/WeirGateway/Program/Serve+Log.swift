@@ -1,0 +1,86 @@
+import WeirExporter
+import WeirIO
+import WeirServer
+
+/// The log lines of the start.
+extension Serve {
+  /// The line that the service manager shows.
+  static func status(_ parts: Parts, isRefused: Bool = false) -> String {
+    let places = parts.gateway.addresses.map { "\($0.address)" }.joined(separator: ", ")
+    return "forwarding at \(places)" + (isRefused ? "; the last reload was refused, see the log" : "")
+  }
+
+  func warn(of configuration: Configuration) {
+    for warning in configuration.warnings {
+      log.warn("configuration", ["problem": .string(warning.description(file: options.configFile ?? ""))])
+    }
+  }
+
+  func announce(_ configuration: Configuration, _ parts: Parts, isDemo: Bool) {
+    let metrics = Self.url(parts.exporterAddress, isSecure: parts.webTLS != nil) + "/metrics"
+    let routes = LogValue.integer(configuration.routes.count), workers = LogValue.integer(parts.gateway.workerCount)
+    for (name, address, isSecure) in parts.gateway.addresses {
+      let place = Self.place(address, url: Self.url(address, isSecure: isSecure))
+      var fields: LogFields = [place.key: place.value, "routes": routes, "workers": workers]
+      if !configuration.listeners.isEmpty { fields.add("listener", .string(name)) }
+      log.info("forwarding", fields)
+    }
+    let serving = Self.place(parts.exporterAddress, url: metrics)
+    log.info("serving metrics", [serving.key: serving.value])
+    if Self.isReachableFromElsewhere(parts.exporterAddress), options.webConfigFile == nil {
+      log.warn(
+        "everybody who reaches the metrics address may read it; see --web.config.file",
+        ["address": .string("\(parts.exporterAddress)")])
+    }
+    guard isDemo else { return }
+    let gateway = Self.url(parts.gateway.address)
+    log.info("without --config.file, a demo origin stands behind the gateway", ["try": "curl \(gateway)/echo"])
+    log.info(
+      "a path that fails two times of three: retries hide it until their budget is used up",
+      ["try": "curl \(gateway)/flaky"])
+    log.info("what was measured of both", ["try": "curl \(metrics)"])
+  }
+
+  /// The field that tells where a listener is: its URL, or only its address if that stands for several addresses.
+  private static func place(_ address: SocketAddress, url: String) -> (key: String, value: LogValue) {
+    isOneAddress(address) ? ("url", .string(url)) : ("address", .string("\(address)"))
+  }
+
+  /// The reason why the program can't start, with the program's flags in place of the library's options.
+  static func startText(_ error: any Error) -> String {
+    switch error {
+    case let error as ListenError where error.error == .addressInUse:
+      "\(error); stop it, or give another address, by --gateway.listen-address or in listeners (port 0 lets the "
+        + "system choose)"
+    case let error as ExporterError: error.description.replacing("listenAddress", with: "--web.listen-address")
+    default: "\(error)"
+    }
+  }
+
+  /// Whether the address is a single one, which a URL can name.
+  static func isOneAddress(_ address: SocketAddress) -> Bool {
+    switch address {
+    case .v4(0, _), .v6(0, 0, _, _), .unix, .unnamed: false
+    case .v4, .v6: true
+    }
+  }
+
+  /// Whether other machines may reach the address: it is neither a loopback address (127.0.0.0/8, ::1) nor a socket
+  /// file.
+  static func isReachableFromElsewhere(_ address: SocketAddress) -> Bool {
+    switch address {
+    case .v4(let number, _): number >> 24 != 127
+    case .v6(let high, let low, _, _): !(high == 0 && low == 1)
+    case .unix, .unnamed: false
+    }
+  }
+
+  /// A URL that curl accepts. A server that listens on all addresses is reached by loopback.
+  static func url(_ address: SocketAddress, isSecure: Bool = false) -> String {
+    let scheme = isSecure ? "https" : "http"
+    return switch address {
+    case .v4(0, let port), .v6(0, 0, _, let port): "\(scheme)://\(SocketAddress.loopback(port: port))"
+    default: "\(scheme)://\(address)"
+    }
+  }
+}
