@@ -79,7 +79,7 @@ import WeirIO
       #expect(!last.isPassing)
       #expect(try #require(plan.coder(for: .gzip, pool)).isPassing)
       #expect(try #require(plan.coder(for: .decode([.gzip]), pool)).isPassing)
-      #expect(plan.decoder(forRequest: [.gzip]) == nil)
+      #expect(plan.decoder(forRequest: [.gzip], bodyBytes: nil) == nil)
       #expect(limit.present == 1000)
     }
     #expect(limit.present == 999)
