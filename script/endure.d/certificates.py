@@ -83,7 +83,7 @@ async def broken_pair(place: Place, gateway: Gateway, pair: Pair, config: str) -
     before, gateway.read = failed_looks(await gateway.page()), gateway.process.log.stat().st_size
     other.key.rename(pair.key)
     noticed = await within(SEEN, lambda page: failed_looks(page) > before, gateway)
-    line = next((line for line in gateway.new_lines() if "edge" in line), "no log line")
+    line = next((line for line in gateway.new_lines() if "listener=edge" in line and "TLS" in line), "no log line")
     place.notes.append(f"of a look: {line}")
     refused = STILL in await gateway.hang_up()
     refusal = next((line for line in gateway.new_lines() if "level=error" in line), "no log line")
@@ -96,7 +96,7 @@ async def broken_pair(place: Place, gateway: Gateway, pair: Pair, config: str) -
     mended = await pair.is_shown(gateway.address) and not_after(await gateway.page()) == await pair.ends()
     return [
         Bar(f"a wrong key is refused {'by' if noticed else 'not by'} a look", noticed and line != "no log line"),
-        Bar(f"{'' if refused else 'not '}by SIGHUP", refused and told and str(pair.key) in refusal),
+        Bar(f"{'' if refused else 'not '}by SIGHUP", refused and told and "tls.certificates[0].key" in refusal),
         Bar(f"the old certificate {'stays' if stays else 'goes'}, the next one {'comes' if mended else 'does not'}", stays and mended),
     ]
 

@@ -18,6 +18,9 @@ from servers import nginx
 from tls import Pair, any_certificate
 
 IDLE, ACTIVE = 10_000, 2000
+GROUPS = 10
+"""Of the active clients, which come one after another: a load generator that opens 2000 TLS connections at once needs
+seconds for each of its handshakes."""
 CHILDREN = 2
 """Processes that hold the idle clients."""
 NEEDED = 16_384
@@ -31,6 +34,9 @@ QUIET = 4
 """Seconds for which a full gateway is watched."""
 CHURN = 5
 BUSY = 0.05
+FULL = 64
+"""Connections of all listeners: about as many as a gateway with these descriptors can have, as it has shares of two workers
+and four listeners, for itself, for metrics and for upstreams."""
 
 
 async def idle_clients(place: Place) -> list[Bar]:
@@ -75,20 +81,26 @@ async def idle_beside_active(place: Place, gateway: Gateway, scheme: str, most: 
     came_in = time.monotonic() - began
     await asyncio.sleep(2)
     each = (gateway.resident() - before) / IDLE
-    loaded = await (await Wrk(place, url, 10, connections=ACTIVE, name=f"active-{scheme}").begin()).end()
-    with_active = gateway.resident()
+    active = []
+    for number in range(GROUPS):
+        wrk = Wrk(place, url, 10 + GROUPS - number, connections=ACTIVE // GROUPS, name=f"active-{scheme}-{number}")
+        active.append(await wrk.begin())
+        await asyncio.sleep(1)
+    loads = [await wrk.end() for wrk in active]
+    requests, failed = sum(loaded.requests for loaded in loads), sum(loaded.failed for loaded in loads)
+    with_active, page = gateway.resident(), await gateway.page()
     for child in children:
         child.order("again")
     again = await answered(children)
     place.notes.append(
         f"{scheme}: {IDLE} clients came in {came_in:.0f} s; {before / 1024:.1f} MiB before them, with {ACTIVE} active ones "
-        f"beside them {with_active / 1024:.1f} MiB; wrk: {' '.join(loaded.output.split())}"
+        f"beside them {with_active / 1024:.1f} MiB; handshakes {page.by('result', 'weir_tls_handshakes_total')}"
     )
     for child in children:
         child.process.terminate()
     return [
         Bar(f"{scheme}: {each:.1f} KiB each", each <= most),
-        Bar(f"{loaded.failed} of {loaded.requests} failed beside them", loaded.failed == 0 and loaded.requests > ACTIVE),
+        Bar(f"{failed} of {requests} failed beside them", failed == 0 and requests > ACTIVE),
         Bar(f"{IDLE - came} and {IDLE - again} of the idle ones lost", came == IDLE and again == IDLE),
     ]
 
@@ -99,6 +111,7 @@ async def answered(children: Sequence[Process]) -> int:
     return sum(fact["answered"] for fact in facts)
 
 
+AT_WORK = "at work"
 Client = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -142,8 +155,13 @@ class Door:
         await stay(*await self.open(), b"GET / HTTP/1.1\r\nHost: endure\r\n\r\n")
 
     async def at_work(self) -> None:
-        """A request that the upstream never answers."""
-        await stay(*await self.open(), b"GET /never HTTP/1.1\r\nHost: endure\r\n\r\n")
+        """A request that the upstream never answers. Clients that the gateway sends away before it has read theirs come
+        again, until all connections are at work, and further clients wait to be accepted."""
+        while True:
+            try:
+                await stay(*await self.open(), b"GET /never HTTP/1.1\r\nHost: endure\r\n\r\n")
+            except OSError:
+                pass
 
     async def is_served(self) -> bool:
         reader, writer = await self.open()
@@ -224,7 +242,7 @@ async def descriptors(place: Place) -> list[Bar]:
         "half handshakes": lambda door: door.half_handshake,
         "half heads": lambda door: door.half_head,
         "idle": lambda door: door.idle,
-        "at work": lambda door: door.at_work,
+        AT_WORK: lambda door: door.at_work,
     }
     # Those of before stay, as far as the gateway lets them.
     for title, kind in phases.items():
@@ -236,11 +254,12 @@ async def descriptors(place: Place) -> list[Bar]:
         await asyncio.sleep(QUIET)
         share = (gateway.processor_time() - spent) / QUIET
         page = await gateway.page()
-        bars.append(Bar(f"{title}: {share * 100:.1f} % CPU", share <= BUSY))
+        held = page.by("state", "weir_listener_connections")
+        full = held["active"] if title == AT_WORK else sum(held.values())
+        bars.append(Bar(f"{title}: {full:.0f} connections, {share * 100:.1f} % CPU", full >= FULL and share <= BUSY))
         place.notes.append(
-            f"{title}: {len(crowd.clients)} clients hold on, {gateway.descriptors()} descriptors, "
-            f"connections {page.by('state', 'weir_listener_connections')}, "
-            f"closed {page.by('reason', 'weir_listener_connections_closed_total')}"
+            f"{title}: {len(crowd.clients)} clients hold on, {gateway.descriptors()} descriptors, connections {held}, "
+            f"{page.sum('weir_listener_connections_closed_total', reason='evicted'):.0f} sent away so far"
         )
     await crowd.leave()
     until = time.monotonic() + CHURN

@@ -29,10 +29,11 @@ import WeirTestSupport
   }
 
   /// With a delay in which haproxy notices, and without one, where it is the refused connection that tells it.
-  @Test(arguments: [
-    ("http-reuse always", "1s", Link.plain), ("http-reuse safe", "1s", .plain), ("option redispatch 1", nil, .plain),
-    ("http-reuse safe", "1s", .proxyHeader), ("http-reuse safe", "1s", .secureProxyHeader),
-  ])
+  @Test(
+    arguments: [
+      ("http-reuse always", "1s", .plain), ("http-reuse safe", "1s", .plain), ("option redispatch 1", nil, .plain),
+      ("http-reuse safe", "1s", .proxyHeader), ("http-reuse safe", "1s", .secureProxyHeader),
+    ] as [(String, String?, Link)])
   func noRequestIsLost(backend: String, delay: String?, link: Link) async throws {
     let upstream = try ScriptedServer(.answering(okResponse("hello")))
     let directory = try TemporaryDirectory()

@@ -3,7 +3,7 @@ import Testing
 import WeirTestSupport
 
 /// Behind a haproxy that announces clients by PROXY headers, the gateway takes them for its peers.
-@Suite(.needs(.shippedWeir, .haproxy, .nginx, .curl, .openssl)) struct ProxyHeaderTests {
+@Suite(.needs(.shippedWeir, .haproxy, .nginx, .curl, .openssl)) struct BehindHaproxyTests {
   private struct Setting: Sendable {
     /// The words by which haproxy's servers send a header, and perhaps speak TLS behind it.
     let words: String
