@@ -9,13 +9,18 @@ import time
 from pathlib import Path
 
 from balance import DEAD_ENDPOINT, HANGING_ENDPOINT, SRV, WEIGHTS
+from certificates import CERTIFICATES
+from crowds import DESCRIPTORS, IDLE_CLIENTS
 from discovery import FILES, NAMES
 from processes import Failure, Processes
 from reloads import RELOADS, RELOADS_UNDER_LOAD
 from row import Bar, Place, Row
 from takeovers import RESTARTS, TAKEOVERS
 
-ROWS = (RELOADS, RELOADS_UNDER_LOAD, NAMES, FILES, DEAD_ENDPOINT, HANGING_ENDPOINT, WEIGHTS, SRV, TAKEOVERS, RESTARTS)
+ROWS = (
+    *(RELOADS, RELOADS_UNDER_LOAD, NAMES, FILES, DEAD_ENDPOINT, HANGING_ENDPOINT, WEIGHTS, SRV),
+    *(TAKEOVERS, RESTARTS, IDLE_CLIENTS, DESCRIPTORS, CERTIFICATES),
+)
 
 
 async def measure(row: Row, program: str, directory: Path) -> list[Bar]:

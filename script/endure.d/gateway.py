@@ -28,13 +28,19 @@ class Gateway:
         """How much of the log earlier reloads have read."""
 
     @staticmethod
-    async def start(place: Place, config: str, *flags: str, name: str = "weir") -> "Gateway":
+    async def start(
+        place: Place, config: str, *flags: str, name: str = "weir", under: Sequence[str] = ()
+    ) -> "Gateway":
+        """Starts one with two workers. Its address is that of the first listener, if the file has any. `under` is a
+        command that runs the program."""
         file = place.file(f"{name}.yml", config)
-        addresses = ("--gateway.listen-address=127.0.0.1:0", "--web.listen-address=127.0.0.1:0")
+        addresses = ["--web.listen-address=127.0.0.1:0"]
+        if not config.startswith("listeners:"):
+            addresses.append("--gateway.listen-address=127.0.0.1:0")
         process = await place.processes.start(
-            name, place.program, "serve", f"--config.file={file}", "--gateway.workers=2", *addresses, *flags
+            name, *under, place.program, "serve", f"--config.file={file}", "--gateway.workers=2", *addresses, *flags
         )
-        address = (await process.logged("msg=forwarding url=http://")).rstrip("/")
+        address = (await process.logged("msg=forwarding url=")).partition("://")[2].rstrip("/")
         return Gateway(process, file, address, await process.logged('msg="serving metrics" url='))
 
     async def page(self) -> Page:
@@ -45,19 +51,28 @@ class Gateway:
         temporary = self.file.with_suffix(".new")
         temporary.write_text(config)
         temporary.rename(self.file)
-        self.read = self.process.log.stat().st_size
         began = time.time()
+        line = await self.hang_up()
+        if STILL in line:
+            raise Failure(f"{self.file} was refused: {self.process.tail()}")
+        return logged_at(line) - began
+
+    async def hang_up(self) -> str:
+        """Sends SIGHUP. Returns the log line that says what came of it."""
+        self.read = self.process.log.stat().st_size
         self.process.process.send_signal(signal.SIGHUP)
-        while time.time() < began + 30:
+        return await self.logs(RELOADED, STILL)
+
+    async def logs(self, *texts: str, within: float = 30) -> str:
+        """The first new line with one of these texts."""
+        until = time.monotonic() + within
+        while time.monotonic() < until:
             self.process.check()
-            lines = self.new_lines()
-            for line in lines:
-                if RELOADED in line:
-                    return logged_at(line) - began
-                if STILL in line:
-                    raise Failure(f"{self.file} was refused: {self.process.tail()}")
+            for line in self.new_lines():
+                if any(text in line for text in texts):
+                    return line
             await asyncio.sleep(0.005)
-        raise Failure(f"no reload within 30 s: {self.process.tail()}")
+        raise Failure(f"no {' or '.join(texts)} within {within:.0f} s: {self.process.tail()}")
 
     def new_lines(self) -> list[str]:
         with self.process.log.open("rb") as log:

@@ -2,8 +2,9 @@
 
 import asyncio
 import re
+import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from processes import Failure
@@ -20,13 +21,29 @@ class Loaded:
 class Wrk:
     """Runs from `begin` to `end`."""
 
-    def __init__(self, place: Place, url: str, seconds: float, connections: int = 64, threads: int = 1) -> None:
-        self.command = ("wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds:.0f}s", "--timeout", "10s", url)
+    def __init__(
+        self,
+        place: Place,
+        url: str,
+        seconds: float,
+        connections: int = 64,
+        threads: int = 1,
+        fields: Sequence[str] = (),
+        name: str = "wrk",
+    ) -> None:
+        more = [argument for field in fields for argument in ("-H", field)]
+        self.command = ("wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds:.0f}s", "--timeout", "10s", *more, url)
         self.place = place
+        self.name = name
 
     async def begin(self) -> "Wrk":
-        self.process = await self.place.processes.start("wrk", *self.command)
+        self.process = await self.place.processes.start(self.name, *self.command)
         return self
+
+    async def stop(self) -> Loaded:
+        """Ends it before its time."""
+        self.process.process.send_signal(signal.SIGINT)
+        return await self.end()
 
     async def end(self) -> Loaded:
         await self.process.process.wait()

@@ -29,7 +29,8 @@ final class Handshakes {
     guard underWay.count < limit else {
       waiting.append(connection)
       endImpatiently()
-      return false
+      // A place may have become free at once, and nothing else would have it begin.
+      return underWay.contains { $0.connection === connection }
     }
     underWay.append((connection, loop.turnTime))
     return true
@@ -60,12 +61,17 @@ final class Handshakes {
     connection.step()
   }
 
-  /// Ends the oldest handshakes that take long, one for each connection that waits.
+  /// Ends the oldest handshakes that take long, one for each connection that waits. Those that wait for this server, as
+  /// their clients have answered, get the time once more.
   private func endImpatiently() {
     while !waiting.isEmpty, let oldest = underWay.first {
       let due = oldest.since.advanced(bySeconds: Self.patience)
       guard due <= loop.turnTime else { return loop.schedule(patienceTimer, at: due, handler: self) }
-      oldest.connection.preludeTimedOut()
+      if oldest.connection.hasUnseenRequest || toStep.contains(where: { $0 === oldest.connection }) {
+        underWay.append((underWay.removeFirst().connection, loop.turnTime))
+      } else {
+        oldest.connection.preludeTimedOut()
+      }
     }
   }
 }

@@ -195,6 +195,33 @@ import WeirIO
     #expect(record.all == [.timedOut, .done])
   }
 
+  @Test func aHandshakeThatHasHungForLongGivesWayAtOnce() throws {
+    let rig = try rig { $0.handshakes = 1 }
+    let hanging = try rig.client()
+    hanging.send("HEL")
+    usleep(2_100_000)
+    let second = try rig.client()
+    second.send("HELLO\n\(Self.get)")
+    #expect(second.response()?.status == 200)
+    #expect(record.all == [.timedOut, .done])
+  }
+
+  @Test func aHandshakeWhoseClientHasAnsweredDoesNotGiveWay() async throws {
+    let rig = try rig { $0.handshakes = 1 }
+    let first = try rig.client(), second = try rig.client()
+    #expect(try await rig.waitForConnections { $0 == 2 })
+    first.send("HEL")
+    usleep(20_000)
+    rig.whileLoopIsHeld {
+      usleep(2_100_000)
+      second.send("HELLO\n\(Self.get)")
+      first.send("LO\n")
+    }
+    #expect(first.read(until: "WELCOME\n") == "WELCOME\n")
+    #expect(second.response()?.status == 200)
+    #expect(record.all == [.done, .done])
+  }
+
   @Test func manyHandshakesAtOnceEndInTurns() throws {
     let rig = try rig { $0.handshakes = 20 }
     let clients = try (0..<60).map { _ in try rig.client() }
