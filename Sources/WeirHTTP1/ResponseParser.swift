@@ -187,13 +187,13 @@ package struct ResponseParser: Sendable {
     guard line.status != 101 || allowsSwitch && line.version == .http1_1 else {
       throw .malformedHead(.switchedProtocol)
     }
-    self.framing = framing
+    // A length would not be that of another protocol's bytes.
+    self.framing = line.status == 101 ? ResponseFraming() : framing
     finishedHeadBytes += heads.heldCount
     heads.release()
     status = line.status
     version = line.version
     if line.status == 101 {
-      // A length would not be that of the other protocol's bytes.
       stage = .upToEnd
     } else if !hasBody {
       stage = .bodyless

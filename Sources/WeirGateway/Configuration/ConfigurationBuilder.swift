@@ -32,7 +32,7 @@ struct ConfigurationBuilder {
   /// Keys of a route that might be expected to hold for all of them.
   private static let routeKeys: Set = [
     "overload", "adaptiveConcurrency", "circuitBreaker", "destinationPolicy", "headers", "hedge", "responseHeaders",
-    "retry", "timeout",
+    "retry", "timeout", "upgrade",
   ]
   private static let maximumNameLength = 64
   private static let maximumRetries = 10
@@ -94,6 +94,7 @@ struct ConfigurationBuilder {
       $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
     }
     if let timeout { route.timeout = timeout }
+    route.upgrade = keys.take("upgrade").flatMap { $0.tunnels() }
     route.hedge = keys.take("hedge").flatMap { $0.hedge(before: route.timeout) }
   }
 

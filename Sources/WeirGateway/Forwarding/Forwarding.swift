@@ -62,6 +62,8 @@ final class Forwarding: TransportExchange {
   /// The gate that the body has entered, while it streams.
   @exclusivity(unchecked) var gate: UploadGate?
 
+  /// The gate of the route's tunnels, in which the request has a place.
+  @exclusivity(unchecked) var tunnelGate: TunnelGate?
   /// The status sent to the client; 0 before it is sent.
   @exclusivity(unchecked) var status = 0
   /// The answer that the gateway gave in place of an upstream.
@@ -109,7 +111,7 @@ final class Forwarding: TransportExchange {
           forward(
             OutgoingRequest(
               route: route, method: name, target: target, fields: fields, body: exchange.head.bodyLength,
-              retriesBefore: retries), wishes)
+              retriesBefore: retries, upgrade: upgrade(by: route)), wishes)
         }
       }
     }
@@ -159,6 +161,7 @@ final class Forwarding: TransportExchange {
 
   private func forward(_ request: OutgoingRequest, _ wishes: CallerWishes) {
     if request.retriesBefore > 0 { plan.countRetried(route) }
+    guard takesTunnelPlace(request) else { return }
     outgoing = request
     terms = DestinationTerms(
       request.route.controls, state: plan.state(of: request.route), earnsRetryBudget: request.retriesBefore == 0)

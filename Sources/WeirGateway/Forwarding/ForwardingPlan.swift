@@ -37,14 +37,16 @@ final class ForwardingPlan: Sendable {
 
   /// - Parameters:
   ///   - pseudonym: The name of this gateway in Via.
-  ///   - gates: The gates of the process, which outlive a plan.
+  ///   - gates: The gates of the process, which outlive a plan, as do those of tunnels.
   ///   - named: The endpoints of the configuration's upstreams, by name.
   init(
-    _ configuration: Configuration, pseudonym: String, gates: UploadGates, named: [String: UpstreamEndpoints] = [:]
+    _ configuration: Configuration, pseudonym: String, gates: UploadGates, tunnels: TunnelGates = TunnelGates(),
+    named: [String: UpstreamEndpoints] = [:]
   ) {
     let routes = configuration.routes
     table = RouteTable(routes)
-    var maker = RoutePlan.Maker(configuration, pseudonym: pseudonym, gates: gates, named: named)
+    var maker = RoutePlan.Maker(
+      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, named: named)
     work = routes.map { maker.work(of: $0) }
     planCount = maker.count
     upstreams = maker.upstreams
@@ -121,6 +123,19 @@ final class ActivePlan {
   /// Counts a request whose client left before its end.
   func countAbandoned(_ route: Int) {
     abandoned[route].increment()
+  }
+
+  /// The series of a route's tunnels.
+  func tunnels(of route: Int) -> TunnelSeries { metrics.tunnels.series(of: plan.table.routes[route].name) }
+
+  /// Makes the closure that logs the end of a route's tunnel.
+  func tunnelLog(of route: Int) -> (TunnelOutcome, Double) -> Void {
+    let name = plan.table.routes[route].name
+    return { [log = log.log] outcome, seconds in
+      guard log.level <= .debug else { return }
+      log.debug(
+        "tunnel", ["route": .string(name), "outcome": .string(outcome.rawValue), "seconds": .seconds(seconds)])
+    }
   }
 
   /// The state of the upstream of a route's plan.

@@ -34,6 +34,8 @@ final class RoutePlan: Sendable {
   let mayConnectElsewhere: Bool
   /// The answer in place of the gateway's own failures; nil without one.
   let fallback: ForwardingPlan.Fallback?
+  /// What holds of requests that ask for another protocol; nil if they are like others.
+  let tunnels: TunnelTerms?
 
   private init(
     _ number: Int, _ route: Route, to upstream: Upstream, _ named: NamedUpstream?, _ maker: Maker,
@@ -61,6 +63,7 @@ final class RoutePlan: Sendable {
     patience = named?.connection.connectTimeout ?? 0
     mayConnectElsewhere = (named?.endpoints.boundedConnectRetries ?? 0) > 0
     self.fallback = fallback
+    tunnels = maker.tunnels(of: route)
   }
 
   /// The target of a request, as the route's decision has it.
@@ -70,6 +73,7 @@ final class RoutePlan: Sendable {
   struct Maker {
     let pseudonym: String
     private let gates: [Destination: UploadGate]
+    private let tunnels: [String: TunnelGate]
     private let named: [String: UpstreamEndpoints]
     private let entries: [String: NamedUpstream]
     /// The number of plans so far.
@@ -78,13 +82,15 @@ final class RoutePlan: Sendable {
     private(set) var upstreams: [Destination: ControlGauges] = [:]
 
     init(
-      _ configuration: Configuration, pseudonym: String, gates: UploadGates, named: [String: UpstreamEndpoints]
+      _ configuration: Configuration, pseudonym: String, gates: UploadGates, tunnels: TunnelGates,
+      named: [String: UpstreamEndpoints]
     ) {
       self.pseudonym = pseudonym
       self.named = named
       entries = Dictionary(configuration.upstreams.map { ($0.name, $0) }) { first, _ in first }
       let urls = configuration.routes.flatMap(\.upstreams).filter { !$0.isNamed }
       self.gates = gates.follow(Set(urls.map(\.destination)))
+      self.tunnels = tunnels.follow(configuration.routes)
     }
 
     mutating func work(of route: Route) -> ForwardingPlan.Work {
@@ -119,6 +125,11 @@ final class RoutePlan: Sendable {
     }
 
     func endpoints(of upstream: Upstream) -> EndpointSet? { upstream.isNamed ? named[upstream.host]?.set : nil }
+
+    func tunnels(of route: Route) -> TunnelTerms? {
+      guard let rule = route.upgrade, let gate = tunnels[route.name] else { return nil }
+      return TunnelTerms(rule: rule, gate: gate)
+    }
 
     func uploads(of upstream: Upstream) -> UploadGate {
       let gate = upstream.isNamed ? named[upstream.host]?.uploads : gates[upstream.destination]

@@ -35,6 +35,7 @@ package final class Gateway: Sendable {
   /// The upstreams of the present configuration.
   private let present: Mutex<Set<Upstream>>
   private let gates = UploadGates(limit: TransportLimits.gatewayUploads)
+  private let tunnels = TunnelGates()
   private let failures: FailureLog
   private let upstreams: UpstreamLog
   private let metrics: GatewayMetrics
@@ -60,7 +61,8 @@ package final class Gateway: Sendable {
     present = Mutex(Set(configuration.routes.flatMap(\.upstreams)))
     try registry.follow(configuration.upstreams)
     metrics.endpoints.tell { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
-    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
+    let plan = ForwardingPlan(
+      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, named: registry.all)
     metrics.prepare(for: plan)
     let share = min(max(1, options.connections / options.workers), ServerLimits.mostConnections)
     let workers = try (0..<options.workers).map { number in
@@ -107,7 +109,8 @@ package final class Gateway: Sendable {
     let before = Array(registry.all.values)
     try registry.follow(configuration.upstreams)
     await findEndpoints()
-    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, named: registry.all)
+    let plan = ForwardingPlan(
+      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, named: registry.all)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
     await listeners.commit(change)
@@ -147,7 +150,7 @@ extension GatewayMetrics {
   fileprivate func prepare(for plan: ForwardingPlan) {
     let leads = plan.table.routes.compactMap { route in route.upstream.map { (route.name, $0.destination) } }
     prepare(
-      routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first }, upstreams: plan.upstreams
-    )
+      routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first },
+      tunnelling: plan.table.routes.filter { $0.upgrade != nil }.map(\.name), upstreams: plan.upstreams)
   }
 }

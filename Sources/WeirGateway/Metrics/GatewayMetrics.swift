@@ -18,6 +18,7 @@ package final class GatewayMetrics: Sendable {
   let endpoints: EndpointMetrics
   let listeners = ListenerMetrics()
   let tls: TLSMetrics
+  let tunnels: TunnelMetrics
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
   private let client: MetricsMonitor?
@@ -25,7 +26,8 @@ package final class GatewayMetrics: Sendable {
 
   /// The series of every outcome of the maximum number of routes, and of as many routes that a reload has removed.
   private static let maximumRequestSeries =
-    2 * Configuration.maximumRoutes * GatewayOutcome.ofRoutes.count + GatewayOutcome.ofNoRoute.count
+    2 * Configuration.maximumRoutes * (GatewayOutcome.ofRoutes.count + GatewayOutcome.ofTunnels.count)
+    + GatewayOutcome.ofNoRoute.count
 
   /// The number of label sets of durations that the routes share, and the most that one route has of them. The coarse label
   /// sets of each route come in addition.
@@ -72,6 +74,7 @@ package final class GatewayMetrics: Sendable {
     try registry.register(endpoints)
     try registry.register(listeners)
     tls = try TLSMetrics(registry)
+    tunnels = try TunnelMetrics(registry)
     duration = try registry.histogram(
       "http_server_request_duration_seconds",
       help: "Duration of requests to the gateway, from their header to the end of the response.",
@@ -108,10 +111,12 @@ package final class GatewayMetrics: Sendable {
   /// Makes the series at zero of these routes and upstreams, which are all in the configuration, so that the first
   /// failure is an increase.
   ///
-  /// - Parameter leads: The upstreams of routes that have one.
+  /// - Parameters:
+  ///   - leads: The upstreams of routes that have one.
+  ///   - tunnelling: The routes that allow tunnels.
   func prepare(
-    routes: [String], leading leads: [String: Destination] = [:], upstreams: [Destination: ControlGauges] = [:],
-    at now: MonotonicTime = .now
+    routes: [String], leading leads: [String: Destination] = [:], tunnelling: [String] = [],
+    upstreams: [Destination: ControlGauges] = [:], at now: MonotonicTime = .now
   ) {
     // Under one lock: the series of a route that returns at this moment must not be removed after they were made.
     departed.withLock { departed in
@@ -127,6 +132,10 @@ package final class GatewayMetrics: Sendable {
         _ = failed.with(route)
         _ = retried.with(route)
         _ = abandoned.with(route)
+      }
+      for route in tunnelling {
+        for outcome in GatewayOutcome.ofTunnels { _ = requests.with(route, outcome.label) }
+        tunnels.prepare(route)
       }
       for upstream in upstreams.keys { client?.prepare(upstream) }
     }
@@ -178,6 +187,7 @@ package final class GatewayMetrics: Sendable {
     for route in expired { departed.shares[route] = nil }
     let gone = LabelChoice(["route"], expired.map { [$0] })
     requests.removeAll(gone)
+    tunnels.remove(gone)
     for family in [failed, retried, abandoned] { family.removeAll(gone) }
     duration.removeAll(LabelChoice(["http_route"], expired.map { [$0] }))
     // Requests under way by an older configuration may still have set these gauges.

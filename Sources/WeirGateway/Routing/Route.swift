@@ -31,6 +31,8 @@ package struct Route: Sendable, Equatable {
   package var destinationPolicy = DestinationPolicy.any
   /// The answer in place of the gateway's own failures; nil without one.
   package var fallback: RouteFallback?
+  /// The protocols to which requests may switch; nil if none.
+  package var upgrade: TunnelRule?
 
   static let defaultTimeout: Duration = .seconds(30)
 
