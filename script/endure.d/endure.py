@@ -13,8 +13,9 @@ from discovery import FILES, NAMES
 from processes import Failure, Processes
 from reloads import RELOADS, RELOADS_UNDER_LOAD
 from row import Bar, Place, Row
+from tunnels import TUNNELS_ROW
 
-ROWS = (RELOADS, RELOADS_UNDER_LOAD, NAMES, FILES, DEAD_ENDPOINT, HANGING_ENDPOINT, WEIGHTS, SRV)
+ROWS = (RELOADS, RELOADS_UNDER_LOAD, NAMES, FILES, DEAD_ENDPOINT, HANGING_ENDPOINT, WEIGHTS, SRV, TUNNELS_ROW)
 
 
 async def measure(row: Row, program: str, directory: Path) -> list[Bar]:

@@ -71,7 +71,9 @@ extension Forwarding {
         route: route, method: knownMethod, isHTTP10: isHTTP10, isSecure: edge.isSecure, status: status,
         outcome: outcome),
       seconds: seconds)
-    if isFailure, outcome != .answeredByRoute, outcome != .busy { logFailure(outcome, status: status, line: ownAnswer?.line) }
+    if isFailure, outcome != .answeredByRoute, outcome != .busy {
+      logFailure(outcome, status: status, line: ownAnswer?.line)
+    }
     logAccess(outcome, seconds)
     outgoing = nil
   }

@@ -1,6 +1,7 @@
 import WeirCurl
 import WeirHTTP
 import WeirIO
+import WeirMetrics
 import WeirServer
 
 /// The bytes between a client and an upstream that have switched to another protocol. It is what is left of a request

@@ -115,7 +115,11 @@ import WeirIO
     client.send(String(repeating: "x", count: 150_000))
     client.endSending()
     for _ in 0..<10_000 where !taken.all.contains("end") {
-      rig.server.loop.run { held.take().map { held.append($0); $0.value.resumeReading() } }
+      rig.server.loop.run {
+        held.take().map {
+          held.append($0); $0.value.resumeReading()
+        }
+      }
       try await Task.sleep(for: .milliseconds(1))
     }
     #expect(taken.all.last == "end")
