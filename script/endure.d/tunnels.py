@@ -58,7 +58,7 @@ async def tunnels(place: Place) -> list[Bar]:
     status = await ended(busy)
     page = await gateway.page()
     whole = page.sum("weir_gateway_tunnels_total", route="busy", outcome="success")
-    open_now = page.sum("weir_gateway_tunnels")
+    open_now = page.sum("weir_gateway_open_tunnels")
     return [
         Bar(f"{memory / TUNNELS:.1f} KiB each, {memory / 1024:.1f} MiB", memory <= LIMIT),
         Bar(f"{closed:.0f} closed for silence", closed == TUNNELS),

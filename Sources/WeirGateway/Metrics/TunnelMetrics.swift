@@ -29,7 +29,7 @@ final class TunnelMetrics: Sendable {
   init(_ registry: Registry) throws(RegistryError) {
     let routes = 2 * Configuration.maximumRoutes
     open = try registry.gauge(
-      "weir_gateway_tunnels", help: "Tunnels of clients to upstreams that are open.", seriesLimit: routes,
+      "weir_gateway_open_tunnels", help: "Tunnels of clients to upstreams that are open.", seriesLimit: routes,
       labels: "route")
     ended = try registry.counter(
       "weir_gateway_tunnels_total", help: "Tunnels that ended, by route and outcome.",

@@ -30,18 +30,18 @@ import Testing
     arguments: [
       (
         "websocket",
-        "2:43: routes[0].upgrade: expected a list of protocols such as [websocket], or a mapping with protocols"
+        "2:46: routes[0].upgrade: expected a list of protocols such as [websocket], or a mapping with protocols"
       ),
-      ("[]", "2:43: routes[0].upgrade: holds 0 protocols; give 1 to 16"),
-      ("{}", "2:43: routes[0].upgrade.protocols: is missing; list the protocols, such as [websocket]"),
-      ("[\"web socket\"]", "2:44: routes[0].upgrade[0]: \(form)"), ("[a/]", "2:44: routes[0].upgrade[0]: \(form)"),
-      ("[a/b/c]", "2:44: routes[0].upgrade[0]: \(form)"), ("[\"\"]", "2:44: routes[0].upgrade[0]: \(form)"),
-      ("[H2C]", "2:44: routes[0].upgrade[0]: \(otherHTTP)"), ("[HTTP/2.0]", "2:44: routes[0].upgrade[0]: \(otherHTTP)"),
-      ("{protocols: [a], limit: 0}", "2:67: routes[0].upgrade.limit: must be 1 to 100000"),
-      ("{protocols: [a], idleTimeout: 2d}", "2:73: routes[0].upgrade.idleTimeout: must be 0.1s to 86400s"),
+      ("[]", "2:46: routes[0].upgrade: holds 0 protocols; give 1 to 16"),
+      ("{}", "2:46: routes[0].upgrade.protocols: is missing; list the protocols, such as [websocket]"),
+      ("[\"web socket\"]", "2:47: routes[0].upgrade[0]: \(form)"), ("[a/]", "2:47: routes[0].upgrade[0]: \(form)"),
+      ("[a/b/c]", "2:47: routes[0].upgrade[0]: \(form)"), ("[\"\"]", "2:47: routes[0].upgrade[0]: \(form)"),
+      ("[H2C]", "2:47: routes[0].upgrade[0]: \(otherHTTP)"), ("[HTTP/2.0]", "2:47: routes[0].upgrade[0]: \(otherHTTP)"),
+      ("{protocols: [a], limit: 0}", "2:70: routes[0].upgrade.limit: must be 1 to 100000"),
+      ("{protocols: [a], idleTimeout: 2d}", "2:76: routes[0].upgrade.idleTimeout: must be 0.1s to 86400s"),
       (
         "{protocols: [a], idle: 2}",
-        "2:60: routes[0].upgrade.idle: unknown key; did you mean \"idleTimeout\"?"
+        "2:63: routes[0].upgrade.idle: unknown key; known keys are idleTimeout, limit, protocols"
       ),
     ])
   func problems(upgrade: String, problem: String) {

@@ -50,7 +50,7 @@ import WeirTestSupport
   private static func ended(_ rig: GatewayRig, _ outcome: TunnelOutcome) -> Bool {
     eventually {
       rig.sample("weir_gateway_tunnels_total{route=\"r\",outcome=\"\(outcome.rawValue)\"}") == 1
-        && rig.sample("weir_gateway_tunnels{route=\"r\"}") == 0
+        && rig.sample("weir_gateway_open_tunnels{route=\"r\"}") == 0
     }
   }
 
@@ -58,12 +58,12 @@ import WeirTestSupport
     let server = try ScriptedServer(
       Script(.head, .send(Self.switching + "hi "), .bytes(5), .send("again"), .awaitEnd, .send(" bye")))
     let rig = try GatewayRig(Self.route(to: server.port))
-    #expect(rig.sample("weir_gateway_tunnels{route=\"r\"}") == 0)
+    #expect(rig.sample("weir_gateway_open_tunnels{route=\"r\"}") == 0)
     let client = try rig.client()
     client.send(Self.request + "early")
     #expect(Self.head(of: client) == Self.head)
     #expect(Self.text(8, of: client) == "hi again")
-    #expect(eventually { rig.sample("weir_gateway_tunnels{route=\"r\"}") == 1 })
+    #expect(eventually { rig.sample("weir_gateway_open_tunnels{route=\"r\"}") == 1 })
     // For all other metrics the request is over.
     #expect(rig.count("success") == 1)
     #expect(rig.sample("http_server_active_requests{http_request_method=\"GET\",url_scheme=\"http\"}") == 0)
@@ -127,7 +127,7 @@ import WeirTestSupport
     client.send(Self.request)
     #expect(client.response()?.status == 200)
     #expect(!server.receivedText().contains("pgrade"))
-    #expect(!rig.registry.text().contains("weir_gateway_tunnels{"))
+    #expect(!rig.registry.text().contains("weir_gateway_open_tunnels{"))
   }
 
   @Test(arguments: ["Upgrade: other, x", "Upgrade: x", "X: y"])

@@ -30,7 +30,7 @@ private enum WebSockets {
     try await servers[1].waitForPort(secure)
     let text = """
       listeners:
-        - {name: plain, address: "127.0.0.1:0"}
+        - {name: plain, address: "127.0.0.2:0"}
         - {name: secure, address: "127.0.0.1:0", tls: {certificates: [{certificate: \(pair.certificate), key: \(pair.key)}]}}
       routes:
         - {name: plain, match: {pathPrefix: /plain}, upstream: "http://127.0.0.1:\(plain)", upgrade: [websocket]}
@@ -48,7 +48,7 @@ private enum WebSockets {
 
   private func url(_ listener: String, _ route: String) -> String {
     let port = rig.gateway.addresses.first { $0.name == listener }?.address.port ?? 0
-    return "\(listener == "plain" ? "ws" : "wss")://127.0.0.1:\(port)/\(route)"
+    return "\(listener == "plain" ? "ws://127.0.0.2" : "wss://127.0.0.1"):\(port)/\(route)"
   }
 
   private func tunnels(_ route: String, _ outcome: TunnelOutcome) -> Double? {
@@ -64,7 +64,7 @@ private enum WebSockets {
     #expect(try await client.waitForExit() == .exited(0), "\(client.output)")
     #expect(client.output == "all is as it was sent\n")
     #expect(eventually { tunnels(route, .success) == 41 })
-    #expect(rig.sample("weir_gateway_tunnels{route=\"\(route)\"}") == 0)
+    #expect(rig.sample("weir_gateway_open_tunnels{route=\"\(route)\"}") == 0)
   }
 
   @Test func silentOnesAreClosed() async throws {
@@ -77,7 +77,7 @@ private enum WebSockets {
   @Test func aStopClosesThem() async throws {
     let client = try Self.peer("hold", url("plain", "plain"), "20")
     #expect(eventually { client.output == "open\n" })
-    #expect(rig.sample("weir_gateway_tunnels{route=\"plain\"}") == 20)
+    #expect(rig.sample("weir_gateway_open_tunnels{route=\"plain\"}") == 20)
     await rig.gateway.stop(grace: 0.2)
     #expect(try await client.waitForExit() == .exited(0), "\(client.output)")
     #expect(tunnels("plain", .closed) == 20)
