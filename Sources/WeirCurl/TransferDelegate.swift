@@ -41,6 +41,8 @@ package protocol TransferDelegate: AnyObject {
   /// All bytes of the body have been handed to the system or wait in a buffer. Not called for a body that leaves with the
   /// head (``TransferBody/leavesWithHead``), and called again if the body is sent again.
   func transferHasSentBody(_ transfer: any TransferHandle)
+  /// After a switch of protocols: the peer has ended its side, and ours has not ended.
+  func transferPeerHasEnded(_ transfer: any TransferHandle)
   /// The transfer has ended. Called exactly once, and last.
   func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport)
 }
@@ -58,6 +60,8 @@ extension TransferDelegate {
   package func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {}
 
   package func transferHasSentBody(_ transfer: any TransferHandle) {}
+
+  package func transferPeerHasEnded(_ transfer: any TransferHandle) {}
 }
 
 /// The observer of an engine's connections, on the loop. It hears of connections that became ready for a request, not

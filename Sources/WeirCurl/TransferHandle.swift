@@ -12,11 +12,19 @@ package protocol TransferHandle: AnyObject {
   func resumeSending()
   /// The measurements so far.
   func report() -> TransferReport
+  /// Tells another delegate of all that follows.
+  func handOver(to delegate: any TransferDelegate)
+  /// Whether the server has switched to a protocol that the request asked for (``TransferSpec/upgrade``).
+  var hasSwitched: Bool { get }
   /// Whether the engine may answer a challenge: the caller sets no Authorization, and the request can be sent again.
   var mayBeAuthenticated: Bool { get }
 }
 
-extension Transfer: TransferHandle {}
+extension Transfer: TransferHandle {
+  package func handOver(to delegate: any TransferDelegate) { self.delegate = delegate }
+
+  package var hasSwitched: Bool { false }
+}
 
 /// An HTTP engine for the attempts of one loop. Confined to that loop.
 package protocol TransportEngine: AnyObject {

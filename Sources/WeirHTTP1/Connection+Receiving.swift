@@ -7,7 +7,7 @@ extension Connection {
   /// Reads what has arrived, as far as the user takes it and the others' turn allows.
   func receive() {
     guard let transfer, transfer.failure == nil else { return }
-    if transfer.isReceivingPaused { return ignore() }
+    if transfer.isReceivingPaused || isHalfTunnel(transfer) { return ignore() }
     // After a pause the parser may have more to say, even if no byte was kept.
     if parser.hasBegun, !takeKept(transfer) { return }
     guard watch() else { return transfer.failLater(.cannotWatch) }
@@ -131,6 +131,7 @@ extension Connection {
     if head.status == 401, transfer.spec.isForOneOfMany, ConnectionAuthentication.isAskedFor(in: head.bytes) {
       isSpoilt = true
     }
+    if head.status == 101, !beginTunnel(head, transfer) { return false }
     if head.status >= 300 { endUpload(transfer, head) } else if head.status >= 200 { mayContinue(transfer) }
     guard let delegate = transfer.delegate else { return false }
     switch delegate.transfer(transfer, didReceiveHead: head) {
@@ -168,6 +169,7 @@ extension Connection {
     transfer.tally.headerBytes += Int64(parser.headBytes)
     if hasMore || !parser.keepsAlive { isSpoilt = true }
     hasResponded = true
+    if isHalfTunnel(transfer) { return peerHasEnded(transfer) }
     // The connection is closed anyway, and the server has answered without the rest of the body.
     if isSpoilt, !transfer.upload.isOver || !output.isEmpty { abandonUpload(transfer) }
     finishIfDone(transfer)

@@ -51,7 +51,7 @@ extension Connection {
     engine.head.removeAll(keepingCapacity: engine.head.capacity <= HTTP1Engine.bufferSize)
     RequestHead.append(
       to: &engine.head, method: transfer.spec.method, target: transfer.target, host: origin.hostField, fields: fields,
-      isWithoutExpect: transfer.upload.isRefusedConsent, upload: transfer.upload)
+      isWithoutExpect: transfer.upload.isRefusedConsent, upload: transfer.upload, upgrade: transfer.spec.upgrade)
     let headCount = engine.head.count
     if transfer.upload.expectsContinue {
       transfer.upload.awaitsContinue = true
@@ -109,6 +109,7 @@ extension Connection {
     watchSending(hasMore && !sendsWhenReadable)
     if upload.isOver, output.isEmpty {
       if transfer.times.sent == nil, upload.isComplete { transfer.times.sent = .now }
+      if upload.isRaw { endTunnelSending(transfer) }
       finishIfDone(transfer)
     }
   }
@@ -222,6 +223,7 @@ extension HTTP1Transfer {
   /// Asks the source for bytes of the body.
   func produce(_ buffer: UnsafeMutableRawBufferPointer) -> BodySupply {
     guard !buffer.isEmpty else { return .end }
+    if upload.isRaw { return delegate?.transfer(self, provideBody: buffer) ?? .failed }
     switch spec.body {
     case .none: return .end
     case .bytes(let bytes):

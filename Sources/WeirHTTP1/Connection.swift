@@ -51,7 +51,8 @@ final class Connection {
     transfer.connection = self
     transfer.state = .running
     parser = ResponseParser(
-      requestIsHead: transfer.spec.method == "HEAD", maximumHeadSize: engine.options.maximumHeaderSize)
+      requestIsHead: transfer.spec.method == "HEAD", allowsSwitch: transfer.spec.upgrade != nil,
+      maximumHeadSize: engine.options.maximumHeaderSize)
     hasResponded = false
     sendError = nil
     let now = MonotonicTime.now
@@ -170,7 +171,7 @@ extension Connection: TimerHandler {
     guard let transfer else { return }
     if timer === peerTimer { return transfer.upload.isAbandoned ? endSending(transfer) : mayContinue(transfer) }
     let limit = transfer.spec.silenceTimeout
-    guard limit > 0, transfer.failure == nil else { return }
+    guard limit > 0, transfer.failure == nil, !transfer.hasSwitched else { return }
     let now = MonotonicTime.now
     if transfer.isHeldByUser { transfer.times.lastProgress = now }
     guard now.seconds(since: transfer.times.lastProgress) >= limit else { return armSilence(transfer) }

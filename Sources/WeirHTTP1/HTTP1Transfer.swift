@@ -109,6 +109,10 @@ extension HTTP1Transfer: TransferHandle {
     engine.need(.send, for: self)
   }
 
+  package func handOver(to delegate: any TransferDelegate) { self.delegate = delegate }
+
+  package var hasSwitched: Bool { upload.isRaw }
+
   package var mayBeAuthenticated: Bool { spec.canRepeatBody && !headers.hasAuthorization }
 
   package func report() -> TransferReport {

@@ -7,7 +7,7 @@ enum RequestHead {
   /// length.
   static func append(
     to bytes: inout [UInt8], method: String, target: Substring, host: [UInt8], fields: HeaderBlock,
-    isWithoutExpect: Bool, upload: Upload
+    isWithoutExpect: Bool, upload: Upload, upgrade: String? = nil
   ) {
     append(&bytes, method)
     bytes.append(.space)
@@ -16,6 +16,11 @@ enum RequestHead {
     let own = fields.hostLine
     if own.isEmpty { bytes.append(contentsOf: host) } else { appendHost(&bytes, fields.bytes[own]) }
     append(&bytes, upload.isChunked ? "\r\nTransfer-Encoding: chunked\r\n" : "\r\n")
+    if let upgrade {
+      append(&bytes, "Connection: upgrade\r\nUpgrade: ")
+      append(&bytes, upgrade)
+      append(&bytes, "\r\n")
+    }
     if isWithoutExpect {
       fields.forEach { name, value in
         guard !name.spells("expect"), !name.spells("host") else { return }

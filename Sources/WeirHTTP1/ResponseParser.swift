@@ -65,7 +65,8 @@ package struct ResponseParser: Sendable {
   /// - Parameters:
   ///   - requestIsHead: Whether the method was HEAD, so that the response has no body.
   ///   - isConnect: Whether the method was CONNECT, so that a tunnel follows a response of class 2xx.
-  ///   - allowsSwitch: Whether the request asked for another protocol, so that 101 is its final response.
+  ///   - allowsSwitch: Whether the request asked for another protocol, so that 101 is its final response, and all bytes
+  ///     behind it are a body that the connection's end ends.
   ///   - maximumHeadSize: The limit in bytes for each head, from the status line to the blank line, and for trailers.
   package init(
     requestIsHead: Bool, isConnect: Bool = false, allowsSwitch: Bool = false, maximumHeadSize: Int,
@@ -182,13 +183,19 @@ package struct ResponseParser: Sendable {
   }
 
   private mutating func beginBody(_ line: StatusLine, _ framing: ResponseFraming) throws(ResponseDefect) {
-    guard line.status != 101 || allowsSwitch else { throw .malformedHead(.switchedProtocol) }
-    self.framing = framing
+    // HTTP/1.0 knows no Upgrade (RFC 9110 §7.8).
+    guard line.status != 101 || allowsSwitch && line.version == .http1_1 else {
+      throw .malformedHead(.switchedProtocol)
+    }
+    // A length would not be that of another protocol's bytes.
+    self.framing = line.status == 101 ? ResponseFraming() : framing
     finishedHeadBytes += heads.heldCount
     heads.release()
     status = line.status
     version = line.version
-    if !hasBody {
+    if line.status == 101 {
+      stage = .upToEnd
+    } else if !hasBody {
       stage = .bodyless
     } else if framing.isChunked {
       stage = .chunked

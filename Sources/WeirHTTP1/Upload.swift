@@ -27,6 +27,10 @@ struct Upload {
   /// Whether the rest of the body is not sent, as the response is there already or the connection is broken.
   var isAbandoned = false
   var file: LoopBound<FileBody>?
+  /// Whether the bytes are those of another protocol, to which the server has switched.
+  private(set) var isRaw = false
+  /// Whether the server knows that no more bytes come.
+  var isShutDown = false
 
   /// - Parameter isForHead: Whether the method is HEAD, for which no body is sent.
   init(_ body: TransferBody, expectsContinue: Bool, isForHead: Bool) {
@@ -35,6 +39,13 @@ struct Upload {
     if case .none = body { isEmpty = true } else { isEmpty = false }
     isComplete = length == 0
     self.expectsContinue = expectsContinue && !isComplete
+  }
+
+  /// Bytes of another protocol, to which the server has switched: as they come from the delegate, without framing.
+  static var raw: Upload {
+    var upload = Upload(.pulled(length: nil), expectsContinue: false, isForHead: false)
+    upload.isRaw = true
+    return upload
   }
 
   /// The body starts again from its beginning.
@@ -52,5 +63,5 @@ struct Upload {
   /// Whether nothing more of the body will be sent.
   var isOver: Bool { isComplete || isAbandoned }
 
-  var isChunked: Bool { length == nil }
+  var isChunked: Bool { length == nil && !isRaw }
 }

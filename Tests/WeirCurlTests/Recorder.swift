@@ -14,6 +14,8 @@ struct Outcome: Sendable {
   var error: TransferError?
   var report: TransferReport?
   var finishes = 0
+  /// How often the peer has ended its side of a tunnel first.
+  var peerEnds = 0
 
   var head: ResponseHead? { heads.first }
   var text: String { String(decoding: body, as: UTF8.self) }
@@ -33,6 +35,7 @@ final class Recorder: TransferDelegate {
   var onProvide: ((any TransferHandle, UnsafeMutableRawBufferPointer) -> BodySupply)?
   var onRewind: (() -> Bool)?
   var onSent: ((any TransferHandle) -> Void)?
+  var onPeerEnd: ((any TransferHandle) -> Void)?
   var onFinish: ((any TransferHandle) -> Void)?
   /// Bytes to provide, and how far that has come.
   var source: [UInt8] = []
@@ -71,6 +74,11 @@ final class Recorder: TransferDelegate {
   func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {
     outcome.sent.append(totalSent)
     onSent?(transfer)
+  }
+
+  func transferPeerHasEnded(_ transfer: any TransferHandle) {
+    outcome.peerEnds += 1
+    onPeerEnd?(transfer)
   }
 
   func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport) {

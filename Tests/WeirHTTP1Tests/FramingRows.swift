@@ -67,7 +67,12 @@ let framingRows: [Row] = [
   Row("HTTP/1.1 100 Go\r\nContent-Length: 9\r\n\r\n" + ok("Content-Length: 1", then: "a"), "100 200 'a' keep"),
   Row("HTTP/1.1 199 Odd\r\n\r\n" + ok("Content-Length: 1", then: "a"), "199 200 'a' keep"),
   Row("HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\nabc", "!head.switchedProtocol"),
-  Row("HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\nabc", "101 close +3") { $0.allowsSwitch = true },
+  Row("HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\nabc", "101 'abc' close fin") { $0.allowsSwitch = true },
+  Row("HTTP/1.1 101 Switch\r\nContent-Length: 1\r\n\r\nabc", "101 'abc' close fin") { $0.allowsSwitch = true },
+  Row("HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\nabc", "101 'abc' !cutBody") {
+    ($0.allowsSwitch, $0.ending) = (true, .cut)
+  },
+  Row("HTTP/1.0 101 Switch\r\nUpgrade: x\r\n\r\nabc", "!head.switchedProtocol") { $0.allowsSwitch = true },
   Row(ok("Content-Length: 5", then: "abc"), "200 close +3") { $0.isConnect = true },
   Row(ok("Transfer-Encoding: chunked", then: "abc"), "200 close +3") { $0.isConnect = true },
   Row("HTTP/1.1 407 No\r\nContent-Length: 3\r\n\r\nabc", "407 'abc' keep") { $0.isConnect = true },

@@ -23,6 +23,17 @@ import WeirCurl
     #expect(Self.head(target: target) == "GET \(target) HTTP/1.1\r\nHost: a.example\r\n\r\n")
   }
 
+  @Test func anUpgradeIsNamedByConnection() {
+    var bytes: [UInt8] = []
+    RequestHead.append(
+      to: &bytes, method: "GET", target: "/", host: Array("h".utf8), fields: PreparedHeaders(lines: ["A: 1"]).block,
+      isWithoutExpect: false, upload: Upload(.none, expectsContinue: false, isForHead: false), upgrade: "websocket, x/1"
+    )
+    #expect(
+      String(decoding: bytes, as: UTF8.self)
+        == "GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: websocket, x/1\r\nA: 1\r\n\r\n")
+  }
+
   @Test(arguments: ["HEAD", "OPTIONS", "PATCH", "get", "M-SEARCH"])
   func methods(method: String) {
     #expect(Self.head(method) == "\(method) / HTTP/1.1\r\nHost: a.example\r\n\r\n")

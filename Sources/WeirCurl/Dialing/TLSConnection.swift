@@ -54,6 +54,51 @@ struct TLSConnection {
     return functions.want(object) == reading
   }
 
+  /// The record that says to the peer that nothing more comes (close_notify); nil if there is none.
+  ///
+  /// libcurl, which writes for OpenSSL, can't be called for that. So the record is written to memory, to be sent on the
+  /// socket behind all bytes that libcurl has sent.
+  func closeNotify() -> [UInt8]? {
+    guard let calls = Shutdown.known, let own = calls.getWriter(object), let memory = calls.new(calls.inMemory())
+    else { return nil }
+    // Each of the two calls releases the writer that it replaces.
+    _ = calls.retain(own)
+    calls.setWriter(object, memory)
+    _ = calls.shutdown(object)
+    var record = [UInt8](repeating: 0, count: 256)
+    let count = record.withUnsafeMutableBytes { calls.read(memory, $0.baseAddress, CInt($0.count)) }
+    calls.setWriter(object, own)
+    return count > 0 ? Array(record.prefix(Int(count))) : nil
+  }
+
+  /// OpenSSL's functions about the end of a connection and the places that it writes to.
+  private struct Shutdown {
+    typealias Pointer = UnsafeMutableRawPointer
+
+    let shutdown: Number
+    let getWriter: @convention(c) (Pointer) -> Pointer?
+    let setWriter: @convention(c) (Pointer, Pointer) -> Void
+    let retain: Number
+    let inMemory: @convention(c) () -> Pointer?
+    let new: @convention(c) (Pointer?) -> Pointer?
+    let read: @convention(c) (Pointer, Pointer?, CInt) -> CInt
+
+    static let known: Shutdown? = {
+      guard let shutdown = dlsym(nil, "SSL_shutdown"), let getWriter = dlsym(nil, "SSL_get_wbio"),
+        let setWriter = dlsym(nil, "SSL_set0_wbio"), let retain = dlsym(nil, "BIO_up_ref"),
+        let inMemory = dlsym(nil, "BIO_s_mem"), let new = dlsym(nil, "BIO_new"), let read = dlsym(nil, "BIO_read")
+      else { return nil }
+      return Shutdown(
+        shutdown: unsafeBitCast(shutdown, to: Number.self),
+        getWriter: unsafeBitCast(getWriter, to: (@convention(c) (Pointer) -> Pointer?).self),
+        setWriter: unsafeBitCast(setWriter, to: (@convention(c) (Pointer, Pointer) -> Void).self),
+        retain: unsafeBitCast(retain, to: Number.self),
+        inMemory: unsafeBitCast(inMemory, to: (@convention(c) () -> Pointer?).self),
+        new: unsafeBitCast(new, to: (@convention(c) (Pointer?) -> Pointer?).self),
+        read: unsafeBitCast(read, to: (@convention(c) (Pointer, Pointer?, CInt) -> CInt).self))
+    }()
+  }
+
   /// Lets bytes that were not taken be offered again from another address. A call to receive ends with each record that
   /// has no bytes of HTTP, such as a KeyUpdate, since a peer may send those without end.
   func configure() {

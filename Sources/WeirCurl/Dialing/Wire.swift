@@ -91,6 +91,12 @@ package final class Wire {
   /// Tells the peer that nothing more comes; receiving still works.
   package func shutdownSending() { shutdown(descriptor, CInt(SHUT_WR)) }
 
+  /// Ends our side of a stream, so that the peer takes it for a whole one. Receiving still works.
+  package func endSending() {
+    if let secure { secure.endSending(on: descriptor) }
+    shutdownSending()
+  }
+
   /// Closes the connection. Its descriptor must not be registered any more.
   package func close() {
     guard !isClosed else { return }
@@ -153,6 +159,13 @@ final class SecureWire {
     if code == CURLE_AGAIN { return .later }
     if code != CURLE_OK { return .failed(error(code, handle)) }
     return count > 0 ? .bytes(count) : .later
+  }
+
+  /// Says that no more bytes come (close_notify, RFC 8446 §6.1).
+  func endSending(on descriptor: CInt) {
+    guard handle != nil, let alert = connection.closeNotify() else { return }
+    // A socket that takes no 31 bytes when all else was sent has a peer that doesn't read.
+    _ = alert.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
   }
 
   private func error(_ code: CURLcode, _ handle: EasyHandle) -> TransferError {

@@ -25,6 +25,10 @@ package struct TransferSpec: Sendable {
   package var endpoint: TransferEndpoint?
   /// Settings in place of the transport's; nil means all of the transport's.
   package var rules: TransferRules?
+  /// The protocols to which the server may switch, as an Upgrade field lists them (RFC 9110 §7.8); nil for none. After
+  /// the response 101 the body of the response is all that the server sends, and bytes for the server are pulled from
+  /// the delegate until it says that they end. Only our own engine asks for that; libcurl's sends the request without.
+  package var upgrade: String?
   /// Whether requests of other users may follow on the connection. If so, a connection that this transfer authenticated
   /// (NTLM, Negotiate) is not used again.
   package var isForOneOfMany = false

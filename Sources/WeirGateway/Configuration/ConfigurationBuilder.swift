@@ -32,8 +32,7 @@ struct ConfigurationBuilder {
   /// Keys of a route that might be expected to hold for all of them.
   private static let routeKeys: Set = [
     "overload", "adaptiveConcurrency", "circuitBreaker", "compression", "destinationPolicy", "headers", "hedge",
-    "responseHeaders",
-    "retry", "timeout",
+    "responseHeaders", "retry", "timeout", "upgrade",
   ]
   private static let maximumNameLength = 64
   private static let maximumRetries = 10
@@ -96,6 +95,7 @@ struct ConfigurationBuilder {
     }
     if let timeout { route.timeout = timeout }
     route.compression = keys.take("compression").flatMap { compression($0, beside: route.responseHeaders) }
+    route.upgrade = keys.take("upgrade").flatMap { $0.tunnels() }
     route.hedge = keys.take("hedge").flatMap { $0.hedge(before: route.timeout) }
   }
 

@@ -147,6 +147,9 @@ struct ForwardMachine: Sendable {
     return .decide
   }
 
+  /// The upstream has switched to another protocol, and its head has gone to the client. The request is over.
+  mutating func tunnelOpened() -> Action { stage == .trying ? settle() : .none }
+
   private var asks: Bool { mayRetry && !isRefusedRetries }
 
   private mutating func pass() -> Action {

@@ -198,12 +198,15 @@ extension Forwarding: AttemptDelegate {
   func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow {
     if machine.isEnding { return .stop }
     attempt.noteLatency()
-    attempt.answered(head.status)
+    let switches = head.status == 101 && attempt.hasSwitched
+    // A switch that was asked for is a success.
+    attempt.answered(switches ? 200 : head.status)
     if head.status == 429, let destination { plan.log.limited(destination) }
     if let verdict = machine.raceHears(attempt.number, status: head.status), !follow(verdict, attempt, nil) {
       return .stop
     }
     self.head = head
+    if switches { return openTunnel(attempt, head) }
     perform(machine.headArrived(isRetryable: outgoing?.rules?.statusCodes.contains(head.status) ?? false))
     return isResponseBad ? .stop : .proceed
   }
@@ -218,7 +221,7 @@ extension Forwarding: AttemptDelegate {
     } else {
       framing = outgoing.route.headers.response(head, isHTTP10: head.version == .http1_0, to: &fields)
     }
-    // The gateway never asks for Upgrade, which ends here, so an upstream that switches protocols violates HTTP.
+    // An upstream that switches protocols without having been asked violates HTTP.
     guard head.status >= 200, let length = framing.bodyLength(status: head.status, isHead: isHead) else {
       isResponseBad = true
       let text = "the upstream has switched protocols, or its response has two lengths"
@@ -278,6 +281,13 @@ extension Forwarding: AttemptDelegate {
     attempt.connectionUsed(isIdle: failure == nil && !hasBroken)
     attempt.announceEnd(report, self.failure)
     perform(machine.attemptEnded(failed: self.failure != nil))
+  }
+
+  /// Ends the attempt, whose transfer goes on as a tunnel.
+  func end(_ attempt: Attempt) {
+    let report = complete(attempt, nil)
+    attempt.connectionUsed(isIdle: false)
+    attempt.announceEnd(report, nil)
   }
 
   private func complete(_ attempt: Attempt, _ failure: TransferFailure?) -> AttemptReport {

@@ -19,8 +19,8 @@ extension Forwarding {
     } else if status == 0 {
       answerUnlessFallback(GatewayAnswer(outcome, failure), as: GatewayOutcome(outcome, failure))
     } else {
-      // A truncated response must not look like a complete one.
-      if failure == nil { exchange.end() } else { exchange.abort() }
+      // A truncated response must not look like a complete one. A tunnel goes on.
+      if failure != nil { exchange.abort() } else if status != 101 { exchange.end() }
       end(bodyDefect?.outcome ?? .forwarded(outcome), at: now)
     }
   }
@@ -67,13 +67,16 @@ extension Forwarding {
     bodyIsOver()
     if coder != nil { dropCoder() }
     bodyDecoding?.end(for: self)
+    leaveTunnelPlace()
     let seconds = now.seconds(since: began)
     plan.ended(
       SeriesCache.Key(
         route: route, method: knownMethod, isHTTP10: isHTTP10, isSecure: edge.isSecure, status: status,
         outcome: outcome),
       seconds: seconds)
-    if isFailure, outcome != .answeredByRoute { logFailure(outcome, status: status, line: ownAnswer?.line) }
+    if isFailure, outcome != .answeredByRoute, outcome != .busy {
+      logFailure(outcome, status: status, line: ownAnswer?.line)
+    }
     logAccess(outcome, seconds)
     outgoing = nil
   }

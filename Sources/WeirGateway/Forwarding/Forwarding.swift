@@ -66,6 +66,8 @@ final class Forwarding: TransportExchange {
   /// Codes or decodes the response's body; nil if it passes unchanged.
   @exclusivity(unchecked) var coder: BodyCoder?
 
+  /// The gate of the route's tunnels, in which the request has a place.
+  @exclusivity(unchecked) var tunnelGate: TunnelGate?
   /// The status sent to the client; 0 before it is sent.
   @exclusivity(unchecked) var status = 0
   /// The answer that the gateway gave in place of an upstream.
@@ -115,7 +117,8 @@ final class Forwarding: TransportExchange {
           forward(
             OutgoingRequest(
               route: route, method: name, target: target, fields: fields,
-              body: bodyDecoding == nil ? exchange.head.bodyLength : .chunked, retriesBefore: retries), wishes)
+              body: bodyDecoding == nil ? exchange.head.bodyLength : .chunked, retriesBefore: retries,
+              upgrade: upgrade(by: route)), wishes)
         }
       }
     }
@@ -166,6 +169,7 @@ final class Forwarding: TransportExchange {
 
   private func forward(_ request: OutgoingRequest, _ wishes: CallerWishes) {
     if request.retriesBefore > 0 { plan.countRetried(route) }
+    guard takesTunnelPlace(request) else { return }
     outgoing = request
     terms = DestinationTerms(
       request.route.controls, state: plan.state(of: request.route), earnsRetryBudget: request.retriesBefore == 0)

@@ -37,16 +37,18 @@ final class ForwardingPlan: Sendable {
 
   /// - Parameters:
   ///   - pseudonym: The name of this gateway in Via.
-  ///   - gates: The gates of the process, which outlive a plan.
+  ///   - gates: The gates of the process, which outlive a plan, as do those of tunnels.
   ///   - coders: The process's limit on bodies that are coded.
   ///   - named: The endpoints of the configuration's upstreams, by name.
   init(
-    _ configuration: Configuration, pseudonym: String, gates: UploadGates, coders: CoderLimit = CoderLimit(),
+    _ configuration: Configuration, pseudonym: String, gates: UploadGates, tunnels: TunnelGates = TunnelGates(),
+    coders: CoderLimit = CoderLimit(),
     named: [String: UpstreamEndpoints] = [:]
   ) {
     let routes = configuration.routes
     table = RouteTable(routes)
-    var maker = RoutePlan.Maker(configuration, pseudonym: pseudonym, gates: gates, coders: coders, named: named)
+    var maker = RoutePlan.Maker(
+      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: named)
     work = routes.map { maker.work(of: $0) }
     planCount = maker.count
     upstreams = maker.upstreams
@@ -143,6 +145,19 @@ final class ActivePlan {
     let pool = DeflaterPool(level: level)
     pools[level] = pool
     return pool
+  }
+
+  /// The series of a route's tunnels.
+  func tunnels(of route: Int) -> TunnelSeries { metrics.tunnels.series(of: plan.table.routes[route].name) }
+
+  /// Makes the closure that logs the end of a route's tunnel.
+  func tunnelLog(of route: Int) -> (TunnelOutcome, Double) -> Void {
+    let name = plan.table.routes[route].name
+    return { [log = log.log] outcome, seconds in
+      guard log.level <= .debug else { return }
+      log.debug(
+        "tunnel", ["route": .string(name), "outcome": .string(outcome.rawValue), "seconds": .seconds(seconds)])
+    }
   }
 
   /// The state of the upstream of a route's plan.

@@ -16,6 +16,11 @@ struct GatewayAnswer: Equatable, Sendable {
   static let loop = GatewayAnswer(508, "this request has already passed this gateway")
   static let slowBody = GatewayAnswer(408, "the request's body did not arrive in time")
   static let tooManyUploads = GatewayAnswer(503, "too many large requests are arriving for the upstream")
+  static let tooManyTunnels: GatewayAnswer = {
+    var answer = GatewayAnswer(503, "too many connections of this kind are open")
+    answer.retryAfter = 1
+    return answer
+  }()
   static let misdirected = GatewayAnswer(421, "the certificate of this connection is not for this host")
   static let brokenBody = GatewayAnswer(400, "the body is not valid in its content coding")
   static let bodyTooLarge = GatewayAnswer(413, "the body is too large once it is decoded")

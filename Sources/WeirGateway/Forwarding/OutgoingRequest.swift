@@ -18,10 +18,12 @@ final class OutgoingRequest {
   let retriesBefore: Int
   /// Whether another upstream could not answer the request.
   let isFallback: Bool
+  /// The protocols to which the upstream may switch; nil if none.
+  let upgrade: String?
 
   init(
     route: RoutePlan, method: String, target: String, fields: HeaderBlock, body: BodyLength,
-    retriesBefore: Int
+    retriesBefore: Int, upgrade: String? = nil
   ) {
     self.route = route
     self.method = method
@@ -30,6 +32,7 @@ final class OutgoingRequest {
     self.fields = fields
     self.body = body
     self.retriesBefore = retriesBefore
+    self.upgrade = upgrade
     isFallback = false
   }
 
@@ -44,6 +47,7 @@ final class OutgoingRequest {
     self.fields = fields
     body = request.body
     retriesBefore = request.retriesBefore
+    upgrade = request.upgrade
     isFallback = true
   }
 
@@ -52,7 +56,7 @@ final class OutgoingRequest {
   /// Whether anything may be retried.
   var mayRetry: Bool { rules != nil || route.mayConnectElsewhere }
   /// The plan for a second attempt beside a slow one; nil if there is none.
-  var hedge: HedgePlan? { isLeftAlone ? nil : route.route.hedge }
+  var hedge: HedgePlan? { isLeftAlone || upgrade != nil ? nil : route.route.hedge }
 
   /// Whether the request isn't retried here because its sender retries it.
   private var isLeftAlone: Bool { retriesBefore > 0 && route.leavesRetriesAlone }
@@ -94,6 +98,7 @@ final class OutgoingRequest {
     spec.target = target
     spec.method = method
     spec.body = body
+    spec.upgrade = upgrade
     if case .pulled = body { spec.canRepeatBody = false }
     return spec
   }

@@ -37,6 +37,8 @@ final class RoutePlan: Sendable {
   let fallback: ForwardingPlan.Fallback?
   /// What is done about content codings; nil for nothing.
   let coding: CodingPlan?
+  /// What holds of requests that ask for another protocol; nil if they are like others.
+  let tunnels: TunnelTerms?
 
   private init(
     _ number: Int, _ route: Route, to upstream: Upstream, _ named: NamedUpstream?, _ maker: Maker,
@@ -65,6 +67,7 @@ final class RoutePlan: Sendable {
     mayConnectElsewhere = (named?.endpoints.boundedConnectRetries ?? 0) > 0
     self.fallback = fallback
     coding = CodingPlan(route.compression, limit: maker.coders)
+    tunnels = maker.tunnels(of: route)
   }
 
   /// The target of a request, as the route's decision has it.
@@ -75,6 +78,7 @@ final class RoutePlan: Sendable {
     let pseudonym: String
     let coders: CoderLimit
     private let gates: [Destination: UploadGate]
+    private let tunnels: [String: TunnelGate]
     private let named: [String: UpstreamEndpoints]
     private let entries: [String: NamedUpstream]
     /// The number of plans so far.
@@ -83,7 +87,7 @@ final class RoutePlan: Sendable {
     private(set) var upstreams: [Destination: ControlGauges] = [:]
 
     init(
-      _ configuration: Configuration, pseudonym: String, gates: UploadGates, coders: CoderLimit,
+      _ configuration: Configuration, pseudonym: String, gates: UploadGates, tunnels: TunnelGates, coders: CoderLimit,
       named: [String: UpstreamEndpoints]
     ) {
       self.pseudonym = pseudonym
@@ -92,6 +96,7 @@ final class RoutePlan: Sendable {
       entries = Dictionary(configuration.upstreams.map { ($0.name, $0) }) { first, _ in first }
       let urls = configuration.routes.flatMap(\.upstreams).filter { !$0.isNamed }
       self.gates = gates.follow(Set(urls.map(\.destination)))
+      self.tunnels = tunnels.follow(configuration.routes)
     }
 
     mutating func work(of route: Route) -> ForwardingPlan.Work {
@@ -126,6 +131,11 @@ final class RoutePlan: Sendable {
     }
 
     func endpoints(of upstream: Upstream) -> EndpointSet? { upstream.isNamed ? named[upstream.host]?.set : nil }
+
+    func tunnels(of route: Route) -> TunnelTerms? {
+      guard let rule = route.upgrade, let gate = tunnels[route.name] else { return nil }
+      return TunnelTerms(rule: rule, gate: gate)
+    }
 
     func uploads(of upstream: Upstream) -> UploadGate {
       let gate = upstream.isNamed ? named[upstream.host]?.uploads : gates[upstream.destination]

@@ -40,6 +40,7 @@ package final class Gateway: Sendable {
   private let present: Mutex<Set<Upstream>>
   private let gates = UploadGates(limit: TransportLimits.gatewayUploads)
   private let coders: CoderLimit
+  private let tunnels = TunnelGates()
   private let failures: FailureLog
   private let upstreams: UpstreamLog
   private let metrics: GatewayMetrics
@@ -66,7 +67,8 @@ package final class Gateway: Sendable {
     present = Mutex(Set(configuration.routes.flatMap(\.upstreams)))
     try registry.follow(configuration.upstreams)
     metrics.endpoints.tell { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
-    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, coders: coders, named: registry.all)
+    let plan = ForwardingPlan(
+      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: registry.all)
     metrics.prepare(for: plan)
     let share = min(max(1, options.connections / options.workers), ServerLimits.mostConnections)
     let workers = try (0..<options.workers).map { number in
@@ -121,7 +123,8 @@ package final class Gateway: Sendable {
     let before = Array(registry.all.values)
     try registry.follow(configuration.upstreams)
     await findEndpoints()
-    let plan = ForwardingPlan(configuration, pseudonym: pseudonym, gates: gates, coders: coders, named: registry.all)
+    let plan = ForwardingPlan(
+      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: registry.all)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
     await listeners.commit(change)
@@ -165,6 +168,7 @@ extension GatewayMetrics {
     }
     prepare(
       routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first },
-      coding: Dictionary(coding) { first, _ in first }, upstreams: plan.upstreams)
+      coding: Dictionary(coding) { first, _ in first },
+      tunnelling: plan.table.routes.filter { $0.upgrade != nil }.map(\.name), upstreams: plan.upstreams)
   }
 }

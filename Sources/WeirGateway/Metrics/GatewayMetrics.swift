@@ -19,6 +19,7 @@ package final class GatewayMetrics: Sendable {
   let endpoints: EndpointMetrics
   let listeners = ListenerMetrics()
   let tls: TLSMetrics
+  let tunnels: TunnelMetrics
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
   private let client: MetricsMonitor?
@@ -26,7 +27,8 @@ package final class GatewayMetrics: Sendable {
 
   /// The series of every outcome of the maximum number of routes, and of as many routes that a reload has removed.
   private static let maximumRequestSeries =
-    2 * Configuration.maximumRoutes * GatewayOutcome.ofRoutes.count + GatewayOutcome.ofNoRoute.count
+    2 * Configuration.maximumRoutes * (GatewayOutcome.ofRoutes.count + GatewayOutcome.ofTunnels.count)
+    + GatewayOutcome.ofNoRoute.count
 
   /// The number of label sets of durations that the routes share, and the most that one route has of them. The coarse label
   /// sets of each route come in addition.
@@ -73,6 +75,7 @@ package final class GatewayMetrics: Sendable {
     try registry.register(endpoints)
     try registry.register(listeners)
     tls = try TLSMetrics(registry)
+    tunnels = try TunnelMetrics(registry)
     duration = try registry.histogram(
       "http_server_request_duration_seconds",
       help: "Duration of requests to the gateway, from their header to the end of the response.",
@@ -116,8 +119,10 @@ package final class GatewayMetrics: Sendable {
   /// - Parameters:
   ///   - leads: The upstreams of routes that have one.
   ///   - coding: The directions in which routes code bodies, for those that do.
+  ///   - tunnelling: The routes that allow tunnels.
   func prepare(
     routes: [String], leading leads: [String: Destination] = [:], coding: [String: CodedDirections] = [:],
+    tunnelling: [String] = [],
     upstreams: [Destination: ControlGauges] = [:], at now: MonotonicTime = .now
   ) {
     // Under one lock: the series of a route that returns at this moment must not be removed after they were made.
@@ -136,6 +141,10 @@ package final class GatewayMetrics: Sendable {
         _ = abandoned.with(route)
       }
       for (route, directions) in coding { _ = CodedBytes(coded, route: route, directions) }
+      for route in tunnelling {
+        for outcome in GatewayOutcome.ofTunnels { _ = requests.with(route, outcome.label) }
+        tunnels.prepare(route)
+      }
       for upstream in upstreams.keys { client?.prepare(upstream) }
     }
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
@@ -186,6 +195,7 @@ package final class GatewayMetrics: Sendable {
     for route in expired { departed.shares[route] = nil }
     let gone = LabelChoice(["route"], expired.map { [$0] })
     requests.removeAll(gone)
+    tunnels.remove(gone)
     for family in [failed, retried, abandoned] { family.removeAll(gone) }
     coded.removeAll(gone)
     duration.removeAll(LabelChoice(["http_route"], expired.map { [$0] }))

@@ -6,6 +6,8 @@ enum GatewayOutcome: Hashable, Sendable {
   case forwarded(RequestOutcome)
   /// The upstream has no endpoint: 503.
   case noEndpoint
+  /// A limit of the route is reached: 503. That is no failure.
+  case busy
   /// No route matched: 404.
   case unrouted
   /// The request is malformed, or of a kind that a gateway does not take: 4xx, 501.
@@ -24,6 +26,7 @@ enum GatewayOutcome: Hashable, Sendable {
     switch self {
     case .forwarded(let outcome): outcome.rawValue
     case .noEndpoint: "no_endpoint"
+    case .busy: "busy"
     case .unrouted: "no_route"
     case .refused: "refused"
     case .bodyTimeout: "body_timeout"
@@ -42,7 +45,7 @@ enum GatewayOutcome: Hashable, Sendable {
     switch self {
     case .forwarded(.success), .forwarded(.httpError), .unrouted, .refused, .bodyTimeout, .loop, .answered:
       status >= 500 ? String(status) : ""
-    case .answeredByRoute: ""
+    case .answeredByRoute, .busy: ""
     case .noEndpoint: label
     case .forwarded(let outcome): outcome.rawValue
     }
@@ -59,6 +62,8 @@ enum GatewayOutcome: Hashable, Sendable {
   /// The outcomes that requests of a route can have.
   static let ofRoutes: [GatewayOutcome] =
     RequestOutcome.allCases.map(GatewayOutcome.forwarded) + [.noEndpoint, .bodyTimeout, .loop, .answered]
+  /// Further outcomes of routes that allow tunnels.
+  static let ofTunnels: [GatewayOutcome] = [.busy]
   /// The outcomes of requests that belong to no route.
   static let ofNoRoute: [GatewayOutcome] = [.unrouted, .refused]
 }

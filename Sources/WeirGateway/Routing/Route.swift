@@ -33,6 +33,8 @@ package struct Route: Sendable, Equatable {
   package var fallback: RouteFallback?
   /// Which bodies are coded or decoded; nil if none are.
   package var compression: CompressionRules?
+  /// The protocols to which requests may switch; nil if none.
+  package var upgrade: TunnelRule?
 
   static let defaultTimeout: Duration = .seconds(30)
 

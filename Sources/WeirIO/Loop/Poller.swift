@@ -18,6 +18,8 @@ package struct IOEvents: OptionSet, Sendable {
   @inlinable package static var write: IOEvents { IOEvents(rawValue: 0x004) }  // EPOLLOUT
   /// Reported for a broken or wholly closed connection, asked for or not.
   @inlinable package static var failure: IOEvents { IOEvents(rawValue: 0x018) }  // EPOLLERR, EPOLLHUP
+  /// The part of ``failure`` that an end of both sides is not.
+  @inlinable package static var error: IOEvents { IOEvents(rawValue: 0x008) }  // EPOLLERR
   /// Wake one of the loops that share a descriptor, not all of them; only valid when a descriptor is first registered.
   @inlinable package static var exclusive: IOEvents { IOEvents(rawValue: 1 << 28) }  // EPOLLEXCLUSIVE
 }

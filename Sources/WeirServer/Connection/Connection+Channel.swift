@@ -89,7 +89,7 @@ extension Connection {
       case .needsInput:
         // The channel may have to answer, as it does to a change of keys.
         flush()
-        if isSocketOver { inputEnded() }
+        if isSocketOver { socketEndedSilently() }
         return armTimer()
       case .closed: return inputEnded()
       case .failed:
@@ -97,6 +97,11 @@ extension Connection {
         return finish(.cut, .tls)
       }
     }
+  }
+
+  /// The socket has ended and the channel has not said so. A request shows whether it is whole; a tunnel may be cut.
+  private func socketEndedSilently() {
+    if machine.phase == .tunnel { die() } else { inputEnded() }
   }
 
   private func socketEnded() {

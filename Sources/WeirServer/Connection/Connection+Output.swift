@@ -85,12 +85,8 @@ extension Connection {
   }
 
   /// Goes on with the input that follows the request.
-  private func responseEnded() {
-    if let exchange {
-      exchange.detach()
-      server.tally.ends()
-    }
-    exchange = nil
+  func responseEnded() {
+    forgetExchange()
     server.notePlace()
     if isProcessing {
       // Responses to pipelined requests go out together. But a body that the buffer holds uncopied must be its last
@@ -176,7 +172,7 @@ extension Connection {
     armTimer()
   }
 
-  private func noteAppended() {
+  func noteAppended() {
     if machine.output == .empty { machine.noteOutput(.unsent, now: now) }
   }
 

@@ -38,6 +38,8 @@ final class Connection {
   @exclusivity(unchecked) private var isInputOver = false
   /// Whether the client has ended its side of the socket. Its channel may still hold input.
   @exclusivity(unchecked) var isSocketOver = false
+  /// Whether the loop tells nothing of the socket, as both sides of a tunnel have ended and the client's is not read.
+  @exclusivity(unchecked) var isUnwatched = false
   /// Whether the response was cut, of which the client must not hear a clean end.
   @exclusivity(unchecked) var isCut = false
   @exclusivity(unchecked) private var held: [UInt8] = []
@@ -115,7 +117,7 @@ extension Connection: EventHandler, TimerHandler {
     if events.contains(.write) { flushReady() }
     guard machine.phase != .closed else { return }
     let hasFailed = !events.isDisjoint(with: .failure)
-    if isReading, hasFailed || events.contains(.read) { receive() } else if hasFailed { die() }
+    if isReading, hasFailed || events.contains(.read) { receive() } else if hasFailed { failedUnread(events) }
   }
 
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
@@ -256,6 +258,7 @@ extension Connection: EventHandler, TimerHandler {
     case .flush: flush()
     case .shutdown: endSending()
     case .cut, .close, .reset:
+      if case .close = action { forgetExchange() }
       finish(action)
       return false
     case .read:
@@ -295,7 +298,11 @@ extension Connection: EventHandler, TimerHandler {
     var interest: IOEvents = isReading && !isSocketOver ? .read : []
     if machine.output == .blocked { interest.insert(.write) }
     do {
-      try server.loop.update(socket.descriptor, for: interest)
+      if isUnwatched {
+        try watchAgain(interest)
+      } else {
+        try server.loop.update(socket.descriptor, for: interest)
+      }
     } catch {
       breakSoon()
     }

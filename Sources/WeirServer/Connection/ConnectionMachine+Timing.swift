@@ -18,4 +18,12 @@ extension ConnectionMachine {
       drainBytes = limits.drainBytes
     }
   }
+  /// The order in which connections are closed to make place for a new one, the least first. Nil while a handler is at
+  /// work.
+  var evictionRank: Int? {
+    if phase == .tunnel { return nil }
+    if phase == .lingering { return 0 }
+    if request == .none, output == .empty { return 1 }
+    return response == .ended || request == .none ? 2 : nil
+  }
 }

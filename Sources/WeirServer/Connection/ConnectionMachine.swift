@@ -65,14 +65,16 @@ struct ConnectionMachine {
     /// The sending side is closed. Closing the socket now could cause a reset, which destroys data that the client has
     /// not read yet (RFC 9112 §9.6).
     case lingering
+    /// After the response 101 both sides are streams of bytes, which end one by one.
+    case tunnel
     case closed
   }
 
   let timing: Timing
-  private(set) var phase = Phase.open
-  private(set) var request = RequestSide.none
-  private(set) var response = ResponseSide.none
-  private(set) var reader = Reader.none
+  var phase = Phase.open
+  var request = RequestSide.none
+  var response = ResponseSide.none
+  var reader = Reader.none
   private(set) var output = Output.empty
   private var parser: RequestParser
   private var head = RequestFacts()
@@ -80,7 +82,9 @@ struct ConnectionMachine {
   private var isPersistent = true
   /// The value of `isPersistent` before the response began.
   private var wasPersistent = true
-  private var inputEnded = false
+  private(set) var inputEnded = false
+  /// Whether the sending side of a tunnel is closed.
+  var hasShutDown = false
   /// Whether there may be input under way that will not be read.
   private var mustLinger = false
   private var drained = 0
@@ -89,7 +93,7 @@ struct ConnectionMachine {
   private let expiry: MonotonicTime
   /// Why the connection ends, once it does.
   private(set) var ending = ConnectionEnding.client
-  private(set) var readDeadline: MonotonicTime
+  var readDeadline: MonotonicTime
   private(set) var writeDeadline = MonotonicTime.distantFuture
   /// The time since which the client has taken none of the output that waits for it; nil while no output waits.
   private(set) var blockedSince: MonotonicTime?
@@ -139,6 +143,7 @@ struct ConnectionMachine {
       switch phase {
       case .closed: return .wait
       case .lingering: return linger(input, at: &position)
+      case .tunnel: return relay(input, at: &position)
       case .open: break
       }
       if output == .blocked, response == .none || response == .ended { return .wait }
@@ -168,7 +173,10 @@ struct ConnectionMachine {
 
   /// A reader is ready for the body, again or for the first time. Returns whether the client waits for `100 Continue`.
   mutating func activateReader(hasInput: Bool, now: MonotonicTime) -> Bool {
-    guard request == .arriving, phase == .open else { return false }
+    guard request == .arriving, phase == .open else {
+      if phase == .tunnel { reader = .active }
+      return false
+    }
     reader = .active
     readDeadline = now.advanced(bySeconds: timing.body)
     defer { head.awaitsContinue = false }
@@ -248,14 +256,6 @@ struct ConnectionMachine {
 }
 
 extension ConnectionMachine {
-  /// The order in which connections are closed to make place for a new one, the least first. Nil while a handler is at
-  /// work.
-  var evictionRank: Int? {
-    if phase == .lingering { return 0 }
-    if request == .none, output == .empty { return 1 }
-    return response == .ended || request == .none ? 2 : nil
-  }
-
   /// A deadline may have passed. Returns nil if none has.
   mutating func timerFired(now: MonotonicTime) -> Action? {
     if now >= writeDeadline { return end(.reset, .slowRead) }
@@ -377,7 +377,7 @@ extension ConnectionMachine {
     return inputEnded || drained > timing.drainBytes ? end(.close) : .read
   }
 
-  private mutating func end(_ action: Action, _ ending: ConnectionEnding? = nil) -> Action {
+  mutating func end(_ action: Action, _ ending: ConnectionEnding? = nil) -> Action {
     if let ending { self.ending = ending }
     noteClosed()
     return action

@@ -55,11 +55,32 @@ extension Exchange {
     return true
   }
 
+  /// Answers 101: the connection is a tunnel from now on. `fields` have the Upgrade field; the server adds Connection.
+  ///
+  /// ``bodyReader``, which is to be set next, gets the client's bytes, and `didEnd` when the client ends its side.
+  /// ``write(_:)`` sends bytes, and ``end()`` ends our side. The exchange ends once both sides
+  /// have, or by ``close()``, ``abort()`` or the client. Returns false if there is no such connection.
+  package func upgrade(fields: ResponseFields) -> Bool {
+    guard case .none = responseState, head.version == .http11, let connection, connection.machine.phase == .open else {
+      return false
+    }
+    responseState = .begun(.tunnel, remaining: .max)
+    connection.upgrade(fields)
+    return true
+  }
+
+  /// Ends both sides of a tunnel: sends what is buffered, and discards what the client still sends.
+  package func close() {
+    guard let connection, connection.machine.phase == .tunnel else { return }
+    connection.closeTunnel()
+  }
+
   /// Ends the response. If it is shorter than its announced length, it is cut off as by `abort`.
   package func end() {
     guard case .begun(let response, let remaining) = responseState, let connection else { return }
     if case .length = response.framing, response.hasBody, remaining > 0 { return abort() }
     responseState = .ended
+    if response.status == 101 { return connection.endTunnelOutput() }
     if response.framing == .chunked, response.hasBody { connection.writeLastChunk() }
     connection.endResponse()
   }

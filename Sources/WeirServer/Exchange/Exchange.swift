@@ -16,7 +16,8 @@ package final class Exchange {
   package let peer: SocketAddress
 
   /// Takes the body as it arrives. Reading begins, and `Expect: 100-continue` is answered, when this is set. Without a
-  /// body, `didEnd` comes at once. If no reader is set, the body is discarded once the response has ended.
+  /// body, `didEnd` comes at once. If no reader is set, the body is discarded once the response has ended. After
+  /// ``upgrade(fields:)`` the reader takes the bytes of the tunnel.
   @exclusivity(unchecked) package var bodyReader: (any BodyReader)? {
     didSet { readerChanged() }
   }
@@ -88,8 +89,10 @@ package final class Exchange {
   }
 
   private func readerChanged() {
-    guard bodyReader != nil, connection != nil, !hasBodyEnded else { return }
-    if head.bodyLength == .none || head.bodyLength == .length(0) {
+    guard bodyReader != nil, let connection, !hasBodyEnded else { return }
+    if connection.machine.phase == .tunnel {
+      resumeReading()
+    } else if head.bodyLength == .none || head.bodyLength == .length(0) {
       deliverEnd()
     } else {
       resumeReading()

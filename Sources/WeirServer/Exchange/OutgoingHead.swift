@@ -31,6 +31,13 @@ struct OutgoingHead {
     }
   }
 
+  /// The head of the response 101, behind which both sides are streams of bytes.
+  static let tunnel = OutgoingHead(status: 101, framing: .close, hasBody: true)
+
+  private init(status: Int, framing: Framing, hasBody: Bool) {
+    (self.status, self.framing, self.hasBody) = (status, framing, hasBody)
+  }
+
   func write(
     to output: inout [UInt8], fields: ResponseFields, date: [UInt8], keepsAlive: Bool, version: RequestHead.Version
   ) {

@@ -176,6 +176,19 @@ package final class Attempt {
     transfer = try transport.start(spec, headers: headers, delegate: self)
   }
 
+  /// Gives away the transfer of a response that switches protocols. The delegate ends the attempt next, which was
+  /// answered. Nil if the response does not do that.
+  package func handOver(to delegate: any TransferDelegate) -> (any TransferHandle)? {
+    guard let transfer, transfer.hasSwitched else { return nil }
+    tally.add(transfer.report())
+    self.transfer = nil
+    transfer.handOver(to: delegate)
+    return transfer
+  }
+
+  /// Whether the response switches to a protocol that the request asked for.
+  package var hasSwitched: Bool { transfer?.hasSwitched ?? false }
+
   /// The present hop goes on the wire: the first one begins the attempt.
   package func hopStarts() {
     if !machine.hasStarted { begin() }

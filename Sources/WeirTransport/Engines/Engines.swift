@@ -34,7 +34,9 @@ extension Engines: TransportEngine {
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> any TransferHandle {
     if let own, rules.mayBeOwn(spec, headers), let place = own.place(of: spec),
-      rules.isOwn(isSecure: place.isSecure, spec.rules?.httpVersion, speaksHTTP1: libcurl.speaksHTTP1(spec))
+      rules.isOwn(
+        isSecure: place.isSecure, spec.upgrade == nil ? spec.rules?.httpVersion : .http1_1,
+        speaksHTTP1: libcurl.speaksHTTP1(spec))
     {
       return own.start(spec, at: place, headers: headers, delegate: delegate)
     }

@@ -9,7 +9,7 @@ import WeirTestSupport
 /// What is shipped speaks of what the code does, and of nothing that is to come.
 @Suite struct PromiseTests {
   /// In lower case. Whoever builds one of these takes its word out.
-  private static let absent = ["websocket", "http/3"]
+  private static let absent = ["http/3"]
 
   private static let texts = ["README.md", "docs", "deploy", "dashboards"].flatMap(files)
 

@@ -370,7 +370,7 @@ import Weir
         "weir.yml:11:5: routes[2].surprise: unknown key; known keys are "
           + "adaptiveConcurrency, circuitBreaker, compression, destinationPolicy, fallback, headers, hedge, match, name, "
           + "overload, redirect, replacePrefix, respond, responseHeaders, retry, rewriteHost, splitBy, stripPrefix, timeout, "
-          + "upstream",
+          + "upgrade, upstream",
       ])
   }
 

@@ -55,7 +55,7 @@ import Testing
   /// The reader itself is asked which keys it knows: it names them to whoever writes another.
   @Test func namesEveryKey() throws {
     let asking =
-      "{0: 0, routes: [{0: 0, match: {0: 0, headers: {a: {0: 0}}, query: {a: {0: 0}}}, headers: {0: 0}, responseHeaders: {0: 0}, retry: {0: 0, budget: {0: 0}}, circuitBreaker: {0: 0}, adaptiveConcurrency: {0: 0}, overload: {0: 0}, hedge: {0: 0}, compression: {0: 0}, destinationPolicy: {0: 0}, upstream: {0: 0, tls: {0: 0}}}, {redirect: {0: 0}}, {respond: {0: 0}}]}"
+      "{0: 0, routes: [{0: 0, match: {0: 0, headers: {a: {0: 0}}, query: {a: {0: 0}}}, headers: {0: 0}, responseHeaders: {0: 0}, retry: {0: 0, budget: {0: 0}}, circuitBreaker: {0: 0}, adaptiveConcurrency: {0: 0}, overload: {0: 0}, hedge: {0: 0}, compression: {0: 0}, upgrade: {0: 0}, destinationPolicy: {0: 0}, upstream: {0: 0, tls: {0: 0}}}, {redirect: {0: 0}}, {respond: {0: 0}}]}"
     let error = #expect(throws: ConfigurationError.self) {
       try Configuration(parsing: Array(asking.utf8), file: "gateway.md")
     }
@@ -66,14 +66,14 @@ import Testing
       let names = known.split(separator: ", ").map(String.init)
       keys += names.map { mapping.key($0).description }
     }
-    #expect(Set(keys).count == 98)
+    #expect(Set(keys).count == 102)
     for key in Set(keys).sorted() { #expect((text + upstreams).contains("| `\(key)` |"), "\(key)") }
   }
 
   @Test func namesEveryFlagAndOwnOutcome() {
     for flag in Flag<ServeOptions>.all { #expect(text.contains("| `\(flag.name)` |"), "\(flag.name)") }
     for flag in Flag<ProbeOptions>.all { #expect(text.contains("`\(flag.name)`"), "\(flag.name)") }
-    for outcome in [GatewayOutcome.unrouted, .refused, .loop, .answered, .noEndpoint] {
+    for outcome in [GatewayOutcome.unrouted, .refused, .loop, .answered, .noEndpoint, .busy] {
       #expect(text.contains("| `\(outcome.label)` |"), "\(outcome.label)")
     }
   }
@@ -89,7 +89,7 @@ import Testing
     }
     #expect(
       names == [
-        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["all"], ["pay"],
+        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["chat"], ["all"], ["pay"],
       ])
   }
 }

@@ -95,6 +95,16 @@ import WeirTransport
     Row(stage: .over, path: [.end], lines: []),
   ]
 
+  @Test func aTunnelEndsTheRequest() {
+    var machine = ForwardMachine(mayRetry: true)
+    #expect(machine.tunnelOpened() == .none)
+    #expect(machine.begin() == .attempt)
+    #expect(machine.tunnelOpened() == .settle)
+    #expect(machine.stage == .over)
+    #expect(machine.attemptEnded(failed: true) == .none)
+    #expect(machine.end() == .none)
+  }
+
   @Test(arguments: table) func everyInputInEveryStage(row: Row) {
     for input in Input.all {
       var machine = ForwardMachine(mayRetry: true)

@@ -13,14 +13,20 @@ import Weir
       (.refused, 400, "refused", ""), (.refused, 501, "refused", "501"), (.loop, 508, "loop", "508"),
       (.answered, 200, "answered", ""), (.bodyTimeout, 408, "body_timeout", ""),
       (.answered, 501, "answered", "501"), (.answeredByRoute, 503, "answered", ""),
+      (.busy, 503, "busy", ""),
     ] as [(GatewayOutcome, Int, String, String)])
   func namesWhatHappened(outcome: GatewayOutcome, status: Int, label: String, errorType: String) {
     #expect(outcome.label == label)
     #expect(outcome.errorType(status: status) == errorType)
   }
 
+  @Test func aLimitThatIsReachedIsNoFailure() {
+    #expect(!GatewayOutcome.busy.isFailure(status: 503))
+    #expect(GatewayOutcome.noEndpoint.isFailure(status: 503))
+  }
+
   @Test func labelsDiffer() {
-    let labels = (GatewayOutcome.ofRoutes + GatewayOutcome.ofNoRoute).map(\.label)
+    let labels = (GatewayOutcome.ofRoutes + GatewayOutcome.ofTunnels + GatewayOutcome.ofNoRoute).map(\.label)
     #expect(Set(labels).count == labels.count)
   }
 }

@@ -1,0 +1,75 @@
+"""A thousand tunnels at once: the memory that they take while they are idle, and what passes through them."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from gateway import Gateway
+from processes import Failure, Process, free_port
+from row import Bar, Place, Row
+
+TUNNELS = 1000
+MEBIBYTES = 100
+LIMIT = 32 << 10
+"""KiB of memory for idle ones."""
+SOCKETS = Path(__file__).parents[2] / "Tests/Peers/websocket.py"
+
+
+async def client(place: Place, name: str, *arguments: object) -> Process:
+    # Not by sys.executable, whose output would be read as facts.
+    return await place.processes.start(name, Path(sys.executable).with_name("python3"), SOCKETS, *arguments)
+
+
+async def said(process: Process, text: str, seconds: float) -> None:
+    for _ in range(int(seconds * 10)):
+        if text in process.log.read_text():
+            return
+        process.check()
+        await asyncio.sleep(0.1)
+    raise Failure(f"{process.name} did not say {text!r} within {seconds:.0f} s: {process.tail()}")
+
+
+async def ended(process: Process) -> int:
+    return await asyncio.wait_for(process.process.wait(), timeout=300)
+
+
+async def tunnels(place: Place) -> list[Bar]:
+    port = free_port()
+    server = await client(place, "server", "serve", port)
+    await server.accepts(f"127.0.0.1:{port}")
+    gateway = await Gateway.start(
+        place,
+        f"""routes:
+  - {{ name: idle, match: {{ pathPrefix: /idle }}, upstream: "http://127.0.0.1:{port}", upgrade: {{ protocols: [websocket], idleTimeout: 5s }} }}
+  - {{ name: busy, match: {{ pathPrefix: /busy }}, upstream: "http://127.0.0.1:{port}", upgrade: [websocket] }}
+""",
+    )
+    # What is allocated once for all is not theirs.
+    first = await client(place, "first", "check", f"ws://{gateway.address}/busy", 10, 1)
+    if await ended(first) != 0:
+        raise Failure(first.tail())
+    before = gateway.resident()
+    idle = await client(place, "idle", "hold", f"ws://{gateway.address}/idle", TUNNELS)
+    await said(idle, "open", 60)
+    memory = gateway.resident() - before
+    await said(idle, "ended", 60)
+    closed = (await gateway.page()).sum("weir_gateway_tunnels_total", route="idle", outcome="idle")
+    busy = await client(place, "busy", "check", f"ws://{gateway.address}/busy", TUNNELS, MEBIBYTES)
+    status = await ended(busy)
+    page = await gateway.page()
+    whole = page.sum("weir_gateway_tunnels_total", route="busy", outcome="success")
+    open_now = page.sum("weir_gateway_open_tunnels")
+    return [
+        Bar(f"{memory / TUNNELS:.1f} KiB each, {memory / 1024:.1f} MiB", memory <= LIMIT),
+        Bar(f"{closed:.0f} closed for silence", closed == TUNNELS),
+        Bar(f"messages {'whole' if status == 0 else busy.tail()}", status == 0),
+        Bar(f"{whole:.0f} ended well, {open_now:.0f} open", whole == TUNNELS + 12 and open_now == 0),
+    ]
+
+
+TUNNELS_ROW = Row(
+    "tunnels",
+    "-",
+    f"{TUNNELS} idle WebSockets <= 32 MiB; as many with messages and pings, and {MEBIBYTES} MiB each way, byte for byte",
+    tunnels,
+)
