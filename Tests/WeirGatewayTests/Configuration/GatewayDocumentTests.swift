@@ -89,7 +89,8 @@ import Testing
     }
     #expect(
       names == [
-        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["chat"], ["all"], ["pay"],
+        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["chat"], ["all"],
+        ["pay"],
       ])
   }
 }
