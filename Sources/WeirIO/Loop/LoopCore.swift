@@ -113,11 +113,14 @@ extension LoopCore.Confined {
     registration.handler.descriptorReady(CInt(fd), events: events)
   }
 
-  /// Fires the due timers, each that is armed now at most once. A timer that is armed for the present again and again
+  /// Fires the due timers that are armed now, each at most once. A timer that is armed for the present again and again
   /// must not keep sockets from being served.
   private func fireTimers() {
     var budget = timers.count
     while budget > 0, let timer = timers.popDue(at: turnTime) {
+      // It waits for the next turn, as do those that were armed for the present after it.
+      if timer.lastTurn == turnTime { return timers.insert(timer) }
+      timer.lastTurn = turnTime
       budget -= 1
       // Taken out first, because the observer of the lag may arm this timer again.
       let handler = timer.handler

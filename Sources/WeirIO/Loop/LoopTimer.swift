@@ -9,6 +9,8 @@ package protocol TimerHandler: AnyObject {
 package final class LoopTimer {
   @exclusivity(unchecked) private var time = MonotonicTime.distantFuture
   @exclusivity(unchecked) var slot = -1
+  /// The time of the turn in which it fired last.
+  @exclusivity(unchecked) var lastTurn = MonotonicTime.distantFuture
   @exclusivity(unchecked) var handler: (any TimerHandler)?
 
   package init() {}

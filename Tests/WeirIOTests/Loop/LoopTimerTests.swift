@@ -70,6 +70,29 @@ import WeirIO
     loop.sync { isOver.store(true, ordering: .relaxed) }
   }
 
+  /// However many other timers are armed.
+  @Test func timerArmedForThePresentFiresInTheNextTurn() throws {
+    let (loop, log, done) = (try EventLoop(name: "test"), Log(), Signal())
+    loop.post {
+      for _ in 0..<100 { loop.schedule(LoopTimer(), at: .distantFuture, handler: Handler { _, _ in }) }
+      let timer = LoopTimer()
+      var (handler, count): (Handler?, Int) = (nil, 0)
+      handler = Handler { _, now in
+        log.append("\(now.nanoseconds)")
+        count += 1
+        if count < 5 {
+          handler.map { loop.schedule(timer, at: now, handler: $0) }
+        } else {
+          handler = nil
+          done.raise()
+        }
+      }
+      handler.map { loop.schedule(timer, at: loop.turnTime, handler: $0) }
+    }
+    #expect(done.wait())
+    #expect(Set(log.all).count == 5)
+  }
+
   @Test func firedAndCancelledTimersLetGoOfTheirHandler() throws {
     let (loop, done) = (try EventLoop(name: "test"), Signal())
     let kept = LoopBound(Kept(), on: loop)
