@@ -156,12 +156,13 @@ class Door:
 
     async def at_work(self) -> None:
         """A request that the upstream never answers. Clients that the gateway sends away before it has read theirs come
-        again, until all connections are at work, and further clients wait to be accepted."""
+        again, until nearly all connections are at work, and further clients wait to be accepted."""
         while True:
             try:
                 await stay(*await self.open(), b"GET /never HTTP/1.1\r\nHost: endure\r\n\r\n")
             except OSError:
                 pass
+            await asyncio.sleep(0.5)
 
     async def is_served(self) -> bool:
         reader, writer = await self.open()
