@@ -137,7 +137,7 @@ import WeirTestSupport
     let client = try rig.client()
     client.send(Self.request)
     #expect(client.response()?.status == 502)
-    #expect(rig.count("transport_error") == 1)
+    #expect(eventually { rig.count("transport_error") == 1 })
   }
 
   @Test func overTheLimitIsBusy() throws {

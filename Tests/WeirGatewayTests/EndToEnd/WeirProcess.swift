@@ -43,6 +43,8 @@ final class WeirProcess: Sendable {
     let copies = sockets.map { fcntl($0, F_DUPFD_CLOEXEC, 200) }
     defer { for copy in copies { close(copy) } }
     for (copy, target) in zip(copies, CInt(3)...) { posix_spawn_file_actions_adddup2(&actions, copy, target) }
+    // libcurl opens some that other programs inherit, and tests leave hundreds of them behind.
+    posix_spawn_file_actions_addclosefrom_np(&actions, CInt(3 + sockets.count))
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
