@@ -43,8 +43,7 @@ final class WeirProcess: Sendable {
     let copies = sockets.map { fcntl($0, F_DUPFD_CLOEXEC, 200) }
     defer { for copy in copies { close(copy) } }
     for (copy, target) in zip(copies, CInt(3)...) { posix_spawn_file_actions_adddup2(&actions, copy, target) }
-    // libcurl opens some that other programs inherit, and tests leave hundreds of them behind.
-    posix_spawn_file_actions_addclosefrom_np(&actions, CInt(3 + sockets.count))
+    Self.keepDescriptorsToOurselves()
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -65,6 +64,13 @@ final class WeirProcess: Sendable {
       while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
         self?.output.withLock { $0 += String(decoding: data, as: UTF8.self) }
       }
+    }
+  }
+
+  /// libcurl opens descriptors that other programs inherit, and tests leave hundreds of them behind.
+  private static func keepDescriptorsToOurselves() {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+      if let descriptor = CInt(name), descriptor > 2 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     }
   }
 
