@@ -14,6 +14,8 @@ package protocol TransferHandle: AnyObject {
   func report() -> TransferReport
   /// Tells another delegate of all that follows.
   func handOver(to delegate: any TransferDelegate)
+  /// After a switch of protocols: our side has been cut, so its end must not look like a whole one (close_notify).
+  func omitEndNotice()
   /// Whether the server has switched to a protocol that the request asked for (``TransferSpec/upgrade``).
   var hasSwitched: Bool { get }
   /// Whether the engine may answer a challenge: the caller sets no Authorization, and the request can be sent again.
@@ -24,6 +26,8 @@ extension Transfer: TransferHandle {
   package func handOver(to delegate: any TransferDelegate) { self.delegate = delegate }
 
   package var hasSwitched: Bool { false }
+
+  package func omitEndNotice() {}
 }
 
 /// An HTTP engine for the attempts of one loop. Confined to that loop.

@@ -13,6 +13,7 @@ extension UInt8 {
   @inlinable package static var backslash: UInt8 { 0x5c }
 
   @inlinable @inline(__always) package var isDigit: Bool { self &- 0x30 < 10 }
+  @inlinable @inline(__always) package var isLetterOrDigit: Bool { isDigit || (self | 0x20) &- 0x61 < 26 }
   /// White space within a line (RFC 9110 §5.6.3).
   @inlinable @inline(__always) package var isBlank: Bool { self == .space || self == .tab }
   @inlinable @inline(__always) package var isLineBreak: Bool { self == .carriageReturn || self == .lineFeed }

@@ -29,14 +29,14 @@ extension UnsafeRawBufferPointer {
     return begins(with: text)
   }
 
-  /// Whether these octets are `name`, compared without case; `name` is in lower case. An underscore counts as a hyphen,
-  /// because programs that read fields as environment variables see one name.
+  /// Whether these octets are `name`, compared without case; `name` is in lower case. Where it has no letter or digit, any
+  /// such octet fits, because programs that read fields as environment variables see one name.
   @inlinable
   package func isNameForCGI(_ name: [UInt8]) -> Bool {
     guard count == name.count else { return false }
     for index in 0..<name.count {
       let byte = self[index].lowercased
-      guard byte == name[index] || byte == UInt8(ascii: "_") && name[index] == UInt8(ascii: "-") else { return false }
+      guard byte == name[index] || !byte.isLetterOrDigit && !name[index].isLetterOrDigit else { return false }
     }
     return true
   }

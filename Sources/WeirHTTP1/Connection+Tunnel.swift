@@ -46,6 +46,6 @@ extension Connection {
   func endTunnelSending(_ transfer: HTTP1Transfer) {
     guard transfer.upload.isComplete, !transfer.upload.isAbandoned, !transfer.upload.isShutDown else { return }
     transfer.upload.isShutDown = true
-    wire.endSending()
+    if transfer.upload.omitsEndNotice { wire.shutdownSending() } else { wire.endSending() }
   }
 }

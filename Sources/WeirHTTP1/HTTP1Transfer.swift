@@ -77,6 +77,8 @@ extension HTTP1Transfer: TransferHandle {
   package func cancel() {
     guard state != .finished else { return }
     engine.loop.preconditionCurrent()
+    // The close of a TLS connection would say to the server that it has got the whole stream.
+    if hasSwitched { connection?.wire.shutdownSending() }
     fail(.cancelled)
     engine.need(.end, for: self)
   }
@@ -112,6 +114,8 @@ extension HTTP1Transfer: TransferHandle {
   package func handOver(to delegate: any TransferDelegate) { self.delegate = delegate }
 
   package var hasSwitched: Bool { upload.isRaw }
+
+  package func omitEndNotice() { upload.omitsEndNotice = true }
 
   package var mayBeAuthenticated: Bool { spec.canRepeatBody && !headers.hasAuthorization }
 

@@ -31,6 +31,8 @@ struct Upload {
   private(set) var isRaw = false
   /// Whether the server knows that no more bytes come.
   var isShutDown = false
+  /// Whether the server is not told by close_notify that the stream is whole.
+  var omitsEndNotice = false
 
   /// - Parameter isForHead: Whether the method is HEAD, for which no body is sent.
   init(_ body: TransferBody, expectsContinue: Bool, isForHead: Bool) {

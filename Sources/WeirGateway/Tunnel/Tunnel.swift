@@ -98,6 +98,7 @@ extension Tunnel: BodyReader {
 
   func didEnd() {
     hasClientEnded = true
+    if exchange.isInputCut { transfer?.omitEndNotice() }
     wakeSender()
   }
 
@@ -140,10 +141,11 @@ extension Tunnel: TransferDelegate {
   func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport) {
     self.transfer = nil
     if isOver { return }
-    guard error == nil else {
-      end(error?.kind == .engineClosed ? .closed : .upstreamFailed)
-      // A stream that was cut must not look like a whole one.
-      return exchange.abort()
+    if let error {
+      // Many servers end TLS without close_notify. What has come goes on, and its end is passed on as it is.
+      let isUnproven = error.code == .partialFile
+      end(error.kind == .engineClosed ? .closed : isUnproven && hasClientEnded ? .success : .upstreamFailed)
+      return isUnproven ? exchange.close(isCut: true) : exchange.abort()
     }
     end(.success)
     // A client that still sends has nobody who would take it.

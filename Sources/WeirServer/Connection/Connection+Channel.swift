@@ -101,7 +101,8 @@ extension Connection {
 
   /// The socket has ended and the channel has not said so. A request shows whether it is whole; a tunnel may be cut.
   private func socketEndedSilently() {
-    if machine.phase == .tunnel { die() } else { inputEnded() }
+    isInputCut = true
+    inputEnded()
   }
 
   private func socketEnded() {

@@ -40,6 +40,8 @@ final class Connection {
   @exclusivity(unchecked) var isSocketOver = false
   /// Whether the loop tells nothing of the socket, as both sides of a tunnel have ended and the client's is not read.
   @exclusivity(unchecked) var isUnwatched = false
+  /// Whether the client's side has ended in a way that a stream's end may not have been.
+  @exclusivity(unchecked) var isInputCut = false
   /// Whether the response was cut, of which the client must not hear a clean end.
   @exclusivity(unchecked) var isCut = false
   @exclusivity(unchecked) private var held: [UInt8] = []

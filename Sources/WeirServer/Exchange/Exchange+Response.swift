@@ -70,8 +70,11 @@ extension Exchange {
   }
 
   /// Ends both sides of a tunnel: sends what is buffered, and discards what the client still sends.
-  package func close() {
+  ///
+  /// - Parameter isCut: Whether our side may not be whole, so that a channel must not say that it is.
+  package func close(isCut: Bool = false) {
     guard let connection, connection.machine.phase == .tunnel else { return }
+    if isCut { connection.isCut = true }
     connection.closeTunnel()
   }
 

@@ -58,6 +58,9 @@ package final class Exchange {
   /// The channel through which the request came; nil without one, and when the exchange has ended.
   package var channel: (any SecureChannel)? { connection?.channel }
 
+  /// Whether the client's side of a tunnel has ended without the channel's word that it is whole.
+  package var isInputCut: Bool { connection?.isInputCut ?? false }
+
   /// Whether the response has ended or the connection has gone.
   package var isEnded: Bool { connection == nil }
 
