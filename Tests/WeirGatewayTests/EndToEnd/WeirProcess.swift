@@ -1,12 +1,12 @@
 import Foundation
+import Glibc
 import Synchronization
 import WeirTestSupport
 
 /// The built program `weir` as a process of its own; killed when let go, with those that have taken over from it.
 final class WeirProcess: Sendable {
   private let process: Child
-  private let output = Mutex("")
-  private let pipe = Pipe()
+  private let output = Output()
 
   /// Waited for at most once: afterwards its number may be another's.
   private final class Child: Sendable {
@@ -29,6 +29,41 @@ final class WeirProcess: Sendable {
     }
   }
 
+  /// The read end of its standard output and error, read by a thread, so that it never waits, and by those who ask.
+  private final class Output: Sendable {
+    let pipe = Pipe()
+    private let written = Mutex<[UInt8]>([])
+
+    /// Reads until the last writer is gone.
+    func follow() {
+      let descriptor = pipe.fileHandleForReading.fileDescriptor
+      _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+      Thread.detachNewThread { [self] in
+        repeat {
+          var readable = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+          poll(&readable, 1, -1)
+        } while written.withLock { read(&$0) }
+      }
+    }
+
+    var text: String {
+      written.withLock { bytes in
+        _ = read(&bytes)
+        return String(decoding: bytes, as: UTF8.self)
+      }
+    }
+
+    /// Appends what can be read at once; false at the end.
+    private func read(_ bytes: inout [UInt8]) -> Bool {
+      var buffer = [UInt8](repeating: 0, count: 65536)
+      while true {
+        let count = Glibc.read(pipe.fileHandleForReading.fileDescriptor, &buffer, buffer.count)
+        guard count > 0 else { return count < 0 && (errno == EAGAIN || errno == EINTR) }
+        bytes += buffer.prefix(count)
+      }
+    }
+  }
+
   /// - Parameters:
   ///   - descriptors: how many it may have open, soft and hard; nil: as many as this process.
   ///   - variables: its environment beside this process's, as a shell reads it: `A=1 B=$$`.
@@ -37,8 +72,10 @@ final class WeirProcess: Sendable {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, STDERR_FILENO)
-    posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, STDOUT_FILENO)
+    let writing = output.pipe.fileHandleForWriting
+    for target in [STDERR_FILENO, STDOUT_FILENO] {
+      posix_spawn_file_actions_adddup2(&actions, writing.fileDescriptor, target)
+    }
     // Copies with higher numbers, which the targets can't overwrite.
     let copies = sockets.map { fcntl($0, F_DUPFD_CLOEXEC, 200) }
     defer { for copy in copies { close(copy) } }
@@ -57,14 +94,10 @@ final class WeirProcess: Sendable {
     defer { for argument in argv { free(argument) } }
     var identifier: pid_t = 0
     let failure = posix_spawn(&identifier, command[0], &actions, &attributes, &argv, environ)
-    try pipe.fileHandleForWriting.close()
+    try writing.close()
     guard failure == 0 else { throw StartFailure(reason: String(cString: strerror(failure))) }
     process = Child(identifier: identifier)
-    Thread.detachNewThread { [pipe, weak self] in
-      while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
-        self?.output.withLock { $0 += String(decoding: data, as: UTF8.self) }
-      }
-    }
+    output.follow()
   }
 
   /// libcurl opens descriptors that other programs inherit, and tests leave hundreds of them behind.
@@ -90,8 +123,8 @@ final class WeirProcess: Sendable {
 
   var identifier: pid_t { process.identifier }
 
-  /// What it wrote so far.
-  var text: String { output.withLock { $0 } }
+  /// All that it wrote so far: a line written before an answer, a notice or the end is there once those are.
+  var text: String { output.text }
 
   var exitStatus: CInt? { process.poll() }
 
