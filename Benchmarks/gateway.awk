@@ -38,15 +38,41 @@ function table(label, load) {
   row("old: weir as gateway", "old", load)
 }
 
+# What handshakes beside them do to requests of open connections.
+function beside(proxy, most,    value) {
+  value = median(proxy, "beside-64", p99) / median(proxy, "tls-64", p99)
+  printf "%-52s %8.2f", "p99 beside 1,000 handshakes/s, " proxy, value
+  printf most ? "   at most %-6s %s\n" : "\n", most, value <= most ? "met" : "MISSED"
+}
+
 END {
   table("C program, 64 in flight", "c-64")
   table("wrk -c64, seven fields", "wrk-64")
   table("wrk -c512, seven fields", "wrk-512")
+  table("TLS, wrk -c64", "tls-64")
+  table("TLS, a connection each, wrk -c16", "anew-16")
+  table("TLS, wrk -c64, beside 1,000 handshakes/s", "beside-64")
+  table("gzip of 20 KiB, wrk -c16", "gzip20k-16")
+  table("gzip of 1 MiB, wrk -c16", "gzip1m-16")
 
   printf "\n%-52s    value   goal\n", "to nginx"
   goal("gateway, CPU, wrk -c64 (must 1.6)", "weir", "nginx", "wrk-64", cpu, 1.2)
   goal("gateway, CPU, wrk -c512 (must 1.6)", "weir", "nginx", "wrk-512", cpu, 1.2)
   goal("gateway, p99, wrk -c64 (must 1.5)", "weir", "nginx", "wrk-64", p99, 1.2)
+  goal("TLS, CPU, wrk -c64", "weir", "nginx", "tls-64", cpu, 1.5)
+  goal("TLS, a connection each (ECDSA), CPU", "weir", "nginx", "anew-16", cpu, 1.3)
+  goal("gzip of 20 KiB, CPU", "weir", "nginx", "gzip20k-16", cpu, 1.3)
+  goal("gzip of 1 MiB, CPU", "weir", "nginx", "gzip1m-16", cpu, 1.3)
+  if (measured("weir", "beside-64")) {
+    printf "\n%-52s    value   goal\n", "to itself"
+    beside("nginx")
+    beside("weir", 3)
+  }
+  if (measured("old", "wrk-64")) {
+    printf "\n%-52s    value   goal\n", "to the older weir"
+    goal("gateway, CPU, wrk -c64", "weir", "old", "wrk-64", cpu, 1.02)
+    goal("gateway, CPU, wrk -c512", "weir", "old", "wrk-512", cpu, 1.02)
+  }
   printf "\n%-52s    value   goal\n", "ten endpoints to one"
   goal("gateway, CPU, wrk -c64", "endpoints", "weir", "wrk-64", cpu, 1.05)
   goal("gateway, CPU, wrk -c512", "endpoints", "weir", "wrk-512", cpu, 1.05)
