@@ -4,8 +4,8 @@
 /// options.access = AccessControl(users: ["prometheus": "$2y$10$…"])  // htpasswd -nBC 10 prometheus
 /// ```
 ///
-/// It holds for every path, `/-/healthy` and `/-/ready` included, as in Prometheus' own exporters. Passwords and tokens
-/// are sent in clear text, so put TLS in front if the network is not your own.
+/// It holds for every path but the ``excludedPaths``, for `/-/healthy` and `/-/ready` too, as in Prometheus' own
+/// exporters. Passwords and tokens are sent in clear text, so put TLS in front if the network is not your own.
 ///
 /// A bcrypt hash takes a while on purpose. It is computed on a thread of its own, once for correct credentials, until
 /// users or tokens change. While that thread is busy and eight credentials wait, further unknown ones are answered 503.
@@ -18,8 +18,10 @@ public struct AccessControl: Sendable, Equatable {
   public var users: [String: String]
   /// The tokens that `Authorization: Bearer` may hold. They consist of letters, digits and `-._~+/=`.
   public var bearerTokens: Set<String>
+  /// The paths that everybody may see, such as `/-/healthy`: exactly as a request spells them.
+  public var excludedPaths: Set<String> = []
 
-  /// Makes an access control of users, tokens, or both.
+  /// Makes an access control of users, tokens, or both, for all paths.
   ///
   /// It doesn't check them: ``Exporter/init(registry:listenAddress:options:)`` and ``Exporter/setAccess(_:)`` throw
   /// ``ExporterError/Code/invalidAccess`` for invalid names, hashes and tokens, and if there are neither users nor
@@ -60,6 +62,11 @@ extension AccessControl {
 }
 
 extension AccessControl {
+  /// The reason why a path can't be one of a request; nil if it can.
+  package static func problem(excludedPath path: String) -> String? {
+    path.hasPrefix("/") ? nil : "a path must begin with /"
+  }
+
   /// Whether the time of an answer could reveal user names.
   package var hasMixedCosts: Bool {
     Set(users.values.compactMap { try? BcryptHash($0).cost }).count > 1

@@ -3,6 +3,8 @@ struct AccessRules: Sendable {
   let users: [[UInt8]: BcryptHash]
   /// The tokens as bytes, sorted by their text.
   let tokens: [[UInt8]]
+  /// The paths that everybody may see.
+  let excludedPaths: Set<String>
   /// The hash to check for an unknown name, so that it takes as long as a known one: the most expensive of all users'
   /// hashes.
   let decoy: BcryptHash?
@@ -23,7 +25,11 @@ struct AccessRules: Sendable {
     for token in access.bearerTokens {
       if let problem = AccessControl.problem(token: token) { throw .invalidAccess(problem) }
     }
+    for path in access.excludedPaths {
+      if let problem = AccessControl.problem(excludedPath: path) { throw .invalidAccess(problem) }
+    }
     self.users = users
+    excludedPaths = access.excludedPaths
     tokens = access.bearerTokens.sorted().map { Array($0.utf8) }
     decoy = users.values.max { $0.cost < $1.cost }
   }
@@ -52,7 +58,7 @@ struct AccessRules: Sendable {
 extension AccessRules: Equatable {
   /// Compares names byte by byte. Strings would compare two spellings of one letter as equal, but they are two names.
   static func == (left: AccessRules, right: AccessRules) -> Bool {
-    left.users == right.users && left.tokens == right.tokens
+    left.users == right.users && left.tokens == right.tokens && left.excludedPaths == right.excludedPaths
   }
 }
 

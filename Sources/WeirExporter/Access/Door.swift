@@ -37,6 +37,7 @@ final class Door {
   private var gatekeeper: Gatekeeper?
   /// The challenges for clients that have to log in (RFC 9110 §11.6.1).
   private(set) var challenges: [String] = []
+  private var excludedPaths: Set<String> = []
 
   init(_ policy: AccessPolicy, on loop: EventLoop) {
     self.policy = policy
@@ -45,13 +46,17 @@ final class Door {
 
   /// Decides as ``Gatekeeper/admit(_:_:)``, by the present rules. Requests that already wait are judged by the rules
   /// under which they came.
-  func admit(_ authorization: @autoclosure () -> String?, _ completion: @escaping (Gatekeeper.Verdict) -> Void) {
+  func admit(
+    to path: String, _ authorization: @autoclosure () -> String?,
+    _ completion: @escaping (Gatekeeper.Verdict) -> Void
+  ) {
     if let (rules, version) = policy.rules(since: version) {
       self.version = version
       gatekeeper = rules.map { Gatekeeper($0, on: loop) }
       challenges = rules?.challenges ?? []
+      excludedPaths = rules?.excludedPaths ?? []
     }
-    guard let gatekeeper else { return completion(.granted) }
+    guard let gatekeeper, !excludedPaths.contains(path) else { return completion(.granted) }
     gatekeeper.admit(authorization(), completion)
   }
 }

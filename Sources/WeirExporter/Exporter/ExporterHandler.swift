@@ -14,7 +14,7 @@ struct ExporterHandler: RequestHandler {
   func handle(_ exchange: Exchange) {
     let route = ExporterRoute(
       method: exchange.head.method, path: exchange.head.path, actions: actions.keys, pages: pages.keys)
-    door.value.admit(exchange.head.fields.combined("Authorization")) { verdict in
+    door.value.admit(to: exchange.head.path, exchange.head.fields.combined("Authorization")) { verdict in
       // Checking a password takes long enough for a client to leave.
       if exchange.isEnded { return }
       switch verdict {

@@ -37,6 +37,20 @@ import WeirMetrics
     for _ in 0..<2 { #expect(try get(path, "prometheus:secret").status == (path == "/nowhere" ? 404 : 200)) }
   }
 
+  @Test func excludedPathsAskNobody() throws {
+    var access = AccessControl(users: ["prometheus": Sample.secret])
+    access.excludedPaths = ["/-/healthy", "/nowhere"]
+    try exporter.setAccess(access)
+    let expected = [("/-/healthy", 200), ("/nowhere", 404), ("/-/ready", 401), ("/metrics", 401), ("/-/%68ealthy", 401)]
+    for (path, status) in expected { #expect(try get(path, nil).status == status, "\(path)") }
+    #expect(try get("/-/healthy?a", nil).status == 200)
+    access.excludedPaths = []
+    try exporter.setAccess(access)
+    #expect(try get("/-/healthy", nil).status == 401)
+    access.excludedPaths = ["healthy"]
+    #expect(throws: ExporterError.self) { try exporter.setAccess(access) }
+  }
+
   @Test func refusalsAreCounted() throws {
     let name = "/metrics?name[]=weir_scrapes_total"
     #expect(try get(name, "prometheus:secret").text.contains("weir_scrapes_total{code=\"401\"} 0\n"))

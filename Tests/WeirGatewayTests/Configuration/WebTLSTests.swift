@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WeirExporter
 import WeirTLS
 import WeirTestSupport
 
@@ -43,6 +44,41 @@ import WeirTestSupport
     #expect(web.isOpenToAll)
     #expect("\(web)".contains("hasTLS: true"))
     #expect(try WebConfiguration(parsing: [], file: "web.yml").tls == nil)
+  }
+
+  /// The file that exporter-toolkit shows as an example, beside the two files that it names.
+  @Test func readsTheExampleOfExporterToolkit() throws {
+    let directory = try TemporaryDirectory()
+    for (name, path) in [("server.crt", certificates.server.certificate), ("server.key", certificates.server.key)] {
+      try FileManager.default.copyItem(atPath: path, toPath: "\(directory.path)/\(name)")
+    }
+    let file = try directory.file(
+      "web-config.yml",
+      """
+      # TLS and basic authentication configuration example.
+      #
+      # Additionally, a certificate and a key file are needed.
+      tls_server_config:
+        cert_file: server.crt
+        key_file: server.key
+
+      # Usernames and passwords required to connect.
+      basic_auth_users:
+        alice: $2y$10$mDwo.lAisC94iLAyP81MCesa29IzH37oigHC/42V2pdJlUprsJPze
+        bob: $2y$10$hLqFl9jSjoAAy95Z/zw8Ye8wkdMBM8c5Bn1ptYqP/AXyV0.oy0S8m
+
+      # Exclude /-/healthy and /-/ready from basic authentication
+      basic_auth_excluded_paths:
+      - /-/healthy
+      - /-/ready
+
+      """)
+    let web = try WebConfiguration(file: file)
+    #expect(web.users.keys.sorted() == ["alice", "bob"])
+    #expect(web.excludedPaths == ["/-/healthy", "/-/ready"])
+    #expect(web.access?.excludedPaths == web.excludedPaths)
+    #expect(web.tls?.certificateFile == "\(directory.path)/server.crt")
+    #expect(!web.isOpenToAll && web.notes.isEmpty)
   }
 
   @Test func readsEveryKey() throws {

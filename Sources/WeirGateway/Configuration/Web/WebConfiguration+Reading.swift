@@ -25,6 +25,9 @@ extension WebConfiguration {
     for token in Self.present(keys.take("bearer_tokens"), { $0.elements() }) {
       if let token = token.read(as: .string, unless: AccessControl.problem(token:)) { bearerTokens.insert(token) }
     }
+    for path in keys.take("basic_auth_excluded_paths")?.elements() ?? [] {
+      if let path = path.read(as: .string, unless: AccessControl.problem(excludedPath:)) { excludedPaths.insert(path) }
+    }
     _ = keys.take("http_server_config")?.mapping { keys in
       // The gateway speaks HTTP/1.1 to clients, whatever this key says.
       _ = keys.take("http2", as: .boolean)

@@ -3,10 +3,12 @@ package import WeirExporter
 /// TLS and access of the metrics address, and header fields of its responses: `--web.config.file`.
 ///
 /// The file has the format of Prometheus' exporter-toolkit, as far as that applies: `tls_server_config`,
-/// `basic_auth_users` and `http_server_config.headers`. `bearer_tokens` is weir's own.
+/// `basic_auth_users`, `basic_auth_excluded_paths` and `http_server_config.headers`. `bearer_tokens` is weir's own.
 package struct WebConfiguration: Sendable, Equatable {
   package var users: [String: String] = [:]
   package var bearerTokens: Set<String> = []
+  /// The paths that need no credentials.
+  package var excludedPaths: Set<String> = []
   package var headers: [String: String] = [:]
   /// Nil for plain HTTP.
   package var tls: WebTLS?
@@ -21,7 +23,10 @@ package struct WebConfiguration: Sendable, Equatable {
 
   /// The access control; nil lets everybody in.
   package var access: AccessControl? {
-    users.isEmpty && bearerTokens.isEmpty ? nil : AccessControl(users: users, bearerTokens: bearerTokens)
+    if users.isEmpty && bearerTokens.isEmpty { return nil }
+    var access = AccessControl(users: users, bearerTokens: bearerTokens)
+    access.excludedPaths = excludedPaths
+    return access
   }
 
   /// Whether everybody who can connect may read the pages.
