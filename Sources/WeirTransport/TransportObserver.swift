@@ -4,6 +4,8 @@ package protocol TransportExchange: AnyObject {
   var terms: DestinationTerms { get }
   /// The method as the caller spells it; nil when there was no request.
   var method: String? { get }
+  /// The path of the initial URL, without its query; nil when there was no request. Made when it is asked for.
+  var path: String? { get }
   /// The observer of the exchange and its attempts.
   var observer: (any TransportObserver)? { get }
 }
@@ -18,6 +20,8 @@ package struct ExchangeEnd: Sendable {
   package var outcome: RequestOutcome
   /// Whether the destination is to blame for the outcome.
   package var isDestinationsFault: Bool
+  /// The status of the last response; nil without one.
+  package var status: Int?
   /// The number of attempts that were put on the wire.
   package var attempts: Int
   /// Seconds from the beginning to the end.
@@ -26,10 +30,12 @@ package struct ExchangeEnd: Sendable {
   package var serialization: Double?
 
   package init(
-    outcome: RequestOutcome, isDestinationsFault: Bool, attempts: Int, duration: Double, serialization: Double? = nil
+    outcome: RequestOutcome, isDestinationsFault: Bool, status: Int? = nil, attempts: Int, duration: Double,
+    serialization: Double? = nil
   ) {
     self.outcome = outcome
     self.isDestinationsFault = isDestinationsFault
+    self.status = status
     self.attempts = attempts
     self.duration = duration
     self.serialization = serialization

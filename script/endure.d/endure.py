@@ -12,6 +12,7 @@ from balance import DEAD_ENDPOINT, HANGING_ENDPOINT, SRV, WEIGHTS
 from certificates import CERTIFICATES
 from crowds import DESCRIPTORS, IDLE_CLIENTS
 from discovery import FILES, NAMES
+from outages import HEALTHY_ROW, OUTAGES
 from processes import Failure, Processes
 from reloads import RELOADS, RELOADS_UNDER_LOAD
 from row import Bar, Place, Row
@@ -21,6 +22,7 @@ from tunnels import TUNNELS_ROW
 ROWS = (
     *(RELOADS, RELOADS_UNDER_LOAD, NAMES, FILES, DEAD_ENDPOINT, HANGING_ENDPOINT, WEIGHTS, SRV),
     *(TAKEOVERS, RESTARTS, IDLE_CLIENTS, DESCRIPTORS, CERTIFICATES, TUNNELS_ROW),
+    *(OUTAGES, HEALTHY_ROW),
 )
 
 

@@ -32,6 +32,8 @@ public final class MetricsMonitor: InlineEventMonitor {
   public let destinationLimit: Int
   private let families: ClientMetrics
   private let destinations: DestinationIndex
+  /// What a status page of the same registry shows of single requests.
+  private let recent: RecentRequests
 
   /// Registers the client's metrics. Throws if the registry holds other metrics of these names, such as another
   /// monitor's.
@@ -44,6 +46,7 @@ public final class MetricsMonitor: InlineEventMonitor {
     families = try ClientMetrics(registry, destinations: shown)
     destinations = DestinationIndex(families, limit: destinationLimit)
     self.destinationLimit = destinationLimit
+    recent = registry.companion { RecentRequests(hasReader: false) }
     try registry.register(
       OpenConnections(destinations: destinations, limit: SeriesLimits(destinations: shown).connectionStates))
     registry.beforeEachPage { [destinations] in
@@ -152,7 +155,25 @@ extension MetricsMonitor: SharedTransportObserver {
     metrics.attemptsPerRequest.observe(Double(end.attempts))
     if let seconds = end.serialization { metrics.phases[.serialization].observe(seconds) }
     if end.isDestinationsFault { metrics.requestsFailed.increment() }
+    if recent.isOn { note(exchange, end) }
     metrics.settled(method: MethodLabel.of(exchange.method), outcome: end.outcome, seconds: end.duration)
+  }
+
+  private func note(_ exchange: any TransportExchange, _ end: ExchangeEnd) {
+    let isSlow = recent.isSlow(end.duration)
+    guard isSlow || end.isDestinationsFault else { return }
+    var request = RecentRequest(time: Date().timeIntervalSince1970)
+    request.upstream =
+      exchange.destination.map { StatusReport.Upstream.name(host: $0.host, port: String($0.port)) } ?? ""
+    request.endpoint = exchange.terms.lastEndpoint
+    request.method = exchange.method ?? ""
+    request.path = RecentRequest.shown(path: exchange.path ?? "")
+    request.status = end.status ?? 0
+    request.outcome = end.outcome.rawValue
+    request.seconds = end.duration
+    request.attempts = end.attempts
+    if end.isDestinationsFault { recent.noteFailure(request) }
+    if isSlow { recent.noteSlow(request) }
   }
 
   package func exchange(_ exchange: any TransportExchange, didStartAttempt number: Int) {

@@ -7,8 +7,14 @@ extension Exporter {
     package var actions: [String: AdminAction] = [:]
     /// The pages of the program besides the exporter's own, by path. They are read by GET and HEAD.
     package var pages: [String: ExporterPage] = [:]
-    /// The name at the top of the landing page.
+    /// The name at the top of the pages for people.
     public var title = "weir"
+    /// Whether there is a page at `/status`, and the same as JSON at `/status.json`: what the requests to each
+    /// destination came to in the last ten seconds and five minutes, the latest failures, the slowest requests, and
+    /// what is wrong, in words. It reads the metrics of ``MetricsMonitor`` every five seconds.
+    public var statusPage = false
+    /// What a program adds to the status page.
+    package var statusSource: (any StatusSource)?
     /// Whether `/-/ready` answers 200; otherwise it answers 503. Called on the exporter's thread; must not block.
     public var isReady: @Sendable () -> Bool = { true }
     /// Whether the page shows the process (``ProcessCollector``) and `weir_build_info` (``BuildInfo``), unless the

@@ -16,6 +16,7 @@ package import WeirServer
 /// | `/metrics` | all metrics, or those that `name[]=` names; text 0.0.4, or OpenMetrics 1.0.0 for a scraper that prefers it |
 /// | `/-/healthy` | 200 |
 /// | `/-/ready` | 200, or 503 while ``Options/isReady`` returns false |
+/// | `/status`, `/status.json` | how requests fare and what is wrong, with ``Options/statusPage`` |
 /// | `/` | a page for people |
 ///
 /// It listens with a thread of its own, on loopback by default, and lets everybody in. To show it to a network, give an

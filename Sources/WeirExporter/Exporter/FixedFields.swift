@@ -50,7 +50,10 @@ struct FixedFields: Sendable {
 
   func page(_ response: ExporterPage.Response) -> ResponseFields {
     var fields = common
-    for field in response.fields { fields.add(field.name, field.value) }
+    // The user's own policy holds for all pages.
+    for field in response.fields where policy != nil || field.name != "Content-Security-Policy" {
+      fields.add(field.name, field.value)
+    }
     return fields
   }
 

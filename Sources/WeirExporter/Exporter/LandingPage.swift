@@ -9,6 +9,7 @@ struct LandingPage: Sendable {
   let address: String
   /// The time at which the exporter began to listen.
   let since: MonotonicTime
+  var hasStatus = false
 
   static let securityPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
 
@@ -26,7 +27,7 @@ struct LandingPage: Sendable {
     <h1>\(Self.escaped(title))</h1>
     <p>weir \(WeirInfo.version), listening for \(QuantityText.duration(now.seconds(since: since)))</p>
     <ul>
-    <li><a href="metrics">/metrics</a> <span>what was measured, for Prometheus</span></li>
+    \(hasStatus ? statusLine : "")<li><a href="metrics">/metrics</a> <span>what was measured, for Prometheus</span></li>
     <li><a href="-/healthy">/-/healthy</a> <span>answers while the process lives</span></li>
     <li><a href="-/ready">/-/ready</a> <span class="\(isReady ? "good" : "bad")">\(isReady ? "ready" : "not ready")</span></li>
     </ul>
@@ -40,6 +41,10 @@ struct LandingPage: Sendable {
     </html>
 
     """
+  }
+
+  private var statusLine: String {
+    "<li><a href=\"status\">/status</a> <span>what is wrong, and how requests fare, for people on call</span></li>\n"
   }
 
   private static func rows(_ last: ScrapeLog.Answer, now: MonotonicTime) -> String {

@@ -17,6 +17,8 @@ struct Site: Sendable {
   let access: AccessPolicy
   let metrics: ScrapeMetrics
   let renderer: PageRenderer
+  /// Makes the desk of the status page; nil without that page.
+  private let makeDesk: (@Sendable (EventLoop) -> StatusDesk)?
 
   init(registry: Registry, options: Exporter.Options) throws(ExporterError) {
     title = options.title
@@ -29,6 +31,12 @@ struct Site: Sendable {
     onServerEvent = options.onServerEvent
     access = AccessPolicy(try AccessRules.of(options.access))
     fields = try FixedFields(extra: options.headers)
+    if options.statusPage || options.statusSource != nil {
+      let (source, title) = (options.statusSource, options.title)
+      makeDesk = { loop in StatusDesk(registry, source, title: title, on: loop) }
+    } else {
+      makeDesk = nil
+    }
     renderer = PageRenderer(registry: registry, showsCreated: options.showsCreated)
     do throws(RegistryError) {
       metrics = try ScrapeMetrics(registry, asksWhoComes: options.access != nil)
@@ -48,7 +56,13 @@ struct Site: Sendable {
   func handler(on loop: EventLoop, address: SocketAddress, limits: Exporter.Limits) -> ExporterHandler {
     let scraper = LoopBound(
       Scraper(loop: loop, renderer: renderer, metrics: metrics, fields: fields, limits: limits), on: loop)
-    let landingPage = LandingPage(title: title, address: "\(address)", since: .now)
+    var pages = pages
+    if let desk = makeDesk.map({ LoopBound($0(loop), on: loop) }) {
+      loop.post { desk.value.start() }
+      pages.merge(StatusDesk.pages(desk)) { _, own in own }
+    }
+    let landingPage = LandingPage(
+      title: title, address: "\(address)", since: .now, hasStatus: makeDesk != nil)
     return ExporterHandler(
       door: LoopBound(Door(access, on: loop), on: loop), scraper: scraper, landingPage: landingPage, fields: fields,
       isReady: isReady, actions: actions, pages: pages)

@@ -30,6 +30,14 @@ struct ProcessFiles: Sendable {
     return readings
   }
 
+  /// The number of open descriptors, and how many there may be.
+  func descriptors() -> (open: Int, most: Int)? {
+    guard let open = openDescriptors(), let most = text("self/limits").flatMap(ProcessText.maxDescriptors),
+      let known = Int(exactly: open), let limit = Int(exactly: most)
+    else { return nil }
+    return (known, limit)
+  }
+
   /// The number of open descriptors. Since Linux 6.2 it is the directory's size; before, the entries are counted.
   private func openDescriptors() -> Double? {
     let path = root + "/self/fd"

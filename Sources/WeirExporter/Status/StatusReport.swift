@@ -267,6 +267,7 @@ package struct RecentRequest: Sendable, Equatable {
   package static func shown(path: String) -> String {
     let path = path.prefix { $0 != "?" && $0 != "#" }
     guard path.utf8.count > mostPathOctets else { return String(path) }
-    return String(decoding: path.utf8.prefix(mostPathOctets - 3), as: UTF8.self) + "…"
+    let end = path.utf8.index(path.startIndex, offsetBy: mostPathOctets - "…".utf8.count)
+    return path.unicodeScalars.indices.last { $0 <= end }.map { path[..<$0] + "…" } ?? ""
   }
 }

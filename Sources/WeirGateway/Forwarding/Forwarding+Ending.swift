@@ -74,6 +74,7 @@ extension Forwarding {
         route: route, method: knownMethod, isHTTP10: isHTTP10, isSecure: edge.isSecure, status: status,
         outcome: outcome),
       seconds: seconds)
+    noteRecent(outcome, seconds)
     if isFailure, outcome != .answeredByRoute, outcome != .busy {
       logFailure(outcome, status: status, line: ownAnswer?.line)
     }

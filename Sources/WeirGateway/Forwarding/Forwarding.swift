@@ -198,6 +198,8 @@ final class Forwarding: TransportExchange {
 
   var method: String? { outgoing?.method }
 
+  var path: String? { exchange.head.path }
+
   var observer: (any TransportObserver)? { plan.observer }
 
   // MARK: The beginning and the end

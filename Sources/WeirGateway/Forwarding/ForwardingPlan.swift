@@ -150,6 +150,9 @@ final class ActivePlan {
   /// The series of a route's tunnels.
   func tunnels(of route: Int) -> TunnelSeries { metrics.tunnels.series(of: plan.table.routes[route].name) }
 
+  /// Where requests are noted for the status page.
+  var recent: RecentRequests { metrics.recent }
+
   /// Makes the closure that logs the end of a route's tunnel.
   func tunnelLog(of route: Int) -> (TunnelOutcome, Double) -> Void {
     let name = plan.table.routes[route].name

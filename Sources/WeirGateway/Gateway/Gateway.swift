@@ -36,8 +36,8 @@ package final class Gateway: Sendable {
   private let pseudonym: String
   private let destinations: DestinationTable
   private let registry: UpstreamRegistry
-  /// The upstreams of the present configuration.
-  private let present: Mutex<Set<Upstream>>
+  /// The routes of the present configuration.
+  private let present: Mutex<[Route]>
   private let gates = UploadGates(limit: TransportLimits.gatewayUploads)
   private let coders: CoderLimit
   private let tunnels = TunnelGates()
@@ -64,7 +64,7 @@ package final class Gateway: Sendable {
     self.destinations = destinations
     let registry = UpstreamRegistry(destinations, log: log, lag: { observer?.lagObserver(ofLoop: "control") })
     self.registry = registry
-    present = Mutex(Set(configuration.routes.flatMap(\.upstreams)))
+    present = Mutex(configuration.routes)
     try registry.follow(configuration.upstreams)
     metrics.endpoints.tell { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
     let plan = ForwardingPlan(
@@ -98,6 +98,11 @@ package final class Gateway: Sendable {
     listeners.all.map { ($0.settings.name, $0.listener.address, $0.tls != nil) }
   }
 
+  /// The present state, for the status page.
+  var state: GatewayState {
+    GatewayState(routes: present.withLock { $0 }, endpoints: Array(registry.all.values), listeners: listeners.all)
+  }
+
   /// The listeners with the addresses that were asked for.
   package var openListeners: [(address: SocketAddress, listener: Listener)] {
     listeners.all.map { ($0.settings.address, $0.listener) }
@@ -128,7 +133,7 @@ package final class Gateway: Sendable {
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
     await listeners.commit(change)
-    closeIdleConnections(before, Set(configuration.routes.flatMap(\.upstreams)))
+    closeIdleConnections(before, configuration.routes)
     destinations.keep(Set(plan.upstreams.keys))
   }
 
@@ -136,13 +141,13 @@ package final class Gateway: Sendable {
   ///
   /// - Parameters:
   ///   - before: The entries of the configuration before.
-  ///   - present: The upstreams of the present one.
-  private func closeIdleConnections(_ before: [UpstreamEndpoints], _ present: Set<Upstream>) {
+  ///   - present: The routes of the present one.
+  private func closeIdleConnections(_ before: [UpstreamEndpoints], _ present: [Route]) {
     let entries = Set(registry.all.values.map(ObjectIdentifier.init))
     let endpoints = before.filter { !entries.contains(ObjectIdentifier($0)) }.flatMap(\.set.endpoints)
     let gone = self.present.withLock { known in
       defer { known = present }
-      return known.subtracting(present)
+      return Set(known.flatMap(\.upstreams)).subtracting(present.flatMap(\.upstreams))
     }
     if endpoints.isEmpty, gone.isEmpty { return }
     for worker in workers { worker.closeIdleConnections(to: endpoints.map(\.destination), gone) }

@@ -20,6 +20,8 @@ package final class GatewayMetrics: Sendable {
   let listeners = ListenerMetrics()
   let tls: TLSMetrics
   let tunnels: TunnelMetrics
+  /// Single requests, which the status page shows beside the metrics.
+  let recent = RecentRequests(hasReader: false)
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
   private let client: MetricsMonitor?
@@ -214,4 +216,7 @@ package final class GatewayMetrics: Sendable {
   func configurationRefused() {
     reloadSuccessful.set(0)
   }
+
+  /// When the configuration was loaded, in seconds since 1970, and whether the last attempt to load it succeeded.
+  var configuration: (loaded: Double, isSuccessful: Bool) { (reloadTime.value, reloadSuccessful.value == 1) }
 }

@@ -31,18 +31,30 @@ final class ListenerMetrics: Collector {
 
   func collect(into samples: inout CollectedSamples) {
     for (name, tallies) in source.withLock({ $0 })() {
-      let open = tallies.reduce(0) { $0 + $1.open }
-      // Each number is read at a moment of its own.
-      let handshaking = min(open, max(0, tallies.reduce(0) { $0 + $1.handshaking }))
-      let active = min(open - handshaking, max(0, tallies.reduce(0) { $0 + $1.active }))
-      samples.set(Self.connections, Double(handshaking), labels: [name, "handshake"])
-      samples.set(Self.connections, Double(active), labels: [name, "active"])
-      samples.set(Self.connections, Double(open - handshaking - active), labels: [name, "idle"])
+      let counts = ListenerCounts(tallies)
+      samples.set(Self.connections, Double(counts.handshaking), labels: [name, "handshake"])
+      samples.set(Self.connections, Double(counts.active), labels: [name, "active"])
+      samples.set(Self.connections, Double(counts.idle), labels: [name, "idle"])
       samples.set(Self.accepted, Double(tallies.reduce(0) { $0 + $1.accepted }), labels: [name])
       for ending in ConnectionEnding.allCases {
         let count = tallies.reduce(0) { $0 + $1.ended(ending) }
         samples.set(Self.closed, Double(count), labels: [name, ending.rawValue])
       }
     }
+  }
+}
+
+/// The open connections of a listener, by state.
+struct ListenerCounts {
+  let handshaking: Int
+  let active: Int
+  let idle: Int
+
+  init(_ tallies: [ServerTally]) {
+    let open = tallies.reduce(0) { $0 + $1.open }
+    // Each number is read at a moment of its own.
+    handshaking = min(open, max(0, tallies.reduce(0) { $0 + $1.handshaking }))
+    active = min(open - handshaking, max(0, tallies.reduce(0) { $0 + $1.active }))
+    idle = open - handshaking - active
   }
 }

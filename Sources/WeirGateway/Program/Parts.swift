@@ -43,16 +43,19 @@ final class Parts: Sendable {
     exporterOptions.stopLinger = ServerLimits.gateway.stopLinger
     let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)
     exporterOptions.onServerEvent = { crowd.note($0) }
-    exporter = try Exporter(
-      registry: Registry(buckets: options.buckets), listenAddress: "\(options.webAddress)", options: exporterOptions)
-    let monitor = try MetricsMonitor(registry: exporter.registry, destinationLimit: options.destinationLimit)
-    metrics = try GatewayMetrics(exporter.registry, client: monitor, endpointLimit: options.endpointLimit)
+    let registry = Registry(buckets: options.buckets)
+    let monitor = try MetricsMonitor(registry: registry, destinationLimit: options.destinationLimit)
+    metrics = try GatewayMetrics(registry, client: monitor, endpointLimit: options.endpointLimit)
+    let status = GatewayStatus(metrics, file: options.configFile)
+    exporterOptions.statusSource = status
+    exporter = try Exporter(registry: registry, listenAddress: "\(options.webAddress)", options: exporterOptions)
     var gatewayOptions = Gateway.Options(
       address: options.gatewayAddress ?? ServeOptions.standardGatewayAddress, workers: workers,
       connections: shares.clients)
     gatewayOptions.sockets = sockets
     gateway = try Gateway(
       configuration, options: gatewayOptions, metrics: metrics, observer: monitor, log: log)
+    status.show(gateway)
     try Self.checkNames(of: options.buckets, exporter.registry)
     webAddress = options.webAddress
     do throws(ListenError) {

@@ -129,14 +129,19 @@ enum Discovery: String, CaseIterable, Sendable {
 /// How often there was each result, and when there was an answer last.
 final class DiscoveryCounts: Sendable {
   private let counts = Mutex<[Discovery: Int]>([:])
+  private let last = Mutex<Discovery?>(nil)
   private let time = Mutex<LogTime?>(nil)
 
   func count(_ discovery: Discovery, at now: LogTime = .now) {
     counts.withLock { $0[discovery, default: 0] += 1 }
+    last.withLock { $0 = discovery }
     if discovery != .failed { time.withLock { $0 = now } }
   }
 
   func number(of discovery: Discovery) -> Int { counts.withLock { $0[discovery] ?? 0 } }
+
+  /// Whether the last question had no answer.
+  var isFailing: Bool { last.withLock { $0 == .failed } }
 
   /// When there was an answer last; nil before the first.
   var lastAnswer: LogTime? { time.withLock { $0 } }

@@ -28,6 +28,27 @@ public final class Series: Sendable {
     String(decoding: text, as: UTF8.self)
   }
 
+  /// The labels' values by name, as they were before they were escaped for the page.
+  package var labelValues: [String: String] {
+    var values: [String: String] = [:]
+    var rest = text[...]
+    while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
+      let name = String(decoding: rest[..<equals], as: UTF8.self)
+      var value: [UInt8] = []
+      var place = equals + 2
+      while place < rest.endIndex, rest[place] != UInt8(ascii: "\"") {
+        let isEscaped = rest[place] == UInt8(ascii: "\\") && place + 1 < rest.endIndex
+        if isEscaped { place += 1 }
+        value.append(isEscaped && rest[place] == UInt8(ascii: "n") ? UInt8(ascii: "\n") : rest[place])
+        place += 1
+      }
+      values[name] = String(decoding: value, as: UTF8.self)
+      // Behind the quote, and the comma before the next name.
+      rest = rest.dropFirst(place + 2 - rest.startIndex)
+    }
+    return values
+  }
+
   /// The labels' bytes, valid as long as the series.
   var text: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: slab.text, count: Int(slab.textCount))

@@ -23,6 +23,8 @@ public final class Registry: Sendable {
     var collectors: [CollectorEntry] = []
     /// Called before each page.
     var preparations: [@Sendable () -> Void] = []
+    /// One object of each type for those who share the registry.
+    var companions: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     /// The families by name; nil after a change.
     var sorted: [any MetricFamily]?
   }
@@ -65,6 +67,16 @@ public final class Registry: Sendable {
   /// numbers that belong together and must be on the page as they were at one moment.
   package func beforeEachPage(_ prepare: @escaping @Sendable () -> Void) {
     state.withLock { $0.preparations.append(prepare) }
+  }
+
+  /// The object of this type that goes with the registry, made by the first one to ask.
+  package func companion<Companion: AnyObject & Sendable>(_ make: () -> Companion) -> Companion {
+    let made = make()
+    return state.withLock { state in
+      if let known = state.companions[ObjectIdentifier(Companion.self)] as? Companion { return known }
+      state.companions[ObjectIdentifier(Companion.self)] = made
+      return made
+    }
   }
 
   /// The names of the histograms that are registered, sorted.
@@ -120,7 +132,8 @@ extension Registry {
     }
   }
 
-  func prepareForPage() {
+  /// Brings numbers up to date that are only so on pages.
+  package func prepareForPage() {
     for prepare in state.withLock({ $0.preparations }) { prepare() }
   }
 
@@ -156,5 +169,13 @@ extension Registry.State {
     self.claims = claims
     for family in added { families[family.descriptor.name] = family }
     sorted = nil
+  }
+}
+
+extension Registry {
+  /// The series that a metric has now, for readers other than pages. None for a metric that is computed or unknown.
+  package func series(of metric: String) -> [Series] {
+    let family = state.withLock { $0.families[metric] }
+    return (family as? SeriesStore)?.series() ?? []
   }
 }

@@ -41,7 +41,9 @@ import WeirMetrics
     var access = AccessControl(users: ["prometheus": Sample.secret])
     access.excludedPaths = ["/-/healthy", "/nowhere"]
     try exporter.setAccess(access)
-    let expected = [("/-/healthy", 200), ("/nowhere", 404), ("/-/ready", 401), ("/metrics", 401), ("/-/%68ealthy", 401)]
+    let expected = [
+      ("/-/healthy", 200), ("/nowhere", 404), ("/-/ready", 401), ("/metrics", 401), ("/-/%68ealthy", 401),
+    ]
     for (path, status) in expected { #expect(try get(path, nil).status == status, "\(path)") }
     #expect(try get("/-/healthy?a", nil).status == 200)
     access.excludedPaths = []

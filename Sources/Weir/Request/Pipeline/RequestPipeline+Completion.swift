@@ -183,7 +183,7 @@ extension RequestFields {
     guard let began, let ended else { return nil }
     let status = last(\.metrics)?.statusCode
     return ExchangeEnd(
-      outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(error, status: status),
+      outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(error, status: status), status: status,
       attempts: startedCount, duration: ended.seconds(since: began), serialization: serializationDuration)
   }
 }

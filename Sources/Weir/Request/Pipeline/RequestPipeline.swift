@@ -53,6 +53,11 @@ final class RequestPipeline: TransportExchange {
     }
   }
 
+  var path: String? {
+    let hop = request.fields.withLock { $0.attempt?.initial }
+    return hop?.urlRequest.url?.path(percentEncoded: true)
+  }
+
   /// The session's core, which tells the request's monitors; nil if the request has none.
   var observer: (any TransportObserver)? { monitors.isEmpty ? nil : core }
 

@@ -1,0 +1,271 @@
+/// Says in words what is wrong. Pure: the report and the facts decide alone.
+///
+/// Traffic is judged by its last ten seconds, so that a problem shows soon and goes soon; the thresholds are those of
+/// the alerts (deploy/prometheus), which look at longer spans.
+package enum StatusProblems {
+  /// Fewer requests within ten seconds show no pattern.
+  static let leastRequests = 5
+
+  package static func of(_ report: StatusReport, _ facts: StatusFacts) -> [StatusProblem] {
+    var problems: [StatusProblem] = []
+    for upstream in report.upstreams { problems += Self.problems(of: upstream, report) }
+    for route in report.routes { problems += Self.problems(of: route, problems) }
+    problems += others(report, facts)
+    return problems.enumerated().sorted { left, right in
+      left.element.severity != right.element.severity
+        ? left.element.severity < right.element.severity : left.offset < right.offset
+    }.map(\.element)
+  }
+
+  // MARK: Upstreams
+
+  private static func problems(of upstream: StatusReport.Upstream, _ report: StatusReport) -> [StatusProblem] {
+    let window = upstream.traffic.last10s
+    let failures = report.failures.filter { $0.upstream == upstream.name && report.now - $0.time <= 15 }
+    let problems = [
+      down(upstream, window, failures), control(upstream, window), limited(upstream, window),
+      storm(upstream, window, failures), abandoned(upstream, window), slow(upstream, window),
+    ].compactMap(\.self)
+    return problems + endpoints(upstream)
+  }
+
+  /// Most of the requests that went out failed.
+  private static func down(
+    _ upstream: StatusReport.Upstream, _ window: StatusReport.Window, _ failures: [RecentRequest]
+  ) -> StatusProblem? {
+    let admitted = window.requests - window.shed - window.count(of: ["cancelled", "creation_failed"])
+    let failed = window.failed - window.shed
+    var circuit = ""
+    if let state = upstream.circuit, state != "closed" {
+      circuit = state == "open" ? "; its circuit is open" : "; its circuit lets single requests through"
+    }
+    guard admitted >= leastRequests, failed * 2 > admitted else {
+      if circuit.isEmpty { return nil }
+      return StatusProblem(
+        .destination, .bad, upstream.name, "was cut off after failures" + circuit + cause(failures, of: upstream))
+    }
+    let share = failed >= admitted ? "all of its requests fail" : "\(percent(failed, admitted)) of its requests fail"
+    return StatusProblem(.destination, .bad, upstream.name, share + cause(failures, of: upstream) + circuit)
+  }
+
+  /// What the latest failures have in common: ", mostly could_not_connect at 10.0.0.7:80".
+  private static func cause(_ failures: [RecentRequest], of upstream: StatusReport.Upstream) -> String {
+    guard let (reason, count) = most(failures.map(reason)) else { return "" }
+    var text = count == failures.count ? ", all with \(reason)" : ", mostly with \(reason)"
+    let same = failures.filter { Self.reason($0) == reason }
+    if upstream.endpoints.count > 1, let (endpoint, count) = most(same.compactMap(\.endpoint)),
+      count * 10 >= same.count * 9
+    {
+      text += " from \(endpoint)"
+    }
+    return text
+  }
+
+  private static func reason(_ request: RecentRequest) -> String {
+    if !request.error.isEmpty { return words(request.error) }
+    return request.status > 0 ? "status \(request.status)" : words(request.outcome)
+  }
+
+  private static func control(_ upstream: StatusReport.Upstream, _ window: StatusReport.Window) -> StatusProblem? {
+    if upstream.loadControl == "silent" {
+      return StatusProblem(
+        .destination, .bad, upstream.name,
+        "does not answer any more: single requests find out when it does, all others are refused at once")
+    }
+    guard window.shed * 20 > window.requests, window.shed >= leastRequests else { return nil }
+    let limit = upstream.limit.map { ", of which \($0) are allowed at once" } ?? ""
+    return StatusProblem(
+      .destination, window.shed * 10 > window.requests * 3 ? .bad : .warning, upstream.name,
+      "is overloaded: load control refuses \(percent(window.shed, window.requests)) of its requests\(limit)")
+  }
+
+  private static func limited(_ upstream: StatusReport.Upstream, _ window: StatusReport.Window) -> StatusProblem? {
+    guard window.limited >= leastRequests, window.limited * 10 > window.attempts else { return nil }
+    return StatusProblem(
+      .destination, window.limited * 10 > window.attempts * 9 ? .bad : .warning, upstream.name,
+      "answers \(percent(window.limited, window.attempts)) of attempts with 429: it allows fewer requests than there are"
+    )
+  }
+
+  private static func storm(
+    _ upstream: StatusReport.Upstream, _ window: StatusReport.Window, _ failures: [RecentRequest]
+  ) -> StatusProblem? {
+    // What answers 429 says so itself.
+    guard let demand = window.retryDemand, demand > 0.2, window.requests >= leastRequests,
+      window.limited * 2 <= window.attempts
+    else { return nil }
+    var text = "\(percent(demand)) of requests want a retry"
+    if let first = window.retries.first {
+      let all = window.retries.reduce(0) { $0 + $1.count }
+      text += ", \(first.count == all ? "all" : "most") for \(words(first.name))"
+      let failed = upstream.endpoints.reduce(0) { $0 + $1.failures10s }
+      if upstream.endpoints.count > 1, let worst = upstream.endpoints.max(by: { $0.failures10s < $1.failures10s }),
+        worst.failures10s * 10 >= failed * 9, failed > 0
+      {
+        text += " from \(worst.address)"
+      }
+    }
+    let perRequest = Double(window.attempts) / Double(window.requests)
+    if window.denied > 0 {
+      text += "; the budget holds attempts at \(decimal(perRequest)) per request"
+    } else {
+      text += "; there are \(decimal(perRequest)) attempts per request"
+    }
+    return StatusProblem(.storm, .bad, upstream.name, text)
+  }
+
+  private static func abandoned(_ upstream: StatusReport.Upstream, _ window: StatusReport.Window) -> StatusProblem? {
+    guard window.abandoned >= leastRequests, window.abandoned * 10 > window.requests else { return nil }
+    return StatusProblem(
+      .destination, window.abandoned * 2 > window.requests ? .bad : .warning, upstream.name,
+      "\(percent(window.abandoned, window.requests)) of callers leave before their answer; "
+        + "half of the requests take longer than \(duration(window.p50 ?? 0))")
+  }
+
+  /// Much slower than over the minutes before, and slow for people.
+  private static func slow(_ upstream: StatusReport.Upstream, _ window: StatusReport.Window) -> StatusProblem? {
+    guard window.requests >= leastRequests, let p50 = window.p50, let p99 = window.p99, p99 > 1,
+      let usual = usual(upstream.traffic), p99 > 3 * usual || p50 > 1
+    else { return nil }
+    var text =
+      "is slow: half of its requests take longer than \(duration(p50)), one in a hundred longer than \(duration(p99))"
+    if let phase = window.phases.max(by: { $0.p99 < $1.p99 }), phase.p99 * 2 > p99 {
+      text += ", most of it \(words(phase: phase.name))"
+    }
+    return StatusProblem(.destination, p50 > 1 ? .bad : .warning, upstream.name, text)
+  }
+
+  /// The median of the buckets' 99th percentiles of the last five minutes, without those of the last 15 seconds; 0 if
+  /// there are none.
+  private static func usual(_ traffic: StatusReport.Traffic) -> Double? {
+    let times = traffic.history.p99.dropLast(3).compactMap(\.self).sorted()
+    return times.isEmpty ? 0 : times[times.count / 2]
+  }
+
+  private static func endpoints(_ upstream: StatusReport.Upstream) -> [StatusProblem] {
+    let out = upstream.endpoints.filter { $0.state == "ejected" || $0.state == "unhealthy" }
+    if out.isEmpty { return [] }
+    let names = out.prefix(3).map(\.address).joined(separator: ", ") + (out.count > 3 ? " and others" : "")
+    let last = out.compactMap(\.lastFailure).max { $0.time < $1.time }
+    let why = last.map { "; the last failure was \(Self.reason($0))" } ?? ""
+    let all = upstream.endpoints.count
+    return [
+      StatusProblem(
+        .endpoint, out.count * 3 >= all ? .bad : .warning, upstream.name,
+        "\(out.count) of \(all) endpoints \(out.count == 1 ? "is" : "are") out: \(names)\(why)")
+    ]
+  }
+
+  // MARK: Routes
+
+  /// A route that fails by itself: no upstream is to blame.
+  private static func problems(of route: StatusReport.Route, _ others: [StatusProblem]) -> [StatusProblem] {
+    let window = route.traffic.last10s
+    let told = others.contains { $0.kind == .destination && $0.severity == .bad && $0.subject == route.upstream }
+    var problems: [StatusProblem] = []
+    let missing = window.count(of: ["no_endpoint"])
+    if missing > 0 {
+      problems.append(
+        StatusProblem(
+          .endpoint, .bad, route.upstream.isEmpty ? route.name : route.upstream,
+          "has no endpoint: \(missing) requests of the route \(route.name) were answered 503"))
+    } else if window.requests >= leastRequests, window.failed * 2 > window.requests, !told {
+      let reason = window.outcomes.first.map { ", mostly \(words($0.name))" } ?? ""
+      problems.append(
+        StatusProblem(
+          .destination, .bad, route.name,
+          "\(percent(window.failed, window.requests)) of the route's requests fail\(reason)"))
+    }
+    return problems
+  }
+
+  // MARK: The program
+
+  private static func others(_ report: StatusReport, _ facts: StatusFacts) -> [StatusProblem] {
+    var problems: [StatusProblem] = []
+    for (upstream, age) in facts.failedDiscoveries {
+      let since = age.map { "the last good answer is \(duration($0)) old" } ?? "there was no good answer yet"
+      problems.append(
+        StatusProblem(.discovery, .bad, upstream, "its endpoints can't be looked up; \(since)"))
+    }
+    for (route, refused) in facts.limited where refused > 0 {
+      problems.append(
+        StatusProblem(.limit, .warning, route, "a limit of the route refused \(refused) requests in ten seconds"))
+    }
+    for (listener, name, notAfter) in facts.certificates where notAfter - report.now < 14 * 86400 {
+      let left = notAfter - report.now
+      let when = left < 0 ? "ended \(duration(-left)) ago" : "ends in \(duration(left))"
+      problems.append(
+        StatusProblem(
+          .certificate, left < 2 * 86400 ? .bad : .warning, listener, "the certificate of \(name) \(when)"))
+    }
+    if let configuration = report.configuration, !configuration.isSuccessful {
+      problems.append(
+        StatusProblem(
+          .configuration, .bad, configuration.file ?? "",
+          "the last reload was refused: the configuration is that of \(duration(report.now - configuration.loaded)) ago; "
+            + "the log has the reasons"))
+    }
+    if let worst = facts.lags.first, worst.seconds > 0.1 {
+      problems.append(
+        StatusProblem(
+          .lag, .bad, worst.loop,
+          "an event loop is busy: one turn in a hundred comes \(duration(worst.seconds)) late"))
+    }
+    if let (open, most) = facts.descriptors, most > 0, open * 10 > most * 9 {
+      problems.append(
+        StatusProblem(
+          .descriptors, .bad, "", "\(open) of \(most) file descriptors are in use: new connections will wait"))
+    }
+    if facts.droppedLines > 0 {
+      problems.append(
+        StatusProblem(
+          .log, .warning, "", "\(facts.droppedLines) lines of the access log were dropped in ten seconds"))
+    }
+    return problems
+  }
+}
+
+extension StatusReport.Window {
+  fileprivate func count(of names: Set<String>) -> Int {
+    outcomes.reduce(0) { $0 + (names.contains($1.name) ? $1.count : 0) }
+  }
+}
+
+// MARK: Words
+
+private func most(_ texts: [String]) -> (String, Int)? {
+  let counts = Dictionary(texts.map { ($0, 1) }, uniquingKeysWith: +)
+  return counts.max { $0.value != $1.value ? $0.value < $1.value : $0.key > $1.key }.map { ($0.key, $0.value) }
+}
+
+private func percent(_ part: Int, _ whole: Int) -> String { percent(Double(part) / Double(max(1, whole))) }
+
+/// `31 %`, with a no-break space.
+private func percent(_ part: Double) -> String { "\(Int((part * 100).rounded()))\u{A0}%" }
+
+private func decimal(_ value: Double) -> String {
+  let tenths = Int((value * 10).rounded())
+  return "\(tenths / 10).\(tenths % 10)"
+}
+
+private func duration(_ seconds: Double) -> String { QuantityText.duration(max(0, seconds)) }
+
+/// A label's value as words: `connection_refused` is `connection refused`.
+private func words(_ label: String) -> String {
+  if let status = Int(label), (100...599).contains(status) { return "status \(status)" }
+  return String(label.map { $0 == "_" ? " " : $0 })
+}
+
+private func words(phase: String) -> String {
+  switch phase {
+  case "queue": "in the queue for a slot"
+  case "resolve": "in name lookups"
+  case "connect": "in connecting"
+  case "tls": "in TLS handshakes"
+  case "send": "in sending"
+  case "processing": "in waiting for the first byte"
+  case "transfer": "in receiving the body"
+  default: "in \(phase)"
+  }
+}

@@ -1,0 +1,76 @@
+/// What was counted of a subject within a span of time. Empty parts take no memory.
+struct TrafficCounts: SpanCounts {
+  var requests: UInt32 = 0
+  var failed: UInt32 = 0
+  var attempts: UInt32 = 0
+  var denied: UInt32 = 0
+  var limited: UInt32 = 0
+  var shed: UInt32 = 0
+  var abandoned: UInt32 = 0
+  /// Without the successful ones.
+  var outcomes: [String: UInt32] = [:]
+  var retries: [String: UInt32] = [:]
+  /// By bucket.
+  var durations: [UInt32] = []
+  var phases: [String: [UInt32]] = [:]
+
+  var retried: UInt32 { retries.values.reduce(0, &+) }
+
+  var retriesWanted: UInt32 { retried &+ denied }
+
+  mutating func add(_ count: UInt32, _ fact: TrafficMetric.Fact, _ split: String) {
+    switch fact {
+    case .requests:
+      requests &+= count
+      if split != "success" { outcomes[split, default: 0] &+= count }
+    case .failed: failed &+= count
+    case .attempts: attempts &+= count
+    case .retries: retries[split, default: 0] &+= count
+    case .denied: denied &+= count
+    case .limited: limited &+= count
+    case .shed: shed &+= count
+    case .abandoned: abandoned &+= count
+    case .durations, .phases, .inFlight, .activeAttempts, .budget, .circuit, .loadControl, .limit, .used: break
+    }
+  }
+
+  mutating func add(_ other: TrafficCounts) {
+    requests &+= other.requests
+    failed &+= other.failed
+    attempts &+= other.attempts
+    denied &+= other.denied
+    limited &+= other.limited
+    shed &+= other.shed
+    abandoned &+= other.abandoned
+    outcomes.merge(other.outcomes, uniquingKeysWith: &+)
+    retries.merge(other.retries, uniquingKeysWith: &+)
+    Self.add(other.durations, to: &durations)
+    for (phase, counts) in other.phases { Self.add(counts, to: &phases[phase, default: []]) }
+  }
+
+  static func add(_ counts: [UInt32], to sum: inout [UInt32]) {
+    if sum.count < counts.count { sum += repeatElement(0, count: counts.count - sum.count) }
+    for (index, count) in counts.enumerated() { sum[index] &+= count }
+  }
+}
+
+/// A quantile of observations that were counted in buckets, as PromQL's `histogram_quantile` has it: interpolated
+/// within its bucket; the highest bound for one beyond it. Nil without observations.
+///
+/// - Parameter counts: One for each bound, and one for what is beyond.
+func quantile(_ part: Double, _ counts: [UInt32], bounds: [Double]) -> Double? {
+  let total = counts.reduce(0.0) { $0 + Double($1) }
+  guard total > 0, let highest = bounds.last else { return nil }
+  let rank = part * total
+  var below = 0.0
+  for (index, count) in counts.enumerated() {
+    guard below + Double(count) >= rank, count > 0 else {
+      below += Double(count)
+      continue
+    }
+    guard index < bounds.count else { return highest }
+    let lower = index == 0 ? 0 : bounds[index - 1]
+    return lower + (bounds[index] - lower) * (rank - below) / Double(count)
+  }
+  return highest
+}

@@ -1,0 +1,31 @@
+import WeirExporter
+import WeirIO
+import WeirServer
+import WeirTransport
+
+// What the status page shows of single requests.
+extension Forwarding {
+  /// Notes the request if it failed or was slow.
+  func noteRecent(_ outcome: GatewayOutcome, _ seconds: Double) {
+    let recent = plan.recent
+    guard recent.isOn else { return }
+    let isSlow = recent.isSlow(seconds), isFailure = outcome.isFailure(status: status)
+    guard isSlow || isFailure else { return }
+    let route = route < 0 ? nil : plan.plan.table.routes[route]
+    var request = RecentRequest(time: Double(LogTime.now.milliseconds) / 1000)
+    request.route = route?.name ?? ""
+    if let destination = destination {
+      request.upstream = StatusReport.Upstream.name(host: destination.host, port: String(destination.port))
+    }
+    request.endpoint = terms.lastEndpoint
+    request.method = exchange.head.method
+    request.path = RecentRequest.shown(path: exchange.head.path)
+    request.status = status
+    request.outcome = outcome.label
+    request.error = failure?.label ?? ""
+    request.seconds = seconds
+    request.attempts = startedCount
+    if isFailure { recent.noteFailure(request) }
+    if isSlow { recent.noteSlow(request) }
+  }
+}

@@ -1,0 +1,152 @@
+import Synchronization
+import WeirExporter
+import WeirIO
+import WeirTransport
+
+/// What the gateway adds to the status page: its listeners, routes and endpoints.
+final class GatewayStatus: StatusSource {
+  let recent: RecentRequests
+  private let measured: GatewayMetrics
+  private let file: String?
+  private let gateway = Mutex(Shown())
+  private let shares = Mutex(EndpointShares())
+
+  private struct Shown {
+    weak var gateway: Gateway?
+  }
+
+  /// - Parameter file: The configuration's; nil for a gateway without one.
+  init(_ metrics: GatewayMetrics, file: String?) {
+    measured = metrics
+    recent = metrics.recent
+    self.file = file
+  }
+
+  /// Tells of this gateway from now on.
+  func show(_ gateway: Gateway) { self.gateway.withLock { $0.gateway = gateway } }
+
+  private var state: GatewayState { gateway.withLock { $0.gateway?.state } ?? GatewayState() }
+
+  let metrics = [
+    [
+      TrafficMetric("weir_gateway_requests_total", .requests, keys: ["route"], by: "outcome"),
+      TrafficMetric("weir_gateway_requests_failed_total", .failed, keys: ["route"]),
+      TrafficMetric("weir_gateway_requests_abandoned_total", .abandoned, keys: ["route"]),
+      TrafficMetric("http_server_request_duration_seconds", .durations, keys: ["http_route"]),
+    ],
+    // One subject without a name: the lines that were dropped are its failures.
+    [TrafficMetric("weir_access_log_lines_total", .failed, keys: [], by: "result", only: ["dropped"])],
+  ]
+
+  func turn() {
+    readEndpoints(state.endpoints, at: .now)
+    shares.withLock { $0.turn() }
+  }
+
+  @discardableResult
+  private func readEndpoints(
+    _ entries: [UpstreamEndpoints], at now: MonotonicTime
+  ) -> [String: [EndpointReport.Line]] {
+    var lines: [String: [EndpointReport.Line]] = [:]
+    for entry in entries { lines[entry.name] = entry.set.report(at: now).endpoints }
+    shares.withLock { shares in
+      shares.read(
+        lines.flatMap { upstream, lines in
+          lines.map { line in
+            let attempts = EndpointShares.Attempts(
+              successes: UInt32(truncatingIfNeeded: line.successes), failures: UInt32(truncatingIfNeeded: line.failures)
+            )
+            return (EndpointShares.Key(upstream: upstream, endpoint: line.name), attempts)
+          }
+        })
+    }
+    return lines
+  }
+
+  func complete(
+    _ status: inout StatusReport, _ facts: inout StatusFacts, traffic: [[TrafficTable.Subject]], at now: MonotonicTime
+  ) {
+    let state = state
+    let lines = readEndpoints(state.endpoints, at: now)
+    let names = UpstreamNames(named: Set(lines.keys))
+    for list in [\StatusReport.failures, \.slowest] {
+      for index in status[keyPath: list].indices {
+        status[keyPath: list][index].upstream = names.name(status[keyPath: list][index].upstream)
+      }
+    }
+    status.upstreams = status.upstreams.map { upstream in
+      var upstream = upstream
+      upstream.name = names.name(upstream.name)
+      upstream.endpoints = endpoints(upstream.name, lines[upstream.name] ?? [], status.failures)
+      return upstream
+    }
+    status.listeners = state.listeners
+    if let file {
+      let (loaded, isSuccessful) = measured.configuration
+      status.configuration = .init(file: file, loaded: loaded, isSuccessful: isSuccessful)
+    }
+    let routes = Dictionary(traffic[0].map { ($0.key, $0.traffic) }) { first, _ in first }
+    status.routes = state.routes.prefix(TrafficTable.mostSubjects).map { route in
+      StatusReport.Route(
+        name: route.name, upstream: names.text(of: route), traffic: routes[[route.name]] ?? StatusReport.Traffic())
+    }
+    if let rest = routes[TrafficTable.rest] {
+      status.routes.append(StatusReport.Route(name: "_other", upstream: "", traffic: rest))
+    }
+    facts.certificates = state.certificates
+    facts.failedDiscoveries = state.endpoints.filter(\.discoveries.isFailing).map { entry in
+      (entry.name, entry.discoveries.lastAnswer.map { status.now - Double($0.milliseconds) / 1000 })
+    }
+    facts.limited = status.routes.map { route in
+      (route.name, route.traffic.last10s.outcomes.reduce(0) { $0 + (Self.limits.contains($1.name) ? $1.count : 0) })
+    }
+    facts.droppedLines = traffic[1].reduce(0) { $0 + $1.traffic.last10s.failed }
+  }
+
+  /// The outcomes of requests that a limit of a route refused.
+  private static let limits: Set<String> = ["busy"]
+
+  private func endpoints(
+    _ upstream: String, _ lines: [EndpointReport.Line], _ failures: [RecentRequest]
+  ) -> [StatusReport.Endpoint] {
+    let counts = shares.withLock { shares in
+      lines.map { shares.attempts(of: .init(upstream: upstream, endpoint: $0.name)) }
+    }
+    let all10s = counts.reduce(0) { $0 + $1.last10s.all }
+    let all5m = counts.reduce(0) { $0 + $1.last5m.all }
+    return zip(lines, counts).map { line, counts in
+      var endpoint = StatusReport.Endpoint(
+        address: line.name, state: line.state.rawValue, inFlight: line.active,
+        failures10s: Int(counts.last10s.failures), failures5m: Int(counts.last5m.failures))
+      endpoint.share10s = all10s > 0 ? Double(counts.last10s.all) / Double(all10s) : nil
+      endpoint.share5m = all5m > 0 ? Double(counts.last5m.all) / Double(all5m) : nil
+      endpoint.ewma = line.latency
+      endpoint.lastFailure = failures.first { $0.endpoint == line.name && $0.upstream == upstream }
+      return endpoint
+    }
+  }
+}
+
+/// How upstreams are called: entries by their names, others as `host:port`.
+struct UpstreamNames {
+  let named: Set<String>
+
+  /// - Parameter authority: As the metrics have it, `host:port`.
+  func name(_ authority: String) -> String {
+    guard let colon = authority.lastIndex(of: ":") else { return authority }
+    let host = String(authority[..<colon])
+    return named.contains(host) ? host : authority
+  }
+
+  func name(of upstream: Upstream) -> String {
+    let destination = upstream.destination
+    return name(StatusReport.Upstream.name(host: destination.host, port: String(destination.port)))
+  }
+
+  /// Where a route leads; empty for one that answers itself.
+  func text(of route: Route) -> String {
+    var names: [String] = []
+    for name in route.upstreams.map({ name(of: $0) }) where !names.contains(name) { names.append(name) }
+    return names.joined(separator: ", ")
+  }
+}

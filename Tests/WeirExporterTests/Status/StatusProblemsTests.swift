@@ -1,0 +1,245 @@
+import Testing
+
+@testable import WeirExporter
+
+/// Sentences about what is wrong, and silence about what is not.
+@Suite struct StatusProblemsTests {
+  private static func report(_ upstream: StatusReport.Upstream? = nil) -> StatusReport {
+    var report = StatusReport(title: "weir", version: "1", started: 0, now: 1000)
+    if let upstream { report.upstreams = [upstream] }
+    return report
+  }
+
+  private static func upstream(
+    _ requests: Int, _ change: (inout StatusReport.Upstream) -> Void = { _ in }
+  ) -> StatusReport.Upstream {
+    var upstream = StatusReport.Upstream(name: "payments", traffic: StatusReport.Traffic())
+    upstream.traffic.last10s.requests = requests
+    upstream.traffic.last10s.attempts = requests
+    upstream.traffic.last10s.p50 = 0.01
+    upstream.traffic.last10s.p99 = 0.05
+    upstream.traffic.last10s.retryDemand = 0
+    change(&upstream)
+    return upstream
+  }
+
+  private static func failure(_ error: String = "", status: Int = 0, at endpoint: String? = nil) -> RecentRequest {
+    var request = RecentRequest(time: 995)
+    request.upstream = "payments"
+    request.error = error
+    request.status = status
+    request.endpoint = endpoint
+    return request
+  }
+
+  private static func endpoint(
+    _ address: String, _ state: String = "available", failures: Int = 0
+  ) -> StatusReport.Endpoint {
+    StatusReport.Endpoint(address: address, state: state, inFlight: 0, failures10s: failures)
+  }
+
+  private func texts(_ report: StatusReport, _ facts: StatusFacts = StatusFacts()) -> [String] {
+    StatusProblems.of(report, facts).map { "\($0.kind.rawValue) \($0.severity.rawValue) \($0.subject): \($0.text)" }
+  }
+
+  @Test func healthyTrafficHasNone() {
+    var report = Self.report(
+      Self.upstream(1000) {
+        $0.circuit = "closed"
+        $0.loadControl = "normal"
+        $0.traffic.last10s.failed = 10
+        $0.traffic.last10s.retryDemand = 0.02
+        $0.endpoints = [Self.endpoint("10.0.0.7:80"), Self.endpoint("10.0.0.8:80", "slow_start")]
+      })
+    report.configuration = .init(file: "weir.yml", loaded: 10, isSuccessful: true)
+    report.routes = [StatusReport.Route(name: "a", upstream: "payments", traffic: report.upstreams[0].traffic)]
+    var facts = StatusFacts()
+    facts.descriptors = (100, 1024)
+    facts.lags = [("gateway.0", 0.01)]
+    facts.certificates = [("public", "a.example", 1000 + 30 * 86400)]
+    facts.limited = [("a", 0)]
+    #expect(texts(report, facts).isEmpty)
+    #expect(texts(Self.report()).isEmpty)
+  }
+
+  @Test func fewRequestsShowNoPattern() {
+    let report = Self.report(
+      Self.upstream(4) {
+        $0.traffic.last10s.failed = 4
+        $0.traffic.last10s.limited = 4
+        $0.traffic.last10s.retryDemand = 1
+      })
+    #expect(texts(report).isEmpty)
+  }
+
+  @Test func aDestinationIsDown() {
+    var report = Self.report(
+      Self.upstream(10) {
+        $0.traffic.last10s.failed = 10
+        $0.circuit = "open"
+      })
+    report.failures = [Self.failure("cannot_connect_to_host"), Self.failure("cannot_connect_to_host")]
+    #expect(
+      texts(report) == [
+        "destination bad payments: all of its requests fail, all with cannot connect to host; its circuit is open"
+      ])
+    report.upstreams[0].traffic.last10s.failed = 6
+    report.failures.append(Self.failure(status: 503))
+    #expect(
+      texts(report) == [
+        "destination bad payments: 60\u{A0}% of its requests fail, mostly with cannot connect to host; its circuit is open"
+      ])
+    // Others' failures, and old ones, tell nothing.
+    for index in report.failures.indices { report.failures[index].upstream = "other" }
+    report.upstreams[0].circuit = nil
+    #expect(texts(report) == ["destination bad payments: 60\u{A0}% of its requests fail"])
+  }
+
+  @Test func aCircuitIsOpenWithoutTraffic() {
+    let report = Self.report(Self.upstream(0) { $0.circuit = "half_open" })
+    #expect(
+      texts(report) == [
+        "destination bad payments: was cut off after failures; its circuit lets single requests through"
+      ])
+  }
+
+  @Test func aDestinationIsSlow() {
+    let slow = Self.upstream(100) {
+      $0.traffic.last10s.p50 = 1.5
+      $0.traffic.last10s.p99 = 4
+      $0.traffic.last10s.phases = [
+        StatusReport.Phase(name: "connect", p50: 0.001, p99: 0.002),
+        StatusReport.Phase(name: "processing", p50: 1.4, p99: 3.9),
+      ]
+    }
+    #expect(
+      texts(Self.report(slow)) == [
+        "destination bad payments: is slow: half of its requests take longer than 1.5 s, one in a hundred longer than "
+          + "4 s, most of it in waiting for the first byte"
+      ])
+    // A destination that always takes so long is as it always is.
+    var usual = slow
+    usual.traffic.last10s.p50 = 0.9
+    usual.traffic.history.p99 = Array(repeating: 3.5, count: StatusReport.History.count)
+    #expect(texts(Self.report(usual)).isEmpty)
+  }
+
+  @Test func loadControlRefuses() {
+    let report = Self.report(
+      Self.upstream(100) {
+        $0.traffic.last10s.shed = 40
+        $0.traffic.last10s.failed = 40
+        $0.limit = 12
+        $0.loadControl = "overloaded"
+      })
+    #expect(
+      texts(report) == [
+        "destination bad payments: is overloaded: load control refuses 40\u{A0}% of its requests, of which 12 are allowed at once"
+      ])
+    let silent = Self.report(Self.upstream(100) { $0.loadControl = "silent" })
+    #expect(texts(silent).first?.hasPrefix("destination bad payments: does not answer any more") == true)
+  }
+
+  @Test func aStormNamesItsReasonAndEndpoint() {
+    let report = Self.report(
+      Self.upstream(100) {
+        $0.traffic.last10s.attempts = 120
+        $0.traffic.last10s.retryDemand = 0.31
+        $0.traffic.last10s.retries = [StatusReport.Named("503", 20)]
+        $0.traffic.last10s.denied = 11
+        $0.endpoints = [Self.endpoint("10.0.0.7:80", failures: 31), Self.endpoint("10.0.0.8:80")]
+      })
+    #expect(
+      texts(report) == [
+        "storm bad payments: 31\u{A0}% of requests want a retry, all for status 503 from 10.0.0.7:80; "
+          + "the budget holds attempts at 1.2 per request"
+      ])
+  }
+
+  @Test func limitedAttemptsAreNoStorm() {
+    let report = Self.report(
+      Self.upstream(100) {
+        $0.traffic.last10s.attempts = 150
+        $0.traffic.last10s.limited = 140
+        $0.traffic.last10s.retryDemand = 0.5
+        $0.traffic.last10s.retries = [StatusReport.Named("429", 50)]
+      })
+    #expect(
+      texts(report) == [
+        "destination bad payments: answers 93\u{A0}% of attempts with 429: it allows fewer requests than there are"
+      ])
+  }
+
+  @Test func callersLeave() {
+    let report = Self.report(
+      Self.upstream(100) {
+        $0.traffic.last10s.abandoned = 20
+        $0.traffic.last10s.p50 = 0.4
+      })
+    #expect(
+      texts(report) == [
+        "destination warning payments: 20\u{A0}% of callers leave before their answer; half of the requests take longer "
+          + "than 400 ms"
+      ])
+  }
+
+  @Test func endpointsAreOut() {
+    let report = Self.report(
+      Self.upstream(100) {
+        $0.endpoints = (1...4).map { Self.endpoint("10.0.0.\($0):80", $0 == 2 ? "ejected" : "available") }
+        $0.endpoints[1].lastFailure = Self.failure("timed_out", at: "10.0.0.2:80")
+      })
+    #expect(
+      texts(report) == [
+        "endpoint warning payments: 1 of 4 endpoints is out: 10.0.0.2:80; the last failure was timed out"
+      ])
+  }
+
+  @Test func routesThatFailByThemselvesAreNamed() {
+    var report = Self.report()
+    var route = StatusReport.Route(name: "checkout", upstream: "payments", traffic: StatusReport.Traffic())
+    route.traffic.last10s.requests = 10
+    route.traffic.last10s.failed = 9
+    route.traffic.last10s.outcomes = [StatusReport.Named("http_error", 9)]
+    report.routes = [route]
+    #expect(
+      texts(report) == ["destination bad checkout: 90\u{A0}% of the route's requests fail, mostly http error"])
+    // Not beside the upstream that is to blame.
+    report.upstreams = [Self.upstream(10) { $0.traffic.last10s.failed = 9 }]
+    #expect(texts(report) == ["destination bad payments: 90\u{A0}% of its requests fail"])
+    report.upstreams = []
+    report.routes[0].traffic.last10s.outcomes = [StatusReport.Named("no_endpoint", 9)]
+    #expect(
+      texts(report) == [
+        "endpoint bad payments: has no endpoint: 9 requests of the route checkout were answered 503"
+      ])
+  }
+
+  @Test func theProgramItself() {
+    var report = Self.report()
+    report.configuration = .init(file: "weir.yml", loaded: 700, isSuccessful: false)
+    var facts = StatusFacts()
+    facts.lags = [("gateway.0", 0.25)]
+    facts.descriptors = (1000, 1024)
+    facts.certificates = [
+      ("public", "a.example", 1000 + 86400), ("public", "b.example", 1000 + 10 * 86400), ("old", "c", 0),
+    ]
+    facts.failedDiscoveries = [("payments", 90), ("users", nil)]
+    facts.limited = [("a", 3)]
+    facts.droppedLines = 7
+    #expect(
+      texts(report, facts) == [
+        "discovery bad payments: its endpoints can't be looked up; the last good answer is 90 s old",
+        "discovery bad users: its endpoints can't be looked up; there was no good answer yet",
+        "certificate bad public: the certificate of a.example ends in 24 h",
+        "certificate bad old: the certificate of c ended 17 min ago",
+        "configuration bad weir.yml: the last reload was refused: the configuration is that of 5 min ago; "
+          + "the log has the reasons",
+        "lag bad gateway.0: an event loop is busy: one turn in a hundred comes 250 ms late",
+        "descriptors bad : 1000 of 1024 file descriptors are in use: new connections will wait",
+        "limit warning a: a limit of the route refused 3 requests in ten seconds",
+        "certificate warning public: the certificate of b.example ends in 10 days",
+        "log warning : 7 lines of the access log were dropped in ten seconds",
+      ])
+  }
+}
