@@ -99,13 +99,12 @@ struct TLSConnection {
     }()
   }
 
-  /// Lets bytes that were not taken be offered again from another address, and buffers go while they are empty, which
-  /// are half of an idle connection's memory. A call to receive ends with each record that has no bytes of HTTP, such
-  /// as a KeyUpdate, since a peer may send those without end.
+  /// Lets bytes that were not taken be offered again from another address. A call to receive ends with each record that
+  /// has no bytes of HTTP, such as a KeyUpdate, since a peer may send those without end.
   func configure() {
-    let (set, partial, moving, release): (CInt, CLong, CLong, CLong) = (33, 1, 2, 16)  // SSL_CTRL_MODE, SSL_MODE flags
+    let (set, partial, moving): (CInt, CLong, CLong) = (33, 1, 2)  // SSL_CTRL_MODE and two SSL_MODE flags
     let (clear, automaticRetry): (CInt, CLong) = (78, 4)  // SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY
-    _ = functions.control(object, set, partial | moving | release, nil)
+    _ = functions.control(object, set, partial | moving, nil)
     _ = functions.control(object, clear, automaticRetry, nil)
   }
 }
