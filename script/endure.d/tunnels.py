@@ -7,6 +7,7 @@ from pathlib import Path
 from gateway import Gateway
 from processes import Failure, Process, free_port
 from row import Bar, Place, Row
+from tls import Pair
 
 TUNNELS = 1000
 MEBIBYTES = 100
@@ -34,34 +35,47 @@ async def ended(process: Process) -> int:
 
 
 async def tunnels(place: Place) -> list[Bar]:
-    port = free_port()
-    server = await client(place, "server", "serve", port)
-    await server.accepts(f"127.0.0.1:{port}")
+    pair = Pair(place.directory)
+    await pair.make()
+    plain, secure = free_port(), free_port()
+    for name, arguments in (("server", [plain]), ("secure", [secure, pair.certificate, pair.key])):
+        await (await client(place, name, "serve", *arguments)).accepts(f"127.0.0.1:{arguments[0]}")
+    upgrade = "upgrade: { protocols: [websocket], idleTimeout: 5s }"
     gateway = await Gateway.start(
         place,
         f"""routes:
-  - {{ name: idle, match: {{ pathPrefix: /idle }}, upstream: "http://127.0.0.1:{port}", upgrade: {{ protocols: [websocket], idleTimeout: 5s }} }}
-  - {{ name: busy, match: {{ pathPrefix: /busy }}, upstream: "http://127.0.0.1:{port}", upgrade: [websocket] }}
+  - {{ name: idle, match: {{ pathPrefix: /idle }}, upstream: "http://127.0.0.1:{plain}", {upgrade} }}
+  - {{ name: busy, match: {{ pathPrefix: /busy }}, upstream: "http://127.0.0.1:{plain}", upgrade: [websocket] }}
+  - name: secure
+    match: {{ pathPrefix: /secure }}
+    upstream: {{ url: "https://127.0.0.1:{secure}", tls: {{ ca: {pair.certificate} }} }}
+    {upgrade}
 """,
     )
     # What is allocated once for all is not theirs.
-    first = await client(place, "first", "check", f"ws://{gateway.address}/busy", 10, 1)
-    if await ended(first) != 0:
-        raise Failure(first.tail())
-    before = gateway.resident()
-    idle = await client(place, "idle", "hold", f"ws://{gateway.address}/idle", TUNNELS)
-    await said(idle, "open", 60)
-    memory = gateway.resident() - before
-    await said(idle, "ended", 60)
-    closed = (await gateway.page()).sum("weir_gateway_tunnels_total", route="idle", outcome="idle")
+    for path in ("busy", "secure"):
+        first = await client(place, f"first-{path}", "check", f"ws://{gateway.address}/{path}", 10, 1)
+        if await ended(first) != 0:
+            raise Failure(first.tail())
+    bars = []
+    for path, kind in (("secure", "to https"), ("idle", "to http")):
+        before = gateway.resident()
+        idle = await client(place, path, "hold", f"ws://{gateway.address}/{path}", TUNNELS)
+        await said(idle, "open", 60)
+        memory = gateway.resident() - before
+        await said(idle, "ended", 60)
+        closed = (await gateway.page()).sum("weir_gateway_tunnels_total", route=path, outcome="idle")
+        bars += [
+            Bar(f"{kind} {memory / TUNNELS:.1f} KiB each, {memory / 1024:.1f} MiB", memory <= LIMIT),
+            Bar(f"{closed:.0f} closed for silence", closed == TUNNELS),
+        ]
     busy = await client(place, "busy", "check", f"ws://{gateway.address}/busy", TUNNELS, MEBIBYTES)
     status = await ended(busy)
     page = await gateway.page()
     whole = page.sum("weir_gateway_tunnels_total", route="busy", outcome="success")
     open_now = page.sum("weir_gateway_open_tunnels")
     return [
-        Bar(f"{memory / TUNNELS:.1f} KiB each, {memory / 1024:.1f} MiB", memory <= LIMIT),
-        Bar(f"{closed:.0f} closed for silence", closed == TUNNELS),
+        *bars,
         Bar(f"messages {'whole' if status == 0 else busy.tail()}", status == 0),
         Bar(f"{whole:.0f} ended well, {open_now:.0f} open", whole == TUNNELS + 12 and open_now == 0),
     ]
@@ -70,6 +84,6 @@ async def tunnels(place: Place) -> list[Bar]:
 TUNNELS_ROW = Row(
     "tunnels",
     "-",
-    f"{TUNNELS} idle WebSockets <= 32 MiB; as many with messages and pings, and {MEBIBYTES} MiB each way, byte for byte",
+    f"{TUNNELS} idle WebSockets <= 32 MiB, to http and to https; as many with messages and pings, and {MEBIBYTES} MiB each way, byte for byte",
     tunnels,
 )
