@@ -19,6 +19,6 @@ extension TLSConfiguration.PublicKeyPin {
     guard let key = DERReader.publicKey(in: bytes) else {
       throw WeirError.serverTrustEvaluationFailed(reason: .noPublicKeysFound)
     }
-    self.init(sha256: Data(SHA256.digest(of: key)).base64EncodedString())
+    self.init(sha256: SHA256.base64(of: key))
   }
 }

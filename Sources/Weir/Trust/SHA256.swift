@@ -1,6 +1,8 @@
-/// SHA-256 (FIPS 180-4 section 6.2), for the digests of public keys and for the keys and request fields of stored
-/// responses. The TLS library comes only through libcurl, which offers no digests.
-enum SHA256 {
+internal import Foundation
+
+/// SHA-256 (FIPS 180-4 section 6.2), for the digests of public keys, for the keys and request fields of stored responses,
+/// and for the parts of a page that its policy names. The TLS library comes only through libcurl, which offers no digests.
+package enum SHA256 {
   static func digest(of message: some Collection<UInt8>) -> [UInt8] {
     var padded = Array(message)
     let bits = UInt64(padded.count) << 3
@@ -10,6 +12,11 @@ enum SHA256 {
     var state = initial
     for start in stride(from: 0, to: padded.count, by: 64) { compress(&state, padded[start..<(start + 64)]) }
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
+  }
+
+  /// The digest in base64, as policies of content (CSP) and pins have it.
+  package static func base64(of message: some Collection<UInt8>) -> String {
+    Data(digest(of: message)).base64EncodedString()
   }
 
   static func hexadecimal(of message: some Collection<UInt8>) -> String {

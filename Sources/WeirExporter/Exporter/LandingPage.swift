@@ -81,19 +81,8 @@ struct LandingPage: Sendable {
   }
 
   static func escaped(_ text: String) -> String {
-    var escaped = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      case "'": escaped += "&#39;"
-      case "\u{0}": escaped += "\u{FFFD}"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return escaped
+    let markup: HTML = "\(text)"
+    return String(decoding: markup.bytes, as: UTF8.self)
   }
 
   private static let style = """

@@ -1,0 +1,165 @@
+/// Writes JSON to bytes, member by member. Names of members are literals, so that none needs an escape.
+struct JSONWriter {
+  private(set) var bytes: [UInt8] = []
+  /// Whether a value or a member stands before the next one.
+  private var needsComma = false
+
+  init(capacity: Int) {
+    bytes.reserveCapacity(capacity)
+  }
+
+  // MARK: Structure
+
+  mutating func object(_ members: (inout JSONWriter) -> Void) {
+    open(UInt8(ascii: "{"))
+    members(&self)
+    close(UInt8(ascii: "}"))
+  }
+
+  mutating func array<Element>(_ elements: [Element], _ write: (inout JSONWriter, Element) -> Void) {
+    open(UInt8(ascii: "["))
+    for element in elements { write(&self, element) }
+    close(UInt8(ascii: "]"))
+  }
+
+  /// Begins a member; its value has to follow.
+  mutating func name(_ name: StaticString) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  private mutating func open(_ bracket: UInt8) {
+    separate()
+    bytes.append(bracket)
+    needsComma = false
+  }
+
+  private mutating func close(_ bracket: UInt8) {
+    bytes.append(bracket)
+    needsComma = true
+  }
+
+  @inline(__always)
+  private mutating func separate() {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    needsComma = true
+  }
+
+  // MARK: Values
+
+  mutating func null() { literal("null") }
+
+  mutating func value(_ flag: Bool) { literal(flag ? "true" : "false") }
+
+  mutating func value(_ number: Int) {
+    separate()
+    append(number)
+  }
+
+  mutating func value(whole number: Int?) {
+    if let number { value(number) } else { null() }
+  }
+
+  /// A number with at most six decimals; null if it is none or too large for that.
+  mutating func value(_ number: Double?) {
+    guard let number, abs(number) < 1e12 else { return null() }
+    separate()
+    let millionths = Int((number * 1e6).rounded())
+    if millionths < 0 { bytes.append(UInt8(ascii: "-")) }
+    append(millionths.magnitude / 1_000_000)
+    appendFraction(millionths.magnitude % 1_000_000)
+  }
+
+  /// A moment as text, in seconds since 1970.
+  mutating func value(time seconds: Double) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    StatusTime(seconds).append(to: &bytes)
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Text; null for nil.
+  mutating func value(_ text: String?) {
+    guard var text else { return null() }
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    text.withUTF8 { escape($0) }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func literal(_ text: StaticString) {
+    separate()
+    bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  private mutating func append(_ number: Int) {
+    if number < 0 { bytes.append(UInt8(ascii: "-")) }
+    append(number.magnitude)
+  }
+
+  private mutating func append(_ number: UInt) {
+    // Most numbers of a report are small.
+    guard number > 9 else { return bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number)) }
+    append(number / 10)
+    bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
+  }
+
+  /// Six digits, without the zeros at their end.
+  private mutating func appendFraction(_ millionths: UInt) {
+    guard millionths > 0 else { return }
+    bytes.append(UInt8(ascii: "."))
+    var (rest, divisor) = (millionths, UInt(100_000))
+    while rest > 0 {
+      bytes.append(UInt8(ascii: "0") + UInt8(rest / divisor))
+      rest %= divisor
+      divisor /= 10
+    }
+  }
+
+  // MARK: Text
+
+  /// Beyond what RFC 8259 section 7 asks for, `<` is escaped, DEL, and the line separators of JavaScript (E2 80 A8 and A9),
+  /// so that the text may stand within a page or a script.
+  private mutating func escape(_ text: UnsafeBufferPointer<UInt8>) {
+    guard text.contains(where: { Self.mayBeSpecial($0) }) else { return bytes.append(contentsOf: text) }
+    var start = 0
+    for index in text.indices {
+      guard Self.isSpecial(text[index], before: text[(index + 1)...]) else { continue }
+      bytes.append(contentsOf: text[start..<index])
+      start = index + escape(text[index], last: text[min(index + 2, text.count - 1)])
+    }
+    bytes.append(contentsOf: text[start...])
+  }
+
+  @inline(__always)
+  private static func mayBeSpecial(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "<") || byte == 0x7F
+      || byte == 0xE2
+  }
+
+  private static func isSpecial(_ byte: UInt8, before next: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    guard byte == 0xE2 else { return mayBeSpecial(byte) }
+    return next.count > 1 && next[next.startIndex] == 0x80 && next[next.startIndex + 1] & 0xFE == 0xA8
+  }
+
+  /// Returns how many bytes of the text the escape stands for.
+  private mutating func escape(_ byte: UInt8, last: UInt8) -> Int {
+    bytes.append(UInt8(ascii: "\\"))
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
+    case 0xE2:
+      bytes.append(contentsOf: (last == 0xA8 ? "u2028" : "u2029").utf8)
+      return 3
+    default:
+      let digits = Array("0123456789abcdef".utf8)
+      bytes.append(contentsOf: "u00".utf8)
+      bytes.append(digits[Int(byte >> 4)])
+      bytes.append(digits[Int(byte & 15)])
+    }
+    return 1
+  }
+}

@@ -1,0 +1,91 @@
+/// How well a route, an upstream or an endpoint does: a level, and words for it.
+struct StatusMark: Equatable {
+  enum Level: String, Comparable, CaseIterable {
+    case bad, warning, good
+    /// Nothing was asked of it for five minutes.
+    case quiet
+
+    static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+  }
+
+  var level: Level
+  var words: String
+
+  /// The words with the level's shape and colour before them.
+  var html: HTML { "<span class=\"m \(level.rawValue)\">\(words, most: 40)</span>" }
+
+  /// The same as a cell of a table.
+  var cell: HTML { "<td class=\"m \(level.rawValue)\">\(words, most: 40)" }
+
+  init(_ level: Level, _ words: String) {
+    self.level = level
+    self.words = words
+  }
+
+  init(_ route: StatusReport.Route, problems: [String: StatusProblem.Severity]) {
+    self = Self.traffic(route.traffic).atLeast(problems, about: route.name)
+  }
+
+  init(_ upstream: StatusReport.Upstream, problems: [String: StatusProblem.Severity]) {
+    let marks = [Self.circuit(upstream), Self.loadControl(upstream), Self.endpoints(upstream)].compactMap(\.self)
+    let worst = marks.min { $0.level < $1.level }
+    let traffic = Self.traffic(upstream.traffic)
+    let own = worst.map { $0.level <= traffic.level ? $0 : traffic } ?? traffic
+    self = own.atLeast(problems, about: upstream.name)
+  }
+
+  init(_ endpoint: StatusReport.Endpoint) {
+    switch endpoint.state {
+    case "available": self.init(endpoint.failures10s > 0 ? .warning : .good, "available")
+    case "slow_start": self.init(.good, "slow start")
+    case "ejected", "unhealthy": self.init(.bad, endpoint.state)
+    default: self.init(.quiet, endpoint.state)
+    }
+  }
+
+  private static func traffic(_ traffic: StatusReport.Traffic) -> Self {
+    let window = traffic.last10s
+    switch window.failed {
+    case 3... where window.failed * 10 >= window.requests: return Self(.bad, "failing")
+    case 1...: return Self(.warning, "some failures")
+    default: return traffic.last5m.requests == 0 ? Self(.quiet, "quiet") : Self(.good, "in order")
+    }
+  }
+
+  private static func circuit(_ upstream: StatusReport.Upstream) -> Self? {
+    switch upstream.circuit {
+    case "open": Self(.bad, "circuit open")
+    case "half_open": Self(.warning, "circuit half open")
+    default: nil
+    }
+  }
+
+  private static func loadControl(_ upstream: StatusReport.Upstream) -> Self? {
+    switch upstream.loadControl {
+    case "overloaded": Self(.bad, "overloaded")
+    case "silent": Self(.bad, "does not answer")
+    default: nil
+    }
+  }
+
+  private static func endpoints(_ upstream: StatusReport.Upstream) -> Self? {
+    let out = upstream.endpoints.count { $0.state == "ejected" || $0.state == "unhealthy" }
+    guard out > 0 else { return nil }
+    return Self(
+      out == upstream.endpoints.count ? .bad : .warning, "\(out) of \(upstream.endpoints.count) endpoints out")
+  }
+
+  /// The worst severity of the problems of each subject.
+  static func worst(_ problems: [StatusProblem]) -> [String: StatusProblem.Severity] {
+    Dictionary(problems.map { ($0.subject, $0.severity) }) { min($0, $1) }
+  }
+
+  /// A subject of a problem is never shown as if all were well.
+  private func atLeast(_ problems: [String: StatusProblem.Severity], about name: String) -> Self {
+    guard let worst = problems[name] else { return self }
+    let level: Level = worst == .bad ? .bad : .warning
+    return level < self.level ? Self(level, self.level == .warning ? words : "see above") : self
+  }
+}
