@@ -72,7 +72,7 @@ extension StatusPage {
       .n .m{font-size:.84rem}
       .q{font-size:.8rem;line-height:1.3}
       .q b{display:block;font-size:1.05rem;font-weight:500;color:var(--ink);white-space:nowrap}
-      .q b.bad{color:var(--bad)}
+      .q b.bad{color:var(--bad)}.q b.warning{color:var(--warning)}
       .facts{display:flex;flex-wrap:wrap;gap:8px 32px;padding:4px 0 16px}
       .facts dd{unicode-bidi:isolate}
       .charts{display:grid;grid-template-columns:repeat(4,minmax(0,1fr));gap:16px 28px;padding:4px 0 20px}
@@ -87,6 +87,7 @@ extension StatusPage {
       .figures td{width:25%;white-space:nowrap}
       .short td:nth-child(2),.short th:nth-child(2){text-align:left}
       .short th:first-child{width:32%}
+      .short :is(th,td):nth-child(n+3){white-space:nowrap}
       .endpoints{margin:0 0 24px}
       .endpoints :is(th,td):is(:nth-child(2),:last-child),.listeners :is(th,td):is(:nth-child(2),:nth-child(3)),
       .requests :is(th,td):is(:first-child,:nth-child(2),:nth-child(3),:nth-child(4),:last-child){text-align:left}
