@@ -69,7 +69,7 @@ struct JSONWriter {
     guard let number, abs(number) < 1e12 else { return null() }
     separate()
     var whole = UInt(number.magnitude)
-    var millionths = UInt(((number.magnitude - Double(whole)) * 1e6).rounded())
+    var millionths = UInt((number.magnitude - Double(whole)) * 1e6 + 0.5)
     if millionths == 1_000_000 { (whole, millionths) = (whole + 1, 0) }
     if number < 0, whole > 0 || millionths > 0 { bytes.append(UInt8(ascii: "-")) }
     append(whole)
@@ -114,11 +114,11 @@ struct JSONWriter {
   private mutating func appendFraction(_ millionths: UInt) {
     guard millionths > 0 else { return }
     bytes.append(UInt8(ascii: "."))
-    var (rest, divisor) = (millionths, UInt(100_000))
+    var rest = millionths
     while rest > 0 {
-      bytes.append(UInt8(ascii: "0") + UInt8(rest / divisor))
-      rest %= divisor
-      divisor /= 10
+      rest *= 10
+      bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / 1_000_000))
+      rest %= 1_000_000
     }
   }
 

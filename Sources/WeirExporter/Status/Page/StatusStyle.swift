@@ -97,11 +97,13 @@ extension StatusPage {
       .requests td:nth-child(5),.requests td:first-child{white-space:nowrap}
       footer{margin-top:40px;padding-bottom:40px;color:var(--soft);font-size:.87rem}
       footer p{margin:0 0 4px}
-      #live.old{position:fixed;z-index:1;top:0;left:0;right:0;margin:0;padding:10px 32px;background:var(--bad);
-      color:var(--page);font-size:1rem;font-weight:600}
+      #live.old{position:fixed;z-index:1;top:0;left:0;right:0;margin:0;padding:10px max(32px,50vw - 568px);
+      background:var(--bad);color:var(--page);font-size:1rem;line-height:1.3;font-weight:600}
+      body:has(#live.old){padding-top:40px}
       @media(max-width:820px){
       main,footer{padding-left:16px;padding-right:16px}
       header{padding-top:20px}
+      #live.old{padding:10px 16px;font-size:.93rem}
       .calm{font-size:1.3rem}
       .problems li{font-size:1.07rem;padding:10px 12px}
       .totals{grid-template-columns:minmax(0,1fr)}
