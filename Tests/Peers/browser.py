@@ -5,7 +5,8 @@ check CHROMIUM DIRECTORY           checks the page at two widths, in light and d
 shoot CHROMIUM DIRECTORY WIDTH SCHEME FILE [HEIGHT]   makes a picture of it
 
 DIRECTORY holds first.html and next.html, the page at two moments; first.json and next.json, the same for programs; hostile.html, a
-large page of texts that try to be markup; and policy, the value of Content-Security-Policy. The page is served from 127.0.0.1, and the browser's profile is in DIRECTORY as well.
+large page of texts that try to be markup; and policy, the value of Content-Security-Policy. The page is served from 127.0.0.1, and the
+browser's profile is in DIRECTORY as well.
 """
 
 import asyncio
