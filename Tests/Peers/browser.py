@@ -5,7 +5,8 @@ check CHROMIUM DIRECTORY           checks the page at two widths, in light and d
 shoot CHROMIUM DIRECTORY WIDTH SCHEME FILE [HEIGHT]   makes a picture of it
 
 DIRECTORY holds first.html and next.html, the page at two moments; first.json and next.json, the same for programs; hostile.html, a
-large page of texts that try to be markup; and policy, the value of Content-Security-Policy. The page is served from 127.0.0.1, and the browser's profile is in DIRECTORY as well.
+large page of texts that try to be markup; and policy, the value of Content-Security-Policy. The page is served from 127.0.0.1, and the
+browser's profile is in DIRECTORY as well.
 """
 
 import asyncio
@@ -280,9 +281,10 @@ async def with_script(browser, origins, directory, width, scheme):
     dark = await tab.value("matchMedia('(prefers-color-scheme:dark)').matches")
     assert dark == (scheme == "dark")
 
-    # What the reader does stays: a row that was folded and is opened, one that was open and is folded, and the place.
+    # What the reader does stays: a row that was folded and is opened, one that was open and is folded, the focus, the place.
     await tab.value("document.querySelector('details.row:not([open])>summary').click()")
     await tab.value("document.querySelector('details.row[open]>summary').click()")
+    await tab.value("document.querySelector('#failures>summary').focus()")
     await tab.value("scrollTo(0, 300)")
     folds = "[...document.querySelectorAll('details')].map(each => each.id + each.open).join()"
     before = await tab.value(folds)
@@ -291,10 +293,18 @@ async def with_script(browser, origins, directory, width, scheme):
     await tab.until(f"document.title !== {json.dumps(old)}")
     assert await tab.value(folds) == before
     assert await tab.value("scrollY") == 300
+    assert await tab.value("document.activeElement.parentElement.id") == "failures"
     await compare(tab, reports["next"])
     await look(tab)
     assert tab.messages == [], tab.messages
     return tab, origin
+
+
+async def text_is_selected(tab):
+    await tab.value("getSelection().selectAllChildren(document.querySelector('h1'))")
+    await tab.until("document.getElementById('live').textContent === 'Values wait as long as text is selected.'")
+    await tab.value("getSelection().removeAllRanges()")
+    await tab.until("document.getElementById('live').textContent === 'Values are new every 2 seconds.'")
 
 
 async def answers_no_more(tab, origin):
@@ -316,6 +326,8 @@ async def without_script(browser, origins, directory, width, scheme):
     origin.moment = "next"
     old = await tab.value("document.title")
     await tab.until(f"document.title && document.title !== {json.dumps(old)}")
+    # It was loaded anew, not changed by its script.
+    assert await tab.value("document.querySelector('noscript p') && document.getElementById('live').textContent === ''")
     assert tab.messages == [], tab.messages
 
 
@@ -332,6 +344,7 @@ async def hostile(browser, origins, directory, width, scheme):
 
 async def with_script_to_the_end(*case):
     tab, origin = await with_script(*case)
+    await text_is_selected(tab)
     await answers_no_more(tab, origin)
 
 

@@ -43,6 +43,19 @@ import WeirTestSupport
     #expect(text(StatusSamples.empty).hasSuffix("</html>\n"))
   }
 
+  @Test func aServiceWithoutRoutesShowsItsUpstreams() throws {
+    var report = StatusSamples.calm
+    report.routes = []
+    report.configuration = nil
+    report.upstreams[0].traffic.last10s.requests = 300
+    report.upstreams[1].traffic.last10s.requests = 120
+    let page = try main(report)
+    #expect(page.contains("<dt>requests per second<dd>42</div>"))
+    #expect(!page.contains("<h2>Routes") && !page.contains("configuration"))
+    // There is room for both, so both are unfolded.
+    #expect(page.matches(of: /<details class="row" id="u[01]" open>/).count == 2)
+  }
+
   @Test(arguments: [
     "<script>alert(1)</script>", "\" onload=\"alert(1)", "' x='", "&lt;", "</title><b>", "--><img src=x>",
   ])

@@ -68,10 +68,12 @@ struct JSONWriter {
   mutating func value(_ number: Double?) {
     guard let number, abs(number) < 1e12 else { return null() }
     separate()
-    let millionths = Int((number * 1e6).rounded())
-    if millionths < 0 { bytes.append(UInt8(ascii: "-")) }
-    append(millionths.magnitude / 1_000_000)
-    appendFraction(millionths.magnitude % 1_000_000)
+    var whole = UInt(number.magnitude)
+    var millionths = UInt((number.magnitude - Double(whole)) * 1e6 + 0.5)
+    if millionths == 1_000_000 { (whole, millionths) = (whole + 1, 0) }
+    if number < 0, whole > 0 || millionths > 0 { bytes.append(UInt8(ascii: "-")) }
+    append(whole)
+    appendFraction(millionths)
   }
 
   /// A moment as text, in seconds since 1970.
@@ -112,11 +114,11 @@ struct JSONWriter {
   private mutating func appendFraction(_ millionths: UInt) {
     guard millionths > 0 else { return }
     bytes.append(UInt8(ascii: "."))
-    var (rest, divisor) = (millionths, UInt(100_000))
+    var rest = millionths
     while rest > 0 {
-      bytes.append(UInt8(ascii: "0") + UInt8(rest / divisor))
-      rest %= divisor
-      divisor /= 10
+      rest *= 10
+      bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / 1_000_000))
+      rest %= 1_000_000
     }
   }
 

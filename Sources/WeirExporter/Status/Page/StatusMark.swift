@@ -46,12 +46,22 @@ struct StatusMark: Equatable {
   }
 
   private static func traffic(_ traffic: StatusReport.Traffic) -> Self {
-    let window = traffic.last10s
-    switch window.failed {
-    case 3... where window.failed * 10 >= window.requests: return Self(.bad, "failing")
-    case 1...: return Self(.warning, "some failures")
-    default: return traffic.last5m.requests == 0 ? Self(.quiet, "quiet") : Self(.good, "in order")
+    switch level(traffic.last10s) {
+    case .bad: return Self(.bad, "failing")
+    case .warning: return Self(.warning, "some failures")
+    case .good, .quiet: return traffic.last5m.requests == 0 ? Self(.quiet, "quiet") : Self(.good, "in order")
     }
+  }
+
+  private static func level(_ window: StatusReport.Window) -> Level {
+    if window.failed >= 3, Double(window.failed) >= Double(window.requests) / 10 { return .bad }
+    return window.failed > 0 ? .warning : .good
+  }
+
+  /// The attribute of the part of requests that failed; none if none did.
+  static func failed(_ window: StatusReport.Window) -> HTML {
+    let level = level(window)
+    return HTML.when(level < .good, " class=\"\(level.rawValue)\"")
   }
 
   private static func circuit(_ upstream: StatusReport.Upstream) -> Self? {

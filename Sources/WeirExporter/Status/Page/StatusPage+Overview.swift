@@ -55,7 +55,7 @@ extension StatusPage {
       <section class="totals" aria-label="All requests">
       <dl>
       \(total(StatusFigures.rate(sum.last10s), "requests per second"))\
-      \(total(StatusFigures.failed(sum.last10s), "failed", isBad: sum.last10s.failed > 0))\
+      \(total(StatusFigures.failed(sum.last10s), "failed", mark: StatusMark.failed(sum.last10s)))\
       \(total("\(report.upstreams.reduce(0) { $0 + $1.inFlight })", "in flight"))\
       \(total("\(report.upstreams.reduce(0) { $0 + $1.waiting })", "waiting"))\
       \(HTML.when(!report.listeners.isEmpty, total("\(connections)", "connections")))\
@@ -66,8 +66,8 @@ extension StatusPage {
       """
   }
 
-  private static func total(_ value: String, _ name: String, isBad: Bool = false) -> HTML {
-    "<div><dt>\(name)<dd\(HTML.when(isBad, " class=\"bad\""))>\(value)</div>\n"
+  private static func total(_ value: String, _ name: String, mark: HTML = HTML()) -> HTML {
+    "<div><dt>\(name)<dd\(mark)>\(value)</div>\n"
   }
 
   private static func sum(_ parts: [StatusReport.Traffic]) -> StatusReport.Traffic {

@@ -128,14 +128,14 @@ struct StatusRows {
   private static func figures(_ window: StatusReport.Window) -> HTML {
     """
     \(figure(StatusFigures.rate(window), "req/s"))\
-    \(figure(StatusFigures.failed(window), "failed", isBad: window.failed > 0))\
+    \(figure(StatusFigures.failed(window), "failed", mark: StatusMark.failed(window)))\
     \(figure(StatusFigures.number(window.retryDemand), "retry demand"))\
     \(figure(StatusFigures.seconds(window.p50), "p50"))\
     \(figure(StatusFigures.seconds(window.p99), "p99"))
     """
   }
 
-  private static func figure(_ value: String, _ name: String, isBad: Bool = false) -> HTML {
-    "<span class=\"q\"><b\(HTML.when(isBad, " class=\"bad\""))>\(value)</b> \(name)</span>"
+  private static func figure(_ value: String, _ name: String, mark: HTML = HTML()) -> HTML {
+    "<span class=\"q\"><b\(mark)>\(value)</b> \(name)</span>"
   }
 }

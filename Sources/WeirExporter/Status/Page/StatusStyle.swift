@@ -72,7 +72,7 @@ extension StatusPage {
       .n .m{font-size:.84rem}
       .q{font-size:.8rem;line-height:1.3}
       .q b{display:block;font-size:1.05rem;font-weight:500;color:var(--ink);white-space:nowrap}
-      .q b.bad{color:var(--bad)}
+      .q b.bad{color:var(--bad)}.q b.warning{color:var(--warning)}
       .facts{display:flex;flex-wrap:wrap;gap:8px 32px;padding:4px 0 16px}
       .facts dd{unicode-bidi:isolate}
       .charts{display:grid;grid-template-columns:repeat(4,minmax(0,1fr));gap:16px 28px;padding:4px 0 20px}
@@ -87,6 +87,7 @@ extension StatusPage {
       .figures td{width:25%;white-space:nowrap}
       .short td:nth-child(2),.short th:nth-child(2){text-align:left}
       .short th:first-child{width:32%}
+      .short :is(th,td):nth-child(n+3){white-space:nowrap}
       .endpoints{margin:0 0 24px}
       .endpoints :is(th,td):is(:nth-child(2),:last-child),.listeners :is(th,td):is(:nth-child(2),:nth-child(3)),
       .requests :is(th,td):is(:first-child,:nth-child(2),:nth-child(3),:nth-child(4),:last-child){text-align:left}
@@ -96,11 +97,13 @@ extension StatusPage {
       .requests td:nth-child(5),.requests td:first-child{white-space:nowrap}
       footer{margin-top:40px;padding-bottom:40px;color:var(--soft);font-size:.87rem}
       footer p{margin:0 0 4px}
-      #live.old{position:fixed;z-index:1;top:0;left:0;right:0;margin:0;padding:10px 32px;background:var(--bad);
-      color:var(--page);font-size:1rem;font-weight:600}
+      #live.old{position:fixed;z-index:1;top:0;left:0;right:0;margin:0;padding:10px max(32px,50vw - 568px);
+      background:var(--bad);color:var(--page);font-size:1rem;line-height:1.3;font-weight:600}
+      body:has(#live.old){padding-top:40px}
       @media(max-width:820px){
       main,footer{padding-left:16px;padding-right:16px}
       header{padding-top:20px}
+      #live.old{padding:10px 16px;font-size:.93rem}
       .calm{font-size:1.3rem}
       .problems li{font-size:1.07rem;padding:10px 12px}
       .totals{grid-template-columns:minmax(0,1fr)}
