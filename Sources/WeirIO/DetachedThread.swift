@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 /// Runs `body` on a new thread, which ends when `body` returns. Throws if the system has no thread to give.
-func startDetachedThread(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
+package func startDetachedThread(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
   let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
   var id = pthread_t()
   let failure = withSignalsBlocked { pthread_create(&id, nil, threadMain, start.toOpaque()) }

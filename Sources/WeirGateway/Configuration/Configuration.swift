@@ -8,6 +8,8 @@ package struct Configuration: Sendable, Equatable {
   package var listeners: [ListenerSettings] = []
   /// The upstreams that routes may name, in the order of the file.
   package var upstreams: [NamedUpstream] = []
+  /// The log of requests; nil without one.
+  package var accessLog: AccessLogSettings?
   /// Notes on parts that break no rule but are probably mistakes, in the order of the file. Those that come of a comparison
   /// of routes are behind the others.
   package var warnings: [ConfigurationProblem] = []

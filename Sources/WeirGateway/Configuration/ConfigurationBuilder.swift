@@ -43,6 +43,7 @@ struct ConfigurationBuilder {
       for key in Self.routeKeys { keys.misplaced[key] = "it belongs into the routes it is meant for" }
       let listeners = keys.take("listeners").map { readListeners($0) } ?? []
       if let upstreams = keys.take("upstreams") { readUpstreams(upstreams) }
+      let accessLog = keys.take("accessLog").flatMap { $0.accessLog() }
       guard let list = keys.take("routes", required: "list at least one route"), let routes = list.elements() else {
         return nil
       }
@@ -51,6 +52,7 @@ struct ConfigurationBuilder {
       }
       var configuration = Configuration(routes: routes.compactMap { route($0) })
       configuration.listeners = listeners
+      configuration.accessLog = accessLog
       configuration.upstreams = upstreams.values.map(\.value).sorted { $0.name < $1.name }
       compare(matches)
       compareUpstreams(configuration.routes)
@@ -76,6 +78,7 @@ struct ConfigurationBuilder {
       if let rules = keys.take("responseHeaders").flatMap({ $0.headers(of: .responses) }) {
         route.responseHeaders = rules
       }
+      if let reader = keys.take("accessLog") { route.hasAccessLog = reader.keepsAccessLog() }
       if action.forwards { forwarding(&keys, into: &route, isNamed: action.isNamed, at: reader) }
       return action.value == nil ? nil : route
     }

@@ -79,6 +79,7 @@ extension Forwarding {
       logFailure(outcome, status: status, line: ownAnswer?.line)
     }
     logAccess(outcome, seconds)
+    if plan.accessNames != nil, status != 101 { recordAccess(outcome.label, seconds) }
     outgoing = nil
   }
 

@@ -45,11 +45,21 @@ extension Forwarding {
     status = head.status
     tunnelGate = nil
     let tunnel = Tunnel(
-      exchange, TunnelTerms(rule: rule, gate: gate), plan.tunnels(of: route), onEnd: plan.tunnelLog(of: route))
+      exchange, TunnelTerms(rule: rule, gate: gate), plan.tunnels(of: route), onEnd: tunnelLog(of: outgoing.route))
     let transfer = attempt.handOver(to: tunnel)
     end(attempt)
     perform(machine.tunnelOpened())
     if let transfer { tunnel.begin(transfer) }
     return .proceed
+  }
+
+  /// Makes the closure that logs the end of the tunnel. A request's line in the access log waits for that.
+  private func tunnelLog(of target: RoutePlan) -> (TunnelOutcome, Double) -> Void {
+    let log = plan.tunnelLog(of: route)
+    guard plan.accessNames != nil else { return log }
+    return { [self] outcome, seconds in
+      log(outcome, seconds)
+      recordAccess(outcome.rawValue, MonotonicTime.now.seconds(since: began), target)
+    }
   }
 }

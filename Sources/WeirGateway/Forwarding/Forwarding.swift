@@ -47,6 +47,10 @@ final class Forwarding: TransportExchange {
   /// The time at which the request to the upstream began, and the time at which it must be over.
   @exclusivity(unchecked) var forwardBegan = MonotonicTime(nanoseconds: 0)
   @exclusivity(unchecked) private(set) var deadline = MonotonicTime.distantFuture
+  /// Seconds for which the request was at upstreams; nil before the first time has ended.
+  @exclusivity(unchecked) var upstreamSeconds: Double?
+  /// The version of TLS that the client speaks, for the access log.
+  @exclusivity(unchecked) var tlsVersion: String?
   private let deadlineTimer = LoopTimer()
   private(set) lazy var delayTimer = LoopTimer()
   private(set) lazy var hedgeTimer = LoopTimer()
@@ -87,6 +91,7 @@ final class Forwarding: TransportExchange {
     terms = plan.noTerms
     // The turn's time, since a request that waits behind others of its turn is already under way.
     began = exchange.loop.turnTime
+    if plan.accessNames != nil { tlsVersion = edge.tlsVersion(of: exchange) }
   }
 
   /// Forwards or answers the request of an exchange.
@@ -140,7 +145,7 @@ final class Forwarding: TransportExchange {
   }
 
   /// The address of the client, which a trusted proxy may report; empty if there is none.
-  private var clientText: [UInt8] {
+  var clientText: [UInt8] {
     edge.reportedClient(of: exchange).map { Array("\($0)".utf8) } ?? plan.text(of: exchange.peer)
   }
 
@@ -257,12 +262,13 @@ final class Forwarding: TransportExchange {
     let now = MonotonicTime.now
     let outcome = RequestOutcome(failure, status: attempt?.status)
     attempt = nil
+    let duration = now.seconds(since: forwardBegan)
+    upstreamSeconds = (upstreamSeconds ?? 0) + duration
     observer?.exchange(
       self,
       didSettle: ExchangeEnd(
         outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(status: lastStatus),
-        attempts: startedCount - startedBefore,
-        duration: now.seconds(since: forwardBegan)))
+        attempts: startedCount - startedBefore, duration: duration))
     conclude(outcome, at: now)
   }
 

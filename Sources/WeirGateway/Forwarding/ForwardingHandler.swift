@@ -37,6 +37,9 @@ final class ForwardingHandler: Sendable {
   /// Begins with the first plan. On the loop, before the first request.
   func begin() { current.value.begin() }
 
+  /// Hands the lines of the access log to its writer. On the loop.
+  func flushAccessLog() { current.value.log.access.flush() }
+
   /// Closes idle connections to upstreams that are gone, and to endpoints of such. On the loop.
   func closeIdleConnections(to endpoints: [TransferEndpoint], _ upstreams: Set<Upstream>) {
     let transport = current.value.transport
@@ -53,8 +56,13 @@ final class ForwardingHandler: Sendable {
 
   /// Counts and logs a request that the server itself refused. A request that was being forwarded counts for its route
   /// instead. On the loop.
-  func noteRefusal(_ refusal: RequestRefusal, of peer: SocketAddress, wasHandled: Bool) {
-    if !wasHandled { current.value.countRefused() }
+  func noteRefusal(
+    _ refusal: RequestRefusal, of peer: SocketAddress, from edge: ListenerEdge, wasHandled: Bool
+  ) {
+    if !wasHandled {
+      current.value.countRefused()
+      current.value.recordRefused(refusal, of: peer, from: edge)
+    }
     log.debug(
       "request refused",
       ["status": .integer(refusal.status), "client": .string("\(peer)"), "text": .string(refusal.reason)])

@@ -32,6 +32,9 @@ final class ForwardingPlan: Sendable {
   /// The number of plans of routes.
   let planCount: Int
 
+  /// The log of requests; nil without one.
+  let access: AccessLogPlan?
+
   /// All upstreams, each with the gauges of all limits that any route sets there.
   let upstreams: [Destination: ControlGauges]
 
@@ -40,10 +43,11 @@ final class ForwardingPlan: Sendable {
   ///   - gates: The gates of the process, which outlive a plan, as do those of tunnels.
   ///   - coders: The process's limit on bodies that are coded.
   ///   - named: The endpoints of the configuration's upstreams, by name.
+  ///   - accessLog: Writes the log that the configuration asks for.
   init(
     _ configuration: Configuration, pseudonym: String, gates: UploadGates, tunnels: TunnelGates = TunnelGates(),
     coders: CoderLimit = CoderLimit(),
-    named: [String: UpstreamEndpoints] = [:]
+    named: [String: UpstreamEndpoints] = [:], accessLog writer: AccessLogWriter? = nil
   ) {
     let routes = configuration.routes
     table = RouteTable(routes)
@@ -52,6 +56,17 @@ final class ForwardingPlan: Sendable {
     work = routes.map { maker.work(of: $0) }
     planCount = maker.count
     upstreams = maker.upstreams
+    access = configuration.accessLog.flatMap { settings in writer.map { AccessLogPlan(settings, $0) } }
+  }
+
+  /// What a configuration says of its access log.
+  struct AccessLogPlan: Sendable {
+    let settings: AccessLogSettings
+    let writer: AccessLogWriter
+
+    init(_ settings: AccessLogSettings, _ writer: AccessLogWriter) {
+      (self.settings, self.writer) = (settings, writer)
+    }
   }
 
   /// All plans of routes, those of fallbacks too.
@@ -93,6 +108,8 @@ final class ActivePlan {
   /// Observes the requests to upstreams.
   let observer: (any SharedTransportObserver)?
   let log: RequestLog
+  /// The fixed parts of access lines; nil without a log.
+  let accessNames: AccessNames?
   /// The states by the numbers of routes' plans, each from the first request on.
   @exclusivity(unchecked) private var states: [DestinationState?]
   /// The terms of a request that is not forwarded.
@@ -111,6 +128,8 @@ final class ActivePlan {
     boundTransport = transport
     self.observer = observer
     self.log = log
+    accessNames = plan.access.map { _ in AccessNames(plan) }
+    log.access.follow(plan.access?.settings, plan.access?.writer)
     let names = plan.table.routes.map(\.name)
     states = Array(repeating: nil, count: plan.planCount)
     choices = Array(repeating: nil, count: plan.planCount)

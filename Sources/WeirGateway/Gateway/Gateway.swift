@@ -41,6 +41,7 @@ package final class Gateway: Sendable {
   private let gates = UploadGates(limit: TransportLimits.gatewayUploads)
   private let coders: CoderLimit
   private let tunnels = TunnelGates()
+  private let accessLog: AccessLog
   private let failures: FailureLog
   private let upstreams: UpstreamLog
   private let metrics: GatewayMetrics
@@ -67,8 +68,13 @@ package final class Gateway: Sendable {
     present = Mutex(configuration.routes)
     try registry.follow(configuration.upstreams)
     metrics.endpoints.tell { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
+    let accessLog = AccessLog(counters: { metrics.accessLog() }, warn: { log.warn(of: $0) })
+    self.accessLog = accessLog
+    let lines = try accessLog.prepare(configuration.accessLog)
+    accessLog.commit(lines)
     let plan = ForwardingPlan(
-      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: registry.all)
+      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: registry.all,
+      accessLog: lines.writer)
     metrics.prepare(for: plan)
     let share = min(max(1, options.connections / options.workers), ServerLimits.mostConnections)
     let workers = try (0..<options.workers).map { number in
@@ -125,17 +131,23 @@ package final class Gateway: Sendable {
   /// can't be opened, or the loop of lookups and checks can't be made; then nothing has changed.
   package func reload(_ configuration: Configuration) async throws {
     let change = try listeners.prepare(configuration.listeners.isEmpty ? [standard] : configuration.listeners)
+    let lines = try accessLog.prepare(configuration.accessLog)
     let before = Array(registry.all.values)
     try registry.follow(configuration.upstreams)
     await findEndpoints()
     let plan = ForwardingPlan(
-      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: registry.all)
+      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: registry.all,
+      accessLog: lines.writer)
     metrics.prepare(for: plan)
     for worker in workers { await worker.install(plan, metrics) }
+    accessLog.commit(lines)
     await listeners.commit(change)
     closeIdleConnections(before, configuration.routes)
     destinations.keep(Set(plan.upstreams.keys))
   }
+
+  /// Opens the file of the access log anew, since it may have been renamed. A reload does it too.
+  package func reopenAccessLog() throws { try accessLog.reopen() }
 
   /// Closes idle connections to upstreams that are gone.
   ///
@@ -153,10 +165,15 @@ package final class Gateway: Sendable {
     for worker in workers { worker.closeIdleConnections(to: endpoints.map(\.destination), gone) }
   }
 
+  /// Seconds that the rest of the access log may take at the end.
+  private static let accessLogTime = 5.0
+
   /// Stops accepting, and returns when all requests under way have ended, at the latest after `grace` seconds. A
   /// request that arrives on an open connection within a second counts as under way.
   package func stop(grace: Double) async {
     await listeners.stop(grace: grace)
+    for worker in workers { await worker.flushAccessLog() }
+    await accessLog.finish(within: Self.accessLogTime)
     for worker in workers { worker.close() }
     registry.close()
     // Events that were only counted are logged before the end.

@@ -38,7 +38,7 @@ final class Worker: Sendable {
       case .proxyHeaderRefused(let refusal, let peer): handler.noteRefusal(refusal.rawValue, of: peer)
       case .handshakeFailed(let reason, let peer): handler.noteRefusal(reason, of: peer)
       case .requestRefused(let refusal, let peer, let wasHandled):
-        handler.noteRefusal(refusal, of: peer, wasHandled: wasHandled)
+        handler.noteRefusal(refusal, of: peer, from: edge, wasHandled: wasHandled)
       case .acceptFailed, .connectionsWait, .connectionEvicted: crowd.note(event)
       case .timedOut: break
       }
@@ -67,6 +67,16 @@ final class Worker: Sendable {
   /// Returns once the loop has done what it was asked for before.
   func catchUp() async {
     await withCheckedContinuation { continuation in loop.post { continuation.resume() } }
+  }
+
+  /// Returns once the access log's writer has all lines of requests that have ended.
+  func flushAccessLog() async {
+    await withCheckedContinuation { continuation in
+      loop.post { [handler] in
+        handler.flushAccessLog()
+        continuation.resume()
+      }
+    }
   }
 
   /// Ends all transfers, and closes the connections to upstreams.

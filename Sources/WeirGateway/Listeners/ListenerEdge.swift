@@ -14,6 +14,8 @@ final class ListenerEdge: Sendable {
   /// Whether clients speak TLS.
   let isSecure: Bool
   let name: [UInt8]
+  /// The name as a member of an access line.
+  let accessMember: [UInt8]
   /// The most bytes of a request's body; nil for no limit.
   let bodyBytes: Int64?
 
@@ -24,6 +26,8 @@ final class ListenerEdge: Sendable {
     forward = settings.tls?.forward ?? ListenerTLS.Forwarding()
     forwardsCertificates = !forward.names.isEmpty
     name = Array(settings.name.utf8)
+    // A listener's name has no octet that JSON would escape.
+    accessMember = Array(",\"listener\":\"\(settings.name)\"".utf8)
     bodyBytes = settings.limits.bodyBytes
     let isPlain = !isSecure && settings.reservedFields.isEmpty
     facts = isPlain ? nil : ClientFacts(isSecure: isSecure, reserved: settings.reservedFields)
@@ -49,6 +53,12 @@ final class ListenerEdge: Sendable {
   func trust(in peer: SocketAddress) -> ForwardingTrust {
     guard let proxies else { return .unstated }
     return proxies.contains(ClientAddress(peer: peer)) ? .trusted : .foreign
+  }
+
+  /// The version of TLS that a request came by, as "1.3"; nil for plain HTTP.
+  func tlsVersion(of exchange: Exchange) -> String? {
+    guard isSecure, let channel = exchange.channel as? TLSChannel else { return nil }
+    return channel.version
   }
 
   /// The client that a trusted proxy reports; nil if the peer itself counts as the client. Found anew by each call.

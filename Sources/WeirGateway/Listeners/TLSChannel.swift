@@ -66,6 +66,8 @@ final class TLSChannel: SecureChannel {
     self.observer = observer
   }
 
+  var version: String { stream.version }
+
   /// Whether only hosts are served that the certificate covers.
   var hasStrictNames: Bool { stream.hasStrictNames }
 

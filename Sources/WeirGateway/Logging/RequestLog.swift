@@ -4,6 +4,7 @@ import WeirTransport
 /// The log of one worker's requests. Confined to its loop.
 final class RequestLog {
   let log: Logger
+  let access: AccessRecorder
   private let failures: FailureLog
   private let upstreams: UpstreamLog
   private let loop: EventLoop
@@ -14,6 +15,7 @@ final class RequestLog {
     self.failures = failures
     self.upstreams = upstreams
     self.loop = loop
+    access = AccessRecorder(on: loop)
   }
 
   func failed(_ request: FailedRequest) {

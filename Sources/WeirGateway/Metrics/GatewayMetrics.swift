@@ -15,6 +15,7 @@ package final class GatewayMetrics: Sendable {
   let retried: CounterFamily<String>
   let abandoned: CounterFamily<String>
   let coded: CodedBytes.Family
+  private let accessLines: CounterFamily<String>
   private let routeInfo: GaugeFamily<(String, String, String)>
   let endpoints: EndpointMetrics
   let listeners = ListenerMetrics()
@@ -104,6 +105,9 @@ package final class GatewayMetrics: Sendable {
       "weir_gateway_coded_bytes_total",
       help: "Bytes of bodies that the gateway coded or decoded, before and after that, or that it left uncoded.",
       seriesLimit: 2 * Configuration.maximumRoutes * 5, labels: "route", "direction", "stage")
+    accessLines = try registry.counter(
+      "weir_access_log_lines_total",
+      help: "Lines of the access log that were written, left out by its sampling, or lost.", labels: "result")
     routeInfo = try registry.gauge(
       "weir_route_info",
       help: "The upstream of each route; without address and port if it has several, or answers itself.",
@@ -162,6 +166,13 @@ package final class GatewayMetrics: Sendable {
       routeInfo.with(route, lead?.host ?? "", lead.map { String($0.port) } ?? "").set(1)
     }
     told = present
+  }
+
+  /// Makes the series of the access log at zero.
+  func accessLog() -> AccessLogCounters {
+    AccessLogCounters(
+      written: accessLines.with("written"), sampledOut: accessLines.with("sampled_out"),
+      dropped: accessLines.with("dropped"))
   }
 
   /// The series of requests that ended in the way that `key` describes.

@@ -174,6 +174,7 @@ struct Serve {
     } else {
       parts.metrics.configurationRefused()
       log.error("the configuration stays as it was", [:])
+      reopenAccessLog(parts)
     }
     return problems
   }
@@ -204,6 +205,15 @@ struct Serve {
       log.info("configuration reloaded", ["file": file, "routes": .integer(configuration.routes.count)])
     }
     return nil
+  }
+
+  /// The signal may have come only because the file was renamed.
+  private func reopenAccessLog(_ parts: Parts) {
+    do {
+      try parts.gateway.reopenAccessLog()
+    } catch {
+      log.error("the access log goes on as it was", ["error": .string("\(error)")])
+    }
   }
 
   private func follow(_ tls: WebTLS?, _ parts: Parts) throws(TLSFilesProblem) {

@@ -36,6 +36,9 @@ package struct Route: Sendable, Equatable {
   /// The protocols to which requests may switch; nil if none.
   package var upgrade: TunnelRule?
 
+  /// Whether requests have lines in the access log, if there is one.
+  package var hasAccessLog = true
+
   static let defaultTimeout: Duration = .seconds(30)
 
   package init(name: String, match: RouteMatch = RouteMatch(), upstream: Upstream) {

@@ -5,6 +5,7 @@ extension Exchange {
     guard case .none = responseState, let connection else { return }
     responseState = .ended
     let response = OutgoingHead(status: status, length: .length(Int64(body.count)), to: head)
+    if response.hasBody { bytesOut = Int64(body.count) }
     connection.send(response, fields: fields, body: body, to: head)
   }
 
@@ -37,6 +38,7 @@ extension Exchange {
     let bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: remaining)))
     guard !bytes.isEmpty else { return true }  // an empty chunk would end the body
     if case .length = response.framing { responseState = .begun(response, remaining: remaining - Int64(bytes.count)) }
+    bytesOut += Int64(bytes.count)
     wantsWritable = !connection.write(bytes, isChunk: response.framing == .chunked)
     return !wantsWritable
   }
@@ -52,6 +54,7 @@ extension Exchange {
     guard case .begun = responseState, let connection, connection.retractResponse() else { return false }
     responseState = .none
     wantsWritable = false
+    bytesOut = 0
     return true
   }
 

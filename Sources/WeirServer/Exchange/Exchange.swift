@@ -33,6 +33,10 @@ package final class Exchange {
   /// Called when the response bytes that made `write` return false have been sent.
   @exclusivity(unchecked) package var onWritable: (() -> Void)?
 
+  /// The bytes of the request's body that came, and those of the response's body that were given to the connection.
+  @exclusivity(unchecked) package private(set) var bytesIn: Int64 = 0
+  @exclusivity(unchecked) package internal(set) var bytesOut: Int64 = 0
+
   /// Nil once the exchange has ended.
   @exclusivity(unchecked) var connection: Connection?
   @exclusivity(unchecked) var responseState = ResponseState.none
@@ -106,7 +110,8 @@ package final class Exchange {
 /// The calls of the connection to its exchange.
 extension Exchange {
   func deliver(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
-    bodyReader?.didReceive(bytes) ?? .proceed
+    bytesIn += Int64(bytes.count)
+    return bodyReader?.didReceive(bytes) ?? .proceed
   }
 
   func deliverEnd() {

@@ -56,6 +56,27 @@ package struct RequestHead: Sendable {
     withBytes(targetRange, body)
   }
 
+  /// The parts of a request line as received.
+  package struct Parts {
+    package let method: UnsafeRawBufferPointer
+    package let path: UnsafeRawBufferPointer
+    /// Nil without a question mark.
+    package let query: UnsafeRawBufferPointer?
+    package let authority: UnsafeRawBufferPointer
+  }
+
+  /// Calls `body` with the bytes of all parts, which are valid during the call.
+  package func withParts<Result>(_ body: (Parts) -> Result) -> Result {
+    fields.bytes.withUnsafeBytes { bytes in
+      let slash: StaticString = "/"
+      let implied = UnsafeRawBufferPointer(start: slash.utf8Start, count: slash.utf8CodeUnitCount)
+      return body(
+        Parts(
+          method: methodRange.slice(of: bytes), path: hasImpliedPath ? implied : pathRange.slice(of: bytes),
+          query: queryRange?.slice(of: bytes), authority: authorityRange.slice(of: bytes)))
+    }
+  }
+
   /// Calls `body` with the bytes of `authority`.
   package func withAuthorityBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     withBytes(authorityRange, body)

@@ -157,6 +157,7 @@ struct BoardFixture {
     upstreams:
       - name: \(pool)
         file: \(endpoints)
+    accessLog: { to: /dev/null }
     routes:
       - name: pool
         match: {pathPrefix: /pool}

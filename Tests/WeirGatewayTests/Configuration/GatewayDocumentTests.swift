@@ -52,6 +52,16 @@ import Testing
     for key in keys.sorted() { #expect(text.contains("| `\(key)` |"), "\(key)") }
   }
 
+  @Test func namesEveryKeyOfTheAccessLog() throws {
+    let error = #expect(throws: ConfigurationError.self) {
+      try Configuration(parsing: Array("{accessLog: {0: 0}, routes: []}".utf8), file: "gateway.md")
+    }
+    let problem = try #require(error?.problems.first { $0.message.contains("known keys are ") && $0.path.steps.count == 2 })
+    let keys = problem.message.split(separator: "known keys are ")[1].split(separator: ", ")
+    #expect(keys == ["fields", "format", "sampleSuccesses", "to"])
+    for key in keys { #expect(text.contains("| `accessLog.\(key)` |"), "\(key)") }
+  }
+
   /// The reader itself is asked which keys it knows: it names them to whoever writes another.
   @Test func namesEveryKey() throws {
     let asking =
@@ -66,7 +76,7 @@ import Testing
       let names = known.split(separator: ", ").map(String.init)
       keys += names.map { mapping.key($0).description }
     }
-    #expect(Set(keys).count == 102)
+    #expect(Set(keys).count == 103)
     for key in Set(keys).sorted() { #expect((text + upstreams).contains("| `\(key)` |"), "\(key)") }
   }
 
@@ -90,7 +100,7 @@ import Testing
     #expect(
       names == [
         ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["chat"], ["all"],
-        ["pay"],
+        ["shop", "health"], ["pay"],
       ])
   }
 }

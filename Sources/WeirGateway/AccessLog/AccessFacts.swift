@@ -1,0 +1,36 @@
+/// The facts in one line of an access log. The octets are valid only as long as the line is written.
+struct AccessFacts {
+  /// The time at which the request came: milliseconds since 1970.
+  var milliseconds: Int64
+  /// Members of JSON that don't change from one request to the next, each with a comma in front of it; empty without a
+  /// value.
+  var listener: [UInt8] = []
+  var route: [UInt8] = []
+  var upstream: [UInt8] = []
+  var endpoint: String?
+  var client = UnsafeRawBufferPointer(start: nil, count: 0)
+  /// The parts of the request; empty if it could not be read.
+  var method = UnsafeRawBufferPointer(start: nil, count: 0)
+  var host = UnsafeRawBufferPointer(start: nil, count: 0)
+  var path = UnsafeRawBufferPointer(start: nil, count: 0)
+  /// Nil without a question mark.
+  var query: UnsafeRawBufferPointer?
+  var isHTTP10 = false
+  /// 0 if none was sent.
+  var status: Int
+  var outcome: String
+  /// Bytes of the bodies, without their framing.
+  var bytesIn: Int64 = 0
+  var bytesOut: Int64 = 0
+  var seconds: Double
+  /// Nil for a request that was not forwarded.
+  var upstreamSeconds: Double?
+  var attempts = 0
+  /// The label of the failure; empty without one.
+  var error = ""
+  /// Lower-case hexadecimal digits; empty without a trace.
+  var traceID: [UInt8] = []
+  var requestID: [UInt8] = []
+  /// The version of TLS, as "1.3"; nil without.
+  var tls: String?
+}

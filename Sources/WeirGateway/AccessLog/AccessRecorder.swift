@@ -1,0 +1,54 @@
+import WeirIO
+import WeirMetrics
+
+/// The access log of one worker: makes lines, and hands those of a turn to the writer together. Confined to the loop.
+final class AccessRecorder {
+  private let loop: EventLoop
+  /// Nil while there is no log.
+  private var writer: AccessLogWriter?
+  private var settings: AccessLogSettings?
+  @exclusivity(unchecked) private var formatter = AccessLogFormatter(AccessLogSettings(to: .standardError))
+  private var sampling = AccessSampling(share: 1)
+  private var random = SystemRandomNumberGenerator()
+  @exclusivity(unchecked) private var lines: [UInt8] = []
+  @exclusivity(unchecked) private var count = 0
+
+  init(on loop: EventLoop) {
+    self.loop = loop
+  }
+
+  /// Makes further lines as the settings say; none without them.
+  func follow(_ settings: AccessLogSettings?, _ writer: AccessLogWriter?) {
+    flush()
+    self.writer = settings == nil ? nil : writer
+    guard let settings, settings != self.settings else { return }
+    self.settings = settings
+    formatter = AccessLogFormatter(settings)
+    sampling = AccessSampling(share: settings.sampleSuccesses)
+  }
+
+  /// Whether a request has a line. Counts those that have none because they are sampled out.
+  func records(status: Int, isCut: Bool) -> Bool {
+    guard let writer else { return false }
+    if sampling.keeps(status: status, isCut: isCut, draw: random.next()) { return true }
+    writer.counters.sampledOut.increment()
+    return false
+  }
+
+  /// Adds a line.
+  func record(_ facts: AccessFacts, values: AccessLogFormatter.FieldValues) {
+    if count == 0 { loop.atEndOfTurn { [weak self] in self?.flush() } }
+    formatter.append(facts, values: values, to: &lines)
+    count += 1
+  }
+
+  /// Hands the lines to the writer.
+  func flush() {
+    guard count > 0 else { return }
+    lines.withUnsafeBytes { writer?.add($0, count: count) }
+    count = 0
+    lines.removeAll(keepingCapacity: lines.capacity <= Self.keptBytes)
+  }
+
+  private static let keptBytes = 256 << 10
+}
