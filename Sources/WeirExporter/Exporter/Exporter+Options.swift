@@ -5,6 +5,8 @@ extension Exporter {
   public struct Options: Sendable {
     /// The actions that may be performed on the program, by path.
     package var actions: [String: AdminAction] = [:]
+    /// The pages of the program besides the exporter's own, by path. They are read by GET and HEAD.
+    package var pages: [String: ExporterPage] = [:]
     /// The name at the top of the landing page.
     public var title = "weir"
     /// Whether `/-/ready` answers 200; otherwise it answers 503. Called on the exporter's thread; must not block.

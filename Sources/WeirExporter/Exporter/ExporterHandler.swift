@@ -9,9 +9,11 @@ struct ExporterHandler: RequestHandler {
   let fields: FixedFields
   let isReady: @Sendable () -> Bool
   let actions: [String: AdminAction]
+  let pages: [String: ExporterPage]
 
   func handle(_ exchange: Exchange) {
-    let route = ExporterRoute(method: exchange.head.method, path: exchange.head.path, actions: actions.keys)
+    let route = ExporterRoute(
+      method: exchange.head.method, path: exchange.head.path, actions: actions.keys, pages: pages.keys)
     door.value.admit(exchange.head.fields.combined("Authorization")) { verdict in
       // Checking a password takes long enough for a client to leave.
       if exchange.isEnded { return }
@@ -43,6 +45,7 @@ struct ExporterHandler: RequestHandler {
     case .ready:
       let isReady = isReady()
       exchange.respond(status: isReady ? 200 : 503, fields: fields.common, text: isReady ? "ready\n" : "not ready\n")
+    case .page(let path): show(pages[path], to: exchange)
     case .action(let path): perform(actions[path], for: exchange)
     case .notFound:
       exchange.respond(status: 404, fields: fields.common, text: "not found; there are /metrics and /\n")
@@ -50,6 +53,16 @@ struct ExporterHandler: RequestHandler {
       exchange.respond(status: 405, fields: fields.wrongMethod, text: "only GET and HEAD\n")
     case .wrongMethodOfAction:
       exchange.respond(status: 405, fields: fields.wrongMethodOfAction, text: "only POST and PUT\n")
+    }
+  }
+
+  private func show(_ page: ExporterPage?, to exchange: Exchange) {
+    let bound = exchange.bound
+    page?.answer(exchange.head) { [fields] response in
+      bound.loop.post {
+        guard !bound.value.isEnded else { return }
+        bound.value.respond(status: response.status, fields: fields.page(response), body: response.body)
+      }
     }
   }
 

@@ -48,6 +48,12 @@ struct FixedFields: Sendable {
       ("Vary", Self.vary))
   }
 
+  func page(_ response: ExporterPage.Response) -> ResponseFields {
+    var fields = common
+    for field in response.fields { fields.add(field.name, field.value) }
+    return fields
+  }
+
   func unauthorized(_ challenges: [String]) -> ResponseFields {
     var fields = common
     for challenge in challenges { fields.add("WWW-Authenticate", challenge) }

@@ -7,6 +7,7 @@ struct Site: Sendable {
   let title: String
   let isReady: @Sendable () -> Bool
   let actions: [String: AdminAction]
+  let pages: [String: ExporterPage]
   /// The limits as the user gave them.
   let limits: Exporter.Limits
   let secure: (@Sendable () -> (any SecureChannel)?)?
@@ -21,6 +22,7 @@ struct Site: Sendable {
     title = options.title
     isReady = options.isReady
     actions = options.actions
+    pages = options.pages
     limits = options.limits
     secure = options.secure
     stopLinger = options.stopLinger
@@ -49,7 +51,7 @@ struct Site: Sendable {
     let landingPage = LandingPage(title: title, address: "\(address)", since: .now)
     return ExporterHandler(
       door: LoopBound(Door(access, on: loop), on: loop), scraper: scraper, landingPage: landingPage, fields: fields,
-      isReady: isReady, actions: actions)
+      isReady: isReady, actions: actions, pages: pages)
   }
 
   func serverLimits(_ limits: Exporter.Limits) -> ServerLimits {

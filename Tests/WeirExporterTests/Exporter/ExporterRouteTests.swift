@@ -16,4 +16,13 @@ import Testing
   func routes(method: String, path: String, route: ExporterRoute) {
     #expect(ExporterRoute(method: method, path: path) == route)
   }
+
+  @Test(
+    arguments: [
+      ("GET", "/page", .page("/page")), ("HEAD", "/page", .page("/page")), ("POST", "/page", .wrongMethod),
+      ("GET", "/page/", .notFound), ("GET", "/metrics", .metrics),
+    ] as [(String, String, ExporterRoute)])
+  func routesToPages(method: String, path: String, route: ExporterRoute) {
+    #expect(ExporterRoute(method: method, path: path, pages: ["/page", "/metrics"]) == route)
+  }
 }

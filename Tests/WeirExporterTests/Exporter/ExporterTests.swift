@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import WeirCompression
 import WeirExporter
@@ -33,6 +34,26 @@ import WeirMetrics
         "cache-control": "private", "x-content-type-options": "nosniff", "x-frame-options": "DENY",
         "content-length": "\(response.body.count)",
       ])
+  }
+
+  /// A page of the program gets the request and may answer from another thread; its fields join the common ones.
+  @Test func aPageOfTheProgram() throws {
+    var options = Exporter.Options()
+    options.registersProcessMetrics = false
+    options.pages = [
+      "/page": ExporterPage { request, done in
+        let text = "\(request.path) \(request.query ?? "") \(request.fields.combined("X-Asked") ?? "")\n"
+        Thread.detachNewThread { done(ExporterPage.Response(status: 203, fields: [("X-More", "yes")], text: text)) }
+      }
+    ]
+    let exporter = try Exporter(registry: Registry(), listenAddress: "127.0.0.1:0", options: options).start()
+    defer { exporter.stop(grace: 0) }
+    let response = try #require(try PageClient.get(exporter.address, "/page?a=b", [("X-Asked", "now")]))
+    #expect(response.status == 203)
+    #expect(response.text == "/page a=b now\n")
+    #expect(response.fields["x-more"] == "yes")
+    #expect(response.fields["cache-control"] == "no-store")
+    #expect(response.fields["content-type"] == "text/plain; charset=utf-8")
   }
 
   @Test func openMetricsAndGzip() throws {
