@@ -3,6 +3,7 @@ import Testing
 import WeirCompression
 import WeirExporter
 import WeirMetrics
+import WeirServer
 
 /// What a client sees of a running exporter.
 @Suite final class ExporterTests {
