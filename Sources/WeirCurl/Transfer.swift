@@ -72,6 +72,7 @@ package final class Transfer {
   var dialled: Dial?
   /// The TLS of the connection, for such an attempt.
   var secureConnection: TLSConnection?
+  var peer: TLSPeer?
   /// Sockets opened for this transfer while it has no established connection.
   @exclusivity(unchecked) var connecting: [OpenedSocket] = []
 

@@ -135,6 +135,7 @@ extension HTTP1Transfer: TransferHandle {
       // An attempt that failed has opened none.
       report.connectionsOpened = times.ready == nil ? 0 : dialled.connectionsOpened
       report.phases = dialled.phases
+      report.peer = dialled.peer
     }
     times.add(to: &report.phases, until: end)
     return report

@@ -19,7 +19,7 @@ package enum SHA256 {
     Data(digest(of: message)).base64EncodedString()
   }
 
-  static func hexadecimal(of message: some Collection<UInt8>) -> String {
+  package static func hexadecimal(of message: some Collection<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     let text = digest(of: message).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     return String(decoding: text, as: UTF8.self)

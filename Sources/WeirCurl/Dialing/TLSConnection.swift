@@ -30,7 +30,7 @@ struct TLSConnection {
   static var isKnown: Bool { functions != nil && CurlLibrary.usesOpenSSL }
 
   private let functions: Functions
-  private let object: UnsafeMutableRawPointer
+  let object: UnsafeMutableRawPointer
 
   /// Nil without TLS, or with another TLS library.
   init?(_ easy: UnsafeMutableRawPointer) {

@@ -234,7 +234,9 @@ struct OptionSetter {
     }
     if !tls.verifiesPeer { set(CURLOPT_SSL_VERIFYPEER, 0) }
     if !tls.verifiesHost { set(CURLOPT_SSL_VERIFYHOST, 0) }
-    set(CURLOPT_SSLVERSION, tls.minimumVersion.number)
+    // The newest version is the upper half of the number.
+    let newest = tls.maximumVersion.map { $0.number << 16 } ?? 0
+    set(CURLOPT_SSLVERSION, tls.minimumVersion.number | newest)
     if let pins = trust.pins { set(CURLOPT_PINNEDPUBLICKEY, pins) }
     if let certificate = tls.clientCertificate { setCertificate(certificate) }
   }

@@ -16,6 +16,7 @@ final class PreparedOptions {
   let unixSocketPath: String?
   let proxy: PreparedProxy
   let trust: TransferTrust
+  let notesPeers: Bool
   let resolve: UnsafeMutablePointer<curl_slist>?
 
   init(_ options: TransportOptions) throws(TransferError) {
@@ -26,6 +27,7 @@ final class PreparedOptions {
     unixSocketPath = options.unixSocketPath
     proxy = PreparedProxy(options.proxy)
     trust = TransferTrust(options.tls)
+    notesPeers = options.notesPeers
     var list: UnsafeMutablePointer<curl_slist>?
     for override in options.resolveOverrides {
       guard let entry = Self.entry(override), let longer = curl_slist_append(list, entry) else {

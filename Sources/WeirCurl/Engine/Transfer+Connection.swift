@@ -50,6 +50,7 @@ extension Transfer {
       takes(socket)
     }
     expectProtocol()
+    if engine.prepared.notesPeers { peer = handle.flatMap { TLSConnection($0.easy) }?.peer() }
     if dialled != nil { secureConnection = handle.flatMap { TLSConnection($0.easy) } }
     if let timer = connectTimer { engine.loop.cancel(timer) }
     if repeats.requests > 0 { forgetProvisionalHead() }

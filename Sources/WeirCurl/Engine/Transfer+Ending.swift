@@ -51,6 +51,7 @@ extension Transfer {
     report.staleRetries = repeats.staleRetries
     report.remoteAddress = remoteAddress
     report.remotePort = remoteAddress == nil ? nil : Int(remotePort)
+    report.peer = peer
     if let easy = handle?.easy {
       readNumbers(easy, &report)
       readConnection(easy, to: end, &report)

@@ -18,6 +18,8 @@ package struct TLSOptions: Sendable, Hashable {
   /// pinning.
   package var pinnedPublicKeys: [String] = []
   package var minimumVersion: MinimumVersion = .tls12
+  /// Nil for the newest that the TLS library knows.
+  package var maximumVersion: MinimumVersion?
   /// Whether the certificate must be for the host.
   package var verifiesHost = true
   /// Whether the certificate must lead to a root.

@@ -21,6 +21,8 @@ package struct TransferReport: Sendable {
   package var remoteAddress: String?
   package var remotePort: Int?
   package var version: HTTPVersionNumber?
+  /// With TLS, if the transport's options ask for it.
+  package var peer: TLSPeer?
 
   package init(startTime: MonotonicTime, total: Double) {
     self.startTime = startTime

@@ -16,6 +16,8 @@ package struct TransportOptions: Sendable {
   package var unixSocketPath: String?
   package var resolveOverrides: [ResolveOverrideOptions] = []
   package var tls = TLSOptions()
+  /// Whether reports tell of the server's side of TLS connections.
+  package var notesPeers = false
   package var httpVersion: HTTPVersionChoice = .automatic
   package var http1Engine = HTTP1EngineChoice.standard
   /// The maximum number of concurrent name lookups, each of which is a thread of libcurl.
