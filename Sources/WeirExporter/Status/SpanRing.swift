@@ -4,7 +4,7 @@ package protocol SpanCounts {
   mutating func add(_ other: Self)
 }
 
-/// What was counted in the last ten seconds and in the last five minutes: buckets of five seconds, of which the earlier
+/// The counts of the last ten seconds and in the last five minutes: buckets of five seconds, of which the earlier
 /// ones are kept as pieces of half a minute.
 package struct SpanRing<Counts: SpanCounts> {
   private static var pieces: Int { 9 }

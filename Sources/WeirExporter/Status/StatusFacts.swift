@@ -1,4 +1,4 @@
-/// What problems are judged by, beside traffic.
+/// The facts beside traffic by which problems are judged.
 package struct StatusFacts: Sendable {
   /// The 99th percentile of the lag of loops in the last ten seconds, by the loop's name; the worst first.
   package var lags: [(loop: String, seconds: Double)] = []

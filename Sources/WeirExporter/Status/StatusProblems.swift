@@ -48,7 +48,7 @@ package enum StatusProblems {
     return StatusProblem(.destination, .bad, upstream.name, share + cause(failures, of: upstream) + circuit)
   }
 
-  /// What the latest failures have in common: ", mostly could_not_connect at 10.0.0.7:80".
+  /// The common trait of the latest failures: ", mostly could_not_connect at 10.0.0.7:80".
   private static func cause(_ failures: [RecentRequest], of upstream: StatusReport.Upstream) -> String {
     guard let (reason, count) = most(failures.map(reason)) else { return "" }
     var text = count == failures.count ? ", all with \(reason)" : ", mostly with \(reason)"
@@ -90,7 +90,7 @@ package enum StatusProblems {
   private static func storm(
     _ upstream: StatusReport.Upstream, _ window: StatusReport.Window, _ failures: [RecentRequest]
   ) -> StatusProblem? {
-    // What answers 429 says so itself.
+    // An upstream that answers 429 says so itself.
     guard let demand = window.retryDemand, demand > 0.2, window.requests >= leastRequests,
       window.limited * 2 <= window.attempts
     else { return nil }

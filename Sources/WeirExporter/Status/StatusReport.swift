@@ -127,7 +127,7 @@ package struct StatusReport: Sendable {
     }
   }
 
-  /// What became of requests.
+  /// The outcomes of requests, as counts and times.
   package struct Traffic: Sendable {
     package var last10s = Window()
     package var last5m = Window()

@@ -1,6 +1,6 @@
 package import WeirIO
 
-/// What a program adds to the status page beside the destinations of its requests. Called on the exporter's thread.
+/// A program's own part of the status page, beside the destinations of its requests. Called on the exporter's thread.
 package protocol StatusSource: Sendable {
   /// The metrics that tell of its own subjects, such as routes, for each kind of subject.
   var metrics: [[TrafficMetric]] { get }

@@ -1,4 +1,4 @@
-/// What was counted of a subject within a span of time. Empty parts take no memory.
+/// The counts of a subject within a span of time. Empty parts take no memory.
 struct TrafficCounts: SpanCounts {
   var requests: UInt32 = 0
   var failed: UInt32 = 0

@@ -42,7 +42,7 @@ package struct TrafficMetric: Sendable {
     self.only = only
   }
 
-  /// What `MetricsMonitor` counts of destinations.
+  /// The metrics of destinations, as `MetricsMonitor` counts them.
   package static let ofDestinations: [TrafficMetric] = {
     func metric(_ name: String, _ fact: Fact, by split: String? = nil, only: Set<String>? = nil) -> TrafficMetric {
       TrafficMetric(name, fact, keys: ["server_address", "server_port"], by: split, only: only)

@@ -91,7 +91,7 @@ struct TrafficRing {
   }
 }
 
-/// What all subjects of a table have in common.
+/// The traits that all subjects of a table share.
 struct TrafficBounds {
   /// The bounds of the histograms' buckets.
   var durations: [Double] = []

@@ -108,7 +108,7 @@ package struct TrafficTable {
     var key = metric.keys.map { labels[$0] ?? "" }
     if entries[key] == nil, entries.count >= Self.mostSubjects { key = Self.rest }
     var last: [UInt32] = []
-    // What was counted before the first reading may be long ago. Later on a new series is news.
+    // Counts from before the first reading may be old. Later on a new series is news.
     if readings == 1 {
       switch metric.fact {
       case .durations, .phases: last = Histogram(series).snapshot.counts.map { UInt32(truncatingIfNeeded: $0) }

@@ -36,7 +36,7 @@ struct EndpointShares {
   mutating func read(_ counts: [(key: Key, attempts: Attempts)]) {
     readings += 1
     for (key, attempts) in counts {
-      // What was counted before the first reading may be long ago. A later endpoint is new.
+      // Counts from before the first reading may be old. A later endpoint is new.
       var entry = entries[key] ?? Entry(last: readings == 1 ? attempts : Attempts(), seen: 0)
       // An endpoint that left and came back counts from zero.
       let isAnew = attempts.successes < entry.last.successes || attempts.failures < entry.last.failures

@@ -3,7 +3,7 @@ import WeirExporter
 import WeirIO
 import WeirTransport
 
-/// What the gateway adds to the status page: its listeners, routes and endpoints.
+/// The gateway's part of the status page: its listeners, routes and endpoints.
 final class GatewayStatus: StatusSource {
   let recent: RecentRequests
   private let measured: GatewayMetrics
