@@ -152,7 +152,9 @@ extension MetricsMonitor: SharedTransportObserver {
     metrics.attemptsPerRequest.observe(Double(end.attempts))
     if let seconds = end.serialization { metrics.phases[.serialization].observe(seconds) }
     if end.isDestinationsFault { metrics.requestsFailed.increment() }
-    metrics.settled(method: MethodLabel.of(exchange.method), outcome: end.outcome, seconds: end.duration)
+    metrics.settled(
+      method: MethodLabel.of(exchange.method), outcome: end.outcome, seconds: end.duration,
+      traceID: exchange.sampledTraceID)
   }
 
   package func exchange(_ exchange: any TransportExchange, didStartAttempt number: Int) {
