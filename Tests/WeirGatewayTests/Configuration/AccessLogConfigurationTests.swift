@@ -57,7 +57,7 @@ import WeirTestSupport
     }
     #expect(
       error?.description.contains(
-        "weir.yml:1:32: routes[0].accessLog: can only be off in a route; where and how lines are written is said beside routes"
+        "weir.yml:1:31: routes[0].accessLog: can only be off in a route; where and how lines are written is said beside routes"
       ) == true)
   }
 
