@@ -8,6 +8,8 @@ package protocol TransportExchange: AnyObject {
   var path: String? { get }
   /// The observer of the exchange and its attempts.
   var observer: (any TransportObserver)? { get }
+  /// The identifier of the exchange's trace, if that is sampled.
+  var sampledTraceID: String? { get }
 }
 
 extension TransportExchange {

@@ -35,6 +35,8 @@ public class Request: @unchecked Sendable {
   public let shouldAutomaticallyResume: Bool?
   /// The refreshes of credentials for which this request is made; nil: it is made for none.
   let refreshScope = RefreshScope.current
+  /// The request's place in a trace; nil without one.
+  let trace: TraceContext?
   let context: SessionContext
   let fields: Mutex<RequestFields>
   private let lazyID = Mutex<UUID?>(nil)
@@ -42,6 +44,7 @@ public class Request: @unchecked Sendable {
 
   init(context: SessionContext, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?) {
     self.context = context
+    trace = context.configuration.traceContext?()
     self.shouldAutomaticallyResume = shouldAutomaticallyResume
     fields = Mutex(RequestFields(monitors: context.monitors, interceptor: interceptor))
   }

@@ -124,6 +124,14 @@ public struct SessionConfiguration: Sendable {
   /// The header field in which a retry says which retry it is. It adds to the number that the request has already: if a
   /// request with `X-Retry-Attempt: 2` is retried once, the retry sends 3. Nil: no field.
   public var announcesAttempts: AttemptHeader?
+  /// Gives the place of new requests in a distributed trace (W3C Trace Context); default: nil, requests have none.
+  ///
+  /// It is called once for each request, where the request is made: on the thread, and in the task, that calls
+  /// ``Session``. So it can read the caller's task-local values, which is how tracing libraries keep their context. If it
+  /// returns a context, each attempt of the request carries `traceparent` with that trace's identifier and flags and a
+  /// parent identifier of its own, and `tracestate` if there is one. A request that has a `traceparent` of its own is left
+  /// as it is. The trace's identifier, if it is sampled, becomes an exemplar of `weir_request_duration_seconds`.
+  public var traceContext: (@Sendable () -> TraceContext?)?
   /// The limit of redirects followed within one attempt; one more fails it with `URLError(.httpTooManyRedirects)`.
   public var maximumRedirects = 20
   /// Whether a redirect may lead from https to http.

@@ -26,6 +26,7 @@ final class SessionCore {
   private let defect: WeirError?
   private var ending: Ending?
   private var taskCount = 0
+  @exclusivity(unchecked) private var traceIDs = TraceIDs()
   weak var session: Session?
 
   /// The reason why no further request is taken.
@@ -178,10 +179,11 @@ final class SessionCore {
   ///
   /// - Parameters:
   ///   - retries: The number of the request's retries so far.
+  ///   - trace: The request's place in a trace, of which the hop gets one of its own.
   ///   - cookie: The Cookie field from the session's storage.
   ///   - conditions: The conditional fields that ask about a stored response.
   func headers(
-    for hop: HopRequest, retries: Int, withoutSecrets: Bool, cookie: String?,
+    for hop: HopRequest, retries: Int, withoutSecrets: Bool, trace: TraceContext? = nil, cookie: String?,
     conditions: [(name: String, value: String)]? = nil
   ) -> PreparedHeaders {
     var own = hop.fields
@@ -189,6 +191,10 @@ final class SessionCore {
       header.announce(retries, after: header.count(in: hop), in: &own)
     }
     for (name, value) in conditions ?? [] { own[name] = value }
+    if let trace, hop.value(forHeader: "traceparent") == nil {
+      own["traceparent"] = trace.child(parent: traceIDs.parent()).traceparent
+      own["tracestate"] = trace.traceState
+    }
     if own.isEmpty, !withoutSecrets, cookie == nil { return preparedDefaultHeaders() }
     var merged = configuration.headers
     if withoutSecrets { for name in RedirectPolicy.originFields { merged.remove(name: name) } }

@@ -101,9 +101,12 @@ final class DestinationMetrics: Sendable {
     series(of: method).started.add()
   }
 
-  func settled(method: String, outcome: RequestOutcome, seconds: Double) {
+  ///
+  /// - Parameter traceID: The request's trace, if it is sampled.
+  func settled(method: String, outcome: RequestOutcome, seconds: Double, traceID: String? = nil) {
     guard let index = Self.outcomes.firstIndex(of: outcome) else { return }
-    durations[RequestResult(outcome)].observe(seconds)
+    let duration = durations[RequestResult(outcome)]
+    if let traceID { duration.observe(seconds, traceID: traceID) } else { duration.observe(seconds) }
     // Counted last, because the code that waits to forget the destination waits for this count.
     series(of: method).settled[index].add()
   }

@@ -22,6 +22,9 @@ final class LazyHistogram: Sendable {
     known._withUnsafeGuaranteedRef { Histogram($0).observe(value) }
   }
 
+  /// Observes a value of a trace that is sampled. Those are few.
+  func observe(_ value: Double, traceID: String) { make().observe(value, traceID: traceID) }
+
   private func reference(_ address: UInt) -> Unmanaged<Series>? {
     UnsafeRawPointer(bitPattern: address).map { .fromOpaque($0) }
   }

@@ -156,7 +156,9 @@ extension MetricsMonitor: SharedTransportObserver {
     if let seconds = end.serialization { metrics.phases[.serialization].observe(seconds) }
     if end.isDestinationsFault { metrics.requestsFailed.increment() }
     if recent.isOn { note(exchange, end) }
-    metrics.settled(method: MethodLabel.of(exchange.method), outcome: end.outcome, seconds: end.duration)
+    metrics.settled(
+      method: MethodLabel.of(exchange.method), outcome: end.outcome, seconds: end.duration,
+      traceID: exchange.sampledTraceID)
   }
 
   private func note(_ exchange: any TransportExchange, _ end: ExchangeEnd) {
@@ -172,6 +174,7 @@ extension MetricsMonitor: SharedTransportObserver {
     request.outcome = end.outcome.rawValue
     request.seconds = end.duration
     request.attempts = end.attempts
+    request.traceID = exchange.sampledTraceID
     if end.isDestinationsFault { recent.noteFailure(request) }
     if isSlow { recent.noteSlow(request) }
   }

@@ -31,11 +31,17 @@ final class AccessLogPen {
       let turn = writer.takeTurn(into: &buffer)
       note(turn.dropped)
       end = turn.end
+      var successor = turn.successor
+      // Lines that came while there was no place are for the first one.
+      if place.target == nil, let first = successor {
+        follow(first)
+        successor = nil
+      }
       if turn.lines > 0 {
         buffer.withUnsafeBytes { write($0, turn.lines) }
         writer.settle()
       }
-      if let successor = turn.successor { follow(successor) }
+      if let successor { follow(successor) }
       let isLast = end != nil && turn.lines == 0
       if let notice = notices.due(at: .now, isLast: isLast) { writer.warn(notice) }
       if isLast { break }

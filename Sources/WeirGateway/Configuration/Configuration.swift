@@ -10,6 +10,10 @@ package struct Configuration: Sendable, Equatable {
   package var upstreams: [NamedUpstream] = []
   /// The log of requests; nil without one.
   package var accessLog: AccessLogSettings?
+  /// Nil if the fields of traces pass as they are.
+  package var trace: TraceSettings?
+  /// Nil if requests get no identifiers.
+  package var requestID: RequestIDSettings?
   /// Notes on parts that break no rule but are probably mistakes, in the order of the file. Those that come of a comparison
   /// of routes are behind the others.
   package var warnings: [ConfigurationProblem] = []

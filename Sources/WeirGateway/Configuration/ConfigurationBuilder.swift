@@ -44,6 +44,8 @@ struct ConfigurationBuilder {
       let listeners = keys.take("listeners").map { readListeners($0) } ?? []
       if let upstreams = keys.take("upstreams") { readUpstreams(upstreams) }
       let accessLog = keys.take("accessLog").flatMap { $0.accessLog() }
+      let trace = keys.take("trace").flatMap { $0.trace() }
+      let requestID = keys.take("requestId").flatMap { $0.requestID() }
       guard let list = keys.take("routes", required: "list at least one route"), let routes = list.elements() else {
         return nil
       }
@@ -53,6 +55,7 @@ struct ConfigurationBuilder {
       var configuration = Configuration(routes: routes.compactMap { route($0) })
       configuration.listeners = listeners
       configuration.accessLog = accessLog
+      (configuration.trace, configuration.requestID) = (trace, requestID)
       configuration.upstreams = upstreams.values.map(\.value).sorted { $0.name < $1.name }
       compare(matches)
       compareUpstreams(configuration.routes)

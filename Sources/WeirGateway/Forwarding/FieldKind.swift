@@ -20,6 +20,8 @@ enum FieldKind {
   case retryAttempt
   /// `x-envoy-attempt-count`: read, and forwarded.
   case envoyAttempt
+  /// `traceparent` and `tracestate` (W3C Trace Context).
+  case trace
   /// `Priority`: read, and forwarded (RFC 9218).
   case priority
   /// `grpc-timeout` and `X-Envoy-Expected-Rq-Timeout-Ms`: read, and forwarded.
@@ -38,7 +40,11 @@ enum FieldKind {
     case 7: self = name.spells("upgrade") || name.spells("trailer") ? .hopByHop : .endToEnd
     case 8: self = name.spells("priority") ? .priority : .endToEnd
     case 9: self = name.spells("forwarded") ? .forwarded : .endToEnd
-    case 10: self = name.spells("connection") ? .connection : name.spells("keep-alive") ? .hopByHop : .endToEnd
+    case 10:
+      self =
+        name.spells("connection")
+        ? .connection : name.spells("keep-alive") ? .hopByHop : name.spells("tracestate") ? .trace : .endToEnd
+    case 11: self = name.spells("traceparent") ? .trace : .endToEnd
     case 12:
       self = name.spells("max-forwards") ? .maxForwards : name.spells("grpc-timeout") ? .grpcTimeout : .endToEnd
     case 14: self = name.spells("content-length") || name.spells("http2-settings") ? .hopByHop : .endToEnd

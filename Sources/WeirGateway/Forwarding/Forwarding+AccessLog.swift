@@ -30,6 +30,10 @@ extension Forwarding {
     facts.attempts = startedCount
     facts.error = failure?.label ?? ""
     facts.tls = tlsVersion
+    if let marks {
+      facts.traceID = marks.trace?.traceIDOctets ?? []
+      facts.requestID = marks.requestID
+    }
     clientText.withUnsafeBytes { client in
       exchange.head.withParts { parts in
         facts.client = client

@@ -178,10 +178,16 @@ extension Forwarding: AttemptDelegate {
       return ended(attempt, TransferFailure(.requestBodyStreamExhausted, "the request's body can't be sent again"))
     }
     do {
-      try attempt.send(outgoing.spec, headers: outgoing.headers(retries: machine.retries))
+      try attempt.send(outgoing.spec, headers: headers(of: outgoing))
     } catch {
       ended(attempt, TransferFailure(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
     }
+  }
+
+  /// The fields of an attempt. Each has a place of its own in the trace.
+  private func headers(of outgoing: OutgoingRequest) -> PreparedHeaders {
+    let trace = marks?.trace?.child(parent: plan.drawParent())
+    return outgoing.headers(retries: machine.retries, trace: trace)
   }
 
   /// There is no endpoint for the attempt. One beside another just ends.
@@ -229,6 +235,7 @@ extension Forwarding: AttemptDelegate {
     }
     let rules = outgoing.route.headers.responseRules
     if rules.adds { withFacts { rules.add(to: &fields, $0) } }
+    addRequestID(to: &fields, unless: rules)
     status = head.status
     exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
   }

@@ -42,6 +42,7 @@ extension Forwarding {
       // The field says that nothing was sent, which is not so if a retry was refused.
       if startedCount == 0 { fields.add("X-Weir-Refused", reason.rawValue) }
     }
+    addRequestID(to: &fields)
     exchange.respond(status: answer.status, fields: fields, text: answer.text)
     end(outcome)
   }
@@ -55,9 +56,19 @@ extension Forwarding {
 
   func answer(by answer: RouteAnswer, location: String? = nil, as outcome: GatewayOutcome) {
     status = answer.status
-    exchange.respond(
-      status: status, fields: withFacts { answer.fields(location: location, $0) }, body: answer.body)
+    var fields = withFacts { answer.fields(location: location, $0) }
+    addRequestID(to: &fields, unless: answer.rules)
+    exchange.respond(status: status, fields: fields, body: answer.body)
     end(outcome)
+  }
+
+  /// Adds the request's identifier to a response, unless the route has a rule about the field.
+  func addRequestID(to fields: inout WeirServer.ResponseFields, unless rules: ResponseRules? = nil) {
+    guard let requestID = marks?.requestID, let name = plan.plan.marks?.header, !name.isEmpty else { return }
+    name.withUnsafeBytes { name in
+      if rules?.drops(name) == true { return }
+      requestID.withUnsafeBytes { _ = fields.add(name: name, value: $0) }
+    }
   }
 
   func end(_ outcome: GatewayOutcome, at now: MonotonicTime = .now) {
@@ -73,7 +84,7 @@ extension Forwarding {
       SeriesCache.Key(
         route: route, method: knownMethod, isHTTP10: isHTTP10, isSecure: edge.isSecure, status: status,
         outcome: outcome),
-      seconds: seconds)
+      seconds: seconds, traceID: marks?.sampledTraceID)
     noteRecent(outcome, seconds)
     if isFailure, outcome != .answeredByRoute, outcome != .busy {
       logFailure(outcome, status: status, line: ownAnswer?.line)
@@ -104,7 +115,7 @@ extension Forwarding {
         kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,
         upstream: upstream?.authority ?? "", endpoint: terms.lastEndpoint,
         seconds: MonotonicTime.now.seconds(since: began), attempts: startedCount, error: failure?.label ?? "",
-        text: text))
+        text: text, traceID: marks?.trace?.traceID))
   }
 
   /// Logs the request without its query and header fields, since they may hold secrets.

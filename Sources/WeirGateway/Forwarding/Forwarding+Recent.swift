@@ -25,6 +25,7 @@ extension Forwarding {
     request.error = failure?.label ?? ""
     request.seconds = seconds
     request.attempts = startedCount
+    request.traceID = marks?.trace?.traceID
     if isFailure { recent.noteFailure(request) }
     if isSlow { recent.noteSlow(request) }
   }

@@ -41,6 +41,7 @@ extension Forwarding {
     _ = policy.response(head, isHTTP10: false, to: &fields)
     fields.add("Upgrade", head.value(forField: "Upgrade") ?? "")
     if policy.responseRules.adds { withFacts { policy.responseRules.add(to: &fields, $0) } }
+    addRequestID(to: &fields, unless: policy.responseRules)
     guard exchange.upgrade(fields: fields) else { return .stop }
     status = head.status
     tunnelGate = nil

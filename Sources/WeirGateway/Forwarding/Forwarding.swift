@@ -49,6 +49,8 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) private(set) var deadline = MonotonicTime.distantFuture
   /// Seconds for which the request was at upstreams; nil before the first time has ended.
   @exclusivity(unchecked) var upstreamSeconds: Double?
+  /// The request's trace and identifier; nil without any.
+  @exclusivity(unchecked) var marks: RequestMarks?
   /// The version of TLS that the client speaks, for the access log.
   @exclusivity(unchecked) var tlsVersion: String?
   private let deadlineTimer = LoopTimer()
@@ -91,6 +93,7 @@ final class Forwarding: TransportExchange {
     terms = plan.noTerms
     // The turn's time, since a request that waits behind others of its turn is already under way.
     began = exchange.loop.turnTime
+    if plan.plan.marks != nil { marks = plan.marks(of: exchange.head.fields) }
     if plan.accessNames != nil { tlsVersion = edge.tlsVersion(of: exchange) }
   }
 
@@ -165,7 +168,7 @@ final class Forwarding: TransportExchange {
     plan.text(of: exchange.peer).withUnsafeBytes { address in
       let client = HeaderPolicy.Client(
         address: address, authority: authority, trust: edge.trust(in: exchange.peer),
-        facts: edge.facts(of: exchange), listener: edge.name, isHTTP10: isHTTP10,
+        facts: edge.facts(of: exchange), listener: edge.name, isHTTP10: isHTTP10, marks: marks,
         countsForwards: knownMethod == .trace || knownMethod == .options)
       if bodyDecoding != nil { return route.headers.request(DecodedRequest(head: exchange.head.fields), from: client) }
       return route.headers.request(exchange.head.fields, from: client)
@@ -206,6 +209,8 @@ final class Forwarding: TransportExchange {
   var path: String? { exchange.head.path }
 
   var observer: (any TransportObserver)? { plan.observer }
+
+  var sampledTraceID: String? { marks?.sampledTraceID }
 
   // MARK: The beginning and the end
 

@@ -2,6 +2,7 @@ import WeirCurl
 import WeirExporter
 import WeirIO
 import WeirMetrics
+import WeirServer
 import WeirTransport
 
 /// A configuration's routes, prepared for forwarding. Immutable and shared by all workers. A reload makes a new plan;
@@ -35,6 +36,9 @@ final class ForwardingPlan: Sendable {
   /// The log of requests; nil without one.
   let access: AccessLogPlan?
 
+  /// What requests are marked with; nil for nothing.
+  let marks: MarkSettings?
+
   /// All upstreams, each with the gauges of all limits that any route sets there.
   let upstreams: [Destination: ControlGauges]
 
@@ -56,6 +60,7 @@ final class ForwardingPlan: Sendable {
     work = routes.map { maker.work(of: $0) }
     planCount = maker.count
     upstreams = maker.upstreams
+    marks = MarkSettings(configuration)
     access = configuration.accessLog.flatMap { settings in writer.map { AccessLogPlan(settings, $0) } }
   }
 
@@ -116,14 +121,16 @@ final class ActivePlan {
   let noTerms = DestinationTerms(DestinationControls(retryBudget: nil))
   /// By the numbers of routes' plans. They live as long as requests of this plan do.
   @exclusivity(unchecked) private var choices: [EndpointChoice?]
+  @exclusivity(unchecked) private var ids: TraceIDs
   @exclusivity(unchecked) private var random = PickRandom(seed: .random(in: .min ... .max))
   @exclusivity(unchecked) private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
 
   init(
     _ plan: ForwardingPlan, _ metrics: GatewayMetrics, transport: LoopBound<Transport>,
-    observer: (any SharedTransportObserver)?, log: RequestLog
+    observer: (any SharedTransportObserver)?, log: RequestLog, ids: TraceIDs = TraceIDs()
   ) {
     self.plan = plan
+    self.ids = ids
     self.metrics = metrics
     boundTransport = transport
     self.observer = observer
@@ -204,6 +211,14 @@ final class ActivePlan {
   /// The choice among the endpoints of a route's upstream; nil if that is a URL.
   func choice(for route: RoutePlan) -> EndpointChoice? { choices[route.number] }
 
+  /// The marks of a request; nil if it has none.
+  func marks(of fields: HeaderFields) -> RequestMarks? {
+    plan.marks.map { RequestMarks(fields, $0, &ids) }
+  }
+
+  /// The identifier of an attempt in its trace.
+  func drawParent() -> UInt64 { ids.parent() }
+
   /// A number for a choice among upstreams.
   func draw() -> UInt64 { random.next() }
 
@@ -211,10 +226,11 @@ final class ActivePlan {
     cache.active(method, isSecure: isSecure).increment()
   }
 
-  func ended(_ key: SeriesCache.Key, seconds: Double) {
+  /// - Parameter traceID: The trace of the request, if it is sampled.
+  func ended(_ key: SeriesCache.Key, seconds: Double, traceID: String? = nil) {
     cache.active(key.method, isSecure: key.isSecure).decrement()
     let series = cache.series(key)
-    series.duration.observe(seconds)
+    if let traceID { series.duration.observe(seconds, traceID: traceID) } else { series.duration.observe(seconds) }
     series.count.increment()
     series.failed?.increment()
   }

@@ -28,6 +28,8 @@ final class HeaderPolicy: Sendable {
     /// The name of the listener.
     var listener: [UInt8] = []
     var isHTTP10 = false
+    /// The request's marks; nil without any.
+    var marks: RequestMarks?
     /// Whether the method is TRACE or OPTIONS, whose hops Max-Forwards counts.
     var countsForwards = false
   }
@@ -59,12 +61,19 @@ final class HeaderPolicy: Sendable {
   /// Whether the gateway announces its own retries. It does unless the route has a rule about the field.
   let announcesRetries: Bool
   let responseRules: ResponseRules
+  /// Whether the gateway puts each attempt into the request's trace. It does unless the route has a rule about the field.
+  let announcesTraces: Bool
+  /// What requests are marked with; nil for nothing.
+  private let marks: MarkSettings?
 
   /// - Parameters:
   ///   - upstream: The upstream of the route.
   ///   - host: The Host that an entry of `upstreams` asks for; nil for the endpoint's own.
   ///   - pseudonym: The name of this gateway in Via; a token.
-  init(route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String) {
+  ///   - marks: What requests are marked with; nil for nothing.
+  init(
+    route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String, marks: MarkSettings? = nil
+  ) {
     let rules = route.headers
     let ruled = (rules.set.map(\.name) + rules.remove).map { Array(FieldSyntax.lowercased($0).utf8) }
     var first = HeaderBlock()
@@ -98,6 +107,8 @@ final class HeaderPolicy: Sendable {
     self.pseudonym = Array(pseudonym.utf8)
     self.ruled = ruled
     announcesRetries = !ruled.contains(Array(FieldSyntax.lowercased(AttemptHeader.standard.name).utf8))
+    announcesTraces = !ruled.contains(Array("traceparent".utf8))
+    self.marks = marks
     self.first = first
     self.last = last
     via = (Array("1.1 \(pseudonym)".utf8), Array("1.0 \(pseudonym)".utf8))
@@ -121,6 +132,7 @@ final class HeaderPolicy: Sendable {
       if let facts = client.facts, facts.reserves(name) { return }
       switch FieldKind(name) {
       case .endToEnd:
+        if let marks, marks.isRequestID(name) { return }
         // The server's parser has checked the field.
         if !isRuled(name), !FieldKind.isDisguised(name) { list.append(name: name, value: value, isChecked: true) }
       case .connection, .hopByHop, .host: break
@@ -144,6 +156,8 @@ final class HeaderPolicy: Sendable {
       case .envoyTimeout:
         wishes.note(timeout: CallerWishes.envoyTimeout(value))
         passOn(name, value, to: &list)
+      // Each attempt gets fields of its own.
+      case .trace: if client.marks?.trace == nil { passOn(name, value, to: &list) }
       case .via:
         if contains(pseudonym: value) { isLoop = true }
         Chains.extend(&chains.via, with: value)
@@ -163,6 +177,11 @@ final class HeaderPolicy: Sendable {
     addOwn(client, chains, to: &list)
     if retries > 0 { add("X-Retry-Attempt", Array("\(retries)".utf8), to: &list) }
     if let facts = client.facts { add(facts, to: &list) }
+    if let requestID = client.marks?.requestID, let name = marks?.header, !name.isEmpty {
+      name.withUnsafeBytes { name in
+        if !isRuled(name) { requestID.withUnsafeBytes { list.append(name: name, value: $0) } }
+      }
+    }
     list.append(
       contentsOf: chains.hasScheme ? last.schemeless : client.facts?.isSecure == true ? last.https : last.http)
     if !made.isEmpty { addMade(client, to: &list) }
@@ -257,6 +276,7 @@ final class HeaderPolicy: Sendable {
       let kind = FieldKind(name)
       if case .hopByHop = kind { return framing.note(name, value) }
       if options.contains(name) || responseRules.drops(name) { return }
+      if let marks, marks.isRequestID(name) { return }
       switch kind {
       case .connection: break
       case .via: Chains.extend(&chain, with: value)

@@ -103,15 +103,31 @@ final class OutgoingRequest {
     return spec
   }
 
-  /// The fields of an attempt after `retries` retries. Their number is announced unless the route has a rule about it.
-  func headers(retries: Int) -> PreparedHeaders {
-    guard retries > 0, route.headers.announcesRetries else { return PreparedHeaders(fields) }
-    let name = AttemptHeader.standard.name
+  /// The fields of an attempt after `retries` retries. Their number, and its place in the trace, are announced unless the
+  /// route has a rule about the field.
+  func headers(retries: Int, trace: TraceContext? = nil) -> PreparedHeaders {
+    let announces = retries > 0 && route.headers.announcesRetries
+    let trace = route.headers.announcesTraces ? trace : nil
+    guard announces || trace != nil else { return PreparedHeaders(fields) }
+    var block = announces ? fieldsWithoutRetries : fields
+    if announces {
+      let number = String(min(retriesBefore + retries, AttemptHeader.maximum))
+      block.append(name: AttemptHeader.standard.name, value: number)
+    }
+    if let trace {
+      trace.traceparentOctets.withUnsafeBytes { value in
+        "traceparent".withOctets { block.append(name: $0, value: value) }
+      }
+      if let state = trace.traceState { block.append(name: "tracestate", value: state) }
+    }
+    return PreparedHeaders(block)
+  }
+
+  private var fieldsWithoutRetries: HeaderBlock {
     var block = HeaderBlock(reservingBytes: HeaderBlock.usualSize)
-    name.withOctets { name in
+    AttemptHeader.standard.name.withOctets { name in
       fields.forEach { if !$0.equalsIgnoringCase(name) { block.append(name: $0, value: $1) } }
     }
-    block.append(name: name, value: String(min(retriesBefore + retries, AttemptHeader.maximum)))
-    return PreparedHeaders(block)
+    return block
   }
 }

@@ -6,7 +6,7 @@ final class RouteAnswer: Sendable {
   let status: Int
   let body: [UInt8]
   private let contentType: String?
-  private let rules: ResponseRules
+  let rules: ResponseRules
 
   init(_ redirect: RouteRedirect, of route: Route) {
     status = redirect.status

@@ -55,7 +55,9 @@ final class RoutePlan: Sendable {
     spec.silenceTimeout = named?.connection.silenceTimeout ?? 0
     spec.rules = named.map { TransferRules($0.connection) }
     self.spec = spec
-    headers = HeaderPolicy(route: route, upstream: upstream, host: named?.host, pseudonym: maker.pseudonym)
+    headers = HeaderPolicy(
+      route: route, upstream: upstream, host: named?.host, pseudonym: maker.pseudonym,
+      marks: maker.marks)
     rules = RetryRules(route.retry)
     controls = named.map(DestinationControls.init) ?? DestinationControls(route)
     leavesRetriesAlone = route.retry.unlessRetried
@@ -77,6 +79,7 @@ final class RoutePlan: Sendable {
   struct Maker {
     let pseudonym: String
     let coders: CoderLimit
+    let marks: MarkSettings?
     private let gates: [Destination: UploadGate]
     private let tunnels: [String: TunnelGate]
     private let named: [String: UpstreamEndpoints]
@@ -92,6 +95,7 @@ final class RoutePlan: Sendable {
     ) {
       self.pseudonym = pseudonym
       self.coders = coders
+      marks = MarkSettings(configuration)
       self.named = named
       entries = Dictionary(configuration.upstreams.map { ($0.name, $0) }) { first, _ in first }
       let urls = configuration.routes.flatMap(\.upstreams).filter { !$0.isNamed }

@@ -18,6 +18,8 @@ struct FailedRequest: Sendable {
   var attempts: Int
   var error: String
   var text: String
+  /// Nil without a trace.
+  var traceID: String?
 }
 
 /// Writes the lines of failed requests, limited per kind and window. Shared by all workers.
@@ -56,6 +58,7 @@ final class FailureLog: Sendable {
       "text": .string(request.text),
     ]
     fields.add("endpoint", request.endpoint.map { .string($0) })
+    fields.add("trace_id", request.traceID.map { .string($0) })
     log.warn("request failed", fields)
   }
 

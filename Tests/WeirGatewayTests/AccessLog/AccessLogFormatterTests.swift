@@ -125,7 +125,9 @@ import WeirHTTP
     let secret = Array("s3cr3t".utf8)
     let line = Line(
       query: secret,
-      fields: [("User-Agent", secret), ("Referer", secret), ("X-Tenant", Array("a".utf8)), ("x-tenant", Array("b".utf8))])
+      fields: [
+        ("User-Agent", secret), ("Referer", secret), ("X-Tenant", Array("a".utf8)), ("x-tenant", Array("b".utf8)),
+      ])
     #expect(!line.text(Self.settings(.json)).contains("s3cr3t"))
     #expect(!line.text(Self.settings(.combined)).contains("s3cr3t"))
     let all = try line.json(Self.settings(.json, .query, .userAgent, .referer, .header("X-Tenant"), .header("X-No")))
@@ -183,7 +185,8 @@ import WeirHTTP
     }
     time.append(apache: -1, to: &text)
     #expect(
-      String(decoding: text, as: UTF8.self) == "1969-12-31T23:59:59.999Z 1970-01-01T00:00:00.000Z 2000-02-29T11:59:59.999Z "
+      String(decoding: text, as: UTF8.self)
+        == "1969-12-31T23:59:59.999Z 1970-01-01T00:00:00.000Z 2000-02-29T11:59:59.999Z "
         + "2000-02-29T12:00:00.000Z 31/Dec/1969:23:59:59 +0000")
   }
 }

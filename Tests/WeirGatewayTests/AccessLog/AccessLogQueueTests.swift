@@ -16,7 +16,9 @@ import WeirTestSupport
       switch Int.random(in: 0..<4, using: &random) {
       case 0, 1:
         let lines = (0..<Int.random(in: 1...8, using: &random)).map { _ in
-          [UInt8](repeating: UInt8.random(in: 97...122, using: &random), count: .random(in: 0...20, using: &random)) + [10]
+          [UInt8](repeating: UInt8.random(in: 97...122, using: &random), count: .random(in: 0...20, using: &random)) + [
+            10
+          ]
         }
         let dropped = Array(lines.joined()).withUnsafeBytes { queue.add($0, lines: lines.count) }
         var fitting = 0

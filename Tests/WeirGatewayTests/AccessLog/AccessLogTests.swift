@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 import WeirIO
+import WeirMetrics
 import WeirTestSupport
 
 @testable import WeirGateway
@@ -237,7 +238,8 @@ import WeirTestSupport
     ) { $0.format = format }
     let fields = [
       "Authorization: Bearer s3cr3t", "Authorization: Basic s3cr3t", "Proxy-Authorization: Basic s3cr3t",
-      "Cookie: session=s3cr3t", "Cookie: s3cr3t", "X-Api-Key: s3cr3t", "X-Auth-Token: s3cr3t", "Referer: http://h/?s3cr3t",
+      "Cookie: session=s3cr3t", "Cookie: s3cr3t", "X-Api-Key: s3cr3t", "X-Auth-Token: s3cr3t",
+      "Referer: http://h/?s3cr3t",
       "User-Agent: s3cr3t", "Forwarded: for=s3cr3t", "X-Forwarded-For: s3cr3t", "X-CSRF-Token: s3cr3t",
       "From: s3cr3t@example.com", "Origin: http://s3cr3t", "If-None-Match: \"s3cr3t\"", "X-Amz-Security-Token: s3cr3t",
       "Content-Type: s3cr3t", "Accept: s3cr3t", "Via: 1.1 s3cr3t", "Range: s3cr3t", "Priority: s3cr3t",

@@ -49,8 +49,10 @@ import WeirTestSupport
   }
 
   private static func lines(_ path: String) -> [Substring] {
-    ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n", omittingEmptySubsequences: false)
-      .dropLast()
+    ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(
+      separator: "\n", omittingEmptySubsequences: false
+    )
+    .dropLast()
   }
 
   /// A FIFO with a reader that reads when it is told to.
@@ -102,8 +104,8 @@ import WeirTestSupport
     let lines = Self.lines(path)
     #expect(lines.count == 50_000)
     for source in 0..<2 {
-      let own = lines.filter { $0.hasPrefix("\(source) ") }.map { $0.split(separator: " ")[1] }
-      #expect(own == (0..<25_000).map { "\($0)" }.map { $0[...] })
+      let own = lines.filter { $0.hasPrefix("\(source) ") }.map { String($0.split(separator: " ")[1]) }
+      #expect(own == (0..<25_000).map { String($0) })
     }
     var status = stat()
     #expect(stat(path, &status) == 0 && status.st_mode & 0o777 & ~0o640 == 0)
@@ -130,7 +132,8 @@ import WeirTestSupport
     }
     await rig.log.finish(within: 10)
     let parts = (0..<20).map { Self.lines("\(path).\($0)") } + [Self.lines(path)]
-    #expect(parts.flatMap(\.self).map { $0.split(separator: " ")[1] } == (0..<4000).map { "\($0)" }.map { $0[...] })
+    let numbers = parts.flatMap(\.self).map { String($0.split(separator: " ")[1]) }
+    #expect(numbers == (0..<4000).map { String($0) })
     #expect(parts.count { !$0.isEmpty } > 2)
     #expect(rig.written == 4000 && rig.dropped == 0)
   }
@@ -154,7 +157,7 @@ import WeirTestSupport
     let rig = try Rig()
     let mounted = try rig.directory.directory("small")
     guard mount("tmpfs", mounted, "tmpfs", 0, "size=16k") == 0 else { return }
-    defer { umount2(mounted, CInt(MNT_DETACH.rawValue)) }
+    defer { umount2(mounted, CInt(MNT_DETACH)) }
     let path = "\(mounted)/log"
     let writer = try rig.follow(path)
     Self.add(0..<200, to: writer)
@@ -223,7 +226,10 @@ import WeirTestSupport
         })
     }
     addUntilWritten()
-    #expect(eventually { fifo.read(); return fifo.text.hasSuffix("x\n") })
+    #expect(
+      eventually {
+        fifo.read(); return fifo.text.hasSuffix("x\n")
+      })
     fifo.close()
     let dropped = rig.dropped
     Self.add(next..<next + 1, to: writer)

@@ -101,7 +101,9 @@ import WeirTestSupport
     }
     try reload("routes: 1\n")
     #expect(
-      eventually { (try? problems(weir).first?.hasPrefix("configuration \(file): the last reload was refused")) == true })
+      eventually {
+        (try? problems(weir).first?.hasPrefix("configuration \(file): the last reload was refused")) == true
+      })
     try reload("routes: [{name: b, respond: {status: 204}}, {name: c, respond: {status: 204}}]\n")
     #expect(eventually { (try? problems(weir).isEmpty) == true })
     #expect(try list("routes", weir).map { $0["name"] as? String } == ["b", "c"])

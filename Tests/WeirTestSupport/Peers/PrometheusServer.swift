@@ -18,8 +18,10 @@ package final class PrometheusServer: Sendable {
   ///   - rules: Files of rules to load.
   ///   - alertmanager: The port of the Alertmanager that is to hear of alerts.
   ///   - settings: Further keys of every job, as a flow mapping has them: `scheme: https`.
+  ///   - features: What is turned on beside the defaults: `exemplar-storage`.
   package init(
-    jobs: [String: [Int]], rules: [String] = [], alertmanager: Int? = nil, settings: String = ""
+    jobs: [String: [Int]], rules: [String] = [], alertmanager: Int? = nil, settings: String = "",
+    features: [String] = []
   ) async throws {
     port = LoopbackPort.free()
     directory = try TemporaryDirectory()
@@ -38,7 +40,7 @@ package final class PrometheusServer: Sendable {
       [
         "--config.file=\(config)", "--web.listen-address=127.0.0.1:\(port)",
         "--storage.tsdb.path=\(try directory.directory("data"))", "--log.level=warn",
-      ])
+      ] + features.map { "--enable-feature=\($0)" })
     try await peer.waitForPort(port)
     _ = try await eventually("Prometheus is ready") { try? await get("/-/ready", ["--fail"]) }
   }
@@ -68,6 +70,15 @@ package final class PrometheusServer: Sendable {
     let values = try await query(expression)
     guard values.count < 2 else { throw PeerError("\(expression) yields \(values)") }
     return values.values.first
+  }
+
+  /// The labels of all exemplars of the series that an expression selects, with those of the last ten minutes.
+  package func exemplars(of expression: String) async throws -> [(series: [String: String], exemplar: [String: String])]
+  {
+    let now = Date().timeIntervalSince1970
+    let data: [ExemplarsData] = try await answer(
+      "/api/v1/query_exemplars", ["query": expression, "start": String(now - 600), "end": String(now + 60)])
+    return data.flatMap { entry in entry.exemplars.map { (entry.seriesLabels, $0.labels) } }
   }
 
   /// The rules it has loaded.
@@ -105,6 +116,15 @@ private struct Answer<Value: Decodable>: Decodable {
   let status: String
   let error: String?
   let data: Value?
+}
+
+private struct ExemplarsData: Decodable {
+  struct Exemplar: Decodable {
+    let labels: [String: String]
+  }
+
+  let seriesLabels: [String: String]
+  let exemplars: [Exemplar]
 }
 
 private struct QueryData: Decodable {

@@ -32,8 +32,8 @@ extension RequestAttempt {
         use.sent = core.sentFields(of: hop.request, cookie: cookie)
       }
       let headers = core.headers(
-        for: hop.request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin, cookie: cookie,
-        conditions: use?.questioned?.entry.conditions)
+        for: hop.request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin, trace: request.trace,
+        cookie: cookie, conditions: use?.questioned?.entry.conditions)
       try attempt.send(spec(transferBody), headers: headers)
     } catch {
       ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))

@@ -61,6 +61,11 @@ final class RequestPipeline: TransportExchange {
   /// The session's core, which tells the request's monitors; nil if the request has none.
   var observer: (any TransportObserver)? { monitors.isEmpty ? nil : core }
 
+  var sampledTraceID: String? {
+    guard let trace = request.trace, trace.isSampled else { return nil }
+    return trace.traceID
+  }
+
   /// Whether any monitor wants these events; check this before preparing one.
   @inline(__always)
   func wants(_ interest: EventInterests) -> Bool { monitors.wants(interest) }

@@ -1,0 +1,77 @@
+import WeirHTTP
+import WeirServer
+import WeirTransport
+
+/// The names by which a request is found again: its trace, and its identifier. An object, so that a request without them
+/// has only a reference.
+final class RequestMarks {
+  /// The trace, with the client's operation as the parent; nil if the fields of the client pass as they are.
+  let trace: TraceContext?
+  /// Empty if there is none.
+  let requestID: [UInt8]
+
+  init(trace: TraceContext?, requestID: [UInt8]) {
+    self.trace = trace
+    self.requestID = requestID
+  }
+
+  /// Reads what the client sent, and draws what is missing.
+  init(_ fields: HeaderFields, _ settings: MarkSettings, _ ids: inout TraceIDs) {
+    var read: TraceContext?
+    var parents = 0
+    var state = TraceState()
+    var own: [UInt8] = []
+    var ownCount = 0
+    fields.forEach { name, value in
+      if settings.trace != nil, name.count == 11, name.spells("traceparent") {
+        parents += 1
+        read = parents == 1 ? TraceContext(value) : nil
+      } else if settings.trace != nil, name.count == 10, name.spells("tracestate") {
+        state.add(value)
+      } else if settings.trustsRequestID, settings.isRequestID(name) {
+        ownCount += 1
+        own = Self.isRequestID(value) ? Array(value) : []
+      }
+    }
+    if let read {
+      trace = read.with(state.text)
+    } else {
+      trace = settings.trace.flatMap { $0.begins ? ids.begin(sample: $0.sample) : nil }
+    }
+    requestID = !settings.hasRequestID ? [] : ownCount == 1 && !own.isEmpty ? own : ids.request()
+  }
+
+  /// 1 to 128 visible octets.
+  private static func isRequestID(_ value: UnsafeRawBufferPointer) -> Bool {
+    (1...RequestIDSettings.longest).contains(value.count) && value.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+  }
+
+  /// The identifier of the trace, if it is sampled.
+  var sampledTraceID: String? {
+    guard let trace, trace.isSampled else { return nil }
+    return trace.traceID
+  }
+}
+
+/// What a configuration says of marks, prepared.
+struct MarkSettings: Sendable {
+  let trace: TraceSettings?
+  let trustsRequestID: Bool
+  /// The field of the request's identifier as it is written; empty without one.
+  let header: [UInt8]
+  private let lowercased: [UInt8]
+
+  /// Nil if requests have no marks.
+  init?(_ configuration: Configuration) {
+    if configuration.trace == nil, configuration.requestID == nil { return nil }
+    trace = configuration.trace
+    trustsRequestID = configuration.requestID?.trust ?? false
+    header = Array((configuration.requestID?.header ?? "").utf8)
+    lowercased = header.map(\.lowercased)
+  }
+
+  var hasRequestID: Bool { !header.isEmpty }
+
+  /// Whether a field is that of the identifier, or is taken for it by programs that read fields as environment variables.
+  func isRequestID(_ name: UnsafeRawBufferPointer) -> Bool { hasRequestID && name.isNameForCGI(lowercased) }
+}

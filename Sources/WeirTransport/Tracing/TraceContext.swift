@@ -1,0 +1,125 @@
+import WeirHTTP
+
+/// A position in a distributed trace, as the fields `traceparent` and `tracestate` carry it (W3C Trace Context).
+///
+/// The session adds these fields to each attempt of a request, with a parent identifier of the attempt's own
+/// (``SessionConfiguration/traceContext``).
+public struct TraceContext: Sendable, Hashable {
+  /// The two halves of the trace's identifier, which are not both 0.
+  let high: UInt64
+  let low: UInt64
+  /// Never 0.
+  let parent: UInt64
+  let flags: UInt8
+  /// Data of tracing systems about the trace, in the form of `tracestate`; nil if there is none.
+  public let traceState: String?
+
+  /// The flags that this version knows: sampled, and that the identifier is random (Level 2).
+  private static let knownFlags: UInt8 = 0b11
+  private static let sampledFlag: UInt8 = 0b1
+
+  init(high: UInt64, low: UInt64, parent: UInt64, flags: UInt8, traceState: String? = nil) {
+    (self.high, self.low, self.parent, self.flags, self.traceState) = (high, low, parent, flags, traceState)
+  }
+
+  /// Reads the fields.
+  ///
+  /// - Parameters:
+  ///   - traceparent: The version, the trace's identifier, the identifier of the parent and the flags, in lower-case
+  ///     hexadecimal: `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`. Of a later version the same parts are
+  ///     read.
+  ///   - tracestate: Left out if it is malformed or longer than 512 bytes.
+  /// - Returns: Nil if `traceparent` is malformed, or an identifier is 0.
+  public init?(traceparent: String, tracestate: String? = nil) {
+    guard let context = traceparent.withOctets({ Self($0) }) else { return nil }
+    var state = TraceState()
+    tracestate?.withOctets { state.add($0) }
+    self = context.with(state.text)
+  }
+
+  /// Reads `traceparent`.
+  package init?(_ octets: UnsafeRawBufferPointer) {
+    guard octets.count >= Self.length, let version = Self.number(octets, 0..<2), version != 0xff,
+      octets.count == Self.length || version > 0 && octets[Self.length] == Self.hyphen,
+      octets[2] == Self.hyphen, octets[35] == Self.hyphen, octets[52] == Self.hyphen,
+      let high = Self.number(octets, 3..<19), let low = Self.number(octets, 19..<35),
+      let parent = Self.number(octets, 36..<52), let flags = Self.number(octets, 53..<55), high != 0 || low != 0,
+      parent != 0
+    else { return nil }
+    let known = version == 0 ? Self.knownFlags : Self.sampledFlag
+    self.init(high: high, low: low, parent: parent, flags: UInt8(truncatingIfNeeded: flags) & known)
+  }
+
+  /// The identifier of the trace: 32 lower-case hexadecimal digits.
+  public var traceID: String { String(decoding: traceIDOctets, as: UTF8.self) }
+
+  /// The identifier of the operation that sent or sends the request: 16 lower-case hexadecimal digits.
+  public var parentID: String { String(decoding: Self.digits([parent], capacity: 16), as: UTF8.self) }
+
+  /// Whether the caller may have recorded the trace.
+  public var isSampled: Bool { flags & Self.sampledFlag != 0 }
+
+  /// The value of `traceparent`, in version 00.
+  public var traceparent: String { String(decoding: traceparentOctets, as: UTF8.self) }
+
+  package var traceIDOctets: [UInt8] { Self.digits([high, low], capacity: 32) }
+
+  package var traceparentOctets: [UInt8] {
+    var octets: [UInt8] = []
+    octets.reserveCapacity(Self.length)
+    octets += [0x30, 0x30, Self.hyphen]
+    Self.append(high, to: &octets)
+    Self.append(low, to: &octets)
+    octets.append(Self.hyphen)
+    Self.append(parent, to: &octets)
+    octets += [Self.hyphen, 0x30, 0x30 + flags]
+    return octets
+  }
+
+  package func with(_ traceState: String?) -> TraceContext {
+    TraceContext(high: high, low: low, parent: parent, flags: flags, traceState: traceState)
+  }
+
+  /// The same position for another operation of the trace.
+  package func child(parent: UInt64) -> TraceContext {
+    TraceContext(high: high, low: low, parent: parent, flags: flags, traceState: traceState)
+  }
+
+  // MARK: Digits
+
+  private static let length = 55
+  private static let hyphen = UInt8(ascii: "-")
+
+  /// A number in lower-case hexadecimal digits; nil if there are other octets.
+  private static func number(_ octets: UnsafeRawBufferPointer, _ range: Range<Int>) -> UInt64? {
+    var number: UInt64 = 0
+    for index in range {
+      let octet = octets[index]
+      switch octet {
+      case 0x30...0x39: number = number << 4 | UInt64(octet - 0x30)
+      case 0x61...0x66: number = number << 4 | UInt64(octet - 0x57)
+      default: return nil
+      }
+    }
+    return number
+  }
+
+  private static func digits(_ numbers: [UInt64], capacity: Int) -> [UInt8] {
+    var octets: [UInt8] = []
+    octets.reserveCapacity(capacity)
+    for number in numbers { append(number, to: &octets) }
+    return octets
+  }
+
+  private static func append(_ number: UInt64, to octets: inout [UInt8]) {
+    for shift in stride(from: 60, through: 0, by: -4) {
+      let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 15
+      octets.append(digit < 10 ? digit + 0x30 : digit + 0x57)
+    }
+  }
+}
+
+extension TraceContext: CustomStringConvertible {
+  /// The value of `traceparent`.
+  public var description: String { traceparent }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+import WeirTestSupport
+
+@testable import Weir
+
+/// The places of requests in a trace, as upstreams see them.
+@Suite struct TraceContextTransferTests {
+  private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+  private static let traceparent = "00-\(trace)-00f067aa0ba902b7-01"
+
+  @TaskLocal private static var context: TraceContext?
+
+  private static func session(_ limit: UInt = 0) -> Session {
+    var configuration = SessionConfiguration()
+    configuration.traceContext = { context }
+    return Session(
+      configuration: configuration, interceptor: RetryPolicy(retryLimit: limit, exponentialBackoffScale: 0.001))
+  }
+
+  private static func within<Result>(
+    _ traceparent: String, _ tracestate: String? = nil, _ body: () async throws -> Result
+  ) async throws -> Result {
+    let context = try #require(TraceContext(traceparent: traceparent, tracestate: tracestate))
+    return try await $context.withValue(context) { try await body() }
+  }
+
+  @Test func eachAttemptHasAParentOfItsOwn() async throws {
+    let server = try answering(response("503 Busy", body: "busy"))
+    let session = Self.session(2)
+    try await Self.within(Self.traceparent, "a=1") {
+      _ = await session.request(server.url).validate().serializingData().response
+    }
+    let sent = server.allRequests.map { $0.value(of: "traceparent") ?? "" }
+    #expect(sent.count == 3)
+    let contexts = sent.compactMap { TraceContext(traceparent: $0) }
+    #expect(contexts.map(\.traceID) == [Self.trace, Self.trace, Self.trace])
+    #expect(contexts.map(\.isSampled) == [true, true, true])
+    #expect(Set(contexts.map(\.parentID) + ["00f067aa0ba902b7"]).count == 4)
+    #expect(server.allRequests.map { $0.value(of: "tracestate") } == ["a=1", "a=1", "a=1"])
+  }
+
+  @Test func withoutAContextNothingIsSent() async throws {
+    let server = try answering(okResponse("fine"))
+    _ = await Self.session().request(server.url).serializingData().response
+    _ = await Session().request(server.url).serializingData().response
+    #expect(server.allRequests.map { $0.value(of: "traceparent") } == [nil, nil])
+  }
+
+  @Test func aFieldOfTheRequestsOwnStays() async throws {
+    let server = try answering(okResponse("fine"))
+    let session = Self.session()
+    try await Self.within(Self.traceparent, "a=1") {
+      _ = await session.request(server.url, headers: ["Traceparent": "mine"]).serializingData().response
+    }
+    #expect(server.allRequests.map { $0.value(of: "traceparent") } == ["mine"])
+    #expect(server.allRequests.map { $0.value(of: "tracestate") } == [nil])
+  }
+}
