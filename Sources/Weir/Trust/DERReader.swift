@@ -1,23 +1,23 @@
 /// Reads the values of a DER encoding (ITU-T X.690) one after another, each within the bounds of its container. The
 /// bytes are not trusted: anything that is not a value gives nil, and nothing is read twice.
-struct DERReader {
+package struct DERReader {
   /// One value: its tag, the range of its contents, and the range of the whole encoding.
-  struct Value: Equatable {
-    let tag: UInt8
-    let contents: Range<Int>
-    let whole: Range<Int>
+  package struct Value: Equatable {
+    package let tag: UInt8
+    package let contents: Range<Int>
+    package let whole: Range<Int>
   }
 
-  static let integer: UInt8 = 0x02
-  static let bitString: UInt8 = 0x03
-  static let objectIdentifier: UInt8 = 0x06
-  static let sequence: UInt8 = 0x30
+  package static let integer: UInt8 = 0x02
+  package static let bitString: UInt8 = 0x03
+  package static let objectIdentifier: UInt8 = 0x06
+  package static let sequence: UInt8 = 0x30
 
   private let bytes: [UInt8]
   private var position: Int
   private let end: Int
 
-  init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8]) {
     self.init(bytes, 0..<bytes.count)
   }
 
@@ -27,13 +27,13 @@ struct DERReader {
     end = min(range.upperBound, bytes.count)
   }
 
-  var isAtEnd: Bool { position >= end }
+  package var isAtEnd: Bool { position >= end }
 
   /// The next value's tag.
-  var tag: UInt8? { isAtEnd ? nil : bytes[position] }
+  package var tag: UInt8? { isAtEnd ? nil : bytes[position] }
 
   /// Nil at the end. Also nil if no value of definite length lies within the bounds, or the tag has several bytes.
-  mutating func next() -> Value? {
+  package mutating func next() -> Value? {
     let start = position
     guard end - start >= 2, bytes[start] & 0x1f != 0x1f, let (length, header) = length(at: start + 1),
       length <= end - header
@@ -43,12 +43,12 @@ struct DERReader {
   }
 
   /// The next value, if it has this tag.
-  mutating func next(_ tag: UInt8) -> Value? {
+  package mutating func next(_ tag: UInt8) -> Value? {
     self.tag == tag ? next() : nil
   }
 
   /// A reader of the values inside a value.
-  func inside(_ value: Value) -> DERReader { DERReader(bytes, value.contents) }
+  package func inside(_ value: Value) -> DERReader { DERReader(bytes, value.contents) }
 
   /// X.690 section 8.1.3: one byte, or as many bytes as the first says. At most three bytes are read, as no certificate
   /// is larger than 16 MiB.

@@ -1,6 +1,6 @@
 /// SHA-256 (FIPS 180-4 section 6.2), for the digests of public keys and for the keys and request fields of stored
 /// responses. The TLS library comes only through libcurl, which offers no digests.
-enum SHA256 {
+package enum SHA256 {
   static func digest(of message: some Collection<UInt8>) -> [UInt8] {
     var padded = Array(message)
     let bits = UInt64(padded.count) << 3
@@ -12,7 +12,7 @@ enum SHA256 {
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
   }
 
-  static func hexadecimal(of message: some Collection<UInt8>) -> String {
+  package static func hexadecimal(of message: some Collection<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     let text = digest(of: message).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     return String(decoding: text, as: UTF8.self)

@@ -1,19 +1,19 @@
 import WeirHTTP
 
 /// Names and values of a query in the form that browsers send (WHATWG URL, `application/x-www-form-urlencoded`).
-struct QueryItems: Sendable {
+package struct QueryItems: Sendable {
   /// Thrown for a pair whose percent-encoding is broken, or whose bytes aren't UTF-8.
-  struct Malformed: Error, Hashable {}
+  package struct Malformed: Error, Hashable {}
 
   private let query: Substring
 
-  init(_ query: String) {
+  package init(_ query: String) {
     self.query = Substring(query)
   }
 
   /// The values of `name`, in their order.
   /// - Throws: ``Malformed`` if one of them can't be decoded. Other pairs may be broken.
-  func values(of name: String) throws(Malformed) -> [String] {
+  package func values(of name: String) throws(Malformed) -> [String] {
     var values: [String] = []
     for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
       let key = pair.prefix { $0 != UInt8(ascii: "=") }

@@ -25,6 +25,8 @@ package struct ServeOptions: Equatable, Sendable {
   package var webAddress = SocketAddress.loopback(port: 9464)
   /// Restricts access to the metrics address. Nil lets everybody in.
   package var webConfigFile: String?
+  /// The modules and targets of `/probe`. Without it there is no such page.
+  package var probeConfigFile: String?
   /// Whether `/-/reload` and `/-/quit` of the metrics address do anything.
   package var enablesLifecycle = false
   /// The number of upstreams that have series of their own.
@@ -50,10 +52,12 @@ package struct CheckOptions: Equatable, Sendable {
   /// The configuration file with routes.
   package var file: String?
   package var webConfigFile: String?
+  package var probeConfigFile: String?
 
-  package init(file: String? = nil, webConfigFile: String? = nil) {
+  package init(file: String? = nil, webConfigFile: String? = nil, probeConfigFile: String? = nil) {
     self.file = file
     self.webConfigFile = webConfigFile
+    self.probeConfigFile = probeConfigFile
   }
 }
 
@@ -66,9 +70,30 @@ package struct ProbeOptions: Equatable, Sendable {
   package var failsByStatus = false
   /// The addresses that may be connected to, redirects included.
   package var destinationPolicy = DestinationPolicy.any
+  /// The module of the probe page to ask by; nil for one request with the options above.
+  package var module: String?
+  /// The file with the module.
+  package var configFile: String?
 
   package init(url: String) {
     self.url = url
+  }
+}
+
+extension CheckOptions {
+  /// Whether there is a file besides that with routes.
+  var hasOtherFile: Bool { webConfigFile != nil || probeConfigFile != nil }
+}
+
+extension ProbeOptions {
+  /// What is wrong with the options together; nil if they fit.
+  var problemOfModule: String? {
+    if module == nil { return configFile == nil ? nil : "--probe.config.file needs --module=NAME, one of its modules" }
+    let own: [(flag: String, isGiven: Bool)] = [
+      ("--method", method != "GET"), ("--header", !headers.isEmpty), ("--fail", failsByStatus),
+      ("--destination-policy", destinationPolicy != .any && configFile != nil),
+    ]
+    return own.first(where: \.isGiven).map { "\($0.flag) is not for --module; the probe file says it" }
   }
 }
 

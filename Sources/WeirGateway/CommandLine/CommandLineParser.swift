@@ -36,7 +36,7 @@ extension Command {
     try FlagParser(command: .check, flags: Flag.all).parse(arguments, into: CheckOptions()) {
       options, operands throws(CommandLineError) in
       options.file = operands.first
-      guard operands.count == 1 || operands.isEmpty && options.webConfigFile != nil else {
+      guard operands.count == 1 || operands.isEmpty && options.hasOtherFile else {
         throw CommandLineError("weir check takes one FILE")
       }
       return .check(options)
@@ -48,6 +48,8 @@ extension Command {
       options, operands throws(CommandLineError) in
       guard operands.count == 1 else { throw CommandLineError("weir probe takes one URL") }
       options.url = operands[0]
+      if let problem = options.problemOfModule { throw CommandLineError(problem) }
+      if options.module != nil { return .probe(options) }
       let lower = options.url.lowercased()
       guard lower.hasPrefix("http://") || lower.hasPrefix("https://") else {
         throw CommandLineError("\(quoted(options.url)) is not a URL to probe; begin with http:// or https://")

@@ -57,6 +57,9 @@ extension Flag<ServeOptions> {
         "--web.config.file", value: "FILE", help: "TLS and access of the metrics, as YAML. Default: open.",
         sets: \.webConfigFile, path),
       Flag(
+        "--probe.config.file", value: "FILE",
+        help: "Modules and targets of /probe at the metrics address, as YAML.", sets: \.probeConfigFile, path),
+      Flag(
         name: "--web.enable-lifecycle", value: nil,
         help: "POST to /-/reload and /-/quit of the metrics address reloads and ends weir."
       ) { options, _ in options.enablesLifecycle = true },
@@ -89,7 +92,10 @@ extension Flag<CheckOptions> {
     [
       Flag(
         "--web.config.file", value: "FILE", help: "Check also, or only, a file for serve's flag of this name.",
-        sets: \.webConfigFile, path)
+        sets: \.webConfigFile, path),
+      Flag(
+        "--probe.config.file", value: "FILE", help: "The same for that flag of serve's.",
+        sets: \.probeConfigFile, path),
     ]
   }
 }
@@ -114,6 +120,12 @@ extension Flag<ProbeOptions> {
         "--destination-policy", value: "POLICY",
         help: "Addresses to connect to, redirects included: any, publicOnly. Default: any.",
         sets: \.destinationPolicy, destinationPolicy),
+      Flag(
+        "--module", value: "NAME", help: "Probe by this module and print its metrics, as /probe does.",
+        sets: \.module, module),
+      Flag(
+        "--probe.config.file", value: "FILE", help: "The file with the module. Default: http_2xx alone.",
+        sets: \.configFile, path),
     ]
   }
 }
@@ -156,6 +168,11 @@ private func duration(from least: Duration) -> (String) throws(FlagValueError) -
 
 private func path(_ text: String) throws(FlagValueError) -> String {
   guard !text.isEmpty else { throw FlagValueError(expected: "a file's path") }
+  return text
+}
+
+private func module(_ text: String) throws(FlagValueError) -> String? {
+  guard !text.isEmpty else { throw FlagValueError(expected: "a module's name") }
   return text
 }
 

@@ -26,7 +26,7 @@ extension HelpTopic {
 
       Usage:
         weir check FILE
-        weir check --web.config.file=FILE [FILE]
+        weir check --web.config.file=FILE --probe.config.file=FILE [FILE]
 
       Flags:
       \(Self.list(Flag<CheckOptions>.all))
@@ -45,7 +45,7 @@ extension HelpTopic {
       \(Self.list(Flag<ProbeOptions>.all))
 
       Exit status: 0 if a whole response came; 1 if none came or it broke off, and with --fail also if its status is 400
-      or more.
+      or more. With --module: 0 if probe_success is 1, else 1.
 
       """
     }

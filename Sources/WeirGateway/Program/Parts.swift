@@ -13,6 +13,8 @@ final class Parts: Sendable {
   let webHeaders: [String: String]
   /// Nil for plain HTTP at the metrics address.
   let webTLS: TLSFilesWatch?
+  /// Nil without a file of modules.
+  let probe: ProbePage?
   let metrics: GatewayMetrics
   let gateway: Gateway
   /// Whether `/-/ready` answers 200.
@@ -24,8 +26,8 @@ final class Parts: Sendable {
 
   /// Listens, but answers nothing before `start()` and `showMetrics()`.
   init(
-    _ configuration: Configuration, _ web: WebConfiguration, _ options: ServeOptions, _ workers: Int,
-    _ shares: DescriptorShares, _ sockets: InheritedSockets, _ log: Logger, _ occasions: Occasions
+    _ configuration: Configuration, _ web: WebConfiguration, _ probe: ProbeConfiguration?, _ options: ServeOptions,
+    _ workers: Int, _ shares: DescriptorShares, _ sockets: InheritedSockets, _ log: Logger, _ occasions: Occasions
   ) throws {
     let isReady = Flag()
     self.isReady = isReady
@@ -39,6 +41,8 @@ final class Parts: Sendable {
     }
     exporterOptions.secure = webTLS?.source.makeChannel
     exporterOptions.actions = occasions.actions(areEnabled: options.enablesLifecycle)
+    self.probe = try probe.map { modules throws(Errno) in try ProbePage(modules) }
+    if let page = self.probe?.page { exporterOptions.pages[ProbePage.path] = page }
     exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
     exporterOptions.stopLinger = ServerLimits.gateway.stopLinger
     let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)

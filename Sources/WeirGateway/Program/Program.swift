@@ -50,7 +50,10 @@ package enum Program {
       let tls = web.tls == nil ? "" : "TLS, "
       return "\(tls)\(counted(web.users.count, "user")), \(counted(web.bearerTokens.count, "token")), no problems"
     }
-    return max(routes, web)
+    let probe = check(options.probeConfigFile) { file throws(ConfigurationError) in
+      "\(counted(try ProbeConfiguration(file: file).modules.count, "module")), no problems"
+    }
+    return max(routes, web, probe)
   }
 
   private static func check(
@@ -71,9 +74,21 @@ package enum Program {
   }
 
   private static func probe(_ options: ProbeOptions) async -> CInt {
+    if options.module != nil { return await probeByModule(options) }
     let (report, isGood) = await Probe(options: options).run()
     write(report.text(), to: STDOUT_FILENO)
     return isGood ? 0 : 1
+  }
+
+  private static func probeByModule(_ options: ProbeOptions) async -> CInt {
+    do {
+      let result = try await ModuleProbe(options).run()
+      write(result.metrics, to: STDOUT_FILENO)
+      return result.isSuccess ? 0 : 1
+    } catch {
+      write("\(error)\n", to: STDERR_FILENO)
+      return error is CommandLineError ? 2 : 1
+    }
   }
 
   /// Blocks the calling thread until the work, which runs elsewhere, is done.

@@ -49,7 +49,7 @@ struct Serve {
       let shares = DescriptorShares(limit: DescriptorLimit.current, workers: workers, hasOrigin: origin != nil)
       let occasions = Occasions()
       let parts = try Parts(
-        configuration, files.web ?? WebConfiguration(), options, workers, shares, sockets, log, occasions)
+        configuration, files.web ?? WebConfiguration(), files.probe, options, workers, shares, sockets, log, occasions)
       let loop = try EventLoop(name: "weir.signals")
       if let channel = environment.handedOver?.channel {
         await parts.gateway.findEndpoints()
@@ -159,12 +159,12 @@ struct Serve {
 
   /// Returns the reasons why everything stays as it was; none if the files hold now.
   private func reload(_ parts: Parts) async -> [String] {
-    guard options.configFile != nil || options.webConfigFile != nil else {
+    guard options.configFile != nil || options.webConfigFile != nil || options.probeConfigFile != nil else {
       let text = "there is nothing to reload: weir was started without --config.file"
       log.warn(text, [:])
       return [text]
     }
-    // Both files are read before either is applied.
+    // All files are read before any is applied.
     var problems: [String] = []
     let files = readFiles(&problems)
     if problems.isEmpty { problems = await follow(files, parts).map { [$0] } ?? [] }
@@ -193,7 +193,15 @@ struct Serve {
         log.warn("header fields of the metrics address change with a restart", [:])
       }
     }
-    if let configuration = files.configuration {
+    if let probe = files.probe {
+      parts.probe?.follow(probe)
+      log.info("probe configuration reloaded", ["file": .string(options.probeConfigFile ?? "")])
+    }
+    return await follow(files.configuration, parts)
+  }
+
+  private func follow(_ configuration: Configuration?, _ parts: Parts) async -> String? {
+    if let configuration {
       warn(of: configuration)
       do {
         try await parts.gateway.reload(configuration)
@@ -220,6 +228,7 @@ struct Serve {
   private struct Files {
     var configuration: Configuration?
     var web: WebConfiguration?
+    var probe: ProbeConfiguration?
   }
 
   /// Takes the sockets that the environment tells of. Returns also what is wrong with the environment.
@@ -235,7 +244,7 @@ struct Serve {
     return (sockets, problems)
   }
 
-  /// Reads both files, and adds all problems of both.
+  /// Reads all files, and adds all problems of all.
   private func readFiles(_ problems: inout [String]) -> Files {
     var files = Files()
     if let file = options.configFile {
@@ -253,6 +262,13 @@ struct Serve {
     if let file = options.webConfigFile {
       do {
         files.web = try WebConfiguration(file: file)
+      } catch {
+        problems += error.lines
+      }
+    }
+    if let file = options.probeConfigFile {
+      do {
+        files.probe = try ProbeConfiguration(file: file)
       } catch {
         problems += error.lines
       }

@@ -24,6 +24,7 @@ import WeirMetrics
     options.gatewayAddress = .any(port: 80)
     options.webAddress = .v6(high: 0, low: 1, port: 0)
     options.webConfigFile = "web.yml"
+    options.probeConfigFile = "probe.yml"
     options.enablesLifecycle = true
     options.workers = 4
     options.shutdownDelay = .seconds(5)
@@ -35,7 +36,7 @@ import WeirMetrics
     let arguments = [
       "--web.enable-lifecycle", "--config.file=weir.yml", "--gateway.listen-address", ":80",
       "--web.listen-address=[::1]:0",
-      "--web.config.file=web.yml",
+      "--web.config.file=web.yml", "--probe.config.file=probe.yml",
       "--gateway.workers=4", "--gateway.shutdown-delay=5s",
       "--gateway.drain-timeout=1.5s", "--metrics.destination-limit=20", "--metrics.buckets=weir_request_attempts=1,2",
       "--metrics.buckets", "weir_retry_delay_seconds=0.1,1,10", "--log.level=debug", "--log.format", "json",
@@ -51,6 +52,7 @@ import WeirMetrics
       (["check", "-"], .check(CheckOptions(file: "-"))),
       (["check", "--web.config.file=w.yml"], .check(CheckOptions(webConfigFile: "w.yml"))),
       (["check", "a.yml", "--web.config.file", "w.yml"], .check(CheckOptions(file: "a.yml", webConfigFile: "w.yml"))),
+      (["check", "--probe.config.file=p.yml"], .check(CheckOptions(probeConfigFile: "p.yml"))),
       (["--help"], .help(.serve)), (["-h"], .help(.serve)),
       (["help"], .help(.serve)), (["help", "probe"], .help(.probe)), (["check", "--help"], .help(.check)),
       (["serve", "--log.level=debug", "-h"], .help(.serve)), (["--version"], .version), (["version"], .version),
@@ -72,6 +74,14 @@ import WeirMetrics
       "probe", "--method=POST", "http://h/", "--header", "A: b: c", "--header=X:", "--fail", "--timeout=1",
       "--destination-policy=publicOnly",
     ]
+    #expect(try Command(parsing: arguments) == .probe(options))
+  }
+
+  @Test func readsAProbeByModule() throws {
+    var options = ProbeOptions(url: "example.com")
+    options.module = "http_2xx"
+    options.configFile = "p.yml"
+    let arguments = ["probe", "--module=http_2xx", "--probe.config.file=p.yml", "example.com"]
     #expect(try Command(parsing: arguments) == .probe(options))
   }
 
@@ -117,6 +127,12 @@ import WeirMetrics
     (["probe", "--fail", "--fail", "http://a"], "--fail is given twice"),
     (["check"], "weir check takes one FILE"), (["check", "a", "b"], "weir check takes one FILE"),
     (["probe"], "weir probe takes one URL"), (["probe", "http://a", "http://b"], "weir probe takes one URL"),
+    (
+      ["probe", "--probe.config.file=p.yml", "http://a"], "--probe.config.file needs --module=NAME, one of its modules"
+    ),
+    (
+      ["probe", "--module=a", "--method=PUT", "http://a"], "--method is not for --module; the probe file says it"
+    ),
     (["probe", "localhost"], #""localhost" is not a URL to probe; begin with http:// or https://"#),
     (["probe", "http://a:70000/"], #"port 70000 of "http://a:70000/" is not valid; ports are 1 to 65535"#),
     (["probe", "http://[::1]:0"], #"port 0 of "http://[::1]:0" is not valid; ports are 1 to 65535"#),

@@ -23,6 +23,7 @@ package struct Tool: Sendable {
   package static let prometheus = Tool(named: "prometheus")
   package static let alertmanager = Tool(named: "prometheus-alertmanager")
   package static let pushgateway = Tool(named: "prometheus-pushgateway")
+  package static let blackboxExporter = Tool(named: "prometheus-blackbox-exporter")
   package static let shell = Tool(named: "bash")
   package static let promtool = Tool(named: "promtool")
   package static let gunicorn = Tool("httpbin", at: ["\(PackageRoot.path)/.build/test-venv/bin/gunicorn"])

@@ -1,0 +1,62 @@
+package import Weir
+
+/// The modules of the probe page, and the targets that it may ask: `--probe.config.file`.
+package struct ProbeConfiguration: Sendable {
+  /// By name; `http_2xx` is always among them.
+  package var modules: [String: ProbeModule] = [standardModule: ProbeModule()]
+  /// The addresses that probes may connect to, redirects included.
+  package var targets = DestinationPolicy.publicOnly
+
+  package static let standardModule = "http_2xx"
+
+  package init() {}
+
+  /// Reads a file of at most 1 MiB.
+  package init(file: String) throws(ConfigurationError) {
+    try self.init(parsing: ConfigurationFile.bytes(of: file), file: file)
+  }
+
+  /// Reads and checks a file's text. The path `file` is for the error text, and the files that the text names are
+  /// looked for from its folder.
+  package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
+    let folder = file.utf8.lastIndex(of: UInt8(ascii: "/")).map { file[...$0] } ?? ""
+    self = try ConfigurationFile.parse(bytes, file: file, acceptsEmpty: true, quotesValues: false) { root in
+      root.mapping { keys in
+        var configuration = ProbeConfiguration()
+        for (name, reader) in keys.take("modules")?.entries() ?? [] {
+          if let module = reader.probeModule(folder: folder) { configuration.modules[name] = module }
+        }
+        if let policy = keys.take("targets")?.probeTargets() { configuration.targets = policy }
+        return configuration
+      }
+    }
+  }
+}
+
+extension ConfigurationReader {
+  /// The key `otherwise` may be missing: then the public addresses are allowed besides those of `allow`.
+  fileprivate func probeTargets() -> DestinationPolicy? {
+    mapping { keys in
+      let allow = keys.take("allow")?.networks() ?? [], deny = keys.take("deny")?.networks() ?? []
+      var otherwise = DestinationPolicyName.publicOnly
+      if let reader = keys.take("otherwise") {
+        guard let name = reader.word(among: DestinationPolicyName.allCases.map(\.rawValue)) else { return nil }
+        otherwise = DestinationPolicyName(rawValue: name) ?? otherwise
+      }
+      return try? DestinationPolicy(allow: allow, deny: deny, otherwise: otherwise.otherwise)
+    }
+  }
+
+  private func networks() -> [String] {
+    (elements() ?? []).compactMap { element in
+      element.read(as: .string) { network in
+        do throws(DestinationPolicy.InvalidNetwork) {
+          _ = try DestinationPolicy(allow: [network], otherwise: .refused)
+          return nil
+        } catch {
+          return error.description
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import WeirCompression
+import WeirCurl
+import WeirHTTP
+import WeirIO
+import WeirTransport
+
+/// One request of a probe and the response to it: a hop. Confined to the loop.
+final class ProbeExchange {
+  /// The most octets of a body that regular expressions see.
+  static let matchedOctets = 1 << 20
+
+  /// The outcome of an exchange.
+  struct Outcome {
+    /// Nil if no response came.
+    var head: ResponseHead?
+    var report: TransferReport
+    /// The reason why no whole response came.
+    var failure: String?
+    var body = ProbeBody()
+  }
+
+  private let engines: Engines
+  private let wantsBody: (ResponseHead) -> Bool
+  private var body: ProbeBodyReader
+  private var transfer: (any TransferHandle)?
+  private var head: ResponseHead?
+  private var isWanted = false
+  private var timeIsOver = false
+  /// Nil once the exchange has ended.
+  private var onEnd: ((Outcome) -> Void)?
+
+  /// Begins the exchange.
+  ///
+  /// - Parameters:
+  ///   - wantsBody: Whether the response is the last one. Otherwise the exchange ends with the head.
+  ///   - onEnd: Hears the outcome, never from within this call.
+  init(
+    _ spec: TransferSpec, _ headers: PreparedHeaders, _ module: ProbeModule, by engines: Engines,
+    wantsBody: @escaping (ResponseHead) -> Bool, onEnd: @escaping (Outcome) -> Void
+  ) {
+    self.engines = engines
+    self.wantsBody = wantsBody
+    self.onEnd = onEnd
+    body = ProbeBodyReader(module)
+    transfer = engines.start(spec, headers: headers, delegate: self)
+  }
+
+  /// Ends the exchange, since the probe's time is over.
+  func timeOut() {
+    timeIsOver = true
+    transfer?.cancel()
+  }
+}
+
+extension ProbeExchange: TransferDelegate {
+  func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow {
+    self.head = head
+    isWanted = wantsBody(head)
+    return isWanted ? .proceed : .stop
+  }
+
+  func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
+    body.take(bytes) ? .proceed : .stop
+  }
+
+  func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport) {
+    self.transfer = nil
+    var outcome = Outcome(head: head, report: report)
+    if head == nil {
+      outcome.failure = timeIsOver ? Self.timeout : error?.description ?? "there was no response"
+    } else if isWanted {
+      if body.body.failure == nil, let error { body.body.failure = timeIsOver ? Self.timeout : error.description }
+      body.end()
+      outcome.body = body.body
+    }
+    let tell = onEnd
+    onEnd = nil
+    // The engines are of use for this one exchange, so that no connection is used again.
+    engines.close()
+    tell?(outcome)
+  }
+
+  static let timeout = "the time of the probe is over"
+}
+
+/// The body of a probe's response, decoded.
+struct ProbeBody: Sendable {
+  /// The first octets, for regular expressions.
+  var start: [UInt8] = []
+  var count: Int64 = 0
+  /// The reason why it could not be read to its end.
+  var failure: String?
+  /// Whether it is not of the coding that the module names, so that none of it could be read.
+  var isNotDecodable = false
+}
+
+/// Reads a body, decodes it if the module says so, and counts it.
+struct ProbeBodyReader {
+  private(set) var decoder: ContentDecoder?
+  private let isGzip: Bool
+  private let limit: Int64
+  private let keeps: Bool
+  var body = ProbeBody()
+
+  init(_ module: ProbeModule) {
+    limit = module.bodyLimit ?? .max
+    keeps = !module.bodyMustMatch.isEmpty || !module.bodyMustNotMatch.isEmpty
+    isGzip = module.compression == .gzip
+    let limits = DecodeLimits(size: nil, ratio: 1000)
+    do {
+      switch module.compression {
+      case .gzip: decoder = try ContentDecoder([.gzip], limits: limits)
+      case .deflate: decoder = try ContentDecoder([.deflate], limits: limits)
+      case nil: break
+      }
+    } catch {
+      body.failure = error.description
+    }
+  }
+
+  /// Returns false if no more is wanted.
+  mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard body.failure == nil else { return false }
+    guard let decoder else {
+      add(bytes)
+      return body.failure == nil
+    }
+    decode { (sink) throws(CompressionError) in try decoder.feed(bytes, into: sink) }
+    return body.failure == nil
+  }
+
+  /// The body has ended.
+  mutating func end() {
+    guard body.failure == nil, let decoder else { return }
+    decode { (_) throws(CompressionError) in try decoder.finish() }
+  }
+
+  private mutating func decode(
+    _ step: ((UnsafeRawBufferPointer) -> Void) throws(CompressionError) -> Void
+  ) {
+    var pieces: [[UInt8]] = []
+    var failure: CompressionError?
+    do throws(CompressionError) { try step { pieces.append(Array($0)) } } catch { failure = error }
+    for piece in pieces { piece.withUnsafeBytes { add($0) } }
+    guard let failure, body.failure == nil else { return }
+    body.failure = failure.description
+    body.isNotDecodable = isGzip && body.count == 0
+  }
+
+  private mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    let taken = bytes.prefix(Int(clamping: limit - body.count))
+    body.count += Int64(taken.count)
+    if keeps, body.start.count < ProbeExchange.matchedOctets {
+      body.start.append(contentsOf: taken.prefix(ProbeExchange.matchedOctets - body.start.count))
+    }
+    if taken.count < bytes.count { body.failure = "the body is longer than body_size_limit, \(limit) bytes" }
+  }
+}
