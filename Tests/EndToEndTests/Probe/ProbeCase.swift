@@ -1,3 +1,5 @@
+import Testing
+
 /// A module and a target for it.
 struct ProbeCase: Sendable, CustomTestStringConvertible {
   let name: String

@@ -37,7 +37,7 @@ struct ProbeFixture {
       .init("1.2", listen: "ssl", certificates.server.directives + "ssl_protocols TLSv1.2;" + Self.plain),
       .init("wrong host", listen: "ssl", certificates.wrongHost.directives + Self.plain),
       .init("expired", listen: "ssl", certificates.expired.directives + Self.plain),
-      .init("subject", listen: "ssl", subject.directives + Self.plain),
+      .init("subject", listen: "ssl", subject + Self.plain),
       .init("h2", listen: "ssl http2", certificates.server.directives + Self.plain))
     scripted = try Self.scripts.mapValues { try ScriptedServer(Script(.forever([.request] + $0))) }
     try await blackbox.waitForPort(blackboxPort)
@@ -73,17 +73,18 @@ struct ProbeFixture {
       ])
   }
 
-  private static func certificateWithLongSubject(in folder: String) async throws -> TestCertificates.Pair {
-    let pair = TestCertificates.Pair(certificate: "\(folder)/subject.pem", key: "\(folder)/subject.key")
+  /// Makes a certificate whose names are hard to spell, and returns nginx's lines for it.
+  private static func certificateWithLongSubject(in folder: String) async throws -> String {
+    let certificate = "\(folder)/subject.pem", key = "\(folder)/subject.key"
     let subject =
       "/street=S/postalCode=P/CN=#x ü /OU=b/OU=a/O=Weir, \"A\"/O=+<>;/C=DE/C=FR/ST=Land/L=Q"
       + "/emailAddress=a@b.c/serialNumber=5/DC=d"
     try await Tool.openssl.run([
       "req", "-x509", "-utf8", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "90", "-subj",
-      subject, "-keyout", pair.key, "-out", pair.certificate, "-addext",
+      subject, "-keyout", key, "-out", certificate, "-addext",
       "subjectAltName=DNS:b.example,IP:127.0.0.1,email:a@b.c,DNS:*.a.example",
     ])
-    return pair
+    return "ssl_certificate \(certificate); ssl_certificate_key \(key);"
   }
 
   private static func modules(authority: String) -> String {

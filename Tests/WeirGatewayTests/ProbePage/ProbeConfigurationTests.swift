@@ -78,24 +78,24 @@ import WeirTestSupport
     arguments: [
       (
         "prober: tcp",
-        "2:15: modules.m.prober: the prober tcp is not supported; only http is, so leave this module to "
+        "2:16: modules.m.prober: the prober tcp is not supported; only http is, so leave this module to "
           + "blackbox_exporter"
       ),
       (
         "prober: smtp",
-        "2:15: modules.m.prober: there is no such prober; only http is, so leave this module to "
+        "2:16: modules.m.prober: there is no such prober; only http is, so leave this module to "
           + "blackbox_exporter"
       ),
-      ("timeout: 5s", "2:7: modules.m.prober: is missing; write prober: http"),
-      ("prober: http, tcp: {}", "2:26: modules.m.tcp: belongs to another prober; leave it out"),
+      ("timeout: 5s", "2:6: modules.m.prober: is missing; write prober: http"),
+      ("prober: http, tcp: {}", "2:27: modules.m.tcp: belongs to another prober; leave it out"),
       (
         "prober: http, timeout: soon",
-        "2:30: modules.m.timeout: expected a duration such as 30s, 500ms or 1m30s, found a "
+        "2:31: modules.m.timeout: expected a duration such as 30s, 500ms or 1m30s, found a "
           + "string"
       ),
       (
         "prober: http, tiemout: 5s",
-        #"2:21: modules.m.tiemout: unknown key; did you mean "timeout"?"#
+        #"2:22: modules.m.tiemout: unknown key; did you mean "timeout"?"#
       ),
     ])
   func refusesModules(module: String, problem: String) {

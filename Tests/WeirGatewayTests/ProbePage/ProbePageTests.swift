@@ -72,13 +72,15 @@ import WeirTestSupport
     let session = Session(configuration: .ephemeral)
     let waiting = (0..<ProbePage.limit).map { _ in Task { await session.request(url).serializingString().response } }
     try await eventually("all are asked") { server.connectionCount == ProbePage.limit }
-    let refused = await session.request(url).serializingString().response
+    // The first session has no connection left.
+    let other = Session(configuration: .ephemeral)
+    let refused = await other.request(url).serializingString().response
     #expect(refused.response?.statusCode == 503)
     #expect(refused.response?.value(forHTTPHeaderField: "Retry-After") == "1")
     #expect(refused.value?.hasPrefix("64 probes are under way") == true)
     gate.open()
     for task in waiting { #expect(await task.value.value?.contains("\nprobe_success 1\n") == true) }
-    let next = await session.request(url).serializingString().response
+    let next = await other.request(url).serializingString().response
     #expect(next.value?.contains("\nprobe_success 1\n") == true)
     #expect(next.response?.value(forHTTPHeaderField: "Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
   }

@@ -99,7 +99,7 @@ final class ProbeRun {
     let isPreferred = { (address: IPAddress) in
       if case .v4 = address { self.module.prefersIPv4 } else { !self.module.prefersIPv4 }
     }
-    let usable = addresses.filter { module.fallsBack || isPreferred($0) }
+    let usable = addresses.map(\.unmapped).filter { module.fallsBack || isPreferred($0) }
     guard !usable.isEmpty else { return failLookup("there is no address of the version of IP that is asked for") }
     let allowed = usable.filter { order.targets.rules?.refusal(of: $0) == nil }
     guard let address = allowed.first(where: isPreferred) ?? allowed.last else {
