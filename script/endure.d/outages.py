@@ -173,7 +173,7 @@ async def rig(place: Place) -> Rig:
     await pair.make(days=90)
     config = f"""listeners:
   - {{ name: plain, address: "127.0.0.1:0" }}
-  - {{ name: secure, address: "127.0.0.1:0", tls: {pair.listener} }}
+  - {{ name: secure, address: "127.0.0.1:{free_port()}", tls: {pair.listener} }}
 upstreams:
   - {{ name: several, endpoints: {[f"127.0.0.1:{one.port}" for one in several]} }}
   - name: found

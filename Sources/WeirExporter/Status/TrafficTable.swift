@@ -106,7 +106,12 @@ package struct TrafficTable {
     let labels = series.labelValues
     let split = metric.split.flatMap { labels[$0] } ?? ""
     var key = metric.keys.map { labels[$0] ?? "" }
-    if entries[key] == nil, entries.count >= Self.mostSubjects { key = Self.rest }
+    if let index = entries.index(forKey: key) {
+      // Its series share one copy of the name.
+      key = entries[index].key
+    } else if entries.count >= Self.mostSubjects {
+      key = Self.rest
+    }
     var last: [UInt32] = []
     // Counts from before the first reading may be old. Later on a new series is news.
     if readings == 1 {

@@ -104,7 +104,7 @@ import WeirTestSupport
       eventually {
         (try? problems(weir).first?.hasPrefix("configuration \(file): the last reload was refused")) == true
       })
-    try reload("routes: [{name: b, respond: {status: 204}}, {name: c, respond: {status: 204}}]\n")
+    try reload("routes: [{name: b, match: {path: /b}, respond: {status: 204}}, {name: c, respond: {status: 204}}]\n")
     #expect(eventually { (try? problems(weir).isEmpty) == true })
     #expect(try list("routes", weir).map { $0["name"] as? String } == ["b", "c"])
   }
