@@ -113,7 +113,8 @@ extension HTTP1Engine {
   /// Runs the transfer on an idle connection; false if there is none that can serve it.
   private func takeIdleConnection(_ transfer: HTTP1Transfer) -> Bool {
     while let number = pool.take(for: transfer.origin.number), let connection = connections[number] {
-      if pool.isOver(number, at: loop.turnTime) {
+      // Asked first, as a call copies the pool.
+      if pool.hasOwnTerms, pool.isOver(number, at: loop.turnTime) {
         drop(connection)
         continue
       }
@@ -153,7 +154,7 @@ extension HTTP1Engine {
 
   /// The connection has served its transfer, and can serve another one.
   func release(_ connection: Connection) {
-    if isClosed || pool.isTooOld(connection.number, at: loop.turnTime) { return drop(connection) }
+    if isClosed || pool.hasOwnTerms && pool.isTooOld(connection.number, at: loop.turnTime) { return drop(connection) }
     connection.origin.forgetServed()
     if !connection.origin.waiting.isEmpty {
       // Bytes may be there that came behind the response.

@@ -271,7 +271,7 @@ def limit(rig: Rig, soft: int) -> None:
 
 
 async def few_descriptors(rig: Rig) -> None:
-    limit(rig, rig.gateway.descriptors() + 6)
+    limit(rig, rig.gateway.descriptors() + 2)
 
 
 async def many_descriptors(rig: Rig) -> None:

@@ -99,15 +99,16 @@ final class Forwarding: TransportExchange {
 
   /// Forwards or answers the request of an exchange.
   static func start(_ exchange: Exchange, from edge: ListenerEdge, plan: ActivePlan) {
-    let method = exchange.head.method
+    let head = exchange.head
+    let method = head.method
     let forwarding = Forwarding(exchange, from: edge, method: method, plan: plan)
     plan.began(forwarding.knownMethod, isSecure: edge.isSecure)
-    forwarding.start(method: method)
+    forwarding.start(method: method, head)
   }
 
-  private func start(method name: String) {
+  private func start(method name: String, _ head: RequestHead) {
     if knownMethod.isConnect(name) { return answer(.connectRefused, as: .refused) }
-    exchange.head.withAuthorityBytes { authority in
+    head.withAuthorityBytes { authority in
       if !edge.serves(authority, exchange) { return answer(.misdirected, as: .refused) }
       switch decision(authority, name) {
       case .noRoute: answer(.noRoute, as: .unrouted)
@@ -125,7 +126,7 @@ final class Forwarding: TransportExchange {
           forward(
             OutgoingRequest(
               route: route, method: name, target: target, fields: fields,
-              body: bodyDecoding == nil ? exchange.head.bodyLength : .chunked, retriesBefore: retries,
+              body: bodyDecoding == nil ? head.bodyLength : .chunked, retriesBefore: retries,
               upgrade: upgrade(by: route)), wishes)
         }
       }

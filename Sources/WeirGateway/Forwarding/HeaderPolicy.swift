@@ -65,6 +65,8 @@ final class HeaderPolicy: Sendable {
   let announcesTraces: Bool
   /// What requests are marked with; nil for nothing.
   private let marks: MarkSettings?
+  /// Whether the identifier of a request is one of them: kept apart, as it is asked for with each field.
+  private let replacesRequestID: Bool
 
   /// - Parameters:
   ///   - upstream: The upstream of the route.
@@ -109,6 +111,7 @@ final class HeaderPolicy: Sendable {
     announcesRetries = !ruled.contains(Array(FieldSyntax.lowercased(AttemptHeader.standard.name).utf8))
     announcesTraces = !ruled.contains(Array("traceparent".utf8))
     self.marks = marks
+    replacesRequestID = marks?.hasRequestID == true
     self.first = first
     self.last = last
     via = (Array("1.1 \(pseudonym)".utf8), Array("1.0 \(pseudonym)".utf8))
@@ -132,7 +135,7 @@ final class HeaderPolicy: Sendable {
       if let facts = client.facts, facts.reserves(name) { return }
       switch FieldKind(name) {
       case .endToEnd:
-        if let marks, marks.isRequestID(name) { return }
+        if replacesRequestID, let marks, marks.isRequestID(name) { return }
         // The server's parser has checked the field.
         if !isRuled(name), !FieldKind.isDisguised(name) { list.append(name: name, value: value, isChecked: true) }
       case .connection, .hopByHop, .host: break
@@ -177,7 +180,7 @@ final class HeaderPolicy: Sendable {
     addOwn(client, chains, to: &list)
     if retries > 0 { add("X-Retry-Attempt", Array("\(retries)".utf8), to: &list) }
     if let facts = client.facts { add(facts, to: &list) }
-    if let requestID = client.marks?.requestID, let name = marks?.header, !name.isEmpty {
+    if replacesRequestID, let requestID = client.marks?.requestID, let name = marks?.header {
       name.withUnsafeBytes { name in
         if !isRuled(name) { requestID.withUnsafeBytes { list.append(name: name, value: $0) } }
       }
@@ -276,7 +279,7 @@ final class HeaderPolicy: Sendable {
       let kind = FieldKind(name)
       if case .hopByHop = kind { return framing.note(name, value) }
       if options.contains(name) || responseRules.drops(name) { return }
-      if let marks, marks.isRequestID(name) { return }
+      if replacesRequestID, let marks, marks.isRequestID(name) { return }
       switch kind {
       case .connection: break
       case .via: Chains.extend(&chain, with: value)
