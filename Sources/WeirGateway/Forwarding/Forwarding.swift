@@ -108,6 +108,7 @@ final class Forwarding: TransportExchange {
 
   private func start(method name: String, _ head: RequestHead) {
     if knownMethod.isConnect(name) { return answer(.connectRefused, as: .refused) }
+    let bodyLength = head.bodyLength
     head.withAuthorityBytes { authority in
       if !edge.serves(authority, exchange) { return answer(.misdirected, as: .refused) }
       switch decision(authority, name) {
@@ -126,7 +127,7 @@ final class Forwarding: TransportExchange {
           forward(
             OutgoingRequest(
               route: route, method: name, target: target, fields: fields,
-              body: bodyDecoding == nil ? head.bodyLength : .chunked, retriesBefore: retries,
+              body: bodyDecoding == nil ? bodyLength : .chunked, retriesBefore: retries,
               upgrade: upgrade(by: route)), wishes)
         }
       }

@@ -274,7 +274,7 @@ extension Connection: EventHandler, TimerHandler {
     return true
   }
 
-  private func begin(_ head: RequestHead) {
+  private func begin(_ head: consuming RequestHead) {
     let exchange = Exchange(connection: self, head: head)
     self.exchange = exchange
     server.tally.begins()

@@ -20,7 +20,8 @@ extension Exchange {
   /// of the loop's turn.
   package func begin(status: Int, fields: ResponseFields = ResponseFields(), length: BodyLength) {
     guard case .none = responseState, let connection else { return }
-    let response = OutgoingHead(status: status, length: length, to: head)
+    // A call with the head would copy it.
+    let response = OutgoingHead(status: status, length: length, isHead: isHead, version: head.version)
     var remaining = Int64.max
     if case .length(let announced) = response.framing { remaining = announced }
     responseState = .begun(response, remaining: remaining)

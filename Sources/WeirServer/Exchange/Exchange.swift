@@ -13,6 +13,8 @@ package final class Exchange {
 
   package let loop: EventLoop
   package let head: RequestHead
+  /// Whether the method is HEAD.
+  let isHead: Bool
   package let peer: SocketAddress
 
   /// Takes the body as it arrives. Reading begins, and `Expect: 100-continue` is answered, when this is set. Without a
@@ -43,8 +45,9 @@ package final class Exchange {
   @exclusivity(unchecked) var wantsWritable = false
   @exclusivity(unchecked) private var hasBodyEnded = false
 
-  init(connection: Connection, head: RequestHead) {
+  init(connection: Connection, head: consuming RequestHead) {
     self.connection = connection
+    isHead = head.isMethod("HEAD")
     self.head = head
     loop = connection.server.loop
     peer = connection.peer

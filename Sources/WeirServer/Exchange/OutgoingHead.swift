@@ -18,15 +18,21 @@ struct OutgoingHead {
 
   /// - Parameter status: the final status; one that a final response can't have becomes 500.
   init(status: Int, length: BodyLength, to request: RequestHead) {
+    self.init(status: status, length: length, isHead: request.isMethod("HEAD"), version: request.version)
+  }
+
+  /// - Parameters:
+  ///   - isHead: Whether the request's method is HEAD.
+  ///   - version: The request's.
+  init(status: Int, length: BodyLength, isHead: Bool, version: RequestHead.Version) {
     self.status = (200...999).contains(status) ? status : 500
     let isBodyless = self.status == 204 || self.status == 304
-    let isHead = request.isMethod("HEAD")
     hasBody = !isBodyless && !isHead
     switch length {
     case _ where isBodyless: framing = .absent
     case .length(let length): framing = .length(max(0, length))
     case .none: framing = isHead ? .absent : .length(0)
-    case .chunked where request.version == .http11: framing = .chunked
+    case .chunked where version == .http11: framing = .chunked
     case .chunked: framing = isHead ? .absent : .close
     }
   }
