@@ -18,26 +18,31 @@ final class LazyHistogram: Sendable {
   deinit { reference(address.load(ordering: .acquiring))?.release() }
 
   func observe(_ value: Double) {
-    guard let known = reference(address.load(ordering: .acquiring)) else { return make(observing: value) }
+    guard let known = reference(address.load(ordering: .acquiring)) else { return make { $0.observe(value) } }
     known._withUnsafeGuaranteedRef { Histogram($0).observe(value) }
   }
 
-  /// Observes a value of a trace that is sampled. Those are few.
-  func observe(_ value: Double, traceID: String) { make().observe(value, traceID: traceID) }
+  /// Observes a value of a trace that is sampled.
+  func observe(_ value: Double, traceID: String) {
+    guard let known = reference(address.load(ordering: .acquiring)) else {
+      return make { $0.observe(value, traceID: traceID) }
+    }
+    known._withUnsafeGuaranteedRef { Histogram($0).observe(value, traceID: traceID) }
+  }
 
   private func reference(_ address: UInt) -> Unmanaged<Series>? {
     UnsafeRawPointer(bitPattern: address).map { .fromOpaque($0) }
   }
 
   /// Makes the series, and keeps the first one. Calls that race make the same series.
-  private func make(observing value: Double) {
+  private func make(observing observe: (Histogram) -> Void) {
     let histogram = make()
     let made = Unmanaged.passRetained(histogram.series)
     let isFirst = address.compareExchange(
       expected: 0, desired: UInt(bitPattern: made.toOpaque()), ordering: .acquiringAndReleasing
     ).exchanged
     if !isFirst { made.release() }
-    histogram.observe(value)
+    observe(histogram)
   }
 }
 

@@ -55,6 +55,9 @@ final class AccessLog: Sendable {
     return writer
   }
 
+  /// Whether there is a place for lines.
+  var isOn: Bool { present.withLock { $0.target != nil } }
+
   func commit(_ change: Change) {
     present.withLock { $0.target = change.place.target }
     change.writer?.follow(change.place)

@@ -14,9 +14,9 @@ final class AccessLogOutput: Sendable {
   let target: AccessLogSettings.Target
   let descriptor: CInt
   private let isOwn: Bool
-  /// Whether a write might wait, since others share the descriptor and decide that. Then it is asked first, and gets as
-  /// much as a pipe takes in one piece.
-  private let isPaced: Bool
+  /// Whether it may be a pipe: then a write has whole lines, as many as a pipe takes in one piece, so that those of
+  /// several writers don't mix and none is torn when the reader is behind.
+  private let isPipe: Bool
 
   /// Opens the target. A FIFO that nobody reads is nil: it may have a reader later.
   static func open(_ target: AccessLogSettings.Target) throws(Errno) -> AccessLogOutput? {
@@ -39,7 +39,7 @@ final class AccessLogOutput: Sendable {
     self.descriptor = descriptor
     self.isOwn = isOwn
     var status = stat()
-    isPaced = !isOwn && fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+    isPipe = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
   }
 
   deinit {
@@ -60,9 +60,10 @@ final class AccessLogOutput: Sendable {
   /// Writes as much as goes without waiting for a reader. It may wait for a disk.
   func write(_ bytes: UnsafeRawBufferPointer) -> Step {
     var count = bytes.count
-    if isPaced {
+    if isPipe {
+      // Others share a descriptor that is not ours, and decide whether a write waits.
       var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-      guard poll(&ready, 1, 0) == 1 else { return .blocked }
+      if !isOwn, poll(&ready, 1, 0) != 1 { return .blocked }
       if count > Self.pipePiece {
         count = bytes.prefix(Self.pipePiece).lastIndex(of: 0x0a).map { $0 + 1 } ?? Self.pipePiece
       }

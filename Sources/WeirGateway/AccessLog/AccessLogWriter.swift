@@ -55,7 +55,7 @@ final class AccessLogWriter: Sendable {
   /// Adds lines, each of which ends with a line feed. Any thread.
   func add(_ lines: UnsafeRawBufferPointer, count: Int) {
     let (dropped, rings) = state.withLock { state in
-      let dropped = state.queue.add(lines, lines: count)
+      let dropped = state.isOver ? count : state.queue.add(lines, lines: count)
       state.dropped += dropped
       let rings = !state.isRung && (state.isAsleep || state.queue.isHalfFull)
       if rings { state.isRung = true }
@@ -108,7 +108,14 @@ final class AccessLogWriter: Sendable {
   /// What was taken is written or dropped.
   func settle() { state.withLock { $0.queue.settle() } }
 
-  func noteOver() { state.withLock { $0.isOver = true } }
+  /// Ends; lines that still wait are lost.
+  func noteOver() {
+    let lost = state.withLock { state in
+      state.isOver = true
+      return state.queue.lines
+    }
+    if lost > 0 { counters.dropped.increment(by: lost) }
+  }
 }
 
 /// What becomes of lines.

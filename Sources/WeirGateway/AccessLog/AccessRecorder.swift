@@ -1,5 +1,6 @@
 import WeirIO
 import WeirMetrics
+import WeirTransport
 
 /// The access log of one worker: makes lines, and hands those of a turn to the writer together. Confined to the loop.
 final class AccessRecorder {
@@ -9,7 +10,7 @@ final class AccessRecorder {
   private var settings: AccessLogSettings?
   @exclusivity(unchecked) private var formatter = AccessLogFormatter(AccessLogSettings(to: .standardError))
   private var sampling = AccessSampling(share: 1)
-  private var random = SystemRandomNumberGenerator()
+  private var random = PickRandom(seed: .random(in: .min ... .max))
   @exclusivity(unchecked) private var lines: [UInt8] = []
   @exclusivity(unchecked) private var count = 0
 

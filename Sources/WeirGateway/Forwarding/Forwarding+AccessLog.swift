@@ -12,10 +12,11 @@ extension Forwarding {
   /// - Parameters:
   ///   - seconds: The time since it came.
   ///   - target: The plan by which it was forwarded last; nil for that of `outgoing`.
-  func recordAccess(_ outcome: String, _ seconds: Double, _ target: RoutePlan? = nil) {
+  ///   - isCut: Whether a tunnel has not ended well.
+  func recordAccess(_ outcome: String, _ seconds: Double, _ target: RoutePlan? = nil, isCut tunnelIsCut: Bool = false) {
     guard let names = plan.accessNames, let route = names.route(route) else { return }
     let recorder = plan.log.access
-    guard recorder.records(status: status, isCut: isCut) else { return }
+    guard recorder.records(status: status, isCut: isCut || tunnelIsCut) else { return }
     var facts = AccessFacts(
       milliseconds: LogTime.now.milliseconds - Int64(seconds * 1000), status: status, outcome: outcome,
       seconds: seconds)

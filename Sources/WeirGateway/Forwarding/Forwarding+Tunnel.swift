@@ -60,7 +60,8 @@ extension Forwarding {
     guard plan.accessNames != nil else { return log }
     return { [self] outcome, seconds in
       log(outcome, seconds)
-      recordAccess(outcome.rawValue, MonotonicTime.now.seconds(since: began), target)
+      recordAccess(
+        outcome.rawValue, MonotonicTime.now.seconds(since: began), target, isCut: outcome != .success)
     }
   }
 }

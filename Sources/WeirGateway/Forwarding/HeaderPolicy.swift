@@ -63,6 +63,8 @@ final class HeaderPolicy: Sendable {
   let responseRules: ResponseRules
   /// Whether the gateway puts each attempt into the request's trace. It does unless the route has a rule about the field.
   let announcesTraces: Bool
+  let announcesTraceState: Bool
+  private let announcesRequestID: Bool
   /// What requests are marked with; nil for nothing.
   private let marks: MarkSettings?
   /// Whether the identifier of a request is one of them: kept apart, as it is asked for with each field.
@@ -109,7 +111,10 @@ final class HeaderPolicy: Sendable {
     self.pseudonym = Array(pseudonym.utf8)
     self.ruled = ruled
     announcesRetries = !ruled.contains(Array(FieldSyntax.lowercased(AttemptHeader.standard.name).utf8))
-    announcesTraces = !ruled.contains(Array("traceparent".utf8))
+    let named = ruled + rules.add.map { Array(FieldSyntax.lowercased($0.name).utf8) }
+    announcesTraces = !named.contains(Array("traceparent".utf8))
+    announcesTraceState = !named.contains(Array("tracestate".utf8))
+    announcesRequestID = marks.map { !named.contains($0.lowercased) } ?? false
     self.marks = marks
     replacesRequestID = marks?.hasRequestID == true
     self.first = first
@@ -180,10 +185,8 @@ final class HeaderPolicy: Sendable {
     addOwn(client, chains, to: &list)
     if retries > 0 { add("X-Retry-Attempt", Array("\(retries)".utf8), to: &list) }
     if let facts = client.facts { add(facts, to: &list) }
-    if replacesRequestID, let requestID = client.marks?.requestID, let name = marks?.header {
-      name.withUnsafeBytes { name in
-        if !isRuled(name) { requestID.withUnsafeBytes { list.append(name: name, value: $0) } }
-      }
+    if replacesRequestID, announcesRequestID, let requestID = client.marks?.requestID, let name = marks?.header {
+      name.withUnsafeBytes { name in requestID.withUnsafeBytes { list.append(name: name, value: $0) } }
     }
     list.append(
       contentsOf: chains.hasScheme ? last.schemeless : client.facts?.isSecure == true ? last.https : last.http)

@@ -118,7 +118,9 @@ final class OutgoingRequest {
       trace.traceparentOctets.withUnsafeBytes { value in
         "traceparent".withOctets { block.append(name: $0, value: value) }
       }
-      if let state = trace.traceState { block.append(name: "tracestate", value: state) }
+      if let state = trace.traceState, route.headers.announcesTraceState {
+        block.append(name: "tracestate", value: state)
+      }
     }
     return PreparedHeaders(block)
   }

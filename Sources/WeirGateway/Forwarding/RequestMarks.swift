@@ -59,7 +59,7 @@ struct MarkSettings: Sendable {
   let trustsRequestID: Bool
   /// The field of the request's identifier as it is written; empty without one.
   let header: [UInt8]
-  private let lowercased: [UInt8]
+  let lowercased: [UInt8]
 
   /// Nil if requests have no marks.
   init?(_ configuration: Configuration) {

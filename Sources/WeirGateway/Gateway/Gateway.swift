@@ -139,8 +139,11 @@ package final class Gateway: Sendable {
       configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: registry.all,
       accessLog: lines.writer)
     metrics.prepare(for: plan)
+    // A log that begins has its place before its first line; one that moves keeps the lines of requests under way.
+    let begins = !accessLog.isOn
+    if begins { accessLog.commit(lines) }
     for worker in workers { await worker.install(plan, metrics) }
-    accessLog.commit(lines)
+    if !begins { accessLog.commit(lines) }
     await listeners.commit(change)
     closeIdleConnections(before, configuration.routes)
     destinations.keep(Set(plan.upstreams.keys))

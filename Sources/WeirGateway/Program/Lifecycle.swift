@@ -37,6 +37,8 @@ struct Lifecycle: Equatable {
 
   enum Action: Equatable {
     case reload
+    /// Open the access log anew, since its file may have been renamed. A reload does it too.
+    case reopenLog
     /// Say why a signal is not followed.
     case refuse(String)
     case startSuccessor
@@ -64,7 +66,8 @@ struct Lifecycle: Equatable {
       state = .takingOver
       return [.startSuccessor]
     // The new process may have read its files already.
-    case (.takingOver, .hangUp): return [.refuse("a takeover is under way; reload when it is over")]
+    case (.takingOver, .hangUp): return [.reopenLog, .refuse("a takeover is under way; reload when it is over")]
+    case (.delaying, .hangUp), (.draining, .hangUp): return [.reopenLog]
     case (.takingOver, .takeOver): return [.refuse("a takeover is under way already")]
     case (.takingOver, .terminate): return [.endSuccessor] + beginEnd()
     case (.takingOver, .successorReady):

@@ -99,7 +99,7 @@ struct Serve {
     var lifecycle = Lifecycle(hasDelay: options.shutdownDelay > .zero)
     for await occasion in occasions.stream {
       let actions = lifecycle.handle(occasion.event)
-      if actions.isEmpty { occasion.answer?(.ending) }
+      if actions.isEmpty || actions == [.reopenLog] { occasion.answer?(.ending) }
       for action in actions {
         switch action {
         case .reload:
@@ -107,6 +107,7 @@ struct Serve {
           let problems = await reload(parts)
           manager.tell(.ready(status: Self.status(parts, isRefused: !problems.isEmpty)))
           occasion.answer?(AdminAction.Result(reloadedWith: problems))
+        case .reopenLog: reopenAccessLog(parts)
         case .refuse(let reason):
           log.warn("the signal is not followed", ["reason": .string(reason)])
           occasion.answer?(AdminAction.Result(status: 503, text: reason + "\n"))

@@ -12,7 +12,7 @@ import WeirTestSupport
       ([.terminate, .drained], [.becomeUnready, .drain, .exit(0)], .ended),
       ([.terminate, .drainTimedOut], [.becomeUnready, .drain, .exit(0)], .ended),
       ([.terminate, .terminate], [.becomeUnready, .drain, .exit(1)], .ended),
-      ([.terminate, .hangUp, .drained], [.becomeUnready, .drain, .exit(0)], .ended),
+      ([.terminate, .hangUp, .drained], [.becomeUnready, .drain, .reopenLog, .exit(0)], .ended),
       ([.drained, .drainTimedOut], [], .running),
       (
         [.terminate, .drained, .terminate, .drained, .drainTimedOut, .hangUp], [.becomeUnready, .drain, .exit(0)],
@@ -29,7 +29,7 @@ import WeirTestSupport
   @Test(
     arguments: [
       ([.terminate], [.becomeUnready, .delay], .delaying),
-      ([.terminate, .hangUp, .drained], [.becomeUnready, .delay], .delaying),
+      ([.terminate, .hangUp, .drained], [.becomeUnready, .delay, .reopenLog], .delaying),
       ([.terminate, .delayed], [.becomeUnready, .delay, .drain], .draining),
       ([.terminate, .delayed, .drained], [.becomeUnready, .delay, .drain, .exit(0)], .ended),
       ([.terminate, .terminate, .delayed], [.becomeUnready, .delay, .drain], .draining),
@@ -49,7 +49,7 @@ import WeirTestSupport
     arguments: [
       ([.takeOver], [.startSuccessor], .takingOver),
       ([.takeOver, .takeOver], [.startSuccessor, .refuse("a takeover is under way already")], .takingOver),
-      ([.takeOver, .hangUp], [.startSuccessor, .refuse(busy)], .takingOver),
+      ([.takeOver, .hangUp], [.startSuccessor, .reopenLog, .refuse(busy)], .takingOver),
       ([.takeOver, .successorReady], [.startSuccessor, .handOver, .drain], .draining),
       ([.takeOver, .successorReady, .drained], [.startSuccessor, .handOver, .drain, .exit(0)], .ended),
       ([.takeOver, .successorReady, .terminate], [.startSuccessor, .handOver, .drain, .exit(1)], .ended),

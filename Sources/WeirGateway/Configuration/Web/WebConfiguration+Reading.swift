@@ -26,7 +26,8 @@ extension WebConfiguration {
       if let token = token.read(as: .string, unless: AccessControl.problem(token:)) { bearerTokens.insert(token) }
     }
     for path in keys.take("basic_auth_excluded_paths")?.elements() ?? [] {
-      if let path = path.read(as: .string, unless: AccessControl.problem(excludedPath:)) { excludedPaths.insert(path) }
+      let problem = { path in Self.problem(excludedPath: path) ?? AccessControl.problem(excludedPath: path) }
+      if let path = path.read(as: .string, unless: problem) { excludedPaths.insert(path) }
     }
     _ = keys.take("http_server_config")?.mapping { keys in
       // The gateway speaks HTTP/1.1 to clients, whatever this key says.
@@ -41,6 +42,11 @@ extension WebConfiguration {
     tls = keys.take("tls_server_config")?.webTLS(folder: folder)
     keys.take("rate_limit")?.report(
       "is not supported; scrapes that come at once share a page, and nginx limits rates in front of it")
+  }
+
+  /// The reason why nobody should reach a path without credentials; nil if anybody may.
+  private static func problem(excludedPath path: String) -> String? {
+    ["/-/reload", "/-/quit"].contains(path) ? "would let everybody end or reload the program" : nil
   }
 
   /// The entries of a list that must not be empty. A user who writes the key wants to restrict access, but an empty
