@@ -8,11 +8,14 @@ import WeirServer
 final class StatusDesk {
   /// How long a page is good for, in seconds.
   private static let life = 1.0
+  /// One late turn among fewer shows no pattern.
+  private static let leastLags = 20
 
   private let registry: Registry
   private let source: (any StatusSource)?
   private let title: String
-  private let loop: EventLoop
+  /// Weak, since the loop ends with its last reference, and keeps the timer with the desk until then.
+  private weak var loop: EventLoop?
   private let recent: RecentRequests
   private let files = ProcessFiles()
   private let started: Double
@@ -41,7 +44,7 @@ final class StatusDesk {
   func start() {
     end = MonotonicTime.now.advanced(bySeconds: Self.length)
     read()
-    loop.schedule(timer, at: end, handler: self)
+    loop?.schedule(timer, at: end, handler: self)
   }
 
   private static let length = Double(StatusReport.History.bucketSeconds)
@@ -118,7 +121,8 @@ final class StatusDesk {
     (report.failures, report.slowest) = recent.lists
     var facts = StatusFacts()
     facts.lags = loops.subjects(presentFor: age).compactMap { loop in
-      loop.traffic.last10s.p99.map { (loop.key.first ?? "", $0) }
+      guard loop.traffic.last10s.observations >= Self.leastLags else { return nil }
+      return loop.traffic.last10s.p99.map { (loop.key.first ?? "", $0) }
     }.sorted { $0.seconds > $1.seconds }
     facts.descriptors = files.descriptors()
     source?.complete(&report, &facts, traffic: others.map { $0.subjects(presentFor: age) }, at: now)
@@ -131,7 +135,7 @@ extension StatusDesk: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     read()
     turn(at: now)
-    loop.schedule(timer, at: end, handler: self)
+    loop?.schedule(timer, at: end, handler: self)
   }
 }
 

@@ -26,7 +26,7 @@ package enum StatusProblems {
       down(upstream, window, failures), control(upstream, window), limited(upstream, window),
       storm(upstream, window, failures), abandoned(upstream, window), slow(upstream, window),
     ].compactMap(\.self)
-    return problems + endpoints(upstream)
+    return problems + endpoints(upstream, report)
   }
 
   /// Most of the requests that went out failed.
@@ -36,8 +36,8 @@ package enum StatusProblems {
     let admitted = window.requests - window.shed - window.count(of: ["cancelled", "creation_failed"])
     let failed = window.failed - window.shed
     var circuit = ""
-    if let state = upstream.circuit, state != "closed" {
-      circuit = state == "open" ? "; its circuit is open" : "; its circuit lets single requests through"
+    if upstream.isInUse, let state = upstream.circuit, state != "closed" {
+      circuit = state == "open" ? "; its circuit is open" : "; its circuit lets some requests through"
     }
     guard admitted >= leastRequests, failed * 2 > admitted else {
       if circuit.isEmpty { return nil }
@@ -67,7 +67,7 @@ package enum StatusProblems {
   }
 
   private static func control(_ upstream: StatusReport.Upstream, _ window: StatusReport.Window) -> StatusProblem? {
-    if upstream.loadControl == "silent" {
+    if upstream.isInUse, upstream.loadControl == "silent" {
       return StatusProblem(
         .destination, .bad, upstream.name,
         "does not answer any more: single requests find out when it does, all others are refused at once")
@@ -142,11 +142,13 @@ package enum StatusProblems {
     return times.isEmpty ? 0 : times[times.count / 2]
   }
 
-  private static func endpoints(_ upstream: StatusReport.Upstream) -> [StatusProblem] {
+  private static func endpoints(_ upstream: StatusReport.Upstream, _ report: StatusReport) -> [StatusProblem] {
     let out = upstream.endpoints.filter { $0.state == "ejected" || $0.state == "unhealthy" }
     if out.isEmpty { return [] }
     let names = out.prefix(3).map(\.address).joined(separator: ", ") + (out.count > 3 ? " and others" : "")
-    let last = out.compactMap(\.lastFailure).max { $0.time < $1.time }
+    // A check has its own reasons, and an old failure is none.
+    let failures = out.filter { $0.state == "ejected" }.compactMap(\.lastFailure)
+    let last = failures.filter { report.now - $0.time <= 300 }.max { $0.time < $1.time }
     let why = last.map { "; the last failure was \(Self.reason($0))" } ?? ""
     let all = upstream.endpoints.count
     return [
@@ -224,6 +226,12 @@ package enum StatusProblems {
     }
     return problems
   }
+}
+
+extension StatusReport.Upstream {
+  /// Whether it was asked in the last minutes. Circuits and load control learn from requests alone: without them they stay
+  /// as they were.
+  var isInUse: Bool { traffic.last5m.requests > 0 || inFlight > 0 }
 }
 
 extension StatusReport.Window {

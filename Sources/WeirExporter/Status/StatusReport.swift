@@ -162,6 +162,8 @@ package struct StatusReport: Sendable {
     /// Durations of requests in seconds, interpolated within the histogram's buckets; nil without requests.
     package var p50: Double?
     package var p99: Double?
+    /// How many durations those are made of.
+    package var observations = 0
     /// The same of attempts' phases, in their order on the wire; those without observations are left out.
     package var phases: [Phase] = []
 

@@ -72,6 +72,7 @@ struct TrafficRing {
     if bounds.tellsOfRetries, counts.requests > 0 {
       window.retryDemand = Double(counts.retriesWanted) / Double(counts.requests)
     }
+    window.observations = counts.durations.reduce(0) { $0 + Int($1) }
     window.p50 = quantile(0.5, counts.durations, bounds: bounds.durations)
     window.p99 = quantile(0.99, counts.durations, bounds: bounds.durations)
     window.phases = Self.phases.compactMap { phase in

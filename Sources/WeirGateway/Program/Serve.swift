@@ -195,11 +195,12 @@ struct Serve {
         log.warn("header fields of the metrics address change with a restart", [:])
       }
     }
+    if let problem = await follow(files.configuration, parts) { return problem }
     if let probe = files.probe {
       parts.probe?.follow(probe)
       log.info("probe configuration reloaded", ["file": .string(options.probeConfigFile ?? "")])
     }
-    return await follow(files.configuration, parts)
+    return nil
   }
 
   private func follow(_ configuration: Configuration?, _ parts: Parts) async -> String? {

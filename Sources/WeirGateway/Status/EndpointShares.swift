@@ -38,9 +38,10 @@ struct EndpointShares {
     for (key, attempts) in counts {
       // Counts from before the first reading may be old. A later endpoint is new.
       var entry = entries[key] ?? Entry(last: readings == 1 ? attempts : Attempts(), seen: 0)
-      // An endpoint that left and came back counts from zero.
-      let isAnew = attempts.successes < entry.last.successes || attempts.failures < entry.last.failures
-      entry.ring.present.add(isAnew ? attempts : attempts.since(entry.last))
+      // An endpoint that left and came back counts from zero: the difference wraps around.
+      let change = attempts.since(entry.last)
+      let isAnew = max(change.successes, change.failures) > .max / 2
+      entry.ring.present.add(isAnew ? attempts : change)
       entry.last = attempts
       entry.seen = readings
       entries[key] = entry

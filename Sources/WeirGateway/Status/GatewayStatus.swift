@@ -86,7 +86,8 @@ final class GatewayStatus: StatusSource {
       status.configuration = .init(file: file, loaded: loaded, isSuccessful: isSuccessful)
     }
     let routes = Dictionary(traffic[0].map { ($0.key, $0.traffic) }) { first, _ in first }
-    status.routes = state.routes.prefix(TrafficTable.mostSubjects).map { route in
+    // Those that the table has no room for are in the rest.
+    status.routes = state.routes.filter { routes[[$0.name]] != nil }.map { route in
       StatusReport.Route(
         name: route.name, upstream: names.text(of: route), traffic: routes[[route.name]] ?? StatusReport.Traffic())
     }

@@ -15,6 +15,7 @@ import Testing
   ) -> StatusReport.Upstream {
     var upstream = StatusReport.Upstream(name: "payments", traffic: StatusReport.Traffic())
     upstream.traffic.last10s.requests = requests
+    upstream.traffic.last5m.requests = requests
     upstream.traffic.last10s.attempts = requests
     upstream.traffic.last10s.p50 = 0.01
     upstream.traffic.last10s.p99 = 0.05
@@ -95,12 +96,20 @@ import Testing
     #expect(texts(report) == ["destination bad payments: 60\u{A0}% of its requests fail"])
   }
 
-  @Test func aCircuitIsOpenWithoutTraffic() {
-    let report = Self.report(Self.upstream(0) { $0.circuit = "half_open" })
+  @Test func aCircuitIsOpenAfterTraffic() {
+    var report = Self.report(
+      Self.upstream(0) {
+        $0.circuit = "half_open"
+        $0.traffic.last5m.requests = 1
+      })
     #expect(
       texts(report) == [
-        "destination bad payments: was cut off after failures; its circuit lets single requests through"
+        "destination bad payments: was cut off after failures; its circuit lets some requests through"
       ])
+    // Nobody asks it any more, so that the circuit stays as it was.
+    report.upstreams[0].traffic.last5m.requests = 0
+    report.upstreams[0].loadControl = "silent"
+    #expect(texts(report).isEmpty)
   }
 
   @Test func aDestinationIsSlow() {

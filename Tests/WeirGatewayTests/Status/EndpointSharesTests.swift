@@ -26,6 +26,13 @@ import WeirExporter
     #expect(shares.attempts(of: EndpointShares.Key(upstream: "u", endpoint: "c")).last10s.all == 0)
   }
 
+  @Test func countsMayPassThirtyTwoBits() {
+    var shares = EndpointShares()
+    shares.read([counts(Self.a, .max - 1, 1000)])
+    shares.read([counts(Self.a, 3, 1001)])
+    #expect(shares.attempts(of: Self.a).last10s == EndpointShares.Attempts(successes: 5, failures: 1))
+  }
+
   @Test func windowsEnd() {
     var shares = EndpointShares()
     shares.read([counts(Self.a, 0, 0)])

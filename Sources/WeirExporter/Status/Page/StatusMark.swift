@@ -65,7 +65,8 @@ struct StatusMark: Equatable {
   }
 
   private static func circuit(_ upstream: StatusReport.Upstream) -> Self? {
-    switch upstream.circuit {
+    guard upstream.isInUse else { return nil }
+    return switch upstream.circuit {
     case "open": Self(.bad, "circuit open")
     case "half_open": Self(.warning, "circuit half open")
     default: nil
@@ -73,7 +74,8 @@ struct StatusMark: Equatable {
   }
 
   private static func loadControl(_ upstream: StatusReport.Upstream) -> Self? {
-    switch upstream.loadControl {
+    guard upstream.isInUse else { return nil }
+    return switch upstream.loadControl {
     case "overloaded": Self(.bad, "overloaded")
     case "silent": Self(.bad, "does not answer")
     default: nil

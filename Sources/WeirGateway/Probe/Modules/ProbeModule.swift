@@ -93,3 +93,10 @@ extension ProbeModule: CustomStringConvertible, CustomReflectable {
 
   package var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .struct) }
 }
+
+extension ProbeModule {
+  /// Whether a response is matched by regular expressions.
+  var hasPatterns: Bool {
+    !bodyMustMatch.isEmpty || !bodyMustNotMatch.isEmpty || !fieldsMustMatch.isEmpty || !fieldsMustNotMatch.isEmpty
+  }
+}

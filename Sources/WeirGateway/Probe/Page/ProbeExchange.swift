@@ -106,7 +106,8 @@ struct ProbeBodyReader {
     limit = module.bodyLimit ?? .max
     keeps = !module.bodyMustMatch.isEmpty || !module.bodyMustNotMatch.isEmpty
     isGzip = module.compression == .gzip
-    let limits = DecodeLimits(size: nil, ratio: 1000)
+    // One octet more than there may be, so that the limit shows as passed.
+    let limits = DecodeLimits(size: module.bodyLimit.map { $0 < .max ? $0 + 1 : $0 }, ratio: 1000)
     do {
       switch module.compression {
       case .gzip: decoder = try ContentDecoder([.gzip], limits: limits)

@@ -52,8 +52,14 @@ final class ProbeRun {
     module = order.module
     self.resolver = resolver
     loop = resolver.loop
-    log = ProbeLog(module: order.moduleName, target: Redaction.urls(in: order.target))
+    log = ProbeLog(module: order.moduleName, target: Self.shown(order.target))
     self.onEnd = onEnd
+  }
+
+  /// A target without its credentials, whether or not it has a scheme.
+  private static func shown(_ target: String) -> String {
+    if target.contains("://") { return Redaction.urls(in: target) }
+    return String(Redaction.urls(in: "http://" + target).dropFirst("http://".count))
   }
 
   private func end() {
@@ -79,7 +85,9 @@ final class ProbeRun {
       ["host": .string(url.host), "ip_protocol": .string(module.prefersIPv4 ? "ip4" : "ip6")])
     if let address = IPAddress(host: url.host) { return choose(among: [address], for: url) }
     let family: Question.Family = module.fallsBack ? .any : module.prefersIPv4 ? .ipv4 : .ipv6
-    lookup = resolver.lookUp(.addresses(of: url.host, family: family), timeout: remaining) { [self] result in
+    // Whole seconds, as the resolver keeps a channel for each time; the timer ends the lookup when it is due.
+    lookup = resolver.lookUp(.addresses(of: url.host, family: family), timeout: remaining.rounded(.up)) {
+      [self] result in
       lookup = nil
       switch result {
       case .success(let answer): choose(among: answer.entries.map(\.address), for: url)
@@ -170,6 +178,10 @@ final class ProbeRun {
       return end()
     }
     findings.redirects += 1
+    guard MonotonicTime.now.seconds(since: start) < order.timeout else {
+      log.fail("Error for HTTP request", ["err": .string(ProbeExchange.timeout)])
+      return end()
+    }
     log.note("Received redirect", ["location": .string(next.url.text)])
     guard module.followsRedirects, findings.redirects <= Self.mostRedirects else {
       log.note("Not following redirect")
