@@ -91,18 +91,20 @@ class Browser:
         async for message in self.socket:
             message = json.loads(message)
             if "id" in message:
-                self.answers.pop(message["id"]).set_result(message)
+                answer = self.answers.pop(message["id"])
+                if not answer.done():
+                    answer.set_result(message)
             elif message.get("sessionId") in self.tabs:
                 self.tabs[message["sessionId"]].take(message["method"], message["params"])
 
-    async def call(self, method, session=None, **parameters):
+    async def call(self, method, session=None, patience=PATIENCE, **parameters):
         number = next(self.numbers)
         answer = self.answers[number] = asyncio.get_running_loop().create_future()
         message = {"id": number, "method": method, "params": parameters}
         if session:
             message["sessionId"] = session
         await self.socket.send(json.dumps(message))
-        message = await asyncio.wait_for(answer, PATIENCE)
+        message = await asyncio.wait_for(answer, patience)
         assert "error" not in message, f"{method}: {message['error']}"
         return message["result"]
 
@@ -148,9 +150,14 @@ class Tab:
         await asyncio.wait_for(self.loaded.wait(), PATIENCE)
 
     async def value(self, expression):
-        result = await self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in result, result["exceptionDetails"]
-        return result["result"].get("value")
+        # A page that is loaded anew meanwhile may take the answer with it.
+        for patience in (5, 10, PATIENCE):
+            with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
+                result = await self.call(
+                    "Runtime.evaluate", patience=patience, expression=expression, returnByValue=True)
+                assert "exceptionDetails" not in result, result["exceptionDetails"]
+                return result["result"].get("value")
+        raise AssertionError(f"no answer: {expression}")
 
     async def until(self, expression):
         end = time.monotonic() + PATIENCE
@@ -351,8 +358,15 @@ async def with_script_to_the_end(*case):
 async def check(chromium, directory):
     origins = []
     async with running(chromium, directory) as browser:
+        # More at once would wait for each other.
+        room = asyncio.Semaphore(4)
+
+        async def run(case):
+            async with room:
+                await case
+
         cases = [
-            way(browser, origins, directory, width, scheme)
+            run(way(browser, origins, directory, width, scheme))
             for way in (with_script_to_the_end, without_script, hostile)
             for width in (390, 1280)
             for scheme in ("light", "dark")
