@@ -9,7 +9,7 @@ final class StatusDesk {
   /// How long a page is good for, in seconds.
   private static let life = 1.0
   /// One late turn among fewer shows no pattern.
-  private static let leastLags = 20
+  private static let leastLags = 5
 
   private let registry: Registry
   private let source: (any StatusSource)?
