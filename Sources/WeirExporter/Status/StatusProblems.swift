@@ -125,7 +125,7 @@ package enum StatusProblems {
   /// Much slower than over the minutes before, and slow for people.
   private static func slow(_ upstream: StatusReport.Upstream, _ window: StatusReport.Window) -> StatusProblem? {
     guard window.requests >= leastRequests, let p50 = window.p50, let p99 = window.p99, p99 > 1,
-      let usual = usual(upstream.traffic), p99 > 3 * usual || p50 > 1
+      p99 > 3 * usual(upstream.traffic) || p50 > 1
     else { return nil }
     var text =
       "is slow: half of its requests take longer than \(duration(p50)), one in a hundred longer than \(duration(p99))"
@@ -137,7 +137,7 @@ package enum StatusProblems {
 
   /// The median of the buckets' 99th percentiles of the last five minutes, without those of the last 15 seconds; 0 if
   /// there are none.
-  private static func usual(_ traffic: StatusReport.Traffic) -> Double? {
+  private static func usual(_ traffic: StatusReport.Traffic) -> Double {
     let times = traffic.history.p99.dropLast(3).compactMap(\.self).sorted()
     return times.isEmpty ? 0 : times[times.count / 2]
   }

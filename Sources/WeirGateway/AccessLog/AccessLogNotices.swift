@@ -22,7 +22,7 @@ struct AccessLogNotices {
     waiting = Notice(count: (waiting?.count ?? 0) + count, reason: reason())
   }
 
-  /// What is to be warned of now.
+  /// The warning that is due now.
   ///
   /// - Parameter isLast: Whether this is the log's end, at which nothing waits for its minute.
   mutating func due(at now: MonotonicTime, isLast: Bool = false) -> Notice? {

@@ -27,7 +27,7 @@ final class AccessLogWriter: Sendable {
     var isOver = false
   }
 
-  /// What the thread finds when it looks.
+  /// The findings of the thread when it looks.
   struct Turn {
     var lines: Int
     var dropped: Int
@@ -105,7 +105,7 @@ final class AccessLogWriter: Sendable {
     }
   }
 
-  /// What was taken is written or dropped.
+  /// All that was taken is written or dropped.
   func settle() { state.withLock { $0.queue.settle() } }
 
   /// Ends; lines that still wait are lost.
@@ -118,7 +118,7 @@ final class AccessLogWriter: Sendable {
   }
 }
 
-/// What becomes of lines.
+/// Lines by their fate.
 struct AccessLogCounters: Sendable {
   let written: Counter
   let sampledOut: Counter

@@ -3,7 +3,7 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-// What the status page shows of single requests.
+// Single requests on the status page.
 extension Forwarding {
   /// Notes the request if it failed or was slow.
   func noteRecent(_ outcome: GatewayOutcome, _ seconds: Double) {

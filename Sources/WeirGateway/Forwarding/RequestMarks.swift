@@ -53,7 +53,7 @@ final class RequestMarks {
   }
 }
 
-/// What a configuration says of marks, prepared.
+/// A configuration's settings of marks, prepared.
 struct MarkSettings: Sendable {
   let trace: TraceSettings?
   let trustsRequestID: Bool

@@ -128,23 +128,29 @@ enum Discovery: String, CaseIterable, Sendable {
 
 /// How often there was each result, and when there was an answer last.
 final class DiscoveryCounts: Sendable {
-  private let counts = Mutex<[Discovery: Int]>([:])
-  private let last = Mutex<Discovery?>(nil)
-  private let time = Mutex<LogTime?>(nil)
-
-  func count(_ discovery: Discovery, at now: LogTime = .now) {
-    counts.withLock { $0[discovery, default: 0] += 1 }
-    last.withLock { $0 = discovery }
-    if discovery != .failed { time.withLock { $0 = now } }
+  private struct State {
+    var counts: [Discovery: Int] = [:]
+    var last: Discovery?
+    var answered: LogTime?
   }
 
-  func number(of discovery: Discovery) -> Int { counts.withLock { $0[discovery] ?? 0 } }
+  private let state = Mutex(State())
+
+  func count(_ discovery: Discovery, at now: LogTime = .now) {
+    state.withLock { state in
+      state.counts[discovery, default: 0] += 1
+      state.last = discovery
+      if discovery != .failed { state.answered = now }
+    }
+  }
+
+  func number(of discovery: Discovery) -> Int { state.withLock { $0.counts[discovery] ?? 0 } }
 
   /// Whether the last question had no answer.
-  var isFailing: Bool { last.withLock { $0 == .failed } }
+  var isFailing: Bool { state.withLock { $0.last == .failed } }
 
   /// When there was an answer last; nil before the first.
-  var lastAnswer: LogTime? { time.withLock { $0 } }
+  var lastAnswer: LogTime? { state.withLock { $0.answered } }
 }
 
 /// A place that tells of endpoints.

@@ -106,7 +106,7 @@ import Testing
       texts(report) == [
         "destination bad payments: was cut off after failures; its circuit lets some requests through"
       ])
-    // Nobody asks it any more, so that the circuit stays as it was.
+    // No one asks it any more, so that the circuit stays as it was.
     report.upstreams[0].traffic.last5m.requests = 0
     report.upstreams[0].loadControl = "silent"
     #expect(texts(report).isEmpty)

@@ -10,7 +10,7 @@ extension StatusPage {
       const main = document.querySelector("main");
       // Without a user's name and password, which requests of scripts may not have.
       const url = location.origin + location.pathname + location.search;
-      // What the reader has folded or unfolded; all else is as the program sends it.
+      // All that the reader has folded or unfolded; all else is as the program sends it.
       const chosen = new Map();
       let last = Date.now(), timer;
       const say = text => { if (live.textContent !== text) live.textContent = text; };

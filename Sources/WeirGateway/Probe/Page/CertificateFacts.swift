@@ -1,7 +1,7 @@
 import Weir
 import WeirHTTP
 
-/// What a probe shows of a certificate, in the spelling of Go's crypto/x509, which blackbox_exporter uses.
+/// The facts of a certificate that a probe shows, in the spelling of Go's crypto/x509, which blackbox_exporter uses.
 struct CertificateFacts: Equatable, Sendable {
   /// Seconds since 1970.
   let notAfter: Int

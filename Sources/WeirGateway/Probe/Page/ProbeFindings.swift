@@ -2,7 +2,7 @@ import WeirCurl
 import WeirHTTP
 import WeirIO
 
-/// What a probe found out, before it is judged. Times are in seconds.
+/// The findings of a probe, before they are judged. Times are in seconds.
 struct ProbeFindings: Sendable {
   var lookup = 0.0
   /// The address that was asked; nil if there was none.
