@@ -50,7 +50,6 @@ extension Forwarding {
   /// Answers by a route that forwards nothing.
   func answer(byRoute index: Int, location: String? = nil) {
     guard case .answer(let answer) = plan.plan.work[index] else { return }
-    route = index
     self.answer(by: answer, location: location, as: .answeredByRoute)
   }
 
@@ -86,7 +85,7 @@ extension Forwarding {
         outcome: outcome),
       seconds: seconds, traceID: marks?.sampledTraceID)
     noteRecent(outcome, seconds)
-    if isFailure, outcome != .answeredByRoute, outcome != .busy {
+    if isFailure, outcome != .answeredByRoute, !outcome.isOwnRefusal {
       logFailure(outcome, status: status, line: ownAnswer?.line)
     }
     logAccess(outcome, seconds)

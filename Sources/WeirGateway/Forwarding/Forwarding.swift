@@ -114,11 +114,12 @@ final class Forwarding: TransportExchange {
       switch decision(authority, name) {
       case .noRoute: answer(.noRoute, as: .unrouted)
       case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
-      case .redirect(let index, let location): answer(byRoute: index, location: location)
-      case .respond(let index): answer(byRoute: index)
+      case .redirect(let index, let location):
+        if enters(index) { answer(byRoute: index, location: location) }
+      case .respond(let index):
+        if enters(index) { answer(byRoute: index) }
       case .forward(let index, let target):
-        guard let route = routePlan(index) else { return }
-        self.route = index
+        guard enters(index), let route = routePlan(index) else { return }
         if let coding = route.coding, !decodesBody(by: coding) { return }
         switch fields(authority, by: route) {
         case .loop: answer(.loop, as: .loop)

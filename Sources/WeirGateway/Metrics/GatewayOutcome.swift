@@ -6,8 +6,16 @@ enum GatewayOutcome: Hashable, Sendable {
   case forwarded(RequestOutcome)
   /// The upstream has no endpoint: 503.
   case noEndpoint
-  /// A limit of the route is reached: 503. That is no failure.
+  /// A limit of the route on what is under way is reached: 429 or 503. That is no failure.
   case busy
+  /// A rate limit of the route is reached: 429.
+  case rateLimited
+  /// The client's network may not use the listener or the route: 403.
+  case forbidden
+  /// The request has no valid credentials: 401, or 429 after too many wrong passwords.
+  case unauthorized
+  /// The request's body is larger than the route takes: 413.
+  case tooLarge
   /// No route matched: 404.
   case unrouted
   /// The request is malformed, or of a kind that a gateway does not take: 4xx, 501.
@@ -27,6 +35,10 @@ enum GatewayOutcome: Hashable, Sendable {
     case .forwarded(let outcome): outcome.rawValue
     case .noEndpoint: "no_endpoint"
     case .busy: "busy"
+    case .rateLimited: "rate_limited"
+    case .forbidden: "forbidden"
+    case .unauthorized: "unauthorized"
+    case .tooLarge: "too_large"
     case .unrouted: "no_route"
     case .refused: "refused"
     case .bodyTimeout: "body_timeout"
@@ -45,9 +57,17 @@ enum GatewayOutcome: Hashable, Sendable {
     switch self {
     case .forwarded(.success), .forwarded(.httpError), .unrouted, .refused, .bodyTimeout, .loop, .answered:
       status >= 500 ? String(status) : ""
-    case .answeredByRoute, .busy: ""
+    case .answeredByRoute, .busy, .rateLimited, .forbidden, .unauthorized, .tooLarge: ""
     case .noEndpoint: label
     case .forwarded(let outcome): outcome.rawValue
+    }
+  }
+
+  /// Whether a limit or an access rule of the configuration refused the request.
+  var isOwnRefusal: Bool {
+    switch self {
+    case .busy, .rateLimited, .forbidden, .unauthorized, .tooLarge: true
+    default: false
     }
   }
 
