@@ -32,6 +32,25 @@ extension UnsafeRawBufferPointer {
     return index < range.upperBound
   }
 
+  /// Whether the octets begin with `text`, which is in lower case, ignoring the case of letters.
+  @inlinable
+  package func begins(with text: StaticString) -> Bool {
+    let size = text.utf8CodeUnitCount
+    guard let base = baseAddress, count >= size else { return false }
+    let text = UnsafeRawPointer(text.utf8Start)
+    // Compares from the end, where field names differ more often than at their beginning.
+    guard size >= 8 else {
+      var index = size &- 1
+      while index >= 0, base[index].lowercased == text[index] { index &-= 1 }
+      return index < 0
+    }
+    var index = size &- 8
+    while index > 0, OctetWord(base, at: index).spells(OctetWord(text, at: index)) {
+      index = index > 8 ? index &- 8 : 0
+    }
+    return index == 0 && OctetWord(base, at: 0).spells(OctetWord(text, at: 0))
+  }
+
   /// Whether the token in `range` is `name`, which is in lower case and has 8 to 16 octets, ignoring the case of
   /// letters. If the range had control characters, some of them would count as punctuation.
   @inlinable @inline(__always)
@@ -111,6 +130,14 @@ struct OctetWord {
   /// `~` and DEL.
   @inlinable @inline(__always)
   var lowercased: UInt64 { bits | Self.all(0x20) }
+
+  /// Whether the octets are those of `text`, which has no capitals, ignoring the case of letters.
+  @inlinable @inline(__always)
+  func spells(_ text: OctetWord) -> Bool {
+    // Octets from 0x60 on are letters, or the characters around them, which no text here has.
+    let letters = text.bits & text.bits &>> 1 & Self.all(0x20)
+    return bits | letters == text.bits
+  }
 
   @inlinable @inline(__always)
   static func all(_ octet: UInt64) -> UInt64 { octet &* 0x0101_0101_0101_0101 }

@@ -48,17 +48,6 @@ extension UnsafeRawBufferPointer {
     return memcmp(base, text.utf8Start, text.utf8CodeUnitCount) == 0
   }
 
-  /// Whether the octets begin with `text`, which is in lower case, ignoring the case of letters.
-  @inlinable
-  package func begins(with text: StaticString) -> Bool {
-    guard let base = baseAddress, count >= text.utf8CodeUnitCount else { return false }
-    let (octets, letters) = (base.assumingMemoryBound(to: UInt8.self), text.utf8Start)
-    // Compares from the end, where field names differ more often than at their beginning.
-    var index = text.utf8CodeUnitCount - 1
-    while index >= 0, octets[index].lowercased == letters[index] { index -= 1 }
-    return index < 0
-  }
-
   /// Whether both buffers hold the same octets, ignoring the case of letters.
   @inlinable
   package func equalsIgnoringCase(_ other: UnsafeRawBufferPointer) -> Bool {

@@ -31,6 +31,19 @@ import WeirHTTP
     #expect(spells == isSame)
   }
 
+  @Test func everyOtherOctetDiffers() {
+    let text: StaticString = "https://x-envoy9.a"
+    let letters = text.withUTF8Buffer { Array($0) }
+    for index in letters.indices {
+      for octet in UInt8.min...UInt8.max {
+        var octets = letters
+        octets[index] = octet
+        let begins = octets.withUnsafeBytes { $0.begins(with: text) }
+        #expect(begins == (octet.lowercased == letters[index]))
+      }
+    }
+  }
+
   @Test(arguments: [("", ""), (" \t", ""), ("a", "a"), ("\t a b \t", "a b"), ("\r\n a", "\r\n a")])
   func blanksAreCutOff(text: String, rest: String) {
     #expect(FieldSyntax.trimmed(Substring(text)) == rest)

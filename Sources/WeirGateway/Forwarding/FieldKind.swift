@@ -81,7 +81,7 @@ enum FieldKind {
   /// Whether a name with underscores would be a field with a special meaning here if they were hyphens. Upstreams that
   /// pass fields on as environment variables (RFC 3875 §4.1.18) can't tell the two apart.
   static func isDisguised(_ name: UnsafeRawBufferPointer) -> Bool {
-    guard name.contains(UInt8(ascii: "_")) else { return false }
+    guard name.firstIndex(of: UInt8(ascii: "_"), in: 0..<name.count) != nil else { return false }
     let plain = name.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 }
     return plain.withUnsafeBytes { if case .endToEnd = FieldKind($0) { false } else { true } }
   }

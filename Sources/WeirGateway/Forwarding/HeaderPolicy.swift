@@ -49,7 +49,7 @@ final class HeaderPolicy: Sendable {
   /// Fields that every request gets before all others.
   private let first: HeaderBlock
   /// Fields that every request gets behind all others: with the scheme, or without it where a trusted proxy tells it.
-  private let last: (http: HeaderBlock, https: HeaderBlock, schemeless: HeaderBlock)
+  private let last: LastFields
   /// Fields of the route's rules whose values depend on the request.
   private let made: [FieldTemplate]
   /// Whether the client's Host goes to the upstream.
@@ -81,7 +81,7 @@ final class HeaderPolicy: Sendable {
     let rules = route.headers
     let ruled = (rules.set.map(\.name) + rules.remove).map { Array(FieldSyntax.lowercased($0).utf8) }
     var first = HeaderBlock()
-    var last = (http: HeaderBlock(), https: HeaderBlock(), schemeless: HeaderBlock())
+    var last = LastFields()
     let rewrite = route.rewriteHost ?? host
     let own = upstream.isNamed ? nil : upstream.authority
     let text = if case .text(let text)? = rewrite { text } else { own }
@@ -188,8 +188,13 @@ final class HeaderPolicy: Sendable {
     if replacesRequestID, announcesRequestID, let requestID = client.marks?.requestID, let name = marks?.header {
       name.withUnsafeBytes { name in requestID.withUnsafeBytes { list.append(name: name, value: $0) } }
     }
-    list.append(
-      contentsOf: chains.hasScheme ? last.schemeless : client.facts?.isSecure == true ? last.https : last.http)
+    if chains.hasScheme {
+      list.append(contentsOf: last.schemeless)
+    } else if client.facts?.isSecure == true {
+      list.append(contentsOf: last.https)
+    } else {
+      list.append(contentsOf: last.http)
+    }
     if !made.isEmpty { addMade(client, to: &list) }
     return .forward(list, retries: retries, wishes)
   }
@@ -316,12 +321,20 @@ final class HeaderPolicy: Sendable {
     }
   }
 
+  /// Not a tuple, of which all parts would be copied to get at one.
+  private struct LastFields {
+    var http = HeaderBlock()
+    var https = HeaderBlock()
+    var schemeless = HeaderBlock()
+  }
+
   private static let viaName = Array("Via".utf8)
 
-  /// Adds a field of the gateway's own, unless the route has a rule about it.
+  /// Adds a field of the gateway's own, unless the route has a rule about it. Its value is written here or was part of a
+  /// head that the server has checked.
   private func add(_ name: StaticString, _ value: UnsafeRawBufferPointer, to list: inout HeaderBlock) {
     let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-    if !isRuled(name) { list.append(name: name, value: value) }
+    if !isRuled(name) { list.append(name: name, value: value, isChecked: true) }
   }
 
   private func add(_ name: StaticString, _ value: [UInt8], to list: inout HeaderBlock) {

@@ -52,12 +52,13 @@ final class OutgoingRequest {
   }
 
   /// The rules about retries; nil if there are none.
-  var rules: RetryRules? { isLeftAlone || isFallback ? nil : route.rules }
+  var rules: RetryRules? { followsRules ? route.rules : nil }
   /// Whether anything may be retried.
-  var mayRetry: Bool { rules != nil || route.mayConnectElsewhere }
+  var mayRetry: Bool { followsRules && route.rules != nil || route.mayConnectElsewhere }
   /// The plan for a second attempt beside a slow one; nil if there is none.
   var hedge: HedgePlan? { isLeftAlone || upgrade != nil ? nil : route.route.hedge }
 
+  private var followsRules: Bool { !isLeftAlone && !isFallback }
   /// Whether the request isn't retried here because its sender retries it.
   private var isLeftAlone: Bool { retriesBefore > 0 && route.leavesRetriesAlone }
 

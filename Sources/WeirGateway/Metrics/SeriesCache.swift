@@ -26,7 +26,8 @@ struct SeriesCache {
   private let routes: [String]
   private var series: [Key: Series] = [:]
   /// The series used last, since requests of one kind mostly follow each other.
-  private var last: (key: Key, series: Series)?
+  private var lastKey: Key?
+  private var lastSeries: Series?
   private let active: [Gauge]
   /// Those of clients with TLS, from the first of them on.
   private lazy var activeSecure = Self.gauges(metrics, "https")
@@ -46,9 +47,9 @@ struct SeriesCache {
   }
 
   mutating func series(_ key: Key) -> Series {
-    if let last, last.key == key { return last.series }
+    if let lastSeries, lastKey == key { return lastSeries }
     let found = find(key)
-    last = (key, found)
+    (lastKey, lastSeries) = (key, found)
     return found
   }
 
