@@ -6,8 +6,8 @@ import WeirHTTP
 extension ConfigurationBuilder {
   /// Keys that say how requests are sent to an upstream.
   private static let upstreamKeys = [
-    "adaptiveConcurrency", "circuitBreaker", "compression", "destinationPolicy", "headers", "hedge", "overload",
-    "replacePrefix", "fallback", "retry", "rewriteHost", "splitBy", "stripPrefix", "timeout",
+    "adaptiveConcurrency", "bodyBytes", "circuitBreaker", "compression", "destinationPolicy", "headers", "hedge",
+    "overload", "replacePrefix", "fallback", "retry", "rewriteHost", "splitBy", "stripPrefix", "timeout",
   ]
 
   /// Keys that might be looked for in a route, with the place to which they belong.

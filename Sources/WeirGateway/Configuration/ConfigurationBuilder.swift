@@ -31,8 +31,8 @@ struct ConfigurationBuilder {
 
   /// Keys of a route that might be expected to hold for all of them.
   private static let routeKeys: Set = [
-    "overload", "adaptiveConcurrency", "circuitBreaker", "compression", "destinationPolicy", "headers", "hedge",
-    "responseHeaders", "retry", "timeout", "upgrade",
+    "overload", "adaptiveConcurrency", "bodyBytes", "circuitBreaker", "compression", "concurrency",
+    "destinationPolicy", "headers", "hedge", "rateLimits", "responseHeaders", "retry", "timeout", "upgrade",
   ]
   private static let maximumNameLength = 64
   private static let maximumRetries = 10
@@ -82,6 +82,11 @@ struct ConfigurationBuilder {
         route.responseHeaders = rules
       }
       if let reader = keys.take("accessLog") { route.hasAccessLog = reader.keepsAccessLog() }
+      // Until routes can ask for names, each key may be `user`, and all requests share it.
+      if let limits = keys.take("rateLimits") { route.limits.rates = limits.rateLimits(knowsUsers: true) }
+      if let limits = keys.take("concurrency") {
+        route.limits.concurrency = limits.concurrencyLimits(knowsUsers: true)
+      }
       if action.forwards { forwarding(&keys, into: &route, isNamed: action.isNamed, at: reader) }
       return action.value == nil ? nil : route
     }
@@ -102,6 +107,7 @@ struct ConfigurationBuilder {
     if let timeout { route.timeout = timeout }
     route.compression = keys.take("compression").flatMap { compression($0, beside: route.responseHeaders) }
     route.upgrade = keys.take("upgrade").flatMap { $0.tunnels() }
+    route.bodyBytes = keys.takeCount("bodyBytes", within: 1...1 << 40).map(Int64.init)
     route.hedge = keys.take("hedge").flatMap { $0.hedge(before: route.timeout) }
   }
 

@@ -7,6 +7,8 @@ enum BodyDefect {
   case broken
   /// It is too large once it is decoded.
   case tooLarge
+  /// It is larger than the route takes, as it came or once it is decoded.
+  case overLimit
   /// There is no room to decode it.
   case crowded
 
@@ -15,6 +17,7 @@ enum BodyDefect {
     case .tooSlow: .slowBody
     case .broken: .brokenBody
     case .tooLarge: .bodyTooLarge
+    case .overLimit: .bodyOverLimit
     case .crowded: .tooManyCodedBodies
     }
   }
@@ -23,6 +26,7 @@ enum BodyDefect {
     switch self {
     case .tooSlow: .bodyTimeout
     case .broken, .tooLarge: .refused
+    case .overLimit: .tooLarge
     case .crowded: .forwarded(.rejected)
     }
   }

@@ -64,13 +64,19 @@ extension Forwarding {
 extension Forwarding: BodyReader {
   func didReceive(_ bytes: UnsafeRawBufferPointer) -> WeirServer.BodyFlow {
     // The request isn't forwarded, or no longer, so the rest of its body is dropped.
-    guard outgoing != nil else { return .proceed }
+    guard outgoing != nil, bodyDefect != .overLimit else { return .proceed }
+    if isOverLimit {
+      refuseBody(.overLimit)
+      return .proceed
+    }
     if let bodyDecoding { return decode(bytes, by: bodyDecoding) }
     buffer.append(bytes)
     return noteReceived(bytes.count)
   }
 
   func didEnd() {
+    // What has come is not all, and must not look so.
+    if bodyDefect == .overLimit { return }
     if let bodyDecoding, !isWhole(bodyDecoding) { return }
     let isToBegin = intake.ended()
     bodyIsOver()

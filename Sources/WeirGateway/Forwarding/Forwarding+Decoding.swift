@@ -48,13 +48,22 @@ extension Forwarding {
       answer(.unknownCoding, as: .refused)
       return false
     case .decode(let codings):
-      guard let decoder = plan.decoder(forRequest: codings, bodyBytes: edge.bodyBytes) else {
+      guard let decoder = plan.decoder(forRequest: codings, bodyBytes: decodedBytes) else {
         answer(.tooManyCodedBodies, as: .forwarded(.rejected))
         return false
       }
       bodyDecoding = BodyDecoding(decoder)
       return true
     }
+  }
+
+  /// Whether the route has a limit of its own on the body.
+  private var limitsBody: Bool { plan.plan.limiters[route]?.bodyBytes != nil }
+
+  /// The most bytes of the decoded body; nil for no limit.
+  private var decodedBytes: Int64? {
+    guard let limit = plan.plan.limiters[route]?.bodyBytes else { return edge.bodyBytes }
+    return min(limit, edge.bodyBytes ?? limit)
   }
 
   /// Takes bytes of the coded body.
@@ -109,6 +118,7 @@ extension Forwarding {
       return true
     } catch {
       switch error {
+      case .sizeLimit where limitsBody: refuseBody(.overLimit)
       case .sizeLimit, .ratioLimit: refuseBody(.tooLarge)
       case .corrupt, .truncated, .misuse: refuseBody(.broken)
       case .outOfMemory: refuseBody(.crowded)

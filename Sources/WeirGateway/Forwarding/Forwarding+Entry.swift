@@ -3,6 +3,6 @@ extension Forwarding {
   /// Whether the request may enter the route that was found for it. If not, it has been answered.
   func enters(_ index: Int) -> Bool {
     route = index
-    return true
+    return isWithinSize(index) && isWithinLimits(index)
   }
 }

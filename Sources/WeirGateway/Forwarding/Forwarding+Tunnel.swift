@@ -46,12 +46,23 @@ extension Forwarding {
     status = head.status
     tunnelGate = nil
     let tunnel = Tunnel(
-      exchange, TunnelTerms(rule: rule, gate: gate), plan.tunnels(of: route), onEnd: tunnelLog(of: outgoing.route))
+      exchange, TunnelTerms(rule: rule, gate: gate), plan.tunnels(of: route), onEnd: tunnelEnd(of: outgoing.route))
     let transfer = attempt.handOver(to: tunnel)
     end(attempt)
     perform(machine.tunnelOpened())
     if let transfer { tunnel.begin(transfer) }
     return .proceed
+  }
+
+  /// Makes the closure for the end of the tunnel, which takes over the request's places in limits.
+  private func tunnelEnd(of target: RoutePlan) -> (TunnelOutcome, Double) -> Void {
+    let log = tunnelLog(of: target)
+    guard let places = limitPlaces else { return log }
+    limitPlaces = nil
+    return { outcome, seconds in
+      places.leave()
+      log(outcome, seconds)
+    }
   }
 
   /// Makes the closure that logs the end of the tunnel. A request's line in the access log waits for that.

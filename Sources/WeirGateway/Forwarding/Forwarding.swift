@@ -72,6 +72,10 @@ final class Forwarding: TransportExchange {
   /// Codes or decodes the response's body; nil if it passes unchanged.
   @exclusivity(unchecked) var coder: BodyCoder?
 
+  /// The name under which the client has authenticated itself.
+  @exclusivity(unchecked) var user: [UInt8]?
+  /// The request's places in limits of its route.
+  @exclusivity(unchecked) var limitPlaces: LimitPlaces?
   /// The gate of the route's tunnels, in which the request has a place.
   @exclusivity(unchecked) var tunnelGate: TunnelGate?
   /// The status sent to the client; 0 before it is sent.

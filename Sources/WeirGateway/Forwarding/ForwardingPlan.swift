@@ -30,6 +30,8 @@ final class ForwardingPlan: Sendable {
   let table: RouteTable
   /// The work of each of the table's routes.
   let work: [Work]
+  /// The limits of each of them; nil for none.
+  let limiters: [RouteLimiter?]
   /// The number of plans of routes.
   let planCount: Int
 
@@ -45,12 +47,13 @@ final class ForwardingPlan: Sendable {
   /// - Parameters:
   ///   - pseudonym: The name of this gateway in Via.
   ///   - gates: The gates of the process, which outlive a plan, as do those of tunnels.
+  ///   - limits: What the process remembers for the limits of routes.
   ///   - coders: The process's limit on bodies that are coded.
   ///   - named: The endpoints of the configuration's upstreams, by name.
   ///   - accessLog: Writes the log that the configuration asks for.
   init(
     _ configuration: Configuration, pseudonym: String, gates: UploadGates, tunnels: TunnelGates = TunnelGates(),
-    coders: CoderLimit = CoderLimit(),
+    limits: LimitRegistry = LimitRegistry(), coders: CoderLimit = CoderLimit(),
     named: [String: UpstreamEndpoints] = [:], accessLog writer: AccessLogWriter? = nil
   ) {
     let routes = configuration.routes
@@ -58,6 +61,7 @@ final class ForwardingPlan: Sendable {
     var maker = RoutePlan.Maker(
       configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: named)
     work = routes.map { maker.work(of: $0) }
+    limiters = limits.follow(routes)
     planCount = maker.count
     upstreams = maker.upstreams
     marks = MarkSettings(configuration)
@@ -105,6 +109,8 @@ final class ActivePlan {
   private let abandoned: [Counter]
   /// Nil for routes that code nothing.
   private let coded: [CodedBytes?]
+  /// By route, and by the number of its limit.
+  private let limited: [[Counter]]
   /// Compressors by their level.
   @exclusivity(unchecked) private var pools: [Int: DeflaterPool] = [:]
   let boundTransport: LoopBound<Transport>
@@ -143,6 +149,7 @@ final class ActivePlan {
     cache = SeriesCache(metrics, routes: names)
     retried = names.map { metrics.retried.with($0) }
     abandoned = names.map { metrics.abandoned.with($0) }
+    limited = plan.table.routes.map { metrics.limits.series(of: $0.limits, route: $0.name) }
     coded = plan.table.routes.map { route in
       CodedDirections(route.compression).map { CodedBytes(metrics.coded, route: route.name, $0) }
     }
@@ -158,6 +165,13 @@ final class ActivePlan {
   /// Counts a request whose client left before its end.
   func countAbandoned(_ route: Int) {
     abandoned[route].increment()
+  }
+
+  /// Counts a request that exceeded a limit of its route.
+  ///
+  /// - Parameter limit: The limit's number.
+  func countLimited(_ route: Int, _ limit: Int) {
+    limited[route][limit].increment()
   }
 
   /// Counts the bytes of a body that was coded or decoded.

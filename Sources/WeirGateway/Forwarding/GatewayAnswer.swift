@@ -24,6 +24,15 @@ struct GatewayAnswer: Equatable, Sendable {
   static let misdirected = GatewayAnswer(421, "the certificate of this connection is not for this host")
   static let brokenBody = GatewayAnswer(400, "the body is not valid in its content coding")
   static let bodyTooLarge = GatewayAnswer(413, "the body is too large once it is decoded")
+  static let bodyOverLimit = GatewayAnswer(413, "the body is larger than this route takes")
+  static let routeIsBusy = GatewayAnswer(503, "too many requests are under way here", retryAfter: 1)
+  static let clientIsBusy = GatewayAnswer(429, "too many of your requests are under way", retryAfter: 1)
+
+  /// - Parameter seconds: After which there is room again.
+  static func rateLimited(retryAfter seconds: Int) -> GatewayAnswer {
+    GatewayAnswer(429, "too many requests have come", retryAfter: seconds)
+  }
+
   static let tooManyCodedBodies = {
     var answer = GatewayAnswer(503, "too many coded bodies are being decoded")
     answer.retryAfter = 1
@@ -88,9 +97,10 @@ struct GatewayAnswer: Equatable, Sendable {
     }
   }
 
-  private init(_ status: Int, _ text: String) {
+  private init(_ status: Int, _ text: String, retryAfter: Int? = nil) {
     self.status = status
     line = text
+    self.retryAfter = retryAfter
   }
 
   var text: String { line + "\n" }

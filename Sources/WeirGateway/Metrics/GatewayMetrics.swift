@@ -21,6 +21,7 @@ package final class GatewayMetrics: Sendable {
   let listeners = ListenerMetrics()
   let tls: TLSMetrics
   let tunnels: TunnelMetrics
+  let limits: LimitMetrics
   /// Single requests, which the status page shows beside the metrics.
   let recent = RecentRequests(hasReader: false)
   private let reloadSuccessful: Gauge
@@ -30,7 +31,7 @@ package final class GatewayMetrics: Sendable {
 
   /// The series of every outcome of the maximum number of routes, and of as many routes that a reload has removed.
   private static let maximumRequestSeries =
-    2 * Configuration.maximumRoutes * (GatewayOutcome.ofRoutes.count + GatewayOutcome.ofTunnels.count)
+    2 * Configuration.maximumRoutes * (GatewayOutcome.ofRoutes.count + GatewayOutcome.ofLimits.count)
     + GatewayOutcome.ofNoRoute.count
 
   /// The number of label sets of durations that the routes share, and the most that one route has of them. The coarse label
@@ -79,6 +80,7 @@ package final class GatewayMetrics: Sendable {
     try registry.register(listeners)
     tls = try TLSMetrics(registry)
     tunnels = try TunnelMetrics(registry)
+    limits = try LimitMetrics(registry)
     duration = try registry.histogram(
       "http_server_request_duration_seconds",
       help: "Duration of requests to the gateway, from their header to the end of the response.",
@@ -126,9 +128,10 @@ package final class GatewayMetrics: Sendable {
   ///   - leads: The upstreams of routes that have one.
   ///   - coding: The directions in which routes code bodies, for those that do.
   ///   - tunnelling: The routes that allow tunnels.
+  ///   - limiting: Routes that may have limits.
   func prepare(
     routes: [String], leading leads: [String: Destination] = [:], coding: [String: CodedDirections] = [:],
-    tunnelling: [String] = [],
+    tunnelling: [String] = [], limiting: [Route] = [],
     upstreams: [Destination: ControlGauges] = [:], at now: MonotonicTime = .now
   ) {
     // Under one lock: the series of a route that returns at this moment must not be removed after they were made.
@@ -151,6 +154,10 @@ package final class GatewayMetrics: Sendable {
         for outcome in GatewayOutcome.ofTunnels { _ = requests.with(route, outcome.label) }
         tunnels.prepare(route)
       }
+      for route in limiting {
+        for outcome in GatewayOutcome.limits(of: route) { _ = requests.with(route.name, outcome.label) }
+      }
+      limits.prepare(limiting)
       for upstream in upstreams.keys { client?.prepare(upstream) }
     }
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
@@ -209,6 +216,7 @@ package final class GatewayMetrics: Sendable {
     let gone = LabelChoice(["route"], expired.map { [$0] })
     requests.removeAll(gone)
     tunnels.remove(gone)
+    limits.remove(gone)
     for family in [failed, retried, abandoned] { family.removeAll(gone) }
     coded.removeAll(gone)
     duration.removeAll(LabelChoice(["http_route"], expired.map { [$0] }))

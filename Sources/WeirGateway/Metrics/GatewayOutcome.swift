@@ -84,6 +84,20 @@ enum GatewayOutcome: Hashable, Sendable {
     RequestOutcome.allCases.map(GatewayOutcome.forwarded) + [.noEndpoint, .bodyTimeout, .loop, .answered]
   /// Further outcomes of routes that allow tunnels.
   static let ofTunnels: [GatewayOutcome] = [.busy]
+  /// Further outcomes of routes with limits.
+  static let ofLimits: [GatewayOutcome] = [.busy, .rateLimited, .tooLarge]
+
+  /// Those of ``ofLimits`` that a route's limits have.
+  static func limits(of route: Route) -> [GatewayOutcome] {
+    ofLimits.filter { outcome in
+      switch outcome {
+      case .busy: !route.limits.concurrency.isEmpty
+      case .rateLimited: !route.limits.rates.isEmpty
+      default: route.bodyBytes != nil
+      }
+    }
+  }
+
   /// The outcomes of requests that belong to no route.
   static let ofNoRoute: [GatewayOutcome] = [.unrouted, .refused]
 }

@@ -35,6 +35,9 @@ package struct Route: Sendable, Equatable {
   package var compression: CompressionRules?
   /// The protocols to which requests may switch; nil if none.
   package var upgrade: TunnelRule?
+  package var limits = RouteLimits()
+  /// The most bytes of a request's body; nil if only the listener limits them.
+  package var bodyBytes: Int64?
 
   /// Whether requests have lines in the access log, if there is one.
   package var hasAccessLog = true

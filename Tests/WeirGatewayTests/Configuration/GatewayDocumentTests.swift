@@ -70,25 +70,28 @@ import Testing
   /// The reader itself is asked which keys it knows: it names them to whoever writes another.
   @Test func namesEveryKey() throws {
     let asking =
-      "{0: 0, routes: [{0: 0, match: {0: 0, headers: {a: {0: 0}}, query: {a: {0: 0}}}, headers: {0: 0}, responseHeaders: {0: 0}, retry: {0: 0, budget: {0: 0}}, circuitBreaker: {0: 0}, adaptiveConcurrency: {0: 0}, overload: {0: 0}, hedge: {0: 0}, compression: {0: 0}, upgrade: {0: 0}, destinationPolicy: {0: 0}, upstream: {0: 0, tls: {0: 0}}}, {redirect: {0: 0}}, {respond: {0: 0}}]}"
+      "{0: 0, routes: [{0: 0, match: {0: 0, headers: {a: {0: 0}}, query: {a: {0: 0}}}, headers: {0: 0}, responseHeaders: {0: 0}, retry: {0: 0, budget: {0: 0}}, circuitBreaker: {0: 0}, adaptiveConcurrency: {0: 0}, overload: {0: 0}, hedge: {0: 0}, compression: {0: 0}, upgrade: {0: 0}, rateLimits: [{0: 0}], concurrency: [{0: 0}], destinationPolicy: {0: 0}, upstream: {0: 0, tls: {0: 0}}}, {redirect: {0: 0}}, {respond: {0: 0}}]}"
     let error = #expect(throws: ConfigurationError.self) {
       try Configuration(parsing: Array(asking.utf8), file: "gateway.md")
     }
     var keys: [String] = []
     for problem in error?.problems ?? [] {
       guard let known = problem.message.split(separator: "known keys are ").dropFirst().first else { continue }
-      let mapping = ConfigurationPath(Array(problem.path.steps.dropFirst(2).dropLast()).filter { $0 != .key("a") })
+      let steps = problem.path.steps.dropFirst(2).dropLast().filter {
+        if case .key(let key) = $0 { key != "a" } else { false }
+      }
+      let mapping = ConfigurationPath(Array(steps))
       let names = known.split(separator: ", ").map(String.init)
       keys += names.map { mapping.key($0).description }
     }
-    #expect(Set(keys).count == 105)
+    #expect(Set(keys).count == 119)
     for key in Set(keys).sorted() { #expect((text + upstreams).contains("| `\(key)` |"), "\(key)") }
   }
 
   @Test func namesEveryFlagAndOwnOutcome() {
     for flag in Flag<ServeOptions>.all { #expect(text.contains("| `\(flag.name)` |"), "\(flag.name)") }
     for flag in Flag<ProbeOptions>.all { #expect(text.contains("`\(flag.name)`"), "\(flag.name)") }
-    for outcome in [GatewayOutcome.unrouted, .refused, .loop, .answered, .noEndpoint, .busy] {
+    for outcome in [GatewayOutcome.unrouted, .refused, .loop, .answered, .noEndpoint, .busy, .rateLimited, .tooLarge] {
       #expect(text.contains("| `\(outcome.label)` |"), "\(outcome.label)")
     }
   }
@@ -104,7 +107,8 @@ import Testing
     }
     #expect(
       names == [
-        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["chat"], ["all"],
+        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["chat"], ["search"],
+        ["all"],
         ["shop", "health"], ["traced"], ["pay"],
       ])
   }

@@ -13,7 +13,7 @@ import Weir
       (.refused, 400, "refused", ""), (.refused, 501, "refused", "501"), (.loop, 508, "loop", "508"),
       (.answered, 200, "answered", ""), (.bodyTimeout, 408, "body_timeout", ""),
       (.answered, 501, "answered", "501"), (.answeredByRoute, 503, "answered", ""),
-      (.busy, 503, "busy", ""),
+      (.busy, 503, "busy", ""), (.rateLimited, 429, "rate_limited", ""), (.tooLarge, 413, "too_large", ""),
     ] as [(GatewayOutcome, Int, String, String)])
   func namesWhatHappened(outcome: GatewayOutcome, status: Int, label: String, errorType: String) {
     #expect(outcome.label == label)
@@ -26,7 +26,7 @@ import Weir
   }
 
   @Test func labelsDiffer() {
-    let labels = (GatewayOutcome.ofRoutes + GatewayOutcome.ofTunnels + GatewayOutcome.ofNoRoute).map(\.label)
+    let labels = (GatewayOutcome.ofRoutes + GatewayOutcome.ofLimits + GatewayOutcome.ofNoRoute).map(\.label)
     #expect(Set(labels).count == labels.count)
   }
 }

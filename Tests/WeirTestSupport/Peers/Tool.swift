@@ -39,6 +39,7 @@ package struct Tool: Sendable {
     "weir", at: [ProcessInfo.processInfo.environment["WEIR_PROGRAM"] ?? PackageRoot.products + "/weir"])
   package static let haproxy = Tool(named: "haproxy")
   package static let wrk = Tool(named: "wrk")
+  package static let envoy = Tool("envoy", at: ["\(PackageRoot.path)/.build/test-venv/bin/envoy"])
   package static let dnsmasq = Tool(named: "dnsmasq")
 
   package var isInstalled: Bool { (try? path) != nil }
