@@ -78,6 +78,7 @@ extension Forwarding {
     if coder != nil { dropCoder() }
     bodyDecoding?.end(for: self)
     leaveTunnelPlace()
+    forgetClientWait()
     let seconds = now.seconds(since: began)
     plan.ended(
       SeriesCache.Key(

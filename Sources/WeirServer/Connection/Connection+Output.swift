@@ -5,6 +5,9 @@ internal import WeirIO
 extension Connection {
   /// The number of buffered bytes beyond which they are sent without waiting for the end of the turn.
   private static let flushedAtOnce = 16 * 1024
+  /// The number of bytes that the system may keep for a client that takes less than there is. It would keep some MiB, and
+  /// the client would get none of them sooner.
+  private static let unsentBytes = 128 * 1024
 
   /// Sends a whole response.
   func send(_ response: OutgoingHead, fields: ResponseFields, body: [UInt8], to head: RequestHead) {
@@ -55,7 +58,7 @@ extension Connection {
     scheduleFlush()
   }
 
-  /// Writes a piece of a body. Returns whether the exchange may write more now.
+  /// Writes a piece of a body. Returns whether the exchange may write more now: not while the socket takes no more.
   func write(_ bytes: UnsafeRawBufferPointer, isChunk: Bool) -> Bool {
     guard !isBroken else { return true }
     if isChunk {
@@ -70,7 +73,7 @@ extension Connection {
       noteAppended()
       scheduleFlush()
     }
-    return output.count < server.limits.writeHighWaterMark
+    return machine.output != .blocked
   }
 
   func writeLastChunk() {
@@ -121,8 +124,18 @@ extension Connection {
   func flushReady() {
     flush()
     guard machine.phase != .closed, !isBroken else { return }
-    if output.count <= server.limits.writeHighWaterMark / 2 { exchange?.noteWritable() }
+    if !hasOutput { exchange?.noteWritable() }
     if !hasOutput { proceed() }
+  }
+
+  /// The bytes that wait for the client here, and those that it has not acknowledged.
+  var buffered: Int { output.count + (channel?.output.count ?? 0) }
+  var untaken: Int { buffered + socket.unacknowledged }
+
+  /// Ends the connection of a client that takes too little of its response.
+  func resetSlowReader() {
+    server.noteTimeout(.reset)
+    finish(.reset, .slowRead)
   }
 
   /// Says to the client that nothing follows.
@@ -169,6 +182,10 @@ extension Connection {
     let wasBlocked = machine.output == .blocked
     machine.noteOutput(hasOutput ? .blocked : .empty, now: now)
     if wasBlocked != (machine.output == .blocked) { updateInterest() }
+    if machine.output == .blocked, !limitsUnsent {
+      limitsUnsent = true
+      socket.limitUnsent(to: Self.unsentBytes)
+    }
     armTimer()
   }
 
