@@ -80,12 +80,6 @@ package struct Socket: Hashable, Sendable {
     setOption(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1))
   }
 
-  /// Takes about so many bytes for later, at most, beyond those that are on their way to the peer
-  /// (`TCP_NOTSENT_LOWAT`). Sockets of other kinds are left as they are.
-  package func limitUnsent(to bytes: Int) {
-    setOption(CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, CInt(clamping: bytes))
-  }
-
   /// The bytes that were sent and that the peer has not acknowledged.
   package var unacknowledged: Int { Int(weir_unacknowledged(descriptor)) }
 

@@ -5,9 +5,6 @@ internal import WeirIO
 extension Connection {
   /// The number of buffered bytes beyond which they are sent without waiting for the end of the turn.
   private static let flushedAtOnce = 16 * 1024
-  /// The number of bytes that the system may keep for a client that takes less than there is. It would keep some MiB, and
-  /// the client would get none of them sooner.
-  private static let unsentBytes = 128 * 1024
 
   /// Sends a whole response.
   func send(_ response: OutgoingHead, fields: ResponseFields, body: [UInt8], to head: RequestHead) {
@@ -182,10 +179,6 @@ extension Connection {
     let wasBlocked = machine.output == .blocked
     machine.noteOutput(hasOutput ? .blocked : .empty, now: now)
     if wasBlocked != (machine.output == .blocked) { updateInterest() }
-    if machine.output == .blocked, !limitsUnsent {
-      limitsUnsent = true
-      socket.limitUnsent(to: Self.unsentBytes)
-    }
     armTimer()
   }
 

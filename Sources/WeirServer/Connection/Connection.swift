@@ -30,8 +30,6 @@ final class Connection {
   @exclusivity(unchecked) var isProcessing = false
   @exclusivity(unchecked) var isBroken = false
   @exclusivity(unchecked) var isFlushScheduled = false
-  /// Whether the system keeps little for the client, which has taken less than there was before.
-  @exclusivity(unchecked) var limitsUnsent = false
   /// The bytes of a first record from which on the socket tells of it.
   @exclusivity(unchecked) var awaitedHello = 1
   @exclusivity(unchecked) private var isDeferred = false
