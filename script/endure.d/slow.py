@@ -44,7 +44,7 @@ async def gateway(place: Place, port: int, connections: int, listener: str = WRI
         f"""listeners:
   - {{ name: edge, address: "127.0.0.1:{free_port()}", connections: 4096, {listener} }}
 upstreams:
-  origin: {{ endpoints: ["127.0.0.1:{port}"], connections: {connections} }}
+  - {{ name: origin, endpoints: ["127.0.0.1:{port}"], connections: {connections} }}
 routes: [{{ name: all, upstream: origin, timeout: 10m }}]
 """,
         name=name,

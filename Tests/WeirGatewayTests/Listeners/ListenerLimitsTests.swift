@@ -153,3 +153,10 @@ import WeirTestSupport
     withExtendedLifetime(rig) {}
   }
 }
+
+extension RawClient {
+  fileprivate func status(of request: String) -> Int? {
+    send(request)
+    return response()?.status
+  }
+}
