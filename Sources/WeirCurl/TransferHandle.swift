@@ -42,6 +42,8 @@ package protocol TransportEngine: AnyObject {
   ///
   /// - Parameter authority: The Host field's value: without the scheme's own port.
   func closeIdleConnections(toOrigin authority: String, isSecure: Bool)
+  /// Hands on so many bytes of a body at a time from now on, at most.
+  func limitPieces(to bytes: Int)
   /// Fails all transfers and closes all connections. Delegates hear the end by the end of this turn.
   func close()
 }
@@ -51,6 +53,9 @@ extension TransferEngine: TransportEngine {
   package func closeIdleConnections(to endpoint: TransferEndpoint) {}
 
   package func closeIdleConnections(toOrigin authority: String, isSecure: Bool) {}
+
+  /// libcurl hands on 16 KiB at most anyway (CURL_MAX_WRITE_SIZE).
+  package func limitPieces(to bytes: Int) {}
 
   package func start(
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate

@@ -13,13 +13,14 @@ extension Connection {
     guard watch() else { return transfer.failLater(.cannotWatch) }
     var budget = HTTP1Engine.bytesPerTurn
     while self.transfer === transfer {
-      switch wire.receive(into: engine.received) {
+      let buffer = engine.received
+      switch wire.receive(into: buffer) {
       case .bytes(let count):
         transfer.times.lastProgress = engine.loop.turnTime
-        guard take(UnsafeRawBufferPointer(rebasing: engine.received[..<count]), transfer) else { return }
+        guard take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), transfer) else { return }
         budget -= count
         // The poller reports a plain socket again. It does not know of bytes within the TLS library.
-        if !wire.isSecure, budget <= 0 || count < engine.received.count { return }
+        if !wire.isSecure, budget <= 0 || count < buffer.count { return }
         if budget <= 0 { return engine.continueNextTurn(self) }
       case .later: return
       case .end(let isProven): return connectionEnded(isProven ? .whole : .cut, transfer)

@@ -25,8 +25,10 @@ package final class HTTP1Engine {
   @exclusivity(unchecked) private var isClosed = false
   private let idleTimer = LoopTimer()
   private let nextTurnTimer = LoopTimer()
+  /// The most bytes of a read.
+  @exclusivity(unchecked) private var pieceBytes = HTTP1Engine.bufferSize
   /// The memory that every read goes to, and that bodies are sent from.
-  let received = UnsafeMutableRawBufferPointer.allocate(byteCount: HTTP1Engine.bufferSize, alignment: 16)
+  private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: HTTP1Engine.bufferSize, alignment: 16)
   let outgoing = UnsafeMutableRawBufferPointer.allocate(byteCount: HTTP1Engine.bufferSize, alignment: 16)
   /// The memory that heads are written to.
   @exclusivity(unchecked) var head: [UInt8] = []
@@ -41,12 +43,18 @@ package final class HTTP1Engine {
   }
 
   deinit {
-    received.deallocate()
+    memory.deallocate()
     outgoing.deallocate()
   }
 
   /// Transfers that have not finished.
   package var activeTransfers: Int { transfers.count }
+
+  /// The memory for the next read.
+  var received: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: memory[..<pieceBytes]) }
+
+  /// Reads so many bytes at a time from now on, at most.
+  package func limitPieces(to bytes: Int) { pieceBytes = min(max(bytes, 1024), Self.bufferSize) }
 
   package var openConnections: Int { pool.openCount }
 

@@ -107,6 +107,9 @@ package final class Transport {
     engine?.closeIdleConnections(toOrigin: authority, isSecure: isSecure)
   }
 
+  /// Hands on so many bytes of a response's body at a time from now on, at most.
+  package func limitPieces(to bytes: Int) { engine?.limitPieces(to: bytes) }
+
   /// Ends all transfers and closes all connections.
   package func close() {
     guard !isClosed else { return }

@@ -16,12 +16,14 @@ from outages import HEALTHY_ROW, OUTAGES
 from processes import Failure, Processes
 from reloads import RELOADS, RELOADS_UNDER_LOAD
 from row import Bar, Place, Row
+from slow import IDLE_PAUSE, SLOW_READERS, SLOWLORIS
 from takeovers import RESTARTS, TAKEOVERS
 from tunnels import TUNNELS_ROW
 
 ROWS = (
     *(RELOADS, RELOADS_UNDER_LOAD, NAMES, FILES, DEAD_ENDPOINT, HANGING_ENDPOINT, WEIGHTS, SRV),
     *(TAKEOVERS, RESTARTS, IDLE_CLIENTS, DESCRIPTORS, CERTIFICATES, TUNNELS_ROW),
+    *(SLOW_READERS, IDLE_PAUSE, SLOWLORIS),
     *(OUTAGES, HEALTHY_ROW),
 )
 

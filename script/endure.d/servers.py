@@ -10,7 +10,8 @@ from row import Place
 
 async def nginx(place: Place, ports: Sequence[int], name: str = "nginx") -> Process:
     """Listens on these ports of all loopback addresses. A response shows the address and the port that it comes from.
-    Requests under /logged stand in the file `nginx.access`: when they ended, and at which address."""
+    Those under /files/ are the files of the row's directory `files`. Requests under /logged stand in the file
+    `nginx.access`: when they ended, and at which address."""
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "\n".join(f"  {kind}_temp_path {place.directory}/{kind};" for kind in kinds)
     listens = "\n".join(f"    listen 0.0.0.0:{port} backlog=4096;" for port in ports)
@@ -28,6 +29,7 @@ http {{
 {listens}
     add_header X-Server $server_addr:$server_port always;
     location / {{ return 200 "ok"; }}
+    location /files/ {{ alias {place.directory}/files/; }}
     location /logged {{ access_log {place.directory}/{name}.access short buffer=64k flush=1s; return 200 "ok"; }}
   }}
 }}

@@ -25,6 +25,13 @@ extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int 
 extern ssize_t preadv2(int file, const struct iovec *pieces, int count, off_t offset, int flags);
 extern int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned int flags);
 
+// The number of bytes sent on a socket that its peer has not acknowledged; 0 for sockets that do not know. It is in C
+// because Swift can't call variadic functions (ioctl).
+static inline int weir_unacknowledged(int socket) {
+  int waiting = 0;
+  return ioctl(socket, TIOCOUTQ, &waiting) == 0 ? waiting : 0;
+}
+
 // The number of bytes read from a TCP connection; -1 for other sockets. It is in C because Swift can't call variadic
 // functions (ioctl), and because the C library's tcp_info ends before tcpi_bytes_received (linux/tcp.h).
 static inline long long weir_tcp_bytes_read(int socket) {

@@ -244,15 +244,15 @@ extension Forwarding: AttemptDelegate {
     if machine.isEnding { return .stop }
     if let coder { return code(bytes, by: coder, attempt) }
     attempt.handedOn(bytes.count)
-    if exchange.write(bytes) { return .proceed }
-    if exchange.onWritable == nil { exchange.onWritable = { [self] in self.attempt?.release(.sink) } }
-    attempt.hold(.sink)
+    if !exchange.write(bytes) { awaitClient(attempt) }
     return .proceed
   }
 
   func attempt(_ attempt: Attempt, didFinish error: TransferError?, _ report: TransferReport) {
     if attempt.awaitsEnd(failed: error != nil) {
       ending = (error, report)
+      // The upstream has done its part.
+      attempt.vacate()
     } else {
       finish(attempt, error, report)
     }
@@ -317,5 +317,6 @@ extension Forwarding: AttemptDelegate {
     guard status != 0, exchange.retract() else { return }
     status = 0
     exchange.onWritable = nil
+    forgetClientWait()
   }
 }

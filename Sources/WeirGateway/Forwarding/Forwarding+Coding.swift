@@ -44,7 +44,7 @@ extension Forwarding {
   }
 
   /// Goes on in the next turn. Pending bytes wait until the client takes more.
-  private func awaitTurn(_ coder: BodyCoder, _ attempt: Attempt) {
+  func awaitTurn(_ coder: BodyCoder, _ attempt: Attempt) {
     attempt.hold(.decoding)
     if coder.hasPending, attempt.machine.holds.contains(.sink) { return }
     exchange.loop.schedule(coder.turnTimer, at: .now, handler: self)
@@ -81,17 +81,8 @@ extension Forwarding {
       return false
     }
     attempt.handedOn(Int(coder.plain - before))
-    if !isWritable {
-      if exchange.onWritable == nil { exchange.onWritable = { [self] in clientTakesMore() } }
-      attempt.hold(.sink)
-    }
+    if !isWritable { awaitClient(attempt) }
     return true
-  }
-
-  private func clientTakesMore() {
-    guard let attempt else { return }
-    attempt.release(.sink)
-    if let coder, coder.hasPending { awaitTurn(coder, attempt) }
   }
 
   /// The upstream has sent the whole body. Returns the failure if its coding is not complete.

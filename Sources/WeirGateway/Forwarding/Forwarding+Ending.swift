@@ -79,6 +79,7 @@ extension Forwarding {
     bodyDecoding?.end(for: self)
     leaveTunnelPlace()
     leaveLimits()
+    forgetClientWait()
     let seconds = now.seconds(since: began)
     plan.ended(
       SeriesCache.Key(

@@ -71,6 +71,8 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) var bodyDecoding: BodyDecoding?
   /// Codes or decodes the response's body; nil if it passes unchanged.
   @exclusivity(unchecked) var coder: BodyCoder?
+  /// Set once the response has waited for its client.
+  @exclusivity(unchecked) var clientWait: ClientWait?
 
   /// The name under which the client has authenticated itself.
   @exclusivity(unchecked) var user: [UInt8]?
@@ -369,6 +371,8 @@ extension Forwarding: TimerHandler {
       coderIsDue(coder, isForTurn: timer === coder.turnTimer)
     } else if timer === bodyDecoding?.turnTimer {
       decodeMore()
+    } else if let clientWait, timer === clientWait.timer {
+      clientWaitIsOver(clientWait, at: now)
     } else if awaitsEndpoints {
       endpointsAreDue()
     } else {

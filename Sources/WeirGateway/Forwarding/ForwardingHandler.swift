@@ -19,7 +19,7 @@ final class ForwardingHandler: Sendable {
     current = LoopBound(
       ActivePlan(
         plan, metrics, transport: transport, observer: observer,
-        log: RequestLog(log, failures, upstreams, on: loop)), on: loop)
+        log: RequestLog(log, failures, upstreams, on: loop), slowClients: SlowClients(transport)), on: loop)
   }
 
   func handle(_ exchange: Exchange, from edge: ListenerEdge) {
@@ -30,7 +30,8 @@ final class ForwardingHandler: Sendable {
   func install(_ plan: ForwardingPlan, _ metrics: GatewayMetrics) {
     let before = current.value
     current.value = ActivePlan(
-      plan, metrics, transport: before.boundTransport, observer: before.observer, log: before.log)
+      plan, metrics, transport: before.boundTransport, observer: before.observer, log: before.log,
+      slowClients: before.slowClients)
     current.value.begin()
   }
 

@@ -119,6 +119,7 @@ final class ActivePlan {
   /// Observes the requests to upstreams.
   let observer: (any SharedTransportObserver)?
   let log: RequestLog
+  let slowClients: SlowClients
   /// The fixed parts of access lines; nil without a log.
   let accessNames: AccessNames?
   /// The states by the numbers of routes' plans, each from the first request on.
@@ -133,7 +134,7 @@ final class ActivePlan {
 
   init(
     _ plan: ForwardingPlan, _ metrics: GatewayMetrics, transport: LoopBound<Transport>,
-    observer: (any SharedTransportObserver)?, log: RequestLog, ids: TraceIDs = TraceIDs()
+    observer: (any SharedTransportObserver)?, log: RequestLog, slowClients: SlowClients, ids: TraceIDs = TraceIDs()
   ) {
     self.plan = plan
     self.ids = ids
@@ -141,6 +142,7 @@ final class ActivePlan {
     boundTransport = transport
     self.observer = observer
     self.log = log
+    self.slowClients = slowClients
     accessNames = plan.access.map { _ in AccessNames(plan) }
     log.access.follow(plan.access?.settings, plan.access?.writer)
     let names = plan.table.routes.map(\.name)

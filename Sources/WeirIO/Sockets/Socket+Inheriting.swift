@@ -11,7 +11,7 @@ extension Socket {
     keepFromChildren(descriptor)
     let flags = fcntl(descriptor, F_GETFL)
     if flags >= 0 { _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) }
-    if address.port != nil { socket.disableDelay() }
+    if address.port != nil { socket.prepareAccepted() }
     return socket
   }
 

@@ -17,6 +17,16 @@ package struct Socket: Hashable, Sendable {
     try systemCall { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
   }
 
+  /// Reads what has arrived, which stays to be received; 0 at the end of the stream.
+  package func peek(into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
+    try systemCall { recv(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_PEEK)) }
+  }
+
+  /// The poller tells of input once so many bytes have arrived, or the stream has ended (`SO_RCVLOWAT`).
+  package func tellOfInput(from bytes: Int) {
+    setOption(SOL_SOCKET, SO_RCVLOWAT, CInt(clamping: bytes))
+  }
+
   /// Sends as much as the socket takes and returns that number of bytes. A closed peer is an error, not a signal.
   package func send(_ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
     try systemCall { Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
@@ -69,6 +79,9 @@ package struct Socket: Hashable, Sendable {
   package func disableDelay() {
     setOption(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1))
   }
+
+  /// The bytes that were sent and that the peer has not acknowledged.
+  package var unacknowledged: Int { Int(weir_unacknowledged(descriptor)) }
 
   package func close() {
     Glibc.close(descriptor)  // never repeated: Linux has freed the descriptor even when it reports EINTR

@@ -57,6 +57,7 @@ extension Connection {
   }
 
   private func beginHandshake() -> (any SecureChannel)? {
+    if !hasUnreadInput, awaitsHello() { return nil }
     guard server.handshakes.begin(self, limit: server.limits.handshakes) else {
       setReading(false)
       return nil
@@ -67,6 +68,19 @@ extension Connection {
       finish(.close, .tls)
     }
     return channel
+  }
+
+  /// Whether only a part of the client's first record has come. A client that dribbles it takes neither memory nor a place
+  /// among the handshakes: the socket tells of it again when the record is whole, or when nothing more comes.
+  private func awaitsHello() -> Bool {
+    let buffer = UnsafeMutableRawBufferPointer(server.scratch)
+    guard let count = try? socket.peek(into: buffer) else { return false }
+    let needed = FirstRecord.bytes(by: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    let waits = count < needed && needed > awaitedHello
+    let awaited = waits ? needed : 1
+    if awaited != awaitedHello { socket.tellOfInput(from: awaited) }
+    awaitedHello = awaited
+    return waits
   }
 
   /// The handshake is over. It may not have begun.
@@ -88,7 +102,7 @@ extension Connection {
       case .bytes(let count): accept(UnsafeBufferPointer(rebasing: buffer[..<count]))
       case .needsInput:
         // The channel may have to answer, as it does to a change of keys.
-        flush()
+        if machine.output == .blocked { flushReady() } else { flush() }
         if isSocketOver { socketEndedSilently() }
         return armTimer()
       case .closed: return inputEnded()

@@ -55,7 +55,7 @@ extension Connection {
     scheduleFlush()
   }
 
-  /// Writes a piece of a body. Returns whether the exchange may write more now.
+  /// Writes a piece of a body. Returns whether the exchange may write more now: not while the socket takes no more.
   func write(_ bytes: UnsafeRawBufferPointer, isChunk: Bool) -> Bool {
     guard !isBroken else { return true }
     if isChunk {
@@ -70,7 +70,7 @@ extension Connection {
       noteAppended()
       scheduleFlush()
     }
-    return output.count < server.limits.writeHighWaterMark
+    return machine.output != .blocked
   }
 
   func writeLastChunk() {
@@ -121,8 +121,18 @@ extension Connection {
   func flushReady() {
     flush()
     guard machine.phase != .closed, !isBroken else { return }
-    if output.count <= server.limits.writeHighWaterMark / 2 { exchange?.noteWritable() }
+    if !hasOutput { exchange?.noteWritable() }
     if !hasOutput { proceed() }
+  }
+
+  /// The bytes that wait for the client here, and those that it has not acknowledged.
+  var buffered: Int { output.count + (channel?.output.count ?? 0) }
+  var untaken: Int { buffered + socket.unacknowledged }
+
+  /// Ends the connection of a client that takes too little of its response.
+  func resetSlowReader() {
+    server.noteTimeout(.reset)
+    finish(.reset, .slowRead)
   }
 
   /// Says to the client that nothing follows.

@@ -30,6 +30,8 @@ final class Connection {
   @exclusivity(unchecked) var isProcessing = false
   @exclusivity(unchecked) var isBroken = false
   @exclusivity(unchecked) var isFlushScheduled = false
+  /// The bytes of a first record from which on the socket tells of it.
+  @exclusivity(unchecked) var awaitedHello = 1
   @exclusivity(unchecked) private var isDeferred = false
   /// Whether `resume` must read the socket before the connection goes on.
   @exclusivity(unchecked) private var receivesFirst = false

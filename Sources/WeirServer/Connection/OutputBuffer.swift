@@ -67,6 +67,7 @@ struct OutputBuffer {
     note(sent: min(taken, buffered))
     if sent == bytes.count { reset() }
     let takenOfPiece = min(max(taken - buffered, 0), piece.count)
+    bytes.reserveCapacity(bytes.count + piece.count - takenOfPiece + tail.count)
     bytes.append(contentsOf: piece[takenOfPiece...])
     bytes.append(contentsOf: tail[min(max(taken - buffered - piece.count, 0), tail.count)...])
   }

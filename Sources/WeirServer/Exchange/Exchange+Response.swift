@@ -29,8 +29,8 @@ extension Exchange {
     connection.scheduleFlush()
   }
 
-  /// Sends the next piece of the body, or keeps it until the client takes it. Returns false above the high-water mark:
-  /// then stop until `onWritable`. Bytes beyond the announced length are left out.
+  /// Sends the next piece of the body, or keeps it until the client takes it. Returns false if some of it is kept: then
+  /// stop until `onWritable`. Bytes beyond the announced length are left out.
   @discardableResult
   package func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard case .begun(let response, let remaining) = responseState, let connection, response.hasBody else {
@@ -101,6 +101,9 @@ extension Exchange {
     responseState = .ended
     connection.cutResponse(isDelimitedByClose: response.framing == .close && response.hasBody)
   }
+
+  /// Resets the connection, as the client takes too little of the response. `onAbort` is called.
+  package func resetSlowReader() { connection?.resetSlowReader() }
 
   /// Closes the connection after this response. If the response has not begun, it tells the client so.
   package func closeAfterResponse() {

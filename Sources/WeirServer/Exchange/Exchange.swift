@@ -74,6 +74,12 @@ package final class Exchange {
   /// The time since which the client has taken none of the response that waits for it; nil while nothing waits.
   package var blockedSince: MonotonicTime? { connection?.machine.blockedSince }
 
+  /// The bytes of the response that wait here for the client.
+  package var bufferedBytes: Int { connection?.buffered ?? 0 }
+
+  /// The bytes of the response's body that the client's system has acknowledged, about.
+  package var takenBytes: Int { max(0, Int(bytesOut) - (connection?.untaken ?? 0)) }
+
   /// Continues after a body reader returned `pause`. Bytes come after this call has returned.
   package func resumeReading() {
     guard let connection, bodyReader != nil else { return }

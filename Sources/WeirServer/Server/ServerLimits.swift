@@ -32,9 +32,6 @@ package struct ServerLimits: Sendable, Equatable {
   package var stopLinger = 0.0
   /// The time without progress while a client doesn't read its response; then the connection is reset.
   package var writeTimeout = 30.0
-  /// The number of response bytes that may wait for a slow client before `Exchange.write` returns false. The system
-  /// has a buffer of its own for each connection, so more of them would cost memory and no client would get them sooner.
-  package var writeHighWaterMark = 32 * 1024
   /// The number of bytes of an unread request body that are discarded to keep its connection usable.
   package var drainBytes = 256 * 1024
 

@@ -69,6 +69,10 @@ package final class Attempt {
       countsNoMore()
       perform(machine.parked())
     }
+    if actions.contains(.drain), lease.drain() {
+      machine.drains()
+      stay?.leave()
+    }
     if actions.contains(.ask) { ask() }
     if actions.contains(.askAgain), lease.askAgain(waiter()) {
       countsAgain()
@@ -92,6 +96,15 @@ package final class Attempt {
 
   /// Gives up the slot, and keeps the connection, while the caller's code is waited for.
   package func park(for reason: AttemptMachine.Holds) { perform(machine.park(for: reason)) }
+
+  /// Gives up the slot for good, as the receiver of the response is slow. The attempt goes on as the receiver takes more,
+  /// unless too many wait so at the destination: then ``SlowReader/end`` is called for the slowest of them.
+  package func drain(to reader: SlowReader) {
+    let actions = machine.drain()
+    if actions.isEmpty { return }
+    lease.reader = reader
+    perform(actions)
+  }
 
   /// Gives up the slot while the end waits for the receiver, whose code may need the slot.
   package func vacate() {

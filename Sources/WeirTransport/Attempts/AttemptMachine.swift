@@ -9,7 +9,8 @@
 /// every stage to `ended`. On the wire an attempt reads and sends only while it has a slot of the destination. An
 /// attempt that waits for the caller's code, or is suspended, is *parked*: it keeps its connection and gives up its
 /// slot, so that this code can use the same destination. To continue it asks for a slot again, as it does between two
-/// hops.
+/// hops. A response whose receiver is slow *drains*: it has given up its slot for good, and goes on as the receiver takes
+/// it.
 ///
 /// Inputs return the actions to perform, in the order of ``Actions``. There is no lock, clock or I/O in here. A slot
 /// that is granted later comes with the number of the question for it. An answer to an outdated question is not for
@@ -38,6 +39,8 @@ package struct AttemptMachine: Sendable {
     case slot
     /// A connection without a slot.
     case parked
+    /// A connection that needs no slot any more.
+    case drains
   }
 
   package enum Wait: Sendable {
@@ -95,6 +98,8 @@ package struct AttemptMachine: Sendable {
     static let conclude = Actions(rawValue: 4096)
     /// End the attempt here, as no transfer would report its end.
     static let end = Actions(rawValue: 8192)
+    /// Give the slot up for good; then report whether the destination agreed.
+    static let drain = Actions(rawValue: 16384)
   }
 
   package private(set) var stage = Stage.waiting
@@ -151,6 +156,14 @@ package struct AttemptMachine: Sendable {
     place = .parked
     return .pauseSending
   }
+
+  /// Gives up the slot for good, as the receiver of the response has not taken what there is for too long.
+  mutating func drain() -> Actions {
+    place == .slot && stage == .onWire && holds.contains(.sink) ? .drain : []
+  }
+
+  /// The destination agreed to let the response drain.
+  mutating func drains() { place = .drains }
 
   // MARK: On the wire
 
@@ -243,7 +256,7 @@ package struct AttemptMachine: Sendable {
 
   /// Continues with the transfer or the next hop: at once with a slot, otherwise after it has been granted one again.
   private mutating func goOn() -> Actions {
-    if place == .slot { return proceed() }
+    if place == .slot || place == .drains { return proceed() }
     return wait == nil ? ask(.again) : []
   }
 
@@ -257,7 +270,7 @@ package struct AttemptMachine: Sendable {
     switch place {
     case .outside: break
     case .slot: actions.insert(.release)
-    case .parked: actions.insert(.unpark)
+    case .parked, .drains: actions.insert(.unpark)
     }
     place = .outside
     return actions

@@ -12,6 +12,8 @@ struct SlotLease {
   /// When a slot was last asked for, and when that slot was granted.
   private var asked: MonotonicTime?
   private(set) var grantedAt: MonotonicTime?
+  /// The slow receiver of the response, if there is one.
+  var reader: SlowReader?
 
   init(_ destination: DestinationState?) {
     self.destination = destination
@@ -89,8 +91,13 @@ struct SlotLease {
   /// Gives the slot up and keeps the connection; false when too many connections of the destination are parked.
   func park() -> Bool { destination?.park() ?? false }
 
+  /// Gives the slot up for good, as the response drains to its slow reader; false if this is the reader to be ended.
+  func drain() -> Bool { reader.flatMap { destination?.drain(to: $0) } ?? false }
+
   /// The connection is no longer parked.
-  func unpark() { destination?.unpark() }
+  func unpark() {
+    if let reader { destination?.forget(reader) } else { destination?.unpark() }
+  }
 
   /// Takes the ticket with which load control is told of the attempt's end. Nil without load control, or once taken.
   mutating func takePass() -> OverloadMachine.Ticket? {

@@ -6,6 +6,9 @@ import WeirIO
 /// A transfer that waits for the caller's code is *parked*: it keeps its connection and gives up its slot, so that this
 /// code can use the same destination. To continue it needs a slot again, and gets one before the attempts that never
 /// had one. There are thus never more than `slots` transfers under way, nor more than `maximumParked` beside them.
+///
+/// A response whose receiver is slow *drains*. It counts as parked, and never needs a slot again. So that there is always
+/// room for another one, the slowest receiver is given up.
 struct Admission<Waiter: Sendable>: Sendable {
   typealias Ticket = UInt64
 
@@ -29,7 +32,8 @@ struct Admission<Waiter: Sendable>: Sendable {
   let maximumWaiting: Int
   private(set) var maximumParked: Int
   private(set) var taken = 0
-  private(set) var parked = 0
+  private var waitingForCaller = 0
+  private var readers = SlowReaders()
   private var queue = Deque<Entry>()
   /// Waiters that had a slot before; at most as many as there are slots and parked transfers.
   private var returning = Deque<Entry>()
@@ -56,6 +60,9 @@ struct Admission<Waiter: Sendable>: Sendable {
     while let entry = letThrough() { admitted.append(entry) }
     return admitted
   }
+
+  /// Transfers without a slot that have their connections.
+  var parked: Int { waitingForCaller + readers.count }
 
   var waiting: Int { queue.count - withdrawn.count }
 
@@ -125,14 +132,26 @@ struct Admission<Waiter: Sendable>: Sendable {
   /// slot.
   mutating func park() -> Parking {
     guard parked < maximumParked else { return .refused }
-    parked += 1
+    waitingForCaller += 1
     return .parked(next: release())
   }
 
   /// A parked transfer has its slot again, or has ended.
   mutating func unpark() {
-    parked -= 1
+    waitingForCaller -= 1
   }
+
+  /// Gives a slot back for good, as the response drains to its slow reader. Returns the readers that are to be ended, as
+  /// there are too many; if the new one is among them, its transfer keeps the slot until its end.
+  mutating func drain(to reader: SlowReader) -> (next: Entry?, ended: [SlowReader]) {
+    readers.add(reader)
+    var ended: [SlowReader] = []
+    while parked > maximumParked, let slowest = readers.removeSlowest() { ended.append(slowest) }
+    return (ended.contains { $0 === reader } ? nil : release(), ended)
+  }
+
+  /// The transfer to a slow reader has ended.
+  mutating func forget(_ reader: SlowReader) { readers.remove(reader) }
 
   /// Leaves the queue. A ticket that was admitted already is no longer in it; its slot is given back like any other.
   mutating func withdraw(_ ticket: Ticket) {

@@ -149,6 +149,18 @@ package final class DestinationState: Sendable {
     fields.withLock { $0.admission.unpark() }
   }
 
+  /// Returns whether the slot was given up for good; if not, the reader is one of those that are ended.
+  func drain(to reader: SlowReader) -> Bool {
+    let (next, ended) = changeAdmission { $0.drain(to: reader) }
+    next?.waiter(nil)
+    for each in ended { each.end() }
+    return !ended.contains { $0 === reader }
+  }
+
+  func forget(_ reader: SlowReader) {
+    fields.withLock { $0.admission.forget(reader) }
+  }
+
   func release() {
     changeAdmission { $0.release() }?.waiter(nil)
   }

@@ -50,6 +50,8 @@ extension Engines: TransportEngine {
     own?.closeIdleConnections(toOrigin: authority, isSecure: isSecure)
   }
 
+  package func limitPieces(to bytes: Int) { own?.limitPieces(to: bytes) }
+
   package func close() {
     // Our own engine's connections may live in libcurl's handles, so it closes libcurl's engine behind them.
     if let own { return own.close() }

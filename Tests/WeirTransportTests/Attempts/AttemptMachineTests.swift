@@ -83,6 +83,41 @@ struct AttemptMachineTests {
     #expect(machine.end() == .release)
   }
 
+  @Test("A response that drains to a slow receiver needs no slot any more")
+  func draining() {
+    var machine = onWire()
+    #expect(machine.drain() == [], "its receiver takes what there is")
+    _ = machine.hold(.sink)
+    #expect(machine.drain() == .drain)
+    machine.drains()
+    #expect(machine.drain() == [])
+    #expect(machine.sends && !machine.reads)
+    #expect(machine.release(.sink) == .resumeReceiving)
+    #expect(machine.hold(.sink) == .pauseReceiving)
+    #expect(machine.transferEnded(failed: false) == true)
+    #expect(machine.vacate() == .unpark)
+    #expect(machine.release(.sink) == .conclude)
+    #expect(machine.end() == [])
+  }
+
+  @Test("A response that is to drain keeps its slot if the destination refuses, and none drains off the wire")
+  func drainingRefused() {
+    var machine = onWire()
+    _ = machine.hold(.sink)
+    #expect(machine.drain() == .drain)
+    #expect(machine.cancel() == .cancelTransfer)
+    #expect(machine.end() == .release)
+    var ended = onWire()
+    _ = ended.hold(.sink)
+    #expect(ended.transferEnded(failed: false) == true)
+    #expect(ended.drain() == [])
+    var cancelled = onWire()
+    _ = cancelled.hold(.sink)
+    #expect(cancelled.drain() == .drain)
+    cancelled.drains()
+    #expect(cancelled.end() == .unpark)
+  }
+
   @Test("An attempt whose question was answered at once is not parked")
   func answeredAtOnce() {
     var machine = onWire()
