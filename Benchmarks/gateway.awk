@@ -26,6 +26,8 @@ function row(label, proxy, load,    old) {
   printf "\n"
 }
 
+function extra(label, proxy, most) { goal(label ", CPU, wrk -c64", proxy, "weir", "extras-64", cpu, most) }
+
 function table(label, load) {
   if (!measured("nginx", load)) return
   printf "\n%-42s %8s %8s %8s %8s %6s %8s %9s %9s %9s", label ", " rounds["nginx", load] " rounds", "rps", "p50 us",
@@ -76,4 +78,11 @@ END {
   printf "\n%-52s    value   goal\n", "ten endpoints to one"
   goal("gateway, CPU, wrk -c64", "endpoints", "weir", "wrk-64", cpu, 1.05)
   goal("gateway, CPU, wrk -c512", "endpoints", "weir", "wrk-512", cpu, 1.05)
+  if (measured("weir", "extras-64")) {
+    printf "\n%-52s    value   goal\n", "switched on, to itself"
+    extra("access log", "log", 1.08)
+    extra("trace context", "trace", 1.08)
+    extra("both, and a reader of the status page", "seen", 1.2)
+    extra("a rate limit and a list of networks", "limited", 1.03)
+  }
 }
