@@ -177,7 +177,8 @@ import WeirTestSupport
   @Test(arguments: [(LimitKey.route, 503), (.defaultClient, 429)])
   func beyondThePlacesIsBusy(key: LimitKey, status: Int) throws {
     let gate = Gate()
-    let server = try ScriptedServer(Script(.head, .wait(gate), .send(okResponse("ok")), .forever([.head, .send(okResponse("ok"))])))
+    let answer = Script.Step.send(okResponse("ok"))
+    let server = try ScriptedServer(Script(.head, .wait(gate), answer, .forever([.head, answer])))
     let rig = try GatewayRig(Self.route(to: server.port, concurrency: [ConcurrencyLimit(1, key: key)]))
     let label = key == .route ? "concurrency:route" : "concurrency:client"
     #expect(Self.limited(rig, label) == 0)
@@ -201,7 +202,8 @@ import WeirTestSupport
   /// A request that finds no place takes no token.
   @Test func aBusyRouteTakesNoTokens() throws {
     let gate = Gate()
-    let server = try ScriptedServer(Script(.head, .wait(gate), .send(okResponse("ok")), .forever([.head, .send(okResponse("ok"))])))
+    let answer = Script.Step.send(okResponse("ok"))
+    let server = try ScriptedServer(Script(.head, .wait(gate), answer, .forever([.head, answer])))
     let rig = try GatewayRig(
       Self.route(
         to: server.port, rates: [RateLimit("a", Self.seldom, burst: 2)], concurrency: [ConcurrencyLimit(1)]))
