@@ -26,13 +26,16 @@ struct ConfigurationBuilder {
   var upstreams: [String: ReadUpstream] = [:]
   /// The names of all entries, those with problems too.
   var writtenUpstreams: Set<String> = []
+  /// The listeners, as far as they could be read, and the names that routes may give; nil if not all could be read.
+  var listeners: [ListenerSettings] = []
+  var listenerNames: Set<String>?
   /// The load control of each upstream that is a URL, and the first route that goes there.
   private var controls: [Destination: (overload: OverloadSettings?, isReplaced: Bool, route: String)] = [:]
 
   /// Keys of a route that might be expected to hold for all of them.
   private static let routeKeys: Set = [
-    "overload", "adaptiveConcurrency", "circuitBreaker", "compression", "destinationPolicy", "headers", "hedge",
-    "responseHeaders", "retry", "timeout", "upgrade",
+    "auth", "clients", "overload", "adaptiveConcurrency", "circuitBreaker", "compression", "destinationPolicy",
+    "headers", "hedge", "responseHeaders", "retry", "timeout", "upgrade",
   ]
   private static let maximumNameLength = 64
   private static let maximumRetries = 10
@@ -41,7 +44,9 @@ struct ConfigurationBuilder {
   mutating func configuration(_ root: ConfigurationReader) -> Configuration? {
     root.mapping { keys in
       for key in Self.routeKeys { keys.misplaced[key] = "it belongs into the routes it is meant for" }
-      let listeners = keys.take("listeners").map { readListeners($0) } ?? []
+      let listing = keys.take("listeners")
+      let listeners = listing.map { readListeners($0) } ?? []
+      note(listeners, of: listing)
       if let upstreams = keys.take("upstreams") { readUpstreams(upstreams) }
       let accessLog = keys.take("accessLog").flatMap { $0.accessLog() }
       let trace = keys.take("trace").flatMap { $0.trace() }
@@ -81,6 +86,7 @@ struct ConfigurationBuilder {
       if let rules = keys.take("responseHeaders").flatMap({ $0.headers(of: .responses) }) {
         route.responseHeaders = rules
       }
+      access(&keys, into: &route)
       if let reader = keys.take("accessLog") { route.hasAccessLog = reader.keepsAccessLog() }
       if action.forwards { forwarding(&keys, into: &route, isNamed: action.isNamed, at: reader) }
       return action.value == nil ? nil : route

@@ -1,8 +1,12 @@
 // What a request must pass before its route's action: the order in which limits and access rules are asked.
 extension Forwarding {
-  /// Whether the request may enter the route that was found for it. If not, it has been answered.
+  /// Whether the request may enter the route that was found for it. If not, it has been answered, or it waits and will
+  /// ask again.
   func enters(_ index: Int) -> Bool {
     route = index
+    if let door = plan.plan.doors?[index] {
+      guard isAllowed(by: door.clients), isAuthenticated(at: door) else { return false }
+    }
     return true
   }
 }

@@ -51,6 +51,12 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) var upstreamSeconds: Double?
   /// The request's trace and identifier; nil without any.
   @exclusivity(unchecked) var marks: RequestMarks?
+  /// The address of the client, which a trusted proxy may report. Found when it is first asked for.
+  private(set) lazy var client = edge.client(of: exchange)
+  /// Whether the route has taken the request's credentials.
+  @exclusivity(unchecked) var isAuthenticated = false
+  /// The name of the user that has given a right password.
+  @exclusivity(unchecked) var user: [UInt8]?
   /// The version of TLS that the client speaks, for the access log.
   @exclusivity(unchecked) var tlsVersion: String?
   private let deadlineTimer = LoopTimer()
@@ -106,7 +112,8 @@ final class Forwarding: TransportExchange {
     forwarding.start(method: method, head)
   }
 
-  private func start(method name: String, _ head: RequestHead) {
+  func start(method name: String, _ head: RequestHead) {
+    guard isAllowed(by: edge.clients) else { return }
     if knownMethod.isConnect(name) { return answer(.connectRefused, as: .refused) }
     let bodyLength = head.bodyLength
     head.withAuthorityBytes { authority in
@@ -160,7 +167,7 @@ final class Forwarding: TransportExchange {
       method.withOctets { method in
         plan.plan.table.decide(
           method: method.bindMemory(to: UInt8.self).span, host: authority.bindMemory(to: UInt8.self).span,
-          target: target.bindMemory(to: UInt8.self).span, fields: exchange.head.fields)
+          target: target.bindMemory(to: UInt8.self).span, fields: exchange.head.fields, from: self)
       }
     }
   }

@@ -41,6 +41,7 @@ package final class Gateway: Sendable {
   private let gates = UploadGates(limit: TransportLimits.gatewayUploads)
   private let coders: CoderLimit
   private let tunnels = TunnelGates()
+  private let gatekeepers = Gatekeepers()
   private let accessLog: AccessLog
   private let failures: FailureLog
   private let upstreams: UpstreamLog
@@ -73,8 +74,8 @@ package final class Gateway: Sendable {
     let lines = try accessLog.prepare(configuration.accessLog)
     accessLog.commit(lines)
     let plan = ForwardingPlan(
-      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: registry.all,
-      accessLog: lines.writer)
+      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, gatekeepers: gatekeepers,
+      named: registry.all, accessLog: lines.writer)
     metrics.prepare(for: plan)
     let share = min(max(1, options.connections / options.workers), ServerLimits.mostConnections)
     let workers = try (0..<options.workers).map { number in
@@ -136,8 +137,8 @@ package final class Gateway: Sendable {
     try registry.follow(configuration.upstreams)
     await findEndpoints()
     let plan = ForwardingPlan(
-      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: registry.all,
-      accessLog: lines.writer)
+      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, gatekeepers: gatekeepers,
+      named: registry.all, accessLog: lines.writer)
     metrics.prepare(for: plan)
     // A log that begins has its place before its first line; one that moves keeps the lines of requests under way.
     let begins = !accessLog.isOn
@@ -194,6 +195,7 @@ extension GatewayMetrics {
     prepare(
       routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first },
       coding: Dictionary(coding) { first, _ in first },
-      tunnelling: plan.table.routes.filter { $0.upgrade != nil }.map(\.name), upstreams: plan.upstreams)
+      tunnelling: plan.table.routes.filter { $0.upgrade != nil }.map(\.name), refusals: plan.refusals,
+      upstreams: plan.upstreams)
   }
 }

@@ -30,8 +30,9 @@ package final class GatewayMetrics: Sendable {
 
   /// The series of every outcome of the maximum number of routes, and of as many routes that a reload has removed.
   private static let maximumRequestSeries =
-    2 * Configuration.maximumRoutes * (GatewayOutcome.ofRoutes.count + GatewayOutcome.ofTunnels.count)
-    + GatewayOutcome.ofNoRoute.count
+    2 * Configuration.maximumRoutes
+    * (GatewayOutcome.ofRoutes.count + GatewayOutcome.ofTunnels.count + GatewayOutcome.ofCredentials.count
+      + GatewayOutcome.ofClients.count) + GatewayOutcome.ofNoRoute.count + GatewayOutcome.ofClients.count
 
   /// The number of label sets of durations that the routes share, and the most that one route has of them. The coarse label
   /// sets of each route come in addition.
@@ -126,9 +127,10 @@ package final class GatewayMetrics: Sendable {
   ///   - leads: The upstreams of routes that have one.
   ///   - coding: The directions in which routes code bodies, for those that do.
   ///   - tunnelling: The routes that allow tunnels.
+  ///   - refusals: The outcomes that follow from access rules, by route.
   func prepare(
     routes: [String], leading leads: [String: Destination] = [:], coding: [String: CodedDirections] = [:],
-    tunnelling: [String] = [],
+    tunnelling: [String] = [], refusals: [String: [GatewayOutcome]] = [:],
     upstreams: [Destination: ControlGauges] = [:], at now: MonotonicTime = .now
   ) {
     // Under one lock: the series of a route that returns at this moment must not be removed after they were made.
@@ -150,6 +152,9 @@ package final class GatewayMetrics: Sendable {
       for route in tunnelling {
         for outcome in GatewayOutcome.ofTunnels { _ = requests.with(route, outcome.label) }
         tunnels.prepare(route)
+      }
+      for (route, outcomes) in refusals {
+        for outcome in outcomes { _ = requests.with(route, outcome.label) }
       }
       for upstream in upstreams.keys { client?.prepare(upstream) }
     }

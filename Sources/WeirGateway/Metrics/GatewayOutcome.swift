@@ -84,6 +84,24 @@ enum GatewayOutcome: Hashable, Sendable {
     RequestOutcome.allCases.map(GatewayOutcome.forwarded) + [.noEndpoint, .bodyTimeout, .loop, .answered]
   /// Further outcomes of routes that allow tunnels.
   static let ofTunnels: [GatewayOutcome] = [.busy]
+  /// Further outcomes of routes that ask for credentials.
+  static let ofCredentials: [GatewayOutcome] = [.unauthorized, .busy]
+  /// Further outcomes of routes, and of requests without a route, for which there are rules about clients.
+  static let ofClients: [GatewayOutcome] = [.forbidden]
   /// The outcomes of requests that belong to no route.
   static let ofNoRoute: [GatewayOutcome] = [.unrouted, .refused]
+}
+
+extension GatewayOutcome {
+  /// The outcomes that follow from a configuration's access rules, by the names of its routes; those of listeners, for
+  /// requests without a route, by an empty one.
+  static func refusals(of configuration: Configuration) -> [String: [GatewayOutcome]] {
+    var refusals: [String: [GatewayOutcome]] = [:]
+    if configuration.listeners.contains(where: { $0.clientsOfRequests != nil }) { refusals[""] = ofClients }
+    for route in configuration.routes {
+      if route.clients != nil { refusals[route.name, default: []] += ofClients }
+      if route.auth != nil { refusals[route.name, default: []] += ofCredentials }
+    }
+    return refusals
+  }
 }

@@ -36,6 +36,10 @@ package struct Route: Sendable, Equatable {
   /// The protocols to which requests may switch; nil if none.
   package var upgrade: TunnelRule?
 
+  /// The clients that may use the route; nil for all.
+  var clients: ClientRules?
+  /// The credentials that clients need; nil for none.
+  var auth: RouteAuth?
   /// Whether requests have lines in the access log, if there is one.
   package var hasAccessLog = true
 
