@@ -1,6 +1,8 @@
 /// An ``AccessControl`` that was checked and is valid.
-struct AccessRules: Sendable {
+package struct AccessRules: Sendable {
   let users: [[UInt8]: BcryptHash]
+  /// Whether there are users, beside tokens.
+  package var hasUsers: Bool { !users.isEmpty }
   /// The tokens as bytes, sorted by their text.
   let tokens: [[UInt8]]
   /// The paths that everybody may see.
@@ -9,7 +11,7 @@ struct AccessRules: Sendable {
   /// hashes.
   let decoy: BcryptHash?
 
-  init(_ access: AccessControl) throws(ExporterError) {
+  package init(_ access: AccessControl) throws(ExporterError) {
     guard !access.users.isEmpty || !access.bearerTokens.isEmpty else {
       throw .invalidAccess("names no user and no token, so nobody could see a page; leave it nil to let everybody in")
     }
@@ -41,10 +43,18 @@ struct AccessRules: Sendable {
   }
 
   /// The challenges of a 401 response, one for each scheme that could be used (RFC 9110 §11.6.1).
-  var challenges: [String] {
-    (users.isEmpty ? [] : [#"Basic realm="metrics", charset="UTF-8""#])
-      + (tokens.isEmpty ? [] : [#"Bearer realm="metrics""#])
+  package func challenges(realm: String) -> [String] {
+    var quoted = ""
+    for scalar in realm.unicodeScalars {
+      if scalar == "\"" || scalar == "\\" { quoted.append("\\") }
+      quoted.unicodeScalars.append(scalar)
+    }
+    return (users.isEmpty ? [] : ["Basic realm=\"\(quoted)\", charset=\"UTF-8\""])
+      + (tokens.isEmpty ? [] : ["Bearer realm=\"\(quoted)\""])
   }
+
+  /// Whether the time of an answer could reveal user names.
+  package var hasMixedCosts: Bool { Set(users.values.map(\.cost)).count > 1 }
 
   func accepts(token: [UInt8]) -> Bool {
     // All tokens are compared, whether or not one has matched, so that the time reveals nothing.
@@ -55,18 +65,23 @@ struct AccessRules: Sendable {
   }
 }
 
-extension AccessRules: Equatable {
+extension AccessRules: Hashable {
   /// Compares names byte by byte. Strings would compare two spellings of one letter as equal, but they are two names.
-  static func == (left: AccessRules, right: AccessRules) -> Bool {
+  package static func == (left: AccessRules, right: AccessRules) -> Bool {
     left.users == right.users && left.tokens == right.tokens && left.excludedPaths == right.excludedPaths
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(users)
+    hasher.combine(tokens)
   }
 }
 
 /// Describes only how many users and tokens there are, as ``AccessControl`` does.
 extension AccessRules: CustomStringConvertible, CustomReflectable {
-  var description: String { "AccessRules(users: \(users.count), tokens: \(tokens.count))" }
+  package var description: String { "AccessRules(users: \(users.count), tokens: \(tokens.count))" }
 
-  var customMirror: Mirror {
+  package var customMirror: Mirror {
     Mirror(self, children: ["users": users.count, "tokens": tokens.count], displayStyle: .struct)
   }
 }

@@ -2,7 +2,7 @@ import CCrypt
 import Glibc
 
 /// A password's bcrypt hash, in the form that `htpasswd -B` writes.
-struct BcryptHash: Sendable, Equatable {
+struct BcryptHash: Sendable, Hashable {
   /// The base-2 logarithm of the number of rounds.
   let cost: Int
   private let text: String

@@ -1,4 +1,5 @@
 import Foundation
+import WeirIO
 
 /// The credentials in a request's Authorization field.
 package enum Credentials: Equatable {
@@ -55,7 +56,7 @@ struct CredentialDigests: Sendable {
   private let limit: Int
   private let key: (UInt64, UInt64)
   private var known: Set<Digest> = []
-  private var order: [Digest] = []
+  private var order = Deque<Digest>()
 
   init(limit: Int, key: (UInt64, UInt64) = (.random(in: 0 ... .max), .random(in: 0 ... .max))) {
     self.limit = max(1, limit)
@@ -85,6 +86,6 @@ struct CredentialDigests: Sendable {
   mutating func insert(_ digest: Digest) {
     guard known.insert(digest).inserted else { return }
     order.append(digest)
-    if order.count > limit { known.remove(order.removeFirst()) }
+    if order.count > limit, let oldest = order.popFirst() { known.remove(oldest) }
   }
 }

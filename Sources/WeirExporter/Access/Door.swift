@@ -44,19 +44,19 @@ final class Door {
     self.loop = loop
   }
 
-  /// Decides as ``Gatekeeper/admit(_:_:)``, by the present rules. Requests that already wait are judged by the rules
-  /// under which they came.
+  /// Decides by the present rules, as ``Gatekeeper/admit(_:of:on:_:)`` does, and always calls `completion`. Requests that
+  /// already wait are judged by the rules under which they came.
   func admit(
     to path: String, _ authorization: @autoclosure () -> String?,
     _ completion: @escaping (Gatekeeper.Verdict) -> Void
   ) {
     if let (rules, version) = policy.rules(since: version) {
       self.version = version
-      gatekeeper = rules.map { Gatekeeper($0, on: loop) }
-      challenges = rules?.challenges ?? []
+      gatekeeper = rules.map { Gatekeeper($0, limits: .exporter) }
+      challenges = rules?.challenges(realm: "metrics") ?? []
       excludedPaths = rules?.excludedPaths ?? []
     }
-    guard let gatekeeper, !excludedPaths.contains(path) else { return completion(.granted) }
-    gatekeeper.admit(authorization(), completion)
+    guard let gatekeeper, !excludedPaths.contains(path) else { return completion(.granted(user: nil)) }
+    if let verdict = gatekeeper.admit(authorization(), of: nil, on: loop, completion) { completion(verdict) }
   }
 }

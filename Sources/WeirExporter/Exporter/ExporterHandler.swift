@@ -20,7 +20,8 @@ struct ExporterHandler: RequestHandler {
       switch verdict {
       case .granted: answer(exchange, route)
       case .denied: refuse(exchange, route, status: 401, fields.unauthorized(door.value.challenges), "unauthorized\n")
-      case .busy: refuse(exchange, route, status: 503, fields.busy, "too many passwords wait to be checked\n")
+      // Only a gateway bars clients.
+      case .busy, .barred: refuse(exchange, route, status: 503, fields.busy, "too many passwords wait to be checked\n")
       }
     }
   }

@@ -9,6 +9,8 @@ struct AccessFacts {
   var upstream: [UInt8] = []
   var endpoint: String?
   var client = UnsafeRawBufferPointer(start: nil, count: 0)
+  /// The name of the user that has given a password; empty without one.
+  var user: [UInt8] = []
   /// The parts of the request; empty if it could not be read.
   var method = UnsafeRawBufferPointer(start: nil, count: 0)
   var host = UnsafeRawBufferPointer(start: nil, count: 0)

@@ -43,6 +43,7 @@ struct AccessLogFormatter {
     line.append(contentsOf: facts.upstream)
     if let endpoint = facts.endpoint { Self.append(",\"endpoint\":", endpoint, to: &line) }
     Self.append(",\"client\":", facts.client, to: &line)
+    facts.user.withUnsafeBytes { Self.append(",\"user\":", $0, to: &line) }
     Self.append(",\"method\":", facts.method, to: &line)
     Self.append(",\"host\":", facts.host, to: &line)
     Self.append(",\"path\":", facts.path, to: &line)
@@ -108,7 +109,9 @@ struct AccessLogFormatter {
   /// they were asked for.
   private mutating func appendCombined(_ facts: AccessFacts, _ values: FieldValues, to line: inout [UInt8]) {
     if facts.client.isEmpty { line.append(UInt8(ascii: "-")) } else { line.append(contentsOf: facts.client) }
-    line.append(accessText: " - - [")
+    line.append(accessText: " - ")
+    appendUser(facts.user, to: &line)
+    line.append(accessText: " [")
     time.append(apache: facts.milliseconds, to: &line)
     line.append(accessText: "] ")
     appendRequest(facts, to: &line)
@@ -123,6 +126,15 @@ struct AccessLogFormatter {
       } else {
         line.append(accessText: "\"-\"")
       }
+    }
+  }
+
+  /// A blank in a name would end it for programs that read the line.
+  private func appendUser(_ user: [UInt8], to line: inout [UInt8]) {
+    if user.isEmpty { return line.append(UInt8(ascii: "-")) }
+    for (index, part) in user.split(separator: .space, omittingEmptySubsequences: false).enumerated() {
+      if index > 0 { line.append(accessText: "\\x20") }
+      part.withUnsafeBytes { line.append(accessOctets: $0, isJSON: false) }
     }
   }
 

@@ -21,6 +21,9 @@ extension ConfigurationBuilder {
       hints[key] = "it belongs into compression"
     }
     for key in ["body", "contentType"] { hints[key] = "it belongs into respond" }
+    for key in ["basicUsers", "bearerTokens", "forward", "realm"] { hints[key] = "it belongs into auth" }
+    for key in ["allow", "deny"] { hints[key] = "it belongs into clients" }
+    hints["listener"] = "it belongs into match"
     hints["status"] = "it belongs into redirect or respond"
     for key in [
       "balance", "basePath", "check", "connectRetries", "connectTimeout", "connections", "endpoints", "file",

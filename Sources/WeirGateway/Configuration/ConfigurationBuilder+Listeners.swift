@@ -5,6 +5,8 @@ import WeirServer
 
 extension ConfigurationBuilder {
   private static let seconds = 0.1...3600.0
+  /// The most trusted proxies, as each request may compare all of them with each entry of its field.
+  private static let mostProxies = 100
 
   private static let misplacedInListeners: [String: String] = {
     var hints: [String: String] = [:]
@@ -16,6 +18,8 @@ extension ConfigurationBuilder {
       "certificates", "certificate", "key", "strictNames", "minimumVersion", "clientCA", "clientAuth", "forward",
       "ticketKeys",
     ] { hints[key] = "it belongs into tls" }
+    for key in ["allow", "deny"] { hints[key] = "it belongs into clients" }
+    hints["auth"] = "it belongs into the routes it is meant for"
     for key in ["port", "host"] { hints[key] = "give address, such as 127.0.0.1:8080" }
     return hints
   }()
@@ -33,7 +37,7 @@ extension ConfigurationBuilder {
         let name = keys.take("name", required: "it labels the listener's metrics and log lines")
         let address = keys.take("address", required: "such as 127.0.0.1:8080, :8080 or unix:/run/weir.sock")
         let settings = Self.listener(&keys, name: name, address: address)
-        if let settings, settings.proxyProtocol, settings.trustedProxies == TrustedProxies() {
+        if let settings, settings.proxyProtocol, settings.trustedProxies == ClientNetworks() {
           warn(element, "no connection begins with a PROXY header, as trustedProxies is empty")
         }
         if let name, let settings { Self.note(settings.name, in: &names, at: name, "named \(quoted(settings.name))") }
@@ -67,7 +71,7 @@ extension ConfigurationBuilder {
       settings.limits.connectionsPerClient = reader.count(within: 1...100_000)
     }
     if let proxy = keys.take("proxyProtocol", as: .boolean) { settings.proxyProtocol = proxy }
-    if let proxies = keys.take("trustedProxies") { settings.trustedProxies = trustedProxies(proxies) }
+    if let proxies = keys.take("trustedProxies") { settings.trustedProxies = proxies.networks(atMost: mostProxies) }
     let fields = [ClientAddress.Field.xForwardedFor, .forwarded]
     if let reader = keys.take("clientAddress"), let word = reader.word(among: fields.map(\.name)) {
       if settings.trustedProxies == nil {
@@ -75,6 +79,7 @@ extension ConfigurationBuilder {
       }
       settings.clientAddress = fields.first { $0.name == word } ?? .xForwardedFor
     }
+    settings.clients = keys.take("clients").flatMap { $0.clientRules() }
     if let timeouts = keys.take("timeouts") { Self.timeouts(timeouts, into: &settings.limits) }
     if let tls = keys.take("tls") { settings.tls = tls.listenerTLS() }
     if let limits = keys.take("limits") { Self.limits(limits, into: &settings.limits) }
@@ -88,24 +93,6 @@ extension ConfigurationBuilder {
     } catch {
       reader.report("\(error); write an address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080, or unix:/path")
       return nil
-    }
-  }
-
-  private static func trustedProxies(_ reader: ConfigurationReader) -> TrustedProxies? {
-    guard let list = reader.elements() else { return nil }
-    if list.count > TrustedProxies.maximumCount {
-      reader.report("holds \(list.count) networks; give at most \(TrustedProxies.maximumCount)")
-    }
-    let texts = list.prefix(TrustedProxies.maximumCount).compactMap { $0.read(as: .string, unless: problem(proxy:)) }
-    return try? TrustedProxies.parse(texts)
-  }
-
-  private static func problem(proxy text: String) -> String? {
-    do {
-      _ = try TrustedProxies.parse([text])
-      return nil
-    } catch {
-      return error.description
     }
   }
 

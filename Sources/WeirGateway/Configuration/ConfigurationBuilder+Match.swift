@@ -20,6 +20,8 @@ extension ConfigurationBuilder {
       if let methods = keys.take("methods") { match.methods = self.methods(methods) }
       if let fields = keys.take("headers") { match.headers = Self.conditions(fields, areFields: true) }
       if let items = keys.take("query") { match.query = Self.conditions(items, areFields: false) }
+      match.clients = keys.take("clients").flatMap { $0.clients()?.sorted }
+      if let names = keys.take("listener") { match.listeners = listenerNames(names) }
       return match
     }
   }

@@ -26,12 +26,15 @@ struct ConfigurationBuilder {
   var upstreams: [String: ReadUpstream] = [:]
   /// The names of all entries, those with problems too.
   var writtenUpstreams: Set<String> = []
+  /// The listeners, as far as they could be read, and the names that routes may give; nil if not all could be read.
+  var listeners: [ListenerSettings] = []
+  var listenerNames: Set<String>?
   /// The load control of each upstream that is a URL, and the first route that goes there.
   private var controls: [Destination: (overload: OverloadSettings?, isReplaced: Bool, route: String)] = [:]
 
   /// Keys of a route that might be expected to hold for all of them.
   private static let routeKeys: Set = [
-    "overload", "adaptiveConcurrency", "bodyBytes", "circuitBreaker", "compression", "concurrency",
+    "auth", "clients", "overload", "adaptiveConcurrency", "bodyBytes", "circuitBreaker", "compression", "concurrency",
     "destinationPolicy", "headers", "hedge", "rateLimits", "responseHeaders", "retry", "timeout", "upgrade",
   ]
   private static let maximumNameLength = 64
@@ -41,7 +44,9 @@ struct ConfigurationBuilder {
   mutating func configuration(_ root: ConfigurationReader) -> Configuration? {
     root.mapping { keys in
       for key in Self.routeKeys { keys.misplaced[key] = "it belongs into the routes it is meant for" }
-      let listeners = keys.take("listeners").map { readListeners($0) } ?? []
+      let listing = keys.take("listeners")
+      let listeners = listing.map { readListeners($0) } ?? []
+      note(listeners, of: listing)
       if let upstreams = keys.take("upstreams") { readUpstreams(upstreams) }
       let accessLog = keys.take("accessLog").flatMap { $0.accessLog() }
       let trace = keys.take("trace").flatMap { $0.trace() }
@@ -81,11 +86,11 @@ struct ConfigurationBuilder {
       if let rules = keys.take("responseHeaders").flatMap({ $0.headers(of: .responses) }) {
         route.responseHeaders = rules
       }
+      let asksForUsers = access(&keys, into: &route)
       if let reader = keys.take("accessLog") { route.hasAccessLog = reader.keepsAccessLog() }
-      // Until routes can ask for names, each key may be `user`, and all requests share it.
-      if let limits = keys.take("rateLimits") { route.limits.rates = limits.rateLimits(knowsUsers: true) }
+      if let limits = keys.take("rateLimits") { route.limits.rates = limits.rateLimits(knowsUsers: asksForUsers) }
       if let limits = keys.take("concurrency") {
-        route.limits.concurrency = limits.concurrencyLimits(knowsUsers: true)
+        route.limits.concurrency = limits.concurrencyLimits(knowsUsers: asksForUsers)
       }
       if action.forwards { forwarding(&keys, into: &route, isNamed: action.isNamed, at: reader) }
       return action.value == nil ? nil : route

@@ -6,11 +6,28 @@ struct ConfigurationReader {
   let node: YAMLNode
   let path: ConfigurationPath
   let findings: ConfigurationFindings
+  /// Whether problems may repeat the value, or values in it.
+  private let quotesValues: Bool
 
   init(_ node: YAMLNode, path: ConfigurationPath = ConfigurationPath(), _ findings: ConfigurationFindings) {
+    self.init(node, path: path, findings, quotesValues: findings.quotesValues)
+  }
+
+  fileprivate init(
+    _ node: YAMLNode, path: ConfigurationPath, _ findings: ConfigurationFindings, quotesValues: Bool
+  ) {
     self.node = node
     self.path = path
     self.findings = findings
+    self.quotesValues = quotesValues
+  }
+
+  /// A reader of the same value, which holds secrets.
+  var hidingValues: Self { Self(node, path: path, findings, quotesValues: false) }
+
+  /// A reader of a value in this one.
+  fileprivate func reader(of node: YAMLNode, path: ConfigurationPath) -> Self {
+    Self(node, path: path, findings, quotesValues: quotesValues)
   }
 
   /// Whether the value is `off`, which turns off a feature that is on by default.
@@ -53,7 +70,7 @@ struct ConfigurationReader {
       mismatch("a list (- item)")
       return nil
     }
-    return nodes.enumerated().map { Self($1, path: path.index($0), findings) }
+    return nodes.enumerated().map { reader(of: $1, path: path.index($0)) }
   }
 
   /// The entries of a mapping whose keys the user chooses, in the order of the file.
@@ -62,7 +79,7 @@ struct ConfigurationReader {
       mismatch("a mapping (key: value)")
       return nil
     }
-    return entries.map { ($0.key, Self($0.value, path: path.key($0.key), findings)) }
+    return entries.map { ($0.key, reader(of: $0.value, path: path.key($0.key))) }
   }
 
   /// Has `body` take the keys of a mapping. The keys that it does not take are reported as unknown.
@@ -95,7 +112,7 @@ struct ConfigurationReader {
   }
 
   private func mismatch(_ expected: String, hint: String = "") {
-    report("expected \(expected), found \(node.summary(quotingValue: findings.quotesValues))\(hint)")
+    report("expected \(expected), found \(node.summary(quotingValue: quotesValues))\(hint)")
   }
 }
 
@@ -117,7 +134,7 @@ struct ConfigurationKeys {
   mutating func take(_ key: String) -> ConfigurationReader? {
     asked.insert(key)
     guard let entry = entries.first(where: { $0.key == key }) else { return nil }
-    return ConfigurationReader(entry.value, path: mapping.path.key(key), mapping.findings)
+    return mapping.reader(of: entry.value, path: mapping.path.key(key))
   }
 
   mutating func take<Value>(

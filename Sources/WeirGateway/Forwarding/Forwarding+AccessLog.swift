@@ -31,6 +31,7 @@ extension Forwarding {
     facts.attempts = startedCount
     facts.error = failure?.label ?? ""
     facts.tls = tlsVersion
+    facts.user = user ?? []
     if let marks {
       facts.traceID = marks.trace?.traceIDOctets ?? []
       facts.requestID = marks.requestID

@@ -36,6 +36,7 @@ extension Forwarding {
     ownAnswer = answer
     var fields = WeirServer.ResponseFields()
     if let seconds = answer.retryAfter { fields.add("Retry-After", String(seconds)) }
+    for challenge in answer.challenges { fields.add("WWW-Authenticate", challenge) }
     if let codings = answer.acceptedCodings { fields.add("Accept-Encoding", codings) }
     if let reason = answer.refusal {
       fields.add("X-No-Retry", ShedReason.overload.rawValue)

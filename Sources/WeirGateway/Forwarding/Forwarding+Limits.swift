@@ -42,11 +42,7 @@ extension Forwarding {
 }
 
 extension Forwarding: LimitedRequest {
-  var limitedAddress: IPAddress? {
-    if let address = edge.reportedClient(of: exchange) { return address }
-    if case .ip(let address) = ClientAddress(peer: exchange.peer) { return address }
-    return nil
-  }
+  var limitedAddress: IPAddress? { if case .ip(let address) = client { address } else { nil } }
 
   func forEachValue(of name: String, _ body: (UnsafeRawBufferPointer) -> Void) {
     exchange.head.fields.forEachValue(of: name, body)

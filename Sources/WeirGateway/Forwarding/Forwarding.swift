@@ -51,6 +51,12 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) var upstreamSeconds: Double?
   /// The request's trace and identifier; nil without any.
   @exclusivity(unchecked) var marks: RequestMarks?
+  /// The address of the client, which a trusted proxy may report. Found when it is first asked for.
+  private(set) lazy var client = edge.client(of: exchange)
+  /// Whether the route has taken the request's credentials.
+  @exclusivity(unchecked) var isAuthenticated = false
+  /// The name of the user that has given a right password.
+  @exclusivity(unchecked) var user: [UInt8]?
   /// The version of TLS that the client speaks, for the access log.
   @exclusivity(unchecked) var tlsVersion: String?
   private let deadlineTimer = LoopTimer()
@@ -74,8 +80,6 @@ final class Forwarding: TransportExchange {
   /// Set once the response has waited for its client.
   @exclusivity(unchecked) var clientWait: ClientWait?
 
-  /// The name under which the client has authenticated itself.
-  @exclusivity(unchecked) var user: [UInt8]?
   /// The request's places in limits of its route.
   @exclusivity(unchecked) var limitPlaces: LimitPlaces?
   /// The gate of the route's tunnels, in which the request has a place.
@@ -112,7 +116,8 @@ final class Forwarding: TransportExchange {
     forwarding.start(method: method, head)
   }
 
-  private func start(method name: String, _ head: RequestHead) {
+  func start(method name: String, _ head: RequestHead) {
+    guard isAllowed(by: edge.clients) else { return }
     if knownMethod.isConnect(name) { return answer(.connectRefused, as: .refused) }
     let bodyLength = head.bodyLength
     head.withAuthorityBytes { authority in
@@ -166,7 +171,7 @@ final class Forwarding: TransportExchange {
       method.withOctets { method in
         plan.plan.table.decide(
           method: method.bindMemory(to: UInt8.self).span, host: authority.bindMemory(to: UInt8.self).span,
-          target: target.bindMemory(to: UInt8.self).span, fields: exchange.head.fields)
+          target: target.bindMemory(to: UInt8.self).span, fields: exchange.head.fields, from: self)
       }
     }
   }

@@ -35,6 +35,12 @@ final class ForwardingPlan: Sendable {
   /// The number of plans of routes.
   let planCount: Int
 
+  /// The access rules of each route that has some; nil if none has.
+  let doors: [RouteDoor?]?
+
+  /// The outcomes that follow from access rules, by route; those of listeners' rules without a route's name.
+  let refusals: [String: [GatewayOutcome]]
+
   /// The log of requests; nil without one.
   let access: AccessLogPlan?
 
@@ -49,11 +55,13 @@ final class ForwardingPlan: Sendable {
   ///   - gates: The gates of the process, which outlive a plan, as do those of tunnels.
   ///   - limits: What the process remembers for the limits of routes.
   ///   - coders: The process's limit on bodies that are coded.
+  ///   - gatekeepers: Those of the process, which outlive a plan.
   ///   - named: The endpoints of the configuration's upstreams, by name.
   ///   - accessLog: Writes the log that the configuration asks for.
   init(
     _ configuration: Configuration, pseudonym: String, gates: UploadGates, tunnels: TunnelGates = TunnelGates(),
     limits: LimitRegistry = LimitRegistry(), coders: CoderLimit = CoderLimit(),
+    gatekeepers: Gatekeepers = Gatekeepers(),
     named: [String: UpstreamEndpoints] = [:], accessLog writer: AccessLogWriter? = nil
   ) {
     let routes = configuration.routes
@@ -63,6 +71,8 @@ final class ForwardingPlan: Sendable {
     work = routes.map { maker.work(of: $0) }
     limiters = limits.follow(routes)
     planCount = maker.count
+    doors = RouteDoor.of(routes, gatekeepers)
+    refusals = GatewayOutcome.refusals(of: configuration)
     upstreams = maker.upstreams
     marks = MarkSettings(configuration)
     access = configuration.accessLog.flatMap { settings in writer.map { AccessLogPlan(settings, $0) } }

@@ -11,6 +11,8 @@ struct GatewayAnswer: Equatable, Sendable {
   var refusal: ShedReason?
   /// The codings that a request's body may have; nil unless that is the reason.
   var acceptedCodings: String?
+  /// The challenges to give credentials; empty for other answers.
+  var challenges: [String] = []
 
   static let noRoute = GatewayAnswer(404, "no route matches this request")
   static let loop = GatewayAnswer(508, "this request has already passed this gateway")
@@ -43,6 +45,12 @@ struct GatewayAnswer: Equatable, Sendable {
     answer.acceptedCodings = "gzip, deflate"
     return answer
   }()
+  static let forbidden = GatewayAnswer(403, "this client is not allowed here")
+  static let tooManyChecks: GatewayAnswer = {
+    var answer = GatewayAnswer(503, "too many passwords wait to be checked")
+    answer.retryAfter = 1
+    return answer
+  }()
   static let connectRefused = GatewayAnswer(501, "this gateway makes no tunnels")
 
   /// The upstream's response has contradictory framing, or a status below 200.
@@ -52,6 +60,20 @@ struct GatewayAnswer: Equatable, Sendable {
   /// added.
   static func finalRecipient(isTrace: Bool) -> GatewayAnswer {
     isTrace ? GatewayAnswer(501, "this gateway does not answer TRACE") : GatewayAnswer(200, "this is the gateway")
+  }
+
+  static func unauthorized(_ challenges: [String]) -> GatewayAnswer {
+    var answer = GatewayAnswer(401, "valid credentials are needed")
+    answer.challenges = challenges
+    return answer
+  }
+
+  /// The answer to a client that has given too many wrong passwords, and may try again after so many seconds.
+  static func tooManyPasswords(seconds: Double) -> GatewayAnswer {
+    var answer = GatewayAnswer(429, "too many wrong passwords came from this client")
+    // What is left of a minute may be a rounding error more than whole seconds.
+    answer.retryAfter = Int(max(1, (seconds - 0.001).rounded(.up)))
+    return answer
   }
 
   static func badTarget(_ reason: String) -> GatewayAnswer { GatewayAnswer(400, reason) }

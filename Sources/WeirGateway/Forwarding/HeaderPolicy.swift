@@ -56,7 +56,7 @@ final class HeaderPolicy: Sendable {
   private let sendsClientsHost: Bool
   /// The Host in place of a bad one of the client; nil for that of the endpoint, which the transfer's URL has.
   private let hostInNeed: String?
-  /// The names of fields that the route sets or removes, in lower case.
+  /// The names of fields that the route sets, removes or keeps for itself, in lower case.
   private let ruled: [[UInt8]]
   /// Whether the gateway announces its own retries. It does unless the route has a rule about the field.
   let announcesRetries: Bool
@@ -79,7 +79,9 @@ final class HeaderPolicy: Sendable {
     route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String, marks: MarkSettings? = nil
   ) {
     let rules = route.headers
-    let ruled = (rules.set.map(\.name) + rules.remove).map { Array(FieldSyntax.lowercased($0).utf8) }
+    // Credentials for the route are none of the upstream's business.
+    let credentials = route.auth?.forwards == false ? ["Authorization"] : []
+    let ruled = (rules.set.map(\.name) + rules.remove + credentials).map { Array(FieldSyntax.lowercased($0).utf8) }
     var first = HeaderBlock()
     var last = LastFields()
     let rewrite = route.rewriteHost ?? host

@@ -42,6 +42,7 @@ package final class Gateway: Sendable {
   private let coders: CoderLimit
   private let tunnels = TunnelGates()
   private let limits = LimitRegistry()
+  private let gatekeepers = Gatekeepers()
   private let accessLog: AccessLog
   private let failures: FailureLog
   private let upstreams: UpstreamLog
@@ -75,7 +76,7 @@ package final class Gateway: Sendable {
     accessLog.commit(lines)
     let plan = ForwardingPlan(
       configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, limits: limits, coders: coders,
-      named: registry.all, accessLog: lines.writer)
+      gatekeepers: gatekeepers, named: registry.all, accessLog: lines.writer)
     metrics.prepare(for: plan)
     let share = min(max(1, options.connections / options.workers), ServerLimits.mostConnections)
     let workers = try (0..<options.workers).map { number in
@@ -138,7 +139,7 @@ package final class Gateway: Sendable {
     await findEndpoints()
     let plan = ForwardingPlan(
       configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, limits: limits, coders: coders,
-      named: registry.all, accessLog: lines.writer)
+      gatekeepers: gatekeepers, named: registry.all, accessLog: lines.writer)
     metrics.prepare(for: plan)
     // A log that begins has its place before its first line; one that moves keeps the lines of requests under way.
     let begins = !accessLog.isOn
@@ -196,6 +197,6 @@ extension GatewayMetrics {
       routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first },
       coding: Dictionary(coding) { first, _ in first },
       tunnelling: plan.table.routes.filter { $0.upgrade != nil }.map(\.name), limiting: plan.table.routes,
-      upstreams: plan.upstreams)
+      refusals: plan.refusals, upstreams: plan.upstreams)
   }
 }

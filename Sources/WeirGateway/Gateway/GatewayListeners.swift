@@ -116,8 +116,8 @@ final class GatewayListeners: Sendable {
     let edge = ListenerEdge(settings)
     let servers = zip(workers, tallies).map { worker, tally in
       worker.server(
-        for: listener, edge, limits: limits, expectsProxyHeader: settings.expectsProxyHeader, tls: prepared.tls?.source,
-        tally: tally, crowd: crowd)
+        for: listener, edge, limits: limits, refuses: settings.refusesPeer,
+        expectsProxyHeader: settings.expectsProxyHeader, tls: prepared.tls?.source, tally: tally, crowd: crowd)
     }
     return Entry(
       settings: settings, listener: listener, servers: servers, tallies: tallies, crowd: crowd, tls: prepared.tls)

@@ -28,10 +28,11 @@ final class Worker: Sendable {
   /// Makes the server of a listener on this worker's loop.
   func server(
     for listener: Listener, _ edge: ListenerEdge, limits: ServerLimits,
-    expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?, tls: TLSSource?, tally: ServerTally, crowd: CrowdLog
+    refuses: (@Sendable (SocketAddress) -> Bool)?, expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?,
+    tls: TLSSource?, tally: ServerTally, crowd: CrowdLog
   ) -> Server {
     Server(
-      listener: listener, loop: loop, limits: limits, handler: EdgeHandler(handler, from: edge),
+      listener: listener, loop: loop, limits: limits, handler: EdgeHandler(handler, from: edge), refuses: refuses,
       expectsProxyHeader: expectsProxyHeader, secure: tls?.makeChannel, tally: tally
     ) { [handler] event in
       switch event {

@@ -5,7 +5,9 @@ import WeirServer
 /// keeps it at the cost of a reference.
 final class ListenerEdge: Sendable {
   /// Nil if the configuration says nothing about proxies: then everybody's fields are extended.
-  private let proxies: TrustedProxies?
+  private let proxies: ClientNetworks?
+  /// The rules that each request's client is judged by; nil without any.
+  let clients: ClientRules?
   private let field: ClientAddress.Field
   /// The facts of a client without a certificate; nil if there is nothing to say.
   private let facts: ClientFacts?
@@ -21,6 +23,7 @@ final class ListenerEdge: Sendable {
 
   init(_ settings: ListenerSettings) {
     proxies = settings.trustedProxies
+    clients = settings.clientsOfRequests
     field = settings.clientAddress
     isSecure = settings.tls != nil
     forward = settings.tls?.forward ?? ListenerTLS.Forwarding()
@@ -63,13 +66,19 @@ final class ListenerEdge: Sendable {
 
   /// The client that a trusted proxy reports; nil if the peer itself counts as the client. Found anew by each call.
   func reportedClient(of exchange: Exchange) -> IPAddress? {
-    guard let proxies else { return nil }
+    if proxies == nil { return nil }
+    let client = client(of: exchange)
+    guard client != ClientAddress(peer: exchange.peer), case .ip(let address) = client else { return nil }
+    return address
+  }
+
+  /// The client of a request: the connection's peer, or the client that a trusted proxy reports. Found anew by each call.
+  func client(of exchange: Exchange) -> ClientAddress {
     let peer = ClientAddress(peer: exchange.peer)
-    let client = ClientAddress(peer: peer, field: field, trusting: proxies) { body in
+    guard let proxies else { return peer }
+    return ClientAddress(peer: peer, field: field, trusting: proxies) { body in
       exchange.head.fields.forEachValue(of: field.name, body)
     }
-    guard client != peer, case .ip(let address) = client else { return nil }
-    return address
   }
 }
 

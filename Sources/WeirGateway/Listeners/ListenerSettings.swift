@@ -15,9 +15,11 @@ package struct ListenerSettings: Sendable, Equatable {
   /// Whether connections begin with a PROXY header: all of them, or those of the trusted proxies if there are any.
   var proxyProtocol = false
   /// The proxies whose word about the client counts; nil if the file doesn't say.
-  var trustedProxies: TrustedProxies?
+  var trustedProxies: ClientNetworks?
   /// The field in which trusted proxies tell of the client.
   var clientAddress = ClientAddress.Field.xForwardedFor
+  /// The clients that may use the listener; nil for all.
+  var clients: ClientRules?
   /// Nil for plain HTTP.
   var tls: ListenerTLS?
   /// The fields that no client may send, since a listener of the configuration sends them.
@@ -44,6 +46,18 @@ package struct ListenerSettings: Sendable, Equatable {
     guard let proxies = trustedProxies else { return { _ in true } }
     return { proxies.contains(ClientAddress(peer: $0)) }
   }
+
+  /// Whether the peer of every connection is the client of its requests.
+  private var knowsClientsAtAccept: Bool { !proxyProtocol && trustedProxies.map { $0 == ClientNetworks() } ?? true }
+
+  /// Whether a connection is closed as soon as it is accepted; nil if none is.
+  var refusesPeer: (@Sendable (SocketAddress) -> Bool)? {
+    guard knowsClientsAtAccept, let clients else { return nil }
+    return { !clients.admit(ClientAddress(peer: $0)) }
+  }
+
+  /// The rules that each request is judged by, as its client is known only then; nil without any.
+  var clientsOfRequests: ClientRules? { knowsClientsAtAccept ? nil : clients }
 
   /// The limits with the number of connections that a worker may have.
   ///

@@ -31,8 +31,8 @@ package final class GatewayMetrics: Sendable {
 
   /// The series of every outcome of the maximum number of routes, and of as many routes that a reload has removed.
   private static let maximumRequestSeries =
-    2 * Configuration.maximumRoutes * (GatewayOutcome.ofRoutes.count + GatewayOutcome.ofLimits.count)
-    + GatewayOutcome.ofNoRoute.count
+    2 * Configuration.maximumRoutes * (GatewayOutcome.ofRoutes.count + GatewayOutcome.ofRefusals.count)
+    + GatewayOutcome.ofNoRoute.count + GatewayOutcome.ofClients.count
 
   /// The number of label sets of durations that the routes share, and the most that one route has of them. The coarse label
   /// sets of each route come in addition.
@@ -129,9 +129,10 @@ package final class GatewayMetrics: Sendable {
   ///   - coding: The directions in which routes code bodies, for those that do.
   ///   - tunnelling: The routes that allow tunnels.
   ///   - limiting: Routes that may have limits.
+  ///   - refusals: The outcomes that follow from limits and access rules, by route.
   func prepare(
     routes: [String], leading leads: [String: Destination] = [:], coding: [String: CodedDirections] = [:],
-    tunnelling: [String] = [], limiting: [Route] = [],
+    tunnelling: [String] = [], limiting: [Route] = [], refusals: [String: [GatewayOutcome]] = [:],
     upstreams: [Destination: ControlGauges] = [:], at now: MonotonicTime = .now
   ) {
     // Under one lock: the series of a route that returns at this moment must not be removed after they were made.
@@ -154,8 +155,8 @@ package final class GatewayMetrics: Sendable {
         for outcome in GatewayOutcome.ofTunnels { _ = requests.with(route, outcome.label) }
         tunnels.prepare(route)
       }
-      for route in limiting {
-        for outcome in GatewayOutcome.limits(of: route) { _ = requests.with(route.name, outcome.label) }
+      for (route, outcomes) in refusals {
+        for outcome in outcomes { _ = requests.with(route, outcome.label) }
       }
       limits.prepare(limiting)
       for upstream in upstreams.keys { client?.prepare(upstream) }

@@ -86,18 +86,29 @@ enum GatewayOutcome: Hashable, Sendable {
   static let ofTunnels: [GatewayOutcome] = [.busy]
   /// Further outcomes of routes with limits.
   static let ofLimits: [GatewayOutcome] = [.busy, .rateLimited, .tooLarge]
-
-  /// Those of ``ofLimits`` that a route's limits have.
-  static func limits(of route: Route) -> [GatewayOutcome] {
-    ofLimits.filter { outcome in
-      switch outcome {
-      case .busy: !route.limits.concurrency.isEmpty
-      case .rateLimited: !route.limits.rates.isEmpty
-      default: route.bodyBytes != nil
-      }
-    }
-  }
-
+  /// Further outcomes of routes that ask for credentials.
+  static let ofCredentials: [GatewayOutcome] = [.unauthorized, .busy]
+  /// Further outcomes of routes, and of requests without a route, for which there are rules about clients.
+  static let ofClients: [GatewayOutcome] = [.forbidden]
+  /// Further outcomes that a route may have.
+  static let ofRefusals = Set(ofTunnels + ofLimits + ofCredentials + ofClients)
   /// The outcomes of requests that belong to no route.
   static let ofNoRoute: [GatewayOutcome] = [.unrouted, .refused]
+}
+
+extension GatewayOutcome {
+  /// The outcomes that follow from a configuration's access rules, by the names of its routes; those of listeners, for
+  /// requests without a route, by an empty one.
+  static func refusals(of configuration: Configuration) -> [String: [GatewayOutcome]] {
+    var refusals: [String: [GatewayOutcome]] = [:]
+    if configuration.listeners.contains(where: { $0.clientsOfRequests != nil }) { refusals[""] = ofClients }
+    for route in configuration.routes {
+      if route.clients != nil { refusals[route.name, default: []] += ofClients }
+      if route.auth != nil { refusals[route.name, default: []] += ofCredentials }
+      if !route.limits.concurrency.isEmpty { refusals[route.name, default: []].append(.busy) }
+      if !route.limits.rates.isEmpty { refusals[route.name, default: []].append(.rateLimited) }
+      if route.bodyBytes != nil { refusals[route.name, default: []].append(.tooLarge) }
+    }
+    return refusals
+  }
 }

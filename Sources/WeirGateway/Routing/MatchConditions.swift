@@ -1,10 +1,12 @@
 import WeirHTTP
 
-/// A match's conditions on method, header fields and query, prepared for requests.
+/// A match's conditions on method, header fields, query and sender, prepared for requests.
 struct MatchConditions: Sendable {
   private let methods: [[UInt8]]
   private let headers: [(name: [UInt8], value: ValueCondition)]
   private let query: [(name: [UInt8], value: ValueCondition)]
+  private let clients: ClientNetworks?
+  private let listeners: [[UInt8]]
   /// Whether there are none.
   let isEmpty: Bool
 
@@ -12,7 +14,9 @@ struct MatchConditions: Sendable {
     methods = match.methods.sorted().map { Array($0.utf8) }
     headers = match.headers.map { ($0.key, $0.value) }
     query = match.query.map { ($0.key, $0.value) }
-    isEmpty = methods.isEmpty && headers.isEmpty && query.isEmpty
+    clients = match.clients
+    listeners = match.listeners.sorted().map { Array($0.utf8) }
+    isEmpty = methods.isEmpty && headers.isEmpty && query.isEmpty && clients == nil && listeners.isEmpty
   }
 
   var lookAtQuery: Bool { !query.isEmpty }
@@ -20,8 +24,12 @@ struct MatchConditions: Sendable {
   /// - Parameters:
   ///   - fields: The request's fields as it came.
   ///   - query: Empty, or a question mark and what follows it.
-  func hold(method: Span<UInt8>, fields: some FieldSource, query items: Span<UInt8>) -> Bool {
+  func hold(
+    method: Span<UInt8>, fields: some FieldSource, query items: Span<UInt8>, from sender: some RequestSender
+  ) -> Bool {
     if !methods.isEmpty, !methods.contains(where: { method.equals($0.span) }) { return false }
+    if !listeners.isEmpty, !listeners.contains(sender.listener) { return false }
+    if let clients, !clients.contains(sender.client) { return false }
     return headers.allSatisfy { Self.holds($0.value, ofField: $0.name, in: fields) }
       && query.allSatisfy { Self.holds($0.value, ofItem: $0.name, in: items) }
   }

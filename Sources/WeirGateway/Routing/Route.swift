@@ -39,6 +39,10 @@ package struct Route: Sendable, Equatable {
   /// The most bytes of a request's body; nil if only the listener limits them.
   package var bodyBytes: Int64?
 
+  /// The clients that may use the route; nil for all.
+  var clients: ClientRules?
+  /// The credentials that clients need; nil for none.
+  var auth: RouteAuth?
   /// Whether requests have lines in the access log, if there is one.
   package var hasAccessLog = true
 

@@ -41,8 +41,10 @@ final class RouteEntry: Sendable {
   var looksAtQuery: Bool { conditions.lookAtQuery }
 
   /// Whether the route takes a request whose host and path match.
-  func takes(method: Span<UInt8>, fields: some FieldSource, query: Span<UInt8>) -> Bool {
-    conditions.isEmpty || conditions.hold(method: method, fields: fields, query: query)
+  func takes(
+    method: Span<UInt8>, fields: some FieldSource, query: Span<UInt8>, from sender: some RequestSender
+  ) -> Bool {
+    conditions.isEmpty || conditions.hold(method: method, fields: fields, query: query, from: sender)
   }
 
   /// The decision about a request that the route takes.

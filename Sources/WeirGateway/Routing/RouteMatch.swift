@@ -10,6 +10,10 @@ package struct RouteMatch: Sendable, Hashable {
   package var headers: [[UInt8]: ValueCondition] = [:]
   /// The conditions on the query's items, by name.
   package var query: [[UInt8]: ValueCondition] = [:]
+  /// The clients, sorted; nil for all.
+  var clients: ClientNetworks?
+  /// The names of the listeners. Empty matches every listener.
+  var listeners: Set<String> = []
 
   package init(host: String? = nil, pathPrefix: String = "/") {
     hosts = host.map { [$0] } ?? []
@@ -36,15 +40,24 @@ package enum ValueCondition: Sendable, Hashable {
 
 extension RouteMatch {
   /// The place of a route among those of one host; the least is tried first. The order is that of Kubernetes' Gateway
-  /// API (HTTPRouteRule): an exact path, then most fixed octets; methods; more header fields; more query items; the
-  /// order of the file.
+  /// API (HTTPRouteRule): an exact path, then most fixed octets; methods; more header fields; more query items; then
+  /// more of `clients` and `listener`, which that has not; the order of the file.
   func precedence(at order: Int) -> (Int, Int, Int, Int, Int, Int) {
-    (path.isExact ? 0 : 1, -path.octets, methods.isEmpty ? 1 : 0, -headers.count, -query.count, order)
+    let ofSender = (clients == nil ? 0 : 1) + (listeners.isEmpty ? 0 : 1)
+    return (
+      path.isExact ? 0 : 1, -path.octets, methods.isEmpty ? 1 : 0, -headers.count, -(3 * query.count + ofSender), order
+    )
   }
 
   /// Whether this match takes all requests that `other` takes, apart from hosts and methods.
   func covers(_ other: RouteMatch) -> Bool {
     path.covers(other.path) && Self.isImplied(headers, by: other.headers) && Self.isImplied(query, by: other.query)
+      && coversSenders(of: other)
+  }
+
+  private func coversSenders(of other: RouteMatch) -> Bool {
+    if let clients, !(other.clients.map { clients.contains($0) } ?? false) { return false }
+    return listeners.isEmpty || !other.listeners.isEmpty && other.listeners.isSubset(of: listeners)
   }
 
   private static func isImplied(

@@ -33,32 +33,36 @@ package struct RouteTable: Sendable {
   ///   - target: The request target as it arrived.
   ///   - fields: The header fields as they arrived.
   func decide(
-    method: Span<UInt8>, host: Span<UInt8>, target: Span<UInt8>, fields: some FieldSource
+    method: Span<UInt8>, host: Span<UInt8>, target: Span<UInt8>, fields: some FieldSource,
+    from sender: some RequestSender = UnknownSender()
   ) -> Decision {
     guard !target.isEmpty else { return .badTarget("the target is empty") }
-    if target[0] == .slash { return decide(method, hostOf: host, originForm: target, fields) }
-    if target.count == 1, target[0] == UInt8(ascii: "*") { return decide(method, serverOf: host, fields) }
+    if target[0] == .slash { return decide(method, hostOf: host, originForm: target, fields, sender) }
+    if target.count == 1, target[0] == UInt8(ascii: "*") { return decide(method, serverOf: host, fields, sender) }
     guard let authority = Self.authority(ofAbsoluteForm: target) else {
       return .badTarget("the target must begin with /")
     }
     let rest = target.extracting(authority.upperBound...)
     // `OPTIONS http://host` asks about the server, as `OPTIONS *` does (RFC 9112 §3.2.4).
-    if rest.isEmpty, method.equals("OPTIONS") { return decide(method, serverOf: target.extracting(authority), fields) }
-    return decide(method, hostOf: target.extracting(authority), originForm: rest, fields)
+    if rest.isEmpty, method.equals("OPTIONS") {
+      return decide(method, serverOf: target.extracting(authority), fields, sender)
+    }
+    return decide(method, hostOf: target.extracting(authority), originForm: rest, fields, sender)
   }
 
   /// `OPTIONS *` asks about a server as a whole. It goes to the route that has all paths of the host.
   private func decide(
-    _ method: Span<UInt8>, serverOf authority: Span<UInt8>, _ fields: some FieldSource
+    _ method: Span<UInt8>, serverOf authority: Span<UInt8>, _ fields: some FieldSource, _ sender: some RequestSender
   ) -> Decision {
     let entry = index.entry(hostOf: authority, path: [UInt8.slash].span) {
-      $0.takes(method: method, fields: fields, query: [UInt8]().span)
+      $0.takes(method: method, fields: fields, query: [UInt8]().span, from: sender)
     }
     return entry?.decision(aboutServer: authority) ?? .noRoute
   }
 
   private func decide(
-    _ method: Span<UInt8>, hostOf authority: Span<UInt8>, originForm target: Span<UInt8>, _ fields: some FieldSource
+    _ method: Span<UInt8>, hostOf authority: Span<UInt8>, originForm target: Span<UInt8>, _ fields: some FieldSource,
+    _ sender: some RequestSender
   ) -> Decision {
     let pathEnd = target.firstIndex(of: .questionMark) ?? target.count
     let query = target.extracting(pathEnd...)
@@ -68,31 +72,32 @@ package struct RouteTable: Sendable {
     let path = target.extracting(..<pathEnd)
     switch RequestPath.normalized(path) {
     case .refused(let reason): return .badTarget("the path \(reason)")
-    case .unchanged where path.isEmpty: return decide(method, authority, path: [UInt8.slash].span, query, fields)
-    case .unchanged: return decide(method, authority, path: path, query, fields)
-    case .changed(let path): return decide(method, authority, path: path.span, query, fields)
+    case .unchanged where path.isEmpty:
+      return decide(method, authority, path: [UInt8.slash].span, query, fields, sender)
+    case .unchanged: return decide(method, authority, path: path, query, fields, sender)
+    case .changed(let path): return decide(method, authority, path: path.span, query, fields, sender)
     }
   }
 
   private func decide(
     _ method: Span<UInt8>, _ authority: Span<UInt8>, path: Span<UInt8>, _ query: Span<UInt8>,
-    _ fields: some FieldSource
+    _ fields: some FieldSource, _ sender: some RequestSender
   ) -> Decision {
     // Two spellings of an encoded octet are one path (RFC 3986 §6.2.2.1). The upstream gets the request's own.
     if let spelled = RequestPath.withUpperCaseEncoding(path) {
-      return decide(method, authority, matching: spelled.span, path: path, query, fields)
+      return decide(method, authority, matching: spelled.span, path: path, query, fields, sender)
     }
-    return decide(method, authority, matching: path, path: path, query, fields)
+    return decide(method, authority, matching: path, path: path, query, fields, sender)
   }
 
   private func decide(
     _ method: Span<UInt8>, _ authority: Span<UInt8>, matching spelled: Span<UInt8>, path: Span<UInt8>,
-    _ query: Span<UInt8>, _ fields: some FieldSource
+    _ query: Span<UInt8>, _ fields: some FieldSource, _ sender: some RequestSender
   ) -> Decision {
     var hasTooManyItems = false
     let entry = index.entry(hostOf: authority, path: spelled) { entry in
       if entry.looksAtQuery, !hasTooManyItems { hasTooManyItems = Self.exceedsItems(query) }
-      return hasTooManyItems || entry.takes(method: method, fields: fields, query: query)
+      return hasTooManyItems || entry.takes(method: method, fields: fields, query: query, from: sender)
     }
     if hasTooManyItems { return .badTarget("the query has more than \(Self.mostItems) items") }
     return entry?.decision(authority, path: path, query: query) ?? .noRoute

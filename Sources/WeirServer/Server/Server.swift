@@ -9,6 +9,7 @@ package final class Server: Sendable {
   let core: LoopBound<ServerCore>
 
   /// - Parameters:
+  ///   - refuses: Whether a connection of this peer is closed as soon as it is accepted. Nil if none is.
   ///   - expectsProxyHeader: Whether a connection of this peer has to begin with a PROXY header, whose source then stands
   ///     for the peer. Nil if none has to.
   ///   - secure: Makes the channel of a new connection; returns nil if that is impossible, which closes the connection.
@@ -17,6 +18,7 @@ package final class Server: Sendable {
   ///   - onEvent: Called on the loop for events that no handler sees; must not block.
   package init(
     listener: Listener, loop: EventLoop, limits: ServerLimits = ServerLimits(), handler: any RequestHandler,
+    refuses: (@Sendable (SocketAddress) -> Bool)? = nil,
     expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)? = nil,
     secure: (@Sendable () -> (any SecureChannel)?)? = nil, tally: ServerTally = ServerTally(),
     onEvent: (@Sendable (ServerEvent) -> Void)? = nil
@@ -25,8 +27,8 @@ package final class Server: Sendable {
     self.loop = loop
     core = LoopBound(
       ServerCore(
-        listener: listener, loop: loop, limits: limits, handler: handler, expectsProxyHeader: expectsProxyHeader,
-        secure: secure, tally: tally, onEvent: onEvent), on: loop)
+        listener: listener, loop: loop, limits: limits, handler: handler, refuses: refuses,
+        expectsProxyHeader: expectsProxyHeader, secure: secure, tally: tally, onEvent: onEvent), on: loop)
   }
 
   deinit {

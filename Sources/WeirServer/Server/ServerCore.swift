@@ -18,6 +18,7 @@ final class ServerCore {
   @exclusivity(unchecked) var limits: ServerLimits
   let handler: any RequestHandler
   let tally: ServerTally
+  private let refuses: (@Sendable (SocketAddress) -> Bool)?
   private let expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?
   let secure: (@Sendable () -> (any SecureChannel)?)?
   lazy var handshakes = Handshakes(on: loop)
@@ -37,13 +38,15 @@ final class ServerCore {
 
   init(
     listener: Listener, loop: EventLoop, limits: ServerLimits, handler: any RequestHandler,
-    expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?, secure: (@Sendable () -> (any SecureChannel)?)?,
+    refuses: (@Sendable (SocketAddress) -> Bool)?, expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?,
+    secure: (@Sendable () -> (any SecureChannel)?)?,
     tally: ServerTally, onEvent: (@Sendable (ServerEvent) -> Void)?
   ) {
     self.listener = listener
     self.loop = loop
     self.limits = limits
     self.handler = handler
+    self.refuses = refuses
     self.expectsProxyHeader = expectsProxyHeader
     self.secure = secure
     self.tally = tally
@@ -229,6 +232,10 @@ extension ServerCore: EventHandler, TimerHandler {
   }
 
   private func admit(_ socket: Socket, _ peer: SocketAddress) {
+    if refuses?(peer) == true {
+      tally.turnsAway()
+      return socket.close()
+    }
     let first: ConnectionPrelude = secure == nil ? .none : .handshake
     let prelude = expectsProxyHeader?(peer) ?? false ? .proxyHeader : first
     let connection = Connection(server: self, socket: socket, peer: peer, prelude: prelude)

@@ -44,7 +44,7 @@ import WeirTestSupport
 
   private static func client(_ values: [String]) throws -> ClientAddress {
     let peer = ClientAddress(peer: .loopback(port: 1))
-    return ClientAddress(peer: peer, field: .xForwardedFor, trusting: try TrustedProxies.parse(proxies)) { body in
+    return ClientAddress(peer: peer, field: .xForwardedFor, trusting: try ClientNetworks.parse(proxies)) { body in
       for value in values { Array(value.utf8).withUnsafeBytes(body) }
     }
   }

@@ -62,6 +62,17 @@ import WeirHTTP
     return settings
   }
 
+  @Test(
+    arguments: [
+      ("", nil, "-"), ("alice", "alice", "alice"), ("a b", "a b", "a\\x20b"), (" ", " ", "\\x20"),
+      ("\u{e9}\"", "\\xC3\\xA9\"", "\\xC3\\xA9\\x22"),
+    ] as [(String, String?, String)])
+  func users(name: String, json: String?, combined: String) throws {
+    let line = Line(change: { $0.user = Array(name.utf8) })
+    #expect(try line.json()["user"] as? String == json)
+    #expect(line.text(Self.settings(.combined)).hasPrefix("192.0.2.7 - \(combined) [01/Mar/2026:"))
+  }
+
   /// The octets that a written value stands for.
   static func octets(of value: String) -> [UInt8] {
     var octets: [UInt8] = []

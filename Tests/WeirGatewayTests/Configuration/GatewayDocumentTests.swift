@@ -36,7 +36,7 @@ import Testing
 
   @Test func namesEveryKeyOfListeners() {
     let asking =
-      "listeners: [{0: 0, timeouts: {0: 0}, limits: {0: 0}, tls: {0: 0, certificates: [{0: 0}], forward: {0: 0}}}]\n"
+      "listeners: [{0: 0, clients: {0: 0}, timeouts: {0: 0}, limits: {0: 0}, tls: {0: 0, certificates: [{0: 0}], forward: {0: 0}}}]\n"
       + "routes: []\n"
     let error = #expect(throws: ConfigurationError.self) {
       try Configuration(parsing: Array(asking.utf8), file: "gateway.md")
@@ -48,7 +48,7 @@ import Testing
       let mapping = ConfigurationPath(Array(steps))
       keys.formUnion(known.split(separator: ", ").map { mapping.key(String($0)).description })
     }
-    #expect(keys.count == 31)
+    #expect(keys.count == 34)
     for key in keys.sorted() { #expect(text.contains("| `\(key)` |"), "\(key)") }
   }
 
@@ -70,7 +70,7 @@ import Testing
   /// The reader itself is asked which keys it knows: it names them to whoever writes another.
   @Test func namesEveryKey() throws {
     let asking =
-      "{0: 0, routes: [{0: 0, match: {0: 0, headers: {a: {0: 0}}, query: {a: {0: 0}}}, headers: {0: 0}, responseHeaders: {0: 0}, retry: {0: 0, budget: {0: 0}}, circuitBreaker: {0: 0}, adaptiveConcurrency: {0: 0}, overload: {0: 0}, hedge: {0: 0}, compression: {0: 0}, upgrade: {0: 0}, rateLimits: [{0: 0}], concurrency: [{0: 0}], destinationPolicy: {0: 0}, upstream: {0: 0, tls: {0: 0}}}, {redirect: {0: 0}}, {respond: {0: 0}}]}"
+      "{0: 0, routes: [{0: 0, match: {0: 0, headers: {a: {0: 0}}, query: {a: {0: 0}}}, headers: {0: 0}, responseHeaders: {0: 0}, retry: {0: 0, budget: {0: 0}}, circuitBreaker: {0: 0}, adaptiveConcurrency: {0: 0}, overload: {0: 0}, hedge: {0: 0}, compression: {0: 0}, upgrade: {0: 0}, rateLimits: [{0: 0}], concurrency: [{0: 0}], clients: {0: 0}, auth: {0: 0}, destinationPolicy: {0: 0}, upstream: {0: 0, tls: {0: 0}}}, {redirect: {0: 0}}, {respond: {0: 0}}]}"
     let error = #expect(throws: ConfigurationError.self) {
       try Configuration(parsing: Array(asking.utf8), file: "gateway.md")
     }
@@ -84,14 +84,17 @@ import Testing
       let names = known.split(separator: ", ").map(String.init)
       keys += names.map { mapping.key($0).description }
     }
-    #expect(Set(keys).count == 119)
+    #expect(Set(keys).count == 999)
     for key in Set(keys).sorted() { #expect((text + upstreams).contains("| `\(key)` |"), "\(key)") }
   }
 
   @Test func namesEveryFlagAndOwnOutcome() {
     for flag in Flag<ServeOptions>.all { #expect(text.contains("| `\(flag.name)` |"), "\(flag.name)") }
     for flag in Flag<ProbeOptions>.all { #expect(text.contains("`\(flag.name)`"), "\(flag.name)") }
-    for outcome in [GatewayOutcome.unrouted, .refused, .loop, .answered, .noEndpoint, .busy, .rateLimited, .tooLarge] {
+    for outcome in [
+      GatewayOutcome.unrouted, .refused, .loop, .answered, .noEndpoint, .busy, .rateLimited, .tooLarge, .forbidden,
+      .unauthorized,
+    ] {
       #expect(text.contains("| `\(outcome.label)` |"), "\(outcome.label)")
     }
   }
@@ -108,8 +111,7 @@ import Testing
     #expect(
       names == [
         ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["chat"], ["search"],
-        ["all"],
-        ["shop", "health"], ["traced"], ["pay"],
+        ["all"], ["reports", "admin", "no-admin"], ["shop", "health"], ["traced"], ["pay"],
       ])
   }
 }

@@ -178,12 +178,12 @@ import Testing
     ("match: {query: {'': b}}", "2:25: routes[0].match.query[\"\"]: an item needs a name"),
     ("match: {query: {a: true}}", "2:24: routes[0].match.query.a: \(condition)the boolean true; write it in quotes"),
     ("query: {a: b}", "2:5: routes[0].query: unknown key; it belongs into match"),
-    ("match: {clients: [10.0.0.0/8]}", "2:13: routes[0].match.clients: unknown key; \(knownKeys)"),
-    ("match: {listener: a}", "2:13: routes[0].match.listener: unknown key; \(knownKeys)"),
+    ("match: {user: a}", "2:13: routes[0].match.user: unknown key; \(knownKeys)"),
   ])
   func conditions(line: String, expected: String) { #expect(problems(line) == [expected]) }
 
-  private static let knownKeys = "known keys are headers, host, methods, path, pathPattern, pathPrefix, query"
+  private static let knownKeys =
+    "known keys are clients, headers, host, listener, methods, path, pathPattern, pathPrefix, query"
 
   @Test(arguments: [
     ("redirect: https", "2:15: routes[0].redirect: expected a mapping (key: value), found the string \"https\""),

@@ -97,7 +97,7 @@ import Testing
 }
 
 /// A file that goes with this object.
-private final class TemporaryFile {
+final class TemporaryFile {
   private let url = FileManager.default.temporaryDirectory.appendingPathComponent("weir-\(UUID().uuidString).yml")
 
   init(_ text: String) throws {

@@ -130,7 +130,7 @@ import WeirTestSupport
 
   @Test func withoutTrustTheFieldIsNotRead() throws {
     let peer = ClientAddress.ip(.v4(0x0a00_0001))
-    let client = ClientAddress(peer: peer, field: .forwarded, trusting: TrustedProxies()) { _ in
+    let client = ClientAddress(peer: peer, field: .forwarded, trusting: ClientNetworks()) { _ in
       Issue.record("the field was read")
     }
     #expect(client == peer)
@@ -139,19 +139,19 @@ import WeirTestSupport
   // MARK: Trusted proxies
 
   @Test func networksAreParsed() throws {
-    let proxies = try TrustedProxies.parse(["10.0.0.0/8", "unix", "2001:db8::1"])
+    let proxies = try ClientNetworks.parse(["10.0.0.0/8", "unix", "2001:db8::1"])
     #expect(proxies.networks.map(\.description) == ["10.0.0.0/8", "2001:db8::1/128"])
     #expect(proxies.unix)
     #expect(proxies.contains(.unix))
     #expect(proxies.contains(IPAddress.v6(high: 0, low: 0xffff_0a01_0203)))
     #expect(!proxies.contains(ClientAddress.ip(.v4(0x0b00_0000))))
-    #expect(try TrustedProxies.parse([]) == TrustedProxies())
-    #expect(!TrustedProxies().contains(.unix))
+    #expect(try ClientNetworks.parse([]) == ClientNetworks())
+    #expect(!ClientNetworks().contains(.unix))
   }
 
   @Test(arguments: ["", "Unix", "10.0.0.1/8", "10.0.0.0/33", "::ffff:10.0.0.1", "proxy.example"])
   func badNetworks(text: String) {
-    let error = #expect(throws: IPNetworkError.self) { try TrustedProxies.parse(["10.0.0.0/8", text]) }
+    let error = #expect(throws: IPNetworkError.self) { try ClientNetworks.parse(["10.0.0.0/8", text]) }
     #expect(error?.text == text)
   }
 
@@ -195,7 +195,7 @@ import WeirTestSupport
   /// The rule as it is stated, for lists that are drawn: from one entry to more than are looked at, over several lines.
   @Test(arguments: [3, 12, 130]) func agreesWithAWalkFromTheEnd(longest: Int) throws {
     var random = SeededRandom(seed: UInt64(longest))
-    let proxies = try TrustedProxies.parse(Self.proxies)
+    let proxies = try ClientNetworks.parse(Self.proxies)
     let peer = try #require(IPAddress(Self.peer))
     for round in 0..<2_000 {
       // In most lists most entries are proxies, so that walks are long.
@@ -230,7 +230,7 @@ import WeirTestSupport
   private func find(
     _ values: [String], _ field: ClientAddress.Field, peer: ClientAddress, trusting proxies: [String] = proxies
   ) throws -> ClientAddress {
-    let proxies = try TrustedProxies.parse(proxies)
+    let proxies = try ClientNetworks.parse(proxies)
     let values = values.map { Array($0.utf8) }
     return ClientAddress(peer: peer, field: field, trusting: proxies) { body in
       for value in values { value.withUnsafeBytes(body) }

@@ -34,7 +34,7 @@ import WeirServer
     first.connections = 100
     first.limits.connectionsPerClient = 20
     first.proxyProtocol = true
-    first.trustedProxies = try TrustedProxies.parse(["10.0.0.0/8", "2001:db8::1", "unix"])
+    first.trustedProxies = try ClientNetworks.parse(["10.0.0.0/8", "2001:db8::1", "unix"])
     first.clientAddress = .forwarded
     first.limits.handshakeTimeout = 0.5
     first.limits.headerTimeout = 1

@@ -22,7 +22,7 @@ import WeirTestSupport
     return (try GatewayRig(configuration), address.port ?? 0)
   }
 
-  private static func proxies(_ texts: String...) throws -> TrustedProxies { try TrustedProxies.parse(texts) }
+  private static func proxies(_ texts: String...) throws -> ClientNetworks { try ClientNetworks.parse(texts) }
 
   private static func version2(_ source: [UInt8], port: UInt16) -> String {
     let head: [UInt8] = [
@@ -143,7 +143,7 @@ import WeirTestSupport
     ] as [([String]?, [String])])
   func whatGoesUpstream(_ proxies: [String]?, _ expected: [String]) throws {
     let upstream = try ScriptedServer(.answering(okResponse("hi")))
-    let (rig, port) = try rig(upstream) { $0.trustedProxies = try proxies.map { try TrustedProxies.parse($0) } }
+    let (rig, port) = try rig(upstream) { $0.trustedProxies = try proxies.map { try ClientNetworks.parse($0) } }
     let client = try RawClient(port: port)
     client.send("GET / HTTP/1.1\r\nHost: shop.example\r\n\(Self.fields)\r\n")
     #expect(client.response()?.text == "hi")

@@ -43,7 +43,7 @@ enum ClientAddress: Hashable, Sendable {
   ///   - forEachValue: Calls its argument with each value of the field, in order. It is called twice at most, since the
   ///     entries are counted first. The octets have to be valid during the call.
   init(
-    peer: ClientAddress, field: Field, trusting proxies: TrustedProxies,
+    peer: ClientAddress, field: Field, trusting proxies: ClientNetworks,
     forEachValue: ((_ value: UnsafeRawBufferPointer) -> Void) -> Void
   ) {
     guard proxies.contains(peer) else {
@@ -67,11 +67,11 @@ enum ClientAddress: Hashable, Sendable {
 ///
 /// The rule is one for a walk from the end. Quoted strings can't be split from their end, so it is followed forwards.
 private struct ProxyChain {
-  private let proxies: TrustedProxies
+  private let proxies: ClientNetworks
   /// Nil if the latest entry is not readable, or there was none.
   private(set) var client: IPAddress?
 
-  init(trusting proxies: TrustedProxies) {
+  init(trusting proxies: ClientNetworks) {
     self.proxies = proxies
   }
 

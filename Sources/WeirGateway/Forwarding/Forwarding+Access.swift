@@ -1,0 +1,60 @@
+import WeirExporter
+import WeirIO
+import WeirServer
+import WeirTransport
+
+// The clients that may use listeners and routes, and the credentials that routes ask for.
+extension Forwarding {
+  /// Whether rules about clients let the request's client in. If not, it has been answered.
+  func isAllowed(by rules: ClientRules?) -> Bool {
+    guard let rules, !rules.admit(client) else { return true }
+    answer(.forbidden, as: .forbidden)
+    return false
+  }
+
+  /// Whether the request has valid credentials, if its route asks for them. If not, it has been answered, or it waits.
+  func isAuthenticated(at door: RouteDoor) -> Bool {
+    guard let gatekeeper = door.gatekeeper, !isAuthenticated else { return true }
+    let address: IPAddress? = if case .ip(let address) = client { address } else { nil }
+    // The exchange keeps this request as long as its client stays.
+    let verdict = gatekeeper.admit(
+      exchange.head.fields.combined("Authorization"), of: address, on: exchange.loop
+    ) { [weak self] verdict in
+      self?.isJudged(verdict, at: door)
+    }
+    if let verdict { return follows(verdict, at: door) }
+    exchange.onAbort = { [self] in leavesDoor() }
+    return false
+  }
+
+  /// A password has been checked, for which the request has waited.
+  private func isJudged(_ verdict: Gatekeeper.Verdict, at door: RouteDoor) {
+    if isOver { return }
+    exchange.onAbort = nil
+    if follows(verdict, at: door) { start(method: exchange.head.method, exchange.head) }
+  }
+
+  /// The client has left while its password was checked.
+  private func leavesDoor() {
+    isClientGone = true
+    exchange.abort()
+    end(.forwarded(.cancelled))
+  }
+
+  private func follows(_ verdict: Gatekeeper.Verdict, at door: RouteDoor) -> Bool {
+    switch verdict {
+    case .granted(let name):
+      isAuthenticated = true
+      user = name
+      return true
+    case .denied: answer(.unauthorized(door.challenges), as: .unauthorized)
+    case .barred(let seconds): answer(.tooManyPasswords(seconds: seconds), as: .unauthorized)
+    case .busy: answer(.tooManyChecks, as: .busy)
+    }
+    return false
+  }
+}
+
+extension Forwarding: RequestSender {
+  var listener: [UInt8] { edge.name }
+}
