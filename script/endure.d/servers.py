@@ -8,13 +8,13 @@ from processes import Process, free_port
 from row import Place
 
 
-async def nginx(place: Place, ports: Sequence[int], name: str = "nginx") -> Process:
+async def nginx(place: Place, ports: Sequence[int], name: str = "nginx", listening: str = "") -> Process:
     """Listens on these ports of all loopback addresses. A response shows the address and the port that it comes from.
     Those under /files/ are the files of the row's directory `files`. Requests under /logged stand in the file
-    `nginx.access`: when they ended, and at which address."""
+    `nginx.access`: when they ended, and at which address. `listening` are further parameters of its sockets."""
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "\n".join(f"  {kind}_temp_path {place.directory}/{kind};" for kind in kinds)
-    listens = "\n".join(f"    listen 0.0.0.0:{port} backlog=4096;" for port in ports)
+    listens = "\n".join(f"    listen 0.0.0.0:{port} backlog=4096 {listening};" for port in ports)
     config = f"""daemon off;
 master_process off;
 pid {place.directory}/{name}.pid;

@@ -34,7 +34,8 @@ async def origin(place: Place) -> int:
         with (files / name).open("wb") as file:
             file.truncate(size)
     port = free_port()
-    await nginx(place, [port])
+    # Otherwise its sockets take all the memory that the system has for TCP, and the system resets connections.
+    await nginx(place, [port], listening="sndbuf=128k")
     return port
 
 

@@ -13,7 +13,7 @@ from child import tell
 
 SLICES = 20
 """Parts of a second; in each of them its share of the clients does something."""
-AT_ONCE = 50
+AT_ONCE = 20
 """Connections that are opened in one part."""
 ABSENT = 5
 """Seconds after which a client comes again."""

@@ -49,7 +49,8 @@ import WeirTestSupport
   /// A head with fields of so many bytes, the empty line among them.
   private static func head(fieldBytes: Int) -> String {
     let fields = "Host: a\r\nX-Long: "
-    return "GET / HTTP/1.1\r\n" + fields + String(repeating: "x", count: fieldBytes - fields.utf8.count - 4) + "\r\n\r\n"
+    let rest = String(repeating: "x", count: fieldBytes - fields.utf8.count - 4)
+    return "GET / HTTP/1.1\r\n" + fields + rest + "\r\n\r\n"
   }
 
   private static func target(bytes: Int) -> String {

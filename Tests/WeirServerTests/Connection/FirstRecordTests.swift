@@ -9,11 +9,12 @@ import WeirTestSupport
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
   private let record = ScriptedChannel.Record()
 
-  @Test(arguments: [
-    ([], 0), ([22], 5), ([22, 3, 1, 0], 5), ([22, 3, 1, 0, 0], 5), ([22, 3, 1, 2, 1], 5 + 513),
-    ([22, 3, 1, 2, 1, 9, 9], 5 + 513), ([22, 3, 1, 0x40, 0], 5 + 16384), ([22, 255, 255, 255, 255], 5 + 16384),
-    ([23], 0), (Array("GET ".utf8), 0), ([0], 0), ([255, 255, 255, 255, 255, 255], 0),
-  ] as [([UInt8], Int)])
+  @Test(
+    arguments: [
+      ([], 0), ([22], 5), ([22, 3, 1, 0], 5), ([22, 3, 1, 0, 0], 5), ([22, 3, 1, 2, 1], 5 + 513),
+      ([22, 3, 1, 2, 1, 9, 9], 5 + 513), ([22, 3, 1, 0x40, 0], 5 + 16384), ([22, 255, 255, 255, 255], 5 + 16384),
+      ([23], 0), (Array("GET ".utf8), 0), ([0], 0), ([255, 255, 255, 255, 255, 255], 0),
+    ] as [([UInt8], Int)])
   func bytes(_ seen: [UInt8], _ expected: Int) {
     #expect(seen.withUnsafeBytes { FirstRecord.bytes(by: $0) } == expected)
   }

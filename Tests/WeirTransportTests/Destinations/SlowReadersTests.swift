@@ -135,8 +135,8 @@ struct SlowReadersTests {
 
   @Test("What a reader took counts for five seconds")
   func recentBytes() {
-    let now = MonotonicTime(nanoseconds: 1_000_000_000_000)
-    var recent = RecentBytes(sum: 100, since: now.advanced(bySeconds: -2), at: now)
+    let began = MonotonicTime(nanoseconds: 1_000_000_000_000)
+    var recent = RecentBytes(sum: 100, since: began, at: began.advanced(bySeconds: 2))
     #expect(recent.count == 100, "all of it came within five seconds")
     var counts: [Int] = []
     for sum in [100, 200, 200, 200, 200, 200, 200] {
@@ -150,7 +150,7 @@ struct SlowReadersTests {
 
   @Test("Of a long response its mean counts", arguments: [(10.0, 50), (50.0, 10), (5.0, 100), (0.0, 100)])
   func recentBytesOfLong(seconds: Double, expected: Int) {
-    let now = MonotonicTime(nanoseconds: 1_000_000_000_000)
-    #expect(RecentBytes(sum: 100, since: now.advanced(bySeconds: -seconds), at: now).count == expected)
+    let began = MonotonicTime(nanoseconds: 1_000_000_000_000)
+    #expect(RecentBytes(sum: 100, since: began, at: began.advanced(bySeconds: seconds)).count == expected)
   }
 }
