@@ -127,7 +127,7 @@ import WeirTestSupport
       try Self.route(to: server.port, rates: [RateLimit("a", Self.seldom, burst: 1)])
     ])
     var listener = ListenerSettings(name: "l", address: .loopback(port: 0))
-    listener.trustedProxies = try TrustedProxies.parse(["127.0.0.1"])
+    listener.trustedProxies = try ClientNetworks.parse(["127.0.0.1"])
     configuration.listeners = [listener]
     let rig = try GatewayRig(configuration)
     let clients = ["192.0.2.1", "192.0.2.2", "192.0.2.1", "2001:db8::1", "2001:db8::2", "::ffff:192.0.2.2"]
