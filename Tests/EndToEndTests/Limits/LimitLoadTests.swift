@@ -12,30 +12,36 @@ import WeirTestSupport
     let limited: Int
     /// Answers 429 without a Retry-After of 1 or more, and all other answers.
     let wrong: Int
+    /// From the first answer of each client to its last one, of all clients together.
     let seconds: Double
 
     /// The requests that the limits have room for.
-    var room: Double { Double(clients) * (Double(burst) + Double(rate) * seconds) }
+    var room: Double { Double(clients * burst) + Double(rate) * seconds }
   }
 
   private let origin: NginxServer
-  private let weir: WeirProgram
+  private let weir: Peer
+  private let port = LoopbackPort.free(), metricsPort = LoopbackPort.free()
   private let directory: TemporaryDirectory
 
   init() async throws {
     origin = try await NginxServer(config: "location / { return 200 ok; }")
     directory = try TemporaryDirectory()
-    let config = try directory.file("weir.yml", Self.config(origin.port()))
-    weir = try await WeirProgram(["--config.file=\(config)", "--gateway.workers=2"], program: .shippedWeir)
+    let config = try directory.file("weir.yml", Self.config(port, origin.port()))
+    weir = try Peer(
+      .shippedWeir,
+      ["serve", "--config.file=\(config)", "--gateway.workers=2", "--web.listen-address=127.0.0.1:\(metricsPort)"])
+    try await weir.waitForPort(port)
+    try await weir.waitForPort(metricsPort)
   }
 
-  private static func config(_ port: Int) -> String {
+  private static func config(_ port: Int, _ origin: Int) -> String {
     let route = """
-      upstream: "http://127.0.0.1:\(port)", circuitBreaker: {minimumRequests: 1},
+      upstream: "http://127.0.0.1:\(origin)", circuitBreaker: {minimumRequests: 1},
           retry: {limit: 2, statusCodes: [429, 503]}
       """
     return """
-      listeners: [{name: l, address: "127.0.0.1:0", trustedProxies: [127.0.0.1]}]
+      listeners: [{name: l, address: "127.0.0.1:\(port)", trustedProxies: [127.0.0.1]}]
       routes:
         - {name: limited, match: {pathPrefix: /limited}, \(route),
           rateLimits: [{name: clients, rate: \(Self.rate)/s, burst: \(Self.burst)}]}
@@ -49,7 +55,7 @@ import WeirTestSupport
   private func load(_ path: String, seconds: Int) async throws -> Counts {
     let script = try directory.file("load.lua", Self.script)
     let output = try await Tool.wrk.run([
-      "-t\(Self.clients)", "-c\(2 * Self.clients)", "-d\(seconds)s", "-s", script, weir.url(path),
+      "-t\(Self.clients)", "-c\(2 * Self.clients)", "-d\(seconds)s", "-s", script, "http://127.0.0.1:\(port)\(path)",
     ])
     let line = output.split(separator: "\n").last { $0.hasPrefix("counts ") } ?? ""
     let numbers = line.split(separator: " ").dropFirst().compactMap { Int($0) }
@@ -59,7 +65,7 @@ import WeirTestSupport
   }
 
   private func metrics() async throws -> String {
-    try await Tool.curl.run(["-sSf", "--max-time", "60", weir.metricsURL("/metrics")])
+    try await Tool.curl.run(["-sSf", "--max-time", "60", "http://127.0.0.1:\(metricsPort)/metrics"])
   }
 
   private func value(_ series: String, in page: String) -> Double? {
@@ -101,6 +107,16 @@ import WeirTestSupport
   }
 
   private static let script = """
+    local ffi = require("ffi")
+    ffi.cdef[[
+      typedef struct { long seconds; long nanoseconds; } monotonic_time;
+      int clock_gettime(int clock, monotonic_time *time);
+    ]]
+    local time = ffi.new("monotonic_time")
+    local function now()
+      ffi.C.clock_gettime(1, time)
+      return tonumber(time.seconds) * 1000000 + tonumber(time.nanoseconds) / 1000
+    end
     local threads = {}
     function setup(thread)
       table.insert(threads, thread)
@@ -111,6 +127,8 @@ import WeirTestSupport
       admitted, limited, wrong = 0, 0, 0
     end
     function response(status, headers, body)
+      last = now()
+      first = first or last
       local after = tonumber(headers["Retry-After"])
       if status == 200 then
         admitted = admitted + 1
@@ -121,13 +139,14 @@ import WeirTestSupport
       end
     end
     function done(summary, latency, requests)
-      local admitted, limited, wrong = 0, 0, 0
+      local admitted, limited, wrong, duration = 0, 0, 0, 0
       for _, thread in ipairs(threads) do
         admitted = admitted + thread:get("admitted")
         limited = limited + thread:get("limited")
         wrong = wrong + thread:get("wrong")
+        duration = duration + thread:get("last") - thread:get("first")
       end
-      io.write(string.format("counts %d %d %d %d\\n", admitted, limited, wrong, summary.duration))
+      io.write(string.format("counts %d %d %d %d\\n", admitted, limited, wrong, duration))
     end
     """
 }

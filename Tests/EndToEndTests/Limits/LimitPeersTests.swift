@@ -39,7 +39,7 @@ import WeirTestSupport
         """
         keepalive_requests 1000000;
         location / { limit_req zone=all burst=\(Self.burst - 1) nodelay; limit_req_status 429; }
-        """, beside: "limit_req_zone $server_name zone=all:1m rate=\(Self.rate)r/s;"))
+        """, beside: "limit_req_zone $server_port zone=all:1m rate=\(Self.rate)r/s;"))
     try nginx.write("ok", toFile: "ok")
     let envoyPort = LoopbackPort.free()
     let envoy = try Peer(
@@ -51,7 +51,7 @@ import WeirTestSupport
     try await envoy.waitForPort(envoyPort)
 
     let request = "GET /ok HTTP/1.1\r\nHost: all\r\n\r\n"
-    var load = try PacedLoad([weir.port, nginx.port("limited"), envoyPort].map { ($0, request) })
+    var load = PacedLoad([weir.port, nginx.port("limited"), envoyPort], request: request)
     let answers = try load.run(Self.arrivals)
     let names = ["weir", "nginx", "Envoy"]
     for (name, answers) in zip(names, answers) {

@@ -62,7 +62,7 @@ import Testing
 
   @Test(
     arguments: [
-      ("rateLimits: 5", "rateLimits: expected a list (- item), found 5"),
+      ("rateLimits: 5", "rateLimits: expected a list (- item), found the number 5"),
       ("rateLimits: []", "rateLimits: holds 0 limits; give 1 to 4"),
       ("concurrency: []", "concurrency: holds 0 limits; give 1 to 2"),
       (
@@ -81,17 +81,17 @@ import Testing
       ),
       (
         "rateLimits: [{name: a, rate: 1/s}, {name: a, rate: 2/s}]",
-        "rateLimits[1]: another limit of this route is named a (line 2); names must differ"
+        "rateLimits[1]: another limit of this route is named \"a\" (line 2); names must differ"
       ),
       (
         "concurrency: [{limit: 1, key: header A}, {limit: 2, key: header a}]",
         "concurrency[1]: another limit of this route has the same key (line 2); keys must differ"
       ),
-      ("rateLimits: [{name: a, rate: 5}]", "rateLimits[0].rate: \(rate) 5"),
-      ("rateLimits: [{name: a, rate: 5/d}]", "rateLimits[0].rate: \(rate) \"5/d\""),
-      ("rateLimits: [{name: a, rate: -5/s}]", "rateLimits[0].rate: \(rate) \"-5/s\""),
-      ("rateLimits: [{name: a, rate: 5/s/s}]", "rateLimits[0].rate: \(rate) \"5/s/s\""),
-      ("rateLimits: [{name: a, rate: /s}]", "rateLimits[0].rate: \(rate) \"/s\""),
+      ("rateLimits: [{name: a, rate: 5}]", "rateLimits[0].rate: \(rate) the number 5"),
+      ("rateLimits: [{name: a, rate: 5/d}]", "rateLimits[0].rate: \(rate) the string \"5/d\""),
+      ("rateLimits: [{name: a, rate: -5/s}]", "rateLimits[0].rate: \(rate) the string \"-5/s\""),
+      ("rateLimits: [{name: a, rate: 5/s/s}]", "rateLimits[0].rate: \(rate) the string \"5/s/s\""),
+      ("rateLimits: [{name: a, rate: /s}]", "rateLimits[0].rate: \(rate) the string \"/s\""),
       ("rateLimits: [{name: a, rate: 0/s}]", "rateLimits[0].rate: must be 1/h to 1000000/s"),
       ("rateLimits: [{name: a, rate: 1000001/s}]", "rateLimits[0].rate: must be 1/h to 1000000/s"),
       ("rateLimits: [{name: a, rate: 99999999999999999999/h}]", "rateLimits[0].rate: must be 1/h to 1000000/s"),
@@ -106,7 +106,7 @@ import Testing
       ),
       (
         "rateLimits: [{name: a, rate: 1/s, enforce: off}]",
-        "rateLimits[0].enforce: expected true or false, found \"off\""
+        "rateLimits[0].enforce: expected true or false, found the string \"off\""
       ),
       ("rateLimits: [{name: a, rate: 1/s, scope: shared}]", "rateLimits[0].scope: \(shared)"),
       ("rateLimits: [{name: a, rate: 1/s, scope: all}]", "rateLimits[0].scope: must be local"),
@@ -118,10 +118,10 @@ import Testing
       ),
       (
         "rateLimits: [{name: a, rate: 1/s, brust: 1}]",
-        "rateLimits[0].brust: unknown key; did you mean burst?"
+        "rateLimits[0].brust: unknown key; did you mean \"burst\"?"
       ),
       ("bodyBytes: 0", "bodyBytes: must be 1 to 1099511627776"),
-      ("bodyBytes: 1m", "bodyBytes: expected a whole number, found \"1m\""),
+      ("bodyBytes: 1m", "bodyBytes: expected a whole number, found the string \"1m\""),
     ])
   func problems(keys: String, problem: String) {
     let error = #expect(throws: ConfigurationError.self) { try Self.route(keys) }

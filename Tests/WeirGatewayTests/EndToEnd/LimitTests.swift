@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Weir
+import WeirCompression
 import WeirIO
 import WeirServer
 import WeirTestSupport
@@ -70,13 +71,14 @@ import WeirTestSupport
     let server = try ScriptedServer(.answering(okResponse("ok")))
     let rig = try GatewayRig(Self.route(to: server.port, rates: [RateLimit("a", RequestRate(5), burst: 1)]))
     let client = try rig.client()
+    var waits: Set<String> = []
     #expect(
       eventually {
         client.send(Self.get)
-        let response = client.response()
-        if response?.status == 429 { #expect(response?.values("Retry-After") == ["1"]) }
+        waits.formUnion(client.response()?.values("Retry-After") ?? [])
         return rig.count("success") ?? 0 >= 3 && rig.count("rate_limited") ?? 0 >= 3
       })
+    #expect(waits == ["1"])
   }
 
   @Test func withoutEnforcementTheyOnlyCount() throws {
@@ -175,7 +177,8 @@ import WeirTestSupport
   @Test(arguments: [(LimitKey.route, 503), (.defaultClient, 429)])
   func beyondThePlacesIsBusy(key: LimitKey, status: Int) throws {
     let gate = Gate()
-    let server = try ScriptedServer(Script(.head, .wait(gate), .send(okResponse("ok")), .awaitClose))
+    let answer = Script.Step.send(okResponse("ok"))
+    let server = try ScriptedServer(Script(.head, .wait(gate), answer, .forever([.head, answer])))
     let rig = try GatewayRig(Self.route(to: server.port, concurrency: [ConcurrencyLimit(1, key: key)]))
     let label = key == .route ? "concurrency:route" : "concurrency:client"
     #expect(Self.limited(rig, label) == 0)
@@ -199,7 +202,8 @@ import WeirTestSupport
   /// A request that finds no place takes no token.
   @Test func aBusyRouteTakesNoTokens() throws {
     let gate = Gate()
-    let server = try ScriptedServer(Script(.head, .wait(gate), .send(okResponse("ok")), .awaitClose))
+    let answer = Script.Step.send(okResponse("ok"))
+    let server = try ScriptedServer(Script(.head, .wait(gate), answer, .forever([.head, answer])))
     let rig = try GatewayRig(
       Self.route(
         to: server.port, rates: [RateLimit("a", Self.seldom, burst: 2)], concurrency: [ConcurrencyLimit(1)]))
@@ -333,7 +337,7 @@ import WeirTestSupport
     #expect(!server.receivedText().hasSuffix("0\r\n\r\n"))
   }
 
-  @Test func aResponseThatHasBegunIsReset() throws {
+  @Test func aResponseThatHasBegunIsCutOff() throws {
     let server = try ScriptedServer(
       Script(.head, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart"), .awaitClose))
     let rig = try Self.bodyRig(server, 300_000)
@@ -343,8 +347,7 @@ import WeirTestSupport
     for _ in 0..<4 { client.send(chunk) }
     #expect(client.awaitBytes())
     for _ in 0..<2 { client.send(chunk) }
-    _ = client.rest()
-    #expect(client.wasReset)
+    #expect(client.response()?.isComplete == false)
     #expect(eventually { rig.count("too_large") == 1 })
     #expect(rig.sample("weir_gateway_requests_failed_total{route=\"r\"}") == 0)
   }

@@ -17,7 +17,7 @@ import WeirTestSupport
     var user: [UInt8]? { nil }
 
     init(_ number: Int) {
-      limitedAddress = .v6(high: UInt64(number), low: 0)
+      limitedAddress = .v6(high: UInt64(bitPattern: Int64(number)), low: 0)
     }
 
     func forEachValue(of name: String, _ body: (UnsafeRawBufferPointer) -> Void) {}
