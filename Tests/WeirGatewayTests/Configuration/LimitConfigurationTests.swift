@@ -38,7 +38,7 @@ import Testing
 
   @Test(
     arguments: [
-      ("key: route", LimitKey.route), ("key: client", .client(prefix6: 64)), ("key: user", .user),
+      ("key: route", LimitKey.route), ("key: client", .client(prefix6: 64)),
       ("key: header X-Tenant", .header("x-tenant")), ("key: client, clientPrefix6: 48", .client(prefix6: 48)),
       ("clientPrefix6: 128", .client(prefix6: 128)), ("scope: local", .client(prefix6: 64)),
     ])
@@ -66,7 +66,7 @@ import Testing
       ("rateLimits: []", "rateLimits: holds 0 limits; give 1 to 4"),
       ("concurrency: []", "concurrency: holds 0 limits; give 1 to 2"),
       (
-        "concurrency: [{limit: 1}, {limit: 1, key: route}, {limit: 2, key: user}]",
+        "concurrency: [{limit: 1}, {limit: 1, key: route}, {limit: 2, key: header a}]",
         "concurrency: holds 3 limits; give 1 to 2"
       ),
       ("rateLimits: [{rate: 1/s}]", "rateLimits[0].name: is missing; it labels the limit's metrics"),

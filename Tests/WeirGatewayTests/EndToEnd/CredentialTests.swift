@@ -41,6 +41,35 @@ import WeirTestSupport
     #expect(rig.sample("weir_gateway_requests_failed_total{route=\"r\"}") == 0)
   }
 
+  /// Each user has a limit of its own, and a request that several rules refuse counts for the first of them.
+  @Test func limitsComeBehindAccess() throws {
+    let more = ", clients: {deny: [192.0.2.1]}, rateLimits: [{name: a, rate: 1/h, burst: 2, key: user}]"
+    let text = """
+      listeners: [{name: l, address: "127.0.0.1:0", trustedProxies: [127.0.0.1], clients: {deny: [192.0.2.9]}}]
+      routes: [{name: r, respond: {status: 200},
+        auth: {basicUsers: {alice: "\(Self.hash)", bob: "\(Self.hash)"}}\(more)}]
+      """
+    let rig = try GatewayRig(Configuration(parsing: Array(text.utf8), file: "f"))
+    let client = try rig.client()
+    let (alice, bob) = (Self.basic("alice", "secret"), Self.basic("bob", "secret"))
+    let statuses = [
+      ("192.0.2.9", nil), ("192.0.2.1", nil), ("192.0.2.1", alice), ("192.0.2.2", nil), ("192.0.2.2", alice),
+      ("192.0.2.3", alice), ("192.0.2.4", alice), ("192.0.2.4", bob), ("192.0.2.1", bob), ("192.0.2.5", bob),
+      ("192.0.2.5", bob),
+    ].map { address, authorization in
+      client.send(
+        "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: \(address)\r\n"
+          + (authorization.map { "Authorization: \($0)\r\n" } ?? "") + "\r\n")
+      return client.response()?.status ?? 0
+    }
+    #expect(statuses == [403, 403, 403, 401, 200, 200, 429, 200, 403, 200, 429])
+    for (outcome, count) in [("forbidden", 3.0), ("unauthorized", 1), ("rate_limited", 2), ("answered", 4)] {
+      #expect(eventually { rig.count(outcome) == count }, "\(outcome)")
+    }
+    #expect(rig.sample("weir_gateway_requests_total{route=\"\",outcome=\"forbidden\"}") == 1)
+    #expect(rig.sample("weir_gateway_requests_failed_total{route=\"r\"}") == 0)
+  }
+
   @Test func challengesNameTheSchemes() throws {
     let basic = "Basic realm=\"r\", charset=\"UTF-8\"", bearer = "Bearer realm=\"r\""
     for (auth, expected) in [
