@@ -62,7 +62,8 @@ package enum StatusProblems {
   }
 
   private static func reason(_ request: RecentRequest) -> String {
-    if !request.error.isEmpty { return words(request.error) }
+    let isCut = (200..<400).contains(request.status)
+    if !request.error.isEmpty { return words(request.error) + (isCut ? " in the middle of a response" : "") }
     return request.status > 0 ? "status \(request.status)" : words(request.outcome)
   }
 

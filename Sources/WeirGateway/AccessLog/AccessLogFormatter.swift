@@ -11,10 +11,11 @@ struct AccessLogFormatter {
   private let hasReferer: Bool
   /// The members of header fields, each with the field's name.
   private let members: [(key: [UInt8], name: String)]
-  private var time = AccessTime()
+  private var time: AccessTime
 
   init(_ settings: AccessLogSettings) {
     format = settings.format
+    time = AccessTime(format)
     hasQuery = settings.fields.contains(.query)
     hasUserAgent = settings.fields.contains(.userAgent)
     hasReferer = settings.fields.contains(.referer)
@@ -112,7 +113,7 @@ struct AccessLogFormatter {
     line.append(accessText: " - ")
     appendUser(facts.user, to: &line)
     line.append(accessText: " [")
-    time.append(apache: facts.milliseconds, to: &line)
+    time.append(milliseconds: facts.milliseconds, to: &line)
     line.append(accessText: "] ")
     appendRequest(facts, to: &line)
     line.append(.space)

@@ -52,18 +52,15 @@ extension [UInt8] {
   /// Appends a number in decimal, with zeros in front of it up to `width` digits.
   mutating func append(accessNumber number: Int64, width: Int = 1) {
     var rest = number.magnitude
-    var digits = InlineArray<20, UInt8>(repeating: 0)
-    var count = 0
+    var digits = InlineArray<20, UInt8>(repeating: 0x30)
+    var first = digits.count
     repeat {
-      digits[count] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
+      first -= 1
+      digits[first] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
       rest /= 10
-      count += 1
     } while rest > 0
-    for _ in 0..<Swift.max(0, width - count) { append(0x30) }
-    while count > 0 {
-      count -= 1
-      append(digits[count])
-    }
+    first = Swift.min(first, Swift.max(0, digits.count - width))
+    digits.span.withUnsafeBytes { append(contentsOf: $0.octets(first..<$0.count)) }
   }
 
   /// Appends seconds with six decimals.

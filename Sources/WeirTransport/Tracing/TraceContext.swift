@@ -54,7 +54,7 @@ public struct TraceContext: Sendable, Hashable {
   public var traceID: String { String(decoding: traceIDOctets, as: UTF8.self) }
 
   /// The identifier of the operation that sent or sends the request: 16 lower-case hexadecimal digits.
-  public var parentID: String { String(decoding: Self.digits([parent], capacity: 16), as: UTF8.self) }
+  public var parentID: String { String(decoding: Self.digits(parent), as: UTF8.self) }
 
   /// Whether the caller may have recorded the trace.
   public var isSampled: Bool { flags & Self.sampledFlag != 0 }
@@ -62,7 +62,7 @@ public struct TraceContext: Sendable, Hashable {
   /// The value of `traceparent`, in version 00.
   public var traceparent: String { String(decoding: traceparentOctets, as: UTF8.self) }
 
-  package var traceIDOctets: [UInt8] { Self.digits([high, low], capacity: 32) }
+  package var traceIDOctets: [UInt8] { Self.digits(high, low) }
 
   package var traceparentOctets: [UInt8] {
     var octets: [UInt8] = []
@@ -104,17 +104,19 @@ public struct TraceContext: Sendable, Hashable {
     return number
   }
 
-  private static func digits(_ numbers: [UInt64], capacity: Int) -> [UInt8] {
+  private static func digits(_ numbers: UInt64...) -> [UInt8] {
     var octets: [UInt8] = []
-    octets.reserveCapacity(capacity)
+    octets.reserveCapacity(16 * numbers.count)
     for number in numbers { append(number, to: &octets) }
     return octets
   }
 
   private static func append(_ number: UInt64, to octets: inout [UInt8]) {
-    for shift in stride(from: 60, through: 0, by: -4) {
-      let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 15
-      octets.append(digit < 10 ? digit + 0x30 : digit + 0x57)
+    octets.append(addingCapacity: 16) { output in
+      for shift in stride(from: 60, through: 0, by: -4) {
+        let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 15
+        output.append(digit < 10 ? digit + 0x30 : digit + 0x57)
+      }
     }
   }
 }

@@ -188,13 +188,14 @@ import WeirHTTP
   }
 
   @Test func timesBeforeAndAfter1970() {
-    var time = AccessTime()
+    var time = AccessTime(.json)
+    var apache = AccessTime(.combined)
     var text: [UInt8] = []
     for milliseconds in [-1, 0, 951_825_599_999, 951_825_600_000] as [Int64] {
       time.append(milliseconds: milliseconds, to: &text)
       text.append(.space)
     }
-    time.append(apache: -1, to: &text)
+    apache.append(milliseconds: -1, to: &text)
     #expect(
       String(decoding: text, as: UTF8.self)
         == "1969-12-31T23:59:59.999Z 1970-01-01T00:00:00.000Z 2000-02-29T11:59:59.999Z "
