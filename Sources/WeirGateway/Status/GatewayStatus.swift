@@ -98,14 +98,17 @@ final class GatewayStatus: StatusSource {
     facts.failedDiscoveries = state.endpoints.filter(\.discoveries.isFailing).map { entry in
       (entry.name, entry.discoveries.lastAnswer.map { status.now - Double($0.milliseconds) / 1000 })
     }
-    facts.limited = status.routes.map { route in
-      (route.name, route.traffic.last10s.outcomes.reduce(0) { $0 + (Self.limits.contains($1.name) ? $1.count : 0) })
+    facts.limited = status.routes.compactMap { route in
+      let window = route.traffic.last10s
+      let refused = window.outcomes.reduce(0) { $0 + (Self.limits.contains($1.name) ? $1.count : 0) }
+      // Limits are there to refuse a few.
+      return refused * 20 > window.requests ? (route.name, refused) : nil
     }
     facts.droppedLines = traffic[1].reduce(0) { $0 + $1.traffic.last10s.failed }
   }
 
   /// The outcomes of requests that a limit of a route refused.
-  private static let limits: Set<String> = ["busy"]
+  private static let limits: Set<String> = ["busy", "rate_limited"]
 
   private func endpoints(
     _ upstream: String, _ lines: [EndpointReport.Line], _ failures: [RecentRequest]
