@@ -60,9 +60,9 @@ final class SlowClients {
 extension SlowClients: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     for index in parked.values.indices {
-      let taken = parked.values[index].exchange.takenBytes
-      parked.values[index].recent.look(sum: taken)
-      parked.values[index].reader.recent = parked.values[index].recent.count
+      let exchange = parked.values[index].exchange
+      parked.values[index].recent.look(sum: exchange.takenBytes)
+      parked.values[index].reader.recent = exchange.bufferedBytes > 0 ? parked.values[index].recent.count : .max
     }
     if !parked.isEmpty { schedule() }
   }
@@ -105,6 +105,8 @@ extension Forwarding {
   private func clientTakesMore() {
     if let clientWait {
       clientWait.since = nil
+      // It is not slow while it has taken all that there is. If it waits again, the next look tells.
+      clientWait.reader?.recent = .max
       noteHeld(0, clientWait)
     }
     guard let attempt else { return }

@@ -217,7 +217,7 @@ package final class GatewayMetrics: Sendable {
     let gone = LabelChoice(["route"], expired.map { [$0] })
     requests.removeAll(gone)
     tunnels.remove(gone)
-    limits.remove(gone)
+    limits.remove(gone, of: expired)
     for family in [failed, retried, abandoned] { family.removeAll(gone) }
     coded.removeAll(gone)
     duration.removeAll(LabelChoice(["http_route"], expired.map { [$0] }))

@@ -6,7 +6,7 @@ final class LimitMetrics: Sendable {
   private static let labels = ["route", "limit", "enforced"]
 
   private let limited: CounterFamily<(String, String, String)>
-  /// The labels of the present limits.
+  /// The labels of the present limits, and of those of routes that are gone but not from the page.
   private let known = Mutex<Set<[String]>>([])
 
   init(_ registry: Registry) throws(RegistryError) {
@@ -20,12 +20,12 @@ final class LimitMetrics: Sendable {
   /// routes that are gone with ``remove(_:)``.
   func prepare(_ routes: [Route]) {
     let present = Set(routes.flatMap { route in route.limits.labels.map { [route.name, $0.limit, $0.enforced] } })
-    let before = known.withLock { known in
-      defer { known = present }
-      return known
-    }
     let names = Set(routes.map(\.name))
-    let gone = before.subtracting(present).filter { names.contains($0[0]) }
+    let gone = known.withLock { known in
+      let gone = known.subtracting(present).filter { names.contains($0[0]) }
+      known = known.subtracting(gone).union(present)
+      return gone
+    }
     limited.removeAll(LabelChoice(Self.labels, Array(gone)))
     for route in routes { _ = series(of: route.limits, route: route.name) }
   }
@@ -35,5 +35,9 @@ final class LimitMetrics: Sendable {
     limits.labels.map { limited.with(route, $0.limit, $0.enforced) }
   }
 
-  func remove(_ gone: LabelChoice) { limited.removeAll(gone) }
+  func remove(_ gone: LabelChoice, of routes: [String]) {
+    let routes = Set(routes)
+    known.withLock { known in known = known.filter { !routes.contains($0[0]) } }
+    limited.removeAll(gone)
+  }
 }

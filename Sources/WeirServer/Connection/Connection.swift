@@ -105,9 +105,10 @@ final class Connection {
     receiveSoon()
   }
 
-  /// Whether a request has begun to arrive that this connection has not read yet.
+  /// Whether a request has begun to arrive that this connection has not read yet. A part of a first record of TLS, which
+  /// is left unread until it is whole, is none: clients that send no more of it can best be spared.
   var hasUnseenRequest: Bool {
-    guard machine.isIdle, isReading else { return false }
+    guard machine.isIdle, isReading, awaitedHello == 1 else { return false }
     var octet: UInt8 = 0
     return recv(socket.descriptor, &octet, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) > 0
   }

@@ -19,9 +19,10 @@ import WeirTestSupport
     #expect(seen.withUnsafeBytes { FirstRecord.bytes(by: $0) } == expected)
   }
 
-  private func rig() throws -> ServerRig {
+  private func rig(connections: Int = 64) throws -> ServerRig {
     try ServerRig(
-      limits: .with { $0.handshakes = 1 }, secure: { [record] in ScriptedChannel(space: 4096, record: record) },
+      limits: .with { ($0.handshakes, $0.connections) = (1, connections) },
+      secure: { [record] in ScriptedChannel(space: 4096, record: record) },
       { $0.respond(status: 200) })
   }
 
@@ -38,6 +39,22 @@ import WeirTestSupport
     #expect(record.all == [.done, .done, .done])
     slow.send("12345678\n")
     #expect(slow.read(until: "ALERT\n") == "ALERT\n")
+  }
+
+  @Test func aClientThatDribblesItGivesWay() async throws {
+    let rig = try rig(connections: 2)
+    let good = try rig.client()
+    good.send("HELLO\n\(Self.get)")
+    #expect(good.response()?.status == 200)
+    for _ in 0..<4 {
+      try rig.client().send([22] as [UInt8])
+      usleep(20_000)
+    }
+    good.send(Self.get)
+    #expect(good.response()?.status == 200)
+    let other = try rig.client()
+    other.send("HELLO\n\(Self.get)")
+    #expect(other.response()?.status == 200)
   }
 
   @Test func aClientThatEndsWithinItIsClosed() async throws {
