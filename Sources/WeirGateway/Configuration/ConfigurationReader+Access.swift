@@ -62,15 +62,21 @@ extension ConfigurationReader {
     return "must be 1 to \(longestRealm) bytes of text without control characters and blanks at its ends"
   }
 
+  /// Whether a user's name may be a hash, or a name and a hash without a blank between them. The path of a problem would
+  /// show it.
+  static func mayHoldHash(_ name: String) -> Bool { name.hasPrefix("$") || name.contains("$2") || name.contains(":") }
+
+  static let hashInName =
+    "names a user with a colon, or with a hash in the name's place; write NAME: HASH, with a blank behind the colon"
+
   /// A mapping of users' names to hashes of their passwords.
   private func users(into credentials: inout ReadCredentials) {
     credentials.isAsked = true
     guard let entries = isNull ? [] : entries() else { return }
     if entries.isEmpty { report("is empty, so nobody could log in; give a name and a bcrypt hash") }
     for (name, hash) in entries {
-      // The path of a problem would show it.
-      guard !name.hasPrefix("$") else {
-        report("names a user that begins with $, as hashes do; write the name first: NAME: HASH")
+      guard !Self.mayHoldHash(name) else {
+        report(Self.hashInName)
         continue
       }
       let problem = AccessControl.problem(userName: name)

@@ -19,6 +19,8 @@ extension Forwarding {
     } else if status == 0 {
       answerUnlessFallback(GatewayAnswer(outcome, failure), as: GatewayOutcome(outcome, failure))
     } else {
+      // Before the client has the end: it may send its next request at once.
+      leaveLimits()
       // A truncated response must not look like a complete one. A tunnel goes on.
       if failure != nil { exchange.abort() } else if status != 101 { exchange.end() }
       end(bodyDefect?.outcome ?? .forwarded(outcome), at: now)
@@ -32,6 +34,7 @@ extension Forwarding {
 
   /// Answers the client in place of an upstream.
   func answer(_ answer: GatewayAnswer, as outcome: GatewayOutcome) {
+    leaveLimits()
     status = answer.status
     ownAnswer = answer
     var fields = WeirServer.ResponseFields()
@@ -55,6 +58,7 @@ extension Forwarding {
   }
 
   func answer(by answer: RouteAnswer, location: String? = nil, as outcome: GatewayOutcome) {
+    leaveLimits()
     status = answer.status
     var fields = withFacts { answer.fields(location: location, $0) }
     addRequestID(to: &fields, unless: answer.rules)
@@ -103,7 +107,7 @@ extension Forwarding {
     guard !isClientGone, bodyDefect == nil, ownAnswer?.refusal == nil else { return false }
     switch status {
     case 502, 503, 504, 508: return true
-    default: return failure != nil && ownAnswer == nil
+    default: return failure != nil && failure != .cancelled && ownAnswer == nil
     }
   }
 

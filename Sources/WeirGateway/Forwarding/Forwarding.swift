@@ -332,9 +332,10 @@ final class Forwarding: TransportExchange {
   /// Whether the time that has passed was spent waiting for the client's body: the upstream has taken all that came.
   var waitsForClient: Bool { intake.stage == .streaming && wantsBytes }
 
-  /// The deadline has passed. If the upstream waits only for the client's body, the upstream was not slow.
+  /// The deadline has passed. If the upstream waits only for the client's body, or the response for its client, the
+  /// upstream was not slow.
   private func deadlineIsOver() {
-    if wantsBytes, !machine.isPassing { return fail(.cancelled) }
+    if wantsBytes && !machine.isPassing || clientWait?.since != nil { return fail(.cancelled) }
     let seconds = outgoing?.route.timeout ?? 0
     fail(.transfer(TransferFailure(.timedOut, "the request took longer than its deadline, \(seconds) s")))
   }

@@ -15,7 +15,12 @@ package struct IPNetwork: Hashable, Sendable {
   package init(parsing text: String) throws(IPNetworkError) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = parts.first.flatMap({ IPAddress($0) }) else { throw IPNetworkError(text, .badAddress) }
-    guard address.unwrapped == address else { throw IPNetworkError(text, .standsForIPv4(address.unwrapped)) }
+    guard address.unwrapped == address else {
+      // The IPv4 address is in the last 32 bits of 128.
+      let bits = parts.count == 2 ? Self.length(parts[1]).map { $0 - 96 } : 32
+      let network = bits.flatMap { (0...32).contains($0) ? IPNetwork(address.unwrapped, prefixLength: $0) : nil }
+      throw IPNetworkError(text, .standsForIPv4(network))
+    }
     var length = address.bitCount
     if parts.count == 2 {
       guard let given = Self.length(parts[1]), given <= length else { throw IPNetworkError(text, .badLength(length)) }
@@ -49,7 +54,8 @@ package struct IPNetworkError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The associated value is the longest length that is valid.
     case badLength(Int)
     case hasHostBits(IPNetwork)
-    case standsForIPv4(IPAddress)
+    /// The associated value is the network of IPv4 that is meant, if it is one.
+    case standsForIPv4(IPNetwork?)
   }
 
   package let text: String
@@ -65,7 +71,8 @@ package struct IPNetworkError: Error, Hashable, Sendable, CustomStringConvertibl
     case .badAddress: "'\(text)' is not a network; write 192.0.2.0/24, 2001:db8::/32 or an address"
     case .badLength(let longest): "'\(text)' has no valid length; behind the slash stands a number from 0 to \(longest)"
     case .hasHostBits(let network): "'\(text)' has bits set behind its length; the network is \(network)"
-    case .standsForIPv4(let address): "'\(text)' stands for an IPv4 address and is treated as one; write \(address)"
+    case .standsForIPv4(let network?): "'\(text)' stands for addresses of IPv4, and none matches it; write \(network)"
+    case .standsForIPv4(nil): "'\(text)' stands for addresses of IPv4, and for others; write networks of IPv4 and IPv6"
     }
   }
 }

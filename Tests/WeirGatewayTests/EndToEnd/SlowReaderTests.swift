@@ -24,11 +24,13 @@ import WeirTestSupport
         ])))
   }
 
-  private func rig(_ upstream: ScriptedServer, _ settings: String, workers: Int = 1) throws -> GatewayRig {
+  private func rig(
+    _ upstream: ScriptedServer, _ settings: String, workers: Int = 1, route: String = ""
+  ) throws -> GatewayRig {
     let text = """
       upstreams:
         - { name: named, endpoints: ["127.0.0.1:\(upstream.port)"], \(settings) }
-      routes: [{ name: r, upstream: named }]
+      routes: [{ name: r, upstream: named\(route) }]
       """
     return try GatewayRig(Configuration(parsing: Array(text.utf8), file: "f"), workers: workers)
   }
@@ -60,6 +62,16 @@ import WeirTestSupport
     }
     #expect(good.status(of: Self.get) == 200)
     #expect(eventually { rig.count("success") == 8 })
+  }
+
+  /// A client that takes nothing is no failure of the upstream, however long the route allows.
+  @Test func theTimeoutOfTheRouteBlamesNobody() throws {
+    let upstream = try upstream()
+    let rig = try rig(upstream, "parked: 3", route: ", timeout: 0.5s")
+    let slow = try slowReaders(2, rig)
+    #expect(eventually { rig.count("cancelled") == 2 })
+    #expect(rig.sample("weir_gateway_requests_failed_total{route=\"r\"}") == 0)
+    for client in slow { #expect(client.response()?.isComplete != true) }
   }
 
   @Test func asManyAsMayBeParkedStay() throws {

@@ -56,7 +56,8 @@ import WeirTestSupport
       ("10.0.0.0/8/8", "a number from 0 to 32"), ("10.0.0.0/255.0.0.0", "a number from 0 to 32"),
       ("10.0.0.0/99999999999999999999", "a number from 0 to 32"), ("::/129", "a number from 0 to 128"),
       ("10.0.0.1/8", "the network is 10.0.0.0/8"), ("2001:db8::1/32", "the network is 2001:db8::/32"),
-      ("::ffff:10.0.0.0/104", "write 10.0.0.0"), ("64:ff9b::/96", "stands for an IPv4 address"),
+      ("::ffff:10.0.0.0/104", "write 10.0.0.0/8"), ("64:ff9b::/96", "write 0.0.0.0/0"),
+      ("::ffff:192.0.2.1", "write 192.0.2.1/32"), ("::ffff:0:0/90", "write networks of IPv4 and IPv6"),
     ])
   func whatIsNoNetwork(text: String, reason: String) {
     let error = #expect(throws: IPNetworkError.self) { try IPNetwork(parsing: text) }

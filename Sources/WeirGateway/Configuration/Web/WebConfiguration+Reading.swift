@@ -18,7 +18,12 @@ extension WebConfiguration {
   /// Reads the keys, which have the names of exporter-toolkit's.
   private init(_ keys: inout ConfigurationKeys, folder: Substring) {
     self.init()
-    for (name, hash) in Self.present(keys.take("basic_auth_users"), { $0.entries() }) {
+    let list = keys.take("basic_auth_users")
+    for (name, hash) in Self.present(list, { $0.entries() }) {
+      guard !ConfigurationReader.mayHoldHash(name) else {
+        list?.report(ConfigurationReader.hashInName)
+        continue
+      }
       let problem = AccessControl.problem(userName: name)
       users[name] = hash.read(as: .string) { problem ?? AccessControl.problem(hash: $0) }
     }
