@@ -166,6 +166,7 @@ struct BoardFixture {
         match: {pathPrefix: /shop}
         upstream: http://127.0.0.1:\(port)
         retry: {limit: 1, statusCodes: [503]}
+        rateLimits: [{name: all, rate: 1000000/s}, {name: trial, rate: 1000000/s, enforce: false}]
       - name: dead
         match: {pathPrefix: /dead}
         upstream: http://127.0.0.1:\(LoopbackPort.free())
