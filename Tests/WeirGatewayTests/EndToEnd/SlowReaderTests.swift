@@ -67,7 +67,7 @@ import WeirTestSupport
   /// A client that takes nothing is no failure of the upstream, however long the route allows.
   @Test func theTimeoutOfTheRouteBlamesNobody() throws {
     let upstream = try upstream()
-    let rig = try rig(upstream, "parked: 3", route: ", timeout: 3s")
+    let rig = try rig(upstream, "parked: 3", route: ", timeout: 8s")
     let slow = try slowReaders(2, rig)
     #expect(eventually { rig.count("cancelled") == 2 })
     #expect(rig.sample("weir_gateway_requests_failed_total{route=\"r\"}") == 0)
