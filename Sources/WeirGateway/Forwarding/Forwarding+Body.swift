@@ -75,7 +75,7 @@ extension Forwarding: BodyReader {
   }
 
   func didEnd() {
-    // What has come is not all, and must not look so.
+    // Only a part has come, and must not look like the whole.
     if bodyDefect == .overLimit { return }
     if let bodyDecoding, !isWhole(bodyDecoding) { return }
     let isToBegin = intake.ended()

@@ -1,7 +1,7 @@
 import WeirIO
 import WeirServer
 
-// What a route limits: the size of a request's body, how many requests come, and how many are under way.
+// A route's limits: on the size of a request's body, on how many requests come, and on how many are under way.
 extension Forwarding {
   /// Whether the request's body is not known to be larger than its route takes. If it is, the request has been answered.
   func isWithinSize(_ index: Int) -> Bool {

@@ -35,10 +35,10 @@ final class ForwardingPlan: Sendable {
   /// The number of plans of routes.
   let planCount: Int
 
-  /// The access rules of each route that has some; nil if none has.
-  let doors: [RouteDoor?]?
+  /// The access rules of each of them; nil for none.
+  let doors: [RouteDoor?]
 
-  /// The outcomes that follow from access rules, by route; those of listeners' rules without a route's name.
+  /// The outcomes that follow from limits and access rules, by route; those of listeners' rules without a route's name.
   let refusals: [String: [GatewayOutcome]]
 
   /// The log of requests; nil without one.

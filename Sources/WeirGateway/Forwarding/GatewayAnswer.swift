@@ -18,11 +18,7 @@ struct GatewayAnswer: Equatable, Sendable {
   static let loop = GatewayAnswer(508, "this request has already passed this gateway")
   static let slowBody = GatewayAnswer(408, "the request's body did not arrive in time")
   static let tooManyUploads = GatewayAnswer(503, "too many large requests are arriving for the upstream")
-  static let tooManyTunnels: GatewayAnswer = {
-    var answer = GatewayAnswer(503, "too many connections of this kind are open")
-    answer.retryAfter = 1
-    return answer
-  }()
+  static let tooManyTunnels = GatewayAnswer(503, "too many connections of this kind are open", retryAfter: 1)
   static let misdirected = GatewayAnswer(421, "the certificate of this connection is not for this host")
   static let brokenBody = GatewayAnswer(400, "the body is not valid in its content coding")
   static let bodyTooLarge = GatewayAnswer(413, "the body is too large once it is decoded")
@@ -35,22 +31,14 @@ struct GatewayAnswer: Equatable, Sendable {
     GatewayAnswer(429, "too many requests have come", retryAfter: seconds)
   }
 
-  static let tooManyCodedBodies = {
-    var answer = GatewayAnswer(503, "too many coded bodies are being decoded")
-    answer.retryAfter = 1
-    return answer
-  }()
+  static let tooManyCodedBodies = GatewayAnswer(503, "too many coded bodies are being decoded", retryAfter: 1)
   static let unknownCoding = {
     var answer = GatewayAnswer(415, "only the content codings gzip and deflate are known")
     answer.acceptedCodings = "gzip, deflate"
     return answer
   }()
   static let forbidden = GatewayAnswer(403, "this client is not allowed here")
-  static let tooManyChecks: GatewayAnswer = {
-    var answer = GatewayAnswer(503, "too many passwords wait to be checked")
-    answer.retryAfter = 1
-    return answer
-  }()
+  static let tooManyChecks = GatewayAnswer(503, "too many passwords wait to be checked", retryAfter: 1)
   static let connectRefused = GatewayAnswer(501, "this gateway makes no tunnels")
 
   /// The upstream's response has contradictory framing, or a status below 200.
@@ -70,10 +58,9 @@ struct GatewayAnswer: Equatable, Sendable {
 
   /// The answer to a client that has given too many wrong passwords, and may try again after so many seconds.
   static func tooManyPasswords(seconds: Double) -> GatewayAnswer {
-    var answer = GatewayAnswer(429, "too many wrong passwords came from this client")
-    // What is left of a minute may be a rounding error more than whole seconds.
-    answer.retryAfter = Int(max(1, (seconds - 0.001).rounded(.up)))
-    return answer
+    // The rest of a minute may be a rounding error more than whole seconds.
+    let whole = Int(max(1, (seconds - 0.001).rounded(.up)))
+    return GatewayAnswer(429, "too many wrong passwords came from this client", retryAfter: whole)
   }
 
   static func badTarget(_ reason: String) -> GatewayAnswer { GatewayAnswer(400, reason) }

@@ -17,10 +17,9 @@ final class RouteDoor: Sendable {
     challenges = route.auth.map { $0.rules.challenges(realm: $0.realm ?? route.name) } ?? []
   }
 
-  /// The doors of routes, in their order; nil if no route has one.
-  static func of(_ routes: [Route], _ gatekeepers: Gatekeepers) -> [RouteDoor?]? {
+  /// The doors of routes, in their order.
+  static func of(_ routes: [Route], _ gatekeepers: Gatekeepers) -> [RouteDoor?] {
     let known = gatekeepers.follow(routes.compactMap(\.auth?.rules))
-    let doors = routes.map { RouteDoor($0, known) }
-    return doors.contains { $0 != nil } ? doors : nil
+    return routes.map { RouteDoor($0, known) }
   }
 }

@@ -71,7 +71,7 @@ package struct IPNetworkError: Error, Hashable, Sendable, CustomStringConvertibl
     case .badAddress: "'\(text)' is not a network; write 192.0.2.0/24, 2001:db8::/32 or an address"
     case .badLength(let longest): "'\(text)' has no valid length; behind the slash stands a number from 0 to \(longest)"
     case .hasHostBits(let network): "'\(text)' has bits set behind its length; the network is \(network)"
-    case .standsForIPv4(let network?): "'\(text)' stands for addresses of IPv4, and none matches it; write \(network)"
+    case .standsForIPv4(let network?): "'\(text)' stands for addresses of IPv4; write \(network)"
     case .standsForIPv4(nil): "'\(text)' stands for addresses of IPv4, and for others; write networks of IPv4 and IPv6"
     }
   }
