@@ -34,7 +34,7 @@ class Gateways:
         if not self.controls and {OFF, WEIR} & set(names):
             found.append(f"{self.program} does not know the key `overload`: `off` and `weir` are the same plain route.")
         if ENVOY in names and not self.envoy:
-            found.append("Envoy is LEFT OUT: script/setup --overload has not installed it, and there is none in PATH.")
+            found.append("Envoy is LEFT OUT: script/setup --test has not installed it, and there is none in PATH.")
         return found
 
     def available(self, names: list[str]) -> list[str]:
