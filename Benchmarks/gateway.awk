@@ -1,8 +1,8 @@
-# Reads gateway.tsv of script/bench (proxy, load, rps, p50, p99, longest, CPU, memory, requests over 2 s per line) after
+# Reads gateway.tsv of script/bench (proxy, load, rps, p50, p99, longest, CPU, memory, requests over 2 s, failed requests per line; or, for an idle proxy, two sizes of memory) after
 # median.awk, and prints medians, ratios and goals. For the longest request the worst of all rounds counts, because
 # it is there to show rare stalls.
 
-BEGIN { rps = 3; p50 = 4; p99 = 5; longest = 6; cpu = 7; memory = 8; slow = 9 }
+BEGIN { rps = 3; p50 = 4; p99 = 5; longest = 6; cpu = 7; memory = 8; slow = 9; failed = 10 }
 
 function worst(proxy, load, column,    i, value) {
   for (i = 1; i <= rounds[proxy, load]; i++)
@@ -35,9 +35,22 @@ function table(label, load) {
   printf measured("old", load) ? " %9s %9s\n" : "\n", "CPU/old", "p99/old"
   row("nginx as proxy", "nginx", load)
   row("haproxy", "haproxy", load)
+  row("Caddy", "caddy", load)
+  row("Envoy", "envoy", load)
   row("weir as gateway", "weir", load)
   row("weir as gateway, ten endpoints", "endpoints", load)
   row("old: weir as gateway", "old", load)
+}
+
+# Memory of proxies that do nothing: after one request, and with 1,000 connections of clients.
+function idle(label, proxy) {
+  printf "%-42s %8.0f %8.0f %8.1f\n", label, median(proxy, "idle", 3), median(proxy, "idle", 4),
+    (median(proxy, "idle", 4) - median(proxy, "idle", 3)) / 1000
+}
+
+function dying(label, proxy) {
+  printf "%-42s %8.0f %8.0f %8.0f %8d %8d\n", label, median(proxy, "dying-64", rps), median(proxy, "dying-64", p99),
+    worst(proxy, "dying-64", longest), sum(proxy, "dying-64", slow), sum(proxy, "dying-64", failed)
 }
 
 # What handshakes beside them do to requests of open connections.
@@ -56,6 +69,17 @@ END {
   table("TLS, wrk -c64, beside 1,000 handshakes/s", "beside-64")
   table("gzip of 20 KiB, wrk -c16", "gzip20k-16")
   table("gzip of 1 MiB, wrk -c16", "gzip1m-16")
+
+  if (measured("weir", "idle")) {
+    printf "\n%-42s %8s %8s %8s\n", "idle, resident", "kB", "kB 1,000", "kB each"
+    idle("nginx as proxy", "nginx"); idle("haproxy", "haproxy"); idle("Caddy", "caddy"); idle("Envoy", "envoy")
+    idle("weir as gateway", "weir")
+  }
+  if (measured("weir", "dying-64")) {
+    printf "\n%-42s %8s %8s %8s %8s %8s\n", "one of two endpoints dies, wrk -c64", "rps", "p99 us", "worst us", "> 2 s", "failed"
+    dying("nginx as proxy", "nginx"); dying("haproxy", "haproxy"); dying("Caddy", "caddy"); dying("Envoy", "envoy")
+    dying("weir as gateway", "weir")
+  }
 
   printf "\n%-52s    value   goal\n", "to nginx"
   goal("gateway, CPU, wrk -c64 (must 1.6)", "weir", "nginx", "wrk-64", cpu, 1.2)

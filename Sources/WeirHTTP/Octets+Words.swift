@@ -89,6 +89,11 @@ extension UnsafeRawPointer {
       if controls != 0 { return index &+ controls.trailingZeroBitCount &>> 3 }
       index &+= 8
     }
+    if index < end, end &- start >= 8 {
+      // The rest, with octets before it that are none: a word as well.
+      let controls = OctetWord(self, at: end &- 8).controls
+      return controls == 0 ? end : end &- 8 &+ controls.trailingZeroBitCount &>> 3
+    }
     while index < end, self[index] >= .space, self[index] != 0x7f { index &+= 1 }
     return index
   }

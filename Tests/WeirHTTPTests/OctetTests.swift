@@ -44,6 +44,23 @@ import WeirHTTP
     }
   }
 
+  /// Each octet at each place of values of each length: eight octets are looked at at once, and the rest with them.
+  @Test(arguments: 0...26) func controlsAreFoundAnywhere(length: Int) {
+    for index in 0..<length {
+      for octet in UInt8.min...UInt8.max {
+        var octets = [UInt8](repeating: UInt8(ascii: "a"), count: length + 8)
+        octets[index + 4] = octet
+        // What lies around the value is none of it.
+        for outside in [3, length + 4] { octets[outside] = 0 }
+        let (hasBreak, hasControl) = octets.withUnsafeBytes {
+          ($0.hasBreak(in: 4..<length + 4), $0.hasControl(in: 4..<length + 4))
+        }
+        #expect(hasBreak == (octet == 0 || octet.isLineBreak), "octet \(octet) at \(index)")
+        #expect(hasControl == !octet.isFieldContent, "octet \(octet) at \(index)")
+      }
+    }
+  }
+
   @Test(arguments: [("", ""), (" \t", ""), ("a", "a"), ("\t a b \t", "a b"), ("\r\n a", "\r\n a")])
   func blanksAreCutOff(text: String, rest: String) {
     #expect(FieldSyntax.trimmed(Substring(text)) == rest)

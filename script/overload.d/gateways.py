@@ -1,4 +1,4 @@
-"""The gateways that are measured, each with one worker or thread. haproxy, nginx and Envoy are set up by hand for the
+"""The gateways that are measured, each with one worker or thread. haproxy, nginx, Envoy and Caddy are set up by hand for the
 rows' origin; weir is not set up at all."""
 
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from processes import Processes, free_port
 
-OFF, WEIR, HAPROXY, NGINX, ENVOY = NAMES = ("off", "weir", "haproxy", "nginx", "envoy")
+OFF, WEIR, HAPROXY, NGINX, ENVOY, CADDY = NAMES = ("off", "weir", "haproxy", "nginx", "envoy", "caddy")
 """`off` is weir without load control; `weir` is the same program with a route that has no `overload`."""
 LONGEST = 75
 """Seconds that gateways wait for an answer, more than any caller does."""
@@ -19,7 +19,7 @@ class Gateways:
     def __init__(self, program: str, directory: Path) -> None:
         self.program = program
         self.directory = directory
-        self.envoy = shutil.which("envoy", path=str(Path(sys.executable).parent)) or shutil.which("envoy")
+        self.wheels = {name: found(name) for name in (ENVOY, CADDY)}
         self.controls = self.knows(("overload: off",))
 
     def knows(self, keys: tuple[str, ...]) -> bool:
@@ -30,15 +30,15 @@ class Gateways:
 
     def missing(self, names: list[str]) -> list[str]:
         """Sentences for the output: what is not measured, and why."""
-        found = []
+        sentences = []
         if not self.controls and {OFF, WEIR} & set(names):
-            found.append(f"{self.program} does not know the key `overload`: `off` and `weir` are the same plain route.")
-        if ENVOY in names and not self.envoy:
-            found.append("Envoy is LEFT OUT: script/setup --test has not installed it, and there is none in PATH.")
-        return found
+            sentences.append(f"{self.program} does not know the key `overload`: `off` and `weir` are the same plain route.")
+        for name in set(names) - set(self.available(names)):
+            sentences.append(f"{name.title()} is LEFT OUT: script/setup has not installed it, and there is none in PATH.")
+        return sentences
 
     def available(self, names: list[str]) -> list[str]:
-        return [name for name in names if name != ENVOY or self.envoy]
+        return [name for name in names if self.wheels.get(name, name)]
 
     async def start(
         self, kind: str, processes: Processes, directory: Path, number: int, origin: str, keys: tuple[str, ...]
@@ -56,11 +56,15 @@ class Gateways:
         elif kind == NGINX:
             file.write_text(nginxs(directory, address, origin))
             process = await processes.start(name, "nginx", "-e", "stderr", "-p", directory, "-c", file)
+        elif kind == CADDY:
+            file.write_text(caddys(address, origin))
+            run = (self.wheels[CADDY], "run", "--adapter", "caddyfile", "--config", file)
+            process = await processes.start(name, "env", "GOMAXPROCS=1", *run)
         else:
             file = file.with_suffix(".json")
             file.write_text(json.dumps(envoys(address, origin)))
             arguments = ("--concurrency", 1, "--disable-hot-restart", "--log-level", "warn")
-            process = await processes.start(name, self.envoy, "-c", file, *arguments)
+            process = await processes.start(name, self.wheels[ENVOY], "-c", file, *arguments)
         await process.accepts(address)
         return address
 
@@ -70,6 +74,11 @@ class Gateways:
         if not self.controls:
             return others
         return (*others, "overload: off") if kind == OFF else keys
+
+
+def found(program: str) -> str | None:
+    """Its path, beside this Python or in PATH."""
+    return shutil.which(program, path=str(Path(sys.executable).parent)) or shutil.which(program)
 
 
 async def start_weir(processes: Processes, program: str, name: str, file: Path) -> str:
@@ -149,6 +158,23 @@ http {{
       proxy_next_upstream off;
     }}
   }}
+}}
+"""
+
+
+def caddys(address: str, origin: str) -> str:
+    """Caddy has no queue: what is beyond eight requests at once is answered 503."""
+    return f"""
+{{
+    admin off
+    auto_https off
+    persist_config off
+}}
+http://{address} {{
+    reverse_proxy {origin} {{
+        unhealthy_request_count 8
+        fail_duration 1ms
+    }}
 }}
 """
 
