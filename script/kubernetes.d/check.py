@@ -12,6 +12,7 @@ import links
 import schemas
 import security
 import settings
+from examples import README, built_examples
 from generated import KUBERNETES, contents, rule_files, version
 from mistakes import MISTAKES, made
 from objects import Object, built, named, template, the
@@ -37,6 +38,9 @@ def main() -> int:
         objects = built(kubectl, overlay)
         found += [f"{overlay}: {problem}" for problem in problems(objects, (oldest, newest))]
         print(f"{overlay}: {', '.join(map(named, objects))}")
+    for number, objects in enumerate(built_examples(kubectl), start=1):
+        found += [f"{README}, example {number}: {problem}" for problem in schemas.problems(objects, (oldest, newest))]
+    objects = built(kubectl, KUBERNETES / "overlays/small")
     # A check that finds nothing may look at nothing.
     own = set(problems(objects, (newest,)))
     missed = [name for name, mistake in MISTAKES.items() if not set(problems(made(objects, mistake), (newest,))) - own]
