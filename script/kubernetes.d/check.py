@@ -40,12 +40,12 @@ def main() -> int:
         print(f"{overlay}: {', '.join(map(named, objects))}")
     for number, objects in enumerate(built_examples(kubectl), start=1):
         found += [f"{README}, example {number}: {problem}" for problem in schemas.problems(objects, (oldest, newest))]
-    objects = built(kubectl, KUBERNETES / "overlays/small")
-    # A check that finds nothing may look at nothing.
-    own = set(problems(objects, (newest,)))
-    missed = [name for name, mistake in MISTAKES.items() if not set(problems(made(objects, mistake), (newest,))) - own]
-    found += [f"the check does not find this mistake: {name}" for name in missed]
-    print(f"Kubernetes {oldest} and {newest}; {len(MISTAKES) - len(missed)} of {len(MISTAKES)} mistakes are found")
+    if not found:
+        # A check that finds nothing may look at nothing.
+        objects = built(kubectl, KUBERNETES / "overlays/small")
+        found += [f"the check does not find this mistake: {name}" for name, mistake in MISTAKES.items()
+                  if not problems(made(objects, mistake), (newest,))]
+        print(f"Kubernetes {oldest} and {newest}; {len(MISTAKES) - len(found)} of {len(MISTAKES)} mistakes are found")
     for problem in found:
         print(f"kubernetes: {problem}", file=sys.stderr)
     return 1 if found else 0
