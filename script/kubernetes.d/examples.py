@@ -23,7 +23,7 @@ def examples(readme: str) -> list[str]:
 
 
 def built_examples(kubectl: Path) -> list[list[Object]]:
-    """What kubectl makes of each, beside a weir.yml, in a folder of its own beside the small overlay."""
+    """The objects of each example, built in a folder of its own beside a weir.yml."""
     return [built_example(kubectl, text) for text in examples(README.read_text(encoding="utf-8"))]
 
 

@@ -10,7 +10,7 @@ Object = dict[str, Any]
 
 
 def built(kubectl: Path, overlay: Path) -> list[Object]:
-    """What `kubectl apply -k` would send."""
+    """The objects that `kubectl apply -k` would send."""
     made = subprocess.run([kubectl, "kustomize", overlay], capture_output=True, text=True, timeout=60)
     if made.returncode or made.stderr:
         raise ValueError(f"kubectl kustomize says: {made.stderr.strip()}")

@@ -12,7 +12,7 @@ PROFILES = ("RuntimeDefault", "Localhost")
 
 
 def problems(pod: dict[str, Any]) -> list[str]:
-    """What a pod's `spec` does that it must not.
+    """The rules that a pod's `spec` breaks.
 
     >>> safe = {"automountServiceAccountToken": False,
     ...   "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},

@@ -1,4 +1,4 @@
-"""What weir is told: the image, the flags, the file, and the times of its end."""
+"""The settings of weir: its image, flags and file, and the times of its end."""
 
 import re
 import subprocess
@@ -29,7 +29,7 @@ class Program:
         return Program(path, version, frozenset(re.findall(r"(?m)^  (--[a-z0-9.-]+)", said)))
 
     def problems(self, configuration: str) -> list[str]:
-        """What `weir check` says of a file; its warnings count."""
+        """The problems that `weir check` has with a file; its warnings count."""
         with tempfile.TemporaryDirectory() as directory:
             file = Path(directory) / "weir.yml"
             file.write_text(configuration, encoding="utf-8")
