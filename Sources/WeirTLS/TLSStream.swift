@@ -132,6 +132,8 @@ package final class TLSStream {
     case .opening, .handshake, .plain: return .needsInput
     }
     guard target.count > 0 else { return .bytes(0) }
+    // OpenSSL would find as much, and prepare its buffers first.
+    if input.count == 0, !isClosedByClient, SSL_has_pending(ssl) == 0 { return .needsInput }
     isReading = true
     defer { isReading = false }
     OpenSSLError.clear()

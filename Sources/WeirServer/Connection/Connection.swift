@@ -231,18 +231,18 @@ extension Connection: EventHandler, TimerHandler {
     guard !isProcessing, !isBroken, !isFinished else { return }
     isProcessing = true
     var budget = Self.requestsPerTurn
-    var action = first ?? machine.next(input, at: &position, now: now)
-    unread = input.count - position
-    while carryOut(action, input), !isBroken {
-      if case .begin = action {
-        budget -= 1
-        if budget == 0 {
-          proceedSoon()
-          break
-        }
-      }
-      action = machine.next(input, at: &position, now: now)
+    var first = first
+    while true {
+      let action = first.take() ?? machine.next(input, at: &position, now: now)
       unread = input.count - position
+      let begins = action.begins
+      guard carryOut(action, input), !isBroken else { break }
+      guard begins else { continue }
+      budget -= 1
+      if budget == 0 {
+        proceedSoon()
+        break
+      }
     }
     isProcessing = false
     unread = 0
@@ -252,8 +252,8 @@ extension Connection: EventHandler, TimerHandler {
   }
 
   /// Returns whether to ask the machine for another action.
-  private func carryOut(_ action: ConnectionMachine.Action, _ input: Span<UInt8>) -> Bool {
-    switch action {
+  private func carryOut(_ action: consuming ConnectionMachine.Action, _ input: Span<UInt8>) -> Bool {
+    switch consume action {
     case .begin(let head): begin(head)
     case .deliver(let range):
       let flow = input.extracting(range).withUnsafeBytes { exchange?.deliver($0) }
@@ -262,9 +262,15 @@ extension Connection: EventHandler, TimerHandler {
     case .refuse(let refusal): refuse(refusal)
     case .flush: flush()
     case .shutdown: endSending()
-    case .cut, .close, .reset:
-      if case .close = action { forgetExchange() }
-      finish(action)
+    case .cut:
+      finish(.cut)
+      return false
+    case .close:
+      forgetExchange()
+      finish(.close)
+      return false
+    case .reset:
+      finish(.reset)
       return false
     case .read:
       setReading(true)

@@ -29,6 +29,8 @@ struct ConnectionMachine {
     case close
     /// Close with a reset, so that the client can't take a truncated response for a complete one.
     case reset
+
+    var begins: Bool { if case .begin = self { true } else { false } }
   }
 
   enum RequestSide {
@@ -275,8 +277,8 @@ extension ConnectionMachine {
     return refuse(.slowRequest)
   }
 
-  private mutating func take(_ event: RequestParser.Event, now: MonotonicTime) -> Action? {
-    switch event {
+  private mutating func take(_ event: consuming RequestParser.Event, now: MonotonicTime) -> Action? {
+    switch consume event {
     case .head(let head): return begin(head)
     case .body(let range):
       if response == .ended { return drain(range.count, now: now) }
@@ -292,7 +294,7 @@ extension ConnectionMachine {
     }
   }
 
-  private mutating func begin(_ head: RequestHead) -> Action {
+  private mutating func begin(_ head: consuming RequestHead) -> Action {
     self.head = RequestFacts(
       keepsAlive: head.keepsAlive, bodyLength: head.bodyLength, awaitsContinue: head.expectsContinue)
     isHeadTimed = false

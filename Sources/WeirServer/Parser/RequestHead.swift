@@ -30,7 +30,10 @@ package struct RequestHead: Sendable {
   var queryRange: ByteRange?
   var authorityRange = ByteRange.empty
 
-  package var method: String { text(methodRange) }
+  package var method: String {
+    // Most are, and decoding takes longer than to see it.
+    isGET ? "GET" : text(methodRange)
+  }
   /// The target as received.
   package var target: String { text(targetRange) }
   /// The target's path as received, with its percent-encoding. It is `*` for the asterisk form and empty for the
@@ -97,6 +100,10 @@ package struct RequestHead: Sendable {
 
   /// `http://example.com` and `http://example.com?a` mean the path `/` (RFC 9110 §4.2.3).
   private var hasImpliedPath: Bool { form == .absolute && pathRange.isEmpty }
+
+  private var isGET: Bool {
+    withBytes(methodRange) { $0.count == 3 && $0[0] == 0x47 && $0[1] == 0x45 && $0[2] == 0x54 }
+  }
 
   private func text(_ range: ByteRange) -> String {
     withBytes(range) { String(decoding: $0, as: UTF8.self) }
