@@ -1,0 +1,146 @@
+"""A Prometheus with the shipped rules, and what it takes."""
+
+import asyncio
+import json
+import re
+import statistics
+import urllib.parse
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from expressions import RULES
+from processes import Failure, Process, Processes, free_port
+
+SCRAPE = 15
+GROUP = re.compile(r'^prometheus_rule_group_last_duration_seconds\{rule_group="[^"]*;([^";]+)"\} (\S+)$', re.MULTILINE)
+
+
+@dataclass
+class Figures:
+    """What a Prometheus told while it was watched."""
+
+    groups: dict[str, list[float]] = field(default_factory=dict)
+    """Seconds of each group's evaluations."""
+    rules: dict[str, list[float]] = field(default_factory=dict)
+    """Seconds of each rule's evaluations, by type and name."""
+    values: dict[str, float] = field(default_factory=dict)
+
+    def group(self, name: str) -> float:
+        return statistics.median(self.groups[name])
+
+    def all_rules(self) -> float:
+        return sum(map(self.group, self.groups))
+
+    def alerts(self) -> float:
+        return sum(statistics.median(seconds) for name, seconds in self.rules.items() if name.startswith("alerting "))
+
+    def dearest(self, count: int) -> list[tuple[float, str]]:
+        """The rules that take longest, and their seconds."""
+        return sorted(((statistics.median(seconds), name) for name, seconds in self.rules.items()), reverse=True)[:count]
+
+
+def group_durations(page: str) -> dict[str, float]:
+    """
+    >>> group_durations('prometheus_rule_group_last_duration_seconds{rule_group="/rules/a.yml;weir.a"} 0.5\\nx 1\\n')
+    {'weir.a': 0.5}
+    """
+    return {name: float(value) for name, value in GROUP.findall(page)}
+
+
+def value(page: str, name: str) -> float:
+    """
+    >>> value("a 1\\nab 2e3\\n", "ab")
+    2000.0
+    """
+    found = re.search(rf"^{name} (\S+)$", page, re.MULTILINE)
+    if not found:
+        raise Failure(f"Prometheus has no {name}")
+    return float(found[1])
+
+
+class Prometheus:
+    def __init__(self, directory: Path, targets: Path, relabelling: Sequence[dict[str, object]] = ()) -> None:
+        self.directory = directory
+        self.storage = directory / "tsdb"
+        self.address = f"127.0.0.1:{free_port()}"
+        self.configuration = {
+            "global": {"scrape_interval": f"{SCRAPE}s", "evaluation_interval": f"{SCRAPE}s"},
+            "rule_files": [str(RULES.absolute() / "*.yml")],
+            "scrape_configs": [
+                {
+                    "job_name": "weir",
+                    "file_sd_configs": [{"files": [str(targets)]}],
+                    "metric_relabel_configs": list(relabelling),
+                }
+            ],
+        }
+
+    async def start(self, processes: Processes) -> None:
+        file = self.directory / "prometheus.yml"
+        # JSON is YAML too.
+        file.write_text(json.dumps(self.configuration, indent=2))
+        self.process: Process = await processes.start(
+            "prometheus",
+            "prometheus",
+            f"--config.file={file}",
+            f"--web.listen-address={self.address}",
+            f"--storage.tsdb.path={self.storage}",
+            "--log.level=warn",
+        )
+        await self.process.accepts(self.address)
+
+    async def watch(self, warm_up: float, seconds: float) -> Figures:
+        """Looks at it between the two moments, twice for each evaluation."""
+        figures = Figures()
+        await asyncio.sleep(warm_up)
+        before = await self.metrics()
+        for _ in range(round(seconds / SCRAPE * 2)):
+            await asyncio.sleep(SCRAPE / 2)
+            self.process.check()
+            for name, duration in group_durations(await self.metrics()).items():
+                figures.groups.setdefault(name, []).append(duration)
+            for group in (await self.ask("rules"))["groups"]:
+                for number, rule in enumerate(group["rules"]):
+                    name = f"{rule['type']} {rule['name']} ({group['name']} {number + 1})"
+                    figures.rules.setdefault(name, []).append(rule["evaluationTime"])
+        await self.conclude(figures, before, seconds)
+        return figures
+
+    async def conclude(self, figures: Figures, before: str, seconds: float) -> None:
+        after = await self.metrics()
+        spent = value(after, "process_cpu_seconds_total") - value(before, "process_cpu_seconds_total")
+        status = Path(f"/proc/{self.process.process.pid}/status").read_text()
+        peak = re.search(r"VmHWM:\s+(\d+)", status)
+        assert peak
+        figures.values = {
+            "head series": value(after, "prometheus_tsdb_head_series"),
+            "peak": int(peak[1]) * 1024,
+            "resident": value(after, "process_resident_memory_bytes"),
+            "heap": value(after, "go_memstats_heap_inuse_bytes"),
+            "cpu": spent / seconds,
+            "missed": value(after, "prometheus_rule_group_iterations_missed_total") if "missed_total " in after else 0,
+            "up": await self.number("sum(up)"),
+            "scraped": await self.number("avg(scrape_samples_scraped)"),
+            "kept": await self.number("avg(scrape_samples_post_metric_relabeling)"),
+            "scrape p50": await self.number("quantile(0.5, scrape_duration_seconds)"),
+            "scrape p99": await self.number("quantile(0.99, scrape_duration_seconds)"),
+        }
+
+    async def number(self, query: str) -> float:
+        result = (await self.ask(f"query?{urllib.parse.urlencode({'query': query})}"))["result"]
+        return float(result[0]["value"][1]) if result else float("nan")
+
+    async def ask(self, path: str) -> dict:
+        return json.loads(await self.get(f"/api/v1/{path}"))["data"]
+
+    async def metrics(self) -> str:
+        return (await self.get("/metrics")).decode()
+
+    async def get(self, path: str) -> bytes:
+        def fetch() -> bytes:
+            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=120) as response:
+                return bytes(response.read())
+
+        return await asyncio.to_thread(fetch)
