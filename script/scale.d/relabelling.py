@@ -2,34 +2,45 @@
 
 from expressions import Rule, Selector, read_metrics, selectors
 
-PHASES = "phase"
-"""The label by whose values most series are left out."""
+PHASE = "phase"
+"""The label by whose values most series can be left out."""
 
 
-def keeping(every: list[Rule]) -> list[dict[str, object]]:
-    """The metric_relabel_configs that keep the metrics of the rules, and of phases those that they read.
+def keeping(every: list[Rule]) -> list[str]:
+    """What `__name__;phase` has to be of series that the rules read, as regular expressions.
 
-    >>> for step in keeping([Rule("a", 'rate(weir_x_bucket{phase=~"tls|connect"}[5m]) / rate(weir_y_total[5m])')]):
-    ...     print(step)
-    {'source_labels': ['__name__', 'phase'], 'regex': 'weir_y_total;.*|weir_x_bucket;(connect|tls)', 'action': 'keep'}
+    >>> keeping([Rule("a", 'rate(weir_x_bucket{phase=~"tls|connect"}[5m]) / rate(weir_y_total[5m])')])
+    ['weir_x_bucket;(connect|tls)', 'weir_y_total;.*']
     """
-    every_selector = [selector for rule in every for selector in selectors(rule.expression)]
-    wanted = [f"{name};.*" for name in read_metrics(every) if not phases(every_selector, name)]
-    for name in read_metrics(every):
-        if found := phases(every_selector, name):
-            wanted.append(f"{name};({'|'.join(sorted(found))})")
-    return [{"source_labels": ["__name__", PHASES], "regex": "|".join(wanted), "action": "keep"}]
+    found = [selector for rule in every for selector in selectors(rule.expression)]
+    return [f"{name};{phases([s for s in found if s.metric == name])}" for name in read_metrics(every)]
 
 
-def phases(every: list[Selector], name: str) -> set[str]:
-    """The phases of a metric that are read; empty if it has none."""
-    found: set[str] = set()
-    for selector in every:
-        if selector.metric == name:
-            found |= {
-                value
-                for label, operator, values in selector.matchers
-                if label == PHASES and operator.startswith("=") 
-                for value in values.split("|")
-            }
-    return found
+def phases(found: list[Selector]) -> str:
+    """The phases that all selectors of a metric name, or any."""
+    named: set[str] = set()
+    for selector in found:
+        values = [value for label, operator, value in selector.matchers if label == PHASE and operator in ("=", "=~")]
+        if not values:
+            return ".*"
+        named |= set(values[0].split("|"))
+    return f"({'|'.join(sorted(named))})"
+
+
+def relabelling(kept: list[str]) -> list[dict[str, object]]:
+    return [{"source_labels": ["__name__", PHASE], "regex": "|".join(kept), "action": "keep"}]
+
+
+def written(kept: list[str]) -> str:
+    """The same as docs/scale.md has it.
+
+    >>> print(written(["a;.*", "b;.*"]))
+          - source_labels: [__name__, phase]
+            regex: "\\
+              a;.*|\\
+              b;.*"
+            action: keep
+    """
+    lines = ["      - source_labels: [__name__, phase]", '        regex: "\\']
+    lines += [f"          {pattern}|\\" for pattern in kept[:-1]] + [f'          {kept[-1]}"', "        action: keep"]
+    return "\n".join(lines)

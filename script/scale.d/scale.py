@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import gzip
+import json
 import shutil
 import signal
 import sys
@@ -11,10 +12,10 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from expressions import read_metrics, shipped
+from expressions import shipped
 from history import write
 from processes import Failure, Process, Processes
-from relabelling import keeping
+from relabelling import keeping, relabelling
 from table import held, lines
 from template import gateway_page
 from watched import Figures, Prometheus
@@ -53,14 +54,13 @@ class Scale:
         page = await gateway_page(self.program, self.directory, self.processes, size.destinations)
         rules = shipped()
         identities = {line.rpartition(" ")[0] for line in page.splitlines() if not line.startswith("#")}
-        relabelling = keeping(rules) if size.relabelled else []
-        fits(size, len(identities), len(read_metrics(rules)) if relabelling else 0)
+        steps = relabelling(keeping(rules)) if size.relabelled else []
         targets = await self.simulate(size, page, len(identities))
         plain, zipped = await asyncio.to_thread(compare, targets[0], identities)
-        prometheus = Prometheus(self.directory, self.directory / "targets.json", relabelling)
+        prometheus = Prometheus(self.directory, self.directory / "targets.json", steps)
         shutil.rmtree(prometheus.storage, ignore_errors=True)
         prometheus.storage.mkdir()
-        if not relabelling:
+        if not steps:
             began = time.monotonic()
             past = await write(page, rules, targets, int(time.time()), self.directory, prometheus.storage)
             print(f"{size}: a past of {past / 1e6:.0f} million samples took {time.monotonic() - began:.0f} s", flush=True)
@@ -95,8 +95,6 @@ class Scale:
 
 
 def addresses(file: str) -> list[str]:
-    import json
-
     return [address for group in json.loads(file) for address in group["targets"]]
 
 
@@ -112,10 +110,6 @@ def compare(address: str, identities: set[str]) -> tuple[int, int]:
     if different := simulated ^ identities:
         raise Failure(f"the simulated page differs from the gateway's: {sorted(different)[:10]}")
     return len(text), len(body)
-
-
-def fits(size: Size, series: int, kept: int) -> None:
-    pass
 
 
 def arguments() -> argparse.Namespace:
@@ -151,4 +145,5 @@ async def main() -> int:
         await processes.stop()
 
 
-sys.exit(asyncio.run(main()))
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))

@@ -50,14 +50,15 @@ def group_durations(page: str) -> dict[str, float]:
 
 
 def value(page: str, name: str) -> float:
+    """The sum, if it has labels.
+
+    >>> value('a 1\\nab{c="d"} 2e3\\nab{c="e"} 1\\n', "ab")
+    2001.0
     """
-    >>> value("a 1\\nab 2e3\\n", "ab")
-    2000.0
-    """
-    found = re.search(rf"^{name} (\S+)$", page, re.MULTILINE)
+    found = re.findall(rf"^{name}(?:{{.*}})? (\S+)$", page, re.MULTILINE)
     if not found:
         raise Failure(f"Prometheus has no {name}")
-    return float(found[1])
+    return sum(map(float, found))
 
 
 class Prometheus:
@@ -120,7 +121,7 @@ class Prometheus:
             "resident": value(after, "process_resident_memory_bytes"),
             "heap": value(after, "go_memstats_heap_inuse_bytes"),
             "cpu": spent / seconds,
-            "missed": value(after, "prometheus_rule_group_iterations_missed_total") if "missed_total " in after else 0,
+            "missed": value(after, "prometheus_rule_group_iterations_missed_total"),
             "up": await self.number("sum(up)"),
             "scraped": await self.number("avg(scrape_samples_scraped)"),
             "kept": await self.number("avg(scrape_samples_post_metric_relabeling)"),
