@@ -17,7 +17,6 @@ TEMPLATE = 60
 """Seconds in which the counts of the page came to be, as for the simulated targets."""
 PAST = 1500
 """Minutes that the counts have grown for; more than a day."""
-RECORDED_BY_INSTANCE = re.compile(r"^job_instance_")
 
 Series = tuple[str, dict[str, str], float]
 
@@ -53,10 +52,15 @@ def looked_at(page: list[Series], every: list[Rule]) -> dict[int, list[Series]]:
 
 
 def recorded(page: list[Series], every: list[Rule]) -> Iterator[Series]:
-    """The series by instance that rules record of counters, as sums."""
+    """The series by instance that rules record of counters, as sums.
+
+    >>> page = [("weir_a_total", {"x": "1", "y": "1"}, 1.0), ("weir_a_total", {"x": "1", "y": "2"}, 2.0)]
+    >>> list(recorded(page, [Rule("job_instance_x:a:sum", "sum by (job, instance, x) ( weir_a_total )")]))
+    [('job_instance_x:a:sum', {'x': '1'}, 3.0)]
+    """
     for rule in every:
-        inner = re.fullmatch(r"sum by \(job, instance, ([^)]*)\) \((\w+(?:\{[^}]*\})?)\)", rule.expression)
-        if not RECORDED_BY_INSTANCE.match(rule.name) or not inner:
+        inner = re.fullmatch(r"sum by \(job, instance, ([^)]*)\) \(\s*(\w+(?:\{[^}]*\})?)\s*\)", rule.expression)
+        if not rule.name.startswith("job_instance_") or not inner:
             continue
         labels, selector = inner[1].split(", "), next(selectors(inner[2]))
         sums: dict[tuple[str, ...], float] = {}

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import gzip
 import json
+import re
 import shutil
 import signal
 import sys
@@ -12,6 +13,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+import formula
 from expressions import shipped
 from history import write
 from processes import Failure, Process, Processes
@@ -24,8 +26,6 @@ WARM_UP, WATCHED = 180, 180
 """Seconds, of which the first fill the short windows that have no past."""
 SIMULATED = 2_000_000
 """Series that the simulator holds. Beyond, targets share them."""
-PER_SERIES = 5000
-"""Bytes of Prometheus, to see beforehand whether it fits; docs/scale.md has what was measured."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,10 @@ class Scale:
         page = await gateway_page(self.program, self.directory, self.processes, size.destinations)
         rules = shipped()
         identities = {line.rpartition(" ")[0] for line in page.splitlines() if not line.startswith("#")}
+        formula_holds(size, len(identities))
         steps = relabelling(keeping(rules)) if size.relabelled else []
+        if size.relabelled and not fits(size):
+            return True
         targets = await self.simulate(size, page, len(identities))
         plain, zipped = await asyncio.to_thread(compare, targets[0], identities)
         prometheus = Prometheus(self.directory, self.directory / "targets.json", steps)
@@ -96,6 +99,23 @@ class Scale:
 
 def addresses(file: str) -> list[str]:
     return [address for group in json.loads(file) for address in group["targets"]]
+
+
+def formula_holds(size: Size, series: int) -> None:
+    """Fails if docs/scale.md computes from another page than a gateway's of today."""
+    computed = formula.ALL.series(1, size.destinations)
+    if abs(series - computed) > computed / 50:
+        raise Failure(f"{size}: a page has {series} series; script/scale.d/formula.py says {computed}")
+
+
+def fits(size: Size) -> bool:
+    """Says so where the machine's memory is not enough for the kept series."""
+    needed = formula.KEPT.series(size.targets, size.destinations) * formula.PER_SERIES
+    free = re.search(r"MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text())
+    available = int(free[1]) * 1024 if free else 0
+    if needed > available:
+        print(f"{size}: NOT MEASURED: it takes {needed / 1e9:.0f} GB; {available / 1e9:.0f} GB are available", flush=True)
+    return needed <= available
 
 
 def compare(address: str, identities: set[str]) -> tuple[int, int]:

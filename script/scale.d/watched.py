@@ -18,27 +18,51 @@ GROUP = re.compile(r'^prometheus_rule_group_last_duration_seconds\{rule_group="[
 
 
 @dataclass
+class Rules:
+    """A group, or a rule of one."""
+
+    interval: float
+    """Seconds between two evaluations."""
+    seconds: list[float] = field(default_factory=list)
+    """What evaluations took."""
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+    @property
+    def each_round(self) -> float:
+        """Its share of a round, which is the time between two scrapes."""
+        return self.median * SCRAPE / self.interval
+
+
+@dataclass
 class Figures:
     """What a Prometheus told while it was watched."""
 
-    groups: dict[str, list[float]] = field(default_factory=dict)
-    """Seconds of each group's evaluations."""
-    rules: dict[str, list[float]] = field(default_factory=dict)
-    """Seconds of each rule's evaluations, by type and name."""
+    groups: dict[str, Rules] = field(default_factory=dict)
+    rules: dict[str, Rules] = field(default_factory=dict)
+    """By type and name."""
     values: dict[str, float] = field(default_factory=dict)
 
-    def group(self, name: str) -> float:
-        return statistics.median(self.groups[name])
-
     def all_rules(self) -> float:
-        return sum(map(self.group, self.groups))
+        return sum(group.each_round for group in self.groups.values())
 
     def alerts(self) -> float:
-        return sum(statistics.median(seconds) for name, seconds in self.rules.items() if name.startswith("alerting "))
+        return sum(rule.each_round for name, rule in self.rules.items() if name.startswith("alerting "))
 
-    def dearest(self, count: int) -> list[tuple[float, str]]:
-        """The rules that take longest, and their seconds."""
-        return sorted(((statistics.median(seconds), name) for name, seconds in self.rules.items()), reverse=True)[:count]
+    def dearest(self, count: int) -> list[tuple[str, Rules]]:
+        """The rules that take longest."""
+        return sorted(self.rules.items(), key=lambda item: -item[1].each_round)[:count]
+
+    def add(self, groups: list[dict], durations: dict[str, float]) -> None:
+        """What Prometheus tells of its rules, and of the seconds of each group."""
+        for group in groups:
+            name, interval = group["name"], group["interval"]
+            self.groups.setdefault(name, Rules(interval)).seconds.append(durations[name])
+            for number, rule in enumerate(group["rules"], 1):
+                called = f"{rule['type']} {rule['name']} ({name} {number})"
+                self.rules.setdefault(called, Rules(interval)).seconds.append(rule["evaluationTime"])
 
 
 def group_durations(page: str) -> dict[str, float]:
@@ -100,12 +124,7 @@ class Prometheus:
         for _ in range(round(seconds / SCRAPE * 2)):
             await asyncio.sleep(SCRAPE / 2)
             self.process.check()
-            for name, duration in group_durations(await self.metrics()).items():
-                figures.groups.setdefault(name, []).append(duration)
-            for group in (await self.ask("rules"))["groups"]:
-                for number, rule in enumerate(group["rules"]):
-                    name = f"{rule['type']} {rule['name']} ({group['name']} {number + 1})"
-                    figures.rules.setdefault(name, []).append(rule["evaluationTime"])
+            figures.add((await self.ask("rules"))["groups"], group_durations(await self.metrics()))
         await self.conclude(figures, before, seconds)
         return figures
 
