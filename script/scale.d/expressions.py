@@ -63,7 +63,8 @@ def rules(text: str) -> Iterator[Rule]:
 
 def selectors(expression: str) -> Iterator[Selector]:
     """
-    >>> [(s.metric, s.window) for s in selectors('sum by (job, le) (rate(weir_a_bucket{x=~"a|b"}[6h])) / on (job) job:b:rate5m')]
+    >>> text = 'sum by (job, le) (rate(weir_a_bucket{x=~"a|b"}[6h])) / on (job) job:b:rate5m'
+    >>> [(selector.metric, selector.window) for selector in selectors(text)]
     [('weir_a_bucket', 21600), ('job:b:rate5m', 0)]
     """
     for found in SELECTOR.finditer(expression):

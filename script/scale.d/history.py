@@ -1,5 +1,5 @@
-"""Gives Prometheus a past: blocks with as many hours of the series as the rules look back. Rules over hours cost as much as they
-do on a machine that has run for a day, and not as little as after a few minutes."""
+"""Gives Prometheus a past: blocks with as many hours of the series as the rules look back, so that the rules cost as
+much as they do after a day and not as little as after minutes."""
 
 import asyncio
 import re

@@ -22,8 +22,9 @@ from table import held, lines
 from template import gateway_page
 from watched import Figures, Prometheus
 
-WARM_UP, WATCHED = 180, 180
-"""Seconds, of which the first fill the short windows that have no past."""
+SCRAPES = 45, 60
+WARM_UP, WATCHED = 120, 90
+"""Seconds before and of the measurement: of scrapes alone, and with the rules."""
 SIMULATED = 2_000_000
 """Series that the simulator holds. Beyond, targets share them."""
 
@@ -66,10 +67,12 @@ class Scale:
         if not steps:
             began = time.monotonic()
             past = await write(page, rules, targets, int(time.time()), self.directory, prometheus.storage)
-            print(f"{size}: a past of {past / 1e6:.0f} million samples took {time.monotonic() - began:.0f} s", flush=True)
+            seconds = time.monotonic() - began
+            print(f"{size}: a past of {past / 1e6:.0f} million samples took {seconds:.0f} s", flush=True)
         await prometheus.start(self.processes)
+        scraping = await prometheus.watch_scrapes(*SCRAPES)
         figures = await prometheus.watch(WARM_UP, WATCHED)
-        figures.values |= {"plain": plain, "gzip": zipped, "series": len(identities)}
+        figures.values |= {"plain": plain, "gzip": zipped, "series": len(identities), "scraping": scraping}
         for line in lines(str(size), size.targets, figures):
             print(line, flush=True)
         await self.processes.stop()
@@ -114,7 +117,7 @@ def fits(size: Size) -> bool:
     free = re.search(r"MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text())
     available = int(free[1]) * 1024 if free else 0
     if needed > available:
-        print(f"{size}: NOT MEASURED: it takes {needed / 1e9:.0f} GB; {available / 1e9:.0f} GB are available", flush=True)
+        print(f"{size}: NOT MEASURED: takes {needed / 1e9:.0f} GB; {available / 1e9:.0f} GB are there", flush=True)
     return needed <= available
 
 

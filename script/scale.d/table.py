@@ -29,7 +29,12 @@ def lines(size: str, targets: int, figures: Figures) -> Iterator[str]:
         yield f"{size}:   {rules.median:7.3f} s ({least:.3f} to {most:.3f}) every {rules.interval:.0f} s: {name}"
     yield (
         f"{size}: Prometheus has {value['resident'] / 1e9:.2f} GB, at most {value['peak'] / 1e9:.2f} GB,"
-        f" {value['peak'] / value['head series']:,.0f} bytes for a series; {value['cpu']:.2f} s of processor time per second"
+        f" {value['peak'] / value['head series']:,.0f} bytes for a series"
+    )
+    rules = (value["cpu"] - value["scraping"]) * SCRAPE
+    yield (
+        f"{size}: processor time: {value['cpu']:.2f} s per second, of which scrapes {value['scraping']:.2f} s;"
+        f" rules {rules:.1f} s in {SCRAPE} s"
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import signal
 import statistics
 import urllib.parse
 import urllib.request
@@ -14,6 +15,7 @@ from expressions import RULES
 from processes import Failure, Process, Processes, free_port
 
 SCRAPE = 15
+CPU = "process_cpu_seconds_total"
 GROUP = re.compile(r'^prometheus_rule_group_last_duration_seconds\{rule_group="[^"]*;([^";]+)"\} (\S+)$', re.MULTILINE)
 
 
@@ -92,7 +94,6 @@ class Prometheus:
         self.address = f"127.0.0.1:{free_port()}"
         self.configuration = {
             "global": {"scrape_interval": f"{SCRAPE}s", "evaluation_interval": f"{SCRAPE}s"},
-            "rule_files": [str(RULES.absolute() / "*.yml")],
             "scrape_configs": [
                 {
                     "job_name": "weir",
@@ -103,9 +104,7 @@ class Prometheus:
         }
 
     async def start(self, processes: Processes) -> None:
-        file = self.directory / "prometheus.yml"
-        # JSON is YAML too.
-        file.write_text(json.dumps(self.configuration, indent=2))
+        file = self.configure([])
         self.process: Process = await processes.start(
             "prometheus",
             "prometheus",
@@ -115,6 +114,22 @@ class Prometheus:
             "--log.level=warn",
         )
         await self.process.accepts(self.address)
+
+    def configure(self, rules: list[str]) -> Path:
+        file = self.directory / "prometheus.yml"
+        # JSON is YAML too.
+        file.write_text(json.dumps(self.configuration | {"rule_files": rules}, indent=2))
+        return file
+
+    async def watch_scrapes(self, warm_up: float, seconds: float) -> float:
+        """The processor time per second of scrapes alone. From then on it has the rules."""
+        await asyncio.sleep(warm_up)
+        before = value(await self.metrics(), CPU)
+        await asyncio.sleep(seconds)
+        spent = value(await self.metrics(), CPU) - before
+        self.configure([str(RULES.absolute() / "*.yml")])
+        self.process.process.send_signal(signal.SIGHUP)
+        return spent / seconds
 
     async def watch(self, warm_up: float, seconds: float) -> Figures:
         """Looks at it between the two moments, twice for each evaluation."""
@@ -130,7 +145,7 @@ class Prometheus:
 
     async def conclude(self, figures: Figures, before: str, seconds: float) -> None:
         after = await self.metrics()
-        spent = value(after, "process_cpu_seconds_total") - value(before, "process_cpu_seconds_total")
+        spent = value(after, CPU) - value(before, CPU)
         status = Path(f"/proc/{self.process.process.pid}/status").read_text()
         peak = re.search(r"VmHWM:\s+(\d+)", status)
         assert peak
