@@ -26,6 +26,12 @@ let package = Package(
         .product(name: "WeirExporter", package: "weir"),
         .product(name: "WeirMetrics", package: "weir"),
       ]),
+    .executableTarget(
+      name: "scale",
+      dependencies: [
+        .product(name: "WeirExporter", package: "weir"),
+        .product(name: "WeirMetrics", package: "weir"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -22,9 +22,9 @@ struct QuickRules {
     }
   }
 
-  /// Durations stand in brackets, behind `offset` and behind `for:`.
+  /// Durations stand in brackets, behind `offset`, and behind `for:` and `interval:`.
   static func quick(_ rules: String, factor: Int = Self.factor) -> String {
-    rules.replacing(#/(\[|offset |for: )(\d+)([mhd])/#) { match in
+    rules.replacing(#/(\[|offset |for: |interval: )(\d+)([mhd])/#) { match in
       let unit = ["m": 60, "h": 3_600, "d": 86_400][match.output.3] ?? 1
       return "\(match.output.1)\((Int(match.output.2) ?? 0) * unit / factor)s"
     }
