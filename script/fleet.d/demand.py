@@ -22,7 +22,7 @@ class Call:
 
 
 class Demand:
-    """Requests have their times beforehand, whatever becomes of those before them: in the long run the rate stays as it is,
+    """Requests have their times beforehand, whatever becomes of those before them: in the long run the rate is the same,
     even on a machine that is short of time."""
 
     def __init__(self, address: str, rate: float) -> None:
