@@ -13,8 +13,9 @@ PATIENCE = 20
 
 @dataclass(frozen=True)
 class Call:
-    at: float
-    """When it began, by the monotonic clock."""
+    began: float
+    """By the monotonic clock, as its end."""
+    ended: float
     status: int
     """0 without an answer."""
     server: str
@@ -53,7 +54,8 @@ class Demand:
                 status, server = answer.status, answer.server
             except (OSError, asyncio.IncompleteReadError):  # a TimeoutError is an OSError
                 connection.close()
-            self.calls.append(Call(began, status, server))
+            self.calls.append(Call(began, time.monotonic(), status, server))
 
     def between(self, begin: float, end: float) -> list[Call]:
-        return [call for call in self.calls if begin <= call.at < end]
+        """Those that ended then. A request that is cut off ends when that happens, whenever it began."""
+        return [call for call in self.calls if begin <= call.ended < end]

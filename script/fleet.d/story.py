@@ -20,6 +20,7 @@ from verdicts import (
     alert,
     alert_failures,
     changes,
+    label_failure,
     move_failures,
     phase_failures,
     rate_failure,
@@ -57,7 +58,7 @@ class Story:
         self.phases: list[tuple[float, str]] = []
         self.expected: set[Alert] = set()
         self.wrong: list[str] = []
-        self.moved_at = self.restarted = 0.0
+        self.moved_at = self.whole = 0.0
         self.zero = time.monotonic()
 
     def routes(self, generation: int) -> str:
@@ -105,7 +106,7 @@ routes:
             await self.lose_all()
         await asyncio.sleep(course.settle)
         await self.compare_sums("at the end")
-        self.compare_rates("the fleet", '{job="weir"}', since=self.restarted)
+        self.compare_rates("the fleet", '{job="weir"}', since=self.whole)
         await asyncio.gather(*self.comparisons)
         self.begin("end")
         await self.demand.end()
@@ -146,7 +147,7 @@ routes:
             await self.balancer.has_up(*NAMES)
             self.say(f"{name} has restarted")
         self.begin("all have restarted")
-        self.restarted = time.monotonic()
+        self.whole = time.monotonic()
         await self.resolved()
 
     async def lose_for_one(self) -> None:
@@ -173,6 +174,7 @@ routes:
         await self.agree({ALL_LOST})
         await asyncio.gather(*(relay.open() for relay in relays))
         self.begin("all are back")
+        self.whole = time.monotonic()
         await self.resolved()
 
     # Comparisons
@@ -214,6 +216,7 @@ routes:
         states: dict[str, set[Alert]] = {"firing": set(), "resolved": set()}
         for one in message["alerts"]:
             states[one["status"]].add(alert(one["labels"]))
+            self.note(label_failure(one["labels"]))
         heard = Message(
             time.monotonic() - self.zero,
             self.sender(message["externalURL"]),
@@ -296,14 +299,14 @@ routes:
         phases = []
         for (begin, name), (end, _) in zip(self.phases, self.phases[1:]):
             calls = self.demand.between(begin, end)
-            failed = sum(call.status != 200 for call in calls)
-            phases.append(Phase(name, len(calls), failed, CALLERS if "killed" in name else 0))
-        for phase in phases:
-            print(f"{phase.requests:>7} requests, {phase.failed} failed: {phase.name}")
+            failed = [call for call in calls if call.status != 200]
+            phases.append(Phase(name, len(calls), len(failed), CALLERS if "killed" in name else 0))
+            ends = [f"{call.status or 'cut off'} after {call.ended - begin:.1f} s" for call in failed[:5]]
+            print(f"{len(calls):>7} requests, {len(failed)} failed: {name}", *ends, sep="; ")
         servers = [
-            (call.at - self.moved_at, call.server.partition(":")[0])
+            (call.began - self.moved_at, call.server.partition(":")[0])
             for call in self.demand.calls
-            if call.at > self.moved_at and call.server
+            if call.began > self.moved_at and call.server
         ]
         return (
             self.wrong

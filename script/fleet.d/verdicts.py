@@ -35,6 +35,18 @@ class Message:
     resolved: frozenset[Alert] = frozenset()
 
 
+def label_failure(labels: Mapping[str, str]) -> str | None:
+    """An alert has the cluster's name, by which its reader tells clusters apart, and no Prometheus' own.
+
+    >>> label_failure({"alertname": "Down", "severity": "page", "cluster": "main"})
+    >>> label_failure({"alertname": "Down", "severity": "page", "replica": "a"})
+    'Down page has no label cluster, or has a label replica'
+    """
+    if labels.get("cluster") and "replica" not in labels:
+        return None
+    return f"{alert(labels)} has no label cluster, or has a label replica"
+
+
 def changes(messages: Iterable[Message]) -> list[tuple[float, Alert, bool]]:
     """When alerts began to fire for the reader of the messages, and when they were resolved.
 
