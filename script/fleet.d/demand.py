@@ -23,8 +23,8 @@ class Call:
 
 
 class Demand:
-    """Requests have their times beforehand, whatever becomes of those before them: in the long run the rate is the same,
-    even on a machine that is short of time."""
+    """Requests have their times beforehand, whatever becomes of those before them. So in the long run the rate is the
+    same, even on a machine that is short of time."""
 
     def __init__(self, address: str, rate: float) -> None:
         self.address = address
