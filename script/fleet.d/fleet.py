@@ -24,7 +24,16 @@ async def run(course: Course, program: str, directory: Path) -> list[str]:
     story = Story(Place(program, directory, processes), course)
     try:
         await story.start()
-        await story.play()
+        # A process that ends by itself ends the story too.
+        tasks = [asyncio.create_task(story.play()), asyncio.create_task(story.watch())]
+        try:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(story.demand.end(), *tasks, return_exceptions=True)
     finally:
         await processes.stop()
     return story.failures()

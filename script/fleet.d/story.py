@@ -88,7 +88,6 @@ routes:
         self.zero = time.monotonic()
         self.begin("all is well")
         self.demand.begin()
-        self.watching = asyncio.create_task(self.watch())
 
     async def start_alertmanager(self, number: int) -> None:
         await self.alertmanagers[number].start(self.webhook.url, peer=self.alertmanagers[1 - number].cluster)
@@ -109,8 +108,6 @@ routes:
         self.compare_rates("the fleet", '{job="weir"}', since=self.whole)
         await asyncio.gather(*self.comparisons)
         self.begin("end")
-        await self.demand.end()
-        self.watching.cancel()
 
     # Changes
 
