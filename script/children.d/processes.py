@@ -102,6 +102,12 @@ class Processes:
         for process in self.started:
             process.check()
 
+    async def end(self, process: Process, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ends one of them before the others. Returns its exit status."""
+        self.started.remove(process)
+        process.process.send_signal(number)
+        return await process.process.wait()
+
     async def stop(self) -> None:
         """Those that were started last end first: callers, then gateways, then origins."""
         for process in reversed(self.started):

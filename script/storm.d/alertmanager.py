@@ -27,9 +27,9 @@ class Notification:
 
 
 class Webhook:
-    """Receives alerts, and calls back."""
+    """Receives Alertmanager's messages, and calls back with each."""
 
-    def __init__(self, hear: Callable[[Notification], None]) -> None:
+    def __init__(self, hear: Callable[[dict[str, Any]], None]) -> None:
         self.hear = hear
 
     async def start(self) -> None:
@@ -43,8 +43,7 @@ class Webhook:
                 length = int(head.partition("content-length:")[2].split()[0])
                 message = json.loads(await reader.readexactly(length))
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-                for notification in notifications(message):
-                    self.hear(notification)
+                self.hear(message)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # Alertmanager closed the connection
         finally:

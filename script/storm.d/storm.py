@@ -15,9 +15,10 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import picture
-from alertmanager import Alertmanager, Notification, Webhook
+from alertmanager import Alertmanager, Notification, Webhook, notifications
 from plan import FULL, SETUPS, SHORT, Plan
 from processes import Failure, Processes
 from prometheus import Prometheus
@@ -44,7 +45,7 @@ class Demonstration:
         self.zero = self.printed = 0
 
     async def start(self) -> None:
-        webhook = Webhook(self.hear)
+        webhook = Webhook(self.receive)
         await webhook.start()
         await asyncio.gather(*(run.start_origin_and_gateways() for run in self.runs))
         await self.alertmanager.start(self.processes, webhook.url)
@@ -117,6 +118,10 @@ class Demonstration:
             if state != self.alerts.get((job, alert), "inactive"):
                 self.note(state, job, alert)
         self.alerts = alerts
+
+    def receive(self, message: dict[str, Any]) -> None:
+        for notification in notifications(message):
+            self.hear(notification)
 
     def hear(self, notification: Notification) -> None:
         job, alert, severity = key = notification.job, notification.alert, notification.severity

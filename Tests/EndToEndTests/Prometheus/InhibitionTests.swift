@@ -89,6 +89,30 @@ import WeirTestSupport
     try await eventually("all three are told of") { Set(try await server.alerts().map(\.labels)) == expected }
   }
 
+  // MARK: Clusters
+
+  /// The same page of two clusters is two notifications, and a page of one cluster inhibits the tickets of that one only.
+  @Test func clustersAreToldOfApart() async throws {
+    let server = try await Self.server()
+    let both = ["a", "b"].map { Self.labels("WeirUpstreamSilent page", of: "first", cluster: $0) }
+    let page = Self.labels("WeirUpstreamSilent page", of: "second", cluster: "a")
+    let tickets = ["a", "b"].map { Self.labels("WeirConnectSlow ticket", of: "second", cluster: $0) }
+    try await server.fire(both + tickets + [page])
+    let expected = Set(both + [page, tickets[1]])
+    try await eventually("each is told of by itself, but for the ticket that the page explains") {
+      let groups = try await server.groups()
+      return groups.allSatisfy { $0.alerts.count == 1 && $0.labels["cluster"] == $0.alerts[0].labels["cluster"] }
+        && Set(groups.flatMap(\.alerts).map(\.labels)) == expected
+    }
+  }
+
+  @Test func noListOfLabelsForgetsTheCluster() throws {
+    let lines = try PackageRoot.text(of: "deploy/alertmanager/alertmanager.yml").split(separator: "\n")
+    let lists = lines.filter { $0.contains("equal: [") || $0.contains("group_by: [") }
+    #expect(lists.count > 10)
+    for list in lists { #expect(list.contains("cluster, job"), "\(list)") }
+  }
+
   // MARK: Routes
 
   /// One upstream is down behind three routes. Another has no endpoint, and the last of its routes leads to others too.
@@ -129,11 +153,14 @@ import WeirTestSupport
   }
 
   /// - Parameter address: The destination; empty for none.
-  private static func labels(_ alert: String, of address: String, route: String? = nil) -> [String: String] {
+  private static func labels(
+    _ alert: String, of address: String, route: String? = nil, cluster: String? = nil
+  ) -> [String: String] {
     let words = alert.split(separator: " ").map(String.init)
     var labels = ["alertname": words[0], "severity": words[1], "job": "weir"]
     if !address.isEmpty { labels.merge(["server_address": address, "server_port": "80"]) { $1 } }
     labels["route"] = route
+    labels["cluster"] = cluster
     return labels
   }
 }

@@ -40,9 +40,24 @@ package final class AlertmanagerServer: Sendable {
   }
 
   package func alerts() async throws -> [Alert] {
-    let text = try await Tool.curl.run([
-      "-sSf", "--max-time", "30", "http://127.0.0.1:\(port)/api/v2/alerts?active=true&inhibited=false&silenced=false",
-    ])
-    return try JSONDecoder().decode([Alert].self, from: Data(text.utf8))
+    try await get("alerts")
+  }
+
+  /// Alerts of which one notification tells.
+  package struct Group: Decodable, Sendable {
+    /// Those by which the alerts are grouped.
+    package let labels: [String: String]
+    package let alerts: [Alert]
+  }
+
+  /// The groups that have an alert that nothing inhibits.
+  package func groups() async throws -> [Group] {
+    try await get("alerts/groups")
+  }
+
+  private func get<Answer: Decodable>(_ path: String) async throws -> Answer {
+    let url = "http://127.0.0.1:\(port)/api/v2/\(path)?active=true&inhibited=false&silenced=false"
+    let text = try await Tool.curl.run(["-sSf", "--max-time", "30", url])
+    return try JSONDecoder().decode(Answer.self, from: Data(text.utf8))
   }
 }

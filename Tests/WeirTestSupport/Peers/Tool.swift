@@ -41,6 +41,8 @@ package struct Tool: Sendable {
   package static let wrk = Tool(named: "wrk")
   package static let envoy = Tool("envoy", at: ["\(PackageRoot.path)/.build/test-venv/bin/envoy"])
   package static let dnsmasq = Tool(named: "dnsmasq")
+  package static let amtool = Tool(named: "amtool")
+  package static let victoriaMetrics = Tool(named: "victoria-metrics")
 
   package var isInstalled: Bool { (try? path) != nil }
 
