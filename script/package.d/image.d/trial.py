@@ -3,7 +3,7 @@
     trial.py ARCHIVE BYTES
 
 The program runs in a container, or where the machine lets none run, in the image's unpacked root. Peers are on the
-loopback: an upstream on TLS (upstream.py), and dnsmasq, which knows its name. BYTES is the most that the image may have,
+loopback: upstreams on TLS (upstream.py), and dnsmasq, which knows their name. BYTES is the most that the image may have,
 unpacked.
 """
 
@@ -18,7 +18,7 @@ from containers import Containers, as_root, containers, output
 from layout import Image
 from processes import Failure, Process, Processes, free_port
 from tls import Pair
-from upstream import SLOW, Upstream
+from upstream import SLOW, Upstream, UpstreamOfTwo
 
 NAME_SERVER = "127.53.53.53"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
@@ -27,7 +27,13 @@ CONFIGURATION = """upstreams:
     scheme: https
     endpoints: ["upstream.test:{port}"]
     tls: {{ ca: /ca.pem }}
+  - name: two
+    scheme: https
+    endpoints: ["upstream.test:{port_of_two}"]
+    httpVersion: 2
+    tls: {{ ca: /ca.pem }}
 routes:
+  - {{ name: two, match: {{ path: /two }}, upstream: two }}
   - {{ name: pool, match: {{ pathPrefix: /pool }}, upstream: pool }}
   - {{ name: strangers, match: {{ pathPrefix: /strangers }}, upstream: "https://upstream.test:{port}" }}
   - {{ name: all, upstream: {{ url: "https://upstream.test:{port}", tls: {{ ca: /ca.pem }} }} }}
@@ -57,8 +63,13 @@ class Trial:
         await self.start_peers()
         await self.demonstration()
         await self.start()
-        for part in (self.names, self.trust, self.stray_bytes, self.cut_bodies, self.health, self.drain):
-            await part()
+        await self.names()
+        await self.trust()
+        await self.stray_bytes()
+        await self.cut_bodies()
+        await self.second_version()
+        await self.health()
+        await self.drain()
 
     async def look(self, most: int) -> None:
         expect("problems of the image", [], self.image.problems())
@@ -75,7 +86,7 @@ class Trial:
 
     async def start_peers(self) -> None:
         await self.pair.make()
-        self.upstream = Upstream(self.pair)
+        self.upstream, two = Upstream(self.pair), UpstreamOfTwo(self.pair)
         rules = [f"--listen-address={NAME_SERVER}", "--address=/upstream.test/127.0.0.1", "--local=/test/"]
         options = ["--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--bind-interfaces"]
         self.dnsmasq = await self.processes.start(
@@ -83,7 +94,7 @@ class Trial:
         )
         # Port 53 is the only one that resolv.conf can mean.
         self.write("/etc/resolv.conf", f"nameserver {NAME_SERVER}\n")
-        self.write("/etc/weir/weir.yml", CONFIGURATION.format(port=self.upstream.port))
+        self.write("/etc/weir/weir.yml", CONFIGURATION.format(port=self.upstream.port, port_of_two=two.port))
         self.write("/ca.pem", self.pair.certificate.read_text())
 
     def write(self, path: str, text: str) -> None:
@@ -105,6 +116,8 @@ class Trial:
     async def start(self) -> None:
         self.gateway, self.metrics = (f"127.0.0.1:{free_port()}" for _ in range(2))
         flags = [f"--gateway.listen-address={self.gateway}", f"--web.listen-address={self.metrics}"]
+        # With more, the next request may take another's connection.
+        flags.append("--gateway.workers=1")
         command = self.containers.command("weir", self.mounts, "serve", "--config.file=/etc/weir/weir.yml", *flags)
         self.weir = await self.processes.start("weir", *command)
         await self.weir.accepts(self.gateway)
@@ -150,6 +163,9 @@ class Trial:
         expect("the response before stray bytes", (200, "one"), await self.ask("/stray"))
         expect("the response behind them", (200, "fine"), await self.ask("/fine"))
         expect("connections opened for that", 1, self.upstream.connections - before)
+
+    async def second_version(self) -> None:
+        expect("an upstream on HTTP/2", (200, "h2"), await self.ask("/two"))
 
     async def cut_bodies(self) -> None:
         expect("a body to the end", (200, "half"), await self.ask("/closed"))

@@ -1,10 +1,13 @@
-"""An upstream on TLS that breaks the rules where it is asked to."""
+"""An upstream on TLS that breaks the rules where it is asked to, and one that speaks HTTP/2."""
 
 import socket
 import ssl
 import threading
 import time
 
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import RequestReceived
 from tls import Pair
 
 SLOW = 2.0
@@ -78,3 +81,26 @@ class Upstream:
             case _:
                 connection.sendall(whole("fine"))
         return True
+
+
+class UpstreamOfTwo(Upstream):
+    """Offers HTTP/2 alone, and says so in each body."""
+
+    def __init__(self, pair: Pair) -> None:
+        super().__init__(pair)
+        self.context.set_alpn_protocols(["h2"])
+
+    def serve(self, plain: socket.socket) -> None:
+        try:
+            with self.context.wrap_socket(plain, server_side=True) as connection:
+                two = H2Connection(H2Configuration(client_side=False))
+                two.initiate_connection()
+                connection.sendall(two.data_to_send())
+                while data := connection.recv(65536):
+                    for event in two.receive_data(data):
+                        if isinstance(event, RequestReceived):
+                            two.send_headers(event.stream_id, [(":status", "200"), ("content-length", "2")])
+                            two.send_data(event.stream_id, b"h2", end_stream=True)
+                    connection.sendall(two.data_to_send())
+        except OSError:
+            pass
