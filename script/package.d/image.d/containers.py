@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import resource
 import subprocess
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -41,7 +40,8 @@ class Podman(Containers):
     kind = "podman"
 
     def __init__(self, directory: Path, name: str) -> None:
-        store = [f"--root={directory}/store", f"--runroot={directory}/run", "--storage-driver=vfs"]
+        self.places = [directory / "store", directory / "run"]
+        store = [f"--root={self.places[0]}", f"--runroot={self.places[1]}", "--storage-driver=vfs"]
         self.program = ["podman", *store, "--cgroup-manager=cgroupfs", "--runtime=runc", "--log-level=error"]
         self.image = f"localhost/{name}"
         self.names: list[str] = []
@@ -53,13 +53,12 @@ class Podman(Containers):
 
     def command(self, name: str, mounts: dict[str, Path], *arguments: str) -> list[str]:
         self.names.append(name)
-        # Podman's own limits are above those of this process, which not every machine lets it raise.
-        limits = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
         return [
             *self.program,
             *("run", "--rm", f"--name={name}", "--network=host", "--cap-drop=all", "--security-opt=no-new-privileges"),
             *("--read-only", "--read-only-tmpfs=false"),
-            *(f"--ulimit={limit}={hard(number)}:{hard(number)}" for limit, number in limits.items()),
+            # Podman's own limits are above those that some machines allow.
+            *("--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024"),
             *(f"--volume={file}:{path}:ro" for path, file in mounts.items()),
             *(self.image, *arguments),
         ]
@@ -67,11 +66,9 @@ class Podman(Containers):
     async def finish(self) -> None:
         for name in self.names:
             await output(*self.program, "rm", "--force", "--ignore", "--time=0", name)
-        await output(*self.program, "system", "reset", "--force")
-
-
-def hard(number: int) -> int:
-    return resource.getrlimit(number)[1]
+        # Where root has not started it, some files belong to other users.
+        if os.getuid() != 0:
+            await output("podman", "unshare", "rm", "-rf", *self.places)
 
 
 class Root(Containers):
