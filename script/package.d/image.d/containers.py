@@ -51,17 +51,21 @@ class Podman(Containers):
         if status:
             raise Failure(f"podman can't load {archive}: {text}")
 
-    def command(self, name: str, mounts: dict[str, Path], *arguments: str) -> list[str]:
+    def command(self, name: str, mounts: dict[str, Path], *arguments: str, network: str = "host") -> list[str]:
         self.names.append(name)
         return [
             *self.program,
-            *("run", "--rm", f"--name={name}", "--network=host", "--cap-drop=all", "--security-opt=no-new-privileges"),
+            *("run", "--rm", f"--name={name}", f"--network={network}", "--cap-drop=all", "--security-opt=no-new-privileges"),
             *("--read-only", "--read-only-tmpfs=false"),
             # Podman's own limits are above those that some machines allow.
             *("--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024"),
             *(f"--volume={file}:{path}:ro" for path, file in mounts.items()),
             *(self.image, *arguments),
         ]
+
+    async def inside(self, name: str, *arguments: str) -> int:
+        """The exit status of the program in a container that runs."""
+        return (await output(*self.program, "exec", name, "/usr/bin/weir", *arguments))[0]
 
     async def finish(self) -> None:
         for name in self.names:

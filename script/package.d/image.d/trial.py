@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from containers import Containers, as_root, containers, output
+from containers import Containers, Podman, as_root, containers, output
 from layout import Image
 from processes import Failure, Process, Processes, free_port
 from tls import Pair
@@ -107,11 +107,26 @@ class Trial:
         return await output(*self.containers.command("once", self.mounts, *arguments))
 
     async def demonstration(self) -> None:
-        """The file in the image, at addresses that are free."""
+        """The file in the image; by podman also the image's own arguments, on a network of its own, and the health check."""
         mounts, self.mounts = self.mounts, {}
         status, text = await self.once("check", "/etc/weir/weir.yml")
         self.mounts = mounts
         expect("check of the image's file", (0, True), (status, "no problems" in text))
+        if not isinstance(self.containers, Podman):
+            return
+        name = "demonstration"
+        weir = await self.processes.start(name, *self.containers.command(name, {}, network="none"))
+        ask = ["probe", "--fail", "http://127.0.0.1:9464/-/healthy"]
+        for _ in range(100):
+            weir.check()
+            if await self.containers.inside(name, *ask) == 0:
+                break
+            await asyncio.sleep(0.2)
+        expect("health check of the image as it is", 0, await self.containers.inside(name, *ask))
+        ask[-1] = "http://127.0.0.1:8080/-/healthy"
+        expect("a request that it forwards", 0, await self.containers.inside(name, *ask))
+        weir.process.terminate()
+        expect("its exit status", 0, await asyncio.wait_for(weir.process.wait(), 20))
 
     async def start(self) -> None:
         self.gateway, self.metrics = (f"127.0.0.1:{free_port()}" for _ in range(2))
