@@ -11,7 +11,8 @@ from processes import Failure
 class Pair:
     """A certificate and its key, in files that others take the place of."""
 
-    def __init__(self, directory: Path, name: str = "server") -> None:
+    def __init__(self, directory: Path, name: str = "server", host: str = "endure") -> None:
+        self.host = host
         self.certificate = directory / f"{name}.pem"
         self.key = directory / f"{name}.key"
 
@@ -24,7 +25,7 @@ class Pair:
         """Takes the place of what was there, as a renewal does: each file at once, the key first."""
         certificate, key = (path.with_name(f"{path.name}.new") for path in (self.certificate, self.key))
         await openssl(
-            *("req", "-x509", "-subj", "/CN=endure", "-addext", "subjectAltName=DNS:endure,IP:127.0.0.1"),
+            *("req", "-x509", "-subj", f"/CN={self.host}", "-addext", f"subjectAltName=DNS:{self.host},IP:127.0.0.1"),
             *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-days", days),
             *("-keyout", key, "-out", certificate),
         )

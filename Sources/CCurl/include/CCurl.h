@@ -115,6 +115,11 @@ static inline void *weir_easy_openssl(CURL *easy) {
   return code == CURLE_OK && info && info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
 }
 
+// A function of OpenSSL, by its name; NULL if the process has none, or if OpenSSL.c does not list it. It is looked up at run
+// time: libcurl brings its own TLS library, and linking one here could bring a second. A static program has one library
+// and no names to look up; built with WEIR_STATIC, it has the functions linked.
+void *weir_openssl_function(const char *name);
+
 // The socket of the transfer's connection; CURL_SOCKET_BAD if it has none.
 static inline curl_socket_t weir_easy_active_socket(CURL *easy) {
   curl_socket_t socket = CURL_SOCKET_BAD;

@@ -1,30 +1,30 @@
-internal import Glibc
-
 extension TLSConnection {
   /// OpenSSL's functions about the peer of a connection.
   private struct PeerFunctions {
     typealias Pointer = UnsafeMutableRawPointer
+    typealias Number = @convention(c) (Pointer) -> CInt
+    typealias Stack = @convention(c) (Pointer) -> Pointer?
+    typealias Element = @convention(c) (Pointer, CInt) -> Pointer?
+    typealias Encoding = @convention(c) (Pointer, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt
 
-    let version: @convention(c) (Pointer) -> CInt
-    let certificates: @convention(c) (Pointer) -> Pointer?
-    let verifiedChain: @convention(c) (Pointer) -> Pointer?
-    let count: @convention(c) (Pointer) -> CInt
-    let element: @convention(c) (Pointer, CInt) -> Pointer?
-    let encode: @convention(c) (Pointer, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt
+    let version: Number
+    let certificates: Stack
+    let verifiedChain: Stack
+    let count: Number
+    let element: Element
+    let encode: Encoding
 
     static let known: PeerFunctions? = {
-      guard let version = dlsym(nil, "SSL_version"), let certificates = dlsym(nil, "SSL_get_peer_cert_chain"),
-        let verifiedChain = dlsym(nil, "SSL_get0_verified_chain"), let count = dlsym(nil, "OPENSSL_sk_num"),
-        let element = dlsym(nil, "OPENSSL_sk_value"), let encode = dlsym(nil, "i2d_X509")
+      guard let version: Number = OpenSSL.function("SSL_version"),
+        let certificates: Stack = OpenSSL.function("SSL_get_peer_cert_chain"),
+        let verifiedChain: Stack = OpenSSL.function("SSL_get0_verified_chain"),
+        let count: Number = OpenSSL.function("OPENSSL_sk_num"),
+        let element: Element = OpenSSL.function("OPENSSL_sk_value"),
+        let encode: Encoding = OpenSSL.function("i2d_X509")
       else { return nil }
       return PeerFunctions(
-        version: unsafeBitCast(version, to: (@convention(c) (Pointer) -> CInt).self),
-        certificates: unsafeBitCast(certificates, to: (@convention(c) (Pointer) -> Pointer?).self),
-        verifiedChain: unsafeBitCast(verifiedChain, to: (@convention(c) (Pointer) -> Pointer?).self),
-        count: unsafeBitCast(count, to: (@convention(c) (Pointer) -> CInt).self),
-        element: unsafeBitCast(element, to: (@convention(c) (Pointer, CInt) -> Pointer?).self),
-        encode: unsafeBitCast(
-          encode, to: (@convention(c) (Pointer, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt).self))
+        version: version, certificates: certificates, verifiedChain: verifiedChain, count: count, element: element,
+        encode: encode)
     }()
 
     /// The certificates of one of OpenSSL's stacks, in DER.

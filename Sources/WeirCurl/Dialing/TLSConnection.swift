@@ -1,11 +1,7 @@
 internal import CCurl
-internal import Glibc
 
 /// OpenSSL's object for a TLS connection that libcurl has opened. It is valid for as long as the connection's easy
 /// handle is.
-///
-/// Its functions are found by name at run time: libcurl brings its own TLS library, and linking one here could bring a
-/// second.
 struct TLSConnection {
   private typealias Number = @convention(c) (UnsafeMutableRawPointer) -> CInt
   private typealias Control = @convention(c) (UnsafeMutableRawPointer, CInt, CLong, UnsafeMutableRawPointer?) -> CLong
@@ -18,12 +14,11 @@ struct TLSConnection {
   }
 
   private static let functions: Functions? = {
-    guard let hasPending = dlsym(nil, "SSL_has_pending"), let shutdown = dlsym(nil, "SSL_get_shutdown"),
-      let want = dlsym(nil, "SSL_want"), let control = dlsym(nil, "SSL_ctrl")
+    guard let hasPending: Number = OpenSSL.function("SSL_has_pending"),
+      let getShutdown: Number = OpenSSL.function("SSL_get_shutdown"),
+      let want: Number = OpenSSL.function("SSL_want"), let control: Control = OpenSSL.function("SSL_ctrl")
     else { return nil }
-    return Functions(
-      hasPending: unsafeBitCast(hasPending, to: Number.self), getShutdown: unsafeBitCast(shutdown, to: Number.self),
-      want: unsafeBitCast(want, to: Number.self), control: unsafeBitCast(control, to: Control.self))
+    return Functions(hasPending: hasPending, getShutdown: getShutdown, want: want, control: control)
   }()
 
   /// Whether the TLS library is one that can be asked.
@@ -74,28 +69,30 @@ struct TLSConnection {
   /// OpenSSL's functions about the end of a connection and the places that it writes to.
   private struct Shutdown {
     typealias Pointer = UnsafeMutableRawPointer
+    typealias Writer = @convention(c) (Pointer) -> Pointer?
+    typealias SetWriter = @convention(c) (Pointer, Pointer) -> Void
+    typealias Method = @convention(c) () -> Pointer?
+    typealias Creation = @convention(c) (Pointer?) -> Pointer?
+    typealias Read = @convention(c) (Pointer, Pointer?, CInt) -> CInt
 
     let shutdown: Number
-    let getWriter: @convention(c) (Pointer) -> Pointer?
-    let setWriter: @convention(c) (Pointer, Pointer) -> Void
+    let getWriter: Writer
+    let setWriter: SetWriter
     let retain: Number
-    let inMemory: @convention(c) () -> Pointer?
-    let new: @convention(c) (Pointer?) -> Pointer?
-    let read: @convention(c) (Pointer, Pointer?, CInt) -> CInt
+    let inMemory: Method
+    let new: Creation
+    let read: Read
 
     static let known: Shutdown? = {
-      guard let shutdown = dlsym(nil, "SSL_shutdown"), let getWriter = dlsym(nil, "SSL_get_wbio"),
-        let setWriter = dlsym(nil, "SSL_set0_wbio"), let retain = dlsym(nil, "BIO_up_ref"),
-        let inMemory = dlsym(nil, "BIO_s_mem"), let new = dlsym(nil, "BIO_new"), let read = dlsym(nil, "BIO_read")
+      guard let shutdown: Number = OpenSSL.function("SSL_shutdown"),
+        let getWriter: Writer = OpenSSL.function("SSL_get_wbio"),
+        let setWriter: SetWriter = OpenSSL.function("SSL_set0_wbio"),
+        let retain: Number = OpenSSL.function("BIO_up_ref"), let inMemory: Method = OpenSSL.function("BIO_s_mem"),
+        let new: Creation = OpenSSL.function("BIO_new"), let read: Read = OpenSSL.function("BIO_read")
       else { return nil }
       return Shutdown(
-        shutdown: unsafeBitCast(shutdown, to: Number.self),
-        getWriter: unsafeBitCast(getWriter, to: (@convention(c) (Pointer) -> Pointer?).self),
-        setWriter: unsafeBitCast(setWriter, to: (@convention(c) (Pointer, Pointer) -> Void).self),
-        retain: unsafeBitCast(retain, to: Number.self),
-        inMemory: unsafeBitCast(inMemory, to: (@convention(c) () -> Pointer?).self),
-        new: unsafeBitCast(new, to: (@convention(c) (Pointer?) -> Pointer?).self),
-        read: unsafeBitCast(read, to: (@convention(c) (Pointer, Pointer?, CInt) -> CInt).self))
+        shutdown: shutdown, getWriter: getWriter, setWriter: setWriter, retain: retain, inMemory: inMemory, new: new,
+        read: read)
     }()
   }
 

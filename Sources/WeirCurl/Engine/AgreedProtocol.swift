@@ -1,5 +1,4 @@
 internal import CCurl
-internal import Glibc
 
 /// The protocol agreed on in the TLS handshake (ALPN, RFC 7301).
 enum AgreedProtocol {
@@ -8,9 +7,7 @@ enum AgreedProtocol {
       UnsafeMutableRawPointer, UnsafeMutablePointer<UnsafePointer<UInt8>?>, UnsafeMutablePointer<CUnsignedInt>
     ) -> Void
 
-  /// OpenSSL's function, found by name as in `TLSConnection`.
-  private static let selected: Selected? =
-    dlsym(nil, "SSL_get0_alpn_selected").map { unsafeBitCast($0, to: Selected.self) }
+  private static let selected: Selected? = OpenSSL.function("SSL_get0_alpn_selected")
 
   /// Unknown without TLS, or with a TLS library other than OpenSSL.
   ///

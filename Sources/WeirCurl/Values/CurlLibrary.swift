@@ -1,5 +1,4 @@
 internal import CCurl
-internal import Glibc
 
 /// The libcurl that runs in this process, which may be newer than the one built against.
 package enum CurlLibrary {
@@ -15,9 +14,7 @@ package enum CurlLibrary {
   private static func keepOpenSSL() {
     typealias Initialize = @convention(c) (_ options: UInt64, _ settings: UnsafeRawPointer?) -> CInt
     let withoutExitHandler: UInt64 = 0x80000  // OPENSSL_INIT_NO_ATEXIT
-    // Found by name, as in `TLSConnection`.
-    guard let function = dlsym(nil, "OPENSSL_init_crypto") else { return }
-    _ = unsafeBitCast(function, to: Initialize.self)(withoutExitHandler, nil)
+    _ = OpenSSL.function("OPENSSL_init_crypto", as: Initialize.self)?(withoutExitHandler, nil)
   }
 
   /// 0xXXYYZZ for version XX.YY.ZZ.

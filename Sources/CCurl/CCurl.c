@@ -1,1 +1,0 @@
-// This target is its header; a package target needs one source file.
