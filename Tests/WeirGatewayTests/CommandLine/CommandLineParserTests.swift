@@ -21,6 +21,7 @@ import WeirMetrics
   @Test func readsEveryFlagOfServe() throws {
     var options = ServeOptions()
     options.configFile = "weir.yml"
+    options.watchInterval = .seconds(10)
     options.gatewayAddress = .any(port: 80)
     options.webAddress = .v6(high: 0, low: 1, port: 0)
     options.webConfigFile = "web.yml"
@@ -34,7 +35,7 @@ import WeirMetrics
     options.logLevel = .debug
     options.logFormat = .json
     let arguments = [
-      "--web.enable-lifecycle", "--config.file=weir.yml", "--gateway.listen-address", ":80",
+      "--web.enable-lifecycle", "--config.file=weir.yml", "--config.watch=10s", "--gateway.listen-address", ":80",
       "--web.listen-address=[::1]:0",
       "--web.config.file=web.yml", "--probe.config.file=probe.yml",
       "--gateway.workers=4", "--gateway.shutdown-delay=5s",
@@ -57,6 +58,9 @@ import WeirMetrics
       (["help"], .help(.serve)), (["help", "probe"], .help(.probe)), (["check", "--help"], .help(.check)),
       (["serve", "--log.level=debug", "-h"], .help(.serve)), (["--version"], .version), (["version"], .version),
       (["probe", "--version"], .version), (["probe", "http://h"], .probe(ProbeOptions(url: "http://h"))),
+      (["completion", "bash"], .completion(.bash)), (["completion", "--help"], .help(.completion)),
+      (["manual", "weir.1"], .manual(.program)), (["manual", "weir.yml.5"], .manual(.configuration)),
+      (["help", "completion"], .help(.completion)), (["manual", "-h"], .help(.manual)),
       (["probe", "HTTPS://h"], .probe(ProbeOptions(url: "HTTPS://h"))),
     ] as [([String], Command)])
   func readsCommands(arguments: [String], expected: Command) throws {
@@ -87,7 +91,10 @@ import WeirMetrics
 
   @Test(arguments: [
     (["server"], #"unknown command "server"; did you mean "serve"?"#),
-    (["frobnicate"], #"unknown command "frobnicate"; there are serve, check, probe, help, version"#),
+    (
+      ["frobnicate"],
+      #"unknown command "frobnicate"; there are serve, check, probe, completion, manual, help, version"#
+    ),
     (["serve", "x.yml"], #"unexpected argument "x.yml"; a configuration is given by --config.file"#),
     (["--web.listen-adress=:1"], #"unknown flag "--web.listen-adress"; did you mean --web.listen-address?"#),
     (["check", "--config.file=f"], #"unknown flag "--config.file"; give the file itself: weir check FILE"#),
@@ -125,6 +132,16 @@ import WeirMetrics
     (["--metrics.buckets==1"], #"--metrics.buckets: "=1" won't do; give \#(Self.bucketsExpected)"#),
     (["probe", "--fail=yes", "http://a"], "--fail takes no value; give --fail alone"),
     (["probe", "--fail", "--fail", "http://a"], "--fail is given twice"),
+    (["--config.watch=0.5s"], #"--config.watch: "0.5s" won't do; give a duration from 1s to 1d, such as 10s"#),
+    (["--config.watch=2d"], #"--config.watch: "2d" won't do; give a duration from 1s to 1d, such as 10s"#),
+    (
+      ["--config.watch=10s"],
+      "--config.watch has no file to look at; give --config.file, --web.config.file or --probe.config.file"
+    ),
+    (["completion"], "weir completion takes one of bash, zsh, fish"),
+    (["completion", "tcsh"], "weir completion takes one of bash, zsh, fish"),
+    (["manual", "weir.1", "weir.1"], "weir manual takes one of weir.1, weir.yml.5"),
+    (["manual", "--all"], #"unknown flag "--all"; weir manual --help lists what there is"#),
     (["check"], "weir check takes one FILE"), (["check", "a", "b"], "weir check takes one FILE"),
     (["probe"], "weir probe takes one URL"), (["probe", "http://a", "http://b"], "weir probe takes one URL"),
     (
@@ -160,6 +177,7 @@ import WeirMetrics
   }
 
   @Test func usageNamesEveryFlag() {
+    for command in ["weir completion SHELL", "weir manual PAGE"] { #expect(HelpTopic.serve.usage.contains(command)) }
     for name in ["--config.file=FILE", "--gateway.listen-address=ADDRESS", "--web.listen-address", "--log.format"] {
       #expect(HelpTopic.serve.usage.contains(name))
     }

@@ -8,6 +8,7 @@ import WeirTestSupport
     arguments: [
       ([], [], .running),
       ([.hangUp, .hangUp], [.reload, .reload], .running),
+      ([.filesChanged, .terminate, .filesChanged], [.reload, .becomeUnready, .drain], .draining),
       ([.terminate], [.becomeUnready, .drain], .draining),
       ([.terminate, .drained], [.becomeUnready, .drain, .exit(0)], .ended),
       ([.terminate, .drainTimedOut], [.becomeUnready, .drain, .exit(0)], .ended),
@@ -54,6 +55,7 @@ import WeirTestSupport
       ([.takeOver, .successorReady, .drained], [.startSuccessor, .handOver, .drain, .exit(0)], .ended),
       ([.takeOver, .successorReady, .terminate], [.startSuccessor, .handOver, .drain, .exit(1)], .ended),
       ([.takeOver, .successorFailed], [.startSuccessor], .running),
+      ([.takeOver, .filesChanged, .successorFailed, .filesChanged], [.startSuccessor, .reload], .running),
       ([.takeOver, .successorFailed, .hangUp, .takeOver], [.startSuccessor, .reload, .startSuccessor], .takingOver),
       ([.takeOver, .terminate], [.startSuccessor, .endSuccessor, .becomeUnready, .drain], .draining),
       // Said before it was ended.
