@@ -1,5 +1,11 @@
 import CZlib
 
+/// The zlib that this process has loaded.
+package enum ZlibLibrary {
+  /// The version, such as `1.2.13`.
+  package static var version: String { zlibVersion().map { String(cString: $0) } ?? "" }
+}
+
 /// Why compressed bytes could not be decoded, or bytes could not be compressed.
 package enum CompressionError: Error, Hashable, Sendable {
   /// The bytes are not valid in their coding: a bad header, a bad block or a checksum that does not match.

@@ -1,5 +1,11 @@
 internal import CAres
 
+/// The c-ares that this process has loaded.
+package enum AresLibrary {
+  /// The version, such as `1.18.1`.
+  package static var version: String { ares_version(nil).map { String(cString: $0) } ?? "" }
+}
+
 /// A status of c-ares.
 struct AresStatus: RawRepresentable, Hashable {
   let rawValue: CInt

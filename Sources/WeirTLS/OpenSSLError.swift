@@ -1,5 +1,11 @@
 internal import CTLS
 
+/// The OpenSSL that this process has loaded.
+package enum OpenSSLLibrary {
+  /// The version, such as `3.0.17`.
+  package static var version: String { OpenSSL_version(OPENSSL_VERSION_STRING).map { String(cString: $0) } ?? "" }
+}
+
 /// An entry of OpenSSL's error queue, of which each thread has one. A call that fails adds to the queue, and what an
 /// earlier call left there would be taken for the reason of a later failure.
 struct OpenSSLError: Equatable {

@@ -26,6 +26,9 @@ package enum CurlLibrary {
   /// The version as text, such as `7.88.1`.
   package static let version: String = weir_curl_version_text().map { String(cString: $0) } ?? ""
 
+  /// The TLS library of libcurl with its version, such as `OpenSSL/3.0.17`.
+  package static let tls: String = weir_curl_tls_text().map { String(cString: $0) } ?? ""
+
   /// Whether the TLS library is OpenSSL, or one that uses OpenSSL's result numbers.
   static let usesOpenSSL =
     weir_curl_tls_text().map { text in

@@ -7,6 +7,8 @@ package enum Command: Equatable, Sendable {
   case serve(ServeOptions)
   case check(CheckOptions)
   case probe(ProbeOptions)
+  case completion(Shell)
+  case manual(ManualPage)
   case help(HelpTopic)
   case version
 }
@@ -15,11 +17,16 @@ package enum HelpTopic: String, CaseIterable, Sendable {
   case serve
   case check
   case probe
+  case completion
+  case manual
 }
 
 package struct ServeOptions: Equatable, Sendable {
   /// Nil means the embedded default, a demo origin behind the gateway.
   package var configFile: String?
+  /// The time between two looks at the files of the configuration. Nil means that only signals and requests reload
+  /// them.
+  package var watchInterval: Duration?
   /// Nil means ``standardGatewayAddress``, or the listeners of the configuration.
   package var gatewayAddress: SocketAddress?
   package var webAddress = SocketAddress.loopback(port: 9464)

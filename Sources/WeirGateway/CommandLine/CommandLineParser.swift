@@ -12,6 +12,8 @@ extension Command {
     case "serve": self = try Self.serve(rest)
     case "check": self = try Self.check(rest)
     case "probe": self = try Self.probe(rest)
+    case "completion": self = try Self.completion(rest)
+    case "manual": self = try Self.manual(rest)
     case "help": self = .help(rest.first.flatMap(HelpTopic.init) ?? .serve)
     case "version": self = .version
     default:
@@ -28,7 +30,34 @@ extension Command {
       if let operand = operands.first {
         throw CommandLineError("unexpected argument \(quoted(operand)); a configuration is given by --config.file")
       }
+      let hasFile = options.configFile != nil || options.webConfigFile != nil || options.probeConfigFile != nil
+      if options.watchInterval != nil, !hasFile {
+        throw CommandLineError(
+          "--config.watch has no file to look at; give --config.file, --web.config.file or --probe.config.file")
+      }
       return .serve(options)
+    }
+  }
+
+  private static func completion(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
+    try word(of: .completion, arguments) { (shell: Shell) in .completion(shell) }
+  }
+
+  private static func manual(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
+    try word(of: .manual, arguments) { (page: ManualPage) in .manual(page) }
+  }
+
+  /// Reads the arguments of a command without flags that takes one word of a type.
+  private static func word<Word: RawRepresentable<String> & CaseIterable>(
+    of topic: HelpTopic, _ arguments: ArraySlice<String>, _ command: (Word) -> Command
+  ) throws(CommandLineError) -> Command {
+    try FlagParser<Void>(command: topic, flags: []).parse(arguments, into: ()) {
+      _, operands throws(CommandLineError) in
+      guard operands.count == 1, let word = Word(rawValue: operands[0]) else {
+        let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+        throw CommandLineError("weir \(topic.rawValue) takes one of \(words)")
+      }
+      return command(word)
     }
   }
 

@@ -10,6 +10,8 @@ struct Flag<Options> {
   let value: String?
   let help: String
   var isRepeatable = false
+  /// The only words that the value may be; empty if it may be others.
+  var choices: [String] = []
   /// Sets the option, or throws a description of valid values.
   let apply: (inout Options, String) throws(FlagValueError) -> Void
 }
@@ -30,12 +32,33 @@ extension Flag {
   }
 }
 
+extension Flag {
+  /// Makes a flag whose value is one of the words of a type.
+  init<Value: RawRepresentable<String> & CaseIterable>(
+    _ name: String, value: String, help: String, choosing option: WritableKeyPath<Options, Value>
+  ) {
+    self.init(name, value: value, help: help, sets: option, choice)
+    choices = Value.allCases.map(\.rawValue)
+  }
+
+  /// The same flag, whose value is one of these words.
+  fileprivate func choosing(_ words: [String]) -> Self {
+    var flag = self
+    flag.choices = words
+    return flag
+  }
+}
+
 extension Flag<ServeOptions> {
   static var all: [Self] {
     [
       Flag(
         "--config.file", value: "FILE", help: "Routes, as YAML. Default: a demo origin behind the gateway.",
         sets: \.configFile, path),
+      Flag(
+        "--config.watch", value: "DURATION",
+        help: "How often to look for changed files and reload them, from 1s on. Default: only at SIGHUP.",
+        sets: \.watchInterval, interval),
       Flag(
         "--gateway.listen-address", value: "ADDRESS",
         help: "Requests to forward. Default: 127.0.0.1:8080, or the file's listeners.",
@@ -80,9 +103,8 @@ extension Flag<ServeOptions> {
         }
       },
       Flag(
-        "--log.level", value: "LEVEL", help: "One of debug, info, warn, error. Default: info.",
-        sets: \.logLevel, choice),
-      Flag("--log.format", value: "FORMAT", help: "One of logfmt, json. Default: logfmt.", sets: \.logFormat, choice),
+        "--log.level", value: "LEVEL", help: "One of debug, info, warn, error. Default: info.", choosing: \.logLevel),
+      Flag("--log.format", value: "FORMAT", help: "One of logfmt, json. Default: logfmt.", choosing: \.logFormat),
     ]
   }
 }
@@ -119,7 +141,8 @@ extension Flag<ProbeOptions> {
       Flag(
         "--destination-policy", value: "POLICY",
         help: "Addresses to connect to, redirects included: any, publicOnly. Default: any.",
-        sets: \.destinationPolicy, destinationPolicy),
+        sets: \.destinationPolicy, destinationPolicy
+      ).choosing(["any", "publicOnly"]),
       Flag(
         "--module", value: "NAME", help: "Probe by this module and print its metrics, as /probe does.",
         sets: \.module, module),
@@ -164,6 +187,13 @@ private func duration(from least: Duration) -> (String) throws(FlagValueError) -
     }
     return duration
   }
+}
+
+private func interval(_ text: String) throws(FlagValueError) -> Duration? {
+  guard let interval = ConfigurationDuration.parse(text), interval >= .seconds(1), interval <= .seconds(86_400) else {
+    throw FlagValueError(expected: "a duration from 1s to 1d, such as 10s")
+  }
+  return interval
 }
 
 private func path(_ text: String) throws(FlagValueError) -> String {

@@ -11,10 +11,13 @@ extension HelpTopic {
                                 and SIGUSR2 has a new process take over
         weir check FILE         say what is wrong with a configuration
         weir probe URL          make one request and show where its time went
-        weir --version
+        weir completion SHELL   print completions for bash, zsh or fish
+        weir manual PAGE        print a manual page: weir.1, or weir.yml.5 with the keys of the file
+        weir help COMMAND       explain a command
+        weir --version          print the versions of weir and its libraries
 
       Flags of serve:
-      \(Self.list(Flag<ServeOptions>.all))
+      \(Self.list(flags))
 
       The metrics address also serves /-/healthy and /-/ready. Without --config.file, try:
         curl http://127.0.0.1:8080/echo
@@ -29,7 +32,7 @@ extension HelpTopic {
         weir check --web.config.file=FILE --probe.config.file=FILE [FILE]
 
       Flags:
-      \(Self.list(Flag<CheckOptions>.all))
+      \(Self.list(flags))
 
       Exit status: 0 if all is right, 1 if not.
 
@@ -42,21 +45,42 @@ extension HelpTopic {
         weir probe [flags] URL
 
       Flags:
-      \(Self.list(Flag<ProbeOptions>.all))
+      \(Self.list(flags))
 
       Exit status: 0 if a whole response came; 1 if none came or it broke off, and with --fail also if its status is 400
       or more. With --module: 0 if probe_success is 1, else 1.
 
       """
+    case .completion:
+      """
+      weir completion prints a script that has a shell complete weir's commands, flags and values.
+
+      Usage:
+        weir completion bash    for ~/.local/share/bash-completion/completions/weir, or: source <(weir completion bash)
+        weir completion zsh     for a file _weir in a directory of fpath, or: source <(weir completion zsh)
+        weir completion fish    for ~/.config/fish/completions/weir.fish, or: weir completion fish | source
+
+      """
+    case .manual:
+      """
+      weir manual prints a manual page, for a directory of MANPATH.
+
+      Usage:
+        weir manual weir.1        the program: commands, flags, signals, exit status
+        weir manual weir.yml.5    the configuration file: every key
+
+      To read one at once:
+        weir manual weir.yml.5 | man -l -
+
+      """
     }
   }
 
-  private static func list<Options>(_ flags: [Flag<Options>]) -> String {
-    let flags = flags.map { (flag: $0.name + ($0.value.map { "=\($0)" } ?? ""), help: $0.help) }
-    let rows = flags + [(flag: "--help", help: "This text.")]
-    let width = rows.map(\.flag.count).max() ?? 0
+  private static func list(_ flags: [FlagWords]) -> String {
+    let rows = flags.map { (form: $0.form, help: $0.help) } + [(form: "--help", help: "This text.")]
+    let width = rows.map(\.form.count).max() ?? 0
     return rows.map { row in
-      "  \(row.flag)\(String(repeating: " ", count: width - row.flag.count))  \(row.help)"
+      "  \(row.form)\(String(repeating: " ", count: width - row.form.count))  \(row.help)"
     }.joined(separator: "\n")
   }
 }

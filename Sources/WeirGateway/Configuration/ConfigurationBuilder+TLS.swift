@@ -41,7 +41,7 @@ extension ConfigurationReader {
       return nil
     }
     do throws(ConfigurationError) {
-      let bytes = try ConfigurationFile.bytes(of: path)
+      let bytes = try ConfigurationFile.bytes(of: path, noting: findings.reads)
       guard let text = bytes.count > YAMLLimits().bytes ? "is larger than 1 MiB" : problem(bytes) else { return bytes }
       report("\(quoted(path)) \(text)")
     } catch {

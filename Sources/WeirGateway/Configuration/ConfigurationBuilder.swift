@@ -4,15 +4,21 @@ import WeirHTTP
 extension Configuration {
   /// Reads and checks a configuration. `file` is only a name, for the error text.
   package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
-    self = try ConfigurationFile.parse(bytes, file: file) { root in
+    try self.init(parsing: bytes, file: file, noting: nil)
+  }
+
+  private init(parsing bytes: [UInt8], file: String, noting reads: FilesRead?) throws(ConfigurationError) {
+    self = try ConfigurationFile.parse(bytes, file: file, noting: reads) { root in
       var builder = ConfigurationBuilder()
       return builder.configuration(root)
     }
   }
 
   /// Reads a file of at most 1 MiB.
-  package init(file: String) throws(ConfigurationError) {
-    try self.init(parsing: ConfigurationFile.bytes(of: file), file: file)
+  ///
+  /// - Parameter reads: Notes this file and those that are read with it.
+  package init(file: String, noting reads: FilesRead? = nil) throws(ConfigurationError) {
+    try self.init(parsing: ConfigurationFile.bytes(of: file, noting: reads), file: file, noting: reads)
   }
 }
 

@@ -7,8 +7,10 @@ enum ConfigurationFile {
   /// - Parameters:
   ///   - acceptsEmpty: whether an empty file counts as a mapping without keys.
   ///   - quotesValues: whether error texts may repeat values.
+  ///   - reads: notes files that the document names and that are read with it.
   static func parse<Value>(
     _ bytes: [UInt8], file: String, acceptsEmpty: Bool = false, quotesValues: Bool = true,
+    noting reads: FilesRead? = nil,
     _ build: (ConfigurationReader) -> Value?
   ) throws(ConfigurationError) -> Value {
     let yaml: YAMLDocument
@@ -17,7 +19,7 @@ enum ConfigurationFile {
     } catch {
       throw ConfigurationError(file: file, problems: [error])
     }
-    let findings = ConfigurationFindings(quotesValues: quotesValues)
+    let findings = ConfigurationFindings(quotesValues: quotesValues, reads: reads)
     let value = build(ConfigurationReader(yaml.root, findings))
     let problems = yaml.problems + findings.unknownKeys + findings.problems
     guard let value, problems.isEmpty else { throw ConfigurationError(file: file, problems: problems) }
@@ -25,7 +27,10 @@ enum ConfigurationFile {
   }
 
   /// Reads a file of at most 1 MiB, and one byte of a longer one, which the parser then refuses.
-  static func bytes(of file: String) throws(ConfigurationError) -> [UInt8] {
+  ///
+  /// - Parameter reads: notes the file.
+  static func bytes(of file: String, noting reads: FilesRead? = nil) throws(ConfigurationError) -> [UInt8] {
+    reads?.note(file)
     do {
       return try SmallFile.bytes(of: file, limit: YAMLLimits().bytes + 1)
     } catch {

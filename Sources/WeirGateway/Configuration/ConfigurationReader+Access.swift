@@ -105,7 +105,7 @@ extension ConfigurationReader {
     guard let file = read(as: .string, unless: { $0.hasPrefix("/") ? nil : "give an absolute path" }) else { return }
     do {
       let found = try ConfigurationFile.parse(
-        ConfigurationFile.bytes(of: file), file: file, acceptsEmpty: true, quotesValues: false
+        ConfigurationFile.bytes(of: file, noting: findings.reads), file: file, acceptsEmpty: true, quotesValues: false
       ) { root in
         root.mapping { keys -> ReadCredentials? in
           for key in ["tls_server_config", "http_server_config", "basic_auth_excluded_paths", "rate_limit"] {

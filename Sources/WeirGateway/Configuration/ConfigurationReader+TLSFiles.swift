@@ -1,10 +1,17 @@
+import WeirIO
 import WeirTLS
 
 extension ConfigurationReader {
-  /// Reports what is wrong with the files of a TLS that is served.
+  /// Reports what is wrong with the files of a TLS that is served. Files that are used are looked at by that TLS itself,
+  /// so only those with problems are noted.
   ///
   /// - Parameter readers: The values that name the files.
   func check(_ files: TLSFiles, _ readers: [ConfigurationReader]) {
+    let problems = findings.problems.count
+    let marks = files.paths.map { ($0, FileMark(ofFile: $0)) }
+    defer {
+      if findings.problems.count > problems { for (path, mark) in marks { findings.reads?.note(path, mark) } }
+    }
     var all: [[UInt8]] = []
     for (index, reader) in readers.enumerated() {
       do {

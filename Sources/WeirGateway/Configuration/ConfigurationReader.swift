@@ -169,11 +169,14 @@ struct ConfigurationKeys {
 final class ConfigurationFindings {
   /// Whether error texts may repeat values.
   let quotesValues: Bool
+  /// Notes files that are read with the configuration, as far as nothing else looks at them.
+  let reads: FilesRead?
   fileprivate(set) var problems: [ConfigurationProblem] = []
   fileprivate(set) var unknownKeys: [ConfigurationProblem] = []
 
-  init(quotesValues: Bool) {
+  init(quotesValues: Bool, reads: FilesRead? = nil) {
     self.quotesValues = quotesValues
+    self.reads = reads
   }
 }
 

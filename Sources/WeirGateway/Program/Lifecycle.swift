@@ -21,6 +21,9 @@ struct Lifecycle: Equatable {
     case terminate
     /// SIGHUP.
     case hangUp
+    /// Files of the configuration have changed. While a new process or the end is near, nothing comes of it; if a takeover
+    /// fails, the next look at the files tells of it again.
+    case filesChanged
     /// SIGUSR2.
     case takeOver
     /// The new process is ready to accept.
@@ -60,7 +63,7 @@ struct Lifecycle: Equatable {
 
   mutating func handle(_ event: Event) -> [Action] {
     switch (state, event) {
-    case (.running, .hangUp): return [.reload]
+    case (.running, .hangUp), (.running, .filesChanged): return [.reload]
     case (.running, .terminate): return beginEnd()
     case (.running, .takeOver):
       state = .takingOver

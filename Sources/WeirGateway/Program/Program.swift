@@ -21,7 +21,13 @@ package enum Program {
       write(topic.usage, to: STDOUT_FILENO)
       return 0
     case .version:
-      write("weir \(WeirInfo.version) (revision \(BuildInfo.current.revision))\n", to: STDOUT_FILENO)
+      write(version, to: STDOUT_FILENO)
+      return 0
+    case .completion(let shell):
+      write(shell.completion, to: STDOUT_FILENO)
+      return 0
+    case .manual(let page):
+      write(page.text, to: STDOUT_FILENO)
       return 0
     case .check(let options): return check(options)
     case .serve(let options):

@@ -65,7 +65,12 @@ struct Serve {
       }
       warn(of: configuration)
       announce(configuration, parts, isDemo: origin != nil)
-      let status = try await supervise(parts, occasions, on: loop)
+      let looks = options.watchInterval.map { interval in
+        ConfigurationLooks(every: interval) { done in occasions.note(.filesChanged) { _ in done() } }
+      }
+      looks?.wereRead(files.reads)
+      try looks?.start()
+      let status = try await supervise(parts, occasions, looks, on: loop)
       await origin?.stop()
       return status
     } catch {
@@ -79,7 +84,9 @@ struct Serve {
   static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR2]
 
   /// Carries out the lifecycle's actions until it exits.
-  private func supervise(_ parts: Parts, _ occasions: Occasions, on loop: EventLoop) async throws -> CInt {
+  private func supervise(
+    _ parts: Parts, _ occasions: Occasions, _ looks: ConfigurationLooks?, on loop: EventLoop
+  ) async throws -> CInt {
     try await SignalSource.start(Self.signals, on: loop) { signal in
       switch signal {
       case SIGHUP: occasions.note(.hangUp)
@@ -103,8 +110,9 @@ struct Serve {
       for action in actions {
         switch action {
         case .reload:
+          if occasion.event == .filesChanged { log.info("files of the configuration have changed", [:]) }
           manager.tell(.reloading(at: .now))
-          let problems = await reload(parts)
+          let problems = await reload(parts, looks)
           manager.tell(.ready(status: Self.status(parts, isRefused: !problems.isEmpty)))
           occasion.answer?(AdminAction.Result(reloadedWith: problems))
         case .reopenLog: reopenAccessLog(parts)
@@ -159,7 +167,7 @@ struct Serve {
   }
 
   /// Returns the reasons why everything stays as it was; none if the files hold now.
-  private func reload(_ parts: Parts) async -> [String] {
+  private func reload(_ parts: Parts, _ looks: ConfigurationLooks?) async -> [String] {
     guard options.configFile != nil || options.webConfigFile != nil || options.probeConfigFile != nil else {
       let text = "there is nothing to reload: weir was started without --config.file"
       log.warn(text, [:])
@@ -168,6 +176,7 @@ struct Serve {
     // All files are read before any is applied.
     var problems: [String] = []
     let files = readFiles(&problems)
+    looks?.wereRead(files.reads)
     if problems.isEmpty { problems = await follow(files, parts).map { [$0] } ?? [] }
     for problem in problems { log.error("configuration", ["problem": .string(problem)]) }
     if problems.isEmpty {
@@ -241,6 +250,7 @@ struct Serve {
     var configuration: Configuration?
     var web: WebConfiguration?
     var probe: ProbeConfiguration?
+    let reads = FilesRead()
   }
 
   /// Takes the sockets that the environment tells of. Returns also what is wrong with the environment.
@@ -261,7 +271,7 @@ struct Serve {
     var files = Files()
     if let file = options.configFile {
       do {
-        let configuration = try Configuration(file: file)
+        let configuration = try Configuration(file: file, noting: files.reads)
         files.configuration = configuration
         if options.gatewayAddress != nil, !configuration.listeners.isEmpty {
           problems.append(
@@ -273,14 +283,14 @@ struct Serve {
     }
     if let file = options.webConfigFile {
       do {
-        files.web = try WebConfiguration(file: file)
+        files.web = try WebConfiguration(file: file, noting: files.reads)
       } catch {
         problems += error.lines
       }
     }
     if let file = options.probeConfigFile {
       do {
-        files.probe = try ProbeConfiguration(file: file)
+        files.probe = try ProbeConfiguration(file: file, noting: files.reads)
       } catch {
         problems += error.lines
       }

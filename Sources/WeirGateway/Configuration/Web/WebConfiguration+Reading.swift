@@ -5,14 +5,22 @@ extension WebConfiguration {
   /// Reads and checks a file's text. The path `file` is for the error text, and the files that the text names are
   /// looked for from its folder.
   package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
-    self = try ConfigurationFile.parse(bytes, file: file, acceptsEmpty: true, quotesValues: false) { root in
+    try self.init(parsing: bytes, file: file, noting: nil)
+  }
+
+  private init(parsing bytes: [UInt8], file: String, noting reads: FilesRead?) throws(ConfigurationError) {
+    self = try ConfigurationFile.parse(
+      bytes, file: file, acceptsEmpty: true, quotesValues: false, noting: reads
+    ) { root in
       root.mapping { Self(&$0, folder: file.utf8.lastIndex(of: UInt8(ascii: "/")).map { file[...$0] } ?? "") }
     }
   }
 
   /// Reads a file of at most 1 MiB.
-  package init(file: String) throws(ConfigurationError) {
-    try self.init(parsing: ConfigurationFile.bytes(of: file), file: file)
+  ///
+  /// - Parameter reads: Notes this file, and those of its TLS if they have problems.
+  package init(file: String, noting reads: FilesRead? = nil) throws(ConfigurationError) {
+    try self.init(parsing: ConfigurationFile.bytes(of: file, noting: reads), file: file, noting: reads)
   }
 
   /// Reads the keys, which have the names of exporter-toolkit's.

@@ -1,5 +1,11 @@
 import CYaml
 
+/// The libyaml that this process has loaded.
+enum YAMLLibrary {
+  /// The version, such as `0.2.5`.
+  static var version: String { yaml_get_version_string().map { String(cString: $0) } ?? "" }
+}
+
 /// The limits of one document. A configuration is a page of text, so a document beyond them is a mistake or an attack.
 package struct YAMLLimits: Sendable {
   package var bytes = 1 << 20

@@ -12,15 +12,23 @@ package struct ProbeConfiguration: Sendable {
   package init() {}
 
   /// Reads a file of at most 1 MiB.
-  package init(file: String) throws(ConfigurationError) {
-    try self.init(parsing: ConfigurationFile.bytes(of: file), file: file)
+  ///
+  /// - Parameter reads: Notes this file and those that are read with it.
+  package init(file: String, noting reads: FilesRead? = nil) throws(ConfigurationError) {
+    try self.init(parsing: ConfigurationFile.bytes(of: file, noting: reads), file: file, noting: reads)
   }
 
   /// Reads and checks a file's text. The path `file` is for the error text, and the files that the text names are
   /// looked for from its folder.
   package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
+    try self.init(parsing: bytes, file: file, noting: nil)
+  }
+
+  private init(parsing bytes: [UInt8], file: String, noting reads: FilesRead?) throws(ConfigurationError) {
     let folder = file.utf8.lastIndex(of: UInt8(ascii: "/")).map { file[...$0] } ?? ""
-    self = try ConfigurationFile.parse(bytes, file: file, acceptsEmpty: true, quotesValues: false) { root in
+    self = try ConfigurationFile.parse(
+      bytes, file: file, acceptsEmpty: true, quotesValues: false, noting: reads
+    ) { root in
       root.mapping { keys in
         var configuration = ProbeConfiguration()
         for (name, reader) in keys.take("modules")?.entries() ?? [] {

@@ -79,7 +79,7 @@ extension ConfigurationReader {
     guard let name = read(as: .string, unless: { $0.isEmpty ? "is empty; name a file" : nil }) else { return nil }
     let path = name.hasPrefix("/") ? name : folder + name
     do throws(ConfigurationError) {
-      let bytes = try ConfigurationFile.bytes(of: path)
+      let bytes = try ConfigurationFile.bytes(of: path, noting: findings.reads)
       guard let text = problem(bytes) else { return path }
       report("\(quoted(path)): \(text)")
     } catch {

@@ -1,0 +1,66 @@
+import Testing
+import WeirIO
+import WeirTestSupport
+
+@testable import WeirGateway
+
+@Suite struct ConfigurationWatchTests {
+  /// Each look is what the files `a` and `b` look like then, by the numbers of their contents; a blank for a missing
+  /// file. `!` is a look that is answered by a reload, with the files as they are.
+  @Test(
+    arguments: [
+      (["11", "11", "11"], []),
+      // A change counts once it is still.
+      (["11", "21", "21"], [2]),
+      (["11", "21", "31", "31"], [3]),
+      (["21", "22", "22"], [2]),
+      // Changed and back.
+      (["11", "21", "11", "11"], []),
+      // Until it is read, the answer stays.
+      (["21", "21", "21"], [1, 2]),
+      // What was read is not read again, well or not.
+      (["21", "21!", "21", "21", "31", "31"], [1, 5]),
+      // A file that is gone is no change before it is back.
+      (["1 ", "1 ", "1 "], []),
+      (["1 ", "11", "11"], []),
+      (["1 ", "12", "12"], [2]),
+      (["  ", "  ", "21", "21"], [3]),
+      // It keeps no other change from being followed. Then it was missing when the files were read, and is new.
+      (["1 ", "2 ", "2 !", "2 ", "21", "21"], [2, 5]),
+    ] as [([String], [Int])])
+  func decides(looks: [String], expected: [Int]) throws {
+    let directory = try TemporaryDirectory()
+    let marks = try (1...3).map { try #require(FileMark(ofFile: directory.file("\($0)", "x"))) }
+    var watch = ConfigurationWatch()
+    watch.wereRead(["a", "b"], ["a": marks[0], "b": marks[0]])
+    var reloads: [Int] = []
+    for (index, look) in looks.enumerated() {
+      var now: [String: FileMark] = [:]
+      for (name, digit) in zip(["a", "b"], look) {
+        if let number = digit.wholeNumberValue { now[name] = marks[number - 1] }
+      }
+      if watch.look(now) { reloads.append(index) }
+      if look.hasSuffix("!") { watch.wereRead(["a", "b"], now) }
+    }
+    #expect(reloads == expected)
+  }
+
+  @Test func notesTheFilesThatAreRead() throws {
+    let directory = try TemporaryDirectory()
+    let users = try directory.file("users.yml", "bearer_tokens: [abc]")
+    let authority = try directory.file("ca.pem", "none")
+    let missing = try directory.file("missing.pem")
+    let file = try directory.file(
+      "weir.yml",
+      """
+      listeners:
+        - { name: a, address: ":0", tls: { certificates: [{ certificate: \(missing), key: \(missing) }] } }
+      routes:
+        - { name: a, upstream: { url: "https://a", tls: { ca: \(authority) } }, auth: { file: \(users) } }
+      """)
+    let reads = FilesRead()
+    #expect(throws: ConfigurationError.self) { try Configuration(file: file, noting: reads) }
+    #expect(reads.paths == [file, users, authority, missing])
+    #expect(Set(reads.marks.keys) == [file, users, authority])
+  }
+}
