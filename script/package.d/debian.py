@@ -39,7 +39,7 @@ class Trial:
         self.text = root.path / CONFIGURATION
 
     async def run(self) -> None:
-        # apt has its archive lists already. Its own word for the dependencies shows that Depends is enough.
+        # Installed before the package, so that `before` has them.
         depends = ", ".join(field(self.newer, name) for name in ("Pre-Depends", "Depends") if field(self.newer, name))
         self.root.run("apt-get", "-q", "-y", "--no-install-recommends", "satisfy", depends)
         before = self.root.files()
@@ -132,8 +132,8 @@ class Trial:
         say("purged: no file is left")
 
 
-async def main(base: Path, directory: Path, older: Path, newer: Path) -> None:
-    root = Root(base.parent / "root", base)
+async def main(base: Path, path: Path, directory: Path, older: Path, newer: Path) -> None:
+    root = Root(path, base)
     root.run("apt-get", "-q", "update")
     place = Place("/usr/bin/weir", directory, Processes(directory))
     try:

@@ -10,8 +10,9 @@ from processes import Failure, Process, free_port
 from root import Root
 from row import Place
 
-# systemd-socket-activate becomes the program once a connection is there, and its sockets would end with it. So it becomes this holder, which
-# starts weir anew whenever weir ends with 0, as systemd does for a restart. LISTEN_PID has to be weir's own: chroot and setpriv become weir.
+# systemd-socket-activate becomes the program once a connection is there, and its sockets would end with it. So it
+# becomes this holder, which starts weir anew whenever weir ends with 0, as systemd does for a restart. LISTEN_PID has
+# to be weir's own: the inner shell becomes chroot, that setpriv, and that weir.
 HOLDER = 'while sh -c \'echo $$ >"$0"; LISTEN_PID=$$ exec "$@"\' "$@"; do :; done'
 # The rights that weir.service gives.
 RIGHTS = ("--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs", "--pdeathsig=KILL")
@@ -32,7 +33,7 @@ class Service:
         number.unlink(missing_ok=True)
         weir = ("chroot", root.path, "setpriv", *RIGHTS, "/usr/bin/weir", "serve", "--config.file=/etc/weir/weir.yml")
         activate = ("systemd-socket-activate", f"--listen={gateway}", f"--listen={metrics}", "--fdname=gateway:metrics")
-        process = await place.processes.start("service", *activate, "sh", "-c", HOLDER, number, *weir)
+        process = await place.processes.start("service", *activate, "sh", "-c", HOLDER, "sh", number, *weir)
         await process.accepts(gateway)
         service = Service(root, gateway, process, number)
         await service.serves(1)

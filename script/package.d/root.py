@@ -8,7 +8,7 @@ from pathlib import Path
 
 from processes import Failure
 
-# What dpkg, apt and man write about all packages, and what is the kernel's.
+# Files of dpkg, apt and man about all packages, and the kernel's.
 SHARED = ("proc", "var/cache", "var/log", "var/lib/apt", "var/lib/dpkg")
 
 
