@@ -33,7 +33,9 @@ import WeirTestSupport
     let program = "/usr/local/bin/weir"
     #expect(unit.contains("ExecStart=\(program) serve"))
     let file = try directory.file("weir.service", unit.replacing(program, with: try Tool.weir.path))
-    let socket = try directory.file("weir.socket", try PackageRoot.text(of: "deploy/systemd/weir.socket"))
-    #expect(try await Self.systemdAnalyze.run(["verify", "--man=no", file, socket]) == "")
+    let sockets = try ["weir.socket", "weir-metrics.socket"].map { name in
+      try directory.file(name, try PackageRoot.text(of: "deploy/systemd/\(name)"))
+    }
+    #expect(try await Self.systemdAnalyze.run(["verify", "--man=no", file] + sockets) == "")
   }
 }
