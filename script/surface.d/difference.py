@@ -18,15 +18,19 @@ class Change:
 
 
 def changes(last: set[str], present: set[str]) -> list[Change]:
-    """Compares two tables by the names of their entries.
+    """Compares two tables by the names of their entries. One entry more of a name, which only functions may have, is an addition.
 
     >>> [(change.kind, change.name) for change in changes({"a\\tgauge", "b\\t", "c\\t"}, {"a\\tcounter", "c\\t", "d\\t"})]
     [('added', 'd'), ('changed', 'a'), ('removed', 'b')]
+    >>> [(change.kind, change.name) for change in changes({"f()\\t1", "g()\\t1", "g()\\t2"}, {"f()\\t1", "f()\\t2", "g()\\t2"})]
+    [('added', 'f()'), ('changed', 'g()')]
     """
     before, now = by_name(last), by_name(present)
     found = [Change(REMOVED, name) for name in before.keys() - now.keys()]
     found += [Change(ADDED, name) for name in now.keys() - before.keys()]
-    found += [Change(CHANGED, name) for name in before.keys() & now.keys() if before[name] != now[name]]
+    for name in before.keys() & now.keys():
+        if before[name] != now[name]:
+            found.append(Change(ADDED if before[name] < now[name] else CHANGED, name))
     return sorted(found)
 
 
