@@ -104,14 +104,14 @@ def components(name: str) -> list[str]:
 
 
 def parents(name: str) -> list[str]:
-    """The sections or types that have an entry; of a label's value, the metric.
+    """The sections or types of an entry; of a label's value the metric, of a flag the command.
 
     >>> parents("a.b.c"), parents("weir_x_total timeout"), parents("probe --fail")
-    (['a', 'a.b'], ['weir_x_total'], [])
+    (['a', 'a.b'], ['weir_x_total'], ['probe'])
     """
     first, *rest = name.split()
     if rest:
-        return [] if is_flag(name) else [first]
+        return [first]
     parts = components(name)
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
@@ -122,11 +122,6 @@ def base_name(name: str) -> str:
     'Session.request'
     """
     return re.sub(r"\([^)]*\)$", "", name)
-
-
-def is_flag(name: str) -> bool:
-    """Whether a name is that of a command and its flag."""
-    return name.split()[-1].startswith("--")
 
 
 def names_exactly(spans: set[str], name: str) -> bool:

@@ -118,9 +118,18 @@ def default(cell: str) -> str:
 
 
 def flags(help_of: Callable[[str], str]) -> Table:
-    """Reads the flags of each command that the first help text names."""
-    commands = sorted(set(re.findall(r"^  weir \[?([a-z]+)\]?", help_of("serve"), re.MULTILINE)) | {"serve"})
-    return {entry(f"{command} {flag}", value) for command in commands for flag, value in listed_flags(help_of(command))}
+    """Reads the commands that the help of serve names, and the flags of each.
+
+    >>> texts = {"serve": "  weir [serve]  forward\\n  weir help COMMAND  explain\\n\\n  --n=N  Number.\\n"}
+    >>> sorted(flags(texts.__getitem__))
+    ['help\\t', 'serve\\t', 'serve --n\\tN']
+    """
+    commands = set(re.findall(r"^  weir \[?([a-z]+)\]?", help_of("serve"), re.MULTILINE))
+    # `weir help` prints the help of others.
+    texts = {command: help_of(command) for command in commands - {"help"}}
+    return {entry(command) for command in commands} | {
+        entry(f"{command} {flag}", value) for command, text in texts.items() for flag, value in listed_flags(text)
+    }
 
 
 def listed_flags(text: str) -> list[tuple[str, str]]:
