@@ -1,6 +1,7 @@
 """Checks whether a version may be released, and writes it into the tree. Called by script/release, in the root of a tree.
 
-    release.py check VERSION [--breaks]     whether it may follow the tree's version, and has lines in CHANGELOG.md
+    release.py check VERSION [REPORT]       whether it may follow the tree's version, and has lines in CHANGELOG.md; with the compiler's
+                                            report of breakages, also whether the public ones are allowed
     release.py apply VERSION DATE COMMIT    sets the version, gives it the lines, and notes that the tables are those of COMMIT
 """
 
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Callable
 
 from changelog import UNRELEASED, notes, released, section
+from interface import public_breakages
 from versions import Refused, Version, check
 
 VERSION = re.compile(r'(static let version = ")([^"]*)(")')
@@ -19,12 +21,14 @@ TAG = re.compile(r"^(\s*newTag: ).*$", re.MULTILINE)
 def main() -> int:
     try:
         match sys.argv[1:]:
-            case ["check", version, *options]:
-                check_tree(Version.parsed(version), breaks=options == ["--breaks"])
+            case ["check", version]:
+                check_tree(Version.parsed(version), breaks=False)
+            case ["check", version, report]:
+                check_tree(Version.parsed(version), breaks=bool(printed_breakages(Path(report))))
             case ["apply", version, date, commit]:
                 apply(Version.parsed(version), date, commit)
             case _:
-                raise Refused("usage: release.py check VERSION [--breaks] | apply VERSION DATE COMMIT")
+                raise Refused("usage: release.py check VERSION [REPORT] | apply VERSION DATE COMMIT")
     except (OSError, Refused) as problem:
         print(f"release: {problem}", file=sys.stderr)
         return 1
@@ -39,6 +43,13 @@ def check_tree(wanted: Version, breaks: bool) -> None:
     if written is None:
         raise Refused("Sources/Weir/Weir.swift: no version was found")
     check(Version.parsed(written[2]), wanted, breaks or notes(lines).breaks)
+
+
+def printed_breakages(report: Path) -> list[str]:
+    table = Path(".ci/surface/symbols").read_text(encoding="utf-8")
+    found = public_breakages(report.read_text(encoding="utf-8"), table)
+    print("\n".join([f"{len(found)} breakages are public:", *found]))
+    return found
 
 
 def apply(version: Version, date: str, commit: str) -> None:
