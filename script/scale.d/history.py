@@ -8,7 +8,7 @@ from pathlib import Path
 
 from expressions import Rule, Selector, selectors
 from page import LABEL
-from processes import Failure
+from processes import Failure, end_with_parent
 
 SCRAPE = 15
 BLOCK = 7200
@@ -110,7 +110,12 @@ async def backfill(text: Path, storage: Path) -> None:
         *("promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", str(text), str(storage)),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
+        preexec_fn=end_with_parent,
     )
-    output, _ = await process.communicate()
+    try:
+        output, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
     if process.returncode:
         raise Failure(f"promtool can't write the past: {output.decode()[-500:]}")
