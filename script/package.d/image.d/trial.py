@@ -235,3 +235,5 @@ if __name__ == "__main__":
         asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
     except Failure as failure:
         sys.exit(f"package image: {failure}")
+    except asyncio.CancelledError:
+        sys.exit("package image: interrupted")
