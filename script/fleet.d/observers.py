@@ -100,6 +100,8 @@ class Prometheus(Database):
             f"--web.listen-address={self.address}",
             f"--storage.tsdb.path={directory / 'data'}",
             "--enable-feature=expand-external-labels",
+            # At the end VictoriaMetrics ends as well, and takes nothing more.
+            "--storage.remote.flush-deadline=1s",
             "--log.level=warn",
         )
         await ready(process, f"http://{self.address}/-/ready")

@@ -29,7 +29,7 @@ package enum LoopbackPort {
   }
 
   /// Whether somebody listens there.
-  package static func accepts(_ port: Int) -> Bool {
+  static func accepts(_ port: Int) -> Bool {
     withSocket(port) { connect($0, $1, $2) == 0 }
   }
 
