@@ -24,7 +24,7 @@ class Page:
 
 ALL = Page(fixed=326, destination=370)
 KEPT = Page(fixed=127, destination=145)
-PER_SERIES = 4_700
+PER_SERIES = 4_800
 """Bytes of Prometheus' memory at its peak, measured."""
 
 
@@ -41,7 +41,7 @@ def short(number: float) -> str:
 def gigabytes(series: float) -> str:
     """
     >>> gigabytes(1_000_000)
-    '4.7 GB'
+    '4.8 GB'
     """
     memory = series * PER_SERIES / 1e9
     return f"{memory:,.1f} GB" if memory < 100 else f"{memory:,.0f} GB"
