@@ -6,7 +6,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Course:
     divisor: int
-    """What all durations of the shipped rules, routes and scrapes are divided by; their logic stays."""
+    """All durations of the shipped rules, routes and scrapes are divided by it; their logic stays."""
     rate: float
     """Requests per second."""
     settle: float

@@ -22,7 +22,7 @@ MEAN = 5
 
 
 class Database:
-    """What answers to queries as Prometheus does."""
+    """A server that answers queries as Prometheus does."""
 
     name: str
     address: str

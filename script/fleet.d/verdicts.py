@@ -26,7 +26,7 @@ def alert(labels: Mapping[str, str]) -> Alert:
 
 @dataclass(frozen=True)
 class Message:
-    """What the webhook received at once: the alerts of a group, and whether each of them fires."""
+    """A message to the webhook: the alerts of a group, and whether each of them fires."""
 
     at: float
     sender: str

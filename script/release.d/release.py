@@ -15,7 +15,6 @@ from interface import public_breakages
 from versions import Refused, Version, check
 
 VERSION = re.compile(r'(static let version = ")([^"]*)(")')
-TAG = re.compile(r"^(\s*newTag: ).*$", re.MULTILINE)
 
 
 def main() -> int:
@@ -55,9 +54,6 @@ def printed_breakages(report: Path) -> list[str]:
 def apply(version: Version, date: str, commit: str) -> None:
     rewrite(Path("Sources/Weir/Weir.swift"), lambda text: VERSION.sub(rf"\g<1>{version}\g<3>", text))
     rewrite(Path("CHANGELOG.md"), lambda text: released(text, str(version), date))
-    # Kustomize can't read the version elsewhere; script/habits holds both equal.
-    for file in Path("deploy").rglob("kustomization.yml"):
-        rewrite(file, lambda text: TAG.sub(rf"\g<1>{version}", text))
     Path(".ci/surface/base").write_text(f"{version} {commit}\n", encoding="utf-8")
 
 

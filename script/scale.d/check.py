@@ -37,7 +37,7 @@ def problems(text: str) -> Iterator[str]:
 
 
 def refusal(snippet: str) -> str:
-    """What promtool says against it; empty if it takes it. A snippet is a whole file: of rules, or a configuration."""
+    """The objections of promtool; empty if it takes it. A snippet is a whole file: of rules, or a configuration."""
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory, "snippet.yml")
         file.write_text(snippet)

@@ -1,4 +1,4 @@
-"""What Prometheus has to keep for the shipped rules."""
+"""The series that Prometheus has to keep for the shipped rules."""
 
 from expressions import Rule, Selector, read_metrics, selectors
 
@@ -7,7 +7,7 @@ PHASE = "phase"
 
 
 def keeping(every: list[Rule]) -> list[str]:
-    """What `__name__;phase` has to be of series that the rules read, as regular expressions.
+    """The values of `__name__;phase` of series that the rules read, as regular expressions.
 
     >>> keeping([Rule("a", 'rate(weir_x_bucket{phase=~"tls|connect"}[5m]) / rate(weir_y_total[5m])')])
     ['weir_x_bucket;(connect|tls)', 'weir_y_total;.*']

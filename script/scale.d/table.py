@@ -6,7 +6,7 @@ from watched import SCRAPE, Figures
 
 SERIES = 900_000
 ALL_RULES, ALERTS, MEMORY = 5.0, 1.0, 6 << 30
-"""Of so many series: seconds of the evaluations between two scrapes, and bytes."""
+"""The bounds for so many series: seconds of the evaluations between two scrapes, and bytes."""
 
 
 def lines(size: str, targets: int, figures: Figures) -> Iterator[str]:

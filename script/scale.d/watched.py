@@ -26,7 +26,7 @@ class Rules:
     interval: float
     """Seconds between two evaluations."""
     seconds: list[float] = field(default_factory=list)
-    """What evaluations took."""
+    """The costs of evaluations."""
 
     @property
     def median(self) -> float:
@@ -40,7 +40,7 @@ class Rules:
 
 @dataclass
 class Figures:
-    """What a Prometheus told while it was watched."""
+    """The figures of a Prometheus while it was watched."""
 
     groups: dict[str, Rules] = field(default_factory=dict)
     rules: dict[str, Rules] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Figures:
         return sorted(self.rules.items(), key=lambda item: -item[1].each_round)[:count]
 
     def add(self, groups: list[dict], durations: dict[str, float]) -> None:
-        """What Prometheus tells of its rules, and of the seconds of each group."""
+        """The state of the rules by Prometheus, and the seconds of each group."""
         for group in groups:
             name, interval = group["name"], group["interval"]
             self.groups.setdefault(name, Rules(interval)).seconds.append(durations[name])

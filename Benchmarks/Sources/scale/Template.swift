@@ -14,9 +14,9 @@ struct Template {
   }
 
   struct Series {
-    /// Of a histogram, its count.
+    /// The count, of a histogram.
     var value = 0.0
-    /// Of a histogram: upper bounds, and how many observations are no larger.
+    /// Upper bounds of a histogram, and how many observations are no larger.
     var bounds: [Double] = []
     var counts: [Double] = []
   }

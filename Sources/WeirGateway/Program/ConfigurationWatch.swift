@@ -3,13 +3,17 @@ import WeirIO
 /// Decides at each look at the files of the configuration whether they are to be read again. A value.
 ///
 /// A file has changed if it is there and looks other than when it was read last. Changes count once two looks have
-/// found all files the same, since a file may be half written, and several may change together. A file that is gone has
-/// not changed until it is back. Files that were read and refused are not read again before they change again.
+/// found all files the same, since a file may be half written, and several may change together; where a file changes at
+/// each look, the fourth look is enough. A file that is gone has not changed until it is back. Files that were read and
+/// refused are not read again before they change again.
 struct ConfigurationWatch: Equatable {
   /// The files that were read last, also those that were missing.
   private(set) var paths: Set<String> = []
   private var marksWhenRead: [String: FileMark] = [:]
   private var marksBefore: [String: FileMark] = [:]
+  /// The looks since the last reading that have found a change and no rest.
+  private var restless = 0
+  private static let patience = 3
 
   /// - Parameters:
   ///   - paths: The files that were read, well or not.
@@ -17,12 +21,18 @@ struct ConfigurationWatch: Equatable {
   mutating func wereRead(_ paths: Set<String>, _ marks: [String: FileMark]) {
     self.paths = paths
     marksWhenRead = marks
+    restless = 0
   }
 
   /// - Parameter marks: What the files look like now; none for a missing file.
   /// - Returns: Whether the files are to be read again. The answer stays the same until they are.
   mutating func look(_ marks: [String: FileMark]) -> Bool {
     defer { marksBefore = marks }
-    return marks == marksBefore && marks.contains { path, mark in marksWhenRead[path] != mark }
+    guard marks.contains(where: { path, mark in marksWhenRead[path] != mark }) else {
+      restless = 0
+      return false
+    }
+    if marks != marksBefore { restless += 1 }
+    return marks == marksBefore || restless > Self.patience
   }
 }

@@ -176,8 +176,10 @@ struct Serve {
     // All files are read before any is applied.
     var problems: [String] = []
     let files = readFiles(&problems)
-    looks?.wereRead(files.reads)
-    if problems.isEmpty { problems = await follow(files, parts).map { [$0] } ?? [] }
+    let areGood = problems.isEmpty
+    if areGood { problems = await follow(files, parts).map { [$0] } ?? [] }
+    // Good files that could not be followed, as where a port is taken, are tried again at the next look.
+    if problems.isEmpty || !areGood { looks?.wereRead(files.reads) }
     for problem in problems { log.error("configuration", ["problem": .string(problem)]) }
     if problems.isEmpty {
       parts.metrics.configurationLoaded()

@@ -27,6 +27,8 @@ import WeirTestSupport
       (["  ", "  ", "21", "21"], [3]),
       // It keeps no other change from being followed. Then it was missing when the files were read, and is new.
       (["1 ", "2 ", "2 !", "2 ", "21", "21"], [2, 5]),
+      // A file that never rests does not keep the other from being read.
+      (["11", "22", "23", "22", "23!", "23", "22", "21", "21"], [4, 8]),
     ] as [([String], [Int])])
   func decides(looks: [String], expected: [Int]) throws {
     let directory = try TemporaryDirectory()

@@ -30,7 +30,7 @@ class Containers(ABC):
 
     @abstractmethod
     def command(self, name: str, mounts: dict[str, Path], *arguments: str) -> list[str]:
-        """What runs the program, and ends as it ends. `mounts` are files by their paths in the container."""
+        """The process that runs the program, and ends as it ends. `mounts` are files by their paths in the container."""
 
     async def finish(self) -> None:
         """Ends what may be left."""

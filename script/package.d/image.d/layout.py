@@ -20,6 +20,7 @@ FILES = {
     "etc/ssl/certs/ca-certificates.crt",
     "etc/weir/weir.yml",
     "usr/bin/weir",
+    "usr/share/doc/weir/copyright",
 }
 
 

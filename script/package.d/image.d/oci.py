@@ -1,6 +1,6 @@
 """Writes weir's container image as an OCI archive. Called by script/package.d/image.
 
-    oci.py PROGRAM CERTIFICATES ARCHIVE VERSION REVISION SECONDS [SOURCE]
+    oci.py PROGRAM CERTIFICATES NOTICES ARCHIVE VERSION REVISION SECONDS [SOURCE]
 
 The image has one layer. Nothing within differs between two runs: names are sorted, all times are SECONDS since 1970. No
 tool for containers is needed, so that it can be made on any machine.
@@ -32,7 +32,7 @@ Files = dict[str, tuple[int, bytes]]
 """The mode and the bytes by the path."""
 
 
-def contents(program: Path, certificates: Path, demonstration: Path) -> Files:
+def contents(program: Path, certificates: Path, notices: Path, demonstration: Path) -> Files:
     return {
         "etc/group": (0o644, f"root:x:0:\nweir:x:{USER}:\n".encode()),
         # Name services other than these two would be looked for in libraries.
@@ -41,6 +41,7 @@ def contents(program: Path, certificates: Path, demonstration: Path) -> Files:
         "etc/ssl/certs/ca-certificates.crt": (0o644, certificates.read_bytes()),
         "etc/weir/weir.yml": (0o644, demonstration.read_bytes()),
         "usr/bin/weir": (0o755, program.read_bytes()),
+        "usr/share/doc/weir/copyright": (0o644, notices.read_bytes()),
     }
 
 
@@ -73,7 +74,7 @@ def digest(data: bytes) -> str:
 
 
 def configuration(layer: bytes, labels: dict[str, str], seconds: int) -> dict[str, object]:
-    """What runs, and as whom. `layer` is not compressed."""
+    """The program to run, and its user. `layer` is not compressed."""
     created = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
     return {
         "architecture": ARCHITECTURES.get(platform.machine(), platform.machine()),
@@ -121,10 +122,12 @@ def text(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def main(program: str, certificates: str, target: str, version: str, revision: str, seconds: str, source: str = "") -> None:
+def main(
+    program: str, certificates: str, notices: str, target: str, version: str, revision: str, seconds: str, source: str = ""
+) -> None:
     labels = {"version": version, "revision": revision, "source": source, "licenses": "Apache-2.0"}
     named = {f"org.opencontainers.image.{name}": value for name, value in labels.items() if value}
-    files = contents(Path(program), Path(certificates), Path("deploy/image/weir.yml"))
+    files = contents(Path(program), Path(certificates), Path(notices), Path("deploy/image/weir.yml"))
     Path(target).write_bytes(image(files, named, int(seconds)))
 
 
