@@ -46,7 +46,7 @@ struct BoardFixture {
     port = String(upstream.port)
     prometheus = try await PrometheusServer(
       scraping: [servicePort, weir.metricsPort],
-      rules: ["\(PackageRoot.path)/deploy/prometheus/rules/*.yml", try directory.file("alert.yml", Self.alert)])
+      rules: PrometheusServer.shippedRules + [try directory.file("alert.yml", Self.alert)])
     let traffic = Traffic(client: client, caller: caller, weir: weir, port: upstream.port)
     time = try await Self.count(traffic, with: prometheus)
   }

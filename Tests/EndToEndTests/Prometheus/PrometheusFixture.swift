@@ -39,7 +39,7 @@ struct PrometheusFixture {
     exporter = try Exporter(listenAddress: "127.0.0.1:\(port)").start()
     let monitor = try MetricsMonitor(registry: exporter.registry)
     prometheus = try await PrometheusServer(
-      scraping: [port], rules: ["\(PackageRoot.path)/deploy/prometheus/rules/*.yml"])
+      scraping: [port], rules: PrometheusServer.shippedRules)
     servers = try Self.makeServers()
     var configuration = SessionConfiguration()
     configuration.httpMaximumConnectionsPerHost = 6

@@ -3,6 +3,10 @@ import Foundation
 /// A Prometheus that scrapes exporters on 127.0.0.1, and evaluates rules, every second.
 package final class PrometheusServer: Sendable {
   package let port: Int
+  /// The files of rules that are shipped.
+  package static let shippedRules = ["recording", "alerts"].map {
+    "\(PackageRoot.path)/deploy/prometheus/rules/\($0).yml"
+  }
   private let peer: Peer
   private let directory: TemporaryDirectory
 
@@ -15,7 +19,7 @@ package final class PrometheusServer: Sendable {
 
   /// - Parameters:
   ///   - jobs: Where the exporters of each job listen.
-  ///   - rules: Files of rules to load.
+  ///   - rules: Files of rules to load. All are evaluated every second, whatever interval a group has.
   ///   - alertmanager: The port of the Alertmanager that is to hear of alerts.
   ///   - settings: Further keys of every job, as a flow mapping has them: `scheme: https`.
   ///   - features: What is turned on beside the defaults: `exemplar-storage`.
@@ -24,7 +28,12 @@ package final class PrometheusServer: Sendable {
     features: [String] = []
   ) async throws {
     port = LoopbackPort.free()
-    directory = try TemporaryDirectory()
+    let directory = try TemporaryDirectory()
+    self.directory = directory
+    let rules = try rules.enumerated().map { number, file in
+      let text = try String(contentsOfFile: file, encoding: .utf8)
+      return try directory.file("rules-\(number).yml", text.replacing(#/\n +interval: \w+/#, with: ""))
+    }
     let config = try directory.file(
       "prometheus.yml",
       """
