@@ -64,19 +64,23 @@ class Scale:
         prometheus = Prometheus(self.directory, self.directory / "targets.json", steps)
         shutil.rmtree(prometheus.storage, ignore_errors=True)
         prometheus.storage.mkdir()
-        if not steps:
-            began = time.monotonic()
-            past = await write(page, rules, targets, int(time.time()), self.directory, prometheus.storage)
-            seconds = time.monotonic() - began
-            print(f"{size}: a past of {past / 1e6:.0f} million samples took {seconds:.0f} s", flush=True)
-        await prometheus.start(self.processes)
-        scraping = await prometheus.watch_scrapes(*SCRAPES)
-        figures = await prometheus.watch(WARM_UP, WATCHED)
+        try:
+            if not steps:
+                began = time.monotonic()
+                past = await write(page, rules, targets, int(time.time()), self.directory, prometheus.storage)
+                seconds = time.monotonic() - began
+                print(f"{size}: a past of {past / 1e6:.0f} million samples took {seconds:.0f} s", flush=True)
+            await prometheus.start(self.processes)
+            scraping = await prometheus.watch_scrapes(*SCRAPES)
+            figures = await prometheus.watch(WARM_UP, WATCHED)
+        finally:
+            await self.processes.stop()
+            # They have gigabytes.
+            shutil.rmtree(prometheus.storage, ignore_errors=True)
+            (self.directory / "history.txt").unlink(missing_ok=True)
         figures.values |= {"plain": plain, "gzip": zipped, "series": len(identities), "scraping": scraping}
         for line in lines(str(size), size.targets, figures):
             print(line, flush=True)
-        await self.processes.stop()
-        shutil.rmtree(prometheus.storage, ignore_errors=True)
         return self.judge(size, figures)
 
     def judge(self, size: Size, figures: Figures) -> bool:

@@ -207,12 +207,17 @@ class Trial:
     async def finish(self) -> None:
         """Ends the name server, which may be another user's, and the containers."""
         file = self.directory / "dnsmasq.pid"
-        if file.exists():
-            await output(*as_root("kill", file.read_text().strip()))
-            await asyncio.wait_for(self.dnsmasq.process.wait(), timeout=10)
-        await self.processes.stop()
-        if hasattr(self, "containers"):
-            await self.containers.finish()
+        try:
+            if file.exists():
+                await output(*as_root("kill", file.read_text().strip()))
+                if hasattr(self, "dnsmasq"):
+                    await asyncio.wait_for(self.dnsmasq.process.wait(), timeout=10)
+        finally:
+            try:
+                await self.processes.stop()
+            finally:
+                if hasattr(self, "containers"):
+                    await self.containers.finish()
 
 
 async def main(archive: Path, most: int) -> None:
