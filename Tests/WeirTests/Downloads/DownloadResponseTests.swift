@@ -169,7 +169,8 @@ struct DownloadResponseTests {
     task.resume()
     #expect(try await task.value == Data("body".utf8))
     #expect(await task.response.fileURL == rig.url("file"))
-    let cancelled = rig.session.download(server.url).serializingString()
+    // It must not end by itself first.
+    let cancelled = rig.session.download(server.url, shouldAutomaticallyResume: false).serializingString()
     cancelled.cancel()
     let error = await cancelled.result
     guard case .failure(.explicitlyCancelled) = error else {
