@@ -22,7 +22,7 @@ extension ManualPage {
       "Forward to a demo origin, and look at what was forwarded:\n.PP",
       Roff.example("weir &\ncurl http://127.0.0.1:8080/echo\ncurl http://127.0.0.1:9464/metrics"),
       ".PP\nCheck a configuration before it is followed:\n.PP",
-      Roff.example("weir check /etc/weir/weir.yml && kill -HUP \"$(pidof weir)\""),
+      Roff.example("weir check /etc/weir/weir.yml && pkill -HUP -x weir"),
       ".PP\nAsk whether a gateway is ready, as a container's health check:\n.PP",
       Roff.example("weir probe --fail http://127.0.0.1:9464/-/ready"),
       Roff.section("See also"), ".BR weir.yml (5),", ".BR curl (1),", ".BR systemd.socket (5)",
