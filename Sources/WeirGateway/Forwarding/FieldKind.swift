@@ -75,6 +75,15 @@ enum FieldKind {
     return name.count > count && name.octets(0..<count).isNameForCGI(forwardingPrefix)
   }
 
+  /// Whether a field is for all that follow, so that no Connection field may end it: a client could hide who it is from
+  /// an upstream that trusts `X-Forwarded-For`.
+  static func isForEveryHop(_ name: UnsafeRawBufferPointer) -> Bool {
+    switch FieldKind(name) {
+    case .endToEnd, .hopByHop, .connection: isForwardingFact(name)
+    default: true
+    }
+  }
+
   private static let forwardedName = Array("forwarded".utf8)
   private static let forwardingPrefix = Array("x-forwarded-".utf8)
 
@@ -115,6 +124,7 @@ struct ConnectionOptions {
       for option in value.listElements {
         // These two name no field that would not end here anyway.
         if option.isEmpty || option.spells("close") || option.spells("keep-alive") { continue }
+        if FieldKind.isForEveryHop(option) { continue }
         names.append(Array(option))
       }
     }

@@ -37,9 +37,10 @@ final class ConfigurationLooks: Sendable {
   }
 
   /// Notes that files were read, well or not.
-  func wereRead(_ files: FilesRead) {
+  /// - Parameter areFollowed: Whether they hold now, or are refused for good.
+  func wereRead(_ files: FilesRead, areFollowed: Bool = true) {
     let (paths, marks) = (files.paths, files.marks)
-    state.withLock { $0.watch.wereRead(paths, marks) }
+    state.withLock { $0.watch.wereRead(paths, marks, areFollowed: areFollowed) }
   }
 
   private func look() {

@@ -5,7 +5,8 @@ import WeirIO
 /// A file has changed if it is there and looks other than when it was read last. Changes count once two looks have
 /// found all files the same, since a file may be half written, and several may change together; where a file changes at
 /// each look, the fourth look is enough. A file that is gone has not changed until it is back. Files that were read and
-/// refused are not read again before they change again.
+/// refused are not read again before they change again; good files that could not be followed, as where a port is taken,
+/// are tried again after 1, 2, 4 and so on looks, 64 at most.
 struct ConfigurationWatch: Equatable {
   /// The files that were read last, also those that were missing.
   private(set) var paths: Set<String> = []
@@ -14,11 +15,20 @@ struct ConfigurationWatch: Equatable {
   /// The looks since the last reading that have found a change and no rest.
   private var restless = 0
   private static let patience = 3
+  /// The looks before files that could not be followed are tried again; nil if there are none.
+  private var looksLeft: Int?
+  private var pause = 1
+  private static let longestPause = 64
 
   /// - Parameters:
   ///   - paths: The files that were read, well or not.
   ///   - marks: Their marks from before that; none for a missing file.
-  mutating func wereRead(_ paths: Set<String>, _ marks: [String: FileMark]) {
+  ///   - areFollowed: Whether they hold now, or are refused for good.
+  mutating func wereRead(_ paths: Set<String>, _ marks: [String: FileMark], areFollowed: Bool = true) {
+    // Other files are tried anew.
+    if areFollowed || marks != marksWhenRead { pause = 1 }
+    looksLeft = areFollowed ? nil : pause
+    pause = min(pause * 2, Self.longestPause)
     self.paths = paths
     marksWhenRead = marks
     restless = 0
@@ -30,7 +40,9 @@ struct ConfigurationWatch: Equatable {
     defer { marksBefore = marks }
     guard marks.contains(where: { path, mark in marksWhenRead[path] != mark }) else {
       restless = 0
-      return false
+      guard let left = looksLeft else { return false }
+      looksLeft = max(left - 1, 0)
+      return left <= 1
     }
     if marks != marksBefore { restless += 1 }
     return marks == marksBefore || restless > Self.patience

@@ -6,9 +6,16 @@ import WeirExporter
 
 /// The program `weir`.
 package enum Program {
+  /// Gives the standard streams that are closed to /dev/null: the next descriptors to be opened would take their numbers,
+  /// and lines for them.
+  private static func openStandardStreams() {
+    for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
+  }
+
   /// Runs the command of the arguments (without the program's name). Returns the exit status: 0, 1 if it failed, or 2
   /// for an invalid command line. Call it on the main thread, before there are others.
   package static func run(_ arguments: [String]) -> CInt {
+    openStandardStreams()
     let command: Command
     do {
       command = try Command(parsing: arguments)

@@ -110,7 +110,7 @@ struct Serve {
       for action in actions {
         switch action {
         case .reload:
-          if occasion.event == .filesChanged { log.info("files of the configuration have changed", [:]) }
+          if occasion.event == .filesChanged { log.info("files of the configuration are read again", [:]) }
           manager.tell(.reloading(at: .now))
           let problems = await reload(parts, looks)
           manager.tell(.ready(status: Self.status(parts, isRefused: !problems.isEmpty)))
@@ -178,8 +178,7 @@ struct Serve {
     let files = readFiles(&problems)
     let areGood = problems.isEmpty
     if areGood { problems = await follow(files, parts).map { [$0] } ?? [] }
-    // Good files that could not be followed, as where a port is taken, are tried again at the next look.
-    if problems.isEmpty || !areGood { looks?.wereRead(files.reads) }
+    looks?.wereRead(files.reads, areFollowed: problems.isEmpty || !areGood)
     for problem in problems { log.error("configuration", ["problem": .string(problem)]) }
     if problems.isEmpty {
       parts.metrics.configurationLoaded()
@@ -193,6 +192,8 @@ struct Serve {
 
   /// Applies the files. Returns the reason why that failed, if it did.
   private func follow(_ files: Files, _ parts: Parts) async -> String? {
+    // First, as it may fail for reasons that are not in the files: a port that is taken.
+    if let problem = await follow(files.configuration, parts) { return problem }
     if let web = files.web {
       do {
         try follow(web.tls, parts)
@@ -206,7 +207,6 @@ struct Serve {
         log.warn("header fields of the metrics address change with a restart", [:])
       }
     }
-    if let problem = await follow(files.configuration, parts) { return problem }
     if let probe = files.probe {
       parts.probe?.follow(probe)
       log.info("probe configuration reloaded", ["file": .string(options.probeConfigFile ?? "")])

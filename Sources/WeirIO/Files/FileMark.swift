@@ -1,13 +1,15 @@
 import Glibc
 
-/// The marks by which a changed file is recognised: another file at its path, or another content. Symbolic links are
-/// followed.
+/// The marks by which a changed file is recognised: another file at its path, another content, or other rights. Symbolic
+/// links are followed.
 package struct FileMark: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64
   private let size: Int64
   private let seconds: Int64
   private let nanoseconds: Int64
+  private let statusSeconds: Int64
+  private let statusNanoseconds: Int64
 
   /// Nil if there is no such file.
   package init?(ofFile path: String) {
@@ -18,5 +20,8 @@ package struct FileMark: Hashable, Sendable {
     size = Int64(status.st_size)
     seconds = Int64(status.st_mtim.tv_sec)
     nanoseconds = Int64(status.st_mtim.tv_nsec)
+    // A file that could not be read may be readable now, and its time may have been set back.
+    statusSeconds = Int64(status.st_ctim.tv_sec)
+    statusNanoseconds = Int64(status.st_ctim.tv_nsec)
   }
 }

@@ -69,7 +69,7 @@ import WeirTestSupport
     #expect(try Self.answer(port) == "four")
     #expect(try Self.answer(port, "/closed", token: "third") == "open")
     #expect(weir.count(of: "the configuration stays as it was") == 1)
-    #expect(weir.count(of: "files of the configuration have changed") == 3)
+    #expect(weir.count(of: "files of the configuration are read again") == 3)
     weir.send(SIGTERM)
     #expect(eventually { weir.exitStatus != nil })
     #expect(weir.exitStatus == 0)

@@ -47,6 +47,26 @@ import WeirTestSupport
     #expect(reloads == expected)
   }
 
+  /// Good files that could not be followed: after 1, 2, 4 looks, and at once where they change, be it back.
+  @Test func triesAgainMoreAndMoreSeldom() throws {
+    let directory = try TemporaryDirectory()
+    let marks = try ["1", "2"].map { ["a": try #require(FileMark(ofFile: directory.file($0, "x")))] }
+    var watch = ConfigurationWatch()
+    watch.wereRead(["a"], marks[0])
+    var waits: [Int] = []
+    for _ in 0..<4 {
+      watch.wereRead(["a"], marks[1], areFollowed: false)
+      waits.append((1...100).first { _ in watch.look(marks[1]) } ?? 0)
+    }
+    #expect(waits == [1, 2, 4, 8])
+    watch.wereRead(["a"], marks[1], areFollowed: false)
+    let looks = [watch.look(marks[0]), watch.look(marks[0])]
+    #expect(looks == [false, true])
+    watch.wereRead(["a"], marks[0])
+    let later = (0..<200).contains { _ in watch.look(marks[0]) }
+    #expect(!later)
+  }
+
   @Test func notesTheFilesThatAreRead() throws {
     let directory = try TemporaryDirectory()
     let users = try directory.file("users.yml", "bearer_tokens: [abc]")
