@@ -77,12 +77,7 @@ enum FieldKind {
 
   /// Whether a field is for all that follow, so that no Connection field may end it: a client could hide who it is from
   /// an upstream that trusts `X-Forwarded-For`.
-  static func isForEveryHop(_ name: UnsafeRawBufferPointer) -> Bool {
-    switch FieldKind(name) {
-    case .endToEnd, .hopByHop, .connection: isForwardingFact(name)
-    default: true
-    }
-  }
+  static func isForEveryHop(_ name: UnsafeRawBufferPointer) -> Bool { isForwardingFact(name) || name.spells("via") }
 
   private static let forwardedName = Array("forwarded".utf8)
   private static let forwardingPrefix = Array("x-forwarded-".utf8)

@@ -53,7 +53,7 @@ import WeirServer
       ([("Via", "1.1 weirdo")], "Via", "1.1 weirdo, 1.1 weir"),
       ([("X-Forwarded-For", "1.1.1.1, 2.2.2.2")], "X-Forwarded-For", "1.1.1.1, 2.2.2.2, 10.0.0.9"),
       ([("X-Forwarded-For", "")], "X-Forwarded-For", "10.0.0.9"),
-      ([("X-Forwarded-For", "1.1.1.1"), ("Connection", "x-forwarded-for")], "X-Forwarded-For", "10.0.0.9"),
+      ([("X-Forwarded-For", "1.1.1.1"), ("Connection", "x-forwarded-for")], "X-Forwarded-For", "1.1.1.1, 10.0.0.9"),
       (
         [("Forwarded", "for=a"), ("Forwarded", "for=b")], "Forwarded",
         "for=a, for=b, for=10.0.0.9;host=front.example;proto=http"
