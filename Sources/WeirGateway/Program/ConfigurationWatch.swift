@@ -25,10 +25,9 @@ struct ConfigurationWatch: Equatable {
   ///   - marks: Their marks from before that; none for a missing file.
   ///   - areFollowed: Whether they hold now, or are refused for good.
   mutating func wereRead(_ paths: Set<String>, _ marks: [String: FileMark], areFollowed: Bool = true) {
-    // Other files are tried anew.
-    if areFollowed || marks != marksWhenRead { pause = 1 }
+    let isRepeated = looksLeft != nil && marks == marksWhenRead
+    pause = isRepeated ? min(pause * 2, Self.longestPause) : 1
     looksLeft = areFollowed ? nil : pause
-    pause = min(pause * 2, Self.longestPause)
     self.paths = paths
     marksWhenRead = marks
     restless = 0
