@@ -72,6 +72,9 @@ let package = Package(
     module("WeirAlamofire", ["Weir"]),
     .executableTarget(name: "WeirCommand", dependencies: ["WeirGateway"], swiftSettings: settings),
 
+    .executableTarget(
+      name: "MeasureDecisions", dependencies: ["WeirGateway", "WeirIO", "WeirServer", "WeirTransport"],
+      path: "Tests/MeasureDecisions", swiftSettings: settings),
     .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
     .target(name: "CSlowResolver", path: "Tests/CSlowResolver"),
     .target(

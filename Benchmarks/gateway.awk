@@ -53,6 +53,12 @@ function dying(label, proxy) {
     worst(proxy, "dying-64", longest), sum(proxy, "dying-64", slow), sum(proxy, "dying-64", failed)
 }
 
+# Nanoseconds of weir's own code.
+function pace(label, what, kind, most,    value) {
+  value = median(what, kind, 3)
+  printf "%-52s %8d   at most %-6s %s\n", label, value, most, value <= most ? "met" : "MISSED"
+}
+
 # What handshakes beside them do to requests of open connections.
 function beside(proxy, most,    value) {
   value = median(proxy, "beside-64", p99) / median(proxy, "tls-64", p99)
@@ -102,6 +108,16 @@ END {
   printf "\n%-52s    value   goal\n", "ten endpoints to one"
   goal("gateway, CPU, wrk -c64", "endpoints", "weir", "wrk-64", cpu, 1.05)
   goal("gateway, CPU, wrk -c512", "endpoints", "weir", "wrk-512", cpu, 1.05)
+  if (measured("pick", "roundRobin")) {
+    printf "\n%-52s    value   goal\n", "nanoseconds"
+    pace("a pick among ten endpoints, leastRequests", "pick", "leastRequests", 150)
+    pace("a pick among ten endpoints, roundRobin", "pick", "roundRobin", 150)
+    pace("a pick among ten endpoints, consistentHash", "pick", "consistentHash", 150)
+    pace("a decision among 1,000 routes, by host", "decision", "host", 1000)
+    pace("a decision among 1,000 routes, by prefix", "decision", "prefix", 1000)
+    pace("a decision among 1,000 routes, by pattern", "decision", "pattern", 1000)
+    pace("a decision among 1,000 routes, by a field too", "decision", "field", 1000)
+  }
   if (measured("weir", "extras-64")) {
     printf "\n%-52s    value   goal\n", "switched on, to itself"
     extra("access log", "log", 1.08)

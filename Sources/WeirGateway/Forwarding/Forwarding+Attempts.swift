@@ -269,7 +269,9 @@ extension Forwarding: AttemptDelegate {
   private func finish(_ attempt: Attempt, _ error: TransferError?, _ report: TransferReport) {
     attempt.measured(report)
     var failure = attempt.judged(error).map {
-      TransferFailure($0, advice: TransferAdvice(options: plan.transport.options, rules: outgoing?.route.spec.rules))
+      let rules = outgoing?.route.spec.rules
+      let advice = TransferAdvice(options: plan.transport.options, rules: rules, naming: .upstream)
+      return TransferFailure($0, advice: advice)
     }
     if let coder, failure == nil { failure = finish(coder) }
     ended(attempt, failure, hasBroken: error != nil)

@@ -1,4 +1,5 @@
 import Glibc
+import WeirIO
 
 /// Writes structured lines to a file descriptor, each with one `write`, so that lines of several threads don't mix.
 ///
@@ -10,7 +11,7 @@ package struct Logger: Sendable {
 
   /// Logs to standard error.
   package init(level: LogLevel = .info, format: LogFormat = .logfmt) {
-    self.init(level: level, format: format) { line in Self.write(line, to: STDERR_FILENO) }
+    self.init(level: level, format: format) { line in try? Self.write(line, to: STDERR_FILENO) }
   }
 
   package init(level: LogLevel, format: LogFormat, write: @escaping @Sendable ([UInt8]) -> Void) {
@@ -40,14 +41,13 @@ package struct Logger: Sendable {
     write(formatter.line(at: .now, level, message(), fields()))
   }
 
-  static func write(_ line: [UInt8], to descriptor: Int32) {
-    line.withUnsafeBytes { bytes in
-      var rest = bytes[...]
-      while !rest.isEmpty {
-        let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return }
-        rest = rest.dropFirst(count)
+  /// Writes all of the line, unless the system refuses.
+  static func write(_ line: [UInt8], to descriptor: Int32) throws(Errno) {
+    var written = 0
+    while written < line.count {
+      written += try line.withUnsafeBytes { bytes throws(Errno) in
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+        return try systemCall { Glibc.write(descriptor, rest.baseAddress, rest.count) }
       }
     }
   }

@@ -13,12 +13,16 @@ final class ConfigurationLooks: Sendable {
   }
 
   private let interval: Duration
+  private let log: Logger
   private let ask: @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
   private let state = Mutex(State())
 
   /// - Parameter ask: Asks for a reload, and has `done` called after it, or if there will be none.
-  init(every interval: Duration, ask: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void) {
+  init(
+    every interval: Duration, log: Logger, ask: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
+  ) {
     self.interval = interval
+    self.log = log
     self.ask = ask
   }
 
@@ -48,11 +52,15 @@ final class ConfigurationLooks: Sendable {
     let paths = state.withLock { $0.isAsked ? [] : $0.watch.paths }
     var marks: [String: FileMark] = [:]
     for path in paths { marks[path] = FileMark(ofFile: path) }
-    let isDue = state.withLock { state in
+    let (gone, isDue) = state.withLock { state in
       // A reload meanwhile may have read other files.
-      guard !state.isAsked, state.watch.paths == paths, state.watch.look(marks) else { return false }
-      state.isAsked = true
-      return true
+      guard !state.isAsked, state.watch.paths == paths else { return ([String](), false) }
+      let gone = state.watch.newlyGone(marks)
+      state.isAsked = state.watch.look(marks)
+      return (gone, state.isAsked)
+    }
+    for path in gone {
+      log.warn("a file of the configuration is gone; what was read from it stays in force", ["file": .string(path)])
     }
     if isDue { ask { [weak self] in self?.state.withLock { $0.isAsked = false } } }
   }

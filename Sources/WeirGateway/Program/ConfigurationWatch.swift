@@ -12,6 +12,8 @@ struct ConfigurationWatch: Equatable {
   private(set) var paths: Set<String> = []
   private var marksWhenRead: [String: FileMark] = [:]
   private var marksBefore: [String: FileMark] = [:]
+  /// The files that are gone, as was told.
+  private var gone: Set<String> = []
   /// The looks since the last reading that have found a change and no rest.
   private var restless = 0
   private static let patience = 3
@@ -30,7 +32,17 @@ struct ConfigurationWatch: Equatable {
     looksLeft = areFollowed ? nil : pause
     self.paths = paths
     marksWhenRead = marks
+    gone = []
     restless = 0
+  }
+
+  /// The files that were there when they were read, and that this look and the one before it do not find. Each is told
+  /// once before it is back. Call it before ``look(_:)`` with the same marks.
+  mutating func newlyGone(_ marks: [String: FileMark]) -> [String] {
+    gone = gone.filter { marks[$0] == nil }
+    let found = marksWhenRead.keys.filter { marks[$0] == nil && marksBefore[$0] == nil && !gone.contains($0) }
+    gone.formUnion(found)
+    return found.sorted()
   }
 
   /// - Parameter marks: What the files look like now; none for a missing file.

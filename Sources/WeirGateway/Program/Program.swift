@@ -3,6 +3,7 @@ import Glibc
 import Synchronization
 import Weir
 import WeirExporter
+import WeirIO
 
 /// The program `weir`.
 package enum Program {
@@ -20,22 +21,14 @@ package enum Program {
     do {
       command = try Command(parsing: arguments)
     } catch {
-      write("weir: \(error)\n", to: STDERR_FILENO)
+      complain("weir: \(error)\n")
       return 2
     }
     switch command {
-    case .help(let topic):
-      write(topic.usage, to: STDOUT_FILENO)
-      return 0
-    case .version:
-      write(version, to: STDOUT_FILENO)
-      return 0
-    case .completion(let shell):
-      write(shell.completion, to: STDOUT_FILENO)
-      return 0
-    case .manual(let page):
-      write(page.text, to: STDOUT_FILENO)
-      return 0
+    case .help(let topic): return answer(topic.usage)
+    case .version: return answer(version)
+    case .completion(let shell): return answer(shell.completion)
+    case .manual(let page): return answer(page.text)
     case .check(let options): return check(options)
     case .serve(let options):
       // Blocked here, because threads inherit the mask of the thread that starts them.
@@ -52,14 +45,14 @@ package enum Program {
       let configuration = try Configuration(file: file)
       let warnings = configuration.warnings
       for warning in warnings {
-        write("\(warning.description(file: file, severity: "warning"))\n", to: STDERR_FILENO)
+        complain("\(warning.description(file: file, severity: "warning"))\n")
       }
       let routes = counted(configuration.routes.count, "route")
       return "\(routes), \(warnings.isEmpty ? "no problems" : counted(warnings.count, "warning"))"
     }
     let web = check(options.webConfigFile) { file throws(ConfigurationError) in
       let web = try WebConfiguration(file: file)
-      for note in web.notes { write("\(file): note: \(note)\n", to: STDERR_FILENO) }
+      for note in web.notes { complain("\(file): note: \(note)\n") }
       let tls = web.tls == nil ? "" : "TLS, "
       return "\(tls)\(counted(web.users.count, "user")), \(counted(web.bearerTokens.count, "token")), no problems"
     }
@@ -74,10 +67,9 @@ package enum Program {
   ) -> CInt {
     guard let file else { return 0 }
     do {
-      write("\(file): \(try read(file))\n", to: STDOUT_FILENO)
-      return 0
+      return answer("\(file): \(try read(file))\n")
     } catch {
-      write("\(error)\n", to: STDERR_FILENO)
+      complain("\(error)\n")
       return 1
     }
   }
@@ -89,17 +81,15 @@ package enum Program {
   private static func probe(_ options: ProbeOptions) async -> CInt {
     if options.module != nil { return await probeByModule(options) }
     let (report, isGood) = await Probe(options: options).run()
-    write(report.text(), to: STDOUT_FILENO)
-    return isGood ? 0 : 1
+    return answer(report.text(), isGood: isGood)
   }
 
   private static func probeByModule(_ options: ProbeOptions) async -> CInt {
     do {
       let result = try await ModuleProbe(options).run()
-      write(result.metrics, to: STDOUT_FILENO)
-      return result.isSuccess ? 0 : 1
+      return answer(result.metrics, isGood: result.isSuccess)
     } catch {
-      write("\(error)\n", to: STDERR_FILENO)
+      complain("\(error)\n")
       return error is CommandLineError ? 2 : 1
     }
   }
@@ -115,8 +105,19 @@ package enum Program {
     return result.status.load(ordering: .acquiring)
   }
 
-  private static func write(_ text: String, to descriptor: CInt) {
-    Logger.write(Array(text.utf8), to: descriptor)
+  /// Writes to standard output. Returns the exit status: 1 if the answer is not good, or was not taken.
+  private static func answer(_ text: String, isGood: Bool = true) -> CInt {
+    do throws(Errno) {
+      try Logger.write(Array(text.utf8), to: STDOUT_FILENO)
+      return isGood ? 0 : 1
+    } catch {
+      complain("weir: can't write to standard output: \(error)\n")
+      return 1
+    }
+  }
+
+  private static func complain(_ text: String) {
+    try? Logger.write(Array(text.utf8), to: STDERR_FILENO)
   }
 
   private final class Result: Sendable {

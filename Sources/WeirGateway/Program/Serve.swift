@@ -66,7 +66,7 @@ struct Serve {
       warn(of: configuration)
       announce(configuration, parts, isDemo: origin != nil)
       let looks = options.watchInterval.map { interval in
-        ConfigurationLooks(every: interval) { done in occasions.note(.filesChanged) { _ in done() } }
+        ConfigurationLooks(every: interval, log: log) { done in occasions.note(.filesChanged) { _ in done() } }
       }
       looks?.wereRead(files.reads)
       try looks?.start()

@@ -1,4 +1,5 @@
 import WeirHTTP
+package import WeirServer
 
 /// Finds the route of a request, and the target to send to its upstream.
 ///
@@ -25,6 +26,17 @@ package struct RouteTable: Sendable {
   package init(_ routes: [Route]) {
     self.routes = routes
     index = RouteIndex(routes)
+  }
+
+  /// Decides about a request of a sender of whom nothing is known.
+  package func decide(_ head: RequestHead) -> Decision {
+    head.withTargetBytes { target in
+      head.withParts { parts in
+        decide(
+          method: parts.method.bindMemory(to: UInt8.self).span, host: parts.authority.bindMemory(to: UInt8.self).span,
+          target: target.bindMemory(to: UInt8.self).span, fields: head.fields)
+      }
+    }
   }
 
   /// - Parameters:

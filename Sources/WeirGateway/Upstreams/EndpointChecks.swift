@@ -116,7 +116,8 @@ final class EndpointChecks {
       let engines = if let engines { engines } else { try Engines(loop: loop, options: Self.options, observer: nil) }
       self.engines = engines
       endpoint.run = CheckRun(
-        terms.spec(of: endpoint.endpoint), terms, by: engines, advice: TransferAdvice(options: Self.options)
+        terms.spec(of: endpoint.endpoint), terms, by: engines,
+        advice: TransferAdvice(options: Self.options, naming: .upstream)
       ) { [weak self, weak endpoint] outcome in
         if let endpoint { self?.ended(endpoint, outcome) }
       }

@@ -9,11 +9,24 @@ package struct TransferAdvice {
   private let rules: TransferRules?
   /// Whether the silence exceeded the URL request's own `timeoutInterval`.
   private let hasOwnTimeout: Bool
+  private let settings: Settings
 
-  package init(options: TransportOptions, rules: TransferRules? = nil, hasOwnTimeout: Bool = false) {
+  /// Whose settings the advice names.
+  package enum Settings: Sendable {
+    /// Those of a session's configuration.
+    case session
+    /// The keys of an upstream in the gateway's configuration.
+    case upstream
+  }
+
+  package init(
+    options: TransportOptions, rules: TransferRules? = nil, hasOwnTimeout: Bool = false,
+    naming settings: Settings = .session
+  ) {
     self.options = options
     self.rules = rules
     self.hasOwnTimeout = hasOwnTimeout
+    self.settings = settings
   }
 
   /// libcurl's text without redundant parts, followed by the advice.
@@ -53,7 +66,8 @@ package struct TransferAdvice {
 
   private func advice(onLibcurls error: TransferError) -> String? {
     switch error.code {
-    case .couldNotResolveHost: "check the name and the machine's resolver; resolveOverrides answers in its place"
+    case .couldNotResolveHost:
+      "check the name and the machine's resolver" + named("; resolveOverrides answers in its place", upstream: "")
     case .couldNotResolveProxy, .proxy: "proxy"
     case .couldNotConnect where error.osErrno == ECONNREFUSED:
       if case .none = options.proxy { "nothing listens there" } else { "nothing listens there; see proxy" }
@@ -63,9 +77,11 @@ package struct TransferAdvice {
     case .tlsConnect where error.message.contains("SSL_ERROR_SYSCALL"):
       "the server has closed the connection in the handshake; perhaps it speaks plain http there"
     case .peerFailedVerification: advice(on: error.certificateDefect)
-    case .badTrustRoots: "tls.trustRoots: \(options.tls.roots.text)"
-    case .clientCertificateProblem, .clientCertificateRequired: "tls.clientCertificate"
-    case .pinnedPublicKeyMismatch: "tls.pinnedPublicKeys: \(options.tls.pinnedPublicKeys.count)"
+    case .badTrustRoots: named("tls.trustRoots: \(options.tls.roots.text)", upstream: "tls.ca")
+    case .clientCertificateProblem, .clientCertificateRequired:
+      named("tls.clientCertificate", upstream: "tls.certificate")
+    case .pinnedPublicKeyMismatch:
+      named("tls.pinnedPublicKeys: \(options.tls.pinnedPublicKeys.count)", upstream: "tls.pins")
     default: nil
     }
   }
@@ -73,12 +89,19 @@ package struct TransferAdvice {
   private func advice(on defect: CertificateDefect?) -> String? {
     switch defect {
     case .unknownRoot:
-      "tls.trustRoots: \(options.tls.roots.text); put the certificate of the server's authority there"
+      named(
+        "tls.trustRoots: \(options.tls.roots.text); put the certificate of the server's authority there",
+        upstream: "put the certificate of the server's authority into the upstream's tls.ca")
     case .expired, .notYetValid: "the server needs another certificate, or this machine's clock is wrong"
-    case .wrongHost: "the URL has to name the server as its certificate does; resolveOverrides gives the address"
+    case .wrongHost:
+      named(
+        "the URL has to name the server as its certificate does; resolveOverrides gives the address",
+        upstream: "the certificate has another name; tls.serverName is the name to look for")
     case .other, nil: nil
     }
   }
+
+  private func named(_ session: String, upstream: String) -> String { settings == .session ? session : upstream }
 }
 
 extension TLSOptions.Roots {

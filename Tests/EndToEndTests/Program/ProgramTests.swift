@@ -219,6 +219,9 @@ import WeirTestSupport
   @Test func aCommandLineThatCannotBeFollowedIsRefused() async throws {
     #expect(try await Tool.weir.runToEnd(["serve", "--no.such-flag=1"]).status == .exited(2))
     #expect(try await Tool.weir.run(["--version"]).contains(#/^weir \d+\.\d+\.\d+ \(revision [^ ]+\)\nlibcurl \d/#))
+    let full = try await Tool.shell.runToEnd(["-c", "exec \(try Tool.weir.path) manual weir.1 >/dev/full"])
+    #expect(full.status == .exited(1))
+    #expect(full.output == "weir: can't write to standard output: No space left on device\n")
     let weir = try await WeirProgram()
     let second = try await Tool.weir.runToEnd([
       "serve", "--gateway.listen-address=127.0.0.1:\(weir.port)",

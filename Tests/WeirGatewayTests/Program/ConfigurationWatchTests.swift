@@ -67,6 +67,22 @@ import WeirTestSupport
     #expect(!later)
   }
 
+  /// Not at the first look, which may fall between two steps of a change; once, until the file is back.
+  @Test func tellsOfAFileThatIsGone() throws {
+    let directory = try TemporaryDirectory()
+    let mark = try #require(FileMark(ofFile: directory.file("a", "x")))
+    var watch = ConfigurationWatch()
+    watch.wereRead(["a", "b", "never"], ["a": mark, "b": mark])
+    let told = ["ab", "a", "ab", "a", "a", "a", "", "", "ab", "b", "b"].map { look in
+      let marks = Dictionary(uniqueKeysWithValues: look.map { (String($0), mark) })
+      let gone = watch.newlyGone(marks)
+      let isDue = watch.look(marks)
+      #expect(!isDue)
+      return gone.joined()
+    }
+    #expect(told == ["", "", "", "", "b", "", "", "a", "", "", "a"])
+  }
+
   @Test func notesTheFilesThatAreRead() throws {
     let directory = try TemporaryDirectory()
     let users = try directory.file("users.yml", "bearer_tokens: [abc]")
