@@ -145,9 +145,9 @@ extension [UInt8] {
       output.withUnsafeMutableBufferPointer { buffer, initialized in
         guard var place = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
         place.put(name)
-        place.put(UnsafeRawBufferPointer(start: separator.utf8Start, count: separator.utf8CodeUnitCount))
+        place.put(separator)
         place.put(value)
-        place.put(UnsafeRawBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount))
+        place.put(end)
         initialized = count
       }
     }
@@ -172,7 +172,7 @@ extension String {
 extension UnsafeMutableRawPointer {
   /// Copies the octets to this place and moves on behind them.
   @inlinable @inline(__always)
-  mutating func put(_ octets: UnsafeRawBufferPointer) {
+  package mutating func put(_ octets: UnsafeRawBufferPointer) {
     guard let source = octets.baseAddress else { return }
     // A call would cost more than the copy of a line end.
     if octets.count <= 2 {
@@ -181,5 +181,16 @@ extension UnsafeMutableRawPointer {
       copyMemory(from: source, byteCount: octets.count)
     }
     self += octets.count
+  }
+
+  @inlinable @inline(__always)
+  package mutating func put(_ text: StaticString) {
+    put(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  @inlinable @inline(__always)
+  package mutating func put(_ octet: UInt8) {
+    storeBytes(of: octet, as: UInt8.self)
+    self += 1
   }
 }

@@ -35,4 +35,18 @@ struct AccessFacts {
   var requestID: [UInt8] = []
   /// The version of TLS, as "1.3"; nil without.
   var tls: String?
+
+  /// The most room that the facts take in a line, with their names.
+  var room: Int {
+    let names = 512
+    let members = listener.count + route.count + upstream.count
+    let values =
+      AccessLine.room(for: client.count) + AccessLine.room(for: method.count) + AccessLine.room(for: host.count)
+      + AccessLine.room(for: path.count) + AccessLine.room(for: query?.count ?? 0)
+      + AccessLine.room(for: endpoint?.utf8.count ?? 0) + AccessLine.room(for: outcome.utf8.count)
+      + AccessLine.room(for: error.utf8.count) + AccessLine.room(for: traceID.count)
+      + AccessLine.room(for: requestID.count) + AccessLine.room(for: tls?.utf8.count ?? 0)
+    // The parts of a user's name are values of their own.
+    return names + members + values + user.count * 5
+  }
 }

@@ -7,91 +7,100 @@ struct AccessLogFormatter {
 
   private let format: AccessLogSettings.Format
   private let hasQuery: Bool
-  private let hasUserAgent: Bool
-  private let hasReferer: Bool
-  /// The members of header fields, each with the field's name.
-  private let members: [(key: [UInt8], name: String)]
+  /// The header fields that have a place in a line: those of JSON with the beginnings of their members, or the two of
+  /// `combined`.
+  private let fields: [(key: [UInt8], name: String, isAsked: Bool)]
   private var time: AccessTime
 
   init(_ settings: AccessLogSettings) {
     format = settings.format
     time = AccessTime(format)
     hasQuery = settings.fields.contains(.query)
-    hasUserAgent = settings.fields.contains(.userAgent)
-    hasReferer = settings.fields.contains(.referer)
-    members = settings.fields.compactMap { field in
-      field.name.map { (Array(",\"\(field.key)\":".utf8), $0) }
+    switch format {
+    case .json:
+      fields = settings.fields.compactMap { field in
+        field.name.map { (Array(",\"\(field.key)\":".utf8), $0, true) }
+      }
+    case .combined:
+      fields = [
+        ([], "Referer", settings.fields.contains(.referer)), ([], "User-Agent", settings.fields.contains(.userAgent)),
+      ]
     }
   }
 
   /// Appends a line with its end.
   mutating func append(_ facts: AccessFacts, values: FieldValues, to lines: inout [UInt8]) {
-    switch format {
-    case .json: appendJSON(facts, values, to: &lines)
-    case .combined: appendCombined(facts, values, to: &lines)
+    // Those of a JSON line, or of Referer and User-Agent.
+    let values = fields.map { $0.isAsked ? Self.joined($0.name, values) : nil }
+    var room = facts.room
+    for (field, value) in zip(fields, values) { room += field.key.count + AccessLine.room(for: value?.count ?? 0) }
+    AccessLine.append(to: &lines, room: room) { line in
+      switch format {
+      case .json: putJSON(facts, values, into: &line)
+      case .combined: putCombined(facts, values, into: &line)
+      }
+      line.put(.lineFeed)
     }
-    lines.append(.lineFeed)
   }
 
   // MARK: JSON
 
-  private mutating func appendJSON(_ facts: AccessFacts, _ values: FieldValues, to line: inout [UInt8]) {
-    line.append(accessText: "{\"time\":\"")
-    time.append(milliseconds: facts.milliseconds, to: &line)
-    line.append(.quotationMark)
-    line.append(contentsOf: facts.listener)
-    line.append(contentsOf: facts.route)
-    line.append(contentsOf: facts.upstream)
-    if let endpoint = facts.endpoint { Self.append(",\"endpoint\":", endpoint, to: &line) }
-    Self.append(",\"client\":", facts.client, to: &line)
-    facts.user.withUnsafeBytes { Self.append(",\"user\":", $0, to: &line) }
-    Self.append(",\"method\":", facts.method, to: &line)
-    Self.append(",\"host\":", facts.host, to: &line)
-    Self.append(",\"path\":", facts.path, to: &line)
-    if hasQuery, let query = facts.query { Self.append(",\"query\":", query, isAlwaysThere: true, to: &line) }
+  private mutating func putJSON(_ facts: AccessFacts, _ values: [[UInt8]?], into line: inout AccessLine) {
+    line.put("{\"time\":\"")
+    time.put(milliseconds: facts.milliseconds, into: &line)
+    line.put(.quotationMark)
+    line.put(facts.listener)
+    line.put(facts.route)
+    line.put(facts.upstream)
+    if let endpoint = facts.endpoint { Self.put(",\"endpoint\":", endpoint, into: &line) }
+    Self.put(",\"client\":", facts.client, into: &line)
+    facts.user.withUnsafeBytes { Self.put(",\"user\":", $0, into: &line) }
+    Self.put(",\"method\":", facts.method, into: &line)
+    Self.put(",\"host\":", facts.host, into: &line)
+    Self.put(",\"path\":", facts.path, into: &line)
+    if hasQuery, let query = facts.query { Self.put(",\"query\":", query, isAlwaysThere: true, into: &line) }
     if !facts.method.isEmpty {
-      line.append(accessText: facts.isHTTP10 ? ",\"protocol\":\"HTTP/1.0\"" : ",\"protocol\":\"HTTP/1.1\"")
+      line.put(facts.isHTTP10 ? ",\"protocol\":\"HTTP/1.0\"" : ",\"protocol\":\"HTTP/1.1\"")
     }
     if facts.status > 0 {
-      line.append(accessText: ",\"status\":")
-      line.append(accessNumber: Int64(facts.status))
+      line.put(",\"status\":")
+      line.put(number: Int64(facts.status))
     }
-    Self.append(",\"outcome\":", facts.outcome, to: &line)
-    line.append(accessText: ",\"bytes_in\":")
-    line.append(accessNumber: facts.bytesIn)
-    line.append(accessText: ",\"bytes_out\":")
-    line.append(accessNumber: facts.bytesOut)
-    line.append(accessText: ",\"seconds\":")
-    line.append(accessSeconds: facts.seconds)
+    Self.put(",\"outcome\":", facts.outcome, into: &line)
+    line.put(",\"bytes_in\":")
+    line.put(number: facts.bytesIn)
+    line.put(",\"bytes_out\":")
+    line.put(number: facts.bytesOut)
+    line.put(",\"seconds\":")
+    line.put(seconds: facts.seconds)
     if let seconds = facts.upstreamSeconds {
-      line.append(accessText: ",\"upstream_seconds\":")
-      line.append(accessSeconds: seconds)
-      line.append(accessText: ",\"attempts\":")
-      line.append(accessNumber: Int64(facts.attempts))
+      line.put(",\"upstream_seconds\":")
+      line.put(seconds: seconds)
+      line.put(",\"attempts\":")
+      line.put(number: Int64(facts.attempts))
     }
-    Self.append(",\"error\":", facts.error, to: &line)
-    facts.traceID.withUnsafeBytes { Self.append(",\"trace_id\":", $0, to: &line) }
-    facts.requestID.withUnsafeBytes { Self.append(",\"request_id\":", $0, to: &line) }
-    if let tls = facts.tls { Self.append(",\"tls\":", tls, to: &line) }
-    for (key, name) in members {
-      let value = Self.joined(name, values)
+    Self.put(",\"error\":", facts.error, into: &line)
+    facts.traceID.withUnsafeBytes { Self.put(",\"trace_id\":", $0, into: &line) }
+    facts.requestID.withUnsafeBytes { Self.put(",\"request_id\":", $0, into: &line) }
+    if let tls = facts.tls { Self.put(",\"tls\":", tls, into: &line) }
+    for (field, value) in zip(fields, values) {
       guard let value else { continue }
-      line.append(contentsOf: key)
-      value.withUnsafeBytes { line.append(accessValue: $0, isJSON: true) }
+      line.put(field.key)
+      value.withUnsafeBytes { line.put(value: $0, isJSON: true) }
     }
-    line.append(UInt8(ascii: "}"))
+    line.put(UInt8(ascii: "}"))
   }
 
-  private static func append(_ key: StaticString, _ text: String, to line: inout [UInt8]) {
-    text.withOctets { append(key, $0, to: &line) }
+  private static func put(_ key: StaticString, _ text: String, into line: inout AccessLine) {
+    text.withOctets { put(key, $0, into: &line) }
   }
 
-  private static func append(
-    _ key: StaticString, _ value: UnsafeRawBufferPointer, isAlwaysThere: Bool = false, to line: inout [UInt8]
+  private static func put(
+    _ key: StaticString, _ value: UnsafeRawBufferPointer, isAlwaysThere: Bool = false, into line: inout AccessLine
   ) {
     guard isAlwaysThere || !value.isEmpty else { return }
-    line.append(accessText: key)
-    line.append(accessValue: value, isJSON: true)
+    line.put(key)
+    line.put(value: value, isJSON: true)
   }
 
   /// The values of a field, joined as RFC 9110 §5.3 has it; nil without the field.
@@ -99,56 +108,56 @@ struct AccessLogFormatter {
     var joined: [UInt8]?
     values(name) { value in
       if joined != nil { joined?.append(contentsOf: [.comma, .space]) }
-      if (joined?.count ?? 0) <= [UInt8].longestAccessValue { joined = (joined ?? []) + value }
+      if (joined?.count ?? 0) <= AccessLine.longestValue { joined = (joined ?? []) + value }
     }
     return joined
   }
 
   // MARK: Combined
 
-  /// Appends what Apache's `"%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-agent}i\""` means, the last two only if
+  /// Puts what Apache's `"%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-agent}i\""` means, the last two only if
   /// they were asked for.
-  private mutating func appendCombined(_ facts: AccessFacts, _ values: FieldValues, to line: inout [UInt8]) {
-    if facts.client.isEmpty { line.append(UInt8(ascii: "-")) } else { line.append(contentsOf: facts.client) }
-    line.append(accessText: " - ")
-    appendUser(facts.user, to: &line)
-    line.append(accessText: " [")
-    time.append(milliseconds: facts.milliseconds, to: &line)
-    line.append(accessText: "] ")
-    appendRequest(facts, to: &line)
-    line.append(.space)
-    if facts.status > 0 { line.append(accessNumber: Int64(facts.status)) } else { line.append(UInt8(ascii: "-")) }
-    line.append(.space)
-    if facts.bytesOut > 0 { line.append(accessNumber: facts.bytesOut) } else { line.append(UInt8(ascii: "-")) }
-    for (isAsked, name) in [(hasReferer, "Referer"), (hasUserAgent, "User-Agent")] {
-      line.append(.space)
-      if isAsked, let value = Self.joined(name, values), !value.isEmpty {
-        value.withUnsafeBytes { line.append(accessValue: $0, isJSON: false) }
+  private mutating func putCombined(_ facts: AccessFacts, _ values: [[UInt8]?], into line: inout AccessLine) {
+    if facts.client.isEmpty { line.put(UInt8(ascii: "-")) } else { line.put(facts.client) }
+    line.put(" - ")
+    putUser(facts.user, into: &line)
+    line.put(" [")
+    time.put(milliseconds: facts.milliseconds, into: &line)
+    line.put("] ")
+    putRequest(facts, into: &line)
+    line.put(.space)
+    if facts.status > 0 { line.put(number: Int64(facts.status)) } else { line.put(UInt8(ascii: "-")) }
+    line.put(.space)
+    if facts.bytesOut > 0 { line.put(number: facts.bytesOut) } else { line.put(UInt8(ascii: "-")) }
+    for value in values {
+      line.put(.space)
+      if let value, !value.isEmpty {
+        value.withUnsafeBytes { line.put(value: $0, isJSON: false) }
       } else {
-        line.append(accessText: "\"-\"")
+        line.put("\"-\"")
       }
     }
   }
 
   /// A blank in a name would end it for programs that read the line.
-  private func appendUser(_ user: [UInt8], to line: inout [UInt8]) {
-    if user.isEmpty { return line.append(UInt8(ascii: "-")) }
+  private func putUser(_ user: [UInt8], into line: inout AccessLine) {
+    if user.isEmpty { return line.put(UInt8(ascii: "-")) }
     for (index, part) in user.split(separator: .space, omittingEmptySubsequences: false).enumerated() {
-      if index > 0 { line.append(accessText: "\\x20") }
-      part.withUnsafeBytes { line.append(accessOctets: $0, isJSON: false) }
+      if index > 0 { line.put("\\x20") }
+      part.withUnsafeBytes { line.put(escaped: $0, isJSON: false) }
     }
   }
 
-  private func appendRequest(_ facts: AccessFacts, to line: inout [UInt8]) {
-    guard !facts.method.isEmpty else { return line.append(accessText: "\"-\"") }
-    line.append(.quotationMark)
-    line.append(accessOctets: facts.method, isJSON: false)
-    line.append(.space)
-    line.append(accessOctets: facts.path, isJSON: false)
+  private func putRequest(_ facts: AccessFacts, into line: inout AccessLine) {
+    guard !facts.method.isEmpty else { return line.put("\"-\"") }
+    line.put(.quotationMark)
+    line.put(escaped: facts.method, isJSON: false)
+    line.put(.space)
+    line.put(escaped: facts.path, isJSON: false)
     if hasQuery, let query = facts.query {
-      line.append(.questionMark)
-      line.append(accessOctets: query, isJSON: false)
+      line.put(.questionMark)
+      line.put(escaped: query, isJSON: false)
     }
-    line.append(accessText: facts.isHTTP10 ? " HTTP/1.0\"" : " HTTP/1.1\"")
+    line.put(facts.isHTTP10 ? " HTTP/1.0\"" : " HTTP/1.1\"")
   }
 }

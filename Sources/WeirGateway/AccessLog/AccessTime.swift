@@ -14,16 +14,16 @@ struct AccessTime {
     self.format = format
   }
 
-  /// Appends a time: `2026-03-01T12:00:00.250Z` (RFC 3339), or `01/Mar/2026:12:00:00 +0000`, as Apache's logs have it.
-  mutating func append(milliseconds: Int64, to line: inout [UInt8]) {
+  /// Puts a time: `2026-03-01T12:00:00.250Z` (RFC 3339), or `01/Mar/2026:12:00:00 +0000`, as Apache's logs have it.
+  mutating func put(milliseconds: Int64, into line: inout AccessLine) {
     // A plain division would round towards 1970.
     let fraction = (milliseconds % 1000 + 1000) % 1000
     let second = (milliseconds - fraction) / 1000
     if second != self.second { look(at: second) }
-    line.append(contentsOf: text)
+    line.put(text)
     guard format == .json else { return }
-    line.append(accessNumber: fraction, width: 3)
-    line.append(UInt8(ascii: "Z"))
+    line.put(number: fraction, digits: 3)
+    line.put(UInt8(ascii: "Z"))
   }
 
   /// Makes the text that of a second.
@@ -32,28 +32,30 @@ struct AccessTime {
     gmtime_r(&seconds, &date)
     self.second = second
     text = []
-    let year = Int64(date.tm_year) + 1900
-    switch format {
-    case .json:
-      text.append(accessNumber: year, width: 4)
-      append("-", date.tm_mon + 1)
-      append("-", date.tm_mday)
-      append("T", date.tm_hour)
-    case .combined:
-      text.append(accessNumber: Int64(date.tm_mday), width: 2)
-      text.append(.slash)
-      text.append(accessText: Self.months[Int(date.tm_mon)])
-      text.append(.slash)
-      text.append(accessNumber: year, width: 4)
-      append(":", date.tm_hour)
+    AccessLine.append(to: &text, room: 32) { line in
+      let year = Int64(date.tm_year) + 1900
+      switch format {
+      case .json:
+        line.put(number: year, digits: 4)
+        Self.put("-", date.tm_mon + 1, into: &line)
+        Self.put("-", date.tm_mday, into: &line)
+        Self.put("T", date.tm_hour, into: &line)
+      case .combined:
+        line.put(number: Int64(date.tm_mday), digits: 2)
+        line.put(.slash)
+        line.put(Self.months[Int(date.tm_mon)])
+        line.put(.slash)
+        line.put(number: year, digits: 4)
+        Self.put(":", date.tm_hour, into: &line)
+      }
+      Self.put(":", date.tm_min, into: &line)
+      Self.put(":", date.tm_sec, into: &line)
+      line.put(format == .json ? "." : " +0000")
     }
-    append(":", date.tm_min)
-    append(":", date.tm_sec)
-    text.append(accessText: format == .json ? "." : " +0000")
   }
 
-  private mutating func append(_ separator: StaticString, _ value: CInt) {
-    text.append(accessText: separator)
-    text.append(accessNumber: Int64(value), width: 2)
+  private static func put(_ separator: StaticString, _ value: CInt, into line: inout AccessLine) {
+    line.put(separator)
+    line.put(number: Int64(value), digits: 2)
   }
 }

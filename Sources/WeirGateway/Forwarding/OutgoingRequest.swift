@@ -117,7 +117,7 @@ final class OutgoingRequest {
     }
     if let trace {
       trace.traceparentOctets.withUnsafeBytes { value in
-        "traceparent".withOctets { block.append(name: $0, value: value) }
+        "traceparent".withOctets { block.append(name: $0, value: value, isChecked: true) }
       }
       if let state = trace.traceState, route.headers.announcesTraceState {
         block.append(name: "tracestate", value: state)

@@ -54,7 +54,9 @@ public struct TraceContext: Sendable, Hashable {
   public var traceID: String { String(decoding: traceIDOctets, as: UTF8.self) }
 
   /// The identifier of the operation that sent or sends the request: 16 lower-case hexadecimal digits.
-  public var parentID: String { String(decoding: Self.digits(parent), as: UTF8.self) }
+  public var parentID: String {
+    String(decoding: Self.octets(Self.digits) { $0.put(hexadecimal: parent) }, as: UTF8.self)
+  }
 
   /// Whether the caller may have recorded the trace.
   public var isSampled: Bool { flags & Self.sampledFlag != 0 }
@@ -62,18 +64,23 @@ public struct TraceContext: Sendable, Hashable {
   /// The value of `traceparent`, in version 00.
   public var traceparent: String { String(decoding: traceparentOctets, as: UTF8.self) }
 
-  package var traceIDOctets: [UInt8] { Self.digits(high, low) }
+  package var traceIDOctets: [UInt8] {
+    Self.octets(2 * Self.digits) { place in
+      place.put(hexadecimal: high)
+      place.put(hexadecimal: low)
+    }
+  }
 
   package var traceparentOctets: [UInt8] {
-    var octets: [UInt8] = []
-    octets.reserveCapacity(Self.length)
-    octets += [0x30, 0x30, Self.hyphen]
-    Self.append(high, to: &octets)
-    Self.append(low, to: &octets)
-    octets.append(Self.hyphen)
-    Self.append(parent, to: &octets)
-    octets += [Self.hyphen, 0x30, 0x30 + flags]
-    return octets
+    Self.octets(Self.length) { place in
+      place.put("00-")
+      place.put(hexadecimal: high)
+      place.put(hexadecimal: low)
+      place.put("-")
+      place.put(hexadecimal: parent)
+      place.put("-0")
+      place.put(0x30 + flags & 7)
+    }
   }
 
   package func with(_ traceState: String?) -> TraceContext {
@@ -88,6 +95,8 @@ public struct TraceContext: Sendable, Hashable {
   // MARK: Digits
 
   private static let length = 55
+  /// Of a number.
+  private static let digits = 16
   private static let hyphen = UInt8(ascii: "-")
 
   /// A number in lower-case hexadecimal digits; nil if there are other octets.
@@ -104,20 +113,34 @@ public struct TraceContext: Sendable, Hashable {
     return number
   }
 
-  private static func digits(_ numbers: UInt64...) -> [UInt8] {
-    var octets: [UInt8] = []
-    octets.reserveCapacity(16 * numbers.count)
-    for number in numbers { append(number, to: &octets) }
-    return octets
+  /// Octets that `write` puts one behind the other.
+  private static func octets(_ count: Int, _ write: (inout UnsafeMutableRawPointer) -> Void) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      guard var place = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
+      write(&place)
+      initialized = count
+    }
+  }
+}
+
+extension UnsafeMutableRawPointer {
+  /// Writes 16 digits, and moves on behind them.
+  fileprivate mutating func put(hexadecimal number: UInt64) {
+    put(half: number >> 32)
+    put(half: number & 0xFFFF_FFFF)
   }
 
-  private static func append(_ number: UInt64, to octets: inout [UInt8]) {
-    octets.append(addingCapacity: 16) { output in
-      for shift in stride(from: 60, through: 0, by: -4) {
-        let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 15
-        output.append(digit < 10 ? digit + 0x30 : digit + 0x57)
-      }
-    }
+  /// Writes the 8 digits of 32 bits: all at once, each in an octet of a word.
+  private mutating func put(half: UInt64) {
+    // The four octets, the highest in the lowest bits, with 16 bits for each; then the digits, with 8 bits for each.
+    var word = half.byteSwapped >> 32
+    word = (word | word << 16) & 0x0000_FFFF_0000_FFFF
+    word = (word | word << 8) & 0x00FF_00FF_00FF_00FF
+    word = (word >> 4 | word << 8) & 0x0F0F_0F0F_0F0F_0F0F
+    let letters = (word + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+    word += 0x3030_3030_3030_3030 + letters * 0x27
+    storeBytes(of: word.littleEndian, as: UInt64.self)
+    self += 8
   }
 }
 

@@ -187,15 +187,45 @@ import WeirHTTP
     #expect(try Line(path: plain).json()["path"] as? String == String(repeating: "a", count: 2048))
   }
 
+  @Test func numbers() {
+    let numbers: [Int64] = [0, 9, 10, 99, 100, 1_000_000, 999_999_999_999_999_999, 1_000_000_000_000_000_000, .max]
+    var text: [UInt8] = []
+    AccessLine.append(to: &text, room: 200) { line in
+      for number in numbers {
+        line.put(number: number)
+        line.put(.space)
+      }
+      for (number, digits) in [(7, 3), (1234, 3), (0, 6)] as [(Int64, Int)] { line.put(number: number, digits: digits) }
+    }
+    #expect(String(decoding: text, as: UTF8.self) == numbers.map { "\($0) " }.joined() + "007234000000")
+  }
+
+  /// Pieces that find no room are left out, whatever they are, and none is written beyond it.
+  @Test(arguments: 0...40) func nothingIsWrittenBeyondTheRoom(room: Int) {
+    var text = Array("before".utf8)
+    let value: [UInt8] = [0xFF, 0x22, 0x61, 0x5C]
+    AccessLine.append(to: &text, room: room) { line in
+      value.withUnsafeBytes { line.put(value: $0, isJSON: true) }
+      line.put(number: 12)
+      line.put(number: 3, digits: 9)
+      line.put("text")
+      line.put(value)
+      line.put(seconds: 1.5)
+    }
+    #expect(text.starts(with: Array("before".utf8)) && text.count <= 6 + room)
+  }
+
   @Test func timesBeforeAndAfter1970() {
     var time = AccessTime(.json)
     var apache = AccessTime(.combined)
     var text: [UInt8] = []
-    for milliseconds in [-1, 0, 951_825_599_999, 951_825_600_000] as [Int64] {
-      time.append(milliseconds: milliseconds, to: &text)
-      text.append(.space)
+    AccessLine.append(to: &text, room: 200) { line in
+      for milliseconds in [-1, 0, 951_825_599_999, 951_825_600_000] as [Int64] {
+        time.put(milliseconds: milliseconds, into: &line)
+        line.put(.space)
+      }
+      apache.put(milliseconds: -1, into: &line)
     }
-    apache.append(milliseconds: -1, to: &text)
     #expect(
       String(decoding: text, as: UTF8.self)
         == "1969-12-31T23:59:59.999Z 1970-01-01T00:00:00.000Z 2000-02-29T11:59:59.999Z "
