@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Awaitable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +132,33 @@ def free_port() -> int:
                 continue
             return port
     raise Failure("no free port on the loopback")
+
+
+def leaves(error: BaseException) -> list[BaseException]:
+    """The exceptions in nested groups."""
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    return [leaf for one in error.exceptions for leaf in leaves(one)]
+
+
+async def judge(name: str, run: Awaitable[list[str]]) -> int:
+    """The exit status of a run, whose result is what it has found wrong. Prints that; a signal ends the run."""
+    this = asyncio.current_task()
+    assert this
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, this.cancel)
+    try:
+        found = await run
+    except asyncio.CancelledError:
+        print(f"{name}: interrupted", file=sys.stderr)
+        return 130
+    except (Failure, OSError) as failure:
+        found = [str(failure)]
+    except ExceptionGroup as group:
+        expected, others = group.split((Failure, OSError))
+        if others or not expected:
+            raise
+        found = [str(failure) for failure in leaves(expected)]
+    for one in found:
+        print(f"{name}: {one}", file=sys.stderr)
+    return 1 if found else 0

@@ -9,12 +9,11 @@ and configurations are left in the directory.
 
 import argparse
 import asyncio
-import signal
 import sys
 from pathlib import Path
 
 from course import FULL, SHORT, Course
-from processes import Failure, Processes
+from processes import Processes, judge
 from row import Place
 from story import Story
 
@@ -45,21 +44,7 @@ async def main() -> int:
     arguments.add_argument("program")
     arguments.add_argument("directory", type=Path)
     given = arguments.parse_args()
-
-    this = asyncio.current_task()
-    assert this
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, this.cancel)
-    try:
-        found = await run(SHORT if given.short else FULL, given.program, given.directory)
-    except asyncio.CancelledError:
-        print("fleet: interrupted", file=sys.stderr)
-        return 130
-    except (Failure, OSError) as failure:
-        found = [str(failure)]
-    for one in found:
-        print(f"fleet: {one}", file=sys.stderr)
-    return 1 if found else 0
+    return await judge("fleet", run(SHORT if given.short else FULL, given.program, given.directory))
 
 
 if __name__ == "__main__":

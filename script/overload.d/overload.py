@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import csv
-import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from gateways import NAMES, OFF, WEIR, Gateways
 from lane import Lane, Outcome
 from measure import Figures
-from processes import Failure
+from processes import Failure, judge
 from rows import FLEET, HARM, HELP, Row
 from short import SHORT
 from table import heading, line, print_table
@@ -161,33 +160,9 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def leaves(group: BaseException | None) -> list[BaseException]:
-    """The exceptions in nested groups."""
-    if not isinstance(group, BaseExceptionGroup):
-        return [] if group is None else [group]
-    return [leaf for one in group.exceptions for leaf in leaves(one)]
-
-
 async def main(given: argparse.Namespace) -> int:
-    this = asyncio.current_task()
-    assert this
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, this.cancel)
-    try:
-        found = await (in_short(given) if given.short else drawn(given) if given.picture else all_rows(given))
-    except asyncio.CancelledError:
-        print("overload: interrupted", file=sys.stderr)
-        return 130
-    except (Failure, OSError) as failure:
-        found = [str(failure)]
-    except ExceptionGroup as group:
-        expected, others = group.split((Failure, OSError))
-        if others:
-            raise
-        found = [str(failure) for failure in leaves(expected)]
-    for one in found:
-        print(f"overload: {one}", file=sys.stderr)
-    return 1 if found else 0
+    run = in_short(given) if given.short else drawn(given) if given.picture else all_rows(given)
+    return await judge("overload", run)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ Logs, configurations and numbers are left in the directory.
 import argparse
 import asyncio
 import csv
-import signal
 import sys
 import time
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from typing import Any
 import picture
 from alertmanager import Alertmanager, Notification, Webhook, notifications
 from plan import FULL, SETUPS, SHORT, Plan
-from processes import Failure, Processes
+from processes import Processes, judge
 from prometheus import Prometheus
 from run import Run
 from timeline import BACK, BROWN_OUT, OFF, PAGED, RECOVERY, RESOLVED, STORM, TICKET, Event, Timeline
@@ -178,21 +177,8 @@ async def main() -> int:
     arguments.add_argument("directory", type=Path)
     arguments.add_argument("picture", type=Path)
     given = arguments.parse_args()
-
-    this = asyncio.current_task()
-    assert this
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, this.cancel)
-    try:
-        found = await demonstrate(SHORT if given.short else FULL, given.program, given.directory, given.picture)
-    except asyncio.CancelledError:
-        print("storm: interrupted", file=sys.stderr)
-        return 130
-    except (Failure, OSError) as failure:
-        found = [str(failure)]
-    for one in found:
-        print(f"storm: {one}", file=sys.stderr)
-    return 1 if found else 0
+    plan = SHORT if given.short else FULL
+    return await judge("storm", demonstrate(plan, given.program, given.directory, given.picture))
 
 
 if __name__ == "__main__":
