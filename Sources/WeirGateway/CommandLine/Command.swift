@@ -29,7 +29,7 @@ package struct ServeOptions: Equatable, Sendable {
   package var watchInterval: Duration?
   /// Nil means ``standardGatewayAddress``, or the listeners of the configuration.
   package var gatewayAddress: SocketAddress?
-  package var webAddress = SocketAddress.loopback(port: 9464)
+  package var webAddress = standardWebAddress
   /// Restricts access to the metrics address. Nil lets everybody in.
   package var webConfigFile: String?
   /// The modules and targets of `/probe`. Without it there is no such page.
@@ -51,6 +51,7 @@ package struct ServeOptions: Equatable, Sendable {
   package var logFormat = LogFormat.logfmt
 
   package static let standardGatewayAddress = SocketAddress.loopback(port: 8080)
+  package static let standardWebAddress = SocketAddress.loopback(port: 9464)
 
   package init() {}
 }

@@ -24,9 +24,14 @@ extension Serve {
       var fields: LogFields = [place.key: place.value, "routes": routes, "workers": workers]
       if !configuration.listeners.isEmpty { fields.add("listener", .string(name)) }
       log.info("forwarding", fields)
+      let given = configuration.listeners.first { $0.name == name }?.address ?? options.gatewayAddress
+      warn(ofSocketNamed: name, at: address, inPlaceOf: given)
     }
     let serving = Self.place(parts.exporterAddress, url: metrics)
     log.info("serving metrics", [serving.key: serving.value])
+    warn(
+      ofSocketNamed: InheritedSockets.metricsName, at: parts.exporterAddress,
+      inPlaceOf: options.webAddress == ServeOptions.standardWebAddress ? nil : options.webAddress)
     if Self.isReachableFromElsewhere(parts.exporterAddress), options.webConfigFile == nil {
       log.warn(
         "everybody who reaches the metrics address may read it; see --web.config.file",
@@ -39,6 +44,14 @@ extension Serve {
       "a path that fails two times of three: retries hide it until their budget is used up",
       ["try": "curl \(gateway)/flaky"])
     log.info("what was measured of both", ["try": "curl \(metrics)"])
+  }
+
+  /// Warns of an address that was given, and that a socket of the service manager replaces.
+  private func warn(ofSocketNamed name: String, at address: SocketAddress, inPlaceOf given: SocketAddress?) {
+    guard let given, given != address, environment.sockets.contains(where: { $0.name == name }) else { return }
+    log.warn(
+      "a socket of the service manager takes the place of the address that was given",
+      ["listener": .string(name), "address": .string("\(address)"), "given": .string("\(given)")])
   }
 
   /// The field that tells where a listener is: its URL, or only its address if that stands for several addresses.

@@ -10,7 +10,7 @@ import WeirServer
 struct Serve {
   let options: ServeOptions
   let log: Logger
-  private let environment: ServiceEnvironment
+  let environment: ServiceEnvironment
   private let environmentProblems: [String]
 
   /// - Parameter problems: What is wrong with the environment.

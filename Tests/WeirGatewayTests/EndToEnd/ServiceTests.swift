@@ -111,6 +111,7 @@ import WeirTestSupport
       #expect(try ask() == [201, 201, 200])
       weir.send(SIGTERM)
       #expect(eventually { weir.exitStatus == 0 }, "\(weir.text)")
+      for given in ["unix:/nonexistent/weir.sock", "127.0.0.1:1"] { #expect(weir.text.contains("given=\(given)\n")) }
     }
     #expect(access(path, F_OK) == 0)
   }
