@@ -43,14 +43,18 @@ import WeirCurl
     #expect(failure.text == told)
   }
 
-  @Test(arguments: [
-    (CurlCode.couldNotResolveHost, nil, "check the name and the machine's resolver"),
-    (.badTrustRoots, nil, "tls.ca"), (.clientCertificateProblem, nil, "tls.certificate"),
-    (.pinnedPublicKeyMismatch, nil, "tls.pins"),
-    (.peerFailedVerification, .unknownRoot, "put the certificate of the server's authority into the upstream's tls.ca"),
-    (.peerFailedVerification, .wrongHost, "the certificate has another name; tls.serverName is the name to look for"),
-    (.timedOut, nil, "connectTimeout: 5.0 s"),
-  ])
+  @Test(
+    arguments: [
+      (.couldNotResolveHost, nil, "check the name and the machine's resolver"),
+      (.badTrustRoots, nil, "tls.ca"), (.clientCertificateProblem, nil, "tls.certificate"),
+      (.pinnedPublicKeyMismatch, nil, "tls.pins"),
+      (
+        .peerFailedVerification, .unknownRoot,
+        "put the certificate of the server's authority into the upstream's tls.ca"
+      ),
+      (.peerFailedVerification, .wrongHost, "the certificate has another name; tls.serverName is the name to look for"),
+      (.timedOut, nil, "connectTimeout: 5.0 s"),
+    ] as [(CurlCode, CertificateDefect?, String)])
   func adviceToAGatewayNamesItsKeys(code: CurlCode, defect: CertificateDefect?, told: String) {
     var options = TransportOptions()
     options.connectTimeout = 5
