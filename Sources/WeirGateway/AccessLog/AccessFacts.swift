@@ -1,5 +1,7 @@
 /// The facts in one line of an access log. The octets are valid only as long as the line is written.
-struct AccessFacts {
+///
+/// Not copyable: a copy would retain and release each of the many fields.
+struct AccessFacts: ~Copyable {
   /// The time at which the request came: milliseconds since 1970.
   var milliseconds: Int64
   /// Members of JSON that don't change from one request to the next, each with a comma in front of it; empty without a

@@ -29,7 +29,7 @@ struct AccessLogFormatter {
   }
 
   /// Appends a line with its end.
-  mutating func append(_ facts: AccessFacts, values: FieldValues, to lines: inout [UInt8]) {
+  mutating func append(_ facts: borrowing AccessFacts, values: FieldValues, to lines: inout [UInt8]) {
     // Those of a JSON line, or of Referer and User-Agent.
     let values = fields.map { $0.isAsked ? Self.joined($0.name, values) : nil }
     var room = facts.room
@@ -45,7 +45,7 @@ struct AccessLogFormatter {
 
   // MARK: JSON
 
-  private mutating func putJSON(_ facts: AccessFacts, _ values: [[UInt8]?], into line: inout AccessLine) {
+  private mutating func putJSON(_ facts: borrowing AccessFacts, _ values: [[UInt8]?], into line: inout AccessLine) {
     line.put("{\"time\":\"")
     time.put(milliseconds: facts.milliseconds, into: &line)
     line.put(.quotationMark)
@@ -117,7 +117,7 @@ struct AccessLogFormatter {
 
   /// Puts what Apache's `"%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-agent}i\""` means, the last two only if
   /// they were asked for.
-  private mutating func putCombined(_ facts: AccessFacts, _ values: [[UInt8]?], into line: inout AccessLine) {
+  private mutating func putCombined(_ facts: borrowing AccessFacts, _ values: [[UInt8]?], into line: inout AccessLine) {
     if facts.client.isEmpty { line.put(UInt8(ascii: "-")) } else { line.put(facts.client) }
     line.put(" - ")
     putUser(facts.user, into: &line)
@@ -148,7 +148,7 @@ struct AccessLogFormatter {
     }
   }
 
-  private func putRequest(_ facts: AccessFacts, into line: inout AccessLine) {
+  private func putRequest(_ facts: borrowing AccessFacts, into line: inout AccessLine) {
     guard !facts.method.isEmpty else { return line.put("\"-\"") }
     line.put(.quotationMark)
     line.put(escaped: facts.method, isJSON: false)

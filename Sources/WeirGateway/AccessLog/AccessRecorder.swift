@@ -37,7 +37,7 @@ final class AccessRecorder {
   }
 
   /// Adds a line.
-  func record(_ facts: AccessFacts, values: AccessLogFormatter.FieldValues) {
+  func record(_ facts: borrowing AccessFacts, values: AccessLogFormatter.FieldValues) {
     if count == 0 { loop.atEndOfTurn { [weak self] in self?.flush() } }
     formatter.append(facts, values: values, to: &lines)
     count += 1
