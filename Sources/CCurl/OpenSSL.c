@@ -11,6 +11,7 @@
   USE(OPENSSL_sk_num)           \
   USE(OPENSSL_sk_value)         \
   USE(SSL_ctrl)                 \
+  USE(SSL_free_buffers)         \
   USE(SSL_get0_alpn_selected)   \
   USE(SSL_get0_verified_chain)  \
   USE(SSL_get_peer_cert_chain)  \

@@ -11,14 +11,17 @@ struct TLSConnection {
     let getShutdown: Number
     let want: Number
     let control: Control
+    let freeBuffers: Number
   }
 
   private static let functions: Functions? = {
     guard let hasPending: Number = OpenSSL.function("SSL_has_pending"),
       let getShutdown: Number = OpenSSL.function("SSL_get_shutdown"),
-      let want: Number = OpenSSL.function("SSL_want"), let control: Control = OpenSSL.function("SSL_ctrl")
+      let want: Number = OpenSSL.function("SSL_want"), let control: Control = OpenSSL.function("SSL_ctrl"),
+      let freeBuffers: Number = OpenSSL.function("SSL_free_buffers")
     else { return nil }
-    return Functions(hasPending: hasPending, getShutdown: getShutdown, want: want, control: control)
+    return Functions(
+      hasPending: hasPending, getShutdown: getShutdown, want: want, control: control, freeBuffers: freeBuffers)
   }()
 
   /// Whether the TLS library is one that can be asked.
@@ -36,6 +39,13 @@ struct TLSConnection {
 
   /// Whether there are bytes that were received and that nobody has read, decrypted or not.
   var hasPending: Bool { functions.hasPending(object) != 0 }
+
+  /// Gives back the 16 KiB for records until there are more bytes. With TLS 1.3, OpenSSL keeps them, though libcurl has it
+  /// release its buffers.
+  func releaseBuffers() {
+    // OpenSSL before 3.0.14 would not notice itself that they are in use (CVE-2024-4741).
+    if !hasPending { _ = functions.freeBuffers(object) }
+  }
 
   /// Whether the peer has announced its end (close_notify).
   var peerHasClosed: Bool {

@@ -143,7 +143,10 @@ final class SecureWire {
     guard let handle else { return .failed(.engineFailed) }
     var count = 0
     let code = curl_easy_recv(handle.easy, buffer.baseAddress, buffer.count, &count)
-    if code == CURLE_AGAIN { return .later }
+    if code == CURLE_AGAIN {
+      connection.releaseBuffers()
+      return .later
+    }
     if code != CURLE_OK { return .failed(error(code, handle)) }
     if count > 0 {
       idleRecords = 0
