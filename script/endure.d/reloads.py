@@ -67,11 +67,12 @@ async def reloads(place: Place) -> list[Bar]:
                 f"after {generation} reloads: page {later / 1e6:.2f} MB, {gateway.descriptors()} descriptors, "
                 f"{gateway.resident() / 1024:.1f} MiB"
             )
+    last_resident = gateway.resident()
     # As the descriptors of the first file were counted after a request to each of its routes, so are those of the last.
     await ask(ROUNDS, range(WIDTH))
     last_page = len((await gateway.page()).text)
     await asyncio.sleep(1)
-    last_descriptors, last_resident = gateway.descriptors(), gateway.resident()
+    last_descriptors = gateway.descriptors()
     growth = last_resident / resident
     return [
         Bar(f"page {page / 1e6:.2f} -> {last_page / 1e6:.2f} MB", last_page <= 2 * page),

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Synchronization
 import Weir
@@ -113,6 +114,8 @@ struct Serve {
           if occasion.event == .filesChanged { log.info("files of the configuration are read again", [:]) }
           manager.tell(.reloading(at: .now))
           let problems = await reload(parts, looks)
+          // What the configuration before took goes back to the system.
+          malloc_trim(0)
           manager.tell(.ready(status: Self.status(parts, isRefused: !problems.isEmpty)))
           occasion.answer?(AdminAction.Result(reloadedWith: problems))
         case .reopenLog: reopenAccessLog(parts)
