@@ -18,6 +18,7 @@
   USE(SSL_get_shutdown)         \
   USE(SSL_get_wbio)             \
   USE(SSL_has_pending)          \
+  USE(SSL_rstate_string)        \
   USE(SSL_set0_wbio)            \
   USE(SSL_shutdown)             \
   USE(SSL_version)              \

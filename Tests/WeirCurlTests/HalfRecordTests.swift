@@ -29,10 +29,10 @@ struct HalfRecordTests {
             while b"\\r\\n\\r\\n" not in head: head += do(lambda: tls.read(65536))
         try:
             do(tls.do_handshake)
-            take()
-            tls.write(response(b"fine"))
-            c.sendall(sent.read())
             if begins_another:
+                take()
+                tls.write(response(b"fine"))
+                c.sendall(sent.read())
                 tls.write(response(b"evil"))
                 record = sent.read()
                 time.sleep(0.05)
@@ -42,35 +42,51 @@ struct HalfRecordTests {
             while True:
                 take()
                 tls.write(response(b"fine"))
-                c.sendall(sent.read())
+                record = sent.read()
+                c.sendall(record[:cut])
+                time.sleep(0.03 if cut else 0)
+                c.sendall(record[cut:])
         except OSError: pass
         finally: c.close()
-    listener = socket.create_server(("127.0.0.1", int(sys.argv[3])))
+    listener, cut = socket.create_server(("127.0.0.1", int(sys.argv[3]))), int(sys.argv[4])
     count = 0
     while True:
         c = listener.accept()[0]
         # The test itself connects once, to see that there is a listener.
         count += 1
-        threading.Thread(target=serve, args=(c, count == 2), daemon=True).start()
+        threading.Thread(target=serve, args=(c, count == 2 and not cut), daemon=True).start()
     """
 
-  @Test func halfOfARecordIsNotTheNextResponse() async throws {
+  /// - Parameter cut: The octets of each response's record that come before a pause; 0: all at once.
+  private static func serve(cut: Int, _ body: (_ url: String, EngineRig) async throws -> Void) async throws {
     let certificates = try await TestCertificates()
     let port = LoopbackPort.free()
     let pair = certificates.server
-    let peer = try Peer(
-      Tool(named: "python3"), ["-c", Self.script, pair.certificate, pair.key, "\(port)"])
+    let peer = try Peer(Tool(named: "python3"), ["-c", script, pair.certificate, pair.key, "\(port)", "\(cut)"])
     try await peer.waitForPort(port)
     let authority = certificates.authority.certificate
     let rig = try await EngineRig {
       $0.httpVersion = .http1_1
       $0.tls.roots = .file(authority)
     }
-    let url = "https://127.0.0.1:\(port)/"
-    #expect(await rig.get(url).text == "fine")
-    #expect(await eventually { rig.counts.open == 0 }, "the half record ends the connection")
-    #expect(await rig.get(url).text == "fine")
-    #expect(rig.counts.value.opened == 2)
+    try await body("https://127.0.0.1:\(port)/", rig)
     await rig.close()
+  }
+
+  @Test func halfOfARecordIsNotTheNextResponse() async throws {
+    try await Self.serve(cut: 0) { url, rig in
+      #expect(await rig.get(url).text == "fine")
+      #expect(await eventually { rig.counts.open == 0 }, "the half record ends the connection")
+      #expect(await rig.get(url).text == "fine")
+      #expect(rig.counts.value.opened == 2)
+    }
+  }
+
+  /// Within the record's header, behind it, and within its content.
+  @Test(arguments: [1, 4, 5, 6, 40]) func aRecordMayComeInTwoPieces(cut: Int) async throws {
+    try await Self.serve(cut: cut) { url, rig in
+      for _ in 0..<3 { #expect(await rig.get(url).text == "fine") }
+      #expect(rig.counts.value.opened == 1)
+    }
   }
 }

@@ -1,9 +1,11 @@
 internal import CCurl
+import Glibc
 
 /// OpenSSL's object for a TLS connection that libcurl has opened. It is valid for as long as the connection's easy
 /// handle is.
 struct TLSConnection {
   private typealias Number = @convention(c) (UnsafeMutableRawPointer) -> CInt
+  private typealias Text = @convention(c) (UnsafeMutableRawPointer) -> UnsafePointer<CChar>?
   private typealias Control = @convention(c) (UnsafeMutableRawPointer, CInt, CLong, UnsafeMutableRawPointer?) -> CLong
 
   private struct Functions {
@@ -11,6 +13,7 @@ struct TLSConnection {
     let getShutdown: Number
     let want: Number
     let control: Control
+    let readState: Text
     let freeBuffers: Number
   }
 
@@ -18,10 +21,12 @@ struct TLSConnection {
     guard let hasPending: Number = OpenSSL.function("SSL_has_pending"),
       let getShutdown: Number = OpenSSL.function("SSL_get_shutdown"),
       let want: Number = OpenSSL.function("SSL_want"), let control: Control = OpenSSL.function("SSL_ctrl"),
+      let readState: Text = OpenSSL.function("SSL_rstate_string"),
       let freeBuffers: Number = OpenSSL.function("SSL_free_buffers")
     else { return nil }
     return Functions(
-      hasPending: hasPending, getShutdown: getShutdown, want: want, control: control, freeBuffers: freeBuffers)
+      hasPending: hasPending, getShutdown: getShutdown, want: want, control: control, readState: readState,
+      freeBuffers: freeBuffers)
   }()
 
   /// Whether the TLS library is one that can be asked.
@@ -43,8 +48,10 @@ struct TLSConnection {
   /// Gives back the 16 KiB for records until there are more bytes. With TLS 1.3, OpenSSL keeps them, though libcurl has it
   /// release its buffers.
   func releaseBuffers() {
-    // OpenSSL before 3.0.14 would not notice itself that they are in use (CVE-2024-4741).
-    if !hasPending { _ = functions.freeBuffers(object) }
+    // OpenSSL before 3.0.14 would not notice itself that bytes are left, or a record has begun (CVE-2024-4741). "RH": it
+    // waits for the header of a record.
+    guard !hasPending, let state = functions.readState(object), strcmp(state, "RH") == 0 else { return }
+    _ = functions.freeBuffers(object)
   }
 
   /// Whether the peer has announced its end (close_notify).
