@@ -1,6 +1,6 @@
 import WeirIO
 
-/// The nanoseconds that each of `count` steps takes: the median of nine passes, the first of which warms up.
+/// The nanoseconds that each of `count` steps takes: the median of nine passes behind one that warms up.
 func median(of count: Int, _ step: (Int) -> Void) -> Int {
   let passes = (0...9).map { _ in
     let start = MonotonicTime.now

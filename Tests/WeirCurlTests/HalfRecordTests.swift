@@ -36,9 +36,9 @@ struct HalfRecordTests {
                 tls.write(response(b"evil"))
                 record = sent.read()
                 time.sleep(0.05)
-                c.sendall(record[:len(record) // 2])
+                c.sendall(record[:piece])
                 take()
-                c.sendall(record[len(record) // 2:])
+                c.sendall(record[piece:])
             while True:
                 take()
                 tls.write(response(b"fine"))
@@ -48,7 +48,7 @@ struct HalfRecordTests {
                 c.sendall(record[cut:])
         except OSError: pass
         finally: c.close()
-    listener, cut = socket.create_server(("127.0.0.1", int(sys.argv[3]))), int(sys.argv[4])
+    listener, cut, piece = socket.create_server(("127.0.0.1", int(sys.argv[3]))), int(sys.argv[4]), int(sys.argv[5])
     count = 0
     while True:
         c = listener.accept()[0]
@@ -57,12 +57,17 @@ struct HalfRecordTests {
         threading.Thread(target=serve, args=(c, count == 2 and not cut), daemon=True).start()
     """
 
-  /// - Parameter cut: The octets of each response's record that come before a pause; 0: all at once.
-  private static func serve(cut: Int, _ body: (_ url: String, EngineRig) async throws -> Void) async throws {
+  /// - Parameters:
+  ///   - cut: The octets of each response's record that come before a pause; 0: all at once, and an unasked response once.
+  ///   - piece: The octets of the unasked one that come at once.
+  private static func serve(
+    cut: Int = 0, piece: Int = 0, _ body: (_ url: String, EngineRig) async throws -> Void
+  ) async throws {
     let certificates = try await TestCertificates()
     let port = LoopbackPort.free()
     let pair = certificates.server
-    let peer = try Peer(Tool(named: "python3"), ["-c", script, pair.certificate, pair.key, "\(port)", "\(cut)"])
+    let arguments = [script, pair.certificate, pair.key, "\(port)", "\(cut)", "\(piece)"]
+    let peer = try Peer(Tool(named: "python3"), ["-c"] + arguments)
     try await peer.waitForPort(port)
     let authority = certificates.authority.certificate
     let rig = try await EngineRig {
@@ -73,16 +78,16 @@ struct HalfRecordTests {
     await rig.close()
   }
 
-  @Test func halfOfARecordIsNotTheNextResponse() async throws {
-    try await Self.serve(cut: 0) { url, rig in
+  /// Within the record's header, all of the header, and a part of the content.
+  @Test(arguments: [1, 5, 40]) func aPartOfARecordIsNotTheNextResponse(piece: Int) async throws {
+    try await Self.serve(piece: piece) { url, rig in
       #expect(await rig.get(url).text == "fine")
-      #expect(await eventually { rig.counts.open == 0 }, "the half record ends the connection")
+      #expect(await eventually { rig.counts.open == 0 }, "the part of a record ends the connection")
       #expect(await rig.get(url).text == "fine")
       #expect(rig.counts.value.opened == 2)
     }
   }
 
-  /// Within the record's header, behind it, and within its content.
   @Test(arguments: [1, 4, 5, 6, 40]) func aRecordMayComeInTwoPieces(cut: Int) async throws {
     try await Self.serve(cut: cut) { url, rig in
       for _ in 0..<3 { #expect(await rig.get(url).text == "fine") }

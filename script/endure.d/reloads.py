@@ -67,6 +67,8 @@ async def reloads(place: Place) -> list[Bar]:
                 f"after {generation} reloads: page {later / 1e6:.2f} MB, {gateway.descriptors()} descriptors, "
                 f"{gateway.resident() / 1024:.1f} MiB"
             )
+    # Making a page takes memory, as it did before the other reading.
+    await gateway.page()
     last_resident = gateway.resident()
     # As the descriptors of the first file were counted after a request to each of its routes, so are those of the last.
     await ask(ROUNDS, range(WIDTH))

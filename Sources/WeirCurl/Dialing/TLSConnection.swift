@@ -42,16 +42,19 @@ struct TLSConnection {
     self.object = object
   }
 
-  /// Whether there are bytes that were received and that nobody has read, decrypted or not.
-  var hasPending: Bool { functions.hasPending(object) != 0 }
+  /// Whether there are bytes that were received and that nobody has read, decrypted or not, be it the beginning of a record
+  /// alone.
+  var hasPending: Bool {
+    // OpenSSL does not count a header that it has read. "RH": it waits for one.
+    guard functions.hasPending(object) == 0, let state = functions.readState(object) else { return true }
+    return strcmp(state, "RH") != 0
+  }
 
   /// Gives back the 16 KiB for records until there are more bytes. With TLS 1.3, OpenSSL keeps them, though libcurl has it
   /// release its buffers.
   func releaseBuffers() {
-    // OpenSSL before 3.0.14 would not notice itself that bytes are left, or a record has begun (CVE-2024-4741). "RH": it
-    // waits for the header of a record.
-    guard !hasPending, let state = functions.readState(object), strcmp(state, "RH") == 0 else { return }
-    _ = functions.freeBuffers(object)
+    // OpenSSL before 3.0.14 would not notice itself that they are in use (CVE-2024-4741).
+    if !hasPending { _ = functions.freeBuffers(object) }
   }
 
   /// Whether the peer has announced its end (close_notify).

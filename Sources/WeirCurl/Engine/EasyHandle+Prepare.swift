@@ -58,10 +58,6 @@ extension EasyHandle {
     if let path = spec.endpoint?.unixSocketPath { options.set(CURLOPT_UNIX_SOCKET_PATH, path) }
   }
 
-  /// The least that libcurl takes. A connection that it opens for us keeps its buffer, and only a proxy's answers pass
-  /// through it.
-  private static let dialBufferSize = 1024
-
   private func setConnection(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {
     let context = Unmanaged.passUnretained(transfer).toOpaque()
     let prepared = engine.prepared
@@ -76,8 +72,7 @@ extension EasyHandle {
     options.set(CURLOPT_MAXAGE_CONN, engine.longestIdle)
     // libcurl refuses this option when the handle still has a buffer. It keeps the buffer if other transfers used its
     // HTTP/2 connection when it ended. That buffer is no smaller.
-    let bufferSize = transfer.dialled == nil ? prepared.bufferSize : Self.dialBufferSize
-    _ = weir_easy_set_long(easy, CURLOPT_BUFFERSIZE, bufferSize)
+    _ = weir_easy_set_long(easy, CURLOPT_BUFFERSIZE, prepared.bufferSize)
     options.set(CURLOPT_HTTP_VERSION, version.number)
     if !version.reusesConnections {
       options.set(CURLOPT_FRESH_CONNECT, 1)

@@ -30,7 +30,7 @@ struct AccessLogFormatter {
 
   /// Appends a line with its end.
   mutating func append(_ facts: borrowing AccessFacts, values: FieldValues, to lines: inout [UInt8]) {
-    // Those of a JSON line, or of Referer and User-Agent.
+    // The line's room depends on the values, so they come first.
     let values = fields.map { $0.isAsked ? Self.joined($0.name, values) : nil }
     var room = facts.room
     for (field, value) in zip(fields, values) { room += field.key.count + AccessLine.room(for: value?.count ?? 0) }

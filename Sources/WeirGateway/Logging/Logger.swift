@@ -45,10 +45,12 @@ package struct Logger: Sendable {
   static func write(_ line: [UInt8], to descriptor: Int32) throws(Errno) {
     var written = 0
     while written < line.count {
-      written += try line.span.withUnsafeBytes { bytes throws(Errno) in
+      let count = try line.span.withUnsafeBytes { bytes throws(Errno) in
         let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
         return try systemCall { Glibc.write(descriptor, rest.baseAddress, rest.count) }
       }
+      guard count > 0 else { return }
+      written += count
     }
   }
 }

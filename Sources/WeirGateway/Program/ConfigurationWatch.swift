@@ -32,6 +32,7 @@ struct ConfigurationWatch: Equatable {
     looksLeft = areFollowed ? nil : pause
     self.paths = paths
     marksWhenRead = marks
+    marksBefore = marks
     gone = []
     restless = 0
   }

@@ -115,7 +115,7 @@ struct Serve {
           manager.tell(.reloading(at: .now))
           let problems = await reload(parts, looks)
           // What the configuration before took goes back to the system.
-          malloc_trim(0)
+          if problems.isEmpty { malloc_trim(0) }
           manager.tell(.ready(status: Self.status(parts, isRefused: !problems.isEmpty)))
           occasion.answer?(AdminAction.Result(reloadedWith: problems))
         case .reopenLog: reopenAccessLog(parts)

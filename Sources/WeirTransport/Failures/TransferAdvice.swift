@@ -55,7 +55,8 @@ package struct TransferAdvice {
 
   private func advice(on error: TransferError) -> String? {
     switch error.kind {
-    case .silence: hasOwnTimeout ? "the URL request's timeoutInterval" : "timeoutIntervalForRequest"
+    case .silence where hasOwnTimeout: "the URL request's timeoutInterval"
+    case .silence: named("timeoutIntervalForRequest", upstream: "silenceTimeout")
     case .headTooLarge: "\(options.maximumHeaderSize) bytes"
     case .tunnelRefused: "proxy"
     case .noSocket where error.osErrno == EMFILE: "raise the limit of open files, RLIMIT_NOFILE"

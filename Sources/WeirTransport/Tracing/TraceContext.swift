@@ -95,7 +95,7 @@ public struct TraceContext: Sendable, Hashable {
   // MARK: Digits
 
   private static let length = 55
-  /// Of a number.
+  /// How many digits a number has.
   private static let digits = 16
   private static let hyphen = UInt8(ascii: "-")
 

@@ -61,6 +61,9 @@ import WeirCurl
     let error = TransferError(.curl, code: code, message: "m", certificateDefect: defect)
     let failure = TransferFailure(error, advice: TransferAdvice(options: options, naming: .upstream))
     #expect(failure.text == "m (\(told))")
+    let silence = TransferFailure(
+      TransferError(.silence, message: "s"), advice: TransferAdvice(options: options, naming: .upstream))
+    #expect(silence.text == "s (silenceTimeout)")
   }
 
   @Test func aCertificateThatIsWantedHasACodeOfItsOwn() {
