@@ -1,13 +1,14 @@
 import WeirGateway
 import WeirServer
 
-/// Decisions among 1,000 routes: by the host, by a prefix of the path, by a pattern, and by such a prefix and a field; a quarter each.
+/// Decisions among 1,000 routes: by the host, by a prefix of the path, by a pattern, and by such a prefix and a field; a
+/// quarter each.
 struct Decisions {
   enum Kind: Int, CaseIterable {
     case host, prefix, pattern, field
   }
 
-  private struct UnreadableRequest: Error {}
+  private struct UnexpectedResult: Error {}
 
   private let table: RouteTable
   private let heads: [RequestHead]
@@ -16,7 +17,7 @@ struct Decisions {
     table = RouteTable(try Configuration(parsing: Array(Self.text.utf8), file: "routes.yml").routes)
     heads = try table.routes.indices.map(Self.head)
     for (index, head) in heads.enumerated() {
-      guard case .respond(index) = table.decide(head) else { throw UnreadableRequest() }
+      guard case .respond(index) = table.decide(head) else { throw UnexpectedResult() }
     }
   }
 
@@ -58,7 +59,7 @@ struct Decisions {
     let text = "GET \(path)?page=2 HTTP/1.1\r\nHost: \(host)\r\nAccept: */*\r\n\(canary)\r\n"
     var parser = RequestParser(limits: RequestParser.Limits(ServerLimits()))
     var position = 0
-    guard case .head(let head) = parser.next(Array(text.utf8).span, at: &position) else { throw UnreadableRequest() }
+    guard case .head(let head) = parser.next(Array(text.utf8).span, at: &position) else { throw UnexpectedResult() }
     return head
   }
 }

@@ -50,8 +50,8 @@ struct TLSConnection {
     return strcmp(state, "RH") != 0
   }
 
-  /// Gives back the 16 KiB for records until there are more bytes. With TLS 1.3, OpenSSL keeps them, though libcurl has it
-  /// release its buffers.
+  /// Gives back the 16 KiB for records until there are more bytes. OpenSSL keeps them with TLS 1.3, even if it is told to
+  /// release its buffers, as by libcurl 7.88.1.
   func releaseBuffers() {
     // OpenSSL before 3.0.14 would not notice itself that they are in use (CVE-2024-4741).
     if !hasPending { _ = functions.freeBuffers(object) }

@@ -49,6 +49,6 @@ struct AccessFacts: ~Copyable {
       + AccessLine.room(for: error.utf8.count) + AccessLine.room(for: traceID.count)
       + AccessLine.room(for: requestID.count) + AccessLine.room(for: tls?.utf8.count ?? 0)
     // The parts of a user's name are values of their own.
-    return names + members + values + user.count * 5
+    return names + members + values + user.count * AccessLine.longestEscape
   }
 }

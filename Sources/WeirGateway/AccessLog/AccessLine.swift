@@ -8,6 +8,9 @@ import WeirHTTP
 struct AccessLine {
   /// The most octets that a value takes in a line.
   static let longestValue = 2048
+  /// The most octets that stand for one.
+  static let longestEscape = 5
+
   private var place: UnsafeMutableRawPointer
   private let end: UnsafeMutableRawPointer
 
@@ -25,8 +28,6 @@ struct AccessLine {
 
   /// The most room that a value of so many octets takes, with quotation marks.
   static func room(for octets: Int) -> Int { min(octets * longestEscape, longestValue) + 2 }
-
-  private static let longestEscape = 5
 
   private var room: Int { place.distance(to: end) }
 

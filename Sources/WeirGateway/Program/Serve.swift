@@ -114,7 +114,7 @@ struct Serve {
           if occasion.event == .filesChanged { log.info("files of the configuration are read again", [:]) }
           manager.tell(.reloading(at: .now))
           let problems = await reload(parts, looks)
-          // What the configuration before took goes back to the system.
+          // The memory of the configuration before goes back to the system.
           if problems.isEmpty { malloc_trim(0) }
           manager.tell(.ready(status: Self.status(parts, isRefused: !problems.isEmpty)))
           occasion.answer?(AdminAction.Result(reloadedWith: problems))

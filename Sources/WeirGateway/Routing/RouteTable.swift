@@ -28,7 +28,8 @@ package struct RouteTable: Sendable {
     index = RouteIndex(routes)
   }
 
-  /// Decides about a request of a sender of whom nothing is known.
+  /// Decides about a request of a sender of whom nothing is known. For MeasureDecisions: the generic function is slower from
+  /// another module, where it is not specialised.
   package func decide(_ head: RequestHead) -> Decision {
     head.withTargetBytes { target in
       head.withParts { parts in

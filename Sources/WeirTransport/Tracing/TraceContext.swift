@@ -79,7 +79,7 @@ public struct TraceContext: Sendable, Hashable {
       place.put("-")
       place.put(hexadecimal: parent)
       place.put("-0")
-      place.put(0x30 + flags & 7)
+      place.put(0x30 + flags)
     }
   }
 
