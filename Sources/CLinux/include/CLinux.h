@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/auxv.h>
@@ -23,6 +24,7 @@ extern int pthread_setname_np(pthread_t thread, const char *name);
 extern const char *strerrordesc_np(int error);
 extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 extern ssize_t preadv2(int file, const struct iovec *pieces, int count, off_t offset, int flags);
+extern int sched_getaffinity(pid_t process, size_t size, cpu_set_t *cores);
 extern int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned int flags);
 
 // The number of bytes sent on a socket that its peer has not acknowledged; 0 for sockets that do not know. It is in C

@@ -46,7 +46,7 @@ struct Serve {
         configuration = try demo.configuration()
         origin = demo
       }
-      let workers = options.workers ?? max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
+      let workers = options.workers ?? min(UsableCores.count, ServeOptions.workers.upperBound)
       let shares = DescriptorShares(limit: DescriptorLimit.current, workers: workers, hasOrigin: origin != nil)
       let occasions = Occasions()
       let parts = try Parts(
