@@ -61,7 +61,7 @@ package final class TransferEngine {
   /// TLS connections that are not libcurl's to use, by descriptor.
   var pinned: [CInt: Wire] = [:]
   /// TLS connections that were closed while libcurl was being called.
-  var unpinned: [Wire] = []
+  var unpinned: [EasyHandle] = []
   let noHeaders = PreparedHeaders(HeaderBlock())
   let nextTurnTimer = LoopTimer()
   var secondLooks = SecondLooks()

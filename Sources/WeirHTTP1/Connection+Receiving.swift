@@ -187,7 +187,7 @@ extension Connection {
     isSpoilt = true
     if hasResponded { return transfer.finish(nil, isReusable: false) }
     // After a failure to send, the end is no sign that the response is whole.
-    let end = sendError == nil ? end : .cut
+    let end: ResponseParser.ConnectionEnd = sendError != nil ? .cut : hasEndedSending ? .unknown : end
     do throws(ResponseDefect) {
       _ = try parser.connectionEnded(end)
       responseEnded(hasMore: false, transfer)

@@ -25,6 +25,8 @@ final class Connection {
   @exclusivity(unchecked) var isUnfinished = false
   /// Whether the TLS library can send on only when something has arrived.
   @exclusivity(unchecked) var sendsWhenReadable = false
+  /// Whether our side was ended before the response was, so that the server may have given the response up.
+  @exclusivity(unchecked) private(set) var hasEndedSending = false
   /// Why the request can't be sent to its end.
   @exclusivity(unchecked) var sendError: TransferError?
   @exclusivity(unchecked) private var interest: IOEvents = []
@@ -164,7 +166,9 @@ extension Connection: TimerHandler {
   private func endSending(_ transfer: HTTP1Transfer) {
     let now = MonotonicTime.now
     let last = transfer.isReceivingPaused ? now : transfer.times.lastProgress
-    if now.seconds(since: last) < Self.peerWait { awaitPeer(from: last) } else { wire.shutdownSending() }
+    if now.seconds(since: last) < Self.peerWait { return awaitPeer(from: last) }
+    hasEndedSending = true
+    wire.shutdownSending()
   }
 
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
@@ -175,7 +179,11 @@ extension Connection: TimerHandler {
     let now = MonotonicTime.now
     if transfer.isHeldByUser { transfer.times.lastProgress = now }
     guard now.seconds(since: transfer.times.lastProgress) >= limit else { return armSilence(transfer) }
-    transfer.failLater(.silence(limit))
+    guard hasResponded else { return transfer.failLater(.silence(limit)) }
+    // The server has answered, and takes no more of the body.
+    isSpoilt = true
+    abandonUpload(transfer)
+    finishIfDone(transfer)
   }
 
   private func armSilence(_ transfer: HTTP1Transfer) {

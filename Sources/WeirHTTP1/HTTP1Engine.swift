@@ -144,6 +144,7 @@ extension HTTP1Engine {
     transfer.state = .connecting
     transfer.opening = Opening.spare(for: transfer)
     if transfer.opening == nil { dial(for: transfer) }
+    transfer.takesIdle = !isFresh
     if !isFresh { transfer.origin.waiting.append(transfer) }
   }
 

@@ -17,6 +17,8 @@ extension HTTP1Transfer {
   func finish(_ error: TransferError?, isReusable: Bool) {
     guard state != .finished else { return }
     if let connection, !connection.hasResponded { tally.headerBytes += Int64(connection.parser.headBytes) }
+    // The close of a TLS connection would say to the server that it has got the whole stream.
+    if error != nil, hasSwitched { connection?.wire.shutdownSending() }
     let report = report()
     let wasWaiting = state == .connecting
     state = .finished

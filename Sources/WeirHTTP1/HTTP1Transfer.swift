@@ -41,6 +41,8 @@ package final class HTTP1Transfer {
   /// Why the transfer ends, if not by the end of the response.
   @exclusivity(unchecked) var failure: TransferError?
   @exclusivity(unchecked) var isReceivingPaused = false
+  /// Whether a connection that becomes idle serves it too, while its own is being opened.
+  @exclusivity(unchecked) var takesIdle = false
   @exclusivity(unchecked) var upload: Upload
   @exclusivity(unchecked) var times: ExchangeTimes
   @exclusivity(unchecked) var tally = ExchangeTally()
@@ -77,8 +79,6 @@ extension HTTP1Transfer: TransferHandle {
   package func cancel() {
     guard state != .finished else { return }
     engine.loop.preconditionCurrent()
-    // The close of a TLS connection would say to the server that it has got the whole stream.
-    if hasSwitched { connection?.wire.shutdownSending() }
     fail(.cancelled)
     engine.need(.end, for: self)
   }

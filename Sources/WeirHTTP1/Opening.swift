@@ -97,7 +97,7 @@ extension Opening: DialReceiver {
       return
     }
     guard let transfer, transfer.state == .connecting, transfer.failure == nil else {
-      return engine.release(connection)
+      return connection.isUsable ? engine.release(connection) : engine.drop(connection)
     }
     transfer.tally.dialled = report
     engine.run(transfer, on: connection)

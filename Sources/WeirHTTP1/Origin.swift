@@ -37,9 +37,12 @@ final class Origin {
     hostField = Array((isUsual ? key.host : "\(key.host):\(key.port)").utf8)
   }
 
-  /// Drops the first transfers as far as they don't wait any more: they are served, or are about to end with a failure.
+  /// Drops the first transfers as far as they don't wait any more: they are served, are about to end with a failure, or
+  /// are sent again on a connection of their own.
   func forgetServed() {
-    while let first = waiting.first, first.state != .connecting || first.failure != nil { _ = waiting.popFirst() }
+    while let first = waiting.first, first.state != .connecting || first.failure != nil || !first.takesIdle {
+      _ = waiting.popFirst()
+    }
   }
 }
 

@@ -78,6 +78,44 @@ struct EarlyEndTests {
     await rig.close()
   }
 
+  /// libcurl's engine waits for the server to take the rest, and fails.
+  @Test("A server that has answered, and reads nothing more, has answered", .enabled(if: isOwnEngine))
+  func answerWithoutReading() async throws {
+    let gate = Gate()
+    let server = try ScriptedServer(
+      Script(.head, .send(okResponse("ok")), .wait(gate)), .answering(okResponse("again")))
+    defer { gate.open() }
+    let rig = try await EngineRig()
+    let body = [UInt8](repeating: 7, count: 8 << 20)
+    let outcome = await rig.transfer(
+      TransferSpec(url: server.url, method: "POST", body: .bytes(body), silenceTimeout: 0.3))
+    #expect(outcome.error == nil)
+    #expect(outcome.text == "ok")
+    #expect(rig.counts.open == 0, "the rest of the body is owed, so it is not reused")
+    #expect(await rig.get(server.url).text == "again")
+    await rig.close()
+  }
+
+  /// The server may have taken the end of our side for an abort, and dropped the rest of the response.
+  @Test("A response without a length that ends behind our side is not proven", .enabled(if: isOwnEngine))
+  func responseBehindOurEnd() async throws {
+    let server = try ScriptedServer(
+      Script(.head, .bytes(1000), .send("HTTP/1.1 413 x\r\nContent-Type: a/b\r\n\r\nhalf"), .awaitEnd, .close))
+    let rig = try await EngineRig()
+    let outcome = await rig.transfer(TransferSpec(url: server.url, method: "POST", body: .pulled(length: 3000))) {
+      recorder in
+      recorder.source = Array(repeating: 7, count: 1000)
+      recorder.onProvide = { [unowned recorder] _, buffer in
+        let count = recorder.source.copyBytes(from: recorder.position, to: buffer)
+        recorder.position += count
+        return count > 0 ? .bytes(count) : .pause
+      }
+    }
+    #expect(outcome.error?.kind == .unprovableEnd)
+    #expect(outcome.head?.status == 413 && outcome.text == "half")
+    await rig.close()
+  }
+
   /// Bytes in memory that are fewer than their number says.
   private struct ShortBytes: TransferBytes {
     let count = 10

@@ -1,5 +1,6 @@
 import Testing
 import WeirCurl
+import WeirHTTP1
 import WeirIO
 import WeirTestSupport
 import WeirTransport
@@ -107,6 +108,64 @@ struct SpareConnectionTests {
     #expect(await waiting.outcome.text == "second")
     await rig.close()
     #expect(rig.counts.open == 0)
+  }
+
+  /// A connection on TLS that has carried nothing is one of libcurl's idle ones, as far as libcurl knows, until weir has
+  /// called it: libcurl closes those that are old as it opens another.
+  @Test(.enabled(if: TLSUpstream.isInstalled), arguments: ["1.2", "1.3"])
+  func onTLSItOutlivesThoseOfLibcurls(version: String) async throws {
+    let upstream = try await TLSUpstream(version, holdsConnections: true)
+    let other = try ScriptedServer(.answering(okResponse("other")))
+    let authority = upstream.certificates.authority.certificate
+    let rig = try await EngineRig {
+      $0.httpVersion = .http1_1
+      $0.tls.roots = .file(authority)
+      $0.idleConnectionLifetime = 1
+    }
+    func start(_ text: String, _ waits: String...) async -> Running {
+      var spec = TransferSpec(url: upstream.url("keep", waits + [okResponse(text)]))
+      spec.rules = TransferRules(idleTimeout: 30)
+      return await rig.start(spec)
+    }
+    let first = await start("first", "~", "~")
+    #expect(await eventually { rig.counts.value.opened == 1 })
+    let waiting = await start("waiting")
+    #expect(await first.outcome.text == "first")
+    #expect(await waiting.outcome.text == "waiting")
+    #expect(await eventually { await rig.onEngine { $0.own?.idleConnections } == 2 })
+    try await Task.sleep(for: .seconds(2.5))
+    #expect(await rig.get(other.url).text == "other")
+    let pair = [await start("one", "=4"), await start("two", "=4")]
+    #expect(await pair[0].outcome.text == "one")
+    #expect(await pair[1].outcome.text == "two")
+    #expect(rig.counts.value.opened == 3)
+    await rig.close()
+    #expect(rig.counts.open == 0)
+  }
+
+  /// A request that is sent again must not meet another dead connection: it takes none that becomes idle, though it had
+  /// waited for one.
+  @Test func oneThatIsSentAgainTakesItsOwn() async throws {
+    let (ahead, refused, fresh) = (Gate(), Gate(), Gate())
+    let server = try ScriptedServer(
+      Script(.socks5, .head, .wait(refused), .forever([.send(okResponse("first")), .head])),
+      Script(.wait(ahead), .awaitClose),
+      Script(.socks5, .head, .send("HTTP/1.1 417 x\r\nContent-Length: 0\r\n\r\n"), .awaitClose),
+      Script(.call { refused.open() }, .wait(fresh), .socks5, .request, .send(okResponse("fresh")), .awaitClose))
+    let port = server.port
+    let rig = try await EngineRig { $0.proxy = .socks5(host: "127.0.0.1", port: port, credential: nil) }
+    let first = await rig.start(TransferSpec(url: Self.url))
+    #expect(await eventually { !server.received().isEmpty })
+    let inFront = await rig.start(TransferSpec(url: Self.url))
+    #expect(await eventually { server.connectionCount == 2 })
+    let again = await rig.start(
+      TransferSpec(url: Self.url, method: "POST", body: .bytes(Array("body".utf8))), headers: ["Expect: 100-continue"])
+    #expect(await first.outcome.text == "first")
+    #expect(await inFront.outcome.text == "first")
+    fresh.open()
+    #expect(await again.outcome.text == "fresh")
+    await rig.close()
+    ahead.open()
   }
 
   /// It fails: the request that has come to wait for it opens a connection of its own.

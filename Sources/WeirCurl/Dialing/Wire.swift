@@ -2,7 +2,7 @@ internal import CCurl
 internal import Glibc
 internal import WeirIO
 
-/// Hears that libcurl has closed a connection, or is about to, since its multi handle failed.
+/// Hears that libcurl is about to close a connection by itself.
 package protocol WireOwner: AnyObject {
   /// The descriptor must not be used any more; it may soon be another connection's.
   func wireIsLost()
@@ -77,8 +77,8 @@ package final class Wire {
   /// Whether the peer has neither closed an idle connection nor sent anything on it. Records of the TLS library's own,
   /// such as session tickets, are read.
   package var isQuiet: Bool {
-    if let secure, !secure.isDrained { return false }
     var byte: UInt8 = 0
+    if let secure, !secure.isDrained || !secure.isInUse && !secure.readsIdleRecord(&byte) { return false }
     while true {
       if recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) < 0, errno == EAGAIN { return true }
       guard let secure, secure.readsIdleRecord(&byte) else { return false }
@@ -89,7 +89,11 @@ package final class Wire {
   package var awaitsPeer: Bool { secure?.awaitsPeer ?? false }
 
   /// Tells the peer that nothing more comes; receiving still works.
-  package func shutdownSending() { shutdown(descriptor, CInt(SHUT_WR)) }
+  package func shutdownSending() {
+    // A lost descriptor may be another connection's.
+    if let secure, secure.handle == nil { return }
+    shutdown(descriptor, CInt(SHUT_WR))
+  }
 
   /// Ends our side of a stream, so that the peer takes it for a whole one. Receiving still works.
   package func endSending() {
@@ -112,9 +116,12 @@ package final class Wire {
 
 /// The TLS of a connection, in the easy handle that opened it.
 final class SecureWire {
-  /// Nil once the multi handle is gone.
+  /// Nil once libcurl has closed the connection, or is about to.
   fileprivate(set) var handle: EasyHandle?
   private let connection: TLSConnection
+  /// Whether libcurl takes the connection for one in use. It does from the first call on; before that it takes it for an
+  /// idle one, which it closes when that is old, or has something to read, as it opens another.
+  private(set) var isInUse = false
   private var idleRecords = 0
 
   init(_ handle: EasyHandle, _ connection: TLSConnection) {
@@ -141,6 +148,7 @@ final class SecureWire {
 
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Wire.Received {
     guard let handle else { return .failed(.engineFailed) }
+    isInUse = true
     var count = 0
     let code = curl_easy_recv(handle.easy, buffer.baseAddress, buffer.count, &count)
     if code == CURLE_AGAIN {
@@ -152,11 +160,12 @@ final class SecureWire {
       idleRecords = 0
       return .bytes(count)
     }
-    return .end(isProven: CurlLibrary.noticesTruncation || connection.peerHasClosed)
+    return .end(isProven: connection.peerHasClosed)
   }
 
   func send(_ bytes: UnsafeRawBufferPointer) -> Wire.Sent {
     guard let handle else { return .failed(.engineFailed) }
+    isInUse = true
     var count = 0
     let code = curl_easy_send(handle.easy, bytes.baseAddress, bytes.count, &count)
     if code == CURLE_AGAIN { return .later }
@@ -194,37 +203,40 @@ extension TransferEngine {
 
   /// A connection outside of libcurl is over.
   func closed(_ wire: Wire) {
-    if wire.secure != nil {
-      if isInside {
-        unpinned.append(wire)
-        scheduleFlush()
-      } else {
-        unpin(wire)
-      }
-    }
+    unpin(wire)
     observer?.engineDidCloseConnection(tag: wire.tag)
   }
 
-  /// Gives the handles of closed connections back to libcurl, which was being called when they were closed.
-  func unpinClosed() {
-    let wires = unpinned
-    unpinned.removeAll()
-    for wire in wires { unpin(wire) }
+  /// Gives the handle of a TLS connection back to libcurl, which closes the connection and its socket, as soon as it is
+  /// not being called.
+  private func unpin(_ wire: Wire) {
+    guard let secure = wire.secure, let handle = secure.handle else { return }
+    secure.handle = nil
+    if pinned[wire.descriptor] === wire { pinned[wire.descriptor] = nil }
+    guard isInside else { return giveBack(handle) }
+    unpinned.append(handle)
+    scheduleFlush()
   }
 
-  /// libcurl closes the TLS connection and its socket.
-  private func unpin(_ wire: Wire) {
-    guard let handle = wire.secure?.handle else { return }
-    pinned[wire.descriptor] = nil
-    wire.secure?.handle = nil
+  /// Gives back the handles that were unpinned while libcurl was being called.
+  func giveBackUnpinned() {
+    let handles = unpinned
+    unpinned.removeAll()
+    for handle in handles { giveBack(handle) }
+  }
+
+  private func giveBack(_ handle: EasyHandle) {
     if let multi { inside { _ = curl_multi_remove_handle(multi, handle.easy) } }
   }
 
+  /// libcurl closes a connection that nobody has told it to close.
+  func lose(_ wire: Wire) {
+    wire.owner?.wireIsLost()
+    unpin(wire)
+  }
+
   /// The multi handle is about to go, and with it the TLS connections.
-  func unpinAll() {
-    for wire in pinned.values {
-      wire.owner?.wireIsLost()
-      unpin(wire)
-    }
+  func loseAll() {
+    for wire in pinned.values { lose(wire) }
   }
 }

@@ -147,7 +147,7 @@ extension TransferEngine {
 
   private func closeMulti() {
     guard let old = multi else { return }
-    unpinAll()
+    loseAll()
     multi = nil
     sweeper.detach(from: old)
     inside { _ = curl_multi_cleanup(old) }

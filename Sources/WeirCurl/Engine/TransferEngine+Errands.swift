@@ -23,7 +23,7 @@ extension TransferEngine {
 
   private func flush() {
     isFlushScheduled = false
-    unpinClosed()
+    giveBackUnpinned()
     if isClosed { return shutDown() }
     turn &+= 1
     now = .now

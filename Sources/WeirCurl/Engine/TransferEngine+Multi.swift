@@ -55,6 +55,7 @@ extension TransferEngine {
 
   func closeSocket(_ fd: CInt) -> CInt {
     if fd == keptOpen { return 0 }
+    if let wire = pinned[fd] { lose(wire) }
     keepUnread(fd)
     if let closed = sockets.close(fd) { forget(fd, closed) }
     return Glibc.close(fd)

@@ -185,7 +185,8 @@ package final class Attempt {
       spec.endpoint = stay.endpoint.destination
       if let url = stay.endpoint.url { spec.url = url }
     }
-    if spec.body.leavesWithHead { hasUploaded() } else { uploads() }
+    // Of a request HEAD no body is sent.
+    if spec.body.leavesWithHead || spec.method == "HEAD" { hasUploaded() } else { uploads() }
     transfer = try transport.start(spec, headers: headers, delegate: self)
   }
 
