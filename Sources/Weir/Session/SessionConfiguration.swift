@@ -111,6 +111,8 @@ public struct SessionConfiguration: Sendable {
   public var httpVersion = HTTPVersion.automatic
   /// The engine for the requests that either engine could run.
   package var http1Engine = HTTP1EngineChoice.standard
+  /// Whose settings the texts of failed transfers name.
+  package var adviceNames = TransferAdvice.Settings.session
   /// The limit in bytes of one response body kept in memory, both on the wire and decoded; nil: unlimited.
   public var maximumResponseSize: Int64? = 268_435_456
   /// The limit in bytes of one response head.

@@ -41,7 +41,7 @@ package struct ServeOptions: Equatable, Sendable {
   package var endpointLimit = 500
   /// The buckets of histograms, by name, in place of their default ones.
   package var buckets: [String: Buckets] = [:]
-  /// Nil means one per core.
+  /// Nil means one for each of ``UsableCores``.
   package var workers: Int?
   /// The time for which requests are still accepted after the program was told to end, while `/-/ready` answers 503.
   package var shutdownDelay: Duration = .zero
@@ -52,6 +52,7 @@ package struct ServeOptions: Equatable, Sendable {
 
   package static let standardGatewayAddress = SocketAddress.loopback(port: 8080)
   package static let standardWebAddress = SocketAddress.loopback(port: 9464)
+  package static let workers = 1...256
 
   package init() {}
 }
@@ -78,6 +79,8 @@ package struct ProbeOptions: Equatable, Sendable {
   package var failsByStatus = false
   /// The addresses that may be connected to, redirects included.
   package var destinationPolicy = DestinationPolicy.any
+  /// The file with the certificates of the authorities that are trusted, in place of the system's.
+  package var authorities: String?
   /// The module of the probe page to ask by; nil for one request with the options above.
   package var module: String?
   /// The file with the module.
@@ -99,6 +102,7 @@ extension ProbeOptions {
     if module == nil { return configFile == nil ? nil : "--probe.config.file needs --module=NAME, one of its modules" }
     let own: [(flag: String, isGiven: Bool)] = [
       ("--method", method != "GET"), ("--header", !headers.isEmpty), ("--fail", failsByStatus),
+      ("--tls.ca", authorities != nil),
       ("--destination-policy", destinationPolicy != .any && configFile != nil),
     ]
     return own.first(where: \.isGiven).map { "\($0.flag) is not for --module; the probe file says it" }

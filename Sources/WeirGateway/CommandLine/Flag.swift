@@ -64,8 +64,8 @@ extension Flag<ServeOptions> {
         help: "Requests to forward. Default: 127.0.0.1:8080, or the file's listeners.",
         sets: \.gatewayAddress, address),
       Flag(
-        "--gateway.workers", value: "N", help: "Event loops that forward. Default: one per core.",
-        sets: \.workers, number(1...256)),
+        "--gateway.workers", value: "N", help: "Event loops that forward. Default: one for each core weir may use.",
+        sets: \.workers, number(ServeOptions.workers)),
       Flag(
         "--gateway.shutdown-delay", value: "DURATION",
         help: "How long to accept requests, not ready, after SIGTERM. Default: 0s.",
@@ -143,6 +143,9 @@ extension Flag<ProbeOptions> {
         help: "Addresses to connect to, redirects included: any, publicOnly. Default: any.",
         sets: \.destinationPolicy, destinationPolicy
       ).choosing(["any", "publicOnly"]),
+      Flag(
+        "--tls.ca", value: "FILE",
+        help: "Certificates of the authorities to trust, as PEM. Default: the system's.", sets: \.authorities, path),
       Flag(
         "--module", value: "NAME", help: "Probe by this module and print its metrics, as /probe does.",
         sets: \.module, module),

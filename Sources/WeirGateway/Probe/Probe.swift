@@ -12,6 +12,11 @@ struct Probe {
   func run() async -> (report: ProbeReport, isGood: Bool) {
     var configuration = SessionConfiguration()
     configuration.destinationPolicy = options.destinationPolicy
+    if let file = options.authorities { configuration.tls.trustRoots = .file(file) }
+    configuration.adviceNames = .probe
+    // The only limit of time is the request's.
+    configuration.connectTimeout = options.timeout / .seconds(1)
+    configuration.timeoutIntervalForRequest = options.timeout / .seconds(1)
     let session = Session(configuration: configuration)
     var headers = HTTPHeaders()
     for field in options.headers { headers.add(name: field.name, value: field.value) }

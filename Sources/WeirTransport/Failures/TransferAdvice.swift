@@ -17,6 +17,8 @@ package struct TransferAdvice {
     case session
     /// The keys of an upstream in the gateway's configuration.
     case upstream
+    /// The flags of `weir probe`.
+    case probe
   }
 
   package init(
@@ -56,7 +58,7 @@ package struct TransferAdvice {
   private func advice(on error: TransferError) -> String? {
     switch error.kind {
     case .silence where hasOwnTimeout: "the URL request's timeoutInterval"
-    case .silence: named("timeoutIntervalForRequest", upstream: "silenceTimeout")
+    case .silence: named("timeoutIntervalForRequest", upstream: "silenceTimeout", probe: "--timeout")
     case .headTooLarge: "\(options.maximumHeaderSize) bytes"
     case .tunnelRefused: "proxy"
     case .noSocket where error.osErrno == EMFILE: "raise the limit of open files, RLIMIT_NOFILE"
@@ -68,21 +70,23 @@ package struct TransferAdvice {
   private func advice(onLibcurls error: TransferError) -> String? {
     switch error.code {
     case .couldNotResolveHost:
-      "check the name and the machine's resolver" + named("; resolveOverrides answers in its place", upstream: "")
+      "check the name and the machine's resolver"
+        + (settings == .session ? "; resolveOverrides answers in its place" : "")
     case .couldNotResolveProxy, .proxy: "proxy"
     case .couldNotConnect where error.osErrno == ECONNREFUSED:
       if case .none = options.proxy { "nothing listens there" } else { "nothing listens there; see proxy" }
     case .emptyReply: "the server has closed the connection without an answer; perhaps it speaks https there"
+    case .timedOut where settings == .probe: "--timeout"
     case .timedOut: "connectTimeout: \(rules?.connectTimeout ?? options.connectTimeout) s"
     case .tlsConnect where error.message.contains("wrong version number"): "the server seems to speak plain http there"
     case .tlsConnect where error.message.contains("SSL_ERROR_SYSCALL"):
       "the server has closed the connection in the handshake; perhaps it speaks plain http there"
     case .peerFailedVerification: advice(on: error.certificateDefect)
-    case .badTrustRoots: named("tls.trustRoots: \(options.tls.roots.text)", upstream: "tls.ca")
+    case .badTrustRoots: named("tls.trustRoots: \(options.tls.roots.text)", upstream: "tls.ca", probe: "--tls.ca")
     case .clientCertificateProblem, .clientCertificateRequired:
-      named("tls.clientCertificate", upstream: "tls.certificate")
+      named("tls.clientCertificate", upstream: "tls.certificate", probe: "a module's tls_config has cert_file")
     case .pinnedPublicKeyMismatch:
-      named("tls.pinnedPublicKeys: \(options.tls.pinnedPublicKeys.count)", upstream: "tls.pins")
+      named("tls.pinnedPublicKeys: \(options.tls.pinnedPublicKeys.count)", upstream: "tls.pins", probe: nil)
     default: nil
     }
   }
@@ -92,17 +96,25 @@ package struct TransferAdvice {
     case .unknownRoot:
       named(
         "tls.trustRoots: \(options.tls.roots.text); put the certificate of the server's authority there",
-        upstream: "put the certificate of the server's authority into the upstream's tls.ca")
+        upstream: "put the certificate of the server's authority into the upstream's tls.ca",
+        probe: "give the certificate of the server's authority by --tls.ca")
     case .expired, .notYetValid: "the server needs another certificate, or this machine's clock is wrong"
     case .wrongHost:
       named(
         "the URL has to name the server as its certificate does; resolveOverrides gives the address",
-        upstream: "the certificate has another name; tls.serverName is the name to look for")
+        upstream: "the certificate has another name; tls.serverName is the name to look for",
+        probe: "the URL has to name the server as its certificate does")
     case .other, nil: nil
     }
   }
 
-  private func named(_ session: String, upstream: String) -> String { settings == .session ? session : upstream }
+  private func named(_ session: String, upstream: String, probe: String?) -> String? {
+    switch settings {
+    case .session: session
+    case .upstream: upstream
+    case .probe: probe
+    }
+  }
 }
 
 extension TLSOptions.Roots {

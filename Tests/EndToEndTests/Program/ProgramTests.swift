@@ -209,6 +209,19 @@ import WeirTestSupport
     #expect(report.contains("/x?…") && !report.contains("s3cret") && !report.contains("abc"), "\(report)")
   }
 
+  @Test(.needs(.nginx)) func aProbeTrustsTheAuthoritiesItIsGiven() async throws {
+    let fixture = try await TLSFixture.shared.value
+    let url = fixture.nginx.url(https: "valid"), authority = fixture.certificates.authority.certificate
+    #expect(try await Tool.weir.run(["probe", "--tls.ca=\(authority)", url]).hasPrefix("200 over HTTP/1.1\n"))
+    for (arguments, told) in [
+      ([], "give the certificate of the server's authority by --tls.ca"), (["--tls.ca=/none.pem"], "(--tls.ca)"),
+      (["--tls.ca=\(fixture.certificates.otherAuthority.certificate)"], "by --tls.ca)"),
+    ] {
+      let refused = try await Tool.weir.runToEnd(["probe"] + arguments + [url])
+      #expect(refused.status == .exited(1) && refused.output.contains(told), "\(refused.output)")
+    }
+  }
+
   @Test(.needs(.nginx), arguments: [(200, 0), (302, 0), (399, 0), (400, 1), (503, 1)] as [(Int, Int)])
   func aProbeFailsByStatusWhenAsked(status: Int, exit: Int) async throws {
     let nginx = try await NginxServer(config: "location / { return \(status); }")

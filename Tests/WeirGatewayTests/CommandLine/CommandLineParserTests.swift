@@ -74,9 +74,10 @@ import WeirMetrics
     options.failsByStatus = true
     options.timeout = .seconds(1)
     options.destinationPolicy = .publicOnly
+    options.authorities = "ca.pem"
     let arguments = [
       "probe", "--method=POST", "http://h/", "--header", "A: b: c", "--header=X:", "--fail", "--timeout=1",
-      "--destination-policy=publicOnly",
+      "--destination-policy=publicOnly", "--tls.ca=ca.pem",
     ]
     #expect(try Command(parsing: arguments) == .probe(options))
   }

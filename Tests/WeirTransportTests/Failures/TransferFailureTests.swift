@@ -66,6 +66,19 @@ import WeirCurl
     #expect(silence.text == "s (silenceTimeout)")
   }
 
+  @Test(
+    arguments: [
+      (.couldNotResolveHost, nil, "check the name and the machine's resolver"), (.badTrustRoots, nil, "--tls.ca"),
+      (.peerFailedVerification, .unknownRoot, "give the certificate of the server's authority by --tls.ca"),
+      (.peerFailedVerification, .wrongHost, "the URL has to name the server as its certificate does"),
+      (.clientCertificateRequired, nil, "a module's tls_config has cert_file"), (.timedOut, nil, "--timeout"),
+    ] as [(CurlCode, CertificateDefect?, String)])
+  func adviceToTheProbeNamesItsFlags(code: CurlCode, defect: CertificateDefect?, told: String) {
+    let error = TransferError(.curl, code: code, message: "m", certificateDefect: defect)
+    let advice = TransferAdvice(options: TransportOptions(), naming: .probe)
+    #expect(TransferFailure(error, advice: advice).text == "m (\(told))")
+  }
+
   @Test func aCertificateThatIsWantedHasACodeOfItsOwn() {
     let failure = failure(TransferError(.curl, code: .clientCertificateRequired, message: ""))
     #expect(failure.code == .clientCertificateRequired)

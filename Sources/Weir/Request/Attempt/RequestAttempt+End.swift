@@ -31,7 +31,9 @@ extension RequestAttempt {
   }
 
   var advice: TransferAdvice {
-    TransferAdvice(options: core.transport.options, hasOwnTimeout: hop.request.timeout != nil)
+    TransferAdvice(
+      options: core.transport.options, hasOwnTimeout: hop.request.timeout != nil,
+      naming: core.configuration.adviceNames)
   }
 
   /// The error with which the hop ended, known once its transfer is over; nil for a success.
