@@ -55,6 +55,13 @@ package struct ResponseHead: Sendable {
     }
   }
 
+  /// Where a redirect leads (RFC 9110 §10.2.2). Nil without `Location`, and with several that differ: then nobody knows
+  /// which is meant.
+  package var location: String? {
+    let values = values(ofField: "Location")
+    return values.allSatisfy { $0 == values.first } ? values.first : nil
+  }
+
   /// All fields. Repeated ones are joined under their first spelling.
   package func combinedFields() -> [String: String] {
     var fields: [(name: String, value: String)] = []

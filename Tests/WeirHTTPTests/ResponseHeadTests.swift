@@ -40,4 +40,16 @@ import WeirHTTP
     #expect(head.values(ofField: "y") == [])
     #expect(head.combinedFields() == ["A": "1, 2", "B": "x"])
   }
+
+  @Test(
+    "A location that comes twice is one, two are none",
+    arguments: [
+      ("", nil), ("Location: /a\r\n", "/a"), ("location: /a\r\nLocation: /a\r\n", "/a"),
+      ("Location: /a\r\nLocation: /b\r\n", nil), ("Location: /a\r\nLocation:\r\n", nil),
+      ("Location: /a, /a\r\n", "/a, /a"),
+    ] as [(String, String?)])
+  func location(fields: String, leads: String?) {
+    let head = ResponseHead(status: 302, bytes: Array("HTTP/1.1 302 Found\r\n\(fields)\r\n".utf8))
+    #expect(head.location == leads)
+  }
 }

@@ -37,7 +37,7 @@ struct CookieJar: Sendable {
   /// Stores a cookie that a response from that site sets. An expired cookie removes the one that it would replace. A
   /// cookie from an insecure connection is refused if it would hide or replace a secure one (RFC 6265bis §5.7).
   mutating func set(_ cookie: Cookie, from site: CookieSite, now: Double) {
-    if !site.isSecure, hidesSecure(cookie) { return }
+    if !site.isSecure, hidesSecure(cookie, now) { return }
     set(cookie, now: now)
   }
 
@@ -46,7 +46,7 @@ struct CookieJar: Sendable {
     events += 1
     var cookie = cookie
     (cookie.created, cookie.used) = (events, events)
-    if let replaced = remove(cookie) { cookie.created = replaced.created }
+    if let replaced = remove(cookie), !replaced.isExpired(now) { cookie.created = replaced.created }
     if cookie.isExpired(now) { return }
     byDomain[cookie.domain, default: []].append(cookie)
     count += 1
@@ -77,12 +77,13 @@ struct CookieJar: Sendable {
 
   /// Whether a cookie from an insecure connection would replace a secure cookie, or be sent before it (RFC 6265bis
   /// §5.7).
-  private func hidesSecure(_ cookie: Cookie) -> Bool {
+  private func hidesSecure(_ cookie: Cookie, _ now: Double) -> Bool {
     let site = CookieSite(host: cookie.domain)
     return byDomain.contains { domain, others in
       (site.isWithin(domain) || CookieSite(host: domain).isWithin(cookie.domain))
         && others.contains {
-          $0.isSecure && $0.name.utf8.elementsEqual(cookie.name.utf8) && CookieSite.is(cookie.path, below: $0.path)
+          $0.isSecure && !$0.isExpired(now) && $0.name.utf8.elementsEqual(cookie.name.utf8)
+            && CookieSite.is(cookie.path, below: $0.path)
         }
     }
   }

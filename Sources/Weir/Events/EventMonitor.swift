@@ -146,7 +146,7 @@ public protocol EventMonitor: Sendable {
 
   /// One adapter has answered. `name` is its given name, else the name of its type; `duration` is in seconds.
   func request(_ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?)
-  /// An attempt goes on the wire; its number is the retry count plus one.
+  /// An attempt goes on the wire; its number is 1 for the first. Attempts beside a slow one count too.
   func request(_ request: Request, didStartAttempt number: Int)
   /// An attempt that was on the wire is over and validated. The error is the one that retriers are asked about.
   func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?)
@@ -220,7 +220,7 @@ public struct EventInterests: OptionSet, Sendable {
   public static let connections = EventInterests(rawValue: 1 << 8)
   /// Connections reused for a request, or idle after one. ``TransferMetrics/isReusedConnection`` also shows the reuse.
   public static let connectionUse = EventInterests(rawValue: 1 << 9)
-  /// The limits on attempts to a destination: its retry budget, circuit and adaptive limit.
+  /// The limits on attempts to a destination: its retry budget, circuit and load control.
   public static let resilience = EventInterests(rawValue: 1 << 10)
   /// Refreshes of credentials, and the number of requests that wait for them.
   public static let refreshes = EventInterests(rawValue: 1 << 11)

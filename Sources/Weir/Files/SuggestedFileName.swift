@@ -26,8 +26,9 @@ struct SuggestedFileName: Equatable, Sendable {
     let kept = name.unicodeScalars.filter { scalar in
       scalar != "/" && scalar != "\\" && scalar.properties.generalCategory != .control
     }
-    let visible = String(String.UnicodeScalarView(kept)).drop { $0 == "." || $0.isWhitespace }
-    let text = Self.cut(visible.trimmingCharacters(in: .whitespaces))
+    // By scalars: a dot and a combining one make one character.
+    let visible = kept.drop { $0 == "." || $0.properties.isWhitespace }
+    let text = Self.cut(String(String.UnicodeScalarView(visible)).trimmingCharacters(in: .whitespaces))
     if text.isEmpty { return nil }
     self.text = text
   }

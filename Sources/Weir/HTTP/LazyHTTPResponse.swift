@@ -46,6 +46,9 @@ package final class LazyHTTPResponse: ResponseFacts, Sendable {
     return built.withLock { $0?.value(forHTTPHeaderField: name) }
   }
 
+  /// Where a redirect leads.
+  var location: String? { head.bytes.isEmpty ? value(forHeader: "Location") : head.location }
+
   /// The values of a field, each by itself. A response that was built elsewhere has them joined already.
   package func values(ofHeader name: String) -> [String] {
     guard head.bytes.isEmpty else { return head.values(ofField: name) }

@@ -62,11 +62,6 @@ extension Request {
     if isKnown { describe(to: [observer]) }
   }
 
-  /// Calls the observers that wait for an attempt's final URL request.
-  func describeToWaiting() {
-    describe(to: fields.withLock { $0.observers?.takeWaitingForDescription() } ?? [])
-  }
-
   func describe(to observers: [CURLObserver]) {
     guard !observers.isEmpty else { return }
     let text = cURLDescription()

@@ -15,6 +15,17 @@ final class RequestObservers: @unchecked Sendable {
   /// Whether the progress objects exist and have to be kept up to date.
   var showsProgress = false
 
+  /// The observers that wait for an attempt.
+  struct OfAttempt {
+    let cURL: [CURLObserver]
+    let urlRequest: RequestObserver<@Sendable (URLRequest) -> Void>?
+    let task: RequestObserver<@Sendable (TransferTask) -> Void>?
+  }
+
+  func ofAttempt() -> OfAttempt {
+    OfAttempt(cURL: takeWaitingForDescription(), urlRequest: urlRequest, task: task)
+  }
+
   /// The observers that wait for an attempt's command line. Those for every attempt stay in the list.
   func takeWaitingForDescription() -> [CURLObserver] {
     let waiting = cURL

@@ -125,6 +125,10 @@ extension ResponseSerializer {
       || hop.map { emptyRequestMethods.contains(HTTPMethod(rawValue: $0.method)) } == true
   }
 
+}
+
+extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerProtocol {
+  /// The default reads the whole file for ``DataResponseSerializerProtocol/serialize(request:response:data:error:)``.
   public func serializeDownload(
     request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, error: (any Error)?
   ) throws -> SerializedObject {

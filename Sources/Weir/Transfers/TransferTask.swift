@@ -82,6 +82,8 @@ public final class TransferTask: Sendable {
 
   // MARK: The pipeline's view
 
+  /// The destination of the request's first URL, until the task is over.
+  package var destination: Destination? { fields.withLock { $0.owner }?.destination }
   var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.response } }
 
   /// Sets the state. False: the task is completed or being cancelled, and stays so.
@@ -141,6 +143,9 @@ public final class TransferTask: Sendable {
 
 /// The owner of a task, which suspends, resumes or cancels its transfer when the task's holder asks for it.
 protocol TransferSteering: AnyObject, Sendable {
+  /// The destination of the request's first URL.
+  var destination: Destination? { get }
+
   func steer(_ task: TransferTask, to state: TransferTask.State)
 }
 

@@ -113,8 +113,7 @@ public final class MetricsMonitor: InlineEventMonitor {
     _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest
   ) {
-    let destination = task.originalRequest?.url.flatMap { Destination(url: $0) }
-    destinations.metrics(of: destination).redirected(status: response.statusCode)
+    destinations.metrics(of: task.destination).redirected(status: response.statusCode)
   }
 
   public func session(_ session: Session, loopLag lag: TimeInterval) {

@@ -41,6 +41,22 @@ struct RequestCountsTests {
     #expect(monitor.forget(destination))
   }
 
+  @Test("A redirect counts for the first URL, whatever an adapter makes of it")
+  func redirectOfAnAdaptedRequest() async throws {
+    let moved = "HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n"
+    let server = try ScriptedServer(Script(.request, .send(moved), .request, .send(okResponse("there")), .awaitClose))
+    let adapter = Adapter { urlRequest, _, completion in
+      var adapted = urlRequest
+      adapted.url = URL(string: server.url)
+      completion(.success(adapted))
+    }
+    let session = try session(interceptor: adapter)
+    #expect(await session.request("http://a.test/").serializingString().response.value == "there")
+    try await eventually("it has settled") { sum("weir_requests_total", "a.test") == 1 }
+    #expect(sum("weir_redirects_total", "server_address=\"a.test\"", "302") == 1)
+    #expect(!registry.text().contains("server_address=\"127.0.0.1\""))
+  }
+
   @Test("On every page the started are the settled and those in flight, whatever happens while it is written")
   func identity() throws {
     let metrics = DestinationMetrics(

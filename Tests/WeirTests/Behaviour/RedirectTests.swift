@@ -74,6 +74,7 @@ struct RedirectTests {
       response("305 Proxy", ["Location: /next"], body: "kept"), response("302 Found", [], body: "kept"),
       response("302 Found", ["Location: "], body: "kept"),
       response("302 Found", ["Location: http://[::bad/"], body: "kept"),
+      response("302 Found", ["Location: /one", "Location: /other"], body: "kept"),
     ])
   func final(_ text: String) async throws {
     let server = try answering(text)
@@ -84,6 +85,14 @@ struct RedirectTests {
     #expect(response.metrics?.redirectCount == 0)
     #expect((300..<400).contains(response.response?.statusCode ?? 0))
     #expect(server.allRequests.count == 1)
+  }
+
+  @Test("A location that is repeated leads where one would")
+  func repeatedLocation() async throws {
+    let moved = response("302 Found", ["Location: /next", "Location: /next"])
+    let server = try ScriptedServer(Script(.request, .send(moved), .request, .send(okResponse("there")), .awaitClose))
+    #expect(await Session().request(server.url).serializingString().response.value == "there")
+    #expect(server.requests().last?.line == "GET /next HTTP/1.1")
   }
 
   // MARK: Locations

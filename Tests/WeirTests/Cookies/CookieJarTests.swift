@@ -196,6 +196,23 @@ struct CookieJarTests {
         == "c=1")
   }
 
+  @Test("A secure cookie that has expired is in nobody's way, and lends its age to none")
+  func secureAndExpired() throws {
+    var jar = CookieJar()
+    let (secure, plain) = (try Self.site("https://a.test/"), try Self.site("http://a.test/"))
+    func cookie(_ name: String, _ value: String, expires: Double? = nil) -> Cookie {
+      Cookie(
+        name: name, value: value, domain: "a.test", isHostOnly: true, path: "/", expires: expires,
+        isSecure: expires != nil, isHTTPOnly: false)
+    }
+    jar.set(cookie("sid", "1", expires: 1), from: secure, now: 0)
+    jar.set(cookie("other", "x"), from: plain, now: 0)
+    jar.set(cookie("sid", "refused"), from: plain, now: 0.5)
+    #expect(jar.cookies(for: secure, now: 0.5).map(\.value) == ["1", "x"])
+    jar.set(cookie("sid", "2"), from: plain, now: 2)
+    #expect(jar.cookies(for: plain, now: 2).map(\.value) == ["x", "2"])
+  }
+
   @Test("Over http no secure cookie is crowded out, to be replaced then")
   func secureIsNotCrowdedOut() throws {
     var fields = [(from: "https://a.test/", field: "sid=1; secure")]

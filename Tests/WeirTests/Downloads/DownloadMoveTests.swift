@@ -68,6 +68,9 @@ struct SuggestedFileNameTests {
     #expect(name("attachment; filename=\" ..  .bashrc\"") == "bashrc")
     #expect(name(nil, "http://h/.profile") == "profile")
     #expect(name("attachment; filename=\"a.b.\"") == "a.b.")
+    for joined in ["\u{301}", "\u{200D}", "\u{FE0F}"] {
+      #expect(SuggestedFileName(".\(joined)x")?.text.utf8.first != UInt8(ascii: "."))
+    }
   }
 
   @Test(

@@ -55,6 +55,23 @@ struct AbandonedRequestTests {
     #expect(recorder.abandoned.entries == [.queue])
   }
 
+  @Test("A give-up while the next attempt is adapted is one in the queue")
+  func whileTheNextAttemptIsAdapted() async throws {
+    let server = try answering(response("503 Busy"))
+    let recorder = OverloadRecorder()
+    let held = Held<Result<URLRequest, any Error>>()
+    let adapter = Adapter { urlRequest, _, completion in
+      held.count == 0 ? completion(.success(urlRequest)) : ()
+      held.keep(completion)
+    }
+    let session = Self.session(recorder, Interceptor(adapter: adapter, retrier: Retrier { $3(.retry) }))
+    let request = session.request(server.url).validate().resume()
+    await held.wait(for: 2)
+    request.cancel()
+    await request.settled()
+    #expect(recorder.abandoned.entries == [.queue])
+  }
+
   @Test("A caller may give up before the head, and while the body comes", arguments: [AbandonedPhase.upstream, .body])
   func onTheWire(phase: AbandonedPhase) async throws {
     let server = try ScriptedServer(

@@ -36,6 +36,19 @@ import Testing
     }
   }
 
+  /// Neither a `ResponseSerializer` nor one with a method for files.
+  private struct Count: DataResponseSerializerProtocol, DownloadResponseSerializerProtocol {
+    func serialize(
+      request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
+    ) throws -> Int { data?.count ?? -1 }
+  }
+
+  @Test func aSerializerOfBodiesTakesFilesToo() throws {
+    try Self.withFile("four") { file in #expect(try Self.serialize(download: Count(), file) == 4) }
+    #expect(throws: SampleError()) { try Self.serialize(download: Count(), nil, error: SampleError()) }
+    #expect(throws: WeirError.self) { try Self.serialize(download: Count(), nil) }
+  }
+
   @Test func errorsAreRethrown() throws {
     #expect(throws: SampleError()) { try Self.serialize(.data, nil, error: SampleError()) }
     #expect(throws: SampleError()) { try Self.serialize(download: .url, nil, error: SampleError()) }

@@ -6,7 +6,7 @@ extension RequestAttempt {
   func followRedirect(_ response: LazyHTTPResponse) -> Bool {
     guard (300..<400).contains(response.statusCode),
       let proposal = RedirectPolicy.proposal(
-        status: response.statusCode, location: response.value(forHeader: "Location"), for: hop.request.urlRequest)
+        status: response.statusCode, location: response.location, for: hop.request.urlRequest)
     else { return false }
     hop.losesBody = RedirectPolicy.losesBody(status: response.statusCode, method: hop.request.method)
     announce(proposal, for: response)

@@ -52,11 +52,8 @@ extension RequestPipeline {
       adapt(hop, step)
     case .failure(let error):
       guard decide({ $0.isWaiting(in: step) }) else { return }
-      record(error)
       if request.fields.withLock({ $0.begin(with: nil, method: nil) }) { observer?.exchangeBegan(self) }
-      monitors.request(request, didFailToCreateURLRequestWithError: error)
-      request.describeToWaiting()
-      perform(decide { $0.creationFailed(step) })
+      creationFailed(error, step) { monitors.request(request, didFailToCreateURLRequestWithError: $0) }
     }
   }
 
@@ -139,12 +136,22 @@ extension RequestPipeline {
       guard decide({ $0.isWaiting(in: step) }) else { return }
       prepared(hop, step)
     case .failure(let cause):
-      let error = WeirError.requestAdaptationFailed(error: cause)
-      record(error)
-      monitors.request(request, didFailToAdaptURLRequest: initial.urlRequest, withError: error)
-      request.describeToWaiting()
-      perform(decide { $0.creationFailed(step) })
+      creationFailed(.requestAdaptationFailed(error: cause), step) {
+        monitors.request(request, didFailToAdaptURLRequest: initial.urlRequest, withError: $0)
+      }
     }
+  }
+
+  /// There will be no task: tells of the error those that wait for one.
+  func creationFailed(_ error: WeirError, _ step: RequestMachine.Step, tellMonitors: (WeirError) -> Void) {
+    let (replaced, observers) = request.fields.withLock { fields in
+      let replaced = fields.machine.state == .cancelled ? nil : fields.exchange(error: error)
+      return (replaced, fields.observers?.takeWaitingForDescription() ?? [])
+    }
+    withExtendedLifetime(replaced) {}
+    tellMonitors(error)
+    request.describe(to: observers)
+    perform(decide { $0.creationFailed(step) })
   }
 
   // MARK: The task
@@ -170,22 +177,24 @@ extension RequestPipeline {
   /// - Parameter rival: The number of an attempt beside the present one.
   func makeTask(for hop: HopRequest, rival: Int? = nil, _ keep: (RequestAttempt) -> Void) {
     let task = TransferTask(identifier: core.nextTaskIdentifier(), request: hop, owner: request)
-    let (number, retryCount, isObserved) = request.fields.withLock { fields in
+    // The observers that come later see the task, and are told at once.
+    let (number, retryCount, observers) = request.fields.withLock { fields in
       let number = rival ?? fields.attempt?.number ?? 1
       fields.change(number) { $0?.task = task }
-      return (number, fields.retryCount, fields.observers != nil)
+      return (number, fields.retryCount, fields.observers?.ofAttempt())
     }
     keep(RequestAttempt(hop, number: number, retryCount: retryCount, task: task, of: self))
-    if isObserved { tellObservers(of: hop, task) }
+    if let observers { tell(observers, of: hop, task) }
     if wants(.creation) { monitors.request(request, didCreateURLRequest: hop.urlRequest) }
     monitors.request(request, didCreateTask: task)
   }
 
-  private func tellObservers(of hop: HopRequest, _ task: TransferTask) {
-    request.describeToWaiting()
-    let (onRequest, onTask) = request.fields.withLock { ($0.observers?.urlRequest, $0.observers?.task) }
-    if let onRequest { request.deliver(on: onRequest.queue) { onRequest.handler(hop.urlRequest) } }
-    if let onTask { request.deliver(on: onTask.queue) { onTask.handler(task) } }
+  private func tell(_ observers: RequestObservers.OfAttempt, of hop: HopRequest, _ task: TransferTask) {
+    request.describe(to: observers.cURL)
+    if let onRequest = observers.urlRequest {
+      request.deliver(on: onRequest.queue) { onRequest.handler(hop.urlRequest) }
+    }
+    if let onTask = observers.task { request.deliver(on: onTask.queue) { onTask.handler(task) } }
   }
 
   /// Sets the error of the present stage; a cancelled request keeps its own.

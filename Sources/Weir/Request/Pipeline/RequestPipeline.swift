@@ -102,7 +102,10 @@ final class RequestPipeline: TransportExchange {
 
   /// Where the request is if its caller leaves now; nil before its first attempt.
   private var abandonedPhase: AbandonedPhase? {
-    guard let attempt = attempt?.attempt, !isWaiting else { return attempt == nil ? nil : .queue }
+    guard let attempt = attempt?.attempt, !isWaiting else {
+      // Between two attempts there is none.
+      return attempt == nil && request.retryCount == 0 ? nil : .queue
+    }
     // After the last attempt there is only the work of the handlers left.
     return isFinished && attempt.hasAnswered ? .body : attempt.abandonedPhase
   }

@@ -11,8 +11,7 @@ extension RequestPipeline {
     switch result {
     case .success(let body): code(body, of: upload, for: hop, step)
     case .failure(let error):
-      monitors.request(upload, didFailToCreateUploadableWithError: recorded(error))
-      bodyFailed(step)
+      creationFailed(error, step) { monitors.request(upload, didFailToCreateUploadableWithError: $0) }
     }
   }
 
@@ -65,19 +64,9 @@ extension RequestPipeline {
       guard decide({ $0.isWaiting(in: step) }) else { return }
       bodyIsReady(for: codedHop, step)
     case .failure(let error):
-      let failure = recorded(.requestAdaptationFailed(error: error))
-      monitors.request(request, didFailToAdaptURLRequest: hop.urlRequest, withError: failure)
-      bodyFailed(step)
+      creationFailed(.requestAdaptationFailed(error: error), step) {
+        monitors.request(request, didFailToAdaptURLRequest: hop.urlRequest, withError: $0)
+      }
     }
-  }
-
-  private func recorded(_ error: WeirError) -> WeirError {
-    record(error)
-    return error
-  }
-
-  private func bodyFailed(_ step: RequestMachine.Step) {
-    request.describeToWaiting()
-    perform(decide { $0.creationFailed(step) })
   }
 }

@@ -151,7 +151,7 @@ final class ProbeRun {
   /// Where a response sends the probe; nil for one that is no redirect.
   private func next(after hop: ProbeHop, _ head: ResponseHead) -> String? {
     guard [301, 302, 303, 307, 308].contains(head.status) else { return nil }
-    return head.value(forField: "Location").flatMap { $0.isEmpty ? nil : $0 }
+    return head.location.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   private func exchangeEnded(_ outcome: ProbeExchange.Outcome, of hop: ProbeHop) {
