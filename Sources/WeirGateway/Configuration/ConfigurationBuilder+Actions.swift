@@ -142,16 +142,18 @@ extension ConfigurationBuilder {
 
   /// Reads a host, or `client`.
   static func hostRewrite(_ reader: ConfigurationReader) -> HostRewrite? {
-    let host = reader.read(as: .string) { $0 == "client" ? nil : problem(hostField: $0) }
+    let host = reader.read(as: .string) { $0 == "client" ? nil : problem(hostField: $0, or: ", or client") }
     return host.map { $0 == "client" ? .client : .text($0) }
   }
 
   /// The reason why a text is not a host with or without a port; nil if it is one.
-  static func problem(hostField text: String) -> String? {
+  ///
+  /// - Parameter otherwise: What could stand in its place, in words that follow.
+  static func problem(hostField text: String, or otherwise: String = "") -> String? {
     do {
       let isAuthority = !text.contains("/") && !text.contains("?") && !text.contains("#")
       if isAuthority { _ = try Upstream(parsing: "http://\(text)") }
-      return isAuthority ? nil : "must be a host, perhaps with a port, or client"
+      return isAuthority ? nil : "must be a host, perhaps with a port\(otherwise)"
     } catch {
       return error.message
     }

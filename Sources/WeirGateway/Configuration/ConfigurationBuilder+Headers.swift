@@ -33,9 +33,13 @@ extension ConfigurationReader {
     if !FieldSyntax.isValue(value.utf8) {
       report("a field value must not hold control characters, nor begin or end with a space")
     }
-    // A host that depends on the client is sent by rewriteHost, which has a substitute for a bad one.
-    if FieldSyntax.isSameName(name, "host"), value.contains("{host}") || value.contains("{client}") {
-      report("write rewriteHost: client for the client's host")
+    if FieldSyntax.isSameName(name, "host") {
+      // A host that depends on the client is sent by rewriteHost, which has a substitute for a bad one.
+      if value.contains("{host}") || value.contains("{client}") {
+        report("write rewriteHost: client for the client's host")
+      } else if let problem = ConfigurationBuilder.problem(hostField: value) {
+        report(problem)
+      }
     }
     return HeaderRule(name: name, value: value)
   }

@@ -123,7 +123,7 @@ extension ConfigurationReader {
       let requestKeys = ["method", "host", "headers", "status"].map { keys.take($0) }
       for reader in requestKeys where check.path == nil { reader?.report("is of no use without path: nothing is sent") }
       if let method = requestKeys[0]?.read(as: .string, unless: Self.problem(checkMethod:)) { check.method = method }
-      check.host = requestKeys[1]?.read(as: .string, unless: ConfigurationBuilder.problem(hostField:))
+      check.host = requestKeys[1]?.read(as: .string) { ConfigurationBuilder.problem(hostField: $0) }
       check.headers = (requestKeys[2]?.entries() ?? []).compactMap { name, value in
         if let reason = HeaderRules.problem(setting: name) { value.report(reason) }
         if FieldSyntax.isSameName(name, "host") { value.report("write it as host of the check") }

@@ -107,11 +107,12 @@ extension ResponseHead: FieldSource {}
 
 /// The options of Connection fields that name other fields.
 struct ConnectionOptions {
-  private var names: [[UInt8]] = []
+  /// In lower case. A set, as the sender decides how many there are, and each field is looked for.
+  private var names: Set<[UInt8]> = []
 
   init(_ fields: some FieldSource) {
     guard fields.mayNameFields else { return }
-    var names: [[UInt8]] = []
+    var names: Set<[UInt8]> = []
     fields.forEach { name, value in
       guard name.count == 10, name.spells("connection") else { return }
       // Almost every client sends this, and most upstreams do.
@@ -120,13 +121,13 @@ struct ConnectionOptions {
         // These two name no field that would not end here anyway.
         if option.isEmpty || option.spells("close") || option.spells("keep-alive") { continue }
         if FieldKind.isForEveryHop(option) { continue }
-        names.append(Array(option))
+        names.insert(option.map(\.lowercased))
       }
     }
     self.names = names
   }
 
   func contains(_ name: UnsafeRawBufferPointer) -> Bool {
-    !names.isEmpty && names.contains { $0.withUnsafeBytes { $0.equalsIgnoringCase(name) } }
+    !names.isEmpty && names.contains(name.map(\.lowercased))
   }
 }

@@ -37,8 +37,7 @@ extension Forwarding {
   /// The client has left while its password was checked.
   private func leavesDoor() {
     isClientGone = true
-    exchange.abort()
-    end(.forwarded(.cancelled))
+    endWithoutClient(.cancelled)
   }
 
   private func follows(_ verdict: Gatekeeper.Verdict, at door: RouteDoor) -> Bool {

@@ -8,8 +8,7 @@ extension Forwarding {
   /// Ends the exchange with the client according to the request's outcome.
   func conclude(_ outcome: RequestOutcome, at now: MonotonicTime) {
     if isClientGone {
-      exchange.abort()
-      end(.forwarded(outcome))
+      endWithoutClient(outcome)
     } else if isResponseBad {
       failure = nil
       answerUnlessFallback(.badResponse, as: .forwarded(.transportError))
@@ -25,6 +24,14 @@ extension Forwarding {
       if failure != nil { exchange.abort() } else if status != 101 { exchange.end() }
       end(bodyDefect?.outcome ?? .forwarded(outcome), at: now)
     }
+  }
+
+  /// Ends a request whose client has left, or of whose body the server has refused the rest.
+  func endWithoutClient(_ outcome: RequestOutcome) {
+    exchange.abort()
+    guard let refusal = exchange.refusal else { return end(.forwarded(outcome)) }
+    status = refusal.status
+    end(GatewayOutcome(refusal))
   }
 
   /// Answers the client in place of an upstream, unless the route has a better answer.

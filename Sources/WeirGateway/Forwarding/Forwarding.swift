@@ -303,8 +303,7 @@ final class Forwarding: TransportExchange {
   private func clientLeft() {
     isClientGone = true
     if intake.stage == .gathering, bodyTimer != nil {
-      exchange.abort()
-      end(.forwarded(.cancelled))
+      endWithoutClient(.cancelled)
     } else {
       noteAbandoned()
       fail(.cancelled)

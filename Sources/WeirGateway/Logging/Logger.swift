@@ -1,9 +1,6 @@
 import Glibc
-import WeirIO
 
-/// Writes structured lines to a file descriptor, each with one `write`, so that lines of several threads don't mix.
-///
-/// A line that can't be written is lost: a log must not stop the program that it logs.
+/// Writes structured lines. A line that can't be written at once is lost: a log must not stop the program that it logs.
 package struct Logger: Sendable {
   package let level: LogLevel
   private let formatter: LogFormatter
@@ -11,7 +8,12 @@ package struct Logger: Sendable {
 
   /// Logs to standard error.
   package init(level: LogLevel = .info, format: LogFormat = .logfmt) {
-    self.init(level: level, format: format) { line in try? Self.write(line, to: STDERR_FILENO) }
+    let output = LogOutput(STDERR_FILENO), formatter = LogFormatter(format)
+    self.init(level: level, format: format) { line in
+      output.write(line) { lost in
+        formatter.line(at: .now, .warn, "lines of the log were lost, as nobody took them", ["lines": .integer(lost)])
+      }
+    }
   }
 
   package init(level: LogLevel, format: LogFormat, write: @escaping @Sendable ([UInt8]) -> Void) {
@@ -39,18 +41,5 @@ package struct Logger: Sendable {
   private func log(_ level: LogLevel, _ message: () -> String, _ fields: () -> LogFields) {
     guard level >= self.level else { return }
     write(formatter.line(at: .now, level, message(), fields()))
-  }
-
-  /// Writes all of the line, unless the system refuses.
-  static func write(_ line: [UInt8], to descriptor: Int32) throws(Errno) {
-    var written = 0
-    while written < line.count {
-      let count = try line.span.withUnsafeBytes { bytes throws(Errno) in
-        let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-        return try systemCall { Glibc.write(descriptor, rest.baseAddress, rest.count) }
-      }
-      guard count > 0 else { return }
-      written += count
-    }
   }
 }

@@ -1,3 +1,4 @@
+import WeirServer
 import WeirTransport
 
 /// The outcome of the gateway's work on one request: the `outcome` label of `weir_gateway_requests_total`.
@@ -50,6 +51,11 @@ enum GatewayOutcome: Hashable, Sendable {
   /// The outcome of a forwarded request that has the gateway's own answer.
   init(_ outcome: RequestOutcome, _ failure: ExchangeFailure?) {
     self = failure == .rejected(.noEndpoint) ? .noEndpoint : .forwarded(outcome)
+  }
+
+  /// The outcome of a request that the server refused in the middle of its body.
+  init(_ refusal: RequestRefusal) {
+    self = refusal.status == 408 ? .bodyTimeout : .refused
   }
 
   /// OpenTelemetry's `error.type` of the server's side: errors of the server, none of its client.

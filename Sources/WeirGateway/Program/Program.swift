@@ -108,7 +108,7 @@ package enum Program {
   /// Writes to standard output. Returns the exit status: 1 if the answer is not good, or was not taken.
   private static func answer(_ text: String, isGood: Bool = true) -> CInt {
     do throws(Errno) {
-      try Logger.write(Array(text.utf8), to: STDOUT_FILENO)
+      try write(text, to: STDOUT_FILENO)
       return isGood ? 0 : 1
     } catch {
       complain("weir: can't write to standard output: \(error)\n")
@@ -117,7 +117,18 @@ package enum Program {
   }
 
   private static func complain(_ text: String) {
-    try? Logger.write(Array(text.utf8), to: STDERR_FILENO)
+    try? write(text, to: STDERR_FILENO)
+  }
+
+  /// Waits until all of it is written.
+  private static func write(_ text: String, to descriptor: Int32) throws(Errno) {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      rest = rest.dropFirst(
+        try rest.withUnsafeBytes { bytes throws(Errno) in
+          try systemCall { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
+        })
+    }
   }
 
   private final class Result: Sendable {

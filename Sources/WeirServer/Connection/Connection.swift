@@ -373,7 +373,7 @@ extension Connection {
     let abandoned = exchange
     exchange = nil
     if let abandoned {
-      abandoned.abandon(byClient: false)
+      abandoned.abandon(byClient: false, refusal)
       server.tally.ends()
     }
     server.noteRefusal(refusal, of: peer, wasHandled: abandoned != nil)

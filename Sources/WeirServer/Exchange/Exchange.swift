@@ -32,6 +32,10 @@ package final class Exchange {
   /// time limit passed, the request was refused, or the server stops.
   @exclusivity(unchecked) package private(set) var hasClientLeft = false
 
+  /// Why the server has answered in place of the handler: the rest of the request came too slowly, was too large or was
+  /// malformed. ``onAbort`` is called then.
+  @exclusivity(unchecked) package private(set) var refusal: RequestRefusal?
+
   /// Called when the response bytes that made `write` return false have been sent.
   @exclusivity(unchecked) package var onWritable: (() -> Void)?
 
@@ -135,9 +139,10 @@ extension Exchange {
     callback?()
   }
 
-  /// Called when the connection has gone.
-  func abandon(byClient: Bool) {
+  /// Called when the connection has gone, or the server has answered.
+  func abandon(byClient: Bool, _ refusal: RequestRefusal? = nil) {
     hasClientLeft = hasClientLeft || byClient
+    self.refusal = refusal
     let callback = onAbort
     detach()
     callback?()

@@ -103,7 +103,8 @@ import WeirTestSupport
     let within = all - (value(series, in: page) ?? 0)
     print("\(within) of \(counts.room) within the limit, \(all) in all")
     #expect(abs(within - counts.room) <= 0.01 * counts.room + Double(Self.clients))
-    #expect(all > 4 * within)
+    // A sanitizer slows the gateway down to about that.
+    #expect(all > 4 * within || ThisProcess.isSanitized)
   }
 
   private static let script = """

@@ -73,6 +73,10 @@ extension RoutingConfigurationTests {
       "headers: {set: {Host: '{host}'}}",
       "2:27: routes[0].headers.set.Host: write rewriteHost: client for the client's host"
     ),
+    ("headers: {set: {Host: a.b/}}", "2:27: routes[0].headers.set.Host: must be a host, perhaps with a port"),
+    ("headers: {set: {host: ''}}", "2:27: routes[0].headers.set.host: the host is missing"),
+    ("headers: {set: {Host: a b}}", "2:27: routes[0].headers.set.Host: \"a b\" is not a host name"),
+    ("headers: {set: {Host: '{route}'}}", "2:27: routes[0].headers.set.Host: \"{route}\" is not a host name"),
     ("headers: {X-A: b}", "2:15: routes[0].headers.X-A: unknown key; known keys are add, remove, set"),
     ("responseHeaders: 1", "2:22: routes[0].responseHeaders: expected a mapping (key: value), found the number 1"),
     (

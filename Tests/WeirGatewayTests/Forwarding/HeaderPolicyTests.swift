@@ -47,6 +47,16 @@ import WeirServer
     #expect(try same(forwarded(fields), [("Host", "up:81")] + expected + Self.own))
   }
 
+  /// The sender decides on the number of both.
+  @Test func manyConnectionOptionsAndFieldsAreCheap() throws {
+    let options = (0..<20_000).map { "X-\($0)" }.joined(separator: ",")
+    let fields: Fields = [("Connection", options)] + (0..<20_000).map { ("x-\($0 * 2)", "1") }
+    let began = ContinuousClock.now
+    let kept = try forwarded(fields).count { $0.0.hasPrefix("x-") }
+    #expect(kept == 10_000)
+    #expect(ContinuousClock.now - began < .seconds(2))
+  }
+
   @Test(
     arguments: [
       ([("Via", "1.0 fred, 1.1 p"), ("Via", "1.1 q")], "Via", "1.0 fred, 1.1 p, 1.1 q, 1.1 weir"),

@@ -72,6 +72,7 @@ import WeirTestSupport
 
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
   private static let download = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n"
+  private static let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
   private static let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
 
   static let sizes: [Case] =
@@ -117,6 +118,37 @@ import WeirTestSupport
       usleep(pause)
     },
   ]
+
+  /// What is refused in the middle of a body, of which the upstream may have had a part, is no client that left.
+  @Test(
+    arguments: [
+      ("timeouts: { body: \(short) }", post + "ab", 408, "body_timeout"),
+      ("timeouts: { body: \(short) }", large("x"), 408, "body_timeout"),
+      ("limits: { bodyBytes: 100 }", chunks(101), 413, "refused"),
+      ("limits: { bodyBytes: 2097152 }", large("\r\nzz\r\n"), 400, "refused"),
+      ("timeouts: { body: \(long) }", chunked + "2\r\nabX", 400, "refused"),
+    ] as [(String, String, Int, String)])
+  func refusalWithinABody(settings: String, request: String, status: Int, outcome: String) throws {
+    let upstream = try ScriptedServer(Script(.head, .swallow(10 << 20)))
+    let port = LoopbackPort.free()
+    let text = """
+      listeners: [{ name: edge, address: "127.0.0.1:\(port)", \(settings) }]
+      routes: [{ name: r, upstream: "http://127.0.0.1:\(upstream.port)" }]
+      """
+    let rig = try GatewayRig(Configuration(parsing: Array(text.utf8), file: "f"))
+    let client = try RawClient(port: UInt16(port))
+    client.send(request)
+    #expect(try #require(client.response()).status == status)
+    #expect(eventually { rig.count(outcome) == 1 })
+    #expect((rig.count("cancelled") ?? 0) == 0)
+    let page = rig.registry.text()
+    #expect(page.contains("http_response_status_code=\"\(status)\""))
+  }
+
+  /// A chunk that the upstream gets as it comes, and bytes behind it.
+  private static func large(_ behind: String) -> String {
+    chunked + "20000\r\n" + String(repeating: "x", count: 0x20000) + behind
+  }
 
   @Test func thereAre24() { #expect(Self.sizes.count + Self.times.count == 24) }
 
