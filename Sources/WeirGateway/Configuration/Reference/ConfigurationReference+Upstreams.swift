@@ -77,8 +77,8 @@ extension ConfigurationReference {
     Key(
       "balance.key", "text", "required for `consistentHash`",
       """
-      `client` (the address of the connection's peer), `header NAME` or `cookie NAME`. A request without it \
-      goes by `leastRequests`
+      `client` (the client's address, which a trusted proxy may report), `header NAME` or `cookie NAME`. A \
+      request without it goes by `leastRequests`
       """),
     Key(
       "balance.factor", "number or `off`", "`1.25`",
