@@ -86,8 +86,9 @@ private struct ProxyChain {
 extension ClientAddress.Field {
   /// Calls `body` with each entry of a value, without the blanks around it. Empty entries are skipped (RFC 9110 §5.6.1).
   fileprivate func forEachEntry(in value: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
-    // A quoted string without an end reaches to the value's end, in an entry that is not readable.
-    let entries = self == .forwarded ? value.quotedListElements : value.listElements
+    // A client's quotation mark without an end must not hide the entries that proxies append to its line.
+    let respectsQuotes = self == .forwarded && value.hasWholeQuotations
+    let entries = respectsQuotes ? value.quotedListElements : value.listElements
     for entry in entries where !entry.isEmpty { body(entry) }
   }
 

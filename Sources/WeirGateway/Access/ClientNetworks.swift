@@ -11,12 +11,13 @@ struct ClientNetworks: Hashable, Sendable {
     self.unix = unix
   }
 
-  /// Reads networks and addresses as ``IPNetwork`` does, and the word `unix`.
+  /// Reads networks and addresses as ``IPNetwork`` does, and the word `unix`. Clients behind a NAT64 are not the owners
+  /// of the IPv4 addresses, and are compared as they are.
   static func parse(_ texts: some Sequence<String>) throws(IPNetworkError) -> ClientNetworks {
     var networks: [IPNetwork] = []
     var unix = false
     for text in texts {
-      if text == "unix" { unix = true } else { networks.append(try IPNetwork(parsing: text)) }
+      if text == "unix" { unix = true } else { networks.append(try IPNetwork(parsing: text, knowsNAT64: true)) }
     }
     return ClientNetworks(networks, unix: unix)
   }

@@ -41,7 +41,10 @@ extension ConfigurationBuilder {
           warn(element, "no connection begins with a PROXY header, as trustedProxies is empty")
         }
         if let name, let settings { Self.note(settings.name, in: &names, at: name, "named \(quoted(settings.name))") }
-        if let address, let settings { Self.note(settings.address, in: &addresses, at: address, "at this address") }
+        if let address, let settings {
+          Self.reportOverlap(of: settings.address, with: addresses, at: address)
+          Self.note(settings.address, in: &addresses, at: address, "at this address")
+        }
         return settings
       }
     }
@@ -58,6 +61,15 @@ extension ConfigurationBuilder {
     } else {
       known[value] = reader.node.position.line
     }
+  }
+
+  /// Reports an address that can't be listened at beside one of `known`, which differs from it.
+  private static func reportOverlap(
+    of address: SocketAddress, with known: [SocketAddress: Int], at reader: ConfigurationReader
+  ) {
+    let others = known.filter { $0.key != address && $0.key.overlaps(address) }
+    guard let other = others.min(by: { $0.value < $1.value }) else { return }
+    reader.report("overlaps with \(other.key) of another listener (line \(other.value))")
   }
 
   private static func listener(

@@ -100,9 +100,7 @@ extension ConfigurationBuilder {
   private func fallback(_ reader: ConfigurationReader) -> RouteFallback? {
     reader.mapping { keys in
       let upstream = keys.take("upstream"), respond = keys.take("respond")
-      let codes = keys.take("statusCodes")?.elements()?.compactMap {
-        $0.read(as: .integer, unless: Self.problem(replaced:))
-      }
+      let codes = keys.take("statusCodes").flatMap { Self.replacedStatuses($0) }
       if let upstream, let respond { Self.later(upstream, respond).report("give only one of upstream and respond") }
       if upstream == nil, respond == nil { reader.report("needs upstream or respond") }
       let action: RouteFallback.Action? =
@@ -111,9 +109,15 @@ extension ConfigurationBuilder {
         }
       guard let action else { return nil }
       var fallback = RouteFallback(action)
-      if let codes { fallback.statusCodes = Set(codes) }
+      if let codes { fallback.statusCodes = codes }
       return fallback
     }
+  }
+
+  private static func replacedStatuses(_ reader: ConfigurationReader) -> Set<Int>? {
+    guard let list = reader.elements() else { return nil }
+    if list.isEmpty { reader.report("holds no status, so nothing is replaced; leave the key out for all") }
+    return Set(list.compactMap { $0.read(as: .integer, unless: problem(replaced:)) })
   }
 
   private static func problem(replaced status: Int) -> String? {

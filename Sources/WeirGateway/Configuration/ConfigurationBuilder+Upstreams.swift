@@ -53,13 +53,17 @@ extension ConfigurationBuilder {
           named: name ?? "", scheme: scheme, port: source.flatMap(Self.onePort), basePath: base ?? ""),
         source ?? .listed([]))
       upstream.host = keys.take("host").flatMap(Self.hostRewrite)
-      if let resolve = keys.take("resolve")?.resolveSettings() { upstream.resolve = resolve }
+      let resolve = keys.take("resolve")
+      if let settings = resolve?.resolveSettings() { upstream.resolve = settings }
       Self.readHealth(&keys, into: &upstream)
       Self.readConnections(&keys, into: &upstream)
       let check = keys.take("check")
       upstream.check = check?.endpointCheck()
       if upstream.connection.httpVersion == .http2PriorKnowledge, upstream.check?.path != nil {
         check?.report("requests of checks are HTTP/1.1, which 2-prior-knowledge rules out; leave path out")
+      }
+      if case .listed(let endpoints) = upstream.source, !endpoints.isEmpty {
+        warn(of: upstream.check, at: check, resolve: resolve, for: endpoints)
       }
       upstream.tls = keys.take("tls").flatMap { $0.upstreamTLS(of: upstream.target) }
       if let budget = keys.take("retryBudget") { upstream.retryBudget = budget.retryBudget() }
@@ -72,6 +76,19 @@ extension ConfigurationBuilder {
       if let name { writtenUpstreams.insert(name) }
       guard let nameReader, name != nil, source != nil else { return nil }
       return (upstream, nameReader)
+    }
+  }
+
+  /// Warns of keys that do nothing for the endpoints that the file lists.
+  private mutating func warn(
+    of check: EndpointCheck?, at checkReader: ConfigurationReader?, resolve: ConfigurationReader?,
+    for endpoints: [EndpointSpec]
+  ) {
+    if let resolve, endpoints.allSatisfy(\.isAddress) {
+      warn(resolve, "does nothing: all endpoints are addresses, and none is looked up")
+    }
+    if let checkReader, check?.port != nil, endpoints.allSatisfy(\.isUnixSocket) {
+      warn(checkReader, "port does nothing: all endpoints are Unix sockets")
     }
   }
 

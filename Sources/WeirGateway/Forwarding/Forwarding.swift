@@ -360,6 +360,8 @@ final class Forwarding: TransportExchange {
   /// Too many requests stream a body to the upstream.
   func uploadIsRefused() {
     exchange.closeAfterResponse()
+    // The time of the attempts, which a fallback may need, begins here.
+    if let seconds = outgoing?.route.timeout { deadline = MonotonicTime.now.advanced(bySeconds: seconds) }
     answerUnlessFallback(.tooManyUploads, as: .forwarded(.rejected))
   }
 }

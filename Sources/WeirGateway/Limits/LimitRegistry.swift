@@ -2,7 +2,8 @@ import Synchronization
 import WeirIO
 
 /// The state of the limits of the present configuration. A reload keeps what it counts by the same key: a limit that has
-/// another rate, burst or limit goes on with what its keys have used.
+/// another rate, burst or limit goes on with what its keys have used. What is under way counts also for a limit that
+/// has left and is back.
 final class LimitRegistry: Sendable {
   private struct Name: Hashable {
     let route: String
@@ -20,7 +21,7 @@ final class LimitRegistry: Sendable {
   /// The limiters of routes, in their order; nil for those without limits.
   func follow(_ routes: [Route], at now: MonotonicTime = .now) -> [RouteLimiter?] {
     known.withLock { known in
-      var next = Known()
+      var next = Known(concurrency: known.concurrency.filter { $0.value.keyCount > 0 })
       defer { known = next }
       return routes.map { route in
         if route.limits.isEmpty, route.bodyBytes == nil { return nil }

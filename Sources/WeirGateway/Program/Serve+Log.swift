@@ -70,6 +70,17 @@ extension Serve {
     }
   }
 
+  /// The reason why a configuration can't be followed.
+  ///
+  /// - Parameter own: The addresses at which the program listens.
+  static func reloadText(_ error: any Error, own: [SocketAddress]) -> String {
+    guard let error = error as? ListenError, error.error == .addressInUse,
+      let own = own.first(where: { $0.overlaps(error.address) })
+    else { return startText(error) }
+    return "\(error.address) is in use: weir itself listens at \(own); give another port, free that address by a "
+      + "reload before this one, or restart weir"
+  }
+
   /// Whether the address is a single one, which a URL can name.
   static func isOneAddress(_ address: SocketAddress) -> Bool {
     switch address {

@@ -223,7 +223,8 @@ struct Serve {
       do {
         try await parts.gateway.reload(configuration)
       } catch {
-        return error is Errno ? "the loop of lookups can't be made: \(error)" : Self.startText(error)
+        if error is Errno { return "the loop of lookups can't be made: \(error)" }
+        return Self.reloadText(error, own: parts.listeners.map(\.listener.address))
       }
       let file = LogValue.string(options.configFile ?? "")
       log.info("configuration reloaded", ["file": file, "routes": .integer(configuration.routes.count)])

@@ -19,26 +19,29 @@ final class TunnelGate: Sendable {
 
   func leave() { state.withLock { $0.count -= 1 } }
 
+  var isEmpty: Bool { state.withLock { $0.count == 0 } }
+
   /// Takes another limit. Tunnels beyond it stay.
   func resize(_ limit: Int) { state.withLock { $0.limit = limit } }
 }
 
 /// The gates of the present configuration's routes, by name. A reload keeps those of routes that it names again, whose
-/// tunnels outlive it.
+/// tunnels outlive it. The gate of a route that has left stays until a reload finds it empty, since the route may be
+/// back before that.
 final class TunnelGates: Sendable {
   private let gates = Mutex<[String: TunnelGate]>([:])
 
   func follow(_ routes: [Route]) -> [String: TunnelGate] {
     gates.withLock { gates in
-      var next: [String: TunnelGate] = [:]
+      var present: [String: TunnelGate] = [:]
       for route in routes {
         guard let limit = route.upgrade?.limit else { continue }
         let gate = gates[route.name] ?? TunnelGate(limit: limit)
         gate.resize(limit)
-        next[route.name] = gate
+        present[route.name] = gate
       }
-      gates = next
-      return next
+      gates = gates.filter { !$0.value.isEmpty }.merging(present) { $1 }
+      return present
     }
   }
 }

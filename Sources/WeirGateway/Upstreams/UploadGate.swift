@@ -39,6 +39,8 @@ final class UploadGate: Sendable {
 
   var isCrowded: Bool { state.withLock { $0.isCrowded } }
 
+  var isEmpty: Bool { state.withLock { $0.count == 0 } }
+
   func enter() -> Bool { state.withLock { $0.enter() } }
 
   func leave() { state.withLock { $0.leave() } }
@@ -47,7 +49,8 @@ final class UploadGate: Sendable {
 }
 
 /// The gates of the upstreams that the present configuration names by URL. A reload keeps the gates of upstreams that it
-/// names again, since requests of the previous configuration may still hold slots.
+/// names again, since requests of the previous configuration may still hold slots. The gate of an upstream that has left
+/// stays until a reload finds it empty, since the upstream may be back before that.
 final class UploadGates: Sendable {
   private let limit: Int
   private let gates = Mutex<[Destination: UploadGate]>([:])
@@ -58,10 +61,10 @@ final class UploadGates: Sendable {
 
   func follow(_ destinations: Set<Destination>) -> [Destination: UploadGate] {
     gates.withLock { gates in
-      var next: [Destination: UploadGate] = [:]
-      for destination in destinations { next[destination] = gates[destination] ?? UploadGate(limit: limit) }
-      gates = next
-      return next
+      var present: [Destination: UploadGate] = [:]
+      for destination in destinations { present[destination] = gates[destination] ?? UploadGate(limit: limit) }
+      gates = gates.filter { !$0.value.isEmpty }.merging(present) { $1 }
+      return present
     }
   }
 }

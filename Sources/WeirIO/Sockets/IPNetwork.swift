@@ -12,10 +12,13 @@ package struct IPNetwork: Hashable, Sendable {
   }
 
   /// Reads `192.0.2.0/24`, `2001:db8::/32`, and a single address as the network that holds only that address.
-  package init(parsing text: String) throws(IPNetworkError) {
+  ///
+  /// - Parameter knowsNAT64: Whether addresses behind a NAT64 are told apart from those of IPv4 for which they stand.
+  ///   If they aren't, as for destinations, a network of theirs is refused, as one of IPv4-mapped addresses always is.
+  package init(parsing text: String, knowsNAT64: Bool = false) throws(IPNetworkError) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = parts.first.flatMap({ IPAddress($0) }) else { throw IPNetworkError(text, .badAddress) }
-    guard address.unwrapped == address else {
+    guard (knowsNAT64 ? address.unmapped : address.unwrapped) == address else {
       // The IPv4 address is in the last 32 bits of 128.
       let bits = parts.count == 2 ? Self.length(parts[1]).map { $0 - 96 } : 32
       let network = bits.flatMap { (0...32).contains($0) ? IPNetwork(address.unwrapped, prefixLength: $0) : nil }

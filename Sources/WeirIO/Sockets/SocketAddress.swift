@@ -24,6 +24,22 @@ package enum SocketAddress: Hashable, Sendable {
     }
   }
 
+  /// Whether sockets can't listen at both addresses: they are the same, or have one port and one of them stands for the
+  /// other too. The unspecified IPv6 address stands for those of IPv4 as well.
+  package func overlaps(_ other: SocketAddress) -> Bool {
+    if self == other { return true }
+    guard let port, port != 0, port == other.port else { return false }
+    return includes(other) || other.includes(self)
+  }
+
+  /// Whether the address stands for all addresses of a machine, of which `other` is one.
+  private func includes(_ other: SocketAddress) -> Bool {
+    switch (self, other) {
+    case (.v6(high: 0, low: 0, _, _), _), (.v4(0, _), .v4): true
+    default: false
+    }
+  }
+
   /// The address without its port, such as `192.0.2.1` or `2001:db8::1`, or the path of a Unix socket.
   package var host: String {
     switch self {

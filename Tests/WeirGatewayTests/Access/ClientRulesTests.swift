@@ -18,6 +18,10 @@ import WeirIO
       (nil, ["unix"], "unix", false), (nil, ["192.0.2.0/24"], "unix", true), (nil, ["0.0.0.0/0"], "unix", true),
       (nil, ["0.0.0.0/0"], "2001:db8::1", true), (nil, ["::/0"], "192.0.2.1", true),
       (nil, ["::/0"], "::ffff:192.0.2.1", true),
+      // Addresses behind a NAT64 are compared as they are.
+      (nil, ["64:ff9b::cb00:7100/120"], "64:ff9b::cb00:7101", false),
+      (nil, ["64:ff9b::cb00:7100/120"], "203.0.113.1", true), (nil, ["203.0.113.0/24"], "64:ff9b::cb00:7101", true),
+      (nil, ["64:ff9b::/96"], "64:ff9b::192.0.2.7", false),
       // Only allow: all else is refused.
       (["10.0.0.0/8"], [], "10.1.2.3", true), (["10.0.0.0/8"], [], "::ffff:10.1.2.3", true),
       (["10.0.0.0/8"], [], "11.1.2.3", false), (["10.0.0.0/8"], [], "unix", false),

@@ -209,6 +209,10 @@ import WeirTransport
       "2:71: routes[0].fallback.statusCodes[0]: must be 502, 503 or 504, the gateway's own answers for its upstream"
     ),
     (
+      "upstream: u, fallback: {upstream: v, statusCodes: []}",
+      "2:70: routes[0].fallback.statusCodes: holds no status, so nothing is replaced; leave the key out for all"
+    ),
+    (
       "redirect: {scheme: https}, fallback: {upstream: v}",
       "2:57: routes[0].fallback: is of no use with redirect, which sends nothing to an upstream"
     ),
@@ -216,6 +220,27 @@ import WeirTransport
   func routesAreChecked(keys: String, problem: String) {
     let found = Configuration.problems(of: "\(Self.entry)routes: [{name: r, \(keys)}]\n")
     #expect(found.contains { $0.hasPrefix(problem) }, "\(found)")
+  }
+
+  @Test(
+    arguments: [
+      (
+        "endpoints: [\"10.0.0.1:1\", \"unix:/a\"], resolve: {family: ipv4}",
+        "1:70: upstreams[0].resolve: does nothing: all endpoints are addresses, and none is looked up"
+      ),
+      ("endpoints: [\"10.0.0.1:1\", \"h:1\"], resolve: {family: ipv4}", nil),
+      ("srv: _a._tcp.b, resolve: {family: ipv4}", nil),
+      (
+        "endpoints: [\"unix:/a\", \"unix:/b\"], check: {port: 1}",
+        "1:65: upstreams[0].check: port does nothing: all endpoints are Unix sockets"
+      ),
+      ("endpoints: [\"unix:/a\", \"10.0.0.1:1\"], check: {port: 1}", nil),
+      ("endpoints: [\"unix:/a\"], check: {path: /}", nil),
+    ] as [(String, String?)])
+  func keysThatDoNothingAreWarnings(keys: String, warning: String?) throws {
+    let text = "upstreams: [{name: u, \(keys)}]\nroutes: [{name: r, upstream: u}]"
+    let configuration = try Configuration(parsing: Array(text.utf8), file: "f")
+    #expect(configuration.warnings.map { $0.description(file: "f") } == warning.map { ["f:\($0)"] } ?? [])
   }
 
   @Test func anUnusedUpstreamIsAWarningAndASharedHostAProblem() throws {

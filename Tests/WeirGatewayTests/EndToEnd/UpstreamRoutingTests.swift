@@ -171,6 +171,32 @@ import WeirTestSupport
     #expect(eventually { rig.sample("weir_request_attempts_count{\(labels)}") == 4 })
   }
 
+  /// The upstream takes one large body at a time, and has one. The other request's body fills the buffer exactly, so
+  /// that it is refused as a large one and yet can be sent elsewhere.
+  @Test func aFallbackFromARefusedUploadHasTheRoutesTime() throws {
+    let busy = try ScriptedServer(Script(.head, .swallow(1_000_000)))
+    let silent = try BlackHole()
+    let rig = try rig(
+      """
+      upstreams:
+        - {name: busy, endpoints: ["127.0.0.1:\(busy.port)"], uploads: 1}
+        - {name: silent, endpoints: ["127.0.0.1:\(silent.port)"]}
+      routes:
+        - {name: r, upstream: busy, timeout: 500ms, fallback: {upstream: silent}}
+        - {name: large, match: {pathPrefix: /large}, upstream: busy}
+      """)
+    let large = try rig.client()
+    large.send(
+      "PUT /large HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" + String(repeating: "x", count: 70_000))
+    #expect(eventually { busy.connectionCount == 1 })
+    let client = try rig.client()
+    client.send("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 65536\r\n\r\n" + String(repeating: "x", count: 65_536))
+    #expect(client.response()?.status == 504)
+    #expect(silent.connectionCount == 1)
+    #expect(eventually { rig.count("timeout") == 1 })
+    withExtendedLifetime(large) {}
+  }
+
   // MARK: Reloads
 
   @Test func aReloadChangesEndpointsAndKeepsRequestsGoing() async throws {

@@ -78,4 +78,15 @@ import Weir
     #expect(second.count == 1)
     #expect(gates.follow([b])[b] !== first[b])
   }
+
+  @Test func bodiesCountWhenTheirUpstreamIsBack() {
+    let gates = UploadGates(limit: 1)
+    let a = Destination(scheme: "http", host: "a", port: 80)
+    let first = gates.follow([a])
+    #expect(first[a]?.enter() == true)
+    for _ in 0..<2 { #expect(gates.follow([]).isEmpty) }
+    #expect(gates.follow([a])[a]?.enter() == false)
+    first[a]?.leave()
+    #expect(gates.follow([a])[a]?.enter() == true)
+  }
 }

@@ -91,11 +91,14 @@ import WeirTestSupport
       (["for=192.0.2.1, for=\" 10.0.0.2\""], peer), (["for=192.0.2.1, for=\"10.0.0.2\0\""], peer),
       (["for=192.0.2.1, for=\"10.0.0.2\\\0\""], peer), (["for=192.0.2.1, for=\"10.0.0.2\"x"], peer),
       (["for=192.0.2.1, 10.0.0.2"], peer),
-      // A client's open quotation can't reach what a proxy appends: `", for=` and the address are one bad value.
-      (["for=203.0.113.9;x=\", for=192.0.2.1"], peer), (["for=203.0.113.9;x=\", for=\"[2001:db8::1]\""], peer),
-      (["for=203.0.113.9;x=\"\\\", for=\"[2001:db8::1]\";y=\"z\""], peer),
+      // A client's open quotation can't reach what a proxy appends: then every comma separates.
+      (["for=\", for=203.0.113.9"], "203.0.113.9"), (["for=\", for=192.0.2.1, for=10.0.0.2"], "192.0.2.1"),
+      (["for=203.0.113.9;x=\", for=192.0.2.1"], "192.0.2.1"),
+      (["for=203.0.113.9;x=\", for=\"[2001:db8::1]\""], "2001:db8::1"),
+      (["for=203.0.113.9;x=\"\\\", for=\"[2001:db8::1]\";y=\"z\""], "2001:db8::1"),
+      (["for=203.0.113.9;x=\", for=192.0.2.1;host=\"a, for=198.51.100.7\""], peer),
       (["for=203.0.113.9;x=\"", "for=192.0.2.1"], "192.0.2.1"), (["for=203.0.113.9;x=\"", "for=10.0.0.2"], "10.0.0.2"),
-      (["for=203.0.113.9;x=a\\\"b, for=10.0.0.2"], peer), (["for=203.0.113.9;x=\"\\"], peer),
+      (["for=203.0.113.9;x=a\\\"b, for=10.0.0.2"], "10.0.0.2"), (["for=203.0.113.9;x=\"\\"], peer),
     ] as [([String], String)])
   func forwarded(values: [String], client: String) throws {
     try expect(values, .forwarded, client)

@@ -105,6 +105,14 @@ import WeirServer
       "[{name: a, address: \":1\"}, {name: b, address: \":1\"}]",
       "1:58: listeners[1].address: another listener is at this address (line 1)"
     ),
+    (
+      "[{name: a, address: \":1\"}, {name: b, address: \"127.0.0.1:1\"}]",
+      "1:58: listeners[1].address: overlaps with [::]:1 of another listener (line 1)"
+    ),
+    (
+      "[{name: a, address: \"[::1]:1\"}, {name: b, address: \":1\"}]",
+      "1:63: listeners[1].address: overlaps with [::1]:1 of another listener (line 1)"
+    ),
   ])
   func listsAreChecked(_ list: String, _ problem: String) {
     let found = Configuration.problems(of: "listeners: \(list)\nroutes: [{name: r, respond: {status: 200}}]\n")

@@ -92,6 +92,22 @@ import WeirTestSupport
     withExtendedLifetime(other) {}
   }
 
+  /// The socket of the present configuration is in the way of a narrower address.
+  @Test func aNarrowerAddressIsTakenByTheListenerItself() async throws {
+    let narrow = try listener("a")
+    let port = try #require(narrow.address.port)
+    let wide = ListenerSettings(name: "a", address: .v4(0, port: port))
+    let rig = try GatewayRig(configuration(wide))
+    let error = await #expect(throws: ListenError.self) { try await rig.gateway.reload(configuration(narrow)) }
+    let text = Serve.reloadText(try #require(error), own: rig.gateway.addresses.map(\.address))
+    #expect(text.hasPrefix("127.0.0.1:\(port) is in use: weir itself listens at 0.0.0.0:\(port); "), "\(text)")
+    #expect(try client(of: wide).status(of: Self.get) == 200)
+    // The way that the text tells.
+    try await rig.gateway.reload(configuration(try listener("a")))
+    try await rig.gateway.reload(configuration(narrow))
+    #expect(try client(of: narrow).status(of: Self.get) == 200)
+  }
+
   /// A listener that would have changed goes on when another one can't open.
   @Test func aRefusedReloadLeavesChangedListenersAlone() async throws {
     let (a, taken) = (try listener("a"), try listener("taken"))

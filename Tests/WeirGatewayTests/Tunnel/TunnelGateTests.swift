@@ -27,7 +27,23 @@ import Testing
     let second = try gates.follow([Self.route("a", limit: 1)])
     #expect(second["a"] === first["a"])
     #expect(second["a"]?.enter() == false)
-    _ = gates.follow([])
-    #expect(try gates.follow([Self.route("a", limit: 1)])["a"]?.enter() == true)
+  }
+
+  @Test func tunnelsCountWhenTheirRouteIsBack() throws {
+    let gates = TunnelGates()
+    let first = try gates.follow([Self.route("a", limit: 1)])["a"]
+    #expect(first?.enter() == true)
+    for _ in 0..<2 { #expect(gates.follow([]).isEmpty) }
+    let second = try gates.follow([Self.route("a", limit: 1)])["a"]
+    #expect(second?.enter() == false)
+    first?.leave()
+    #expect(second?.enter() == true)
+  }
+
+  @Test func anEmptyGateLeavesWithItsRoute() throws {
+    let gates = TunnelGates()
+    let first = try gates.follow([Self.route("a", limit: 1)])["a"]
+    #expect(gates.follow([]).isEmpty)
+    #expect(try gates.follow([Self.route("a", limit: 1)])["a"] !== first)
   }
 }

@@ -64,6 +64,21 @@ import WeirTestSupport
     #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
   }
 
+  @Test(
+    arguments: [
+      ("64:ff9b::/96", nil), ("64:ff9b::203.0.113.0/120", nil), ("64:ff9b::192.0.2.1", nil),
+      ("::ffff:192.0.2.1", "write 192.0.2.1/32"), ("::ffff:10.0.0.0/104", "write 10.0.0.0/8"),
+      ("64:ff9b::192.0.2.1/120", "the network is 64:ff9b::c000:200/120"),
+    ] as [(String, String?)])
+  func networksBehindANAT64(text: String, reason: String?) throws {
+    guard let reason else {
+      #expect(throws: Never.self) { try IPNetwork(parsing: text, knowsNAT64: true) }
+      return
+    }
+    let error = #expect(throws: IPNetworkError.self) { try IPNetwork(parsing: text, knowsNAT64: true) }
+    #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
+  }
+
   /// Against the bits of what the system reads, one by one.
   @Test func aNetworkHoldsWhatBeginsWithItsBits() throws {
     var random = SeededRandom(seed: 1)

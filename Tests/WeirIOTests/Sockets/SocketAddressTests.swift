@@ -35,6 +35,20 @@ import WeirIO
     #expect(error?.description.contains("'\(text)'") == true)
   }
 
+  @Test(
+    arguments: [
+      (":80", "127.0.0.1:80", true), (":80", "0.0.0.0:80", true), ("[::]:80", "[::1]:80", true),
+      ("0.0.0.0:80", "127.0.0.1:80", true), ("127.0.0.1:80", "127.0.0.1:80", true), ("unix:/a", "unix:/a", true),
+      (":80", "127.0.0.1:81", false), (":0", "127.0.0.1:0", false), ("0.0.0.0:80", "[::1]:80", false),
+      ("127.0.0.1:80", "127.0.0.2:80", false), ("[::1]:80", "127.0.0.1:80", false), (":80", "unix:/a", false),
+      ("unix:/a", "unix:/b", false),
+    ])
+  func overlaps(one: String, other: String, isSo: Bool) throws {
+    let (one, other) = (try SocketAddress(parsing: one), try SocketAddress(parsing: other))
+    #expect(one.overlaps(other) == isSo)
+    #expect(other.overlaps(one) == isSo)
+  }
+
   @Test func parts() {
     #expect(SocketAddress.v6(high: 0, low: 1, port: 9).host == "::1")
     #expect(SocketAddress.v6(high: 0xfe80_0000_0000_0000, low: 1, scope: 2, port: 9).host == "fe80::1%2")

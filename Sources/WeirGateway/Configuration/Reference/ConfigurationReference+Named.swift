@@ -25,6 +25,6 @@ extension ConfigurationReference {
       "a fixed response, with the keys of `respond`"),
     Key(
       "fallback.statusCodes", "list", "502, 503, 504",
-      "which answers are replaced. A response of an upstream never is"),
+      "one or more of these: which answers are replaced. A response of an upstream never is"),
   ]
 }

@@ -77,8 +77,8 @@ extension ConfigurationReference {
     Key(
       "balance.key", "text", "required for `consistentHash`",
       """
-      `client` (the address of the connection's peer), `header NAME` or `cookie NAME`. A request without it \
-      goes by `leastRequests`
+      `client` (the client's address, which a trusted proxy may report), `header NAME` or `cookie NAME`. A \
+      request without it goes by `leastRequests`
       """),
     Key(
       "balance.factor", "number or `off`", "`1.25`",
@@ -141,7 +141,7 @@ extension ConfigurationReference {
       "200 to 599; good statuses: `status: [200, 300-399]`. Needs `path`"),
     Key(
       "check.port", "integer", "the endpoint's",
-      "1 to 65535"),
+      "1 to 65535; not for `unix:` endpoints, which have none"),
     Key(
       "check.interval", "duration", "`10s`",
       "0.5s to 1h, ±20 % at random; the first check comes within a second"),

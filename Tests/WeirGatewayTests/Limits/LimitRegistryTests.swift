@@ -1,0 +1,34 @@
+import Testing
+import WeirIO
+
+@testable import WeirGateway
+
+@Suite struct LimitRegistryTests {
+  private struct Request: LimitedRequest {
+    var limitedAddress: IPAddress? { nil }
+    var user: [UInt8]? { nil }
+
+    func forEachValue(of name: String, _ body: (UnsafeRawBufferPointer) -> Void) {}
+  }
+
+  /// The places of a request that the first limiter admits.
+  private static func places(by limiters: [RouteLimiter?]) -> LimitPlaces? {
+    guard let limiter = limiters.first ?? nil else { return nil }
+    switch limiter.admit(Request(), at: MonotonicTime(nanoseconds: 0), exceeded: { _ in }) {
+    case .admitted(let places): return places
+    case .rateLimited, .busy: return nil
+    }
+  }
+
+  @Test func requestsCountWhenTheirRouteIsBack() throws {
+    let registry = LimitRegistry()
+    var route = try Route(to: 1)
+    route.limits.concurrency = [ConcurrencyLimit(1, key: .route)]
+    let places = Self.places(by: registry.follow([route]))
+    #expect(places != nil)
+    for _ in 0..<2 { #expect(registry.follow([]).isEmpty) }
+    #expect(Self.places(by: registry.follow([route])) == nil)
+    places?.leave()
+    #expect(Self.places(by: registry.follow([route])) != nil)
+  }
+}
