@@ -122,12 +122,13 @@ package enum Program {
 
   /// Waits until all of it is written.
   private static func write(_ text: String, to descriptor: Int32) throws(Errno) {
-    var rest = Array(text.utf8)[...]
-    while !rest.isEmpty {
-      rest = rest.dropFirst(
-        try rest.withUnsafeBytes { bytes throws(Errno) in
-          try systemCall { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
-        })
+    let bytes = Array(text.utf8)
+    var written = 0
+    while written < bytes.count {
+      written += try bytes.span.withUnsafeBytes { bytes throws(Errno) in
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+        return try systemCall { Glibc.write(descriptor, rest.baseAddress, rest.count) }
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import WeirMetrics
 import WeirTestSupport
 
 @testable import WeirGateway
@@ -123,7 +124,7 @@ import WeirTestSupport
   @Test(
     arguments: [
       ("timeouts: { body: \(short) }", post + "ab", 408, "body_timeout"),
-      ("timeouts: { body: \(short) }", large("x"), 408, "body_timeout"),
+      ("timeouts: { body: \(short) }", large("\r\n"), 408, "body_timeout"),
       ("limits: { bodyBytes: 100 }", chunks(101), 413, "refused"),
       ("limits: { bodyBytes: 2097152 }", large("\r\nzz\r\n"), 400, "refused"),
       ("timeouts: { body: \(long) }", chunked + "2\r\nabX", 400, "refused"),

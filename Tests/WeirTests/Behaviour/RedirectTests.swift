@@ -89,9 +89,10 @@ struct RedirectTests {
 
   @Test("A location that is repeated leads where one would")
   func repeatedLocation() async throws {
+    let session = Session()
     let moved = response("302 Found", ["Location: /next", "Location: /next"])
     let server = try ScriptedServer(Script(.request, .send(moved), .request, .send(okResponse("there")), .awaitClose))
-    #expect(await Session().request(server.url).serializingString().response.value == "there")
+    #expect(await session.request(server.url).serializingString().response.value == "there")
     #expect(server.requests().last?.line == "GET /next HTTP/1.1")
   }
 

@@ -44,7 +44,9 @@ import Testing
   }
 
   @Test func aSerializerOfBodiesTakesFilesToo() throws {
-    try Self.withFile("four") { file in #expect(try Self.serialize(download: Count(), file) == 4) }
+    try Self.withFile("four") { (file: URL) throws -> Void in
+      #expect(try Self.serialize(download: Count(), file) == 4)
+    }
     #expect(throws: SampleError()) { try Self.serialize(download: Count(), nil, error: SampleError()) }
     #expect(throws: WeirError.self) { try Self.serialize(download: Count(), nil) }
   }
