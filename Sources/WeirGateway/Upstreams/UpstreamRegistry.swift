@@ -42,10 +42,14 @@ final class UpstreamRegistry: Sendable {
     let before = all
     var entries: [String: UpstreamEndpoints] = [:]
     for upstream in upstreams {
-      // Requests by the present plan keep the endpoints that they know if the new ones are talked to in another way.
-      let known = before[upstream.name].flatMap { $0.upstream.talks(like: upstream) ? $0 : nil }
+      let old = before[upstream.name]
+      if let old, old.upstream.talks(like: upstream) {
+        entries[upstream.name] = old
+        continue
+      }
+      // Requests by the present plan keep the endpoints that they know, since the new ones are talked to in another way.
       let state = destinations.state(for: upstream.target.destination, limits: .gateway)
-      entries[upstream.name] = known ?? UpstreamEndpoints(upstream, state, at: now)
+      entries[upstream.name] = UpstreamEndpoints(upstream, state, replacing: old, at: now)
     }
     let present = entries
     self.entries.withLock { $0 = present }
