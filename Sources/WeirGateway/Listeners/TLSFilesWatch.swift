@@ -3,6 +3,8 @@ import WeirIO
 import WeirTLS
 
 /// Keeps the TLS of a listener up to date with its files: looks at them every ten seconds, and when it is asked to.
+///
+/// The looks are made by a thread of their own, because a file system may keep its callers waiting.
 final class TLSFilesWatch: Sendable {
   /// The outcome of new content in the files. Content that is refused is reported once.
   enum Event: Equatable {
@@ -15,10 +17,14 @@ final class TLSFilesWatch: Sendable {
   private struct State {
     var files: TLSFiles
     var history: TLSFilesHistory
+    /// The number of changes, by which a look that took long learns that what it has read may be out of date.
+    var changes = 0
   }
 
   let source: TLSSource
   private let state: Mutex<State>
+  private let mark: FileMark.Reader
+  private let worker = WorkerPool(name: "weir.files", width: 1, idleTime: 0)
   private let report: @Sendable (Event) -> Void
   private let looks = Mutex<Task<Void, Never>?>(nil)
 
@@ -26,14 +32,16 @@ final class TLSFilesWatch: Sendable {
   ///
   /// - Parameters:
   ///   - previous: The TLS that this one replaces.
+  ///   - mark: Called before and after files are read.
   ///   - observer: Called for each handshake that has ended, on the loop of its connection.
   ///   - report: Called by looks, when there is new content.
   init(
     _ files: TLSFiles, after previous: TLSSource? = nil,
+    mark: @escaping FileMark.Reader = { FileMark(ofFile: $0) },
     observer: @escaping @Sendable (TLSHandshake) -> Void = { _ in },
     report: @escaping @Sendable (Event) -> Void
   ) throws(TLSFilesProblem) {
-    let marks = files.paths.map(FileMark.init(ofFile:)), bytes = try files.read()
+    let marks = files.paths.map(mark), bytes = try files.read()
     let settings = try files.settings(of: bytes)
     do {
       source = try TLSSource(settings, after: previous, observer: observer)
@@ -41,6 +49,7 @@ final class TLSFilesWatch: Sendable {
       throw files.problem(error)
     }
     state = Mutex(State(files: files, history: TLSFilesHistory(marks: marks, judged: .bytes(bytes))))
+    self.mark = mark
     self.report = report
   }
 
@@ -49,7 +58,10 @@ final class TLSFilesWatch: Sendable {
   /// Begins to look at the files, until `stop` or the end of this object.
   func start(every interval: Duration = .seconds(10)) {
     let task = Task { [weak self] in
-      while (try? await Task.sleep(for: interval)) != nil, let self { self.look() }
+      while (try? await Task.sleep(for: interval)) != nil, let self {
+        // There is one look at a time: none waits behind one that a file system holds.
+        _ = self.worker.submit(unlessWaiting: 0) { [weak self] in self?.look() }
+      }
     }
     looks.withLock { old in
       old?.cancel()
@@ -66,17 +78,34 @@ final class TLSFilesWatch: Sendable {
 
   /// Has new connections follow the files if these have changed.
   func look() {
-    // The lock keeps an older look from undoing a newer one. Nothing else waits for it.
-    if let event = state.withLock({ Self.look(&$0, source) }) { report(event) }
+    // Not under the lock, which a reload takes too.
+    let known = state.withLock { $0 }
+    let before = known.files.paths.map(mark)
+    guard known.history.wantsReading(before) else { return }
+    let content: TLSFilesHistory.Content
+    do throws(TLSFilesProblem) {
+      content = .bytes(try known.files.read())
+    } catch {
+      content = .unreadable(error)
+    }
+    let after = known.files.paths.map(mark)
+    let event = state.withLock { state -> Event? in
+      // An older look undoes no newer one, and no reload.
+      guard state.changes == known.changes else { return nil }
+      return Self.judge(content, before, after, &state, source)
+    }
+    if let event { report(event) }
   }
 
   /// Has new connections follow other files, or the same with other settings. Throws, and changes nothing, if they
   /// can't be used.
   func follow(_ files: TLSFiles) throws(TLSFilesProblem) {
+    let marks = files.paths.map(mark), bytes = try files.read()
     try state.withLock { state throws(TLSFilesProblem) in
-      let marks = files.paths.map(FileMark.init(ofFile:)), bytes = try files.read()
       try Self.follow(files, bytes, source)
-      state = State(files: files, history: TLSFilesHistory(marks: marks, judged: .bytes(bytes)))
+      state.files = files
+      state.history = TLSFilesHistory(marks: marks, judged: .bytes(bytes))
+      state.changes += 1
     }
   }
 
@@ -91,21 +120,15 @@ final class TLSFilesWatch: Sendable {
     }
   }
 
-  private static func look(_ state: inout State, _ source: TLSSource) -> Event? {
-    let files = state.files
-    let before = files.paths.map(FileMark.init(ofFile:))
-    guard state.history.wantsReading(before) else { return nil }
-    let content: TLSFilesHistory.Content
-    do throws(TLSFilesProblem) {
-      content = .bytes(try files.read())
-    } catch {
-      content = .unreadable(error)
-    }
-    let after = files.paths.map(FileMark.init(ofFile:))
+  private static func judge(
+    _ content: TLSFilesHistory.Content, _ before: [FileMark?], _ after: [FileMark?], _ state: inout State,
+    _ source: TLSSource
+  ) -> Event? {
     guard state.history.note(content, before: before, after: after) else { return nil }
+    state.changes += 1
     do throws(TLSFilesProblem) {
       switch content {
-      case .bytes(let bytes): try follow(files, bytes, source)
+      case .bytes(let bytes): try follow(state.files, bytes, source)
       case .unreadable(let problem): throw problem
       }
       return .followed

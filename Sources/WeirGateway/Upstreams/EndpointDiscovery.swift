@@ -2,11 +2,15 @@ import WeirIO
 import WeirResolver
 import WeirTransport
 
-/// Follows the places that tell of endpoints: looks names up again and again, and looks at files every second. Confined
-/// to the loop.
+/// Follows the places that tell of endpoints: looks names up again and again, and has files looked at every second.
+/// Confined to the loop.
 final class EndpointDiscovery {
   /// Seconds between two looks at a file.
   private static let interval = 1.0
+  /// Seconds after which a look at a file that has no end counts as a failure.
+  private static let patience = 5.0
+  /// Looks at files at one time. A file system that keeps its callers waiting holds one for each of its files.
+  private static let width = 16
 
   private struct Key: Hashable {
     /// The identity of the entry.
@@ -21,6 +25,8 @@ final class EndpointDiscovery {
     let place: EndpointSources.Place
     /// The file as it was read last; nil before the first look, and if there was none.
     var mark: FileMark?
+    /// When the look under way counts as a failure; nil between two looks.
+    var late: MonotonicTime?
     /// When it is read even if it has not changed: at once before the first look, and again after a failure.
     var due: MonotonicTime? = .now
     var schedule: LookupSchedule
@@ -40,11 +46,14 @@ final class EndpointDiscovery {
   private lazy var names = NameWatcher(loop: loop)
   private var watches: [Key: Watch] = [:]
   private var files: [Key: WatchedFile] = [:]
+  private let mark: FileMark.Reader
+  private let workers = WorkerPool(name: "weir.files", width: EndpointDiscovery.width)
   private let timer = LoopTimer()
 
-  init(_ registry: UpstreamRegistry, log: Logger, on loop: EventLoop) {
+  init(_ registry: UpstreamRegistry, mark: @escaping FileMark.Reader, log: Logger, on loop: EventLoop) {
     self.registry = registry
     self.loop = loop
+    self.mark = mark
     self.log = DiscoveryLog(log)
   }
 
@@ -127,34 +136,66 @@ final class EndpointDiscovery {
     loop.cancel(timer)
     if files.isEmpty { return }
     let now = MonotonicTime.now
-    for file in files.values { look(at: file, now) }
+    for file in files.values {
+      if let late = file.late {
+        guard late <= now else { continue }
+        file.late = failed(file, "\(file.path): the file system does not answer", at: now)
+        // Once it does, the file is read again, so that the failure is over.
+        file.due = now
+      } else {
+        look(at: file, now)
+      }
+    }
     loop.schedule(timer, at: now.advanced(bySeconds: Self.interval), handler: self)
   }
 
   private func look(at file: WatchedFile, _ now: MonotonicTime) {
-    let mark = FileMark(ofFile: file.path)
-    guard mark != file.mark || file.due.map({ $0 <= now }) ?? false else { return }
-    file.mark = mark
-    file.due = nil
-    do throws(ConfigurationError) {
-      let found = try EndpointFile(parsing: try ConfigurationFile.bytes(of: file.path), file: file.path)
-      // A file that is being written is read again, even if what was there looked whole.
-      guard FileMark(ofFile: file.path) == mark else {
-        file.due = now
-        return
+    file.late = now.advanced(bySeconds: Self.patience)
+    let look = EndpointFileLook(
+      path: file.path, markBefore: file.mark, isDue: file.due.map { $0 <= now } ?? false, mark: mark)
+    let bound = LoopBound(confining: LookedAt(discovery: self, file: file), on: loop)
+    workers.submit {
+      let result = look.result()
+      bound.loop.post {
+        guard let discovery = bound.value.discovery, let file = bound.value.file else { return }
+        discovery.ended(result, of: file, at: .now)
       }
+    }
+  }
+
+  private func ended(_ result: EndpointFileLook.Result, of file: WatchedFile, at now: MonotonicTime) {
+    file.late = nil
+    switch result {
+    case .same: break
+    case .changing(let mark):
+      file.mark = mark
+      file.due = now
+    case .unusable(let mark, let problem):
+      file.mark = mark
+      file.due = failed(file, problem, at: now)
+    case .read(let mark, let found):
+      file.mark = mark
+      file.due = nil
       let upstream = file.entry.upstream
-      let endpoints = found.endpoints.map { $0.named(by: upstream.url(of: $0)) }
       let result = file.entry.answered(
-        file.place, endpoints, room: registry?.room(for: file.entry) ?? 0, at: now)
+        file.place, found.map { $0.named(by: upstream.url(of: $0)) }, room: registry?.room(for: file.entry) ?? 0,
+        at: now)
       log.found(result, file.entry, at: file.place, at: now)
       _ = file.schedule.answered(.addresses, ttl: nil, at: now, random: 0)
-    } catch {
-      file.due = file.schedule.failed(at: now)
-      file.entry.failed(file.place)
-      log.failed(
-        file.entry, at: file.place, error.lines.first ?? "the file can't be read", at: now)
     }
+  }
+
+  /// Notes a failure. Returns when it is time for the next try.
+  private func failed(_ file: WatchedFile, _ problem: String, at now: MonotonicTime) -> MonotonicTime {
+    file.entry.failed(file.place)
+    log.failed(file.entry, at: file.place, problem, at: now)
+    return file.schedule.failed(at: now)
+  }
+
+  /// A file whose look is under way, as long as it is followed.
+  private struct LookedAt {
+    weak var discovery: EndpointDiscovery?
+    weak var file: WatchedFile?
   }
 }
 

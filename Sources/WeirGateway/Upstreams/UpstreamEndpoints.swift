@@ -7,7 +7,7 @@ import WeirTransport
 final class UpstreamEndpoints: Sendable {
   private struct Fields: Sendable {
     var upstream: NamedUpstream
-    var sources = EndpointSources()
+    var sources: EndpointSources
     /// The number of endpoints in use.
     var count = 0
     var isCut = false
@@ -20,19 +20,31 @@ final class UpstreamEndpoints: Sendable {
   private let state: DestinationState
   let set: EndpointSet
   let uploads: UploadGate
-  let discoveries = DiscoveryCounts()
+  let discoveries: DiscoveryCounts
   let checks = CheckCounts()
   private let fields: Mutex<Fields>
   private let connection: Mutex<ConnectionSettings>
 
-  init(_ upstream: NamedUpstream, _ state: DestinationState, at now: MonotonicTime) {
+  /// - Parameter old: The entry of the same name that this one replaces. The last answers of its places stay; the health
+  ///   of its endpoints was learned on connections of another kind, and begins anew.
+  init(
+    _ upstream: NamedUpstream, _ state: DestinationState, replacing old: UpstreamEndpoints? = nil,
+    at now: MonotonicTime
+  ) {
     name = upstream.name
     self.state = state
     set = EndpointSet(settings: upstream.endpoints, owner: state, at: now)
     uploads = UploadGate(limit: upstream.connection.perEndpoint / 2)
-    fields = Mutex(Fields(upstream: upstream))
+    discoveries = old?.discoveries ?? DiscoveryCounts()
+    fields = Mutex(Fields(upstream: upstream, sources: old?.sources ?? EndpointSources()))
     connection = Mutex(upstream.connection)
     set.onAvailable { [weak self] in self?.resize($0) }
+    if let old, old.state === state {
+      // Requests under way by the old entry no longer decide on the number of slots, which both share.
+      old.set.onAvailable { _ in }
+    } else {
+      resize(1)
+    }
   }
 
   var upstream: NamedUpstream { fields.withLock { $0.upstream } }
@@ -46,21 +58,22 @@ final class UpstreamEndpoints: Sendable {
   /// The endpoints that the destination policy leaves out.
   var refused: [String] { fields.withLock { $0.refused } }
 
+  private var sources: EndpointSources { fields.withLock { $0.sources } }
+
   /// Takes the entry as a configuration has it.
   ///
   /// - Parameter room: The number of endpoints that there may be.
   func follow(_ upstream: NamedUpstream, room: Int, at now: MonotonicTime) {
     connection.withLock { $0 = upstream.connection }
-    resize(set.serving)
     fields.withLock { fields in
       fields.upstream = upstream
       let places = Dictionary(upstream.places.map { ($0.name, $0) }) { first, _ in first }
       fields.sources.follow(upstream.written, Set(places.keys)) { place, endpoint in
-        guard case .name(let spec)? = places[place]?.kind else { return endpoint }
-        return endpoint.with(weight: spec.weight, priority: spec.priority)
+        places[place].map { upstream.adopt(endpoint, at: $0) } ?? endpoint
       }
       publish(&fields, room: room, at: now)
     }
+    resize(set.serving)
     if upstream.check == nil { set.forgetChecks(at: now) }
   }
 
@@ -106,12 +119,14 @@ final class UpstreamEndpoints: Sendable {
     set.update(used, settings: upstream.endpoints, at: now)
   }
 
-  /// The slots are those of the endpoints that get requests.
+  /// The slots are those of the endpoints that get requests. Until there is one, they stay as they are: requests by the
+  /// plan before a reload may still need them.
   ///
-  /// - Parameter count: Their number.
+  /// - Parameter count: The number of endpoints that get requests.
   private func resize(_ count: Int) {
+    guard count > 0 else { return }
     let connection = connection.withLock { $0 }
-    let slots = connection.perEndpoint * max(1, count)
+    let slots = connection.perEndpoint * count
     state.resize(slots: slots, parked: connection.parked ?? slots)
     uploads.resize(connection.uploads ?? slots / 2)
   }
@@ -179,6 +194,19 @@ extension NamedUpstream {
       endpoints.filter { !$0.isAddress }.map { EndpointPlace(kind: .name($0), name: $0.name) }
     case .services(let name): [EndpointPlace(kind: .services(name), name: name)]
     case .file(let path): [EndpointPlace(kind: .file(path), name: path)]
+    }
+  }
+
+  /// An endpoint that a place has told of before, with the weight, priority and URL that the place gives it now.
+  func adopt(_ endpoint: EndpointSpec, at place: EndpointPlace) -> EndpointSpec {
+    switch place.kind {
+    case .name(let spec): return endpoint.with(weight: spec.weight, priority: spec.priority).named(by: url(of: spec))
+    case .file: return endpoint.named(by: url(of: endpoint))
+    case .services:
+      guard let known = endpoint.url, !known.hasPrefix("\(target.scheme.rawValue)://") else { return endpoint }
+      // The URL alone has the name of the record's target.
+      let host = (try? Upstream(parsing: known))?.host ?? endpoint.host
+      return endpoint.named(by: url(of: EndpointSpec(host: host, port: endpoint.port)))
     }
   }
 

@@ -3,7 +3,7 @@ import WeirIO
 import WeirTransport
 
 /// The endpoints of all entries of `upstreams`. It outlives reloads, so that what is known of endpoints stays. Entries that
-/// need lookups, files or checks are followed on a loop of their own, `weir.control`.
+/// need lookups, files or checks are followed on a loop of their own, `weir.control`; other threads read the files.
 final class UpstreamRegistry: Sendable {
   /// The most endpoints of all upstreams together.
   static let maximumEndpoints = 16_384
@@ -14,17 +14,22 @@ final class UpstreamRegistry: Sendable {
   }
 
   private let destinations: DestinationTable
+  private let mark: FileMark.Reader
   private let log: Logger
   private let lag: @Sendable () -> (@Sendable (Double) -> Void)?
   private let entries = Mutex<[String: UpstreamEndpoints]>([:])
   /// Nil until an entry needs it.
   private let control = Mutex<Control?>(nil)
 
-  /// - Parameter lag: Makes the observer of the loop's lag, once there is the loop.
+  /// - Parameters:
+  ///   - mark: Called by threads that nothing else waits for.
+  ///   - lag: Makes the observer of the loop's lag, once there is the loop.
   init(
-    _ destinations: DestinationTable, log: Logger, lag: @escaping @Sendable () -> (@Sendable (Double) -> Void)?
+    _ destinations: DestinationTable, mark: @escaping FileMark.Reader = { FileMark(ofFile: $0) }, log: Logger,
+    lag: @escaping @Sendable () -> (@Sendable (Double) -> Void)?
   ) {
     self.destinations = destinations
+    self.mark = mark
     self.log = log
     self.lag = lag
   }
@@ -42,10 +47,14 @@ final class UpstreamRegistry: Sendable {
     let before = all
     var entries: [String: UpstreamEndpoints] = [:]
     for upstream in upstreams {
-      // Requests by the present plan keep the endpoints that they know if the new ones are talked to in another way.
-      let known = before[upstream.name].flatMap { $0.upstream.talks(like: upstream) ? $0 : nil }
+      let old = before[upstream.name]
+      if let old, old.upstream.talks(like: upstream) {
+        entries[upstream.name] = old
+        continue
+      }
+      // Requests by the present plan keep the endpoints that they know, since the new ones are talked to in another way.
       let state = destinations.state(for: upstream.target.destination, limits: .gateway)
-      entries[upstream.name] = known ?? UpstreamEndpoints(upstream, state, at: now)
+      entries[upstream.name] = UpstreamEndpoints(upstream, state, replacing: old, at: now)
     }
     let present = entries
     self.entries.withLock { $0 = present }
@@ -82,7 +91,7 @@ final class UpstreamRegistry: Sendable {
   /// The number of endpoints that an entry may have beside all others.
   func room(for entry: UpstreamEndpoints) -> Int { max(1, Self.maximumEndpoints - count + entry.count) }
 
-  /// The loop that looks up, reads files and checks; nil until an entry needs it.
+  /// The loop that looks up, has files read and checks; nil until an entry needs it.
   var loop: EventLoop? { control.withLock { $0 }?.discovery.loop }
 
   /// The endpoints of all entries.
@@ -94,7 +103,7 @@ final class UpstreamRegistry: Sendable {
     let loop = try EventLoop(name: "weir.control")
     if let lag = lag() { loop.post { loop.observeLag(lag) } }
     let made = Control(
-      discovery: LoopBound(EndpointDiscovery(self, log: log, on: loop), on: loop),
+      discovery: LoopBound(EndpointDiscovery(self, mark: mark, log: log, on: loop), on: loop),
       checks: LoopBound(EndpointChecks(log: log, on: loop), on: loop))
     control.withLock { $0 = made }
     return made

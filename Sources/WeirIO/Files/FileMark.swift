@@ -3,6 +3,9 @@ import Glibc
 /// The marks by which a changed file is recognised: another file at its path, another content, or other rights. Symbolic
 /// links are followed.
 package struct FileMark: Hashable, Sendable {
+  /// Finds the mark of a file. It may take as long as the file system keeps its callers waiting.
+  package typealias Reader = @Sendable (_ path: String) -> FileMark?
+
   private let device: UInt64
   private let inode: UInt64
   private let size: Int64

@@ -16,7 +16,7 @@ package struct EndpointSources: Sendable {
 
   /// Replaces the places. One that stays keeps its answer.
   ///
-  /// - Parameter adapt: Gives the endpoint of an answer the weight and priority that the place has now.
+  /// - Parameter adapt: Gives the endpoint of an answer the weight, priority and URL that the place has now.
   package mutating func follow(
     _ written: [EndpointSpec], _ places: Set<Place>, adapt: (Place, EndpointSpec) -> EndpointSpec = { $1 }
   ) {

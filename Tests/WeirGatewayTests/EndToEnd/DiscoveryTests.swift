@@ -114,6 +114,60 @@ import WeirTestSupport
     #expect(rig.sample("weir_gateway_requests_failed_total{route=\"r\"}") == 1)
   }
 
+  // MARK: Reloads
+
+  /// The upstreams `n` of a name, `s` of a service and `f` of a file, each with a route.
+  private func configuration(_ name: String, _ service: String, _ file: String, _ keys: String) throws -> Configuration
+  {
+    let places = ["n": "endpoints: [\"\(name)\"]", "s": "srv: \(service)", "f": "file: \(file)"]
+    let upstreams = places.map { "  - {name: \($0), \($1), \(keys)}\n" }.joined()
+    let routes = places.keys.map { "  - {name: \($0), match: {pathPrefix: /\($0)}, upstream: \($0)}\n" }.joined()
+    return try Configuration(parsing: Array("upstreams:\n\(upstreams)routes:\n\(routes)".utf8), file: "f")
+  }
+
+  @Test func aReloadKeepsTheEndpointsOfPlacesThatFail() async throws {
+    let servers = try servers(2)
+    let port = servers[0].port
+    let directory = try TemporaryDirectory()
+    let file = try directory.file("f.json", "[{\"targets\": [\"127.0.0.2:\(port)\", \"127.0.0.3:\(port)\"]}]")
+    let dnsmasq = try await DnsmasqServer([
+      "--host-record=pay.test,127.0.0.2,60", "--host-record=pay.test,127.0.0.3,60",
+      "--srv-host=_http._tcp.test,pay.test,\(port),10,1",
+    ])
+    let resolve = "slowStart: off, resolve: {servers: [\"\(dnsmasq.server)\"], timeout: 200ms}"
+    let places = ("pay.test:\(port)", "_http._tcp.test", file)
+    let rig = try GatewayRig(configuration(places.0, places.1, places.2, resolve))
+    await rig.gateway.findEndpoints()
+    let client = try rig.client()
+    func answers() -> [Int] {
+      ["n", "s", "f"].map { path in
+        client.send("GET /\(path) HTTP/1.1\r\nHost: h\r\n\r\n")
+        return client.response()?.status ?? 0
+      }
+    }
+    #expect(answers() == [200, 200, 200])
+    dnsmasq.stop()
+    try FileManager.default.removeItem(atPath: file)
+    for keys in ["host: a.test", "host: b.test, basePath: /base", "host: c.test, resolve: {timeout: 100ms}"] {
+      let keys = keys.contains("resolve") ? keys : "\(keys), \(resolve)"
+      try await rig.gateway.reload(configuration(places.0, places.1, places.2, keys))
+      #expect(answers() == [200, 200, 200])
+      for name in ["n", "s", "f"] {
+        #expect(rig.sample("weir_upstream_endpoints{upstream=\"\(name)\",state=\"available\"}") == 2)
+      }
+    }
+    let heads = servers.flatMap { server in (0..<server.connectionCount).map { server.receivedText(on: $0) } }
+    #expect(heads.contains { $0.contains("GET /base/n HTTP/1.1\r\nHost: b.test\r\n") })
+    let failures = "weir_upstream_discoveries_total{upstream=\"n\",result=\"failed\"}"
+    #expect(eventually { (rig.sample(failures) ?? 0) >= 1 })
+    // Other places have no answers, and requests by the old plan keep their slots meanwhile.
+    let limit = "weir_concurrency_limit{server_address=\"n\",server_port=\"\(port)\"}"
+    #expect(rig.sample(limit) == 1024)
+    try await rig.gateway.reload(configuration("other.test:\(port)", "_other._tcp.test", file, "host: d.test"))
+    #expect(rig.sample("weir_upstream_endpoints{upstream=\"n\",state=\"available\"}") == 0)
+    #expect(rig.sample(limit) == 1024)
+  }
+
   // MARK: Files
 
   @Test func aFileIsFollowedHoweverItIsReplaced() async throws {

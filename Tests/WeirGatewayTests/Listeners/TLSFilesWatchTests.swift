@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import Testing
+import WeirIO
 import WeirTLS
 import WeirTestSupport
 
@@ -50,8 +51,10 @@ import WeirTestSupport
     try text.write(toFile: "\(directory.path)/\(name)", atomically: true, encoding: .utf8)
   }
 
-  private func watch() throws -> TLSFilesWatch {
-    try TLSFilesWatch(files) { [reports] event in reports.events.withLock { $0.append(event) } }
+  private func watch(_ held: HeldFiles = HeldFiles()) throws -> TLSFilesWatch {
+    try TLSFilesWatch(files, mark: { held.mark($0) }) { [reports] event in
+      reports.events.withLock { $0.append(event) }
+    }
   }
 
   @Test func newFilesAreFollowed() throws {
@@ -101,6 +104,34 @@ import WeirTestSupport
       watch.source.current.certificates.map(\.name) == ["weir.example"]
     }
     watch.stop()
+  }
+
+  /// As many watches as would block all threads of Swift's tasks.
+  @Test func aFileSystemThatHangsHoldsUpNoTask() async throws {
+    let held = HeldFiles()
+    let watches = try (0...ProcessInfo.processInfo.activeProcessorCount).map { _ in try watch(held) }
+    held.hold(files.paths)
+    for watch in watches { watch.start(every: .milliseconds(5)) }
+    #expect(await soon { held.waitingCount == watches.count })
+    try install(certificates.wrongHost)
+    // Each has one look at a time, and a reload with other files does not wait for it.
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(held.waitingCount == watches.count)
+    let other = try TemporaryDirectory()
+    for (from, to) in [(certificates.server.certificate, "it.pem"), (certificates.server.key, "it.key")] {
+      try FileManager.default.copyItem(atPath: from, toPath: "\(other.path)/\(to)")
+    }
+    try watches[0].follow(Self.files(in: other))
+    watches[0].stop()
+    held.release()
+    #expect(
+      await soon {
+        watches.dropFirst().allSatisfy { $0.source.current.certificates.map(\.name) == ["weir.example"] }
+      })
+    for watch in watches { watch.stop() }
+    #expect(await soon { held.waitingCount == 0 })
+    // The look that began before the reload has undone nothing.
+    #expect(watches[0].source.current.certificates.map(\.name) == ["localhost"])
   }
 
   @Test func otherFilesAreFollowed() throws {

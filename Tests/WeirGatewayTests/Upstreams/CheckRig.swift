@@ -11,14 +11,16 @@ final class CheckRig: Sendable {
   let registry: UpstreamRegistry
   private let state: CheckRigState
 
-  /// - Parameter upstreams: The value of `upstreams`.
-  init(_ upstreams: String) throws {
+  /// - Parameters:
+  ///   - upstreams: The value of `upstreams`.
+  ///   - mark: Finds the marks of files.
+  init(_ upstreams: String, mark: @escaping FileMark.Reader = { FileMark(ofFile: $0) }) throws {
     let state = CheckRigState()
     self.state = state
     let log = Logger(level: .info, format: .logfmt) { line in
       state.lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
     }
-    registry = UpstreamRegistry(DestinationTable(), log: log, lag: { nil })
+    registry = UpstreamRegistry(DestinationTable(), mark: mark, log: log, lag: { nil })
     try follow(upstreams)
   }
 
@@ -56,6 +58,30 @@ final class CheckRig: Sendable {
 
 private final class CheckRigState: Sendable {
   let lines = Mutex<[String]>([])
+}
+
+/// Files of which those that are held keep their callers waiting.
+final class HeldFiles: Sendable {
+  private let held = Mutex<Set<String>>([])
+  private let waiting = Atomic(0)
+
+  /// The number of callers that have to wait.
+  var waitingCount: Int { waiting.load(ordering: .acquiring) }
+
+  func hold(_ paths: [String]) { held.withLock { $0.formUnion(paths) } }
+
+  func release() { held.withLock { $0 = [] } }
+
+  func mark(_ path: String) -> FileMark? {
+    if isHeld(path) {
+      waiting.wrappingAdd(1, ordering: .acquiringAndReleasing)
+      while isHeld(path) { usleep(1000) }
+      waiting.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+    }
+    return FileMark(ofFile: path)
+  }
+
+  private func isHeld(_ path: String) -> Bool { held.withLock { $0.contains(path) } }
 }
 
 /// Waits until something is so, and holds no thread meanwhile; false after half a minute.
