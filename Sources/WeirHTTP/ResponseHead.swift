@@ -55,8 +55,7 @@ package struct ResponseHead: Sendable {
     }
   }
 
-  /// Where a redirect leads (RFC 9110 §10.2.2). Nil without `Location`, and with several that differ: then nobody knows
-  /// which is meant.
+  /// Where a redirect leads (RFC 9110 §10.2.2). Nil without `Location`, and with several that differ.
   package var location: String? {
     let values = values(ofField: "Location")
     return values.allSatisfy { $0 == values.first } ? values.first : nil

@@ -26,9 +26,10 @@ struct SuggestedFileName: Equatable, Sendable {
     let kept = name.unicodeScalars.filter { scalar in
       scalar != "/" && scalar != "\\" && scalar.properties.generalCategory != .control
     }
+    let trimmed = String(String.UnicodeScalarView(kept)).trimmingCharacters(in: .whitespaces)
     // By scalars: a dot and a combining one make one character.
-    let visible = kept.drop { $0 == "." || $0.properties.isWhitespace }
-    let text = Self.cut(String(String.UnicodeScalarView(visible)).trimmingCharacters(in: .whitespaces))
+    let visible = trimmed.unicodeScalars.drop { $0 == "." || $0.properties.isWhitespace }
+    let text = Self.cut(String(visible))
     if text.isEmpty { return nil }
     self.text = text
   }

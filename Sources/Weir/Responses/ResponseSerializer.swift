@@ -124,7 +124,6 @@ extension ResponseSerializer {
     status.map(emptyResponseCodes.contains) == true
       || hop.map { emptyRequestMethods.contains(HTTPMethod(rawValue: $0.method)) } == true
   }
-
 }
 
 extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerProtocol {

@@ -43,6 +43,8 @@ public final class TransferTask: Sendable {
   public var currentRequest: URLRequest? { fields.withLock { $0.current }.urlRequest }
   /// The last response head, an `HTTPURLResponse`.
   public var response: URLResponse? { lazyResponse?.response }
+  /// ``Request/destination`` of the task's request; nil once the task is over.
+  public var destination: Destination? { fields.withLock { $0.owner }?.destination }
   /// The task's state, at first ``State/suspended``.
   public var state: State { fields.withLock { $0.state } }
   /// The `URLError` with which the transfer ended; nil before the end, and after a success.
@@ -82,8 +84,6 @@ public final class TransferTask: Sendable {
 
   // MARK: The pipeline's view
 
-  /// The destination of the request's first URL, until the task is over.
-  package var destination: Destination? { fields.withLock { $0.owner }?.destination }
   var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.response } }
 
   /// Sets the state. False: the task is completed or being cancelled, and stays so.

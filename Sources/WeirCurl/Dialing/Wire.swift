@@ -229,7 +229,7 @@ extension TransferEngine {
     if let multi { inside { _ = curl_multi_remove_handle(multi, handle.easy) } }
   }
 
-  /// libcurl closes a connection that nobody has told it to close.
+  /// libcurl closes a connection by itself.
   func lose(_ wire: Wire) {
     wire.owner?.wireIsLost()
     unpin(wire)

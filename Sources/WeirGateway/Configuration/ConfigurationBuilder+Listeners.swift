@@ -42,7 +42,7 @@ extension ConfigurationBuilder {
         }
         if let name, let settings { Self.note(settings.name, in: &names, at: name, "named \(quoted(settings.name))") }
         if let address, let settings {
-          Self.reportOverlap(of: settings.address, with: addresses, at: address)
+          warnOfOverlap(of: settings.address, with: addresses, at: address)
           Self.note(settings.address, in: &addresses, at: address, "at this address")
         }
         return settings
@@ -63,13 +63,14 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// Reports an address that can't be listened at beside one of `known`, which differs from it.
-  private static func reportOverlap(
+  /// Warns of an address that can't be listened at beside one of `known`, which differs from it. Activated sockets may
+  /// take the place of both.
+  private mutating func warnOfOverlap(
     of address: SocketAddress, with known: [SocketAddress: Int], at reader: ConfigurationReader
   ) {
     let others = known.filter { $0.key != address && $0.key.overlaps(address) }
     guard let other = others.min(by: { $0.value < $1.value }) else { return }
-    reader.report("overlaps with \(other.key) of another listener (line \(other.value))")
+    warn(reader, "overlaps with \(other.key) of another listener (line \(other.value))")
   }
 
   private static func listener(

@@ -11,7 +11,8 @@ package struct Logger: Sendable {
     let output = LogOutput(STDERR_FILENO), formatter = LogFormatter(format)
     self.init(level: level, format: format) { line in
       output.write(line) { lost in
-        formatter.line(at: .now, .warn, "lines of the log were lost, as nobody took them", ["lines": .integer(lost)])
+        formatter.line(
+          at: .now, .warn, "lines of the log were lost, as its reader took none", ["lines": .integer(lost)])
       }
     }
   }

@@ -85,7 +85,7 @@ enum GatewayOutcome: Hashable, Sendable {
     }
   }
 
-  /// The outcomes that requests of a route can have.
+  /// The outcomes that requests of a route can have; with a body that is refused also ``refused``.
   static let ofRoutes: [GatewayOutcome] =
     RequestOutcome.allCases.map(GatewayOutcome.forwarded) + [.noEndpoint, .bodyTimeout, .loop, .answered]
   /// Further outcomes of routes that allow tunnels.

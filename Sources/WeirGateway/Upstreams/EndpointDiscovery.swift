@@ -9,8 +9,6 @@ final class EndpointDiscovery {
   private static let interval = 1.0
   /// Seconds after which a look at a file that has no end counts as a failure.
   private static let patience = 5.0
-  /// Looks at files at one time. A file system that keeps its callers waiting holds one for each of its files.
-  private static let width = 16
 
   private struct Key: Hashable {
     /// The identity of the entry.
@@ -30,6 +28,8 @@ final class EndpointDiscovery {
     /// When it is read even if it has not changed: at once before the first look, and again after a failure.
     var due: MonotonicTime? = .now
     var schedule: LookupSchedule
+    /// Makes the looks, each of which may take as long as the file system keeps its callers waiting.
+    let worker = WorkerPool(name: "weir.files", width: 1, idleTime: 0)
 
     init(_ path: String, _ entry: UpstreamEndpoints, _ place: EndpointSources.Place, _ rules: ResolveSettings) {
       self.path = path
@@ -47,7 +47,6 @@ final class EndpointDiscovery {
   private var watches: [Key: Watch] = [:]
   private var files: [Key: WatchedFile] = [:]
   private let mark: FileMark.Reader
-  private let workers = WorkerPool(name: "weir.files", width: EndpointDiscovery.width)
   private let timer = LoopTimer()
 
   init(_ registry: UpstreamRegistry, mark: @escaping FileMark.Reader, log: Logger, on loop: EventLoop) {
@@ -154,7 +153,7 @@ final class EndpointDiscovery {
     let look = EndpointFileLook(
       path: file.path, markBefore: file.mark, isDue: file.due.map { $0 <= now } ?? false, mark: mark)
     let bound = LoopBound(confining: LookedAt(discovery: self, file: file), on: loop)
-    workers.submit {
+    file.worker.submit {
       let result = look.result()
       bound.loop.post {
         guard let discovery = bound.value.discovery, let file = bound.value.file else { return }

@@ -25,8 +25,8 @@ final class UpstreamEndpoints: Sendable {
   private let fields: Mutex<Fields>
   private let connection: Mutex<ConnectionSettings>
 
-  /// - Parameter old: The entry of the same name that this one replaces. The last answers of its places stay; the health
-  ///   of its endpoints was learned on connections of another kind, and begins anew.
+  /// - Parameter old: The entry of the same name that this one replaces. The last answers of its places and what is
+  ///   under way stay; the health of its endpoints was learned on connections of another kind, and begins anew.
   init(
     _ upstream: NamedUpstream, _ state: DestinationState, replacing old: UpstreamEndpoints? = nil,
     at now: MonotonicTime
@@ -34,7 +34,7 @@ final class UpstreamEndpoints: Sendable {
     name = upstream.name
     self.state = state
     set = EndpointSet(settings: upstream.endpoints, owner: state, at: now)
-    uploads = UploadGate(limit: upstream.connection.perEndpoint / 2)
+    uploads = old?.uploads ?? UploadGate(limit: upstream.connection.perEndpoint / 2)
     discoveries = old?.discoveries ?? DiscoveryCounts()
     fields = Mutex(Fields(upstream: upstream, sources: old?.sources ?? EndpointSources()))
     connection = Mutex(upstream.connection)

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WeirTestSupport
 
 @testable import WeirGateway
 
@@ -29,7 +30,7 @@ import Testing
       (["weir", "help", "ser"], "serve"),
       (["weir", "frobnicate", "x"], ""),
     ] as [([String], String)])
-  func bashCompletes(words: [String], expected: String) throws {
+  func bashCompletes(words: [String], expected: String) async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("weir-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -41,13 +42,13 @@ import Testing
         cd \(Shell.quoted(folder.path))
         _weir && printf '%s\\n' "${COMPREPLY[@]}" | LC_ALL=C sort
         """
-    let proposals = try Self.output(of: "bash", ["-uo", "pipefail", "-c", script])
+    let proposals = try await Tool.shell.runToEnd(["-uo", "pipefail", "-c", script]).output
     #expect(proposals.split(separator: "\n").joined(separator: " ") == expected)
   }
 
   /// Neither shell is among the tools of the tests, so their scripts are compared with the table, and read by the shell
   /// where there is one.
-  @Test(arguments: [Shell.zsh, .fish]) func namesEveryFlag(shell: Shell) throws {
+  @Test(arguments: [Shell.zsh, .fish]) func namesEveryFlag(shell: Shell) async throws {
     for topic in HelpTopic.allCases {
       for flag in topic.allFlags {
         let line =
@@ -63,8 +64,8 @@ import Testing
       print("not read by \(shell.rawValue), which is not here: its completions")
       return
     }
-    let complaints = try Self.output(of: shell.rawValue, ["-n", "/dev/stdin"], input: shell.completion)
-    #expect(complaints == "")
+    let checked = try await Tool(named: shell.rawValue).runToEnd(["-n", "/dev/stdin"], input: shell.completion)
+    #expect(checked.output == "")
   }
 
   @Test func zshKnowsValues() {
@@ -87,21 +88,5 @@ import Testing
       "complete -c weir -n 'not __fish_seen_subcommand_from check probe completion manual help version' "
         + "-l config.file -r -F -d ",
     ] { #expect(text.contains(line), "\(line)") }
-  }
-
-  /// Runs a program to its end, and returns its output and errors.
-  static func output(of program: String, _ arguments: [String], input: String = "") throws -> String {
-    let process = Process(), output = Pipe(), source = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [program] + arguments
-    process.standardInput = source
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    try source.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-    try source.fileHandleForWriting.close()
-    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return String(decoding: bytes, as: UTF8.self)
   }
 }

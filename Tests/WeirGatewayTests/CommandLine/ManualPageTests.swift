@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WeirTestSupport
 
 @testable import WeirGateway
 
@@ -50,13 +51,13 @@ import Testing
   /// groff comes with man-db; a package's check by lintian does the same.
   @Test(
     arguments: ManualPage.allCases, [["groff", "-man", "-ww", "-Tutf8"], ["mandoc", "-T", "lint", "-W", "error"]])
-  func isReadWithoutWarning(page: ManualPage, by command: [String]) throws {
+  func isReadWithoutWarning(page: ManualPage, by command: [String]) async throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/\(command[0])") else {
       print("not read by \(command[0]), which is not here: \(page.rawValue)")
       return
     }
     let line = command.joined(separator: " ") + " >/dev/null"
-    let complaints = try CompletionTests.output(of: "bash", ["-c", line], input: page.text)
+    let complaints = try await Tool.shell.runToEnd(["-c", line], input: page.text).output
     #expect(complaints == "")
   }
 }

@@ -261,23 +261,15 @@ import WeirTestSupport
 
   /// curl decodes what the upstream has sent.
   @Test(arguments: [0, 1, 1024, 70_000, 3 << 20])
-  func curlAgrees(size: Int) throws {
+  func curlAgrees(size: Int) async throws {
     let text = size < 2 ? String(repeating: "a", count: size) : Self.json(size)
     let upstream = try ScriptedServer(
       .answering(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
           + (size == 0 ? "" : "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") + "0\r\n\r\n"))
     let rig = try GatewayRig(try Self.route(to: upstream.port))
-    let curl = Process()
-    curl.executableURL = URL(filePath: "/usr/bin/env")
-    curl.arguments = ["curl", "-sS", "--compressed", "http://127.0.0.1:\(rig.gateway.address.port ?? 0)/"]
-    let output = Pipe()
-    curl.standardOutput = output
-    try curl.run()
-    let bytes = output.fileHandleForReading.readDataToEndOfFile()
-    curl.waitUntilExit()
-    #expect(curl.terminationStatus == 0)
-    #expect(bytes == Data(text.utf8))
+    let url = "http://127.0.0.1:\(rig.gateway.address.port ?? 0)/"
+    #expect(try await Tool.curl.run(["-sS", "--compressed", url]) == text)
     #expect(eventually { Self.bytes(rig, "response", "before") == Double(text.utf8.count) })
   }
 }

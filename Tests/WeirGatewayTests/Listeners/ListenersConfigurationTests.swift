@@ -105,18 +105,25 @@ import WeirServer
       "[{name: a, address: \":1\"}, {name: b, address: \":1\"}]",
       "1:58: listeners[1].address: another listener is at this address (line 1)"
     ),
-    (
-      "[{name: a, address: \":1\"}, {name: b, address: \"127.0.0.1:1\"}]",
-      "1:58: listeners[1].address: overlaps with [::]:1 of another listener (line 1)"
-    ),
-    (
-      "[{name: a, address: \"[::1]:1\"}, {name: b, address: \":1\"}]",
-      "1:63: listeners[1].address: overlaps with [::1]:1 of another listener (line 1)"
-    ),
   ])
   func listsAreChecked(_ list: String, _ problem: String) {
     let found = Configuration.problems(of: "listeners: \(list)\nroutes: [{name: r, respond: {status: 200}}]\n")
     #expect(found == [problem])
+  }
+
+  @Test(
+    arguments: [
+      (":1", "127.0.0.1:1", "1:58: listeners[1].address: overlaps with [::]:1 of another listener (line 1)"),
+      ("[::1]:1", ":1", "1:63: listeners[1].address: overlaps with [::1]:1 of another listener (line 1)"),
+      (":1", "127.0.0.1:2", nil),
+    ] as [(String, String, String?)])
+  func overlapsAreWarnings(_ one: String, _ other: String, _ warning: String?) throws {
+    let text = """
+      listeners: [{name: a, address: "\(one)"}, {name: b, address: "\(other)"}]
+      routes: [{name: r, respond: {status: 200}}]
+      """
+    let configuration = try Configuration(parsing: Array(text.utf8), file: "f")
+    #expect(configuration.warnings.map { $0.description(file: "f") } == warning.map { ["f:\($0)"] } ?? [])
   }
 
   @Test(arguments: ["8080", "h:1", "\":\"", "unix:", "\"[::1]\""]) func addressesAreChecked(_ address: String) {

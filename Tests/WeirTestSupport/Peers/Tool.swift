@@ -78,6 +78,17 @@ package struct Tool: Sendable {
   }
 }
 
+extension Tool {
+  /// Runs it to its end with a text to read.
+  package func runToEnd(
+    _ arguments: [String], input: String
+  ) async throws -> (status: Peer.ExitStatus, output: String) {
+    let directory = try TemporaryDirectory()
+    let file = try directory.file("input", input)
+    return try await Tool.shell.runToEnd(["-c", "exec \"$@\" <\"$0\"", file, path] + arguments)
+  }
+}
+
 /// Where the package and what was built of it lie.
 package enum PackageRoot {
   package static let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

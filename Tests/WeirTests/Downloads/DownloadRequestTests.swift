@@ -218,32 +218,25 @@ struct DownloadRequestTests {
   }
 
   /// A small file system, where this process may have one.
-  private static func smallFileSystem(at path: String) -> Bool {
-    let tool = Process()
-    tool.executableURL = URL(filePath: "/bin/mount")
-    tool.arguments = ["-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs", path]
-    tool.standardError = FileHandle.nullDevice
-    guard (try? tool.run()) != nil else { return false }
-    tool.waitUntilExit()
-    return tool.terminationStatus == 0
+  private static func smallFileSystem(at path: String) async -> Bool {
+    let arguments = ["-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs", path]
+    return (try? await Tool(named: "mount").run(arguments)) != nil
   }
 
   @Test("A full disk: a clear error, no resume data, and the space is free again")
   func fullDisk() async throws {
-    let body = String(repeating: "x", count: 4 << 20)
-    let server = try answering(okResponse(body, "ETag: \"v1\"\r\n"))
     let directory = try TemporaryDirectory()
     let disk = try directory.directory("disk")
-    guard Self.smallFileSystem(at: disk) else {
+    guard await Self.smallFileSystem(at: disk) else {
       return withKnownIssue("mounting needs root: skipped", isIntermittent: true) {}
     }
-    defer {
-      let tool = Process()
-      tool.executableURL = URL(filePath: "/bin/umount")
-      tool.arguments = [disk]
-      try? tool.run()
-      tool.waitUntilExit()
-    }
+    do { try await Self.fill(disk) } catch { Issue.record(error) }
+    try await Tool(named: "umount").run([disk])
+  }
+
+  private static func fill(_ disk: String) async throws {
+    let body = String(repeating: "x", count: 4 << 20)
+    let server = try answering(okResponse(body, "ETag: \"v1\"\r\n"))
     let rig = try DownloadRig { $0.downloadDirectory = disk }
     let request = rig.session.download(server.url, to: rig.to("file"))
     let response = await request.plainResponse()

@@ -103,8 +103,8 @@ final class RequestPipeline: TransportExchange {
   /// Where the request is if its caller leaves now; nil before its first attempt.
   private var abandonedPhase: AbandonedPhase? {
     guard let attempt = attempt?.attempt, !isWaiting else {
-      // Between two attempts there is none.
-      return attempt == nil && request.retryCount == 0 ? nil : .queue
+      // Between two attempts there is none. One that could not be made is followed by none.
+      return attempt == nil && (request.retryCount == 0 || isFinished) ? nil : .queue
     }
     // After the last attempt there is only the work of the handlers left.
     return isFinished && attempt.hasAnswered ? .body : attempt.abandonedPhase

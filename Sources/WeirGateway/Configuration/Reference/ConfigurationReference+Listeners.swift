@@ -7,8 +7,8 @@ extension ConfigurationReference {
     Key(
       "listeners.address", "address", "required",
       """
-      `127.0.0.1:8080`, `"[::1]:8080"`, `":8080"` (all addresses) or `unix:/path`; the addresses of two listeners \
-      may not overlap
+      unique: `127.0.0.1:8080`, `"[::1]:8080"`, `":8080"` (all addresses, so beside no other of this port) or \
+      `unix:/path`
       """),
     Key(
       "listeners.connections", "integer", "an equal part of the descriptors' share",
