@@ -33,10 +33,11 @@ final class Pattern: @unchecked Sendable {
 
   /// Whether it matches anywhere in the octets, which may hold NUL.
   func matches(_ octets: some Collection<UInt8>) -> Bool {
-    let bytes = Array(octets)
+    // The zero at the end is not part of the range: AddressSanitizer takes all that `regexec` gets for a C string.
+    let bytes = Array(octets) + [0]
     return bytes.withUnsafeBytes { bytes in
-      var range = regmatch_t(rm_so: 0, rm_eo: regoff_t(clamping: bytes.count))
-      guard let base = bytes.baseAddress else { return regexec(compiled, "", 0, nil, 0) == 0 }
+      var range = regmatch_t(rm_so: 0, rm_eo: regoff_t(clamping: bytes.count - 1))
+      guard let base = bytes.baseAddress else { return false }
       return regexec(compiled, base.assumingMemoryBound(to: CChar.self), 0, &range, REG_STARTEND) == 0
     }
   }
