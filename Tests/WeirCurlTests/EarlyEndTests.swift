@@ -49,6 +49,16 @@ struct EarlyEndTests {
     await rig.close()
   }
 
+  /// Provides the first 1,000 bytes of a body, and nothing more.
+  private static func provideSome(_ recorder: Recorder) {
+    recorder.source = Array(repeating: 7, count: 1000)
+    recorder.onProvide = { [unowned recorder] _, buffer in
+      let count = recorder.source.copyBytes(from: recorder.position, to: buffer)
+      recorder.position += count
+      return count > 0 ? .bytes(count) : .pause
+    }
+  }
+
   /// A server that takes the end of our side for an abort would drop the rest of its response (RFC 9112 §9.5, §9.6).
   @Test("A refusal is read to its end before our side of the connection ends", .enabled(if: isOwnEngine))
   func refusalIsReadWhole() async throws {
@@ -60,12 +70,7 @@ struct EarlyEndTests {
     let rig = try await EngineRig()
     let outcome = await rig.transfer(TransferSpec(url: server.url, method: "POST", body: .pulled(length: 3000))) {
       recorder in
-      recorder.source = Array(repeating: 7, count: 1000)
-      recorder.onProvide = { [unowned recorder] _, buffer in
-        let count = recorder.source.copyBytes(from: recorder.position, to: buffer)
-        recorder.position += count
-        return count > 0 ? .bytes(count) : .pause
-      }
+      Self.provideSome(recorder)
       recorder.onBody = { _, _ in
         begun.open()
         return .proceed
@@ -102,15 +107,8 @@ struct EarlyEndTests {
     let server = try ScriptedServer(
       Script(.head, .bytes(1000), .send("HTTP/1.1 413 x\r\nContent-Type: a/b\r\n\r\nhalf"), .awaitEnd, .close))
     let rig = try await EngineRig()
-    let outcome = await rig.transfer(TransferSpec(url: server.url, method: "POST", body: .pulled(length: 3000))) {
-      recorder in
-      recorder.source = Array(repeating: 7, count: 1000)
-      recorder.onProvide = { [unowned recorder] _, buffer in
-        let count = recorder.source.copyBytes(from: recorder.position, to: buffer)
-        recorder.position += count
-        return count > 0 ? .bytes(count) : .pause
-      }
-    }
+    let spec = TransferSpec(url: server.url, method: "POST", body: .pulled(length: 3000))
+    let outcome = await rig.transfer(spec, Self.provideSome)
     #expect(outcome.error?.kind == .unprovableEnd)
     #expect(outcome.head?.status == 413 && outcome.text == "half")
     await rig.close()
