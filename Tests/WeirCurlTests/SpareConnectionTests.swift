@@ -122,12 +122,12 @@ struct SpareConnectionTests {
       $0.tls.roots = .file(authority)
       $0.idleConnectionLifetime = 1
     }
-    func start(_ text: String, _ waits: String...) async -> Running {
+    func start(_ text: String, after waits: [String] = []) async -> Running {
       var spec = TransferSpec(url: upstream.url("keep", waits + [okResponse(text)]))
       spec.rules = TransferRules(idleTimeout: 30)
       return await rig.start(spec)
     }
-    let first = await start("first", "~", "~")
+    let first = await start("first", after: Array(repeating: "~", count: 10))
     #expect(await eventually { rig.counts.value.opened == 1 })
     let waiting = await start("waiting")
     #expect(await first.outcome.text == "first")
@@ -135,7 +135,7 @@ struct SpareConnectionTests {
     #expect(await eventually { await rig.onEngine { $0.own?.idleConnections } == 2 })
     try await Task.sleep(for: .seconds(2.5))
     #expect(await rig.get(other.url).text == "other")
-    let pair = [await start("one", "=4"), await start("two", "=4")]
+    let pair = [await start("one", after: ["=4"]), await start("two", after: ["=4"])]
     #expect(await pair[0].outcome.text == "one")
     #expect(await pair[1].outcome.text == "two")
     #expect(rig.counts.value.opened == 3)
