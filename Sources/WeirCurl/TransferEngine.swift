@@ -60,7 +60,7 @@ package final class TransferEngine {
   var keptOpen: CInt = -1
   /// TLS connections that are not libcurl's to use, by descriptor.
   var pinned: [CInt: Wire] = [:]
-  /// TLS connections that were closed while libcurl was being called.
+  /// The handles of TLS connections that were closed while libcurl was being called.
   var unpinned: [EasyHandle] = []
   let noHeaders = PreparedHeaders(HeaderBlock())
   let nextTurnTimer = LoopTimer()

@@ -43,7 +43,8 @@ public final class TransferTask: Sendable {
   public var currentRequest: URLRequest? { fields.withLock { $0.current }.urlRequest }
   /// The last response head, an `HTTPURLResponse`.
   public var response: URLResponse? { lazyResponse?.response }
-  /// ``Request/destination`` of the task's request; nil once the task is over.
+  /// ``Request/destination`` of the task's request. Nil once the task is over: a monitor with a queue of its own may be
+  /// told of the task's events later than that.
   public var destination: Destination? { fields.withLock { $0.owner }?.destination }
   /// The task's state, at first ``State/suspended``.
   public var state: State { fields.withLock { $0.state } }

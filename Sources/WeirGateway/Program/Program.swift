@@ -120,15 +120,17 @@ package enum Program {
     try? write(text, to: STDERR_FILENO)
   }
 
-  /// Waits until all of it is written.
+  /// Waits until all of it is written, unless the system refuses.
   private static func write(_ text: String, to descriptor: Int32) throws(Errno) {
     let bytes = Array(text.utf8)
     var written = 0
     while written < bytes.count {
-      written += try bytes.span.withUnsafeBytes { bytes throws(Errno) in
+      let count = try bytes.span.withUnsafeBytes { bytes throws(Errno) in
         let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
         return try systemCall { Glibc.write(descriptor, rest.baseAddress, rest.count) }
       }
+      guard count > 0 else { return }
+      written += count
     }
   }
 

@@ -185,7 +185,7 @@ package final class Attempt {
       spec.endpoint = stay.endpoint.destination
       if let url = stay.endpoint.url { spec.url = url }
     }
-    // Of a request HEAD no body is sent.
+    // HEAD requests are sent without their body.
     if spec.body.leavesWithHead || spec.method == "HEAD" { hasUploaded() } else { uploads() }
     transfer = try transport.start(spec, headers: headers, delegate: self)
   }

@@ -120,7 +120,7 @@ import WeirTestSupport
     },
   ]
 
-  /// What is refused in the middle of a body, of which the upstream may have had a part, is no client that left.
+  /// A refusal in the middle of a body, part of which the upstream may have had, is no client that left.
   @Test(
     arguments: [
       ("timeouts: { body: \(short) }", post + "ab", 408, "body_timeout"),
