@@ -22,7 +22,10 @@ struct EarlyEndTests {
     #expect(rig.counts.open == 0)
   }
 
-  @Test("A body that waited for its source is sent again from its beginning")
+  /// While there is nothing to send, libcurl 7.88.1 does not notice that the connection has ended.
+  @Test(
+    "A body that waited for its source is sent again from its beginning",
+    .enabled(if: isOwnEngine || CurlLibrary.noticesTruncation))
   func bodyThatWaited() async throws {
     let server = try ScriptedServer(
       Script(.head, .send(okResponse("one")), .head, .bytes(5), .close),
