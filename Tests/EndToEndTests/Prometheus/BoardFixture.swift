@@ -89,8 +89,8 @@ struct BoardFixture {
     "job_destination:weir_requests_abandoned:ratio_rate2m > 0",
     "job_destination:weir_responses_limited:ratio_rate2m > 0",
     "weir_baseline_seconds{server_address=\"\(host)\"}",
-    "weir_concurrency_limit", "weir_retry_budget_available{server_address=\"\(host)\"}",
-    "ALERTS{alertstate=\"firing\"}",
+    "weir_concurrency_limit{server_address=\"\(host)\"}", "weir_retry_budget_available{server_address=\"\(host)\"}",
+    "ALERTS{alertstate=\"firing\", server_address=\"\(host)\"}",
   ]
 
   /// Fires at once for each destination; those that are shipped take their time.
