@@ -47,8 +47,12 @@ extension Connection {
   /// Takes bytes of the response. False if the exchange is over, or the user takes no more for now.
   private func take(_ bytes: UnsafeRawBufferPointer, _ transfer: HTTP1Transfer) -> Bool {
     if hasResponded {
-      isSpoilt = isSpoilt || !bytes.isEmpty
-      return true
+      guard !bytes.isEmpty else { return true }
+      // They end the exchange as they would have with the response's end.
+      isSpoilt = true
+      abandonRest(transfer)
+      finishIfDone(transfer)
+      return self.transfer === transfer
     }
     if transfer.times.firstByte == nil, !bytes.isEmpty { noteFirstByte(transfer) }
     var rest = bytes
@@ -171,9 +175,13 @@ extension Connection {
     if hasMore || !parser.keepsAlive { isSpoilt = true }
     hasResponded = true
     if isHalfTunnel(transfer) { return peerHasEnded(transfer) }
-    // The connection is closed anyway, and the server has answered without the rest of the body.
-    if isSpoilt, !transfer.upload.isOver || !output.isEmpty { abandonUpload(transfer) }
+    if isSpoilt { abandonRest(transfer) }
     finishIfDone(transfer)
+  }
+
+  /// The connection will be closed, and the server has answered without the rest of the body.
+  private func abandonRest(_ transfer: HTTP1Transfer) {
+    if !transfer.upload.isOver || !output.isEmpty { abandonUpload(transfer) }
   }
 
   /// Ends the exchange if both the response and the request are complete.

@@ -104,6 +104,29 @@ struct EarlyEndTests {
     await rig.close()
   }
 
+  /// Such bytes are no progress of the exchange.
+  @Test("Bytes behind an early response end the upload", .enabled(if: isOwnEngine))
+  func bytesBehindAnAnswer() async throws {
+    let answered = Gate(), gate = Gate()
+    let server = try ScriptedServer(Script(.head, .send(okResponse("ok")), .wait(answered), .send("x"), .wait(gate)))
+    defer { gate.open() }
+    let rig = try await EngineRig()
+    let body = [UInt8](repeating: 7, count: 8 << 20)
+    let outcome = await rig.transfer(TransferSpec(url: server.url, method: "POST", body: .bytes(body))) { recorder in
+      recorder.onBody = { _, _ in
+        Task {
+          try? await Task.sleep(for: .milliseconds(100))
+          answered.open()
+        }
+        return .proceed
+      }
+    }
+    #expect(outcome.error == nil)
+    #expect(outcome.text == "ok")
+    #expect(rig.counts.open == 0)
+    await rig.close()
+  }
+
   /// The server may have taken the end of our side for an abort, and dropped the rest of the response.
   @Test("A response without a length that ends behind our side is not proven", .enabled(if: isOwnEngine))
   func responseBehindOurEnd() async throws {

@@ -51,6 +51,25 @@ import Testing
     #expect(pool.calls.load(ordering: .relaxed) == 1)
   }
 
+  /// A collector may own other metrics of the registry.
+  @Test(.timeLimit(.minutes(1))) func mayUseTheRegistryAsItEnds() throws {
+    final class Owner: Collector {
+      let registry: Registry
+      let metrics = [CollectedMetric("owned", help: "", kind: .gauge)]
+
+      init(_ registry: Registry) { self.registry = registry }
+
+      deinit { registry.unregister("other") }
+
+      func collect(into samples: inout CollectedSamples) { samples.set("owned", 1) }
+    }
+    let registry = Registry(ownMetrics: false)
+    try registry.gauge("other", help: "").set(1)
+    try registry.register(Owner(registry))
+    #expect(registry.unregister("owned"))
+    #expect(registry.text() == "")
+  }
+
   @Test func ignoresWhatDoesNotFit() throws {
     struct Wrong: Collector {
       let metrics = [

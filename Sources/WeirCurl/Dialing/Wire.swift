@@ -133,7 +133,7 @@ final class SecureWire {
   /// Whether the TLS library has no bytes that nobody has read.
   var isDrained: Bool { handle != nil && !connection.hasPending }
 
-  var awaitsPeer: Bool { connection.awaitsPeer }
+  var awaitsPeer: Bool { handle != nil && connection.awaitsPeer }
 
   /// The most records of the TLS library's own in a row on an idle connection.
   private static let idleRecordLimit = 64

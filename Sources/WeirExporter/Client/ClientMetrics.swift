@@ -170,10 +170,9 @@ final class ClientMetrics: Sendable {
     removals = families.removals
   }
 
-  /// Removes the series of destinations from the page.
-  func remove(_ destinations: [Destination]) {
-    let choice = LabelChoice(
-      ["server_address", "server_port"], destinations.map { [$0.host, String($0.port)] })
+  /// Removes the series of servers from the page.
+  func remove(_ servers: [Destination.Server]) {
+    let choice = LabelChoice(["server_address", "server_port"], servers.map { [$0.host, String($0.port)] })
     for remove in removals { remove(choice) }
   }
 }

@@ -3,11 +3,12 @@ import Weir
 import WeirMetrics
 import WeirTransport
 
-/// The metrics of each destination. Those beyond the limit share one set of series, labelled `_other`.
+/// The metrics of each destination. Those that differ only in their scheme have the same labels, and so the same metrics.
+/// Those beyond the limit share one set of series, labelled `_other`.
 final class DestinationIndex: Sendable {
   private struct State {
     var unknown: DestinationMetrics?
-    var known: [Destination: DestinationMetrics] = [:]
+    var known: [Destination.Server: DestinationMetrics] = [:]
     var other: DestinationMetrics?
     /// The destination found last, since events of one request come together. Comparing its identity counts no
     /// references. The destination itself is kept so that no other one gets the same identity.
@@ -38,22 +39,22 @@ final class DestinationIndex: Sendable {
 
   private func find(_ destination: Destination?, _ state: inout State) -> DestinationMetrics {
     guard let destination else { return shared(&state.unknown, named: "unknown") }
-    if let known = state.known[destination] {
+    if let known = state.known[destination.server] {
       state.last = (destination.identity, destination, known)
       return known
     }
     guard state.known.count < limit else { return shared(&state.other, named: Self.sharedName) }
     let new = DestinationMetrics(families, address: destination.host, port: String(destination.port))
-    state.known[destination] = new
+    state.known[destination.server] = new
     return new
   }
 
-  /// Removes destinations and their series, but for those that are in use. Returns these.
-  func forget(_ destinations: [Destination]) -> [Destination] {
-    var gone = destinations
+  /// Removes the metrics and series of servers, but for those that are in use. Returns these.
+  func forget(_ servers: [Destination.Server]) -> [Destination.Server] {
+    var gone = servers
     let used = state.withLock { state in
       let end = gone.partition(by: { state.known[$0]?.isQuiet == false })
-      for destination in gone[..<end] { state.known[destination] = nil }
+      for server in gone[..<end] { state.known[server] = nil }
       state.last = nil
       return Array(gone[end...])
     }

@@ -63,16 +63,15 @@ public final class MetricsMonitor: InlineEventMonitor {
   }
 
   /// Removes a destination's series from the page when no more requests will go there; otherwise the page only grows.
-  /// Returns false, and does nothing, while requests are under way or connections are open.
+  /// They are also those of a destination that differs only in its scheme. Returns false, and does nothing, while
+  /// requests are under way or connections are open.
   @discardableResult
   public func forget(_ destination: Destination) -> Bool {
-    destinations.forget([destination]).isEmpty
+    destinations.forget([destination.server]).isEmpty
   }
 
-  /// Does the same with many destinations, and returns those of which nothing was removed.
-  package func forget(_ destinations: [Destination]) -> [Destination] {
-    self.destinations.forget(destinations)
-  }
+  /// Does the same with many servers, and returns those of which nothing was removed.
+  package func forget(_ servers: [Destination.Server]) -> [Destination.Server] { destinations.forget(servers) }
 
   /// Removes from the page those gauges of a destination whose limits no longer apply to it.
   package func remove(_ gauges: ControlGauges, of destination: Destination) {

@@ -60,12 +60,13 @@ package final class GatewayMetrics: Sendable {
     var routes = Departures<String>()
     /// Where each of the present routes leads.
     var leads: [String: Destination?] = [:]
-    var upstreams = Departures<Destination>()
+    var upstreams = Departures<Destination.Server>()
     /// The shares of the family of durations, by route.
     var shares: [String: SeriesShare<DurationLabels>] = [:]
     var ownDurations = GatewayMetrics.mostOwnDurations
-    /// The limits that don't apply to each of the present upstreams.
-    var unused: [Destination: ControlGauges] = [:]
+    /// Each of the present upstreams, with the limits that don't apply to it. One that is reached by http and by https
+    /// has one set of series.
+    var unused: [Destination.Server: (upstream: Destination, gauges: ControlGauges)] = [:]
   }
 
   /// - Parameters:
@@ -140,8 +141,10 @@ package final class GatewayMetrics: Sendable {
       departed.routes.follow(Set(routes), at: now)
       tell(of: routes, leading: leads, &departed.leads)
       departed.ownDurations = min(Self.mostOwnDurations, Self.ownDurations / max(1, routes.count))
-      departed.upstreams.follow(Set(upstreams.keys), at: now)
-      departed.unused = upstreams.mapValues { ControlGauges.all.subtracting($0) }
+      departed.unused = upstreams.reduce(into: [:]) { unused, upstream in
+        unused[upstream.key.server, default: (upstream.key, .all)].gauges.subtract(upstream.value)
+      }
+      departed.upstreams.follow(Set(departed.unused.keys), at: now)
       drop(from: &departed, at: now)
       for outcome in GatewayOutcome.ofNoRoute { _ = requests.with("", outcome.label) }
       for route in routes {
@@ -222,7 +225,7 @@ package final class GatewayMetrics: Sendable {
     coded.removeAll(gone)
     duration.removeAll(LabelChoice(["http_route"], expired.map { [$0] }))
     // Requests under way by an older configuration may still have set these gauges.
-    for (upstream, gauges) in departed.unused { client?.remove(gauges, of: upstream) }
+    for (upstream, gauges) in departed.unused.values { client?.remove(gauges, of: upstream) }
     for upstream in client?.forget(departed.upstreams.expired(at: now)) ?? [] {
       departed.upstreams.seen(upstream, at: now)
     }

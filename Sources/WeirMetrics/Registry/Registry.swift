@@ -53,12 +53,14 @@ public final class Registry: Sendable {
   /// longer appear. A collector still provides its other metrics, if any.
   @discardableResult
   public func unregister(_ name: String) -> Bool {
-    let removed = state.withLock { state -> (any MetricFamily)? in
+    // A collector that goes is released outside the lock, since it may use the registry as it ends.
+    let removed = state.withLock { state -> (any MetricFamily, [CollectorEntry])? in
       guard let family = state.families.removeValue(forKey: name) else { return nil }
+      let before = state.collectors
       state.claims = state.claims.filter { $0.value != name }
-      state.collectors = state.collectors.compactMap { $0.without(name) }
+      state.collectors = before.compactMap { $0.without(name) }
       state.sorted = nil
-      return family
+      return (family, before)
     }
     return removed != nil
   }

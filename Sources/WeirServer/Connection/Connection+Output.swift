@@ -108,10 +108,11 @@ extension Connection {
   /// Sends the buffered output, as far as the socket takes it.
   func flush() {
     guard machine.phase != .closed, !isBroken, hasOutput else { return }
+    let before = buffered
     do {
       try output.flush(to: wire)
       try drainChannel()
-      noteFlushed()
+      noteFlushed(isProgress: buffered < before)
     } catch {
       breakSoon()
     }
@@ -153,7 +154,7 @@ extension Connection {
     do {
       try output.flush(bytes, tail: tail, to: wire)
       try drainChannel()
-      noteFlushed()
+      noteFlushed(isProgress: true)
     } catch {
       breakSoon()
     }
@@ -175,9 +176,10 @@ extension Connection {
     } catch .wouldBlock {}
   }
 
-  private func noteFlushed() {
+  /// - Parameter isProgress: Whether the socket took some of it. A client that only sends gets no time for that.
+  private func noteFlushed(isProgress: Bool) {
     let wasBlocked = machine.output == .blocked
-    machine.noteOutput(hasOutput ? .blocked : .empty, now: now)
+    if isProgress || !wasBlocked || !hasOutput { machine.noteOutput(hasOutput ? .blocked : .empty, now: now) }
     if wasBlocked != (machine.output == .blocked) { updateInterest() }
     armTimer()
   }

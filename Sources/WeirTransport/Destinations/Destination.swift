@@ -38,6 +38,14 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
   /// The identity of the object that copies of one value share. Equal values may have different identities.
   package var identity: ObjectIdentifier { ObjectIdentifier(storage) }
 
+  /// The host and port without the scheme, as metrics are labelled.
+  package struct Server: Hashable, Sendable {
+    package let host: String
+    package let port: Int
+  }
+
+  package var server: Server { Server(host: host, port: port) }
+
   package static func defaultPort(of scheme: String) -> Int {
     scheme == "https" ? 443 : 80
   }

@@ -41,6 +41,22 @@ struct RequestCountsTests {
     #expect(monitor.forget(destination))
   }
 
+  @Test("Destinations that differ only in their scheme have the same labels, and count together")
+  func twoSchemes() throws {
+    let index = DestinationIndex(try ClientMetrics(registry, destinations: 4), limit: 4)
+    let (plain, secure) = (
+      Destination(scheme: "http", host: "a.test", port: 8443), Destination(scheme: "https", host: "a.test", port: 8443)
+    )
+    for destination in [plain, secure] {
+      let metrics = index.metrics(of: destination)
+      metrics.started(method: "GET")
+      metrics.settled(method: "GET", outcome: .success, seconds: 1)
+      metrics.show()
+    }
+    #expect(sum("weir_requests_started_total", "a.test") == 2)
+    #expect(sum("weir_requests_total", "a.test", "success") == 2)
+  }
+
   @Test("A redirect counts for the first URL, whatever an adapter makes of it")
   func redirectOfAnAdaptedRequest() async throws {
     let moved = "HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n"

@@ -61,7 +61,14 @@ import WeirGateway
   }
 
   @Test func namesTheTab() {
-    #expect(problem(Array("a:\n\tb: 1\n".utf8)) == "2:1: a: a tab can't indent YAML; use spaces")
+    for comment in ["", "# h\u{E4}lt die \u{1F50C} f\u{FC}r \u{4F60}\u{597D}", "\u{FEFF}# \u{E4}"] {
+      let text = "\(comment)\na:\n\tb: 1\n"
+      #expect(problem(Array(text.utf8)) == "3:1: a: a tab can't indent YAML; use spaces", "\(comment)")
+    }
+  }
+
+  @Test func columnsCountCharacters() {
+    #expect(problem(Array("# \u{E4}\u{4F60}\na: \u{FC}\u{FC}".utf8) + [0xFF])?.hasPrefix("2:6: ") == true)
   }
 
   /// Whatever the bytes, an answer comes. The mutations start from text that reaches every part of the grammar.

@@ -161,8 +161,21 @@ import WeirMetrics
     #expect(registry.text().contains("weir_requests_started_total{server_address=\"b.test\""))
   }
 
-  private func destination(_ host: String) throws -> Destination {
-    try #require(URL(string: "https://\(host)/").flatMap { Destination(url: $0) })
+  /// An upstream that is reached by another scheme at the same port is the same one on the page.
+  @Test func aSchemeMayChangeAndChangeBack() throws {
+    let client = try MetricsMonitor(registry: registry)
+    let metrics = try GatewayMetrics(registry, client: client)
+    let start = MonotonicTime.now
+    let (plain, secure) = try (destination("a.test:8443", scheme: "http"), destination("a.test:8443"))
+    for (seconds, upstream) in [(0.0, plain), (60, secure), (180, plain)] {
+      metrics.prepare(routes: [], upstreams: [upstream: .all], at: start.advanced(bySeconds: seconds))
+    }
+    metrics.dropWhatIsGone(at: start.advanced(bySeconds: 1000))
+    #expect(registry.text().contains("weir_requests_started_total{server_address=\"a.test\",server_port=\"8443\""))
+  }
+
+  private func destination(_ authority: String, scheme: String = "https") throws -> Destination {
+    try #require(URL(string: "\(scheme)://\(authority)/").flatMap { Destination(url: $0) })
   }
 
   @Test func tellsOfReloads() throws {

@@ -102,6 +102,19 @@ import WeirIO
     #expect(client.status(of: Self.get) == 200)
   }
 
+  /// What it sends is the beginning of a record, as far as the connection knows.
+  @Test func aClientThatReadsNothingGetsNoTimeForSending() async throws {
+    let body = [UInt8](repeating: UInt8(ascii: "x"), count: 8 << 20)
+    let rig = try rig({ $0.writeTimeout = 0.3 }, answering: { $0.respond(status: 200, body: body) })
+    let client = try opened(rig, receiveBuffer: 4096)
+    client.send(Self.get)
+    for _ in 0..<20 where rig.tally.ended(.slowRead) == 0 {
+      client.send([ScriptedChannel.void])
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    #expect(rig.tally.ended(.slowRead) == 1)
+  }
+
   @Test func aRefusedHandshakeIsReadEvenIfTheClientSendsMore() async throws {
     let rig = try rig()
     let client = try rig.client()

@@ -2,10 +2,11 @@ import Synchronization
 import WeirServer
 
 /// A channel whose handshake is the line `HELLO`, answered by `WELCOME`. Then all bytes pass unchanged, but for one that
-/// says that the sender has ended, and one that breaks the channel.
+/// says that the sender has ended, one that breaks the channel, and one of which nothing comes out.
 final class ScriptedChannel: SecureChannel {
   static let end: UInt8 = 0
   static let broken: UInt8 = 1
+  static let void: UInt8 = 2
 
   /// How handshakes ended, from any thread.
   final class Record: Sendable {
@@ -50,6 +51,7 @@ final class ScriptedChannel: SecureChannel {
   func handshakeEnded(_ end: HandshakeEnd) { record.append(end) }
 
   func read(into target: UnsafeMutableRawBufferPointer) -> SecureChannelRead {
+    input = Array(input.drop { $0 == Self.void })
     switch input.first {
     case nil: return .needsInput
     case Self.end: return .closed
@@ -57,7 +59,7 @@ final class ScriptedChannel: SecureChannel {
       put("ALERT\n")
       return .failed
     default:
-      let bytes = input.prefix(target.count).prefix { $0 > Self.broken }
+      let bytes = input.prefix(target.count).prefix { $0 > Self.void }
       target.copyBytes(from: bytes)
       input.removeFirst(bytes.count)
       return .bytes(bytes.count)

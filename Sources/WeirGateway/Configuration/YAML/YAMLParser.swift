@@ -210,6 +210,18 @@ extension YAMLComposer {
     if name != allowed, name != "!" { throw unknownTag(name, at: position) }
   }
 
+  /// The first byte of a character of the input. libyaml counts characters, but for a byte order mark.
+  private func character(at index: Int) -> UInt8? {
+    let text = input.starts(with: [0xEF, 0xBB, 0xBF]) ? input.dropFirst(3) : input[...]
+    var left = index
+    return text.first { byte in
+      if byte & 0xC0 != 0x80 { left -= 1 }
+      return left < 0
+    }
+  }
+
+  private static func characters(in bytes: some Sequence<UInt8>) -> Int { bytes.count { $0 & 0xC0 != 0x80 } }
+
   private func unknownTag(_ tag: String, at position: SourcePosition) -> ConfigurationProblem {
     ConfigurationProblem(at: position, path: path, "the tag \(quoted(tag)) is not supported; leave it out")
   }
@@ -221,11 +233,11 @@ extension YAMLComposer {
       // libyaml's reader reports an offset in bytes, without a line.
       let before = input.prefix(failure.problem_offset)
       let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-      let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
+      let column = Self.characters(in: before.reversed().prefix { $0 != UInt8(ascii: "\n") }) + 1
       return ConfigurationProblem(at: SourcePosition(line: line, column: column), path: path, "not YAML: \(reason)")
     }
     if reason.hasPrefix("found character that cannot start any token"),
-      input.dropFirst(Int(clamping: failure.problem_mark.index)).first == UInt8(ascii: "\t")
+      character(at: failure.problem_mark.index) == UInt8(ascii: "\t")
     {
       return ConfigurationProblem(
         at: SourcePosition(failure.problem_mark), path: path, "a tab can't indent YAML; use spaces")

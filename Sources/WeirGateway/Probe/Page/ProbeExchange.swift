@@ -5,6 +5,9 @@ import WeirIO
 import WeirTransport
 
 /// One request of a probe and the response to it: a hop. Confined to the loop.
+///
+/// A small body may decode to a large one, so each turn of the loop, which has other probes too, decodes only its share
+/// of one.
 final class ProbeExchange {
   /// The most octets of a body that regular expressions see.
   static let matchedOctets = 1 << 20
@@ -19,6 +22,7 @@ final class ProbeExchange {
     var body = ProbeBody()
   }
 
+  private let loop: EventLoop
   private let engines: Engines
   private let wantsBody: (ResponseHead) -> Bool
   private var body: ProbeBodyReader
@@ -26,6 +30,9 @@ final class ProbeExchange {
   private var head: ResponseHead?
   private var isWanted = false
   private var timeIsOver = false
+  /// The transfer's end, while bytes of the body wait to be decoded.
+  private var ending: (error: TransferError?, report: TransferReport)?
+  private let turnTimer = LoopTimer()
   /// Nil once the exchange has ended.
   private var onEnd: ((Outcome) -> Void)?
 
@@ -35,9 +42,10 @@ final class ProbeExchange {
   ///   - wantsBody: Whether the response is the last one. Otherwise the exchange ends with the head.
   ///   - onEnd: Hears the outcome, never from within this call.
   init(
-    _ spec: TransferSpec, _ headers: PreparedHeaders, _ module: ProbeModule, by engines: Engines,
+    _ spec: TransferSpec, _ headers: PreparedHeaders, _ module: ProbeModule, by engines: Engines, on loop: EventLoop,
     wantsBody: @escaping (ResponseHead) -> Bool, onEnd: @escaping (Outcome) -> Void
   ) {
+    self.loop = loop
     self.engines = engines
     self.wantsBody = wantsBody
     self.onEnd = onEnd
@@ -49,6 +57,7 @@ final class ProbeExchange {
   func timeOut() {
     timeIsOver = true
     transfer?.cancel()
+    if ending != nil { conclude() }
   }
 }
 
@@ -60,16 +69,36 @@ extension ProbeExchange: TransferDelegate {
   }
 
   func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
-    body.take(bytes) ? .proceed : .stop
+    guard body.take(bytes) else { return .stop }
+    if body.hasPending {
+      transfer.pauseReceiving()
+      loop.schedule(turnTimer, at: .now, handler: self)
+    }
+    return .proceed
   }
 
   func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport) {
     self.transfer = nil
+    ending = (error, report)
+    if timeIsOver || !body.hasPending { conclude() }
+  }
+
+  /// The transfer has ended, and the body is decoded or not wanted any more.
+  private func conclude() {
+    guard let (error, report) = ending else { return }
+    ending = nil
+    loop.cancel(turnTimer)
     var outcome = Outcome(head: head, report: report)
     if head == nil {
       outcome.failure = timeIsOver ? Self.timeout : error?.description ?? "there was no response"
     } else if isWanted {
-      if body.body.failure == nil, let error { body.body.failure = timeIsOver ? Self.timeout : error.description }
+      if body.body.failure == nil {
+        if timeIsOver, error != nil || body.hasPending {
+          body.body.failure = Self.timeout
+        } else if let error {
+          body.body.failure = error.description
+        }
+      }
       body.end()
       outcome.body = body.body
     }
@@ -81,6 +110,22 @@ extension ProbeExchange: TransferDelegate {
   }
 
   static let timeout = "the time of the probe is over"
+}
+
+extension ProbeExchange: TimerHandler {
+  /// The next share of the body is decoded.
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    let isWanted = body.decodeMore()
+    if body.hasPending {
+      loop.schedule(turnTimer, at: .now, handler: self)
+    } else if ending != nil {
+      conclude()
+    } else if isWanted {
+      transfer?.resumeReceiving()
+    } else {
+      transfer?.cancel()
+    }
+  }
 }
 
 /// The body of a probe's response, decoded.
@@ -96,6 +141,9 @@ struct ProbeBody: Sendable {
 
 /// Reads a body, decodes it if the module says so, and counts it.
 struct ProbeBodyReader {
+  /// The most bytes that are decoded, and the most that they are decoded from, in one turn of the loop.
+  private static let bytesPerTurn = 64 << 10
+
   private(set) var decoder: ContentDecoder?
   private let isGzip: Bool
   private let limit: Int64
@@ -119,14 +167,25 @@ struct ProbeBodyReader {
     }
   }
 
-  /// Returns false if no more is wanted.
+  /// Whether bytes wait for `decodeMore`.
+  var hasPending: Bool { body.failure == nil && decoder?.hasPending == true }
+
+  /// Takes bytes, and decodes a turn's share of them. Returns false if no more is wanted.
   mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard body.failure == nil else { return false }
     guard let decoder else {
       add(bytes)
       return body.failure == nil
     }
-    decode { (sink) throws(CompressionError) in try decoder.feed(bytes, into: sink) }
+    decode { (sink) throws(CompressionError) in try decoder.feed(bytes, budget: Self.bytesPerTurn, into: sink) }
+    return body.failure == nil
+  }
+
+  /// Decodes another turn's share of the bytes that wait. Returns false if no more is wanted.
+  mutating func decodeMore() -> Bool {
+    if let decoder, hasPending {
+      decode { (sink) throws(CompressionError) in try decoder.step(budget: Self.bytesPerTurn, into: sink) }
+    }
     return body.failure == nil
   }
 
@@ -139,13 +198,13 @@ struct ProbeBodyReader {
   private mutating func decode(
     _ step: ((UnsafeRawBufferPointer) -> Void) throws(CompressionError) -> Void
   ) {
-    var pieces: [[UInt8]] = []
-    var failure: CompressionError?
-    do throws(CompressionError) { try step { pieces.append(Array($0)) } } catch { failure = error }
-    for piece in pieces { piece.withUnsafeBytes { add($0) } }
-    guard let failure, body.failure == nil else { return }
-    body.failure = failure.description
-    body.isNotDecodable = isGzip && body.count == 0
+    do throws(CompressionError) {
+      try step { add($0) }
+    } catch {
+      guard body.failure == nil else { return }
+      body.failure = error.description
+      body.isNotDecodable = isGzip && body.count == 0
+    }
   }
 
   private mutating func add(_ bytes: UnsafeRawBufferPointer) {

@@ -140,7 +140,7 @@ final class ProbeRun {
         "Making HTTP request", ["url": .string(hop.url.text), "host": .string(hop.hostField(module))])
       let spec = hop.spec(module, policy: order.targets)
       exchange = ProbeExchange(
-        spec, headers, module, by: engines, wantsBody: { [self] head in next(after: hop, head) == nil },
+        spec, headers, module, by: engines, on: loop, wantsBody: { [self] head in next(after: hop, head) == nil },
         onEnd: { [self] in exchangeEnded($0, of: hop) })
     } catch {
       log.fail("Error for HTTP request", ["err": .string(error.text)])
