@@ -25,11 +25,13 @@ final class TLSSource: Sendable {
   /// The certificates that new connections get.
   var certificates: [TLSServerContext.CertificateFacts] { current.certificates }
 
-  /// Has new connections follow other settings. Throws, and changes nothing, if they can't be used.
-  func follow(_ settings: TLSSettings) throws(TLSProblem) {
-    let next = try TLSServerContext(settings, keysOf: current)
-    context.withLock { $0 = next }
+  /// A context of other settings, for ``follow(_:)``. Throws if they can't be used.
+  func context(of settings: TLSSettings) throws(TLSProblem) -> TLSServerContext {
+    try TLSServerContext(settings, keysOf: current)
   }
+
+  /// Gives new connections another context.
+  func follow(_ next: TLSServerContext) { context.withLock { $0 = next } }
 
   /// Makes the channel of a new connection; returns nil without memory.
   var makeChannel: @Sendable () -> (any SecureChannel)? {

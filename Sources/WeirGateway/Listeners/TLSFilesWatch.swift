@@ -97,24 +97,37 @@ final class TLSFilesWatch: Sendable {
     if let event { report(event) }
   }
 
-  /// Has new connections follow other files, or the same with other settings. Throws, and changes nothing, if they
-  /// can't be used.
-  func follow(_ files: TLSFiles) throws(TLSFilesProblem) {
+  /// Files that were read, and can be used.
+  struct Change {
+    fileprivate let files: TLSFiles
+    fileprivate let history: TLSFilesHistory
+    fileprivate let context: TLSServerContext
+  }
+
+  /// Reads other files, or the same for other settings. Throws if they can't be used.
+  func prepare(_ files: TLSFiles) throws(TLSFilesProblem) -> Change {
     let marks = files.paths.map(mark), bytes = try files.read()
-    try state.withLock { state throws(TLSFilesProblem) in
-      try Self.follow(files, bytes, source)
-      state.files = files
-      state.history = TLSFilesHistory(marks: marks, judged: .bytes(bytes))
+    return Change(
+      files: files, history: TLSFilesHistory(marks: marks, judged: .bytes(bytes)),
+      context: try Self.context(of: files, bytes, source))
+  }
+
+  /// Has new connections follow the files.
+  func follow(_ change: Change) {
+    state.withLock { state in
+      source.follow(change.context)
+      state.files = change.files
+      state.history = change.history
       state.changes += 1
     }
   }
 
-  private static func follow(
-    _ files: TLSFiles, _ bytes: [[UInt8]], _ source: TLSSource
-  ) throws(TLSFilesProblem) {
+  private static func context(
+    of files: TLSFiles, _ bytes: [[UInt8]], _ source: TLSSource
+  ) throws(TLSFilesProblem) -> TLSServerContext {
     let settings = try files.settings(of: bytes)
     do {
-      try source.follow(settings)
+      return try source.context(of: settings)
     } catch {
       throw files.problem(error)
     }
@@ -128,7 +141,7 @@ final class TLSFilesWatch: Sendable {
     state.changes += 1
     do throws(TLSFilesProblem) {
       switch content {
-      case .bytes(let bytes): try follow(state.files, bytes, source)
+      case .bytes(let bytes): source.follow(try context(of: state.files, bytes, source))
       case .unreadable(let problem): throw problem
       }
       return .followed

@@ -195,11 +195,17 @@ struct Serve {
 
   /// Applies the files. Returns the reason why that failed, if it did.
   private func follow(_ files: Files, _ parts: Parts) async -> String? {
-    // First, as it may fail for reasons that are not in the files: a port that is taken.
+    // What may fail comes first. The rest of the web configuration has been checked as it was read.
+    let tls: TLSFilesWatch.Change?
+    do {
+      tls = try files.web.flatMap { web throws(TLSFilesProblem) in try change(of: web.tls, parts) }
+    } catch {
+      return "\(error)"
+    }
     if let problem = await follow(files.configuration, parts) { return problem }
     if let web = files.web {
+      if let tls { parts.webTLS?.follow(tls) }
       do {
-        try follow(web.tls, parts)
         try parts.exporter.setAccess(web.access)
       } catch {
         return "\(error)"
@@ -241,12 +247,13 @@ struct Serve {
     }
   }
 
-  private func follow(_ tls: WebTLS?, _ parts: Parts) throws(TLSFilesProblem) {
+  /// The metrics address' TLS that follows; nil where it has none.
+  private func change(of tls: WebTLS?, _ parts: Parts) throws(TLSFilesProblem) -> TLSFilesWatch.Change? {
     if (tls == nil) != (parts.webTLS == nil) {
       log.warn("TLS of the metrics address begins and ends with a restart", [:])
-    } else if let tls {
-      try parts.webTLS?.follow(tls.files)
     }
+    guard let tls, let watch = parts.webTLS else { return nil }
+    return try watch.prepare(tls.files)
   }
 
   // MARK: Files

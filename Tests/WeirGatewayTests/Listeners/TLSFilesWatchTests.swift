@@ -138,7 +138,7 @@ import WeirTestSupport
     let watch = try watch()
     let first = watch.source.current
     let other = try TemporaryDirectory()
-    let problem = try #require(throws: TLSFilesProblem.self) { try watch.follow(Self.files(in: other)) }
+    let problem = try #require(throws: TLSFilesProblem.self) { try watch.prepare(Self.files(in: other)) }
     #expect(problem.file == 0)
     #expect(watch.source.current === first)
     // The refused files are not those that are looked at.
@@ -148,7 +148,7 @@ import WeirTestSupport
     for (from, to) in [(certificates.server.certificate, "it.pem"), (certificates.server.key, "it.key")] {
       try FileManager.default.copyItem(atPath: from, toPath: "\(other.path)/\(to)")
     }
-    try watch.follow(Self.files(in: other))
+    watch.follow(try watch.prepare(Self.files(in: other)))
     #expect(watch.source.current.certificates.map(\.name) == ["localhost"])
     try install(certificates.server)
     watch.look()
