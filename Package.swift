@@ -56,7 +56,7 @@ let package = Package(
     module("WeirTransport", ["WeirCurl", "WeirHTTP", "WeirHTTP1", "WeirIO"]),
     module("Weir", ["WeirIO", "WeirHTTP", "WeirCurl", "WeirCompression", "WeirTransport"]),
     module("WeirMetrics"),
-    module("WeirServer", ["CLinux", "WeirIO", "WeirHTTP", "WeirCompression"]),
+    module("WeirServer", ["CLinux", "WeirIO", "WeirHTTP"]),
     module(
       "WeirExporter",
       [

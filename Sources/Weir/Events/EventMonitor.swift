@@ -210,7 +210,8 @@ public struct EventInterests: OptionSet, Sendable {
   public static let data = EventInterests(rawValue: 1 << 3)
   /// Validation and serialization.
   public static let responses = EventInterests(rawValue: 1 << 4)
-  /// Adapters' durations, attempts, retry decisions and settling, which are weir's additions; and `requestIsRetrying`.
+  /// Adapters' durations, cache results, attempts, hedges, retry decisions, refusals by load control, callers that gave
+  /// up, and settling, which are weir's additions; and `requestIsRetrying`.
   public static let attempts = EventInterests(rawValue: 1 << 5)
   /// Loop lag and invalidation.
   public static let session = EventInterests(rawValue: 1 << 6)
@@ -220,7 +221,8 @@ public struct EventInterests: OptionSet, Sendable {
   public static let connections = EventInterests(rawValue: 1 << 8)
   /// Connections reused for a request, or idle after one. ``TransferMetrics/isReusedConnection`` also shows the reuse.
   public static let connectionUse = EventInterests(rawValue: 1 << 9)
-  /// The limits on attempts to a destination: its retry budget, circuit and load control.
+  /// The limits on attempts to a destination: its retry budget, circuit and load control; and the endpoints that are
+  /// left out or back.
   public static let resilience = EventInterests(rawValue: 1 << 10)
   /// Refreshes of credentials, and the number of requests that wait for them.
   public static let refreshes = EventInterests(rawValue: 1 << 11)

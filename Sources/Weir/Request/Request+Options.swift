@@ -66,9 +66,9 @@ extension Request {
   /// cancelled. Default: no hedging. Set it before the request is resumed.
   ///
   /// Only idempotent methods (RFC 9110 section 9.2.2) are hedged, without a body or with one in memory or in a file.
-  /// The retry budget must grant the second attempt, and the destination must have a free slot. Adapters run for each
-  /// attempt; ``retryCount`` does not change. An HTTP/1 attempt has a connection of its own; an HTTP/2 attempt shares
-  /// the first one's.
+  /// The retry budget must grant the second attempt, and the destination must have a free slot and, with load control,
+  /// a place for it. Adapters run for each attempt; ``retryCount`` does not change. An HTTP/1 attempt has a connection
+  /// of its own; an HTTP/2 attempt shares the first one's.
   ///
   /// - Parameters:
   ///   - delay: Counted from the start of the first attempt on the wire, then from the start of each second attempt.

@@ -31,7 +31,8 @@ public final class Session: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: Copied; later edits of the original change nothing.
-  ///   - rootQueue: The queue of the first retrier, redirect handlers and validators. Nil: the event loop.
+  ///   - rootQueue: The queue of the first retrier, redirect and cache handlers, validators and the destination
+  ///     closures of downloads. Nil: the event loop.
   ///   - startRequestsImmediately: Whether the first response handler resumes a request.
   ///   - requestSetup: The time at which URL requests and tasks are made.
   ///   - requestQueue: The queue on which URL requests are built and the first adapter runs. Nil: `rootQueue`;
@@ -106,7 +107,8 @@ public final class Session: Sendable {
     }
   }
 
-  /// The serial queue of the first retrier, redirect handlers and validators; nil: the event loop.
+  /// The serial queue of the first retrier, redirect and cache handlers, validators and the destination closures of
+  /// downloads; nil: the event loop.
   public var rootQueue: DispatchQueue? { context.queues.root }
   /// The queue on which URL requests are built and the first adapter runs: ``rootQueue`` unless another one was given;
   /// nil: the event loop.

@@ -58,7 +58,7 @@ public struct TransferMetrics: Sendable, Hashable {
   public var bytesReceivedOnWire: Int64 { storage.report.bytesReceivedOnWire }
   /// The bytes of the response's body after decoding.
   public var bytesDecoded: Int64 { storage.report.bytesDecoded }
-  /// `http/1.1` or `h2` (ALPN names, RFC 7301); nil if no connection was made.
+  /// `http/1.1`, `http/1.0` or `h2` (ALPN names, RFC 7301), as the response says; nil if no response came.
   public var networkProtocolName: String? { storage.report.networkProtocolName }
   /// Whether the attempt opened no connection, neither for itself nor for a redirect.
   public var isReusedConnection: Bool { storage.report.isReusedConnection }
@@ -70,7 +70,7 @@ public struct TransferMetrics: Sendable, Hashable {
   public var statusCode: Int? { storage.report.statusCode }
   /// The response's `Content-Encoding` as received; nil if it has none.
   public var contentEncoding: String? { storage.report.contentEncoding }
-  /// The number of times libcurl sent the request again because a pooled connection turned out to be closed.
+  /// The number of retries by the engine itself, because a pooled connection had been closed or held unsolicited bytes.
   public var staleConnectionRetries: Int { storage.report.staleConnectionRetries }
 
   public static func == (left: TransferMetrics, right: TransferMetrics) -> Bool {

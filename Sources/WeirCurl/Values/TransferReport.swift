@@ -16,7 +16,7 @@ package struct TransferReport: Sendable {
   package var headerBytes: Int64 = 0
   package var isReusedConnection = false
   package var connectionsOpened = 0
-  /// How often libcurl sent the request again because a pooled connection turned out to be dead.
+  /// The number of retries by the engine itself, because a pooled connection was dead or held unsolicited bytes.
   package var staleRetries = 0
   package var remoteAddress: String?
   package var remotePort: Int?

@@ -24,8 +24,8 @@ public struct AccessControl: Sendable, Equatable {
   /// Makes an access control of users, tokens, or both, for all paths.
   ///
   /// It doesn't check them: ``Exporter/init(registry:listenAddress:options:)`` and ``Exporter/setAccess(_:)`` throw
-  /// ``ExporterError/Code/invalidAccess`` for invalid names, hashes and tokens, and if there are neither users nor
-  /// tokens.
+  /// ``ExporterError/Code/invalidAccess`` for invalid names, hashes and tokens, for ``excludedPaths`` that don't begin
+  /// with a slash, and if there are neither users nor tokens.
   public init(users: [String: String] = [:], bearerTokens: Set<String> = []) {
     self.users = users
     self.bearerTokens = bearerTokens

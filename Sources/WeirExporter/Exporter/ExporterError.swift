@@ -18,7 +18,7 @@ public struct ExporterError: Error, Sendable, CustomStringConvertible {
     case notPermitted
     /// `Options.headers` holds a field that can't be sent.
     case invalidHeader
-    /// `Options.access` has no user and no token, or holds a name, hash or token that can't be used.
+    /// `Options.access` has no user and no token, or holds a name, hash, token or excluded path that can't be used.
     case invalidAccess
     /// The registry holds other metrics under a name of the exporter's; ``ExporterError/registryError`` says which.
     case registration

@@ -1,7 +1,8 @@
 import WeirMetrics
 
 /// The metric `weir_event_loop_lag_seconds`, with a series for each kind of loop: `session` (all sessions of the process),
-/// `gateway.0` and so on (a worker of the gateway each), `metrics` (the exporter's).
+/// `gateway.0` and so on (a worker of the gateway each), `control` (lookups and checks of the gateway's `upstreams`),
+/// `metrics` (the exporter's).
 enum LoopLag {
   /// Finds or makes the family in a registry.
   static func histogram(in registry: Registry) throws(RegistryError) -> HistogramFamily<String> {

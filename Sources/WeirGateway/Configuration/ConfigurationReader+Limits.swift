@@ -69,7 +69,7 @@ extension ConfigurationReader {
   private static func problem(scope: String) -> String? {
     switch scope {
     case "local": nil
-    case "shared": "limits that several gateways share are not there yet; write local, or leave the key out"
+    case "shared": "the limit is this gateway's; write local, or leave the key out"
     default: "must be local"
     }
   }

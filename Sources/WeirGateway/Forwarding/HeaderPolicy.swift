@@ -9,8 +9,8 @@ import WeirTransport
 /// - Via is extended in both directions. A request that already carries this gateway's pseudonym has come in a loop.
 /// - Host is the upstream's, unless the route says otherwise. The client's value goes to X-Forwarded-Host.
 /// - X-Forwarded-For is extended; X-Forwarded-Host and -Proto are replaced, since a client could claim anything there.
-///   The proto is the listener's; behind a TLS terminator, a route sets `X-Forwarded-Proto: https`. Where the listener names its trusted proxies, theirs
-///   pass, and all such fields of others are dropped.
+///   The proto is the listener's; behind a TLS terminator, a route sets `X-Forwarded-Proto: https`. Where the listener
+///   names its trusted proxies, theirs pass, and all such fields of others are dropped.
 /// - X-Retry-Attempt is one number: how often others tried the request, by that field or Envoy's.
 /// - Forwarded (RFC 7239) is extended if an earlier hop uses it, and not begun here, since it would only repeat the
 ///   other fields.

@@ -19,7 +19,8 @@ public enum RequestOutcome: String, CaseIterable, Sendable {
   case tlsError = "tls_error"
   /// The caller cancelled the request or its task.
   case cancelled
-  /// The destination did not admit the request: its queue was full, its circuit open, or the admission timeout passed.
+  /// The destination did not admit the request: its queue was full, its circuit open, the admission timeout passed,
+  /// load control refused it, or there was no endpoint.
   case rejected
   /// A retrier failed with an error of its own.
   case retryFailed = "retry_failed"

@@ -18,8 +18,8 @@ public enum HedgeEvent: String, Sendable, CaseIterable {
   case won
   /// Another attempt gave the answer, or none did.
   case lost
-  /// The second attempt did not start: the retry budget was used up, the destination's circuit was open, or the
-  /// destination had no free slot.
+  /// The second attempt did not start: the retry budget was used up, the destination's circuit was open, the
+  /// destination had no free slot, or load control had no place for it.
   case denied
 }
 

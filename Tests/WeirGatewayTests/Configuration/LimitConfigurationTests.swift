@@ -57,7 +57,7 @@ import Testing
   }
 
   private static let rate = "expected a rate such as 100/s, 1000/m or 5/h, found"
-  private static let shared = "limits that several gateways share are not there yet; write local, or leave the key out"
+  private static let shared = "the limit is this gateway's; write local, or leave the key out"
   private static let key = "must be route, client, user or header and a field's name, such as header X-Tenant"
 
   @Test(

@@ -6,7 +6,7 @@ extension ConfigurationReference {
       "1 to 1000 routes"),
     Key(
       "listeners", "list", "that of `--gateway.listen-address`",
-      "where clients are awaited ([below](#listeners))"),
+      "1 to 16 listeners, at which clients are awaited ([below](#listeners))"),
     Key(
       "upstreams", "list", "none",
       "upstreams with several endpoints, which routes name ([upstreams.md](upstreams.md))"),
