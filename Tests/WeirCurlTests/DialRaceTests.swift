@@ -42,7 +42,8 @@ struct DialRaceTests {
       Script(.call { Issue.record("a third connection") }, .awaitClose))
   }
 
-  @Test func whatWasCancelledIsNotSentOnItsOwnConnection() async throws {
+  /// libcurl goes on with its own requests to the end of the turn.
+  @Test(.enabled(if: isOwnEngine)) func whatWasCancelledIsNotSentOnItsOwnConnection() async throws {
     let stands = Gate()
     let server = try ScriptedServer(Script(.wait(stands), .socks5, .forever([.head, .send(okResponse("sent"))])))
     let port = server.port
