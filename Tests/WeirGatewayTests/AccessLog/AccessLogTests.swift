@@ -103,7 +103,7 @@ import WeirTestSupport
     #expect(lines[5]["listener"] as? String == "gateway")
   }
 
-  @Test func aTunnelHasOneLineAtItsEnd() throws {
+  @Test(.enabled(if: isOwnEngine)) func aTunnelHasOneLineAtItsEnd() throws {
     let server = try ScriptedServer(
       Script(.head, .send("HTTP/1.1 101 Go\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nhi"), .bytes(5), .awaitEnd))
     var route = try Route(to: server.port)
@@ -126,8 +126,9 @@ import WeirTestSupport
   }
 
   @Test func aResponseThatIsCutIsNeverSampledOut() throws {
+    // What comes in one turn with the end may not have been passed on yet.
     let server = try ScriptedServer(
-      Script(.head, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"), .close),
+      Script(.head, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"), .sleep(0.1), .close),
       Script(.head, .send(Self.ok), .awaitClose))
     let rig = try rig(Route(to: server.port)) { $0.sampleSuccesses = 0 }
     let first = try rig.client()

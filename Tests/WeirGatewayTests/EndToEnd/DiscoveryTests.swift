@@ -57,7 +57,8 @@ import WeirTestSupport
       let (seconds, bad) = seconds(until: "\(host)", client)
       #expect(seconds < 2)
       #expect(bad.isEmpty)
-      if round > 0 {
+      // libcurl's idle connections close by their age.
+      if round > 0, isOwnEngine {
         let before = servers[(round - 1) % 4]
         #expect(eventually { before.closedByClientCount == before.connectionCount })
       }

@@ -1,11 +1,16 @@
 import Foundation
 import Weir
+import WeirCurl
 import WeirExporter
 import WeirIO
 import WeirMetrics
 import WeirTestSupport
 
 @testable import WeirGateway
+
+/// Whether the requests that our own engine may run go by it. It alone lets servers switch protocols, and closes idle
+/// connections before their age does.
+let isOwnEngine = HTTP1EngineChoice.standard == .own
 
 /// A gateway of one worker, named `weir` in Via, in front of what a test gives it.
 final class GatewayRig: Sendable {

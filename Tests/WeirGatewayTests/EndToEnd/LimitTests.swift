@@ -258,7 +258,7 @@ import WeirTestSupport
     #expect(try Self.statuses(3, of: rig) == [200, 200, 200])
   }
 
-  @Test func aTunnelHasAPlaceUntilItsEnd() throws {
+  @Test(.enabled(if: isOwnEngine)) func aTunnelHasAPlaceUntilItsEnd() throws {
     let switching = "HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
     let server = try ScriptedServer(
       Script(.head, .send(switching), .awaitEnd), Script(.forever([.head, .send(okResponse("ok"))])))

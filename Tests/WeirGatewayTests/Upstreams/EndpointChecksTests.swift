@@ -147,7 +147,7 @@ import WeirTestSupport
   // MARK: Hostile answers
 
   private static func byEngine(own: CheckResult, libcurl: CheckResult) -> CheckResult {
-    HTTP1EngineChoice.standard == .own ? own : libcurl
+    isOwnEngine ? own : libcurl
   }
 
   private static let hostile: [(name: String, script: Script, result: CheckResult)] = [
