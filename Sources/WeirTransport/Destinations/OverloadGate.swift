@@ -60,7 +60,7 @@ struct OverloadGate: Sendable {
     if waiters.count >= maximumWaiting {
       // The time that has passed may have ended abandoned work, or shown that the upstream has ceased to answer.
       machine.woke(at: now)
-      let waits = machine.state != .silent && !(hasFreeSlot && waiters.isEmpty && machine.hasPlace)
+      let waits = !machine.silence.refuses && !(hasFreeSlot && waiters.isEmpty && machine.hasPlace)
       if waits { return .queueFull }
     }
     switch machine.arrived(priority: caller.priority, timeout: caller.timeout, hasFreeSlot: hasFreeSlot, at: now) {

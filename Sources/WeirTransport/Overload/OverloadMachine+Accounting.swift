@@ -123,7 +123,8 @@ extension OverloadMachine {
       if recent.end <= next { slotEnded(at: next) }
     }
     account(until: now)
-    silence.look(average: latency?.average, shortest: settings.boundedSilence, at: now)
+    silence.look(
+      average: latency?.average, shortest: settings.boundedSilence, waiting: ledger.waiting, at: now)
     if isProbing {
       lookAtProbe(at: now)
     } else if window.isStale(average: latency?.average ?? 0, at: now) {

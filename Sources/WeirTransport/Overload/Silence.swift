@@ -5,7 +5,7 @@ struct Silence: Sendable {
   /// The attempts sent since the upstream was last heard of.
   ///
   /// Eight attempts are evidence if at least a second lies between the first and the last: those sent within one moment
-  /// may all be long polls.
+  /// may all be long polls. An attempt that waits, since the others have all places, is as good as one that was sent.
   private struct Unanswered: Sendable {
     static let count = 8
     static let seconds = 1.0
@@ -17,12 +17,16 @@ struct Silence: Sendable {
 
     /// Whether they came nearly as often as signs of the upstream had come: in a lull it may be that only long polls are
     /// left.
-    func isNoLull(_ interval: Double, at now: MonotonicTime) -> Bool {
-      Double(count) * interval > 0.5 * now.seconds(since: first)
+    func isNoLull(_ interval: Double, waiting: Int, at now: MonotonicTime) -> Bool {
+      Double(count + waiting) * interval > 0.5 * now.seconds(since: first)
     }
 
     mutating func sent(at now: MonotonicTime) {
       count += 1
+      look(at: now)
+    }
+
+    mutating func look(at now: MonotonicTime) {
       if complete == nil, count >= Self.count, now.seconds(since: first) >= Self.seconds { complete = now }
     }
 
@@ -137,13 +141,15 @@ struct Silence: Sendable {
   /// - Parameters:
   ///   - average: A; nil while it is unknown.
   ///   - shortest: Seconds that a silence lasts at least.
-  mutating func look(average: Double?, shortest: Double, at now: MonotonicTime) {
+  ///   - waiting: The number of attempts that wait for a place.
+  mutating func look(average: Double?, shortest: Double, waiting: Int, at now: MonotonicTime) {
+    if waiting > 0 { unanswered?.look(at: now) }
     guard let unanswered, !isHang else { return }
     let seconds = now.seconds(since: heard)
     if seconds < shortest { return }
     if isSilent {
       guard let average, seconds > Self.hang * max(shortest, 20 * average) else { return }
-      isHang = unanswered.isNoLull(interval, at: now)
+      isHang = unanswered.isNoLull(interval, waiting: waiting, at: now)
       if isHang { refuse(true, at: now) }
     } else if let average {
       isSilent = seconds > 20 * average && isUnanswered(for: max(0.5, 8 * average), at: now)

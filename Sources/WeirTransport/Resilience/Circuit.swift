@@ -130,7 +130,8 @@ struct Circuit: Sendable {
   /// The share of requests to let through when `succeeded` of the attempts succeed.
   private func bounded(_ succeeded: Double, _ settings: CircuitBreaker) -> Double {
     let tolerated = 1 - settings.boundedRatio
-    return tolerated > 0 ? min(1, max(Self.leastShare, succeeded / tolerated)) : 1
+    if tolerated <= 0 { return succeeded > 0 ? 1 : Self.leastShare }
+    return min(1, max(Self.leastShare, succeeded / tolerated))
   }
 
   private mutating func beginPeriod(at now: MonotonicTime) {

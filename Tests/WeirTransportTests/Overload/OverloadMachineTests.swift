@@ -130,18 +130,22 @@ import WeirIO
     #expect(!line.machine.silence.refuses)
   }
 
-  @Test(arguments: [(40.0, true), (21, true), (15, false)])
-  func aHangIsRefusedUnlessItMayBeALull(perSecond: Double, isHang: Bool) throws {
-    let line = Line(slots: 512)
+  /// What waits, since the silent ones have all slots, is evidence as well.
+  @Test(arguments: [512, 64, 8], [(40.0, true), (21, true), (15, false)])
+  func aHangIsRefusedUnlessItMayBeALull(slots: Int, load: (perSecond: Double, isHang: Bool)) throws {
+    let line = Line(slots: slots)
     for _ in 0..<3 { line.second(taking: 0.01) }
     let begin = line.now
     var refusedAfter: Double?
     while line.now < begin + 12 {
-      line.now += 1 / perSecond
-      if line.send() == nil, refusedAfter == nil { refusedAfter = line.now - begin }
+      line.now += 1 / load.perSecond
+      if case .refused = line.arrive(), refusedAfter == nil { refusedAfter = line.now - begin }
     }
     #expect(line.machine.state == .silent)
-    if isHang { #expect((5.2...5.4).contains(try #require(refusedAfter))) } else { #expect(refusedAfter == nil) }
+    guard load.isHang else { return #expect(refusedAfter == nil) }
+    #expect((5.2...5.4).contains(try #require(refusedAfter)))
+    _ = line.verdicts()
+    #expect(line.waiting.isEmpty)
   }
 
   @Test func aFewThatLeaveAreNoReasonToRefuseTheOthers() {

@@ -113,8 +113,11 @@ import WeirTestSupport
   @Test func aRatioOfOneOpensOnlyWhenAllFail() {
     var line = Line(CircuitBreaker(failureRatio: 1))
     line.requests(30, .failed)
-    #expect(line.circuit.share <= 1)
-    #expect(line.circuit.share >= 0.02)
+    #expect(line.circuit.share == 0.02)
+    var other = Line(CircuitBreaker(failureRatio: 1))
+    other.requests(1, .succeeded)
+    other.requests(300, .failed)
+    #expect(other.circuit.share == 1)
   }
 
   // MARK: Simulation
