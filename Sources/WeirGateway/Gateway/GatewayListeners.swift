@@ -164,7 +164,7 @@ final class GatewayListeners: Sendable {
     guard let tls = settings.tls, let watch = entry.tls else { return }
     do {
       let before = watch.source.current.settings
-      try watch.follow(tls.files)
+      watch.follow(try watch.prepare(tls.files))
       if watch.source.current.settings != before { metrics.reloaded(settings.name, isSuccess: true) }
     } catch {
       metrics.reloaded(settings.name, isSuccess: false)
