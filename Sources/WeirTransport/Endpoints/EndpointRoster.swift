@@ -168,6 +168,7 @@ struct EndpointRoster: Sendable {
       if !members[index].health.isHealthy { startSlowly(index, at: now) }
       members[index].health = EndpointHealth()
     }
+    for index in departed.indices { departed[index].member.health = EndpointHealth() }
     publishAll(at: now)
   }
 

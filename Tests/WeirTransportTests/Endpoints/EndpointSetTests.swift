@@ -163,6 +163,19 @@ import WeirIO
     #expect(line.picked() == [name(0), name(1)])
   }
 
+  @Test func withoutChecksOneThatWasAwayIsHealthyToo() {
+    let line = EndpointLine(2)
+    line.check(0, good: false, times: 3)
+    line.update([.p(1)])
+    line.update([.p(0), .p(1)])
+    #expect(line.state(0) == .unhealthy, "it keeps its history")
+    line.update([.p(1)])
+    line.set.forgetChecks(at: line.time)
+    line.update([.p(0), .p(1)])
+    #expect(line.state(0) == .slowStart)
+    #expect(line.picked() == [name(0), name(1)])
+  }
+
   // MARK: Give-ups and slow endpoints
 
   /// The wait, the others' latency, and whether it is a failure.
