@@ -1,4 +1,3 @@
-import Synchronization
 import WeirIO
 import WeirMetrics
 import WeirTransport
@@ -10,7 +9,7 @@ final class EndpointMetrics: Collector {
   static let rest = "_other"
 
   private let limit: Int
-  private let source = Mutex<@Sendable () -> [UpstreamEndpoints]>({ [] })
+  private let source = MetricsSource<UpstreamEndpoints>()
 
   /// - Parameter limit: Endpoints with series of their own.
   init(limit: Int) {
@@ -18,7 +17,7 @@ final class EndpointMetrics: Collector {
   }
 
   /// Takes the entries to tell of.
-  func tell(of entries: @escaping @Sendable () -> [UpstreamEndpoints]) { source.withLock { $0 = entries } }
+  func tell(of entries: @escaping @Sendable () -> [UpstreamEndpoints]) { source.follow(entries) }
 
   var metrics: [CollectedMetric] {
     let upstream = ["upstream"], endpoint = ["upstream", "endpoint"]
@@ -56,7 +55,7 @@ final class EndpointMetrics: Collector {
   }
 
   func collect(into samples: inout CollectedSamples) {
-    let entries = source.withLock { $0 }().sorted { $0.name < $1.name }
+    let entries = source.items.sorted { $0.name < $1.name }
     var left = limit
     for entry in entries {
       let report = entry.set.report(at: .now)

@@ -1,4 +1,3 @@
-import Synchronization
 import WeirMetrics
 import WeirServer
 
@@ -10,10 +9,10 @@ final class ListenerMetrics: Collector {
   private static let accepted = "weir_listener_connections_accepted_total"
   private static let closed = "weir_listener_connections_closed_total"
 
-  private let source = Mutex<@Sendable () -> [Counts]>({ [] })
+  private let source = MetricsSource<Counts>()
 
   /// Takes the listeners to tell of.
-  func tell(of listeners: @escaping @Sendable () -> [Counts]) { source.withLock { $0 = listeners } }
+  func tell(of listeners: @escaping @Sendable () -> [Counts]) { source.follow(listeners) }
 
   var metrics: [CollectedMetric] {
     [
@@ -30,7 +29,7 @@ final class ListenerMetrics: Collector {
   }
 
   func collect(into samples: inout CollectedSamples) {
-    for (name, tallies) in source.withLock({ $0 })() {
+    for (name, tallies) in source.items {
       let counts = ListenerCounts(tallies)
       samples.set(Self.connections, Double(counts.handshaking), labels: [name, "handshake"])
       samples.set(Self.connections, Double(counts.active), labels: [name, "active"])

@@ -13,7 +13,7 @@ final class TLSMetrics: Collector {
   private let duration: HistogramFamily<String>
   private let reloads: CounterFamily<(String, String)>
   private let known = Mutex<Set<String>>([])
-  private let source = Mutex<@Sendable () -> [Listener]>({ [] })
+  private let source = MetricsSource<Listener>()
 
   init(_ registry: Registry) throws(RegistryError) {
     handshakes = try registry.counter(
@@ -30,7 +30,7 @@ final class TLSMetrics: Collector {
   }
 
   /// Takes the listeners with TLS to tell of.
-  func tell(of listeners: @escaping @Sendable () -> [Listener]) { source.withLock { $0 = listeners } }
+  func tell(of listeners: @escaping @Sendable () -> [Listener]) { source.follow(listeners) }
 
   /// Makes the series of these listeners with TLS at zero, so that the first failure is an increase, and removes those
   /// of others.
@@ -71,7 +71,7 @@ final class TLSMetrics: Collector {
 
   /// Of several certificates of one name, as of an RSA and an ECDSA key, the one that ends first is shown.
   func collect(into samples: inout CollectedSamples) {
-    for (listener, certificates) in source.withLock({ $0 })() {
+    for (listener, certificates) in source.items {
       for (name, group) in Dictionary(grouping: certificates, by: { $0.name ?? "" }) {
         samples.set(Self.notAfter, Double(group.map(\.notAfter).min() ?? 0), labels: [listener, name])
       }

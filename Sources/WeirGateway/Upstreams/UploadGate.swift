@@ -45,7 +45,13 @@ final class UploadGate: Sendable {
 
   func leave() { state.withLock { $0.leave() } }
 
-  func resize(_ limit: Int) { state.withLock { $0.resize(limit) } }
+  /// Takes another limit, which is asked for under the lock: of threads that resize at once, the last one takes the
+  /// latest. Nil if nothing changes.
+  func resize(_ limit: () -> Int?) {
+    state.withLock { state in
+      if let present = limit() { state.resize(present) }
+    }
+  }
 }
 
 /// The gates of the upstreams that the present configuration names by URL. A reload keeps the gates of upstreams that it

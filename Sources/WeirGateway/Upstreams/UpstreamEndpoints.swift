@@ -23,7 +23,8 @@ final class UpstreamEndpoints: Sendable {
   let discoveries: DiscoveryCounts
   let checks = CheckCounts()
   private let fields: Mutex<Fields>
-  private let connection: Mutex<ConnectionSettings>
+  /// Nil once another entry decides on the number of slots. Read under the locks of what is resized.
+  private let connection: Mutex<ConnectionSettings?>
 
   /// - Parameter old: The entry of the same name that this one replaces. The last answers of its places and what is
   ///   under way stay; the health of its endpoints was learned on connections of another kind, and begins anew.
@@ -38,12 +39,12 @@ final class UpstreamEndpoints: Sendable {
     discoveries = old?.discoveries ?? DiscoveryCounts()
     fields = Mutex(Fields(upstream: upstream, sources: old?.sources ?? EndpointSources()))
     connection = Mutex(upstream.connection)
-    set.onAvailable { [weak self] in self?.resize($0) }
+    set.onAvailable { [weak self] in self?.resize() }
     if let old, old.state === state {
       // Requests under way by the old entry no longer decide on the number of slots, which both share.
-      old.set.onAvailable { _ in }
+      old.connection.withLock { $0 = nil }
     } else {
-      resize(1)
+      resize(least: 1)
     }
   }
 
@@ -73,7 +74,7 @@ final class UpstreamEndpoints: Sendable {
       }
       publish(&fields, room: room, at: now)
     }
-    resize(set.serving)
+    resize()
     if upstream.check == nil { set.forgetChecks(at: now) }
   }
 
@@ -122,13 +123,18 @@ final class UpstreamEndpoints: Sendable {
   /// The slots are those of the endpoints that get requests. Until there is one, they stay as they are: requests by the
   /// plan before a reload may still need them.
   ///
-  /// - Parameter count: The number of endpoints that get requests.
-  private func resize(_ count: Int) {
-    guard count > 0 else { return }
-    let connection = connection.withLock { $0 }
+  /// - Parameter least: The number of endpoints for which there are slots at least.
+  private func resize(least: Int = 0) {
+    state.resize { limits(least).map { ($0.slots, $0.parked) } }
+    uploads.resize { limits(least)?.uploads }
+  }
+
+  /// The limits by the numbers of this moment; nil if they stay as they are.
+  private func limits(_ least: Int) -> (slots: Int, parked: Int, uploads: Int)? {
+    let count = max(least, set.serving)
+    guard count > 0, let connection = connection.withLock({ $0 }) else { return nil }
     let slots = connection.perEndpoint * count
-    state.resize(slots: slots, parked: connection.parked ?? slots)
-    uploads.resize(connection.uploads ?? slots / 2)
+    return (slots, connection.parked ?? slots, connection.uploads ?? slots / 2)
   }
 }
 

@@ -91,8 +91,12 @@ extension Attempt {
   /// Whether a final head's status is a failure of the destination. One below 200 is an Upgrade that was not asked for.
   static func isFailure(_ status: Int) -> Bool { status >= 500 || status < 200 }
 
-  /// Whether the destination has a use for an end without a final head.
-  var hearsOfEnds: Bool { !hasAnswered && (pass != nil || lease.pass != nil || stay != nil) }
+  /// Whether the destination, or the endpoint, has a use for an end without a final head. A hop to another origin asks
+  /// the destination nothing, as the redirect was its answer. But the hop may have an endpoint there, which has to hear.
+  var hearsOfEnds: Bool {
+    if let stay, !stay.isTold { return true }
+    return !hasAnswered && (pass != nil || lease.pass != nil)
+  }
 
   /// Tells the destination how an attempt without a final head ended.
   ///

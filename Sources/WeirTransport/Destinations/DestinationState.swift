@@ -79,10 +79,16 @@ package final class DestinationState: Sendable {
   var occupancy: [Int] { fields.withLock { [$0.admission.taken, $0.admission.parked, $0.admission.waiting] } }
 
   /// Takes other numbers of slots and of parked transfers. Attempts that wait get the slots that are free now.
-  package func resize(slots: Int, parked: Int) {
+  ///
+  /// - Parameter limits: Called under the lock: of threads that resize at once, the last one takes the latest numbers. Nil
+  ///   if nothing changes.
+  package func resize(_ limits: () -> (slots: Int, parked: Int)?) {
     let (admitted, departed, answers) = fields.withLock { fields in
-      let admitted = fields.admission.resize(slots: slots, maximumParked: parked)
-      fields.gate?.resize(slots: fields.admission.slots)
+      var admitted: [Admission<Waiter>.Entry] = []
+      if let (slots, parked) = limits() {
+        admitted = fields.admission.resize(slots: slots, maximumParked: parked)
+        fields.gate?.resize(slots: fields.admission.slots)
+      }
       return (admitted, fields.admission.takeDeparted(), fields.answers(at: .now))
     }
     withExtendedLifetime(departed) {}

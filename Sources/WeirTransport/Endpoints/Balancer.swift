@@ -3,8 +3,9 @@ import WeirIO
 /// Chooses an endpoint for each attempt. A value that never changes: its tables are made once for a set's endpoints, and
 /// every worker has a copy. Attempts in flight, latencies and availability are the endpoints' own.
 ///
-/// The endpoints of the lowest priority number are used while any of them is available, then those of the next. If none
-/// is available in any, health is ignored: a request that might succeed is better than one that is refused.
+/// The endpoints of the lowest priority number are used while any of them is available, then those of the next. A request
+/// that has tried them goes on to the next, too, before it tries one of them again. If none is available in any, health is
+/// ignored: a request that might succeed is better than one that is refused.
 struct Balancer: Sendable {
   /// The state of one worker's choices.
   struct Turn: Sendable {
@@ -34,7 +35,7 @@ struct Balancer: Sendable {
   ///
   /// - Parameters:
   ///   - key: For a consistent hash; nil for a request without one.
-  ///   - tried: Endpoints to avoid while others of their priority are available.
+  ///   - tried: Endpoints to avoid while others are available, of whatever priority.
   /// - Returns: Nil without endpoints. If each that is available has as many attempts as it may have, one of them gets one
   ///   more: the destination's slots have let the attempt through.
   func pick(
@@ -48,13 +49,17 @@ struct Balancer: Sendable {
   }
 
   private func pick(_ wanted: EndpointTier.Demand, _ turn: inout Turn) -> Endpoint? {
-    let tried = wanted.tried
+    if let endpoint = pickFromTiers(wanted, &turn) { return endpoint }
+    if wanted.tried.isEmpty { return nil }
+    var demand = wanted
+    demand.tried = TriedEndpoints()
+    return pickFromTiers(demand, &turn)
+  }
+
+  private func pickFromTiers(_ wanted: EndpointTier.Demand, _ turn: inout Turn) -> Endpoint? {
     for tier in tiers {
       var demand = wanted
       if tier.isInPanic { demand.ignoresHealth = true }
-      if let endpoint = tier.pick(demand, &turn) { return endpoint }
-      if tried.isEmpty { continue }
-      demand.tried = TriedEndpoints()
       if let endpoint = tier.pick(demand, &turn) { return endpoint }
     }
     return nil

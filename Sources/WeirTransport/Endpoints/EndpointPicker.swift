@@ -18,7 +18,7 @@ package struct EndpointPicker: Sendable {
   ///
   /// - Parameters:
   ///   - key: ``EndpointKey/hash(_:)`` of what a consistent hash goes by; nil for a request without it.
-  ///   - tried: The endpoints that the request has tried. One of them is picked only if its priority has no other.
+  ///   - tried: The endpoints that the request has tried. One of them is picked only if no priority has another.
   ///   - now: Also the earliest time at which the attempt begins.
   /// - Returns: Nil without endpoints.
   package mutating func pick(

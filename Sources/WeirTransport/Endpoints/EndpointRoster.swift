@@ -63,13 +63,12 @@ struct EndpointRoster: Sendable {
   mutating func install(
     _ present: [EndpointTier.Member], _ balancer: Balancer, _ settings: EndpointSettings, at now: MonotonicTime
   ) {
-    let before = self.settings
     self.balancer = balancer
     self.settings = settings
     var joined = take(present, at: now)
     for index in joined.indices {
       joined[index].tier = balancer.tiers.firstIndex { $0.priority == present[index].priority } ?? 0
-      follow(&joined[index], before, at: now)
+      follow(&joined[index], at: now)
       joined[index].endpoint.place = index
     }
     members = joined
@@ -111,11 +110,12 @@ struct EndpointRoster: Sendable {
     return joined
   }
 
-  private func follow(_ member: inout Member, _ before: EndpointSettings, at now: MonotonicTime) {
+  private func follow(_ member: inout Member, at now: MonotonicTime) {
     if settings.slowStart == nil { member.slowStart = nil }
     guard let outlier = settings.outlier else { return member.record = nil }
     if member.record == nil { member.record = OutlierDetector.Record(outlier, at: now) }
-    if outlier.boundedWindow != before.outlier?.boundedWindow { member.record?.forgetAttempts(outlier, at: now) }
+    // An endpoint that is back may have the window of settings before the last.
+    member.record?.follow(outlier, at: now)
   }
 
   // MARK: Ends and checks
@@ -168,6 +168,7 @@ struct EndpointRoster: Sendable {
       if !members[index].health.isHealthy { startSlowly(index, at: now) }
       members[index].health = EndpointHealth()
     }
+    for index in departed.indices { departed[index].member.health = EndpointHealth() }
     publishAll(at: now)
   }
 

@@ -31,10 +31,15 @@ package final class EndpointSet: Sendable {
   /// The number of endpoints.
   private let count = Atomic<Int>(0)
   private let watches = Mutex<[WeakWatch]>([])
-  private let listener = Mutex<(@Sendable (Int) -> Void)?>(nil)
+  private let listener = Mutex(Listener())
 
   private struct WeakWatch: Sendable {
     weak var watch: EndpointWatch?
+  }
+
+  /// A closure that is itself the value of a `Mutex` gets another wrapper at each look at it, as of Swift 6.3.
+  private struct Listener: Sendable {
+    var hear: (@Sendable () -> Void)?
   }
 
   /// Makes a set without endpoints.
@@ -164,15 +169,16 @@ package final class EndpointSet: Sendable {
     tellAvailable()
   }
 
-  /// Has `hear` called, on any thread, with the number of endpoints that get requests whenever it may have changed.
-  package func onAvailable(_ hear: @escaping @Sendable (Int) -> Void) { listener.withLock { $0 = hear } }
+  /// Has `hear` called, on any thread, whenever ``serving`` may have changed. Threads whose changes are close to each other
+  /// may call it in another order.
+  package func onAvailable(_ hear: @escaping @Sendable () -> Void) { listener.withLock { $0.hear = hear } }
 
   private func tellAvailable() {
-    let hear = listener.withLock { $0 }
-    hear?(serving)
+    let hear = listener.withLock { $0.hear }
+    hear?()
   }
 
-  /// The number of endpoints that get requests: the available ones, or all if none is.
+  /// The number of endpoints that get requests: the available ones, or all if none is. Read without a lock.
   package var serving: Int {
     let available = totals.available
     return available > 0 ? available : count.load(ordering: .relaxed)

@@ -32,8 +32,13 @@ struct OutlierDetector: Sendable {
       since = now
     }
 
-    /// Begins to count anew, under other settings or after an ejection.
-    mutating func forgetAttempts(_ settings: OutlierSettings, at now: MonotonicTime) {
+    /// Takes the settings in use. A window of another length can't be added to theirs, and counts anew.
+    mutating func follow(_ settings: OutlierSettings, at now: MonotonicTime) {
+      if window.seconds != settings.boundedWindow { forgetAttempts(settings, at: now) }
+    }
+
+    /// Begins to count anew, with a window of another length or after an ejection.
+    fileprivate mutating func forgetAttempts(_ settings: OutlierSettings, at now: MonotonicTime) {
       failuresInRow = 0
       window = OutlierWindow(seconds: settings.boundedWindow, at: now)
     }

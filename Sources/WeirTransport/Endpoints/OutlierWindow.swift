@@ -18,6 +18,8 @@ struct OutlierWindow: Sendable {
 
   private static let count = 10
 
+  /// Of all slices.
+  let seconds: Double
   private var slices = [Counts](repeating: Counts(), count: count)
   /// Nanoseconds of a slice.
   private let length: Int64
@@ -26,6 +28,7 @@ struct OutlierWindow: Sendable {
   private(set) var sum = Counts()
 
   init(seconds: Double, at now: MonotonicTime) {
+    self.seconds = seconds
     length = Int64(seconds * 1e9) / Int64(Self.count)
     latest = now.nanoseconds / length
   }

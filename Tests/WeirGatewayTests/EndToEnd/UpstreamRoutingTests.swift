@@ -88,6 +88,19 @@ import WeirTestSupport
     #expect(server.requests.count == 20)
   }
 
+  @Test func whatCouldNotConnectGoesToTheNextPriority() throws {
+    let closed = try closedPort()
+    let server = try server("x")
+    let backup = "{address: \"127.0.0.1:\(server.port)\", priority: 1}"
+    let rig = try rig(
+      """
+      upstreams: [{name: u, endpoints: ["127.0.0.1:\(closed)", \(backup)]}]
+      routes: [{name: r, upstream: u}]
+      """)
+    for _ in 0..<5 { #expect(try get(rig)?.status == 200) }
+    #expect(server.requests.count == 5)
+  }
+
   @Test func withoutConnectRetriesAFailureIsOne() throws {
     let closed = try closedPort()
     let rig = try rig(

@@ -2,7 +2,9 @@ import Foundation
 import FoundationNetworking
 import Testing
 import WeirCurl
+import WeirIO
 import WeirTestSupport
+import WeirTransport
 
 @testable import Weir
 
@@ -158,6 +160,27 @@ struct EndpointGroupTests {
     let session = Self.session(group)
     #expect(try await session.request("\(Self.origin)/stay").serializingString().value == "here")
     #expect(try await session.request("\(Self.origin)/away").serializingString().value == "elsewhere")
+  }
+
+  @Test("An endpoint that a redirect to another origin leads to is left out for its failures")
+  func failuresAfterRedirect() async throws {
+    let (dead, server) = (try Self.dead(), try Self.server("alive"))
+    let response = "HTTP/1.1 307 Temporary Redirect\r\nLocation: \(Self.origin)/x\r\nContent-Length: 0\r\n\r\n"
+    let first = try ScriptedServer(Script(.forever([.request, .send(response)])))
+    let group = try EndpointGroup(
+      origin: Self.origin, endpoints: [dead, "127.0.0.1:\(server.port)"], balance: .roundRobin)
+    let session = Self.session(group)
+    var failures = 0
+    for _ in 0..<40 {
+      let request = session.request(first.url, method: .post)
+      if await request.serializingString().result.failure != nil { failures += 1 }
+      #expect(request.retryCount == 0, "the first hop was sent")
+    }
+    // Five failures in a row, and none after them.
+    #expect(failures == 5)
+    let report = group.set.report(at: .now)
+    #expect(report.endpoints.first { $0.name == dead }?.failures == 5)
+    #expect(report.endpoints.first { $0.name != dead }?.successes == 35)
   }
 
   @Test(

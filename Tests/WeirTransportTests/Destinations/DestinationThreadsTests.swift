@@ -30,6 +30,25 @@ import WeirTestSupport
     #expect(state.takeReports(at: clock.later(by: 1_000)).areLast)
   }
 
+  /// Numbers that are read before the lock is taken could be applied in another order than they changed in.
+  @Test func limitsAreAskedForUnderTheLock() {
+    let state = DestinationState(
+      destination: Destination(scheme: "http", host: "h", port: 80), slots: 4, maximumWaiting: 4)
+    let hasEnded = DispatchSemaphore(value: 0)
+    state.resize {
+      Thread.detachNewThread {
+        state.resize { (slots: 2, parked: 2) }
+        hasEnded.signal()
+      }
+      #expect(hasEnded.wait(timeout: .now() + 0.05) == .timedOut)
+      return (slots: 1, parked: 1)
+    }
+    hasEnded.wait()
+    #expect(state.fields.withLock { $0.admission.slots } == 2)
+    state.resize { nil }
+    #expect(state.fields.withLock { $0.admission.slots } == 2)
+  }
+
   private func run(_ callers: [CallingThread], _ body: @escaping @Sendable (CallingThread) -> Void) {
     let group = DispatchGroup()
     for caller in callers {

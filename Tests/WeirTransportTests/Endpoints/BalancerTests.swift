@@ -66,6 +66,21 @@ import WeirIO
     #expect(line.picked(tried: tried) == [name(0), name(2)], "tried ones are better than unhealthy ones")
   }
 
+  /// The lowest priority number first, and then the same again.
+  @Test(arguments: [EndpointSettings.Balance.leastRequests, .roundRobin, .consistentHash()])
+  func aRetryGoesToTheNextPriorityBeforeItRepeats(_ balance: EndpointSettings.Balance) {
+    let line = EndpointLine([.p(0, 0), .p(1, 0), .p(2, 1), .p(3, 2)], EndpointSettings(balance: balance))
+    var tried = TriedEndpoints()
+    tried.insert(line[0])
+    #expect(line.picked(key: 7, tried: tried) == [name(1)])
+    tried.insert(line[1])
+    #expect(line.picked(key: 7, tried: tried) == [name(2)])
+    line.check(2, good: false, times: 3)
+    #expect(line.picked(key: 7, tried: tried) == [name(3)])
+    tried.insert(line[3])
+    #expect(line.picked(tried: tried) == [name(0), name(1)], "of those that were tried, too")
+  }
+
   @Test func theLastEightAreRemembered() {
     let line = EndpointLine(10)
     var tried = TriedEndpoints()

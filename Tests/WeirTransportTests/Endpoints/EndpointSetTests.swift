@@ -45,6 +45,24 @@ import WeirIO
     #expect(line.state(0) == (isKept ? .ejected : .slowStart))
   }
 
+  /// The slices of another window have other numbers, which would make all counts of its priority stay for good.
+  @Test(arguments: [(10.0, 20.0), (20, 10)])
+  func oneThatIsBackCountsByTheWindowInUse(_ before: Double, _ after: Double) {
+    let line = EndpointLine(3, EndpointSettings(outlier: OutlierSettings(window: before)))
+    line.update([.p(1), .p(2)])
+    line.settings.outlier?.window = after
+    line.update([.p(1), .p(2)])
+    line.now = 30
+    line.update([.p(0), .p(1), .p(2)])
+    for number in 0..<100 {
+      line.end(.answered(firstByteAfter: 0.1), 1)
+      line.end(number % 10 == 0 ? .failed(after: 0.1) : .answered(firstByteAfter: 0.1), 2)
+    }
+    line.now = 130
+    #expect(line.fail(1, times: 4).isEmpty)
+    #expect(line.fail(1).count == 1, "all earlier attempts have left the window")
+  }
+
   @Test func onlyTheFirstBeginAtOnce() {
     let line = EndpointLine(2)
     #expect(line.state(0) == .available)
@@ -142,6 +160,19 @@ import WeirIO
     line.check(1, good: false, times: 3)
     line.set.forgetChecks(at: line.time)
     #expect(line.state(1) == .slowStart)
+    #expect(line.picked() == [name(0), name(1)])
+  }
+
+  @Test func withoutChecksOneThatWasAwayIsHealthyToo() {
+    let line = EndpointLine(2)
+    line.check(0, good: false, times: 3)
+    line.update([.p(1)])
+    line.update([.p(0), .p(1)])
+    #expect(line.state(0) == .unhealthy, "it keeps its history")
+    line.update([.p(1)])
+    line.set.forgetChecks(at: line.time)
+    line.update([.p(0), .p(1)])
+    #expect(line.state(0) == .slowStart)
     #expect(line.picked() == [name(0), name(1)])
   }
 

@@ -58,14 +58,14 @@ extension RequestAttempt {
       return
     }
     if let current, let target = next.url, !RedirectPolicy.isSameOrigin(current, target) {
-      if !hop.hasLeftOrigin { redirectIsTheAnswer() }
+      redirectIsTheAnswer()
       hop.hasLeftOrigin = true
     }
     hop.next = next
     attempt.discardBody()
   }
 
-  /// The destination has answered: no further hop asks it anything.
+  /// The destination has answered: no further hop asks it anything. So has the hop's endpoint, if it had one.
   private func redirectIsTheAnswer() {
     if let status = attempt.status { attempt.answered(status) }
   }

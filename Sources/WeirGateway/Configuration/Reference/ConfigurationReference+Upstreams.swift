@@ -30,7 +30,10 @@ extension ConfigurationReference {
       "1 to 1000; the endpoint's share of the requests."),
     Key(
       "endpoints.priority", "integer", "`0`",
-      "0 to 9; endpoints of a higher number get requests only while none of a lower one is available"),
+      """
+      0 to 9; endpoints of a higher number get requests only while none of a lower one is available, and retries \
+      that have tried those
+      """),
     Key(
       "srv", "name", "this, `endpoints` or `file`",
       """
