@@ -27,6 +27,18 @@ package struct Answer: Hashable, Sendable {
     }
   }
 
+  /// A place of a service's target whose lookup failed, so that its addresses are missing.
+  package struct Gap: Hashable, Sendable {
+    /// The name, as in an entry.
+    package let target: String
+    package let port: UInt16
+
+    package init(target: String, port: UInt16) {
+      self.target = target
+      self.port = port
+    }
+  }
+
   /// The entries by address and port, each pair once. IPv4 comes before IPv6. Addresses of one version of IP alone don't
   /// show that there is none of the other: c-ares doesn't tell if the question about the other failed.
   package let entries: [Entry]
@@ -35,16 +47,18 @@ package struct Answer: Hashable, Sendable {
   package let ttl: Double?
   /// Whether there were more entries. The first by address and port are kept.
   package let isCut: Bool
-  /// The number of a service's targets whose lookup failed, so that their addresses are missing here. Targets that
-  /// have no address don't count.
-  package let unresolvedTargets: Int
+  /// The places of a service's targets whose lookup failed. Targets that have no address are none of them.
+  package let gaps: Set<Gap>
 
-  package init(entries: [Entry], ttl: Double? = nil, isCut: Bool = false, unresolvedTargets: Int = 0) {
+  package init(entries: [Entry], ttl: Double? = nil, isCut: Bool = false, gaps: Set<Gap> = []) {
     self.entries = entries
     self.ttl = ttl
     self.isCut = isCut
-    self.unresolvedTargets = unresolvedTargets
+    self.gaps = gaps
   }
+
+  /// The number of a service's targets that could not be looked up.
+  package var unresolvedTargets: Int { Set(gaps.map(\.target)).count }
 }
 
 /// Entries in the order of an answer. It holds a bounded number of them, however many it is given.

@@ -7,7 +7,8 @@ final class TargetLookups {
   private var collector = EntryCollector()
   /// The number of targets that have not answered.
   private var missing: Int
-  private var unresolved = 0
+  /// The targets that have not answered, or whose lookup failed.
+  private var unresolved: Set<String>
   /// The problem of the first target that failed, by name.
   private var problem: (target: String, problem: LookupProblem)?
 
@@ -15,14 +16,21 @@ final class TargetLookups {
     self.lookup = lookup
     self.services = services
     missing = services.places.count
+    unresolved = Set(services.places.keys)
   }
 
   /// The answer as far as it is known; nil without any address.
   var partialAnswer: Answer? {
     guard !collector.isEmpty else { return nil }
     var collector = collector
-    return Answer(
-      entries: collector.sorted(), isCut: collector.isCut, unresolvedTargets: unresolved + missing)
+    return Answer(entries: collector.sorted(), isCut: collector.isCut, gaps: gaps)
+  }
+
+  private var gaps: Set<Answer.Gap> {
+    Set(
+      unresolved.flatMap { target in
+        (services.places[target] ?? []).map { Answer.Gap(target: target, port: $0.port) }
+      })
   }
 
   func begin() {
@@ -45,10 +53,11 @@ final class TargetLookups {
   ) {
     missing -= 1
     switch result {
-    case .success(let found): collector.add(found.addresses, at: places, of: target)
-    case .failure(let failure) where failure.isDefinite: break
+    case .success(let found):
+      unresolved.remove(target)
+      collector.add(found.addresses, at: places, of: target)
+    case .failure(let failure) where failure.isDefinite: unresolved.remove(target)
     case .failure(let failure):
-      unresolved += 1
       if problem.map({ target < $0.target }) ?? true { problem = (target, failure) }
     }
     guard missing == 0 else { return }

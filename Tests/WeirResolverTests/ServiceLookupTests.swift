@@ -50,15 +50,15 @@ import WeirResolver
       testDescription: "all targets without addresses",
       records: [.service("none.test", port: 80), .service("gone.test", port: 80)], outcome: "no_addresses"),
     Case(
-      testDescription: "a target that fails is counted", family: .ipv4,
-      records: [.service("b.test", port: 80), .service("broken.test", port: 80)],
-      outcome: "10.0.0.2:80/0/1/b.test unresolved=1"),
+      testDescription: "a target that fails is named", family: .ipv4,
+      records: [.service("b.test", port: 80), .service("broken.test", port: 80), .service("Broken.test", port: 81)],
+      outcome: "10.0.0.2:80/0/1/b.test -broken.test:80 -broken.test:81"),
     Case(
       testDescription: "all targets fail", records: [.service("broken.test", port: 80)], outcome: "server_failure"),
     Case(
-      testDescription: "a silent target is counted", family: .ipv4,
+      testDescription: "a silent target is named", family: .ipv4,
       records: [.service("b.test", port: 80), .service("silent.test", port: 80)],
-      outcome: "10.0.0.2:80/0/1/b.test unresolved=1"),
+      outcome: "10.0.0.2:80/0/1/b.test -silent.test:80"),
     Case(testDescription: "silent targets alone", records: [.service("silent.test", port: 80)], outcome: "timeout"),
     Case(testDescription: "empty", records: [], outcome: "no_addresses"),
     Case(testDescription: "alias alone", records: [.alias(to: "x.test")], outcome: "no_addresses"),

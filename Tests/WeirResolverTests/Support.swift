@@ -97,7 +97,7 @@ extension Answer {
     }
     if let ttl { words.append("ttl=\(Int(ttl))") }
     if isCut { words.append("cut") }
-    if unresolvedTargets > 0 { words.append("unresolved=\(unresolvedTargets)") }
+    words += gaps.map { "-\($0.target):\($0.port)" }.sorted()
     return words.joined(separator: " ")
   }
 }

@@ -88,10 +88,11 @@ final class EndpointDiscovery {
     case .name(let spec):
       watch(key, .addresses(of: spec.host, family: family), entry) { answer, upstream in
         let url = upstream.url(of: spec)
-        return answer.entries.map { found in
-          EndpointSpec(
-            host: "\(found.address)", port: spec.port, url: url, weight: spec.weight, priority: spec.priority)
-        }
+        return FoundEndpoints(
+          endpoints: answer.entries.map { found in
+            EndpointSpec(
+              host: "\(found.address)", port: spec.port, url: url, weight: spec.weight, priority: spec.priority)
+          })
       }
     case .services(let name):
       watch(key, .services(of: name, family: family), entry) { $0.endpoints(of: $1) }
@@ -103,7 +104,7 @@ final class EndpointDiscovery {
 
   private func watch(
     _ key: Key, _ question: Question, _ entry: UpstreamEndpoints,
-    _ endpoints: @escaping (Answer, NamedUpstream) -> [EndpointSpec]
+    _ read: @escaping (Answer, NamedUpstream) -> FoundEndpoints
   ) {
     let place = key.place.name
     watches[key] = names.watch(question, rules: ResolveRules(key.rules)) { [weak self] lookup in
@@ -111,9 +112,10 @@ final class EndpointDiscovery {
       let now = MonotonicTime.now
       switch lookup {
       case .answered(let answer):
+        let found = read(answer, entry.upstream)
         let result = entry.answered(
-          place, endpoints(answer, entry.upstream), isCut: answer.isCut, isWhole: answer.unresolvedTargets == 0,
-          room: registry?.room(for: entry) ?? 0, at: now)
+          place, found.endpoints, isCut: answer.isCut, stays: found.lacks, room: registry?.room(for: entry) ?? 0,
+          at: now)
         if answer.unresolvedTargets > 0 {
           let problem = "\(answer.unresolvedTargets) targets of \(question) could not be looked up"
           log.failed(entry, at: place, problem, at: now)
@@ -219,17 +221,28 @@ extension ResolveRules {
   }
 }
 
+/// The endpoints of an answer, and which others it may lack.
+private struct FoundEndpoints {
+  let endpoints: [EndpointSpec]
+  /// The URLs, which have the names of targets, of the endpoints that could not be looked up.
+  var missing: Set<String> = []
+
+  func lacks(_ endpoint: EndpointSpec) -> Bool { endpoint.url.map(missing.contains) ?? false }
+}
+
 extension Answer {
   /// The endpoints of a service. Weights beyond those of endpoints are scaled down.
-  fileprivate func endpoints(of upstream: NamedUpstream) -> [EndpointSpec] {
+  fileprivate func endpoints(of upstream: NamedUpstream) -> FoundEndpoints {
     let most = entries.map(\.weight).max() ?? 1
     let scale = min(1, Double(EndpointSpec.weights.upperBound) / Double(most))
-    return entries.compactMap { entry in
+    let endpoints: [EndpointSpec] = entries.compactMap { entry in
       guard let port = entry.port.map(Int.init), port > 0 else { return nil }
       let written = EndpointSpec(host: entry.target ?? "\(entry.address)", port: port)
       return EndpointSpec(
         host: "\(entry.address)", port: port, url: upstream.url(of: written),
         weight: Int((Double(entry.weight) * scale).rounded(.up)), priority: entry.priority)
     }
+    let missing = gaps.map { upstream.url(of: EndpointSpec(host: $0.target, port: Int($0.port))) }
+    return FoundEndpoints(endpoints: endpoints, missing: Set(missing))
   }
 }
