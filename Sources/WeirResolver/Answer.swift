@@ -27,27 +27,30 @@ package struct Answer: Hashable, Sendable {
     }
   }
 
-  /// A place of a service's target whose lookup failed, so that its addresses are missing.
+  /// Addresses of one version of IP that are missing, because the question about them failed.
   package struct Gap: Hashable, Sendable {
-    /// The name, as in an entry.
-    package let target: String
-    package let port: UInt16
+    /// The version; never `any`.
+    package let family: Question.Family
+    /// The port of a service; nil in an answer about addresses.
+    package let port: UInt16?
+    /// The name of a service's target, as in an entry; nil in an answer about addresses.
+    package let target: String?
 
-    package init(target: String, port: UInt16) {
-      self.target = target
+    package init(_ family: Question.Family, port: UInt16? = nil, target: String? = nil) {
+      self.family = family
       self.port = port
+      self.target = target
     }
   }
 
-  /// The entries by address and port, each pair once. IPv4 comes before IPv6. Addresses of one version of IP alone don't
-  /// show that there is none of the other: c-ares doesn't tell if the question about the other failed.
+  /// The entries by address and port, each pair once. IPv4 comes before IPv6.
   package let entries: [Entry]
   /// The least TTL in seconds of the records, CNAMEs among them; nil if there is none, as for names in /etc/hosts and
   /// for services.
   package let ttl: Double?
   /// Whether there were more entries. The first by address and port are kept.
   package let isCut: Bool
-  /// The places of a service's targets whose lookup failed. Targets that have no address are none of them.
+  /// The gaps, at each port of a service's target. If the name servers say that there is no address, there is no gap.
   package let gaps: Set<Gap>
 
   package init(entries: [Entry], ttl: Double? = nil, isCut: Bool = false, gaps: Set<Gap> = []) {
@@ -57,8 +60,10 @@ package struct Answer: Hashable, Sendable {
     self.gaps = gaps
   }
 
-  /// The number of a service's targets that could not be looked up.
-  package var unresolvedTargets: Int { Set(gaps.map(\.target)).count }
+  /// The number of a service's targets that could not be looked up, so that no entry has their names.
+  package var unresolvedTargets: Int {
+    Set(gaps.compactMap(\.target)).subtracting(entries.compactMap(\.target)).count
+  }
 }
 
 /// Entries in the order of an answer. It holds a bounded number of them, however many it is given.

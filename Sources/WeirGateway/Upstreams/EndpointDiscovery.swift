@@ -88,11 +88,12 @@ final class EndpointDiscovery {
     case .name(let spec):
       watch(key, .addresses(of: spec.host, family: family), entry) { answer, upstream in
         let url = upstream.url(of: spec)
-        return FoundEndpoints(
-          endpoints: answer.entries.map { found in
-            EndpointSpec(
-              host: "\(found.address)", port: spec.port, url: url, weight: spec.weight, priority: spec.priority)
-          })
+        let endpoints = answer.entries.map { found in
+          EndpointSpec(
+            host: "\(found.address)", port: spec.port, url: url, weight: spec.weight, priority: spec.priority)
+        }
+        let missing = answer.gaps.map { FoundEndpoints.Gap(url: url, family: $0.family) }
+        return FoundEndpoints(endpoints: endpoints, missing: Set(missing))
       }
     case .services(let name):
       watch(key, .services(of: name, family: family), entry) { $0.endpoints(of: $1) }
@@ -113,12 +114,20 @@ final class EndpointDiscovery {
       switch lookup {
       case .answered(let answer):
         let found = read(answer, entry.upstream)
+        var keepsSome = false
         let result = entry.answered(
-          place, found.endpoints, isCut: answer.isCut, stays: found.lacks, room: registry?.room(for: entry) ?? 0,
-          at: now)
+          place, found.endpoints, isCut: answer.isCut,
+          stays: { endpoint in
+            // Only endpoints that the answer lacks come here.
+            let isMissing = found.lacks(endpoint)
+            if isMissing { keepsSome = true }
+            return isMissing
+          }, room: registry?.room(for: entry) ?? 0, at: now)
         if answer.unresolvedTargets > 0 {
           let problem = "\(answer.unresolvedTargets) targets of \(question) could not be looked up"
           log.failed(entry, at: place, problem, at: now)
+        } else if keepsSome {
+          log.failed(entry, at: place, "some addresses of \(question) could not be looked up", at: now)
         } else if result == .failed {
           log.failed(entry, at: place, "\(question): no record has a port", at: now)
         } else {
@@ -223,11 +232,19 @@ extension ResolveRules {
 
 /// The endpoints of an answer, and which others it may lack.
 private struct FoundEndpoints {
-  let endpoints: [EndpointSpec]
-  /// The URLs, which have the names of targets, of the endpoints that could not be looked up.
-  var missing: Set<String> = []
+  struct Gap: Hashable {
+    /// The URL of the endpoints, which has the name that could not be looked up.
+    let url: String
+    let family: Question.Family
+  }
 
-  func lacks(_ endpoint: EndpointSpec) -> Bool { endpoint.url.map(missing.contains) ?? false }
+  let endpoints: [EndpointSpec]
+  let missing: Set<Gap>
+
+  func lacks(_ endpoint: EndpointSpec) -> Bool {
+    guard let url = endpoint.url, let address = IPAddress(host: endpoint.host) else { return false }
+    return missing.contains(Gap(url: url, family: Question.Family(of: address)))
+  }
 }
 
 extension Answer {
@@ -242,7 +259,10 @@ extension Answer {
         host: "\(entry.address)", port: port, url: upstream.url(of: written),
         weight: Int((Double(entry.weight) * scale).rounded(.up)), priority: entry.priority)
     }
-    let missing = gaps.map { upstream.url(of: EndpointSpec(host: $0.target, port: Int($0.port))) }
+    let missing: [FoundEndpoints.Gap] = gaps.compactMap { gap in
+      guard let target = gap.target, let port = gap.port.map(Int.init) else { return nil }
+      return FoundEndpoints.Gap(url: upstream.url(of: EndpointSpec(host: target, port: port)), family: gap.family)
+    }
     return FoundEndpoints(endpoints: endpoints, missing: Set(missing))
   }
 }

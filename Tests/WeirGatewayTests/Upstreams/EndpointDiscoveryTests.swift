@@ -107,6 +107,26 @@ import WeirTestSupport
     #expect(await soon { rig.log.contains { $0.contains("1 targets of SRV _x._tcp.test could not be looked up") } })
   }
 
+  /// The name server of the IPv4 address is gone for good, while the IPv6 address changes.
+  @Test func aVersionThatFailsKeepsItsOwnEndpointsAlone() async throws {
+    let directory = try TemporaryDirectory()
+    let hosts = try directory.file("hosts", "2001:db8::1 n.other.test\n")
+    let other = try await DnsmasqServer(["--host-record=n.other.test,127.0.0.9,60"])
+    let forwarding = "--server=/other.test/\(other.server.replacingOccurrences(of: ":", with: "#"))"
+    let dnsmasq = try await DnsmasqServer(["--addn-hosts=\(hosts)", "--cache-size=0", forwarding])
+    let resolve = "{servers: [\"\(dnsmasq.server)\"], maximum: 1s, timeout: 300ms}"
+    let rig = try CheckRig("[{name: n, endpoints: [\"n.other.test:81\"], resolve: \(resolve)}]")
+    func endpoints() -> [String] { (rig.registry.all["n"]?.set.endpoints ?? []).map(\.name).sorted() }
+    #expect(await soon { endpoints() == ["127.0.0.9:81", "[2001:db8::1]:81"] })
+    other.stop()
+    for number in [2, 3] {
+      _ = try directory.file("hosts", "2001:db8::\(number) n.other.test\n")
+      dnsmasq.reload()
+      #expect(await soon { endpoints() == ["127.0.0.9:81", "[2001:db8::\(number)]:81"] })
+    }
+    #expect(await soon { rig.log.contains { $0.contains("some addresses of n.other.test could not be looked up") } })
+  }
+
   /// No place answers any more when the scheme changes, and its endpoints get the names of the new one.
   @Test func answersOutliveAnotherScheme() async throws {
     let directory = try TemporaryDirectory()
